@@ -13,6 +13,7 @@ import yaml
 
 from joint_dynamics.cli.main import main
 from joint_dynamics.excitation import load_trajectory
+from joint_dynamics.excitation.files import load_plan
 from joint_dynamics.python_process import environment, module_command
 
 QUICK = {
@@ -79,7 +80,7 @@ def test_a_profile_of_one_joint_needs_no_search(excite):
     assert summary['condition_number'] is None
     assert summary['before'] is None
     assert summary['seconds'] > 0
-    assert 'trajectory' not in summary
+    assert load_trajectory(folder / 'summary.json').duration == pytest.approx(summary['duration'])
     assert 'made for a test of one joint' in (folder / 'report.html').read_text()
 
 
@@ -126,6 +127,7 @@ def test_a_robot_without_inertials_is_refused_until_the_torque_limit_is_off(exci
     )
     assert status == 0
     assert 'torque' not in json.loads((folder / 'summary.json').read_text())['margins']
+    assert load_plan(folder / 'summary.json')[1] is False, 'the plan says it itself'
 
 
 def test_the_first_result_is_written_when_it_is_interrupted(tmp_path, make_urdf):

@@ -253,6 +253,22 @@ def test_the_gradient_of_the_objective_is_its_derivative(arm, settings, with_cri
     assert gradient @ direction == pytest.approx(slope, rel=1e-4)
 
 
+def test_a_motion_adds_to_the_information_of_earlier_ones(arm):
+    first = optimise(arm, SHORT)
+    second = optimise(arm, SHORT, earlier=[first.trajectory])
+    alone = ExcitationProblem(arm, SHORT)
+    # Both at once are better than the first one twice, whose condition number is that of the first.
+    assert second.condition_number < 0.95 * first.condition_number
+    together = sum(alone.evaluate_criterion(one.trajectory).information for one in (first, second))
+    np.testing.assert_allclose(second.assessment.information, together, rtol=1e-9, atol=1e-9 * np.abs(together).max())
+    check_every_limit(arm, LimitSettings(), second.trajectory)
+    problem, rng = ExcitationProblem(arm, SHORT, [first.trajectory]), np.random.default_rng(1)
+    x, direction = 0.5 * rng.standard_normal((2, problem.size))
+    values = [problem.objective(x + sign * 1e-6 * direction, 4.0, 50.0)[0] for sign in (1, -1)]
+    slope = (values[0] - values[1]) / 2e-6
+    assert problem.objective(x, 4.0, 50.0)[1] @ direction == pytest.approx(slope, rel=1e-4)
+
+
 def test_random_motions_keep_every_limit(arm):
     problem = ExcitationProblem(arm, replace(QUICK, limits=TIGHT))
     rng = np.random.default_rng(7)
@@ -434,7 +450,7 @@ def test_a_search_process_ends_with_its_caller(arm):
         stdout=subprocess.PIPE,
         env=environment(),
     )
-    pickle.dump((arm, replace(QUICK, candidates=100_000), np.inf), process.stdin)
+    pickle.dump((arm, replace(QUICK, candidates=100_000), np.inf, ()), process.stdin)
     pickle.dump(0, process.stdin)
     process.stdin.flush()
     kind, found = pickle.load(process.stdout)

@@ -55,8 +55,6 @@ def test_what_excite_writes_is_what_the_node_checks_and_sends(robot, tmp_path, p
     assert main(['excite', '--profile', profile, *map(str, given)]) in (0, 3)
     table = np.genfromtxt(tmp_path / 'out' / 'trajectory.csv', delimiter=',', skip_header=1).T
     for name in ('trajectory.yaml', 'summary.json'):
-        if name == 'summary.json' and profile != 'fourier':
-            continue
         playback = Playback(robot, LimitSettings(), load_trajectory(tmp_path / 'out' / name))
         playback.refuse_samples(playback.trajectory.points(rate))
         played = playback.trajectory.states(table[0])

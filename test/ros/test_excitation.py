@@ -568,6 +568,46 @@ def test_the_best_motion_so_far_is_played_and_ends_the_planning(ros, robot, tmp_
     assert ros.trigger('excitation/stop').success
 
 
+def test_a_further_plan_adds_to_what_was_played_and_says_so(ros, robot, tmp_path):
+    config = tmp_path / 'config.yaml'
+    config.write_text(
+        'excitation: {posture: [0, -1.57, 0.6, -1.57, 0.3, 0], limits: {clearance: null}, '
+        'fourier: {period: 4, harmonics: 2, ramp: 0.5, starts: 1, candidates: 1}}'
+    )
+    node, statuses = begin(ros, config_file=str(config), tracking_error=3.0)
+    motions = []
+    for answer in ('', 'it adds to the information of the 1 played to the end since'):
+        said = ros.trigger('excitation/plan')
+        assert said.success
+        assert ('it adds' in said.message) == bool(answer)
+        assert answer in said.message
+        robot.until(lambda: node.planning is None and last(statuses).startswith('ready'), 'a plan')
+        assert started(ros, robot).success
+        playing = node.playing.motion
+        motions.append(node.playback.trajectory.position(np.linspace(0.0, node.playback.trajectory.duration, 50)))
+        begun = node.playing.began
+
+        def follow(playing=playing, begun=begun):
+            robot.q = playing.position(node.now() - begun)[0]
+            return last(statuses) == 'done'
+
+        robot.until(follow, 'the end of the motion')
+        robot.dq = np.zeros(6)
+    assert np.abs(motions[1] - motions[0]).max() > 0.1
+
+
+def test_a_plan_without_a_torque_limit_is_taken_as_such(ros, robot, summary, monkeypatch):
+    """The same motion needs 1 % of the torque that the robot file allows, or nothing is asked of it."""
+    document = json.loads(summary.read_text())
+    weak = re.sub(r'effort="[^"]*"', 'effort="1"', ur5e_description())
+    robot.description.publish(String(data=weak))
+    node = ros.node(ExcitationNode, trajectory_file=str(summary))
+    assert node.trigger_configure().name == 'FAILURE'
+    assert 'found torque exceeded' in node.diagnostics.message('state')
+    summary.write_text(json.dumps(document | {'torque_limit': False}))
+    assert node.trigger_configure().name == 'SUCCESS'
+
+
 def test_a_plan_in_the_making_ends_with_the_node(ros, robot):
     node, _ = begin(ros)
     assert ros.trigger('excitation/plan').success

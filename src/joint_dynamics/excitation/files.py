@@ -91,13 +91,38 @@ def coefficients(trajectory: FourierTrajectory) -> dict[str, Any]:
     }
 
 
+def knot_points(trajectory: Trajectory) -> dict[str, Any]:
+    """Return a motion of constant acceleration in pieces as points at its knots, from which it is made again."""
+    samples = trajectory.points(1.0 / trajectory.duration)
+    points = [
+        {
+            'positions': q.tolist(),
+            'velocities': dq.tolist(),
+            'time_from_start': dict(zip(('sec', 'nanosec'), seconds_and_nanoseconds(time), strict=True)),
+        }
+        for time, q, dq in zip(samples.time, samples.q, samples.dq, strict=True)
+    ]
+    return {'joint_names': list(trajectory.joint_names), 'points': points}
+
+
 def load_trajectory(path: str | Path) -> Trajectory:
-    """Read a motion: the coefficients in a `summary.json` of `excite`, or the points of a JointTrajectory in YAML.
+    """Read a motion: that in a `summary.json` of `excite`, or the points of a JointTrajectory in YAML.
 
     Raises
     ------
     JointDynamicsError
         One that tells what was expected.
+    """
+    return load_plan(path)[0]
+
+
+def load_plan(path: str | Path) -> tuple[Trajectory, bool]:
+    """Read a motion, and whether its plan has a torque limit (a JointTrajectory says nothing of it: it has).
+
+    Raises
+    ------
+    JointDynamicsError
+        As of `load_trajectory`.
     """
     what = f'trajectory {path}'
     text = read_text(path, what, MAX_BYTES)
@@ -108,13 +133,15 @@ def load_trajectory(path: str | Path) -> Trajectory:
     )
     try:
         if isinstance(document, Mapping) and isinstance(document.get('trajectory'), Mapping):
-            return _from_coefficients(document['trajectory'])
+            motion = document['trajectory']
+            found = _from_points(motion) if 'points' in motion else _from_coefficients(motion)
+            return found, document.get('torque_limit') is not False
         if isinstance(document, Mapping) and 'points' in document:
-            return _from_points(document)
+            return _from_points(document), True
     except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise JointDynamicsError(f'trajectory {path}: expected all fields of a trajectory, found: {error}') from None
     raise JointDynamicsError(
-        f'trajectory {path}: expected summary.json of a Fourier excitation, or a JointTrajectory in YAML, found neither'
+        f'trajectory {path}: expected summary.json of excite, or a JointTrajectory in YAML, found neither'
     )
 
 

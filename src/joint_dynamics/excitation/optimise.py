@@ -12,7 +12,7 @@ import queue
 import subprocess
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,6 +25,7 @@ from joint_dynamics.excitation.fourier import FourierTrajectory
 from joint_dynamics.excitation.problem import ExcitationProblem
 from joint_dynamics.excitation.regressor_gradient import compile_kernels
 from joint_dynamics.excitation.search import FoundMotion
+from joint_dynamics.excitation.trajectory import Trajectory
 from joint_dynamics.python_process import environment, module_command
 from joint_dynamics.robot import RobotModel
 
@@ -187,7 +188,10 @@ def cores() -> int:
 
 
 def optimise(
-    model: RobotModel, settings: ExcitationSettings | None = None, on_progress: Callable[[Progress], None] | None = None
+    model: RobotModel,
+    settings: ExcitationSettings | None = None,
+    on_progress: Callable[[Progress], None] | None = None,
+    earlier: Sequence[Trajectory] = (),
 ) -> ExcitationResult:
     """Search the coefficients of a Fourier series that excites all parameters within all limits.
 
@@ -203,6 +207,9 @@ def optimise(
     on_progress
         called every 0.2 s in the calling thread; an exception it raises ends the search and passes through. A
         KeyboardInterrupt (Ctrl-C) ends the search with the best motion so far, and passes through where there is none.
+    earlier
+        motions of the robot that were recorded before: what is searched for adds most to their information, and all
+        figures are those of all motions together.
 
     Raises
     ------
@@ -210,7 +217,7 @@ def optimise(
         For settings that do not fit the robot, and when no motion that keeps every limit was found.
     """
     settings = settings or ExcitationSettings()
-    problem = ExcitationProblem(model, settings)  # refuses what does not fit, before any process is started
+    problem = ExcitationProblem(model, settings, earlier)  # refuses what does not fit, before any process is started
     # A first search would spend a time budget of seconds on compiling.
     compile_kernels(model)
     began = time.monotonic()
@@ -223,7 +230,7 @@ def optimise(
     try:
         for number in range(min(settings.processes or cores(), settings.starts)):
             workers.append(_worker(inbox, number))
-            _tell(workers[-1], (model, settings, budget - RESERVE - (time.monotonic() - began)))
+            _tell(workers[-1], (model, settings, budget - RESERVE - (time.monotonic() - began), earlier))
             _tell(workers[-1], next(waiting))
         busy = len(workers)
         while busy and ended == ALL:

@@ -29,7 +29,7 @@ def send(stream: BinaryIO, message: Any) -> None:
 
 
 def main() -> None:
-    """Read (model, settings, seconds left), then the numbers of starts to run; write what is found.
+    """Read (model, settings, seconds left, earlier motions), then the numbers of starts to run; write what is found.
 
     When the input ends, as when the caller is killed, so does this process, whatever it is doing.
 
@@ -40,9 +40,9 @@ def main() -> None:
     os.dup2(2, 1)  # what a library prints must not end up among the messages
     inbox: queue.SimpleQueue[Any] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(inbox,), daemon=True).start()
-    model, settings, seconds = inbox.get()
+    model, settings, seconds, earlier = inbox.get()
     deadline = time.monotonic() + seconds
-    problem = ExcitationProblem(model, settings)
+    problem = ExcitationProblem(model, settings, earlier)
     while True:
         start = inbox.get()
         try:

@@ -15,6 +15,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from joint_dynamics.errors import JointDynamicsError, one_line
 from joint_dynamics.excitation import Playback, Trajectory
+from joint_dynamics.excitation.plan import FOURIER
 from joint_dynamics.excitation.stopping import come_to_rest, delay_of
 from joint_dynamics.nodes.clock_check import ClockCheck
 from joint_dynamics.nodes.controller_watch import MANAGER_GONE, NOT_TAKEN, ControllerWatch
@@ -72,16 +73,17 @@ class ExcitationNode(DynamicsNode):
         self.serve('~/plan', self._begin_plan)
         self.serve('~/start', self._start)
         self.serve('~/stop', self._stop_by_request)
-        if self._planner.remark:
-            self.get_logger().warning(self._planner.remark)
         self.playback: Playback | None = None
         self.planned: Trajectory | None = None
+        self._played: list[Trajectory] = []
         self.planning: Planning | None = None
         if self.parameters['trajectory_file']:
             self.playback = self._planner.load(self.parameters['trajectory_file'])
             self._say('ready')
         else:
             self._say('no motion yet')
+        if self._planner.remark:
+            self.get_logger().warning(self._planner.remark)
         self.every(0.02, self._watch, steady=True)
         self._heart = Heartbeat(self, lambda: self.playing is not None)
         HeartbeatWatch(self, 'feedforward', self._lost)
@@ -112,9 +114,15 @@ class ExcitationNode(DynamicsNode):
         if self.playing is not None or self._starting is not None:
             raise JointDynamicsError('plan: expected no motion, found one being played')
         self.playback = self.planned = None
-        self.planning = self._planner.begin()
+        self.planning = self._planner.begin(self._played)
         self._say('planning')
-        return 'planning; ~/status says how far it is, and when it is ready'
+        adds = self._played and self.parameters['profile'] == FOURIER
+        return 'planning; ~/status says how far it is, and when it is ready' + (
+            f'; it adds to the information of the {len(self._played)} played to the end since the node was configured,'
+            ' and condition numbers are those of all of them together'
+            if adds
+            else ''
+        )
 
     # Start.
 
@@ -284,6 +292,8 @@ class ExcitationNode(DynamicsNode):
             )
         elif self.states.time - playing.began > playing.motion.duration and self._starting is None:
             self.playing = None
+            assert self.playback is not None
+            self._played.append(self.playback.trajectory)
             self._say('done')
 
     def _look_for_cause(self) -> None:

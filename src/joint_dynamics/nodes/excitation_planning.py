@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from joint_dynamics.excitation import PlanSettings, Playback, Trajectory, load_trajectory
+from collections.abc import Sequence
+
+from joint_dynamics.excitation import PlanSettings, Playback, Trajectory
+from joint_dynamics.excitation.files import load_plan
 from joint_dynamics.excitation.plan import NO_FLOOR, with_options
 from joint_dynamics.nodes.config_file import section_of
 from joint_dynamics.nodes.parameters import ParameterValues
@@ -86,12 +89,20 @@ class MotionPlanner:
         self.remark = NO_FLOOR if limits.floor is None and limits.height is None else ''
 
     def load(self, path: str) -> Playback:
-        """Return the motion of a file; raises JointDynamicsError where it cannot be read or leaves the limits."""
-        return self.playback_of(load_trajectory(path))
+        """Return the motion of a file; raises JointDynamicsError where it cannot be read or leaves the limits.
 
-    def begin(self) -> Planning:
-        """Begin to plan a motion in a process of its own."""
-        return Planning(PlanJob(self._robot, self._settings))
+        A plan that was made without a torque limit says so itself.
+        """
+        trajectory, torque_limit = load_plan(path)
+        if not torque_limit:
+            limits = self._settings.limits.replaced(torque_limit=False)
+            self._settings = self._settings.replaced(limits=limits)
+            self.remark += f'{self.remark and "; "}the torque is not looked at, as {path} was planned without its limit'
+        return self.playback_of(trajectory)
+
+    def begin(self, earlier: Sequence[Trajectory]) -> Planning:
+        """Begin to plan a motion in a process of its own, which adds to the information of earlier ones."""
+        return Planning(PlanJob(self._robot, self._settings, tuple(earlier)))
 
     def playback_of(self, trajectory: Trajectory) -> Playback:
         """Return how a motion is played; raises JointDynamicsError where it leaves the limits."""

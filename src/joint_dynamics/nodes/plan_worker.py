@@ -16,10 +16,11 @@ from joint_dynamics.robot import RobotModel
 
 @dataclass(frozen=True)
 class PlanJob:
-    """What is to be planned: for which robot, by which settings."""
+    """What is to be planned: for which robot, by which settings, beside which motions that were played before."""
 
     robot: RobotModel
     settings: PlanSettings
+    earlier: tuple[Trajectory, ...] = ()
 
 
 def unpacked(text: str) -> Trajectory:
@@ -46,7 +47,7 @@ def work(job: PlanJob, send: Callable[..., None]) -> dict[str, Any]:
         best = progress.best
         send(progress=str(progress), motion=_packed(progress.trajectory) if better else None)
 
-    found = plan(job.robot, job.settings, tell)
+    found = plan(job.robot, job.settings, tell, job.earlier)
     value = '' if found.result is None else f'condition number {found.assessment.condition_number:.2f}'
     return {'line': value, 'motion': _packed(found.trajectory)}
 
