@@ -12,8 +12,8 @@ PARAMETERS = (
     ParameterRow(
         'trajectory_file',
         '',
-        '`summary.json` of `joint-dynamics excite`, or a JointTrajectory (`trajectory.yaml`); empty: `~/plan` plans one '
-        'by `profile`',
+        '`summary.json` of `joint-dynamics excite`, or a JointTrajectory (`trajectory.yaml`); empty: `~/plan` plans '
+        'one by `profile`',
     ),
     ParameterRow(
         'config_file',
