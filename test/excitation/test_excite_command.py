@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import signal
 import subprocess
 import sys
 
@@ -11,6 +13,8 @@ import yaml
 
 from joint_dynamics.cli.main import main
 from joint_dynamics.excitation import load_trajectory
+from joint_dynamics.excitation.files import load_plan
+from joint_dynamics.python_process import environment, module_command
 
 QUICK = {
     'limits': {'acceleration': 4.0},
@@ -76,7 +80,7 @@ def test_a_profile_of_one_joint_needs_no_search(excite):
     assert summary['condition_number'] is None
     assert summary['before'] is None
     assert summary['seconds'] > 0
-    assert 'trajectory' not in summary
+    assert load_trajectory(folder / 'summary.json').duration == pytest.approx(summary['duration'])
     assert 'made for a test of one joint' in (folder / 'report.html').read_text()
 
 
@@ -123,6 +127,32 @@ def test_a_robot_without_inertials_is_refused_until_the_torque_limit_is_off(exci
     )
     assert status == 0
     assert 'torque' not in json.loads((folder / 'summary.json').read_text())['margins']
+    assert load_plan(folder / 'summary.json')[1] is False, 'the plan says it itself'
+
+
+def test_the_first_result_is_written_when_it_is_interrupted(tmp_path, make_urdf):
+    (tmp_path / 'arm.urdf').write_text(make_urdf())
+    settings = {**QUICK, 'fourier': {**QUICK['fourier'], 'starts': 500, 'patience': 500}}
+    (tmp_path / 'config.yaml').write_text(yaml.safe_dump({'excitation': settings}))
+    command = ['excite', '--robot', 'arm.urdf', '--config', 'config.yaml', '--out', 'out']
+    process = subprocess.Popen(
+        module_command('joint_dynamics.cli.main', command),
+        cwd=tmp_path,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    line = next(line for line in process.stderr if 'condition number' in line)
+    process.send_signal(signal.SIGINT)
+    printed, complaints = process.communicate(timeout=120)
+    assert re.fullmatch(r'\d+ s: condition number \d+\.\d\d, improving( \(about \d+ s more\))?\n', line)
+    assert process.returncode in (0, 3), complaints
+    assert 'the search was ended (interrupted)' in printed
+    summary = json.loads((tmp_path / 'out' / 'summary.json').read_text())
+    assert summary['ended'] == 'interrupted'
+    assert min(summary['margins'].values()) >= 0
+    assert load_trajectory(tmp_path / 'out' / 'summary.json').duration == pytest.approx(6.0 * 1.4)
 
 
 def test_an_unknown_profile_is_a_usage_error(tmp_path):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 import subprocess
 import sys
 import time
@@ -17,10 +18,11 @@ from joint_dynamics.excitation import ExcitationSettings, LimitSettings, Payload
 from joint_dynamics.excitation.collision import Clearance
 from joint_dynamics.excitation.limits import MotionLimits
 from joint_dynamics.excitation.motion import RobotMotion
-from joint_dynamics.excitation.optimise import ALL, NOTHING_GAINED, TIME, Search
+from joint_dynamics.excitation.optimise import ALL, INTERRUPTED, NOTHING_GAINED, TIME, Search
 from joint_dynamics.excitation.problem import ExcitationProblem
 from joint_dynamics.excitation.search import FoundMotion, random_trajectory, search
 from joint_dynamics.excitation.worker import NICENESS
+from joint_dynamics.python_process import environment, module_command
 
 optimise_module = sys.modules['joint_dynamics.excitation.optimise']
 search_module = sys.modules['joint_dynamics.excitation.search']
@@ -251,6 +253,22 @@ def test_the_gradient_of_the_objective_is_its_derivative(arm, settings, with_cri
     assert gradient @ direction == pytest.approx(slope, rel=1e-4)
 
 
+def test_a_motion_adds_to_the_information_of_earlier_ones(arm):
+    first = optimise(arm, SHORT)
+    second = optimise(arm, SHORT, earlier=[first.trajectory])
+    alone = ExcitationProblem(arm, SHORT)
+    # Both at once are better than the first one twice, whose condition number is that of the first.
+    assert second.condition_number < 0.95 * first.condition_number
+    together = sum(alone.evaluate_criterion(one.trajectory).information for one in (first, second))
+    np.testing.assert_allclose(second.assessment.information, together, rtol=1e-9, atol=1e-9 * np.abs(together).max())
+    check_every_limit(arm, LimitSettings(), second.trajectory)
+    problem, rng = ExcitationProblem(arm, SHORT, [first.trajectory]), np.random.default_rng(1)
+    x, direction = 0.5 * rng.standard_normal((2, problem.size))
+    values = [problem.objective(x + sign * 1e-6 * direction, 4.0, 50.0)[0] for sign in (1, -1)]
+    slope = (values[0] - values[1]) / 2e-6
+    assert problem.objective(x, 4.0, 50.0)[1] @ direction == pytest.approx(slope, rel=1e-4)
+
+
 def test_random_motions_keep_every_limit(arm):
     problem = ExcitationProblem(arm, replace(QUICK, limits=TIGHT))
     rng = np.random.default_rng(7)
@@ -377,12 +395,70 @@ def test_a_search_ends_when_nothing_is_gained_whatever_came_first():
         assert state.best().start == 2
         assert state.history()[-1][1] == 0.895
     assert arrived(*merits, patience=3).enough() == 6
-    # a start that is not done keeps all after it from counting against those before
-    assert arrived(1.0, None, 1.0, 1.0, 1.0, 1.0).enough() == 6
+    # while a start is not done, those count that no outcome of it can keep from doing so
+    assert arrived(1.0, None, 1.0, 1.0, 1.0, 1.0).enough() == 3
     # starts that found nothing at all are no reason to end before anything is found
     state = arrived(*merits)
     state.arrivals = [one for one in state.arrivals if one[1].start > 3]
     assert state.enough() == 6
+
+
+@pytest.mark.parametrize('seed', range(5))
+def test_the_best_motion_so_far_never_gets_worse(seed):
+    """Whatever comes in whichever order; what is shown last is what the search ends with."""
+    rng = np.random.default_rng(seed)
+    merits, state, shown = rng.uniform(0.0, 0.1, 12), Search(12, 2), []
+    for start in rng.permutation(12).tolist():
+        found = FoundMotion(start, 3, f'motion {start}', None, merits[start], merits[start], 1.0)
+        state.arrivals.append((0.0, found))
+        state.done.add(start)
+        shown += [] if state.best() is None else [state.best().value]
+        if state.complete:
+            break
+    assert shown == sorted(shown, reverse=True)
+    assert shown[-1] == state.best().value
+    assert state.complete
+    assert state.remaining(10.0) == 0.0
+
+
+def test_what_is_left_follows_from_the_work_done():
+    state = Search(4, 3)
+    assert state.remaining(1.0) is None
+    for start, share in ((0, 0.25), (1, 0.25), (0, 0.5)):
+        state.arrivals.append((1.0, FoundMotion(start, 0, 'motion', None, 2.0, 2.0, share)))
+    # Three starts are sure to count; 0.75 of them took 6 s.
+    assert state.remaining(6.0) == pytest.approx(6.0 * 2.25 / 0.75)
+
+
+def test_an_interrupt_ends_the_search_with_the_best_motion_so_far(arm):
+    def on_progress(progress):
+        if progress.best is not None:
+            check_every_limit(arm, LimitSettings(), progress.trajectory)
+            raise KeyboardInterrupt
+
+    found = optimise(arm, replace(QUICK, starts=500, patience=500), on_progress)
+    assert found.ended == INTERRUPTED
+    assert not found.reproducible
+    assert found.assessment.feasible
+
+
+def test_a_search_process_ends_with_its_caller(arm):
+    """A search that would go on for hours: nobody reads what it finds any more."""
+    process = subprocess.Popen(
+        module_command('joint_dynamics.excitation.worker'),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=environment(),
+    )
+    pickle.dump((arm, replace(QUICK, candidates=100_000), np.inf, ()), process.stdin)
+    pickle.dump(0, process.stdin)
+    process.stdin.flush()
+    kind, found = pickle.load(process.stdout)
+    assert kind == 'found'
+    assert found.start == 0
+    process.stdin.close()
+    assert process.wait(60) == 0
+    process.stdout.close()
 
 
 def test_patience_ends_a_search_before_its_starts(arm):

@@ -6,10 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 
 import joint_dynamics
 from joint_dynamics import JointDynamicsError
-from joint_dynamics.excitation import MotionSamples, Playback
+from joint_dynamics.cli.excite import PROFILES
+from joint_dynamics.cli.main import main
+from joint_dynamics.excitation import MotionSamples, Playback, SampledTrajectory
 from joint_dynamics.excitation.excitation_settings import LimitSettings
 from joint_dynamics.excitation.files import coefficients, load_trajectory
 from joint_dynamics.excitation.fourier import FourierBasis, FourierTrajectory
@@ -27,6 +30,44 @@ def robot():
 def series(robot, period=3.0, ramp=0.8):
     waves = np.column_stack([POSTURE, np.full((6, 4), 0.02)])
     return FourierTrajectory(robot.joint_names, FourierBasis(period, 2, 1, ramp, True), waves)
+
+
+MOTIONS = {
+    'fourier': {'period': 6.0, 'harmonics': 2, 'starts': 1, 'candidates': 1},
+    'bang-coast-bang': {},
+    'constant-speed': {'joint': 'elbow_joint'},
+    'slow-reversals': {'joint': 'shoulder_pan_joint', 'span': 0.6},
+    'load-sweep': {'joint': 'shoulder_lift_joint', 'start': -1.57, 'stop': 0.0, 'speed': 0.5},
+    'trapezoids': {'joint': 'wrist_1_joint'},
+    'waypoints': {},
+}
+
+
+@pytest.mark.parametrize('rate', [100, 30])
+@pytest.mark.parametrize('profile', PROFILES)
+def test_what_excite_writes_is_what_the_node_checks_and_sends(robot, tmp_path, profile, rate):
+    """Every profile: the file is accepted, and the points of it that are sent are those of the planned motion."""
+    section = {'rate': rate, profile.replace('-', '_'): MOTIONS[profile]}
+    if profile != 'bang-coast-bang':
+        section['posture'] = [0.0, -1.57, 0.0, -1.57, 0.0, 0.0]
+    (tmp_path / 'config.yaml').write_text(yaml.safe_dump({'excitation': section}))
+    given = ['--robot', ur5e_urdf(), '--config', tmp_path / 'config.yaml', '--out', tmp_path / 'out']
+    assert main(['excite', '--profile', profile, *map(str, given)]) in (0, 3)
+    table = np.genfromtxt(tmp_path / 'out' / 'trajectory.csv', delimiter=',', skip_header=1).T
+    for name in ('trajectory.yaml', 'summary.json'):
+        playback = Playback(robot, LimitSettings(), load_trajectory(tmp_path / 'out' / name))
+        playback.refuse_samples(playback.trajectory.points(rate))
+        played = playback.trajectory.states(table[0])
+        np.testing.assert_allclose(played.q.T, table[1:7], atol=1e-5)
+        if playback.trajectory.jumps:
+            motion = playback.from_posture(playback.trajectory.position(0.0)[0] + 0.05)
+            playback.refuse_samples(motion.points(rate))
+            # What a controller makes of the points, cubic from one to the next, is the motion at all times.
+            sent, times = motion.points(rate), np.linspace(0.0, motion.duration, 5003)
+            again = SampledTrajectory(motion.joint_names, sent.time, sent.q, sent.dq)
+            for one, other in zip(again.motion(times)[:2], motion.motion(times)[:2], strict=True):
+                np.testing.assert_allclose(one, other, atol=1e-4)
+            np.testing.assert_allclose(played.dq.T, table[7:13], atol=1e-6)
 
 
 @pytest.mark.parametrize('times', [{'period': 1e-100}, {'period': 1e-300}, {'ramp': 1e-300}, {'ramp': 1e-100}])

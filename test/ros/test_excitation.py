@@ -4,6 +4,9 @@ With one that says what the test wants.
 """
 
 import json
+import os
+import re
+import signal
 import time
 
 import numpy as np
@@ -12,13 +15,14 @@ import pytest
 rclpy = pytest.importorskip('rclpy', reason='ROS 2 is not installed', exc_type=ImportError)
 
 from sensor_msgs.msg import JointState  # noqa: E402
-from std_msgs.msg import String  # noqa: E402
+from std_msgs.msg import Bool, String  # noqa: E402
 from std_srvs.srv import Trigger  # noqa: E402
 from trajectory_msgs.msg import JointTrajectory  # noqa: E402
 
 from joint_dynamics.excitation import FourierBasis, FourierTrajectory, to_joint_trajectory  # noqa: E402
 from joint_dynamics.excitation.files import coefficients  # noqa: E402
 from joint_dynamics.nodes.excitation import LEAD, ExcitationNode  # noqa: E402
+from joint_dynamics.nodes.heartbeat import HEARTBEAT  # noqa: E402
 from joint_dynamics.nodes.topics import LATCHED  # noqa: E402
 from joint_dynamics.nodes.trajectory_output import STAY  # noqa: E402
 from joint_dynamics.robot import RobotModel  # noqa: E402
@@ -531,22 +535,96 @@ def test_it_plans_when_it_is_asked_to_and_says_how_far_it_is(ros, robot, tmp_pat
     answer = ros.trigger('excitation/start')
     assert not answer.success
     assert 'expected a motion, found none: planning' in answer.message
-    robot.until(lambda: last(statuses) == 'ready', 'a plan')
-    assert any('best' in status.data or status.data.startswith('planning') for status in statuses)
+    robot.until(lambda: node.planning is None and last(statuses).startswith('ready, condition number'), 'a plan')
+    assert any(status.data.startswith('planning') for status in statuses)
     assert started(ros, robot).success
     robot.until(lambda: robot.received, 'the trajectory')
     assert len(robot.received[0].points) > 400
 
 
+def test_the_best_motion_so_far_is_played_and_ends_the_planning(ros, robot, tmp_path):
+    """A search that would take hours has a motion that may be played at once, and better ones as they come."""
+    config = tmp_path / 'config.yaml'
+    config.write_text('excitation: {posture: [0, -1.57, 0.6, -1.57, 0.3, 0], fourier: {candidates: 1000}}')
+    node, statuses = begin(ros, config_file=str(config))
+    assert ros.trigger('excitation/plan').success
+    beats = ros.listen(Bool, 'excitation/heartbeat', HEARTBEAT)
+    robot.until(lambda: last(statuses).startswith('ready'), 'a motion')
+    figure = re.compile(r'ready, condition number (\d+\.\d\d), improving( \(about \d+ s more\))?')
+
+    def values():
+        return [float(figure.fullmatch(one.data)[1]) for one in statuses if one.data.startswith('ready')]
+
+    robot.until(lambda: len(set(values())) > 1, 'a better one')
+    assert values() == sorted(values(), reverse=True)
+    assert beats
+    planning = node.planning
+    assert os.getpriority(os.PRIO_PROCESS, planning.pid) > os.getpriority(os.PRIO_PROCESS, 0)
+    assert started(ros, robot).success
+    assert node.planning is None
+    with pytest.raises(ProcessLookupError):
+        os.kill(planning.pid, 0)
+    robot.until(lambda: last(statuses) == 'playing', 'the motion')
+    assert ros.trigger('excitation/stop').success
+
+
+def test_a_further_plan_adds_to_what_was_played_and_says_so(ros, robot, tmp_path):
+    config = tmp_path / 'config.yaml'
+    config.write_text(
+        'excitation: {posture: [0, -1.57, 0.6, -1.57, 0.3, 0], limits: {clearance: null}, '
+        'fourier: {period: 4, harmonics: 2, ramp: 0.5, starts: 1, candidates: 1}}'
+    )
+    node, statuses = begin(ros, config_file=str(config), tracking_error=3.0)
+    motions = []
+    for answer in ('', 'it adds to the information of the 1 played to the end since'):
+        said = ros.trigger('excitation/plan')
+        assert said.success
+        assert ('it adds' in said.message) == bool(answer)
+        assert answer in said.message
+        robot.until(lambda: node.planning is None and last(statuses).startswith('ready'), 'a plan')
+        assert started(ros, robot).success
+        playing = node.playing.motion
+        motions.append(node.playback.trajectory.position(np.linspace(0.0, node.playback.trajectory.duration, 50)))
+        begun = node.playing.began
+
+        def follow(playing=playing, begun=begun):
+            robot.q = playing.position(node.now() - begun)[0]
+            return last(statuses) == 'done'
+
+        robot.until(follow, 'the end of the motion')
+        robot.dq = np.zeros(6)
+    assert np.abs(motions[1] - motions[0]).max() > 0.1
+
+
+def test_a_plan_without_a_torque_limit_is_taken_as_such(ros, robot, summary, monkeypatch):
+    """The same motion needs 1 % of the torque that the robot file allows, or nothing is asked of it."""
+    document = json.loads(summary.read_text())
+    weak = re.sub(r'effort="[^"]*"', 'effort="1"', ur5e_description())
+    robot.description.publish(String(data=weak))
+    node = ros.node(ExcitationNode, trajectory_file=str(summary))
+    assert node.trigger_configure().name == 'FAILURE'
+    assert 'found torque exceeded' in node.diagnostics.message('state')
+    summary.write_text(json.dumps(document | {'torque_limit': False}))
+    assert node.trigger_configure().name == 'SUCCESS'
+
+
 def test_a_plan_in_the_making_ends_with_the_node(ros, robot):
     node, _ = begin(ros)
     assert ros.trigger('excitation/plan').success
-    planning = node.planning
+    pid = node.planning.pid
     node.trigger_deactivate()
     assert node.trigger_cleanup().name == 'SUCCESS'
-    # cleaning up waits 2 s at most: what a busy machine has not ended by then ends by itself
-    ros.until(lambda: planning.outcome is not None, what='the end of the planning')
-    assert type(planning.outcome).__name__ == 'CancelledError'
+    assert node.planning is None
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+def test_a_defect_of_the_planning_is_said(ros, robot):
+    node, statuses = begin(ros)
+    assert ros.trigger('excitation/plan').success
+    os.kill(node.planning.pid, signal.SIGKILL)
+    robot.until(lambda: last(statuses).startswith('failed: a defect ended the planning (status -9)'), 'the failure')
+    assert node.planning is None
 
 
 def test_a_plan_that_fails_is_said(ros, robot):

@@ -122,7 +122,10 @@ def test_an_end_in_good_order_and_a_loss_of_one_that_did_nothing_stop_nothing(ro
     path = arm.talk(lambda: node.follower.path)
     arm.talk(lambda: publisher.publish(Bool(data=False)) or node.diagnostics.message('excitation heartbeat') == 'beats')
     # Silent, but it has said that nothing depends on it.
-    arm.talk(lambda: lost(node))
+    arm.talk(lambda: node.diagnostics.level('excitation heartbeat') == DiagnosticStatus.WARN)
+    assert node.diagnostics.message('excitation heartbeat') == (
+        'the heartbeat of excitation is late: nothing for 1 s; it last said that it is not at work'
+    )
     assert node.follower.path is path
     arm.talk(lambda: publisher.publish(Bool(data=True)) or beats(node))
     ros.probe.destroy_publisher(publisher)

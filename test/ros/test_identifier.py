@@ -436,7 +436,7 @@ def test_a_defect_in_the_worker_is_reported(ros, identifier, robot_file, monkeyp
     ros.until(lambda: node.is_active)
     record(ros, node, simulated(RobotModel.load(robot_file), 2.0))
     monkeypatch.setattr(
-        'joint_dynamics.nodes.identifier.Worker', lambda module, **options: Worker('joint_dynamics.no_such_module')
+        'joint_dynamics.nodes.identifier.Worker', lambda module, job: Worker('joint_dynamics.no_such_module', job)
     )
     answer = ros.trigger('/x/identifier/identify')
     assert not answer.success

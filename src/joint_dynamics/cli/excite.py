@@ -77,23 +77,23 @@ def run(args: argparse.Namespace) -> int:
 
 
 @contextlib.contextmanager
-def progress_display() -> Iterator[Callable[[Progress], None] | None]:
-    """Give a function that shows how the search stands: a live line on a terminal, None elsewhere."""
+def progress_display() -> Iterator[Callable[[Progress], None]]:
+    """Give a function that shows how the search stands: a live line on a terminal, elsewhere one per better motion."""
     from rich.console import Console
 
     console = Console(stderr=True)
-    if not console.is_terminal:
-        yield None
+    if console.is_terminal:
+        with console.status('searching; Ctrl-C ends it with the best motion so far') as status:
+            yield lambda progress: status.update(f'{progress}; Ctrl-C ends it with the best motion so far')
         return
-    with console.status('searching') as status:
+    best: list[float | None] = [None]
 
-        def show_progress(progress: Progress) -> None:
-            best = 'none yet' if progress.best is None else f'{progress.best:.3f}'
-            status.update(
-                f'{progress.seconds:5.1f} s   best {best}   searches {progress.finished} of {progress.starts}'
-            )
+    def show_better(progress: Progress) -> None:
+        if progress.best != best[-1]:
+            best.append(progress.best)
+            print(f'{progress.seconds:.0f} s: {progress}', file=sys.stderr, flush=True)
 
-        yield show_progress
+    yield show_better
 
 
 def write(model: RobotModel, found: Plan, folder: Path) -> None:
@@ -101,13 +101,12 @@ def write(model: RobotModel, found: Plan, folder: Path) -> None:
     from joint_dynamics.excitation import to_csv, to_joint_trajectory
     from joint_dynamics.report.excitation import excitation_report
 
-    samples = found.trajectory.sample(found.settings.rate)
     write_report(
         folder,
         found.summary(),
         excitation_report(model, found),
-        trajectory_csv=to_csv(samples),
-        trajectory_yaml=to_joint_trajectory(found.trajectory, samples),
+        trajectory_csv=to_csv(found.trajectory.sample(found.settings.rate)),
+        trajectory_yaml=to_joint_trajectory(found.trajectory, found.trajectory.points(found.settings.rate)),
     )
 
 

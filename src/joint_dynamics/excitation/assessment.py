@@ -102,6 +102,8 @@ def assess(
     times: FloatArray,
     constraints: Sequence[Constraint],
     kinds: Sequence[str],
+    known: FloatArray | float = 0.0,
+    known_samples: int = 0,
 ) -> Assessment:
     """Evaluate a trajectory: certified margins to `constraints`, and the condition of the base regressor.
 
@@ -111,10 +113,13 @@ def assess(
         (samples,) [s], what the regressor is evaluated at.
     kinds
         of the parameters it has.
+    known, known_samples
+        information matrix (b, b) that is there already, and how many samples it comes from: the worth is that of both.
     """
     base = model.base_parameters(kinds)
     columns = model.columns(kinds)[base.independent]
-    G = np.zeros((len(columns), len(columns)))
+    G = np.zeros((len(columns), len(columns))) + known
+    samples = len(times) + known_samples
     margins = certified_margins(model, trajectory, constraints)
     for motion in motion_blocks(model, trajectory, times):
         W = motion.regressor.rows[:, columns].transpose(1, 0, 2).reshape(len(columns), -1)
@@ -123,8 +128,8 @@ def assess(
     if norm.min() > 0:
         eigenvalues = np.linalg.eigvalsh(G / np.outer(norm, norm))
         if eigenvalues[0] * SINGULAR**2 > eigenvalues[-1]:
-            log_det = float(np.log(eigenvalues).sum() + 2 * np.log(norm).sum() - len(columns) * np.log(len(times)))
+            log_det = float(np.log(eigenvalues).sum() + 2 * np.log(norm).sum() - len(columns) * np.log(samples))
             return Assessment(
-                float(np.sqrt(eigenvalues[-1] / eigenvalues[0])), log_det, len(columns), margins, len(times), G
+                float(np.sqrt(eigenvalues[-1] / eigenvalues[0])), log_det, len(columns), margins, samples, G
             )
-    return Assessment(np.inf, -np.inf, len(columns), margins, len(times), G)
+    return Assessment(np.inf, -np.inf, len(columns), margins, samples, G)

@@ -30,6 +30,10 @@ SHORTEST = 1e-6
 LARGEST = 1e6
 
 
+#: Of a number in a file: the cubic between two points T apart multiplies what is lost by 12 / T².
+DECIMALS = 15
+
+
 def to_csv(samples: MotionSamples) -> str:
     """Return CSV with columns time [s], q<k> [rad], dq<k> [rad/s], ddq<k> [rad/s²].
 
@@ -44,7 +48,7 @@ def to_csv(samples: MotionSamples) -> str:
 def to_joint_trajectory(trajectory: Trajectory, samples: MotionSamples) -> str:
     """Return a `trajectory_msgs/JointTrajectory` in YAML, as `ros2 topic pub` takes it.
 
-    Its stamp is zero: start on arrival.
+    Its stamp is zero: start on arrival. samples: the motion's `points`.
     """
     # the library quotes what YAML would read as something else than text: on, 1e3, a name with a comma
     names = yaml.safe_dump(
@@ -53,22 +57,18 @@ def to_joint_trajectory(trajectory: Trajectory, samples: MotionSamples) -> str:
     lines = ['header:', '  stamp: {sec: 0, nanosec: 0}', "  frame_id: ''", f'joint_names: {names}', 'points:']
 
     def row(values: Any) -> str:
-        return '[' + ', '.join(f'{value:.10g}' if value else '0.0' for value in map(_decimal, values)) + ']'
+        return '[' + ', '.join(np.format_float_positional(value, DECIMALS, trim='0') for value in values) + ']'
 
     for time, q, dq, ddq in zip(samples.time, samples.q, samples.dq, samples.ddq, strict=True):
         sec, nanosec = seconds_and_nanoseconds(time)
         lines += [
             f'- positions: {row(q)}',
             f'  velocities: {row(dq)}',
-            f'  accelerations: {row(ddq)}',
+            f'  accelerations: {row(() if trajectory.jumps else ddq)}',
             '  effort: []',
             f'  time_from_start: {{sec: {sec}, nanosec: {nanosec}}}',
         ]
     return '\n'.join(lines) + '\n'
-
-
-def _decimal(value: float) -> float:
-    return round(float(value), 12)
 
 
 def seconds_and_nanoseconds(time: float) -> tuple[int, int]:
@@ -91,13 +91,38 @@ def coefficients(trajectory: FourierTrajectory) -> dict[str, Any]:
     }
 
 
+def knot_points(trajectory: Trajectory) -> dict[str, Any]:
+    """Return a motion of constant acceleration in pieces as points at its knots, from which it is made again."""
+    samples = trajectory.points(1.0 / trajectory.duration)
+    points = [
+        {
+            'positions': q.tolist(),
+            'velocities': dq.tolist(),
+            'time_from_start': dict(zip(('sec', 'nanosec'), seconds_and_nanoseconds(time), strict=True)),
+        }
+        for time, q, dq in zip(samples.time, samples.q, samples.dq, strict=True)
+    ]
+    return {'joint_names': list(trajectory.joint_names), 'points': points}
+
+
 def load_trajectory(path: str | Path) -> Trajectory:
-    """Read a motion: the coefficients in a `summary.json` of `excite`, or the points of a JointTrajectory in YAML.
+    """Read a motion: that in a `summary.json` of `excite`, or the points of a JointTrajectory in YAML.
 
     Raises
     ------
     JointDynamicsError
         One that tells what was expected.
+    """
+    return load_plan(path)[0]
+
+
+def load_plan(path: str | Path) -> tuple[Trajectory, bool]:
+    """Read a motion, and whether its plan has a torque limit (a JointTrajectory says nothing of it: it has).
+
+    Raises
+    ------
+    JointDynamicsError
+        As of `load_trajectory`.
     """
     what = f'trajectory {path}'
     text = read_text(path, what, MAX_BYTES)
@@ -108,13 +133,15 @@ def load_trajectory(path: str | Path) -> Trajectory:
     )
     try:
         if isinstance(document, Mapping) and isinstance(document.get('trajectory'), Mapping):
-            return _from_coefficients(document['trajectory'])
+            motion = document['trajectory']
+            found = _from_points(motion) if 'points' in motion else _from_coefficients(motion)
+            return found, document.get('torque_limit') is not False
         if isinstance(document, Mapping) and 'points' in document:
-            return _from_points(document)
+            return _from_points(document), True
     except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise JointDynamicsError(f'trajectory {path}: expected all fields of a trajectory, found: {error}') from None
     raise JointDynamicsError(
-        f'trajectory {path}: expected summary.json of a Fourier excitation, or a JointTrajectory in YAML, found neither'
+        f'trajectory {path}: expected summary.json of excite, or a JointTrajectory in YAML, found neither'
     )
 
 
@@ -177,9 +204,11 @@ def _from_points(document: Mapping[str, Any]) -> SampledTrajectory:
                     f'a time_from_start.{part} of {point["time_from_start"][part]!r}, which is no whole number'
                 )
     time = [point['time_from_start']['sec'] + 1e-9 * point['time_from_start']['nanosec'] for point in points]
-    q, dq, ddq = (
-        _within([point[key] for point in points], key) for key in ('positions', 'velocities', 'accelerations')
-    )
+    keys = ('positions', 'velocities', 'accelerations')
+    values = [
+        _within([point[key] for point in points], key)
+        for key in (keys if any(point.get('accelerations') for point in points) else keys[:2])
+    ]
     if not 0 <= time[-1] - time[0] <= MAX_DURATION:
         raise ValueError(f'a motion of {time[-1] - time[0]:g} s')
-    return SampledTrajectory(_joint_names(document), time, q, dq, ddq)
+    return SampledTrajectory(_joint_names(document), time, *values)

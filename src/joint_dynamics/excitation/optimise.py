@@ -12,7 +12,7 @@ import queue
 import subprocess
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,6 +25,7 @@ from joint_dynamics.excitation.fourier import FourierTrajectory
 from joint_dynamics.excitation.problem import ExcitationProblem
 from joint_dynamics.excitation.regressor_gradient import compile_kernels
 from joint_dynamics.excitation.search import FoundMotion
+from joint_dynamics.excitation.trajectory import Trajectory
 from joint_dynamics.python_process import environment, module_command
 from joint_dynamics.robot import RobotModel
 
@@ -35,7 +36,7 @@ GRACE = 1.0
 TICK = 0.2
 GAIN = 0.01
 """Smallest difference of merit, about a share of the condition number, that counts as a gain."""
-ALL, NOTHING_GAINED, TIME = 'all starts done', 'nothing gained', 'time budget'
+ALL, NOTHING_GAINED, TIME, INTERRUPTED = 'all starts done', 'nothing gained', 'time budget', 'interrupted'
 """What ends a search."""
 _LOG = logging.getLogger(__name__)
 
@@ -44,13 +45,25 @@ _LOG = logging.getLogger(__name__)
 class Progress:
     """How a search stands.
 
-    Seconds since the call, the criterion's figure of the best motion (None: none yet), starts finished, in all.
+    Seconds since the call, the criterion's figure of the best motion (None: none yet), which only gets better, starts
+    finished, in all; the motion, which keeps every limit; seconds that the starts which are sure to count take longer,
+    by the work done so far (None: not known); the criterion.
     """
 
     seconds: float
     best: float | None
     finished: int
     starts: int
+    trajectory: FourierTrajectory | None = None
+    remaining: float | None = None
+    criterion: str = 'condition_number'
+
+    def __str__(self) -> str:
+        """Return the line that is shown."""
+        if self.best is None:
+            return f'no motion yet, {self.seconds:.0f} s'
+        more = '' if self.remaining is None else f' (about {self.remaining:.0f} s more)'
+        return f'{self.criterion.replace("_", " ")} {self.best:.2f}, improving{more}'
 
 
 @dataclass(frozen=True)
@@ -70,7 +83,7 @@ class ExcitationResult:
     finished
         starts completed that count.
     ended
-        by what, one of ALL, NOTHING_GAINED, TIME; after the last the motion is not reproducible.
+        by what, one of ALL, NOTHING_GAINED, TIME, INTERRUPTED; after the last two the motion is not reproducible.
     history
         (seconds, value) each time a better motion was found; the value is the criterion's own figure
         (ExcitationProblem.value).
@@ -88,7 +101,7 @@ class ExcitationResult:
     @property
     def reproducible(self) -> bool:
         """Whether the same seed gives the same motion whatever the speed of the machine: no clock had a part in it."""
-        return self.ended != TIME
+        return self.ended in (ALL, NOTHING_GAINED)
 
     @property
     def condition_number(self) -> float:
@@ -107,7 +120,8 @@ class Search:
 
     Limits in the way where none was found.
 
-    A start counts when all before it are done, so that nothing depends on which was faster.
+    A start counts when those before it cannot end the search without it, so that nothing depends on which was faster;
+    all do in a search that was `cut` by the clock or the user.
     """
 
     starts: int
@@ -115,22 +129,37 @@ class Search:
     arrivals: list[tuple[float, FoundMotion]] = field(default_factory=list)
     done: set[int] = field(default_factory=set)
     broken: dict[int, dict[str, float]] = field(default_factory=dict)
+    cut: bool = False
 
     def enough(self) -> int:
-        """Return how many starts count, from the first on.
+        """Return how many starts are sure to count, from the first on.
 
-        `starts`, or fewer when the last `patience` of them gained nothing.
+        The search ends when the last `patience` of them gained nothing, or with all `starts`.
         """
         best, idle = np.inf, 0
-        for start in range(self.starts):
+        for start in range(0 if self.cut else self.starts):
+            if idle >= self.patience:
+                return start
             if start not in self.done:
-                break
+                return min(self.starts, start + self.patience - idle)
             merit = min((found.merit for _, found in self.arrivals if found.start == start), default=np.inf)
-            idle = 0 if merit < best - GAIN else idle + 1
+            idle = 0 if merit < best - GAIN or not np.isfinite(best) else idle + 1
             best = min(best, merit)
-            if idle >= self.patience and np.isfinite(best):
-                return start + 1
         return self.starts
+
+    @property
+    def complete(self) -> bool:
+        """Whether all starts that count are done."""
+        return self.done.issuperset(range(self.enough()))
+
+    def remaining(self, seconds: float) -> float | None:
+        """Return how much longer the starts that are sure to count take [s], by the work done in `seconds`."""
+        shares = dict.fromkeys(self.done, 1.0)
+        for _, found in self.arrivals:
+            shares[found.start] = max(shares.get(found.start, 0.0), found.share)
+        done = sum(shares.values())
+        left = sum(1.0 - shares.get(start, 0.0) for start in range(self.enough()))
+        return seconds * left / done if done > 0 else None
 
     def best(self, random: bool = False) -> FoundMotion | None:
         """Return the best motion of the starts that count; random: the best of those the searches began with."""
@@ -159,7 +188,10 @@ def cores() -> int:
 
 
 def optimise(
-    model: RobotModel, settings: ExcitationSettings | None = None, on_progress: Callable[[Progress], None] | None = None
+    model: RobotModel,
+    settings: ExcitationSettings | None = None,
+    on_progress: Callable[[Progress], None] | None = None,
+    earlier: Sequence[Trajectory] = (),
 ) -> ExcitationResult:
     """Search the coefficients of a Fourier series that excites all parameters within all limits.
 
@@ -173,7 +205,11 @@ def optimise(
     settings
         ExcitationSettings; None: as declared.
     on_progress
-        called every 0.2 s in the calling thread; an exception it raises ends the search and passes through.
+        called every 0.2 s in the calling thread; an exception it raises ends the search and passes through. A
+        KeyboardInterrupt (Ctrl-C) ends the search with the best motion so far, and passes through where there is none.
+    earlier
+        motions of the robot that were recorded before: what is searched for adds most to their information, and all
+        figures are those of all motions together.
 
     Raises
     ------
@@ -181,7 +217,7 @@ def optimise(
         For settings that do not fit the robot, and when no motion that keeps every limit was found.
     """
     settings = settings or ExcitationSettings()
-    problem = ExcitationProblem(model, settings)  # refuses what does not fit, before any process is started
+    problem = ExcitationProblem(model, settings, earlier)  # refuses what does not fit, before any process is started
     # A first search would spend a time budget of seconds on compiling.
     compile_kernels(model)
     began = time.monotonic()
@@ -190,12 +226,11 @@ def optimise(
     inbox: queue.Queue[tuple[int, Any]] = queue.Queue()
     workers: list[subprocess.Popen[Any]] = []
     waiting = iter(range(settings.starts))
-    finished: list[int] = []
     ended = ALL
     try:
         for number in range(min(settings.processes or cores(), settings.starts)):
             workers.append(_worker(inbox, number))
-            _tell(workers[-1], (model, settings, budget - RESERVE - (time.monotonic() - began)))
+            _tell(workers[-1], (model, settings, budget - RESERVE - (time.monotonic() - began), earlier))
             _tell(workers[-1], next(waiting))
         busy = len(workers)
         while busy and ended == ALL:
@@ -203,12 +238,7 @@ def optimise(
                 ended = TIME
                 break
             if on_progress is not None:
-                best = state.best()
-                on_progress(
-                    Progress(
-                        time.monotonic() - began, None if best is None else best.value, len(state.done), settings.starts
-                    )
-                )
+                on_progress(_progress(state, settings, time.monotonic() - began))
             try:
                 number, message = inbox.get(timeout=TICK)
             except queue.Empty:
@@ -227,29 +257,47 @@ def optimise(
                 in_time = time.monotonic() - began < budget - RESERVE
                 if in_time:
                     state.done.add(content)
-                if state.enough() < settings.starts:
+                if state.complete and len(state.done) < settings.starts:
                     ended = NOTHING_GAINED
                 start = next(waiting, None) if in_time else None
                 if start is None:
                     busy -= 1
                 else:
                     _tell(workers[number], start)
-        finished = sorted(start for start in state.done if start < state.enough())
         if ended == ALL and len(state.done) < settings.starts:
             ended = TIME
+    except KeyboardInterrupt:
+        if not state.arrivals:
+            raise
+        ended = INTERRUPTED
     finally:
         for worker in workers:
             worker.kill()
         for worker in workers:
             worker.wait()
+    state.cut = ended in (TIME, INTERRUPTED)
+    finished = sum(start < state.enough() for start in state.done)
     if ended == TIME:
         _LOG.warning(
             'excitation: the time budget of %g s ended the search after %d of %d starts',
             budget,
-            len(finished),
+            finished,
             settings.starts,
         )
-    return _result(problem, state, len(finished), ended, began)
+    return _result(problem, state, finished, ended, began)
+
+
+def _progress(state: Search, settings: ExcitationSettings, seconds: float) -> Progress:
+    best = state.best()
+    return Progress(
+        seconds,
+        None if best is None else best.value,
+        len(state.done),
+        settings.starts,
+        None if best is None else best.trajectory.repeated(settings.repeats),
+        state.remaining(seconds),
+        settings.criterion,
+    )
 
 
 def _worker(inbox: queue.Queue[Any], number: int) -> subprocess.Popen[Any]:

@@ -14,15 +14,20 @@ from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.excitation.trajectory import ORDERS, Trajectory
 
+SAME_TIME = 1e-9
+"""Knots of several joints that are not further apart [s] are one."""
+
 
 class JointPieces:
     """The pieces of one joint, added one after the other, from rest at `position` [rad].
 
-    `time` [s], `position`, `speed` tell where it is.
+    `time` [s], `position`, `speed` tell where it is. tick: what `move_to` and `wait` take are whole multiples of it
+    [s], rounded up, where given.
     """
 
-    def __init__(self, position: float):
+    def __init__(self, position: float, tick: float | None = None):
         self.start = float(position)
+        self._tick = tick
         self.time, self.position, self.speed = 0.0, float(position), 0.0
         self.durations: list[float] = []
         self.accelerations: list[float] = []
@@ -39,28 +44,31 @@ class JointPieces:
 
     def wait(self, duration: float) -> None:
         """Keep the present speed, which at rest means to stand still."""
-        self.accelerate(0.0, duration)
+        self.accelerate(0.0, self._whole(duration))
 
     def move_to(self, target: float, speed: float, acceleration: float) -> None:
         """Move from rest to rest: accelerate, coast at `speed`, decelerate; without coasting where it is short."""
         distance = target - self.position
-        rise = min(speed / acceleration, np.sqrt(abs(distance) / acceleration))
-        coast = max(0.0, abs(distance) / (acceleration * rise) - rise) if rise > 0 else 0.0
-        signed = np.copysign(acceleration, distance)
-        self.accelerate(signed, rise)
-        self.wait(coast)
-        self.accelerate(-signed, rise)
-        self.position, self.speed = (target, 0.0) if rise > 0 else (self.position, self.speed)
+        rise, coast = self._times(abs(distance), speed, acceleration)
+        if rise > 0:
+            needed = distance / (rise * (rise + coast))
+            self.accelerate(needed, rise)
+            self.accelerate(0.0, coast)
+            self.accelerate(-needed, rise)
+            self.position, self.speed = target, 0.0
 
-    @staticmethod
-    def time_of_move(distance: float, speed: float, acceleration: float) -> float:
-        """Return how long `move_to` takes over `distance` [s]."""
-        distance = abs(distance)
-        return (
-            distance / speed + speed / acceleration
-            if distance * acceleration > speed**2
-            else 2 * float(np.sqrt(distance / acceleration))
-        )
+    def time_of_move(self, target: float, speed: float, acceleration: float) -> float:
+        """Return how long `move_to` takes [s]."""
+        rise, coast = self._times(abs(target - self.position), speed, acceleration)
+        return 2 * rise + coast
+
+    def _times(self, distance: float, speed: float, acceleration: float) -> tuple[float, float]:
+        rise = min(speed / acceleration, float(np.sqrt(distance / acceleration)))
+        coast = max(0.0, distance / (acceleration * rise) - rise) if rise > 0 else 0.0
+        return self._whole(rise), self._whole(coast)
+
+    def _whole(self, duration: float) -> float:
+        return duration if self._tick is None else float(np.ceil(duration / self._tick) * self._tick)
 
 
 class PiecewiseTrajectory(Trajectory):
@@ -71,6 +79,8 @@ class PiecewiseTrajectory(Trajectory):
     joint_names: (n,). pieces: per joint. duration: in s, by default that of the slowest joint.
 
     """
+
+    jumps = True
 
     def __init__(self, joint_names: Sequence[str], pieces: Sequence[JointPieces], duration: float | None = None):
         self.joint_names = tuple(joint_names)
@@ -84,7 +94,9 @@ class PiecewiseTrajectory(Trajectory):
             )
         self._joints = [self._table(piece) for piece in pieces]
         knots = np.unique(np.concatenate([table[0] for table in self._joints] + [[self.duration]]))
-        self._knots = knots[knots <= self.duration]
+        knots = knots[knots <= self.duration]
+        # The same knot of several joints differs by rounding.
+        self._knots = knots[np.append(True, np.diff(knots) > SAME_TIME)]
 
     @staticmethod
     def _table(piece: JointPieces) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
@@ -140,9 +152,9 @@ class PiecewiseTrajectory(Trajectory):
         return states[0], states[1], states[2]
 
 
-def at_rest(joint_names: Sequence[str], posture: ArrayLike) -> dict[str, JointPieces]:
-    """Return pieces that stand still at `posture` (n,), by joint name."""
+def at_rest(joint_names: Sequence[str], posture: ArrayLike, tick: float | None = None) -> dict[str, JointPieces]:
+    """Return pieces that stand still at `posture` (n,), by joint name; `tick` as of JointPieces."""
     return {
-        name: JointPieces(float(angle))
+        name: JointPieces(float(angle), tick)
         for name, angle in zip(joint_names, np.asarray(posture, dtype=float), strict=True)
     }

@@ -9,7 +9,7 @@ from typing import Any
 
 from joint_dynamics.excitation.assessment import Assessment
 from joint_dynamics.excitation.excitation_settings import ExcitationSettings, LimitSettings
-from joint_dynamics.excitation.files import coefficients
+from joint_dynamics.excitation.files import coefficients, knot_points
 from joint_dynamics.excitation.fourier import FourierTrajectory
 from joint_dynamics.excitation.optimise import ExcitationResult, Progress, optimise
 from joint_dynamics.excitation.profiles import PROFILES, make_profile
@@ -81,10 +81,11 @@ class Plan:
     def summary(self) -> dict[str, Any]:
         """Return the content of `summary.json`, plain keys and numbers.
 
-        `trajectory` holds the coefficients of a Fourier series.
+        `trajectory` holds the coefficients of a Fourier series, of other motions the points at their knots.
         """
         found: dict[str, Any] = {
             'profile': self.settings.profile,
+            'torque_limit': self.settings.limits.torque_limit,
             **self.assessment.to_dict(),
             'seconds': self.seconds,
             'before': None,
@@ -101,8 +102,8 @@ class Plan:
                 seed=self.result.settings.seed,
                 history=[list(entry) for entry in self.result.history],
             )
-        if isinstance(self.trajectory, FourierTrajectory):
-            found['trajectory'] = coefficients(self.trajectory)
+        motion = self.trajectory
+        found['trajectory'] = coefficients(motion) if isinstance(motion, FourierTrajectory) else knot_points(motion)
         return found
 
     @property
@@ -118,9 +119,8 @@ class Plan:
             )
         if self.result is not None and not self.result.reproducible:
             found.append(
-                f'the time budget of {self.result.settings.time_budget:g} s ended the search after'
-                f' {self.result.finished} of {self.result.settings.starts} starts; the same seed may give another'
-                ' motion'
+                f'the search was ended ({self.result.ended}) after {self.result.finished} of'
+                f' {self.result.settings.starts} starts; the same seed may give another motion'
             )
         return found
 
@@ -136,8 +136,13 @@ class Plan:
         return None
 
 
-def plan(model: RobotModel, settings: PlanSettings, on_progress: Callable[[Progress], None] | None = None) -> Plan:
-    """Return a motion by the settings.
+def plan(
+    model: RobotModel,
+    settings: PlanSettings,
+    on_progress: Callable[[Progress], None] | None = None,
+    earlier: Sequence[Trajectory] = (),
+) -> Plan:
+    """Return a motion by the settings; `earlier`: see `optimise`.
 
     Raises
     ------
@@ -152,7 +157,7 @@ def plan(model: RobotModel, settings: PlanSettings, on_progress: Callable[[Progr
         return Plan(settings, trajectory, assessment, time.monotonic() - began)
     whole = {**settings.options, 'limits': settings.limits, 'posture': settings.posture}
     options = ExcitationSettings.from_mapping(whole, 'excitation.fourier')
-    result = optimise(model, options, on_progress)
+    result = optimise(model, options, on_progress, earlier)
     return Plan(settings, result.trajectory, result.assessment, result.seconds, result)
 
 

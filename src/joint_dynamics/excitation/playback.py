@@ -41,7 +41,7 @@ class Reordered(Trajectory):
                 f'trajectory: expected the joints {", ".join(joint_names)}, found {", ".join(trajectory.joint_names)}'
             )
         self.joint_names = tuple(joint_names)
-        self.duration = trajectory.duration
+        self.duration, self.jumps = trajectory.duration, trajectory.jumps
         self._trajectory = trajectory
         self._order = [trajectory.joint_names.index(name) for name in joint_names]
 

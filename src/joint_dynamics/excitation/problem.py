@@ -23,10 +23,13 @@ from joint_dynamics.excitation.geometry import has_geometry
 from joint_dynamics.excitation.limits import MotionLimits
 from joint_dynamics.excitation.motion import RobotMotion, Sensitivity
 from joint_dynamics.excitation.proof import certified_margins, certified_within_limits, intervals
+from joint_dynamics.excitation.trajectory import Trajectory
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.settings.per_joint import per_joint
 
 OVERSAMPLING = 10
+EARLIER_SAMPLES = 10_000
+"""At so many samples the information of an earlier motion is evaluated, however long it is."""
 TIGHTER = 0.01
 """Slack the search keeps, so that what happens between its samples mostly fits as well, which is proved afterwards."""
 SHARES = (1.0, *(1 - 0.002 * 1.35 ** np.arange(18)))
@@ -63,9 +66,11 @@ class ExcitationProblem:
     """Find coefficients of a Fourier series for one robot.
 
     The unknowns x (n · count,) are the coefficients divided by what each may be at most by the limits of its own joint.
+    earlier: motions of the robot that were recorded before; what a motion is worth is what it is together with them,
+    by the sum of the information matrices.
     """
 
-    def __init__(self, model: RobotModel, settings: ExcitationSettings):
+    def __init__(self, model: RobotModel, settings: ExcitationSettings, earlier: Sequence[Trajectory] = ()):
         self.model = model
         self.settings = settings
         self.limits = MotionLimits.of(model, settings.limits)
@@ -94,6 +99,12 @@ class ExcitationProblem:
             ]
         )
         self._scale = np.concatenate([half, wave, wave], axis=1)
+        self._known, self._known_samples = np.zeros((len(self._columns), len(self._columns))), 0
+        for one in earlier:
+            times = self.check_times(one)
+            few = times[:: max(1, len(times) // EARLIER_SAMPLES)]
+            self._known += len(times) / len(few) * assess(model, one, few, (), settings.kinds).information
+            self._known_samples += len(times)
 
     def _posture(self, given: Sequence[float] | Mapping[str, float] | None) -> FloatArray | None:
         if given is None:
@@ -153,7 +164,8 @@ class ExcitationProblem:
         if with_criterion:
             rows = motion.regressor.rows[:, self._columns] * self._weights
             W = rows.transpose(1, 0, 2).reshape(len(self._columns), -1)
-            criterion, by_G = self._criterion(W @ W.T, sharpness)
+            known = self._known * self._count(1) / self._count(OVERSAMPLING)
+            criterion, by_G = self._criterion(W @ W.T + known, sharpness)
             value += criterion
             by_rows = (2 * by_G @ W).reshape(len(self._columns), self.model.n, -1).transpose(1, 0, 2)
             weighted = sensitivity.rows
@@ -168,7 +180,7 @@ class ExcitationProblem:
             states = [state + self.posture[:, None] * rest for state, rest in zip(states, self._rest, strict=True)]
         return RobotMotion(self.model, states[0], states[1], states[2], SIGN_SPEED)
 
-    def check_times(self, trajectory: FourierTrajectory) -> FloatArray:
+    def check_times(self, trajectory: Trajectory) -> FloatArray:
         """Return times at ten times the sampling of the search, over the whole motion.
 
         What the worth of a motion is evaluated at.
@@ -188,7 +200,9 @@ class ExcitationProblem:
     def evaluate_criterion(self, trajectory: FourierTrajectory) -> Assessment:
         """Evaluate the criterion alone: what tells one motion of a search from another."""
         whole = trajectory.repeated(self.settings.repeats)
-        return assess(self.model, whole, self.check_times(whole), (), self.settings.kinds)
+        return assess(
+            self.model, whole, self.check_times(whole), (), self.settings.kinds, self._known, self._known_samples
+        )
 
     def value(self, assessment: Assessment) -> float:
         """Return the criterion's own figure: the condition number, W_1 cond Φ_1 + W_2 cond Φ_2, or −log det / b."""
@@ -199,14 +213,12 @@ class ExcitationProblem:
         return float(np.exp(self._own(assessment.information, EXACT)[0]))
 
     def merit(self, assessment: Assessment) -> float:
-        """Return what motions are chosen by, smaller is better.
+        """Return what motions are chosen by, smaller is better: the log of `value`, or −log det / b itself.
 
-        The log of `value` with the information's share, or −log det / b.
+        The value alone, which is what is shown: the best motion so far never becomes one with a worse figure.
         """
         value = self.value(assessment)
-        if self.settings.criterion == 'log_det':
-            return value
-        return float(np.log(value)) - self.settings.information_weight * assessment.log_det / assessment.base_parameters
+        return value if self.settings.criterion == 'log_det' else float(np.log(value))
 
     def lost_between(self, x: FloatArray) -> tuple[dict[str, float], dict[str, float]]:
         """Return per kind of limit what the smallest slack loses between the samples.

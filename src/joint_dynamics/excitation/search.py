@@ -53,6 +53,8 @@ class FoundMotion:
     ----------
     value, merit
         see ExcitationProblem.
+    share
+        of the work of its start that is done.
     """
 
     start: int
@@ -61,6 +63,7 @@ class FoundMotion:
     assessment: Assessment
     value: float
     merit: float
+    share: float = 0.0
 
 
 def random_trajectory(problem: ExcitationProblem, rng: np.random.Generator) -> FourierTrajectory | None:
@@ -122,16 +125,19 @@ def search(problem: ExcitationProblem, start: int, deadline: float, report: Call
     """
     rng = np.random.default_rng([problem.settings.seed, start])
     best: tuple[float, FloatArray] | None = None
-    for _ in range(problem.settings.candidates):
+    early = problem.settings.candidates * STAGES[0][2]
+    work = early + sum(iterations for _, _, iterations in STAGES[1:])
+    for candidate in range(problem.settings.candidates):
+        share = candidate * STAGES[0][2] / work
         trajectory = random_trajectory(problem, rng)
         rare = trajectory is None
         if trajectory is None:
             trajectory = repaired_trajectory(problem, rng)
-        report(_found(problem, start, -1, trajectory))
+        report(_found(problem, start, -1, trajectory, share))
         x, value, in_time = _descend(problem, problem.unknowns(trajectory), STAGES[0], deadline)
         if best is None or value < best[0]:
             best = value, x
-            _report_feasible(problem, start, 0, x, report)
+            _report_feasible(problem, start, 0, x, report, share + STAGES[0][2] / work)
         if not in_time:
             return
         if rare:
@@ -141,7 +147,8 @@ def search(problem: ExcitationProblem, start: int, deadline: float, report: Call
     reserve = _reserve(problem, x)
     for number, stage in enumerate((*STAGES[1:], *[CORRECTION] * CORRECTIONS), start=1):
         x, _, in_time = _descend(problem, x, stage, deadline, reserve)
-        _report_feasible(problem, start, number, x, report)
+        early += stage[2] if number < len(STAGES) else 0
+        _report_feasible(problem, start, number, x, report, early / work)
         lost, missing = problem.lost_between(x)
         if not in_time or (number >= len(STAGES) - 1 and not any(missing.values())):
             return
@@ -155,17 +162,25 @@ def _reserve(problem: ExcitationProblem, x: FloatArray) -> dict[str, float]:
     return {kind: SPARE + lost for kind, lost in problem.lost_between(x)[0].items()}
 
 
-def _found(problem: ExcitationProblem, start: int, stage: int, trajectory: FourierTrajectory) -> FoundMotion:
+def _found(
+    problem: ExcitationProblem, start: int, stage: int, trajectory: FourierTrajectory, share: float
+) -> FoundMotion:
     assessment = problem.evaluate_criterion(trajectory)
-    return FoundMotion(start, stage, trajectory, assessment, problem.value(assessment), problem.merit(assessment))
+    value, merit = problem.value(assessment), problem.merit(assessment)
+    return FoundMotion(start, stage, trajectory, assessment, value, merit, share)
 
 
 def _report_feasible(
-    problem: ExcitationProblem, start: int, stage: int, x: FloatArray, report: Callable[[FoundMotion], None]
+    problem: ExcitationProblem,
+    start: int,
+    stage: int,
+    x: FloatArray,
+    report: Callable[[FoundMotion], None],
+    share: float,
 ) -> None:
     trajectory = problem.feasible(problem.trajectory(x))
     if trajectory is not None:
-        report(_found(problem, start, stage, trajectory))
+        report(_found(problem, start, stage, trajectory, share))
 
 
 def _descend(

@@ -23,12 +23,13 @@ SAME_POSTURE = 1e-3
 """Distance [rad] within which two postures count as one."""
 
 
-class _Quintic(Trajectory):
-    """A motion of quintics between points, at which position, speed and acceleration meet."""
+class _Hermite(Trajectory):
+    """A motion of quintics between points, at which position, speed and acceleration meet; of cubics without those."""
 
     def __init__(self, joint_names: Sequence[str], time: FloatArray, values: Sequence[FloatArray]):
         self.joint_names = tuple(joint_names)
         self._pieces = PiecewisePolynomial.hermite(time, values)
+        self.jumps = len(values) < 3
         self.duration = float(time[-1])
 
     @property
@@ -38,7 +39,11 @@ class _Quintic(Trajectory):
 
     def motion(self, t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return q, dq and ddq, (joints, samples) each."""
-        q, dq, half_ddq = self._pieces.taylor(t, 3)
+        return self.one_sided(t, t)
+
+    def one_sided(self, t: FloatArray, inside: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return q, dq and ddq at t by the piece that `inside` (samples,) is in, (joints, samples) each."""
+        q, dq, half_ddq = self._pieces.taylor(t, 3, inside)
         return q, dq, 2 * half_ddq
 
     def majorants(self, begin: FloatArray, end: FloatArray) -> FloatArray:
@@ -50,7 +55,7 @@ class _Quintic(Trajectory):
         return self._pieces.magnitude(3)
 
 
-class Move(_Quintic):
+class Move(_Hermite):
     """A straight line in joint space, from rest to rest, of minimal jerk.
 
     Parameters
@@ -86,6 +91,7 @@ class Succession(Trajectory):
     def __init__(self, motions: Sequence[Trajectory]):
         self.joint_names = motions[0].joint_names
         self._motions = list(motions)
+        self.jumps = any(part.jumps for part in motions)
         for before, after in itertools.pairwise(motions):
             gap = np.abs(after.position(0.0)[0] - before.position(before.duration)[0])
             if gap.max() > SAME_POSTURE:
@@ -149,6 +155,7 @@ class Braking(Trajectory):
 
     def __init__(self, trajectory: Trajectory, at: float, limits: MotionLimits, factor: float = 2.0):
         self.joint_names = trajectory.joint_names
+        self.jumps = trajectory.jumps
         self._trajectory = trajectory
         self._at = float(np.clip(at, 0.0, trajectory.duration))
         allowed = factor * limits.acceleration[:, None]
@@ -232,8 +239,8 @@ class Braking(Trajectory):
         return np.array([inner[0], inner[1], inner[2] + 1.5 / self.duration * inner[1]])
 
 
-class SampledTrajectory(_Quintic):
-    """A motion given by points, quintic between them, as a joint trajectory controller plays it.
+class SampledTrajectory(_Hermite):
+    """A motion given by points, as a joint trajectory controller plays it: quintic between them, cubic without `ddq`.
 
     Parameters
     ----------
@@ -241,9 +248,9 @@ class SampledTrajectory(_Quintic):
 
     """
 
-    def __init__(self, joint_names: Sequence[str], time: ArrayLike, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike):
+    def __init__(self, joint_names: Sequence[str], time: ArrayLike, q: ArrayLike, dq: ArrayLike, *ddq: ArrayLike):
         times = np.asarray(time, dtype=float)
-        points = [np.asarray(array, dtype=float) for array in (q, dq, ddq)]
+        points = [np.asarray(array, dtype=float) for array in (q, dq, *ddq)]
         shape = (len(times), len(joint_names))
         if times.ndim != 1 or len(times) < 2 or not np.all(np.isfinite(times)) or np.any(np.diff(times) <= 0):
             raise JointDynamicsError(

@@ -38,12 +38,13 @@ class Trajectory(ABC):
 
     Attributes
     ----------
-    joint_names: in the order of the columns. duration: in s.
+    joint_names: in the order of the columns. duration: in s. jumps: whether accelerations jump at knots.
 
     """
 
     joint_names: tuple[str, ...]
     duration: float
+    jumps: bool = False
 
     @abstractmethod
     def motion(self, t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -123,3 +124,20 @@ class Trajectory(ABC):
             time = np.append(time, self.duration)
         time[-1] = min(time[-1], self.duration)
         return self.states(time)
+
+    def points(self, rate: float) -> MotionSamples:
+        """Return the points that a trajectory controller is sent, `rate` [Hz] or denser, at whole nanoseconds.
+
+        Of a motion whose acceleration jumps every knot is a point, and the accelerations are not to be sent: the cubics
+        between positions and speeds are the motion itself where its acceleration is constant, while quintics would
+        overshoot a jump by more than a third of it.
+        """
+        if not self.jumps:
+            return self.sample(rate)
+        knots = self.knots
+        count = np.maximum(1, np.ceil(np.diff(knots) * rate - 1e-6)).astype(int)
+        time = [
+            np.linspace(begin, end, n, endpoint=False)
+            for begin, end, n in zip(knots[:-1], knots[1:], count.tolist(), strict=True)
+        ]
+        return self.states(np.unique(np.round(np.concatenate([*time, knots[-1:]]) * 1e9)) * 1e-9)

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import os
 import pickle
-import sys
+import queue
+import threading
 import time
 from typing import Any, BinaryIO
 
@@ -28,29 +29,37 @@ def send(stream: BinaryIO, message: Any) -> None:
 
 
 def main() -> None:
-    """Read (model, settings, seconds left), then the numbers of starts to run, until the input ends.
+    """Read (model, settings, seconds left, earlier motions), then the numbers of starts to run; write what is found.
 
-    Write what is found.
+    When the input ends, as when the caller is killed, so does this process, whatever it is doing.
 
     Messages out: ('found', Found), ('none', {kind of limit: margin}), ('done', start).
     """
     os.nice(NICENESS)
     out = os.fdopen(os.dup(1), 'wb')
     os.dup2(2, 1)  # what a library prints must not end up among the messages
-    source = sys.stdin.buffer
-    model, settings, seconds = pickle.load(source)
+    inbox: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    threading.Thread(target=_listen, args=(inbox,), daemon=True).start()
+    model, settings, seconds, earlier = inbox.get()
     deadline = time.monotonic() + seconds
-    problem = ExcitationProblem(model, settings)
+    problem = ExcitationProblem(model, settings, earlier)
     while True:
-        try:
-            start = pickle.load(source)
-        except EOFError:
-            return
+        start = inbox.get()
         try:
             search(problem, start, deadline, lambda found: send(out, ('found', found)))
         except NoMotionFound as error:
             send(out, ('none', error.broken))
         send(out, ('done', start))
+
+
+def _listen(inbox: queue.SimpleQueue[Any]) -> None:
+    # Not sys.stdin: its lock, held here, would abort the interpreter's own end.
+    with os.fdopen(0, 'rb') as source:
+        try:
+            while True:
+                inbox.put(pickle.load(source))
+        except EOFError:
+            os._exit(0)
 
 
 if __name__ == '__main__':

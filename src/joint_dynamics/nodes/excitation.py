@@ -6,6 +6,7 @@ Plans or loads it, moves slowly to its start, plays it, and stops at once when i
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 
 from rclpy.task import Future
 from sensor_msgs.msg import JointState
@@ -14,13 +15,13 @@ from trajectory_msgs.msg import JointTrajectory
 
 from joint_dynamics.errors import JointDynamicsError, one_line
 from joint_dynamics.excitation import Playback, Trajectory
+from joint_dynamics.excitation.plan import FOURIER
 from joint_dynamics.excitation.stopping import come_to_rest, delay_of
-from joint_dynamics.nodes.background import Background
 from joint_dynamics.nodes.clock_check import ClockCheck
 from joint_dynamics.nodes.controller_watch import MANAGER_GONE, NOT_TAKEN, ControllerWatch
 from joint_dynamics.nodes.diagnostics import ERROR, OK, STALE, WARN
 from joint_dynamics.nodes.excitation_parameters import PARAMETERS, TOPICS
-from joint_dynamics.nodes.excitation_planning import MotionPlanner
+from joint_dynamics.nodes.excitation_planning import MotionPlanner, Planning
 from joint_dynamics.nodes.heartbeat import Heartbeat, HeartbeatWatch
 from joint_dynamics.nodes.lifecycle import DynamicsNode
 from joint_dynamics.nodes.motion_sender import MotionSender
@@ -43,7 +44,8 @@ class ExcitationNode(DynamicsNode):
     states
         RobotStates as heard. controller: ControllerWatch. output: where motions go. All of the last configuration.
     playback
-        the motion with its approach and its braking; None where there is none yet. planning: a plan in the making.
+        the motion with its approach and its braking; None where there is none yet. planned: the motion of a plan that
+        was not started yet. planning: a plan in the making.
     playing
         what the controller has, or None.
 
@@ -71,15 +73,17 @@ class ExcitationNode(DynamicsNode):
         self.serve('~/plan', self._begin_plan)
         self.serve('~/start', self._start)
         self.serve('~/stop', self._stop_by_request)
-        if self._planner.remark:
-            self.get_logger().warning(self._planner.remark)
         self.playback: Playback | None = None
-        self.planning: Background[Playback] | None = None
+        self.planned: Trajectory | None = None
+        self._played: list[Trajectory] = []
+        self.planning: Planning | None = None
         if self.parameters['trajectory_file']:
             self.playback = self._planner.load(self.parameters['trajectory_file'])
             self._say('ready')
         else:
             self._say('no motion yet')
+        if self._planner.remark:
+            self.get_logger().warning(self._planner.remark)
         self.every(0.02, self._watch, steady=True)
         self._heart = Heartbeat(self, lambda: self.playing is not None)
         HeartbeatWatch(self, 'feedforward', self._lost)
@@ -92,9 +96,7 @@ class ExcitationNode(DynamicsNode):
     def cleanup(self) -> None:
         """End a plan in the making."""
         self._refuse_start('the node was cleaned up')
-        if self.planning is not None:
-            self.planning.cancel()
-            self.planning = None
+        self._end_planning()
 
     def on_time_jump(self, delta: float) -> None:
         """Forget a motion that was played in a time that is no more."""
@@ -111,10 +113,16 @@ class ExcitationNode(DynamicsNode):
             raise JointDynamicsError(f'plan: expected none in the making, found one: {self._status}')
         if self.playing is not None or self._starting is not None:
             raise JointDynamicsError('plan: expected no motion, found one being played')
-        self.playback = None
-        self.planning = self._planner.begin()
+        self.playback = self.planned = None
+        self.planning = self._planner.begin(self._played)
         self._say('planning')
-        return 'planning; ~/status says how far it is, and when it is ready'
+        adds = self._played and self.parameters['profile'] == FOURIER
+        return 'planning; ~/status says how far it is, and when it is ready' + (
+            f'; it adds to the information of the {len(self._played)} played to the end since the node was configured,'
+            ' and condition numbers are those of all of them together'
+            if adds
+            else ''
+        )
 
     # Start.
 
@@ -123,16 +131,31 @@ class ExcitationNode(DynamicsNode):
             raise JointDynamicsError('start: expected the node to be active, found it inactive')
         if self.playing is not None or self._starting is not None:
             raise JointDynamicsError('start: expected no motion, found one being played')
-        if self.playback is None:
+        make = self._make_playback()
+        if make is None:
             remedy = '' if self.planning is not None else ' (call ~/plan, or set trajectory_file)'
             raise JointDynamicsError(f'start: expected a motion, found none: {self._status}{remedy}')
         self.output.choose()
         if not self.output.connected:
             raise JointDynamicsError(f'start: expected a trajectory controller on {self.output.name}, found none')
-        start = self._starting = Start(self.states, self.playback, self._sender.message)
+        self._end_planning()
+        start = self._starting = Start(self.states, make, self._sender.message)
         self._say('starting')
         self._go_on(start)
         return start.answer
+
+    def _make_playback(self) -> Callable[[], Playback] | None:
+        """Return what makes the playback of the motion there is, None where there is none."""
+        playback, planned = self.playback, self.planned
+        if planned is not None:
+            return lambda: self._planner.playback_of(planned)
+        return None if playback is None else lambda: playback
+
+    def _end_planning(self) -> None:
+        """End a plan in the making, with the best motion so far."""
+        if self.planning is not None:
+            self.planning.close()
+            self.planning = None
 
     def _go_on(self, start: Start) -> None:
         try:
@@ -146,6 +169,7 @@ class ExcitationNode(DynamicsNode):
             return
         if ready is not None:
             motion, message = ready
+            self.playback, self.planned = start.playback, None
             told = self.controller.reference(self.parameters['state_timeout'])
             before = None if told is None else told[1]
             self.playing = RunningMotion(motion, self.now() + LEAD, before)
@@ -156,6 +180,7 @@ class ExcitationNode(DynamicsNode):
         if self._starting is start:
             self._starting = None
             self._say('playing')
+            assert start.playback is not None
             approach = motion.duration - start.playback.trajectory.duration
             start.reply(True, f'{motion.duration:.1f} s, of which {approach:.1f} s to get to the start')
 
@@ -267,6 +292,8 @@ class ExcitationNode(DynamicsNode):
             )
         elif self.states.time - playing.began > playing.motion.duration and self._starting is None:
             self.playing = None
+            assert self.playback is not None
+            self._played.append(self.playback.trajectory)
             self._say('done')
 
     def _look_for_cause(self) -> None:
@@ -278,21 +305,18 @@ class ExcitationNode(DynamicsNode):
             self._unexplained = False
             self._say(f'stopped: {MANAGER_GONE}')
 
-    def _follow_plan(self, planning: Background[Playback]) -> None:
-        outcome = planning.outcome
-        if outcome is None:
-            self._say(planning.line)
-            return
-        self.planning = None
-        if isinstance(outcome, Playback):
-            self.playback = outcome
-            self._say('ready')
-        elif isinstance(outcome, JointDynamicsError):
-            self._say(f'failed: {one_line(outcome)}')
-            self.get_logger().error(one_line(outcome))
-        else:
-            self._say('failed: a defect ended the planning, see the log')
-            self.get_logger().fatal(f'defect while planning: {outcome!r}')
+    def _follow_plan(self, planning: Planning) -> None:
+        planning.look()
+        if planning.motion is not None:
+            self.planned = planning.motion
+        if planning.better:
+            self.get_logger().info(planning.line)
+        if planning.failure:
+            self.get_logger().error(f'{planning.failure}{planning.defect and ": "}{planning.defect}')
+        if self._starting is None:
+            self._say(f'failed: {planning.failure}' if planning.failure else planning.line)
+        if planning.ended:
+            self._end_planning()
 
     def now(self) -> float:
         """Return the time of the node's clock, s."""

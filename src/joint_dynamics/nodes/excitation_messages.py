@@ -17,12 +17,12 @@ MAX_POINTS = 20000
 def moving(
     joint_names: Sequence[str], motion: Trajectory, rate: float, refuse: Callable[[MotionSamples], None] | None = None
 ) -> JointTrajectory:
-    """Return a motion as points with positions, speeds and accelerations, `rate` Hz, `MAX_POINTS` of them at most.
+    """Return a motion as its `Trajectory.points`, `rate` Hz, `MAX_POINTS` of them at most and what its knots add.
 
     refuse: looks at the points and raises JointDynamicsError for those that must not be sent; None: a motion that ends
     one which was looked at.
     """
-    samples = motion.sample(min(rate, MAX_POINTS / motion.duration))
+    samples = motion.points(min(rate, MAX_POINTS / motion.duration))
     if refuse is not None:
         refuse(samples)
     message = JointTrajectory(joint_names=list(joint_names))
@@ -31,7 +31,7 @@ def moving(
             JointTrajectoryPoint(
                 positions=q.tolist(),
                 velocities=dq.tolist(),
-                accelerations=ddq.tolist(),
+                accelerations=[] if motion.jumps else ddq.tolist(),
                 time_from_start=_duration(time),
             )
         )

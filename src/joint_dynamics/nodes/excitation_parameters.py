@@ -12,7 +12,8 @@ PARAMETERS = (
     ParameterRow(
         'trajectory_file',
         '',
-        '`summary.json` or `trajectory.yaml` of `joint-dynamics excite`; empty: `~/plan` plans one by `profile`',
+        '`summary.json` of `joint-dynamics excite`, or a JointTrajectory (`trajectory.yaml`); empty: `~/plan` plans '
+        'one by `profile`',
     ),
     ParameterRow(
         'config_file',
@@ -93,7 +94,8 @@ TOPICS = (
         '~/status',
         'std_msgs/String',
         'publishes',
-        'no motion yet, planning, ready, starting, playing, done, stopped (with the reason), failed; latched',
+        'no motion yet, planning, ready (with the value of a planned motion, and how long it may still improve), '
+        'starting, playing, done, stopped (with the reason), failed; latched',
     ),
     TopicRow(
         '~/plan',
@@ -105,8 +107,8 @@ TOPICS = (
         '~/start',
         'std_srvs/Trigger',
         'service',
-        'move to the start and play the motion; answers when the controller has accepted it '
-        '(action), or when it has been sent to a controller that listens (topic)',
+        'move to the start and play the motion, of a plan in the making the best so far; answers when the controller '
+        'has accepted it (action), or when it has been sent to a controller that listens (topic)',
     ),
     TopicRow('~/stop', 'std_srvs/Trigger', 'service', 'come to rest at once, on the path of the motion', ends=True),
 )

@@ -17,7 +17,7 @@ from rclpy.event_handler import QoSLivelinessChangedInfo, SubscriptionEventCallb
 from rclpy.qos import DurabilityPolicy, LivelinessPolicy, QoSProfile, ReliabilityPolicy
 from std_msgs.msg import Bool
 
-from joint_dynamics.nodes.diagnostics import ERROR, OK
+from joint_dynamics.nodes.diagnostics import ERROR, OK, WARN
 from joint_dynamics.nodes.topics import TopicRow
 
 if TYPE_CHECKING:
@@ -103,12 +103,16 @@ class HeartbeatWatch:
             return
         worked = self._worked if event.alive_count == 0 else time.monotonic() - self._worked_at < RECENT
         self.lost = True
-        reason = (
-            f'the heartbeat of {self._source} was lost: nothing for {LEASE.nanoseconds * 1e-9:g} s, it was killed, '
-            'hangs, or the network is gone'
-        )
-        self._node.diagnostics.set(self._condition, ERROR, reason)
-        self._node.get_logger().error(reason)
+        nothing = f'nothing for {LEASE.nanoseconds * 1e-9:g} s'
+        if worked:
+            reason = (
+                f'the heartbeat of {self._source} was lost: {nothing}, it was killed, hangs, or the network is gone'
+            )
+            self._node.get_logger().error(reason)
+        else:
+            reason = f'the heartbeat of {self._source} is late: {nothing}; it last said that it is not at work'
+            self._node.get_logger().warning(reason)
+        self._node.diagnostics.set(self._condition, ERROR if worked else WARN, reason)
         self._worked, self._worked_at = False, -RECENT
         if worked and self._on_lost is not None:
             self._on_lost(reason)

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import copy
 import os
-import pickle
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -178,17 +176,7 @@ class IdentifierNode(DynamicsNode):
             str(self._folder()),
             dict(self._saving.saved),
         )
-        try:
-            # Without a name: nothing of it is left, whoever is killed when.
-            with tempfile.TemporaryFile() as file:
-                pickle.dump(job, file, protocol=pickle.HIGHEST_PROTOCOL)
-                file.seek(0)
-                self.worker = Worker('joint_dynamics.nodes.identify_worker', file=file)
-        except OSError as error:
-            raise JointDynamicsError(
-                f'identify: expected to hand the recordings to a process of its own by a file in '
-                f'{tempfile.gettempdir()}, found: {error.strerror or error}'
-            ) from None
+        self.worker = Worker('joint_dynamics.nodes.identify_worker', job)
         self._say(f'identifying from {len(self._recordings) - validation} recordings')
         self._answer = Future()
         return self._answer

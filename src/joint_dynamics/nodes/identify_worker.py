@@ -1,22 +1,14 @@
-"""The identifier's work in a process of its own, so that the node goes on listening: no ROS in here.
-
-The node writes a Job into a file without a name, starts this module with the number of its descriptor, and reads one
-JSON object per line:
-`{"progress": text}`, at last `{"done": …}` or `{"failed": text}`. When the node's end of stdin closes, the worker ends.
-"""
+"""The identifier's work, in a process of its own (`nodes.worker`): no ROS in here."""
 
 from __future__ import annotations
 
-import json
-import os
-import pickle
 import sys
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.nodes.worker import do_job
 from joint_dynamics.recording import Recording, RecordingBuilder, refuse_recording
 
 
@@ -121,30 +113,16 @@ def work(job: Job, say: Callable[[str], None]) -> dict[str, Any]:
     return {'line': line, 'reliable': reliable, 'yaml': description.to_yaml() if reliable else ''}
 
 
-def _end_with_parent() -> None:
-    # Not sys.stdin: its lock, held here, would abort the interpreter's own end.
-    while os.read(0, 4096):
-        pass
-    os._exit(1)
-
-
 def main() -> int:
-    """Do the job of the file whose descriptor is named on the command line; return the exit status."""
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    os.nice(5)
+    """Do the job of the node that started this process; return the exit status."""
 
-    def send(**line: Any) -> None:
-        print(json.dumps(line), flush=True)
+    def work_or_say_why_not(job: Job, send: Callable[..., None]) -> dict[str, Any]:
+        try:
+            return work(job, lambda text: send(progress=text))
+        except OSError as error:
+            raise JointDynamicsError(f'identify: expected to write the results, found: {error}') from None
 
-    with os.fdopen(int(sys.argv[1]), 'rb') as file:
-        job = pickle.load(file)
-    try:
-        send(done=work(job, lambda text: send(progress=text)))
-    except JointDynamicsError as error:
-        send(failed=' '.join(str(error).split()))
-    except OSError as error:
-        send(failed=f'cannot write the results: {error}')
-    return 0
+    return do_job(work_or_say_why_not)
 
 
 if __name__ == '__main__':

@@ -28,6 +28,8 @@ class Start:
 
     Parameters
     ----------
+    make
+        makes the playback (called in a thread: its limits are proved); `playback` when it was.
     message_of
         makes the trajectory message of a motion (called in a thread).
     """
@@ -35,11 +37,12 @@ class Start:
     def __init__(
         self,
         states: RobotStates,
-        playback: Playback,
+        make: Callable[[], Playback],
         message_of: Callable[[Trajectory, Callable[[MotionSamples], None]], JointTrajectory],
     ):
         self.answer: Future = Future()
-        self.playback = playback
+        self.playback: Playback | None = None
+        self._make = make
         self._states, self._message_of = states, message_of
         self._asked = states.listening.time
         self._posture: FloatArray | None = None
@@ -86,6 +89,7 @@ class Start:
         return self._work.outcome
 
     def _prepare(self, posture: FloatArray) -> Prepared:
+        self.playback = self._make()
         motion = self.playback.from_posture(posture)
         return motion, self._message_of(motion, self.playback.refuse_samples)
 

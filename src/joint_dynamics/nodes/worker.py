@@ -1,37 +1,62 @@
-"""A Python module run as a child process, its lines read without waiting."""
+"""A node's long work in a process of its own, so that the node goes on listening: no ROS in here.
+
+The node writes a job into a file without a name, starts a module with the number of its descriptor, and reads one JSON
+object per line: whatever the work says on its way, at last `{"done": …}` or `{"failed": text}`. When the node's end of
+stdin closes, in whatever way the node dies, the process ends.
+"""
 
 from __future__ import annotations
 
 import json
 import os
+import pickle
 import subprocess
-from typing import IO, Any
+import sys
+import tempfile
+import threading
+from collections.abc import Callable
+from typing import Any
 
+from joint_dynamics.errors import JointDynamicsError, one_line
 from joint_dynamics.python_process import environment, module_command
+
+NICENESS = 5
+"""The robot's driver may share this machine."""
 
 
 class Worker:
-    """Runs a module with `arguments`; `poll` returns the JSON objects it has printed since the last time.
+    """Runs a module that does `job` by `do_job`; `poll` returns the objects it has sent since the last time.
 
-    file: an open file that it inherits; the number of its descriptor is the last argument.
+    Its own session keeps a Ctrl-C of the terminal away from it.
 
-    Its own session keeps a Ctrl-C of the terminal away from it; it is told to end through its stdin, which also closes
-    when this process dies in whatever way.
+    Raises
+    ------
+    JointDynamicsError
+        Where the job cannot be handed over.
     """
 
-    def __init__(self, module: str, *arguments: str, file: IO[bytes] | None = None):
-        inherited = () if file is None else (file.fileno(),)
+    def __init__(self, module: str, job: Any):
         # One thread, unless told otherwise: the robot's driver may share this machine.
         threads = os.environ.get('OPENBLAS_NUM_THREADS', '1')
-        self._process = subprocess.Popen(
-            module_command(module, [*arguments, *map(str, inherited)]),
-            pass_fds=inherited,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-            env=environment({'OPENBLAS_NUM_THREADS': threads}),
-        )
+        try:
+            # Without a name: nothing of it is left, whoever is killed when.
+            with tempfile.TemporaryFile() as file:
+                pickle.dump(job, file, protocol=pickle.HIGHEST_PROTOCOL)
+                file.seek(0)
+                self._process = subprocess.Popen(
+                    module_command(module, [str(file.fileno())]),
+                    pass_fds=(file.fileno(),),
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    start_new_session=True,
+                    env=environment({'OPENBLAS_NUM_THREADS': threads}),
+                )
+        except OSError as error:
+            raise JointDynamicsError(
+                'worker: expected to hand the work to a process of its own by a file in '
+                f'{tempfile.gettempdir()}, found: {error.strerror or error}'
+            ) from None
         assert self._process.stdout is not None and self._process.stderr is not None
         self._out, self._err = self._process.stdout.fileno(), self._process.stderr.fileno()
         os.set_blocking(self._out, False)
@@ -63,6 +88,37 @@ class Worker:
         if self._process.poll() is None:
             self._process.kill()
         self._process.wait()
+
+
+def do_job(work: Callable[[Any, Callable[..., None]], Any]) -> int:
+    """Do the job of the file whose descriptor is named on the command line; return the exit status.
+
+    Parameters
+    ----------
+    work
+        (job, send) → what is done; send(key=value, …) says one object on the way. A JointDynamicsError of it is sent as
+        `failed`.
+    """
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    os.nice(NICENESS)
+
+    def send(**line: Any) -> None:
+        print(json.dumps(line), flush=True)
+
+    with os.fdopen(int(sys.argv[1]), 'rb') as file:
+        job = pickle.load(file)
+    try:
+        send(done=work(job, send))
+    except JointDynamicsError as error:
+        send(failed=one_line(error))
+    return 0
+
+
+def _end_with_parent() -> None:
+    # Not sys.stdin: its lock, held here, would abort the interpreter's own end.
+    while os.read(0, 4096):
+        pass
+    os._exit(1)
 
 
 def _available(descriptor: int) -> bytes:
