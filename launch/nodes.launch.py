@@ -4,10 +4,10 @@ import re
 from pathlib import Path
 
 from launch import LaunchDescription
-from launch.actions import DeclareLaunchArgument, OpaqueFunction, RegisterEventHandler, Shutdown
+from launch.actions import DeclareLaunchArgument, LogInfo, OpaqueFunction, RegisterEventHandler, Shutdown
 from launch.conditions import IfCondition
 from launch.event_handlers import OnProcessExit
-from launch.substitutions import LaunchConfiguration
+from launch.substitutions import EqualsSubstitution, IfElseSubstitution, LaunchConfiguration
 from launch_ros.actions import LifecycleNode
 from launch_ros.parameter_descriptions import ParameterFile, ParameterValue
 
@@ -111,4 +111,16 @@ def generate_launch_description():
     together = RegisterEventHandler(
         OnProcessExit(on_exit=end_all), condition=IfCondition(LaunchConfiguration('end_together'))
     )
-    return LaunchDescription([*arguments, together, OpaqueFunction(function=robot_nodes)])
+    # Each tells more once it runs; what it imports takes a busy machine half a minute.
+    said = LogInfo(
+        msg=[
+            f'loading {", ".join(WIRING)}, which need the topics robot_description and joint_states; estimator and'
+            ' feedforward also a dynamics description: ',
+            IfElseSubstitution(
+                EqualsSubstitution(LaunchConfiguration('description_file'), ''),
+                'that of the parameters, or what identifier publishes',
+                LaunchConfiguration('description_file'),
+            ),
+        ]
+    )
+    return LaunchDescription([*arguments, together, said, OpaqueFunction(function=robot_nodes)])

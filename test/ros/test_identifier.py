@@ -322,6 +322,12 @@ def test_a_recording_ends_with_the_motion_it_was_for(ros, identifier):
     ros.until(
         lambda: [message.data for message in status][-2:] == ['recording 1', 'idle'], what='the end of the recording'
     )
+    # As the pages have it, whoever stops the motion stops the recording next.
+    answer = ros.trigger('/x/identifier/stop_recording')
+    assert answer.success
+    assert answer.message.startswith('ended already: recording 1: ')
+    assert ros.trigger('/x/identifier/clear').success
+    assert not ros.trigger('/x/identifier/stop_recording').success
 
 
 def test_a_recording_without_all_joints_is_not_begun(ros, identifier, robot_file):
