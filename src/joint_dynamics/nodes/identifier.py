@@ -226,8 +226,9 @@ class IdentifierNode(DynamicsNode):
         self._publisher.publish(String(data=done['yaml']))
         self.diagnostics.set('identification', OK, done['line'])
         self.get_logger().info(done['line'])
+        self.get_logger().info(f'next: {done["next"]}')
         self._say(f'done: {done["line"]}')
-        self._reply(Trigger.Response(success=True, message=done['line']))
+        self._reply(Trigger.Response(success=True, message=f'{done["line"]}; next: {done["next"]}'))
 
     def _fail(self, reason: str) -> None:
         self.diagnostics.set('identification', ERROR, reason)
