@@ -4,10 +4,10 @@ import re
 from pathlib import Path
 
 from launch import LaunchDescription
-from launch.actions import DeclareLaunchArgument, RegisterEventHandler, Shutdown
+from launch.actions import DeclareLaunchArgument, LogInfo, OpaqueFunction, RegisterEventHandler, Shutdown
 from launch.conditions import IfCondition
 from launch.event_handlers import OnProcessExit
-from launch.substitutions import LaunchConfiguration
+from launch.substitutions import EqualsSubstitution, IfElseSubstitution, LaunchConfiguration
 from launch_ros.actions import LifecycleNode
 from launch_ros.parameter_descriptions import ParameterFile, ParameterValue
 
@@ -54,8 +54,10 @@ SHORT_LIVED = {'create', 'spawner'}
 def end_all(event, context):
     """End the launch after a process that ended without being asked to: orphans only confuse the next launch."""
     name = Path(event.cmd[0]).name
-    if context.is_shutdown or (event.returncode == 0 and name in SHORT_LIVED):
+    if context.is_shutdown or 'ends' in context.get_locals_as_dict() or (event.returncode == 0 and name in SHORT_LIVED):
         return None
+    # Others may end before launch has taken the event, and a second one makes launch_ros raise.
+    context.extend_globals({'ends': name})
     return Shutdown(reason=f'{name} ended with {event.returncode}')
 
 
@@ -65,24 +67,19 @@ def substituted(name):
     return [LaunchConfiguration(part) if k % 2 else part for k, part in enumerate(parts)]
 
 
-def generate_launch_description():
-    """Return the arguments and the nodes."""
-    arguments = [
-        DeclareLaunchArgument(
-            name, description=text, choices=CHOICES.get(name), **({} if default is None else {'default_value': default})
-        )
-        for name, (default, text) in ARGUMENTS.items()
-    ]
+def robot_nodes(context):
+    """Return the nodes; an argument that is empty was not given, and leaves alone what the files say."""
     shared = {
         name: ParameterValue(LaunchConfiguration(name), value_type=bool) for name in ('use_sim_time', 'autostart')
     }
-    description = {'description_file': ParameterValue(LaunchConfiguration('description_file'), value_type=str)}
+    given = LaunchConfiguration('description_file', default='').perform(context)
+    description = [{'description_file': ParameterValue(given, value_type=str)}] if given else []
     before = {'excitation': [ParameterFile(LaunchConfiguration('excitation_defaults'), allow_substs=True)]}
     more = {
-        'estimator': [description],
-        'feedforward': [ParameterFile(LaunchConfiguration('feedforward_file'), allow_substs=True), description],
+        'estimator': description,
+        'feedforward': [ParameterFile(LaunchConfiguration('feedforward_file'), allow_substs=True), *description],
     }
-    nodes = [
+    return [
         LifecycleNode(
             package='joint_dynamics',
             executable=name,
@@ -101,7 +98,29 @@ def generate_launch_description():
         )
         for name, rules in WIRING.items()
     ]
+
+
+def generate_launch_description():
+    """Return the arguments and the nodes."""
+    arguments = [
+        DeclareLaunchArgument(
+            name, description=text, choices=CHOICES.get(name), **({} if default is None else {'default_value': default})
+        )
+        for name, (default, text) in ARGUMENTS.items()
+    ]
     together = RegisterEventHandler(
         OnProcessExit(on_exit=end_all), condition=IfCondition(LaunchConfiguration('end_together'))
     )
-    return LaunchDescription([*arguments, together, *nodes])
+    # Each tells more once it runs; what it imports takes a busy machine half a minute.
+    said = LogInfo(
+        msg=[
+            f'loading {", ".join(WIRING)}, which need the topics robot_description and joint_states; estimator and'
+            ' feedforward also a dynamics description: ',
+            IfElseSubstitution(
+                EqualsSubstitution(LaunchConfiguration('description_file'), ''),
+                'that of the parameters, or what identifier publishes',
+                LaunchConfiguration('description_file'),
+            ),
+        ]
+    )
+    return LaunchDescription([*arguments, together, said, OpaqueFunction(function=robot_nodes)])

@@ -4,6 +4,7 @@ Files, exit statuses, one line for bad input.
 """
 
 import json
+import shlex
 import subprocess
 import sys
 
@@ -24,6 +25,11 @@ def test_without_a_report_there_is_none_of_an_earlier_run_either(run, arm_file, 
         assert done.status == 0, done.err
         assert sorted(item.name for item in out.iterdir()) == files
         assert ('report.html' in done.out) == ('report.html' in files)
+        (command,) = (line for line in done.out.splitlines() if line.startswith('next: '))
+        words = shlex.split(command)
+        assert words[1:3] == ['joint-dynamics', 'gains']
+        assert words[words.index('--robot') + 1] == str(arm_file)
+        assert words[words.index('--description') + 1] == str(out / 'dynamics.yaml')
     runs = {
         json.loads((out / 'summary.json').read_text())['run'],
         yaml.safe_load((out / 'dynamics.yaml').read_text())['provenance']['run'],

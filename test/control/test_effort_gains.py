@@ -131,6 +131,24 @@ def test_ros_reads_the_file(tmp_path, gains):
         rclpy.shutdown(context=context)
 
 
+def test_the_command_says_how_far_the_arm_sags_and_warns_of_what_feedforward_would_refuse(robot, capsys):
+    # A delay of ten periods of 4 ms takes gains down by as much, and p by the square.
+    arguments = ['gains', '--robot', str(ur5e_urdf()), '--rate', '250', '--delay', '0.04']
+    late = effort_gains(Arm(robot), 0.004, delay=0.04)
+    assert late.sag.max() > 0.1
+    assert main(arguments) == 0
+    done = capsys.readouterr()
+    worst = late.joint_names[late.sag.argmax()]
+    assert f'sags by up to {late.sag.max():.2g} rad ({worst})' in done.out
+    assert 'warning: expected a sag of at most 0.1 rad' in done.err
+    assert f'{worst} {late.sag.max():.2g}' in done.err
+    assert 'give --description' in done.err
+    assert main([*arguments[:3], '--rate', '500']) == 0
+    done = capsys.readouterr()
+    assert 'without feedforward the arm sags' in done.out
+    assert done.err == ''
+
+
 def test_the_command_refuses_a_rate_that_cannot_be(capsys):
     assert main(['gains', '--robot', str(ur5e_urdf()), '--rate', '0']) == 2
     assert 'expected' in capsys.readouterr().err

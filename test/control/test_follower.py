@@ -138,3 +138,23 @@ def test_a_first_point_however_soon_is_reached_out_of_the_motion(follower, ahead
     assert np.abs(desired[1]).min() > 0.1
     path = follower.plan(Points(NAMES, [ahead, 4.0], [desired[0] + ahead * desired[1], [1.0, 1.0]]), 1.0, HERE)
     np.testing.assert_allclose(path.at(0.0)[:4], desired[:4], rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize('step', [2e-3, 0.1, 2.0])
+@pytest.mark.parametrize('derivatives', [1, 2, 3])
+def test_a_motion_begins_where_the_robot_is_and_is_what_was_asked_for_half_a_second_later(follower, step, derivatives):
+    """Held by friction, a joint stands beside the first point: what is desired may not jump there."""
+    here, goal, asked = HERE + np.array([0.015, -0.019]), HERE + np.array([0.4, -0.3]), Follower(NAMES)
+    time = np.arange(0.0, 2.0 + step / 2, step)
+    whole = asked.plan(Points(NAMES, [0.0, 2.0], [HERE, goal], np.zeros((2, 2)), np.zeros((2, 2))), 0.0, HERE)
+    points = Points(NAMES, time, *np.moveaxis(whole.sample(time)[:, :derivatives], 1, 0))
+    plain, path = asked.plan(points, 0.0, HERE), follower.plan(points, 0.0, here)
+    np.testing.assert_allclose(path.at(0.0)[:3], [here, [0.0, 0.0], [0.0, 0.0]], atol=1e-12)
+    np.testing.assert_allclose(path.brought_in, [0.015, -0.019])
+    np.testing.assert_allclose(plain.brought_in, 0.0)
+    late = np.linspace(max(0.5, step) + 0.3, 2.2, 50)
+    np.testing.assert_allclose(path.sample(late)[:, 0], plain.sample(late)[:, 0], atol=2e-5)
+    # s(t/T) = a smooth step: |ds/dt| ≤ 35/16 / T. What points 2 s apart ask for is slower.
+    early = np.linspace(0.0, min(step, 2.0), 200) if step > 1 else np.linspace(0.0, 0.5, 200)
+    excess = np.abs(path.sample(early)[:, 1] - plain.sample(early)[:, 1]).max(axis=0)
+    assert (excess <= 35 / 16 / 0.5 * np.array([0.015, 0.019]) * 1.05).all()

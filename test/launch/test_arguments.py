@@ -7,11 +7,20 @@ import yaml
 
 pytest.importorskip('launch_ros', reason="ROS 2's launch_ros is not installed")
 
-from launch import LaunchContext
-from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription
+from launch import LaunchContext, LaunchDescription, LaunchService
+from launch.actions import (
+    DeclareLaunchArgument,
+    EmitEvent,
+    IncludeLaunchDescription,
+    OpaqueFunction,
+    RegisterEventHandler,
+    SetLaunchConfiguration,
+)
+from launch.events.process import ProcessExited
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.utilities import normalize_to_list_of_substitutions, perform_substitutions
 from launch_ros.actions import Node
+from launch_ros.ros_adapters import get_ros_adapter
 from launch_ros.utilities import evaluate_parameters
 
 from joint_dynamics.nodes.wiring import enclave
@@ -45,6 +54,14 @@ def test_arguments_are_named_as_drivers_name_them_and_switches_have_choices(path
         assert arguments[name].choices == ['true', 'false']
 
 
+def entities(path, context):
+    """Entities of a launch file; what nodes.launch.py makes of its arguments once all of them are declared, too."""
+    for entity in PythonLaunchDescriptionSource(path).get_launch_description(context).entities:
+        yield entity
+        if isinstance(entity, OpaqueFunction) and Path(path).name == 'nodes.launch.py':
+            yield from entity.execute(context)
+
+
 def resolved(name, launch_file, **arguments):
     """All nodes of a launch file with its includes: {executable: (parameters, remappings)} after every substitution."""
     context = LaunchContext()
@@ -52,7 +69,7 @@ def resolved(name, launch_file, **arguments):
     found = {}
 
     def visit(path):
-        for entity in PythonLaunchDescriptionSource(path).get_launch_description(context).entities:
+        for entity in entities(path, context):
             if isinstance(entity, DeclareLaunchArgument):
                 entity.execute(context)
             elif isinstance(entity, IncludeLaunchDescription):
@@ -151,7 +168,7 @@ def test_a_node_has_time_to_end_in_good_order(name, launch_file, installed, gaze
     nodes = [
         entity
         for path in {name, 'nodes'}
-        for entity in PythonLaunchDescriptionSource(launch_file(path)).get_launch_description(context).entities
+        for entity in entities(launch_file(path), context)
         if isinstance(entity, Node) and text(context, entity.node_package) == 'joint_dynamics'
     ]
     assert len(nodes) >= 4
@@ -172,7 +189,7 @@ def test_each_node_runs_in_its_own_enclave(
     nodes = [
         entity
         for path in {name, 'nodes'}
-        for entity in PythonLaunchDescriptionSource(launch_file(path)).get_launch_description(context).entities
+        for entity in entities(launch_file(path), context)
         if isinstance(entity, Node) and text(context, entity.node_package) == 'joint_dynamics'
     ]
     assert len(nodes) >= 4
@@ -182,3 +199,34 @@ def test_each_node_runs_in_its_own_enclave(
         assert (option, path) == ('--enclave', enclave(text(context, node.node_executable), namespace))
         environment = {text(context, key): text(context, value) for key, value in node.additional_env}
         assert tuple(environment[f'ROS_SECURITY_{key}'] for key in ('ENABLE', 'STRATEGY', 'KEYSTORE')) == expected
+
+
+@pytest.mark.parametrize('given', ['', '/given/dynamics.yaml'])
+def test_a_description_in_feedforward_file_counts_unless_an_argument_is_given(given, launch_file, installed, tmp_path):
+    file = tmp_path / 'feedforward.yaml'
+    file.write_text('/**/feedforward: {ros__parameters: {description_file: /own/dynamics.yaml}}\n', encoding='utf-8')
+    nodes = resolved('hardware', launch_file, feedforward_file=str(file), description_file=given)
+    for node in ('feedforward', 'estimator'):
+        # What stands after the files replaces what is in them.
+        assert nodes[node][0].get('description_file') == (given or None)
+    assert '/own/dynamics.yaml' in nodes['feedforward'][0]['files'][1]
+
+
+def test_two_processes_that_end_at_once_end_the_launch_once(launch_file, installed):
+    """launch takes the event of the first end after the second process has ended."""
+    source = PythonLaunchDescriptionSource(launch_file('nodes'))
+    (handler,) = (
+        entity
+        for entity in source.get_launch_description(LaunchContext()).entities
+        if isinstance(entity, RegisterEventHandler)
+    )
+    ends = [
+        EmitEvent(event=ProcessExited(action=None, name=name, cmd=[name], cwd=None, env=None, pid=number, returncode=0))
+        for number, name in enumerate(('estimator', 'feedforward'), 1)
+    ]
+    service = LaunchService(noninteractive=True)
+    adapter = OpaqueFunction(function=lambda context: get_ros_adapter(context) and None)
+    service.include_launch_description(
+        LaunchDescription([SetLaunchConfiguration('end_together', 'true'), adapter, handler, *ends])
+    )
+    assert service.run() == 0

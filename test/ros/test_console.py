@@ -11,6 +11,7 @@ from rcl_interfaces.msg import Log
 from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from rosgraph_msgs.msg import Clock
+from std_msgs.msg import String
 
 from joint_dynamics.nodes import console
 from joint_dynamics.nodes.diagnostics import ERROR, OK, STALE, WARN, Diagnostics
@@ -89,8 +90,27 @@ def test_what_is_waited_for_is_named_once_with_its_source(ros, lines, remap, hin
     assert node.diagnostics.message('state') == f'waiting for topic {topic}'
     for _ in range(30):
         ros.executor.spin_once(timeout_sec=0.05)
+    ros.until(lambda: len([line for line in lines('cell.estimator') if 'waiting' in line]) > 1, what='what to do')
     assert [line for line in lines('cell.estimator') if 'waiting' in line] == [
-        f'waiting for topic {topic}; next: {hint}'
+        f'waiting for topic {topic}',
+        f'still waiting for topic {topic}; next: {hint}',
+    ]
+
+
+def test_a_topic_that_is_there_and_silent_is_not_taken_for_a_driver_that_is_missing(ros, lines, monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(console, 'time', SimpleNamespace(monotonic=lambda: now[0]))
+    written = []
+    monkeypatch.setattr(type(ros.probe.get_logger()), 'info', lambda self, line, **options: written.append(line))
+    ros.probe.create_publisher(String, '/robot_description', 10)
+    ros.until(lambda: ros.probe.count_publishers('/robot_description'))
+    teller = console.Console(ros.probe)
+    for now[0] in (0.0, 1.0, 2.5, 9.0):
+        teller.state(WARN, 'waiting for topic /robot_description', autostart=True)
+    assert written == [
+        'waiting for topic /robot_description',
+        'still waiting for topic /robot_description; next: /robot_description is there, but is silent: let it be '
+        'latched (transient local)',
     ]
 
 

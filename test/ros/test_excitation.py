@@ -14,6 +14,7 @@ import pytest
 
 rclpy = pytest.importorskip('rclpy', reason='ROS 2 is not installed', exc_type=ImportError)
 
+from rcl_interfaces.msg import Log  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Bool, String  # noqa: E402
 from std_srvs.srv import Trigger  # noqa: E402
@@ -276,12 +277,15 @@ def test_lost_joint_states_bring_it_to_rest(ros, robot, summary):
 
 def test_a_manager_whose_controller_is_missed_after_its_joint_states_is_named_in_the_end(ros, robot, summary):
     _, statuses = begin(ros, trajectory_file=str(summary), repeats=20, state_timeout=0.5)
+    log = ros.listen(Log, '/rosout', 1000)
     played_until(ros, robot, statuses, 1.0)
     robot.silent = True
     robot.until(lambda: last(statuses).startswith('stopped: joint states of'), 'the stop')
     (controller,) = (item for item in ros.probe.subscriptions if item.topic_name.endswith(CONTROLLER.lstrip('~')))
     ros.probe.destroy_subscription(controller)
     robot.until(lambda: last(statuses).endswith('the controller manager is gone'), 'the cause')
+    # Whoever reads the console only has been told of joint states.
+    robot.until(lambda: any(line.msg == last(statuses) for line in log), 'the cause in the log')
 
 
 def test_the_loss_of_feedforward_brings_it_to_rest(ros, robot, summary, heart):

@@ -645,3 +645,26 @@ def test_the_wirings_can_be_configured(ros, description, path):
     assert not node.parameters.unknown() or all('.' in name for name in node.parameters.unknown())
     assert ros.transition(NODE, 'configure'), node.diagnostics.message('state')
     assert not node.parameters.unknown()
+
+
+@pytest.mark.parametrize('mode', ['streaming', 'trajectory'])
+def test_an_arm_that_stands_beside_the_first_point_is_taken_there_gently_and_that_is_said(ros, start, robot, mode):
+    node = start(mode=mode, law='computed_torque')
+    beside = HOME + np.array([0.0, 0.0, 0.0, 0.015, -0.019, 0.0])
+    robot.talk(0, q=beside, until=lambda: np.array_equal(node.loop.state['position'], beside))
+    robot.want([(0.0, HOME, np.zeros(6)), (4.0, HOME, np.zeros(6))])
+    robot.talk(0, q=beside, until=lambda: node.follower.path is not None)
+    np.testing.assert_allclose(node.follower.path.at(0.0)[0], beside, atol=1e-12)
+    expected = 'wrist_2_joint was -0.019 rad from its first point'
+    robot.talk(0, q=beside, until=lambda: robot.status('reference')[1].startswith(expected))
+    if mode == 'trajectory':
+        robot.talk(0, q=beside, until=lambda: robot.trajectories)
+        np.testing.assert_allclose(robot.trajectories[-1].points[0].positions, beside, atol=1e-12)
+
+
+def test_a_streaming_node_that_knows_where_the_arm_is_begins_with_its_gravity(ros, start, robot, model):
+    node = start(False, mode='streaming', law='computed_torque')
+    robot.talk(0, until=lambda: np.array_equal(node.loop.state['position'], HOME))
+    assert ros.transition(NODE, 'activate')
+    robot.talk(0, until=lambda: robot.commands)
+    np.testing.assert_allclose(robot.commands[0].data, model.gravity(HOME), atol=1e-3)

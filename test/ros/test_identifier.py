@@ -1,6 +1,7 @@
 """The identifier hears a recording played over DDS and finds what identification in this process finds."""
 
 import json
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -17,6 +18,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
+from joint_dynamics.cli.main import main
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.identification import IdentificationSettings, identify
 from joint_dynamics.nodes.identifier import IdentifierNode
@@ -298,6 +300,23 @@ def test_a_recording_that_cannot_be_used_fails_with_one_line_and_the_node_stays_
     assert ros.trigger('/x/identifier/identify').success
 
 
+def test_the_command_to_go_on_with_can_be_pasted(ros, identifier, tmp_path, monkeypatch):
+    """The URDF that came over the topic lies beside the description."""
+    ros.probe.create_publisher(String, '/x/robot_description', LATCHED).publish(String(data=urdf()))
+    node = identifier(robot_file='')
+    ros.until(lambda: node.is_active)
+    record(ros, node, simulated(RobotModel.load(urdf()), 6.0))
+    answer = ros.trigger('/x/identifier/identify')
+    assert answer.success, answer.message
+    words = shlex.split(answer.message.rpartition('; next: ')[2])
+    assert words[0] == 'joint-dynamics'
+    assert words[words.index('--rate') + 1] == '250'
+    assert (tmp_path / 'out' / 'robot.urdf').read_text() == urdf()
+    monkeypatch.chdir(tmp_path)
+    assert main(words[1:]) == 0
+    assert (tmp_path / 'controllers.yaml').exists()
+
+
 def test_a_leftover_of_an_abort_is_left_out_with_a_note(ros, identifier, robot_file):
     node = identifier()
     ros.until(lambda: node.is_active)
@@ -322,6 +341,12 @@ def test_a_recording_ends_with_the_motion_it_was_for(ros, identifier):
     ros.until(
         lambda: [message.data for message in status][-2:] == ['recording 1', 'idle'], what='the end of the recording'
     )
+    # As the pages have it, whoever stops the motion stops the recording next.
+    answer = ros.trigger('/x/identifier/stop_recording')
+    assert answer.success
+    assert answer.message.startswith('ended already: recording 1: ')
+    assert ros.trigger('/x/identifier/clear').success
+    assert not ros.trigger('/x/identifier/stop_recording').success
 
 
 def test_a_recording_without_all_joints_is_not_begun(ros, identifier, robot_file):

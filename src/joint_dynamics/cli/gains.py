@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,11 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 if TYPE_CHECKING:
+    from joint_dynamics.control.effort_gains import EffortGains
     from joint_dynamics.control.elastic_loop import ElasticJoints
+
+SAG = 0.1
+"""rad, above which a sag is warned of: `start_tolerance` of feedforward, which refuses a motion from further off."""
 
 
 def add_parser(subparsers: Any) -> None:
@@ -127,6 +132,7 @@ def run(args: argparse.Namespace) -> int:
     headers = ('joint', 'p N·m/rad', 'i', 'd N·m·s/rad', 'inertia kg·m²', 'd T / I', 'least damping', 'sag mrad')
     show_table(f'Effort gains at {args.rate:g} Hz', headers, rows)
     print(_looked_at(joints, args.feedback))
+    _tell_sag(gains, known is not None)
     if args.out:
         written = controller_parameters(gains, plugin=law)
         write_atomically(Path(args.out), yaml.safe_dump(written, sort_keys=False))
@@ -139,6 +145,21 @@ def _plugin(description: str | None) -> dict[str, Any]:
         return {'law': 'computed_torque', 'use_description': False}
     # The controller manager has another working folder.
     return {'law': 'adaptive_friction', 'description_file': str(Path(description).resolve())}
+
+
+def _tell_sag(gains: EffortGains, described: bool) -> None:
+    joint = int(gains.sag.argmax())
+    print(f'without feedforward the arm sags by up to {gains.sag[joint]:.2g} rad ({gains.joint_names[joint]})')
+    if gains.sag[joint] > SAG:
+        far = ', '.join(
+            f'{name} {sag:.2g}' for name, sag in zip(gains.joint_names, gains.sag, strict=True) if sag > SAG
+        )
+        remedy = '' if described else '; give --description, whose rotor inertias bear higher gains'
+        print(
+            f'joint-dynamics gains: warning: expected a sag of at most {SAG:g} rad, found {far}: activate it where the'
+            f' arm may sag, and start feedforward first{remedy}',
+            file=sys.stderr,
+        )
 
 
 def _looked_at(joints: Sequence[ElasticJoints], feedback: str) -> str:

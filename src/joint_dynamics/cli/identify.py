@@ -73,7 +73,7 @@ def add_parser(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Identify, print, write; return 0, or 3 where the result is not reliable."""
-    from joint_dynamics.description import write_result
+    from joint_dynamics.description import next_command, write_result
     from joint_dynamics.identification import IdentificationSettings, identify
     from joint_dynamics.identification.identification_settings import KnownPayload
     from joint_dynamics.identification.physical.options import PhysicalOptions
@@ -117,6 +117,7 @@ def run(args: argparse.Namespace) -> int:
     show(result)
     show_written(folder, names, reliable)
     if reliable:
+        print(f'next: {next_command(args.robot, folder, recordings[0].rate, args.config)}')
         return 0
     print(
         'joint-dynamics identify: done, but not reliable: '

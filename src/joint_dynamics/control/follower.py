@@ -16,6 +16,9 @@ from joint_dynamics.control.inputs import AgedInterfaces
 from joint_dynamics.control.path import DERIVATIVES, REST, Path, order_joints
 from joint_dynamics.errors import JointDynamicsError
 
+BROUGHT_IN = 0.5
+"""s, in which the distance between where a trajectory begins and where the robot is fades."""
+
 
 @dataclass(frozen=True)
 class Points:
@@ -60,7 +63,9 @@ class Follower:
         """Return the path through `points`, from `start` s on, without following it.
 
         Like a joint trajectory controller: when the first point is later than the start, the motion goes there from the
-        motion desired then, or from `position` (n,) rad, where the robot stands, when there is none.
+        motion desired then, or from `position` (n,) rad, where the robot stands, when there is none. A first point at
+        the start that is up to `near` away from there is no step: the motion begins there, and the distance fades as
+        1 − s(t / BROUGHT_IN), s a smooth step.
 
         Raises
         ------
@@ -117,13 +122,21 @@ class Follower:
         if time[0] > 0:
             time = np.append(0.0, time)
             given = [np.vstack([row, values]) for row, values in zip(motion, given, strict=False)]
-        elif np.any(np.abs(given[0][0] - here) > self.near):
-            joint = int(np.argmax(np.abs(given[0][0] - here)))
+        apart = here - given[0][0]
+        if not (np.abs(apart) <= self.near).all():
+            joint = int(np.argmax(np.abs(apart)))
             raise JointDynamicsError(
                 f'trajectory: expected it to start within {self.near:g} rad of where the robot is, found '
                 f'{self.joint_names[joint]} at {given[0][0][joint]:.4g} rad, from {here[joint]:.4g} rad'
             )
-        return Path(time, *given, smooth=self._smooth, start=motion if moving else None)
+        if apart.any() and time[-1] > 0:
+            fade = Path([0.0, min(BROUGHT_IN, time[-1])], [[1.0], [0.0]], np.zeros((2, 1)), np.zeros((2, 1)))
+            left = fade.sample(time[time < BROUGHT_IN])
+            for d, values in enumerate(given):
+                values[: len(left)] += left[:, d] * apart
+        path = Path(time, *given, smooth=self._smooth, start=motion if moving else None)
+        path.brought_in = apart
+        return path
 
     def follow(self, path: Path, start: float, now: float) -> None:
         """Follow `path` from `start` s on; until then what was followed goes on."""

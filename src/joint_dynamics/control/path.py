@@ -73,6 +73,8 @@ class Path:
         included.
     start, end
         s.
+    brought_in
+        (n,) rad, from the first point that was asked for to where it begins; zeros unless whoever made it says so.
 
     """
 
@@ -116,6 +118,7 @@ class Path:
                 given[d][0] = start[d]
         values: list[FloatArray] = self._completed(t, given, start) if smooth else given
         self._time = t
+        self.brought_in: FloatArray = np.zeros(given[0].shape[1])
         self._coefficients = hermite_segments(t, values)
         powers = np.arange(self._coefficients.shape[1])
         self._factors = np.array(

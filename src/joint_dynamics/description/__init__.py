@@ -5,7 +5,7 @@ from joint_dynamics.description.export import export
 from joint_dynamics.description.export_pinocchio import pinocchio_model
 from joint_dynamics.description.export_urdf import export_urdf, inconsistent_links, not_exported, pseudo_inertia
 from joint_dynamics.description.identity import check_identity, identity_of
-from joint_dynamics.description.result_files import summary_text, write_result
+from joint_dynamics.description.result_files import next_command, summary_text, write_result
 from joint_dynamics.output_files import prepare_folder, write_atomically, write_set
 
 __all__ = [
@@ -15,6 +15,7 @@ __all__ = [
     'export_urdf',
     'identity_of',
     'inconsistent_links',
+    'next_command',
     'not_exported',
     'pinocchio_model',
     'prepare_folder',

@@ -6,6 +6,7 @@ A description, a summary and a report of the same run, which replace those of th
 from __future__ import annotations
 
 import json
+import shlex
 import uuid
 from collections.abc import Mapping
 from pathlib import Path
@@ -60,6 +61,21 @@ def write_result(
     write_set(folder, dict(zip(written, contents, strict=True)))
     remove_files(folder, [*left, *(not_reliable_name(name) for name in NAMES if reliable)])
     return written
+
+
+def next_command(robot: str | Path, folder: str | Path, rate: float, config: str | None = None) -> str:
+    """Return the command line that makes a controller's gains of a description in `folder`, to be pasted into a shell.
+
+    Parameters
+    ----------
+    robot, config
+        files that the description was identified with.
+    rate
+        of the joint states [Hz]: a controller manager updates as often or oftener, which bears more.
+    """
+    words = ['joint-dynamics', 'gains', '--robot', str(robot), *(['--config', config] if config else [])]
+    words += ['--description', str(Path(folder) / NAMES[0]), '--rate', f'{rate:.0f}', '--out', 'controllers.yaml']
+    return shlex.join(words)
 
 
 def not_reliable_name(name: str) -> str:

@@ -12,7 +12,8 @@ from diagnostic_msgs.msg import DiagnosticStatus
 from rclpy.node import Node
 
 PATIENCE = 2.0
-"""An input that has not spoken for so long after configuring is named [s]."""
+"""An input that has not spoken for so long after configuring is named, and what to do about a document that has not
+come [s]: a node that has just started hears of topics that are there only after a while."""
 TRIGGER = 'ros2 service call {} std_srvs/srv/Trigger'
 # What each node does from now on, and what comes next; names in braces are resolved as the node's own.
 WORKS = {
@@ -42,12 +43,18 @@ class Console:
         self._state = ''
         self._silent_since: float | None = None
         self._named = False
+        self._waits_since: float | None = None
 
     def state(self, level: bytes, message: str, *, autostart: bool) -> None:
         """Say once what the node has become: `message` is its state, what it waits for, or why a transition failed."""
+        now = time.monotonic()
         if message == self._state:
+            if self._waits_since is not None and now - self._waits_since > PATIENCE:
+                self._waits_since = None
+                self._node.get_logger().info(f'still {message}{self._hint(message)}')
             return
         before, self._state = self._state, message
+        self._waits_since = now if message.startswith('waiting for ') else None
         line = self._line(level, message, before, autostart)
         if line:
             self._node.get_logger().info(line)
@@ -72,7 +79,7 @@ class Console:
             verb = next((verb for verb in ('configure', 'activate') if f' {verb}' in message.partition(':')[0]), None)
             return f'next: remedy that, then ros2 lifecycle set {name} {verb}' if verb else ''
         if message.startswith('waiting for '):
-            return f'{message}{self._hint(message)}'
+            return message
         if message == 'active':
             works = WORKS.get(getattr(self._node, 'NAME', ''))
             withheld = [name for name in getattr(self._node, 'withheld', ()) if works and f'{{{name}}}' in works]
@@ -90,7 +97,9 @@ class Console:
         hints = []
         for topic in (word.rstrip(',') for word in message.split() if '/' in word):
             owner, _, base = topic.rpartition('/')
-            if base == 'dynamics_description' and owner != self._node.get_namespace().rstrip('/'):
+            if self._node.count_publishers(topic):
+                hints.append(f'{topic} is there, but is silent: let it be latched (transient local)')
+            elif base == 'dynamics_description' and owner != self._node.get_namespace().rstrip('/'):
                 # It is the private topic of an identifier; its service stands beside it.
                 hints.append(f'{TRIGGER.format(f"{owner}/identify")} after a recording, or set description_file')
             elif base in SOURCES:

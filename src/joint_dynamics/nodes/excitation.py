@@ -304,6 +304,7 @@ class ExcitationNode(DynamicsNode):
         elif not self.output.connected or self.controller.silent(timeout):
             self._unexplained = False
             self._say(f'stopped: {MANAGER_GONE}')
+            self.get_logger().warning(self._status)
 
     def _follow_plan(self, planning: Planning) -> None:
         planning.look()

@@ -63,7 +63,7 @@ class FeedforwardNode(DynamicsNode):
         super().__init__(node_name, **options)
         self._declared: set[str] = set()
         self.refusals = Refusals(self)
-        self._ends = False
+        self._ends, self._brought_in = False, ''
         if not self.parameters['use_description']:
             self.DESCRIPTION = 'none'  # type: ignore[misc]
         self._declare_law()
@@ -143,10 +143,13 @@ class FeedforwardNode(DynamicsNode):
         if self.parameters['check_compensation'] and self.description is not None:
             refuse_run_away(self.loop.controller)
         self.planning.check_idle()
+        state, now = self.loop.state, self.now()
+        here = None if state.why_invalid(('position',), now, 'state') else state['position'].copy()
         self._forget_time()
         self.follower.clear()
         self.refusals.clear()
-        self.loop.activate()
+        self.loop.activate(here)
+        self._brought_in = ''
         self._report_law()
 
     def deactivate(self) -> None:
@@ -230,6 +233,9 @@ class FeedforwardNode(DynamicsNode):
 
     def _follow(self, plan: PlannedPath, now: float) -> None:
         self.follower.follow(plan.path, plan.start, now)
+        self._brought_in = self.planning.brought_in(plan)
+        if self._brought_in:
+            self.get_logger().warning(f'trajectory: {self._brought_in}')
         if plan.message is not None and plan.filled is not None:
             self.sender.send(plan, plan.start - now)
             self.diagnostics.set(
@@ -308,7 +314,9 @@ class FeedforwardNode(DynamicsNode):
             self._loop_report.tell_command()
         self._report_law()
         refusal = '; '.join(self.refusals.values())
-        self.diagnostics.set('reference', ERROR if refusal else OK, refusal or self.planning.line or 'accepted')
+        self.diagnostics.set(
+            'reference', ERROR if refusal else OK, refusal or self.planning.line or self._brought_in or 'accepted'
+        )
 
 
 def main() -> int:

@@ -19,10 +19,12 @@ from trajectory_msgs.msg import JointTrajectory
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.control import ControlLoop, FilledTrajectory, Follower, Path, check_motion, fill_effort
 from joint_dynamics.control.braking import DURATIONS, braking
+from joint_dynamics.control.follower import BROUGHT_IN
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.nodes.background import Background, CancelledError
 from joint_dynamics.nodes.feedforward_messages import message_of
 from joint_dynamics.nodes.parameters import ParameterValues
+from joint_dynamics.nodes.start import MOVED
 from joint_dynamics.nodes.trajectory_bytes import TrajectoryBytes
 from joint_dynamics.nodes.trajectory_output import staying
 
@@ -184,6 +186,17 @@ class Planning:
         elif self._waiting:
             self._begin(self._waiting.popleft(), now, clock)
         return plan
+
+    def brought_in(self, plan: PlannedPath) -> str:
+        """Return which joint was the furthest from the first point a plan was asked for, '' where none had moved."""
+        apart = plan.path.brought_in
+        joint = int(np.argmax(np.abs(apart)))
+        if not abs(apart[joint]) > MOVED:
+            return ''
+        return (
+            f'{self._follower.joint_names[joint]} was {apart[joint]:.3g} rad from its first point: begins there, and'
+            f' goes over to it within {BROUGHT_IN:g} s'
+        )
 
     def brake(self, now: float, clock: float) -> PlannedPath | None:
         """Forget all trajectories and bring what is being followed to rest on its path.

@@ -60,7 +60,7 @@ class IdentifierNode(DynamicsNode):
         self._identification_settings()
         self._builder = RecordingBuilder(self.robot.joint_names, settings)
         self.recording: RecordingBuilder | None = None
-        self._started = 0.0
+        self._started, self._ended = 0.0, ''
         self._recordings: list[tuple[str, RecordingBuilder]] = []
         self._loaded: list[tuple[str, RecordingBuilder]] = []
         self._count = 0
@@ -123,14 +123,19 @@ class IdentifierNode(DynamicsNode):
 
     def _stop_recording(self) -> str:
         if self.recording is None:
-            raise JointDynamicsError('stop_recording: expected a recording, found none going on')
+            if not self._ended:
+                raise JointDynamicsError('stop_recording: expected a recording, found none going on')
+            # With its motion, or by max_duration: whoever asks for the end has it.
+            return f'ended already: {self._ended}'
         builder, self.recording = self.recording, None
         seconds = self._now() - self._started
         (self._loaded if self._is_loaded else self._recordings).append((f'recording_{self._count}', builder))
         messages = ', '.join(f'{count} on {topic}' for topic, count in builder.counts.items()) or 'none'
         saved = self._saving.end(f'recording_{self._count}')
         self._say('idle')
-        return f'recording {self._count}{", loaded" * self._is_loaded}: {seconds:.2f} s, messages: {messages}{saved}'
+        loaded = ', loaded' * self._is_loaded
+        self._ended = f'recording {self._count}{loaded}: {seconds:.2f} s, messages: {messages}{saved}'
+        return self._ended
 
     def _take_motion_status(self, message: String) -> None:
         if self.recording is not None and message.data.startswith(('stopped', 'failed')):
@@ -139,6 +144,7 @@ class IdentifierNode(DynamicsNode):
     def _clear(self) -> str:
         forgotten = len(self._recordings) + len(self._loaded)
         self._saving.saved.clear()
+        self._ended = ''
         self._recordings.clear()
         self._loaded.clear()
         return f'{forgotten} recordings forgotten'
@@ -208,8 +214,9 @@ class IdentifierNode(DynamicsNode):
         self._publisher.publish(String(data=done['yaml']))
         self.diagnostics.set('identification', OK, done['line'])
         self.get_logger().info(done['line'])
+        self.get_logger().info(f'next: {done["next"]}')
         self._say(f'done: {done["line"]}')
-        self._reply(Trigger.Response(success=True, message=done['line']))
+        self._reply(Trigger.Response(success=True, message=f'{done["line"]}; next: {done["next"]}'))
 
     def _fail(self, reason: str) -> None:
         self.diagnostics.set('identification', ERROR, reason)

@@ -45,17 +45,17 @@ class Job:
 def work(job: Job, say: Callable[[str], None]) -> dict[str, Any]:
     """Align, identify, write the results.
 
-    Return the line to answer with, the description and whether it is reliable.
+    Return the line to answer with, the description, whether it is reliable, and the command to go on with.
 
     Raises
     ------
     JointDynamicsError
         When there is no result at all.
     """
-    from joint_dynamics.description import write_result
+    from joint_dynamics.description import next_command, write_result
     from joint_dynamics.identification import IdentificationSettings, identify
     from joint_dynamics.identification.display import residual_text
-    from joint_dynamics.output_files import prepare_folder
+    from joint_dynamics.output_files import prepare_folder, write_atomically
     from joint_dynamics.report.identification import identification_report
     from joint_dynamics.robot import RobotModel
 
@@ -110,7 +110,15 @@ def work(job: Job, say: Callable[[str], None]) -> dict[str, Any]:
     line = '; '.join([result.verdict, *further, ', '.join(words), f'results in {folder}'])
     if left_out:
         line += '; left out: ' + '; '.join(f'{name} ({reason})' for name, reason in left_out.items())
-    return {'line': line, 'reliable': reliable, 'yaml': description.to_yaml() if reliable else ''}
+    if not reliable:
+        return {'line': line, 'reliable': False}
+    robot = job.robot
+    if robot.lstrip().startswith('<'):
+        # It came over a topic: whoever goes on with the description needs it, too.
+        robot = str(folder / 'robot.urdf')
+        write_atomically(robot, job.robot)
+    command = next_command(robot, folder, recordings[0][0].rate)
+    return {'line': line, 'reliable': True, 'yaml': description.to_yaml(), 'next': command}
 
 
 def main() -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from joint_dynamics.control import ControlLoop
 from joint_dynamics.nodes.diagnostics import ERROR, OK, WARN, Diagnostics
 
@@ -29,7 +31,12 @@ class LoopReport:
         """Tell what the last command followed, and which limits it met."""
         loop, diagnostics = self._loop, self._diagnostics
         level = ERROR if loop.gate.failure else WARN if loop.fallback_reason else OK
-        diagnostics.set('command', level, loop.fallback_reason or 'follows the law', weight=loop.gate.weight)
+        values: dict[str, float | str] = {'weight': loop.gate.weight}
+        if level == OK:
+            apart = loop.state['position'] - loop.reference['position']
+            values['farthest off [rad]'] = float(np.abs(apart).max())
+            values['joint farthest off'] = loop.arm.joint_names[int(np.abs(apart).argmax())]
+        diagnostics.set('command', level, loop.fallback_reason or 'follows the law', **values)
         limited = [name for name, held in zip(loop.arm.joint_names, loop.gate.limited, strict=True) if held]
         diagnostics.set(
             'limits',
