@@ -15,7 +15,9 @@ All want `--description`, as the demonstration or `identify` wrote it, and an en
 
 import argparse
 import contextlib
+import functools
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -43,6 +45,7 @@ from joint_dynamics.demo.conductor import conductor
 from joint_dynamics.demo.ros_domain import own_domain
 from joint_dynamics.demo.story import INERTIA_ERROR, tool_parameters, unknown_tool
 from joint_dynamics.description import DynamicsDescription
+from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.nodes.topics import LATCHED
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation import ur5e_description
@@ -76,10 +79,11 @@ def with_hardware(urdf, plugin, parameters, commands):
 class Bench:
     """Processes that end with it, and the manager's services."""
 
-    def __init__(self, client, folder, stack):
+    def __init__(self, client, folder, stack, processes):
         from controller_manager_msgs import srv
 
         self.client, self.folder, self.stack, self.services, self.now = client, folder, stack, srv, None
+        self.processes = processes
         client.listen(Clock, '/clock', self._clock, 1)
 
     def _clock(self, message):
@@ -90,6 +94,7 @@ class Bench:
         log = self.stack.enter_context((self.folder / f'{name}.log').open('wb'))
         process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
         self.stack.callback(self.end, process)
+        self.processes[name] = process
         return process
 
     @staticmethod
@@ -126,7 +131,7 @@ class Bench:
                     kind, f'/controller_manager/{verb.lower()}_controller', kind.Request(name=name), 180.0
                 )
                 if not answer.ok:
-                    sys.exit(f'{verb} {name}: refused\n{(self.folder / "manager.log").read_text()[-3000:]}')
+                    raise JointDynamicsError(f'{verb} {name}: expected the manager to do that, found it refused')
 
     def switch(self, on, off=()):
         """Activate and deactivate controllers in one switch."""
@@ -136,7 +141,8 @@ class Bench:
         )
         request.timeout = Duration(sec=30)
         answer = self.client.call(kind, '/controller_manager/switch_controller', request, 120.0)
-        assert answer.ok, answer.message
+        if not answer.ok:
+            raise JointDynamicsError(f'switch to {", ".join(on)}: expected it done, found: {answer.message}')
 
     def states_of(self, controller):
         """Return the list that the states of a controller come into."""
@@ -150,6 +156,13 @@ class Bench:
     def until_time(self, end):
         """Wait until the simulated clock shows `end`, s."""
         self.client.until(lambda: self.now is not None and self.now >= end, f'{end:.1f} s of the simulated time', 600.0)
+
+
+def none_ended(processes):
+    """Raise JointDynamicsError where a process has ended that is to go on: nothing is left to wait for."""
+    for name, process in processes.items():
+        if process.poll() is not None:
+            raise JointDynamicsError(f'expected {name} to go on, found that it ended with {process.returncode}')
 
 
 def stamps(states):
@@ -265,7 +278,8 @@ def tracking(bench, robot, options):
             'real_time_factor': options.factor,
             'controller': 'joint_commands',
         },
-        {'joint_states': 'hardware/joint_states'},
+        # The manager's description has the hardware in it; whoever hears both takes the one that comes last.
+        {'joint_states': 'hardware/joint_states', 'robot_description': 'hardware/robot_description'},
     )
     if options.what == 'handover':
         bench.manager(urdf, parameters, (LAW, CHAINED, THROUGH, EFFORT))
@@ -342,6 +356,8 @@ def handover(bench, names):
 
 def report(way, joint_states, names, path, begin):
     """Tracking error of the measured states against the path, at the begin that fits best: it came by a topic."""
+    if not joint_states:
+        raise JointDynamicsError('expected joint states, found none')
     order = [joint_states[-1].name.index(name) for name in names]
     t = stamps(joint_states)
     q = np.array([np.asarray(state.position)[order] for state in joint_states])
@@ -355,6 +371,14 @@ def report(way, joint_states, names, path, begin):
     best = shifts[np.argmin([np.mean(error(shift) ** 2) for shift in shifts])]
     rms = 1e3 * np.sqrt(np.mean(error(best) ** 2, axis=0))
     worst = 1e3 * np.abs(error(best)).max(axis=0)
+    # No worse than an arm that had not moved: else it left its path, and what it did then is no tracking error.
+    still = 1e3 * np.sqrt(np.mean((path.sample(np.linspace(0.0, path.end, 1000))[:, 0] - HOME) ** 2, axis=0))
+    if not (rms < still).all():
+        joint = int(np.argmax(np.nan_to_num(rms / still, nan=np.inf)))
+        raise JointDynamicsError(
+            f'expected {names[joint]} on its path, found it {rms[joint]:.0f} mrad off (RMS), where one that stands'
+            f' still is {still[joint]:.0f}: it left its path, or was never moved'
+        )
     print(
         f'{way}, load {os.getloadavg()[0]:.1f}, {len(error(best))} states, began {best:.3f} s late: RMS '
         f'{np.array2string(rms, precision=1)} mrad, mean {rms.mean():.1f}; worst {np.array2string(worst, precision=0)}'
@@ -379,22 +403,30 @@ def main():
         get_package_prefix('joint_dynamics_controllers')
     except PackageNotFoundError:
         print('not installed: joint_dynamics_controllers (ros2_control/README.md)')
-        return
+        return 0
     options.rate = options.rate or {'cycle': 500, 'tracking': 250, 'handover': 250}[options.what]
     robot = RobotModel.from_urdf(ur5e_description())
     os.environ.setdefault('VIRTUAL_ENV', sys.prefix)
     ways = (options.way or ['pid', 'trajectory', 'streaming', 'plugin']) if options.what == 'tracking' else ['']
+    failed = False
     for options.way in ways:
-        with (
-            tempfile.TemporaryDirectory() as folder,
-            own_domain(),
-            contextlib.ExitStack() as stack,
-            conductor(lambda: None) as client,
-        ):
-            {'cycle': cycle, 'tracking': tracking, 'handover': tracking}[options.what](
-                Bench(client, Path(folder), stack), robot, options
-            )
+        folder, processes = Path(tempfile.mkdtemp(prefix='bench_controller_manager_')), {}
+        try:
+            with (
+                own_domain(),
+                contextlib.ExitStack() as stack,
+                conductor(functools.partial(none_ended, processes)) as client,
+            ):
+                {'cycle': cycle, 'tracking': tracking, 'handover': tracking}[options.what](
+                    Bench(client, folder, stack, processes), robot, options
+                )
+        except JointDynamicsError as error:
+            failed = True
+            print(f'{options.way or options.what}: NO RESULT: {error}; logs: {folder}', flush=True)
+        else:
+            shutil.rmtree(folder)
+    return int(failed)
 
 
 if __name__ == '__main__':
-    main()
+    sys.exit(main())
