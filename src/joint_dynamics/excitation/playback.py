@@ -141,7 +141,7 @@ class Playback:
             with np.errstate(all='ignore'):
                 where = self._limits.worst(self._model.joint_names, trajectory.sample(LOOKED_AT / trajectory.duration))
             raise JointDynamicsError(
-                f'{name}: expected one within the limits, found {kind} {size}{where and f" ({where})"}'
+                f'{name}: expected one within the limits, found {kind} {size}{where and f"; {where}"}'
             )
 
     def refuse_samples(self, samples: MotionSamples) -> None:
