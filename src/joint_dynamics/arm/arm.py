@@ -134,7 +134,7 @@ class Arm(ArmFields):
     def check_drives(self) -> None:
         """Raise JointDynamicsError for a rotor inertia below zero, which identification may leave and no law bears."""
         for name, value in zip(self.joint_names, self.rotor_inertia, strict=True):
-            if value < 0:
+            if not value >= 0:
                 raise JointDynamicsError(f'arm: expected joints.{name}.rotor_inertia >= 0, found {value:.4g} kg·m²')
 
     @cached_property

@@ -71,7 +71,7 @@ class ArmFields:
         ):
             given = getattr(self, name)
             object.__setattr__(self, name, np.full(n, known) if given is None else np.array(given, dtype=bool))
-        if np.any(self.damping < 0) or np.any(self.drive_gain == 0):
+        if not np.all(self.damping >= 0) or np.any(self.drive_gain == 0):
             raise JointDynamicsError(
                 'arm: expected damping >= 0 and drive gains other than 0, found '
                 f'{self.damping.tolist()} and {self.drive_gain.tolist()}'

@@ -65,7 +65,7 @@ def law_gains(arm: Arm, period: float, joints: Sequence[ElasticJoints] = (), del
         loop.radius(_proportional(rate) * mass, rate * mass, count) < 1.0 for loop, mass in loops for count in late
     ):
         rate *= LESS
-        if rate < LEAST:
+        if not rate >= LEAST:
             raise JointDynamicsError(
                 'gains: expected flexible joints that bear some gain of the law, found that all make them ring; close '
                 'the loop on the motor side, or state more damping (docs/reference/commands/gains.md)'

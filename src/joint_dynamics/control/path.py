@@ -108,7 +108,7 @@ class Path:
                 raise JointDynamicsError(
                     f'trajectory: expected finite {name}, found {numbers[~np.isfinite(numbers)][0]}'
                 )
-        if len(given) > 1 and np.any(np.abs(given[1][-1]) > REST):
+        if len(given) > 1 and not np.all(np.abs(given[1][-1]) <= REST):
             raise JointDynamicsError(
                 f'trajectory: expected the last point at rest (to {REST:g} rad/s), found velocities'
                 f' {given[1][-1].tolist()}'

@@ -87,7 +87,7 @@ def export_sdf(
     unphysical: list[str] = []
     for k, name in enumerate(model.joint_names):
         body = body_of(placements[k].act(inertia_of(bodies[k]))) - held[k]
-        if body[-1] <= 0:
+        if not body[-1] > 0:
             raise JointDynamicsError(
                 f'SDF {into}: expected what hangs on the link of {name} by joints that the description does not have to'
                 f' weigh less than the identified {bodies[k][-1]:.4g} kg, found {held[k][-1]:.4g} kg'

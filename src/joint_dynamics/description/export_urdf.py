@@ -78,7 +78,7 @@ def bodies_to_export(
         description.check_robot(model, mass=False)
     links = exported_links(description, payload)
     for name, link in links.items():
-        if link[9] <= 0:
+        if not link[9] > 0:
             also = ', or with the URDF in place of an MDH table' if 'mdh' in description.document['robot'] else ''
             raise JointDynamicsError(
                 f'dynamics description: expected a positive mass behind {name}, found {link[9]:.4g} kg; identify with '
@@ -226,7 +226,7 @@ def payload_name(elements: Iterable[ET.Element]) -> str:
 
 
 def _write_payload(root: ET.Element, parent: str | None, body: FloatArray) -> None:
-    if body[9] <= 0:
+    if not body[9] > 0:
         raise JointDynamicsError(f'payload: expected a positive mass to keep it apart, found {body[9]:.4g} kg')
     name = payload_name(root)
     link, joint = (

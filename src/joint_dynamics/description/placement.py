@@ -78,7 +78,7 @@ def placements_in(theirs: Kinematics, model: RobotModel) -> tuple[list[pinocchio
     apart = []
     for k, name in enumerate(model.joint_names):
         off = max(float(np.abs(pinocchio.log6(seen[0][k].actInv(each[k])).vector).max()) for each in seen)
-        if off > TOLERANCE:
+        if not off <= TOLERANCE:
             raise JointDynamicsError(
                 f'{theirs.source}: expected {name} to move as in the robot file, found the frames of its link'
                 f' {off:.3g} m or rad apart over some postures: another robot, another zero, or another direction of an'

@@ -103,7 +103,7 @@ class EstimationSettings(Settings):
     def check(self) -> None:
         """Check that the bounds of α leave room."""
         for low, high in zip(self.friction_lower, self.friction_upper, strict=True):
-            if low > high:
+            if not low <= high:
                 raise refusal(
                     'friction_lower', f'numbers of at most friction_upper, {self.friction_upper}', self.friction_lower
                 )

@@ -88,7 +88,7 @@ class PiecewiseTrajectory(Trajectory):
             raise JointDynamicsError(f'trajectory: expected pieces of {self.n} joints, found {len(pieces)}')
         longest = max(piece.time for piece in pieces)
         self.duration = longest if duration is None else float(duration)
-        if self.duration < longest - 1e-9:
+        if not self.duration >= longest - 1e-9:
             raise JointDynamicsError(
                 f'trajectory: expected a duration of at least {longest:.6g} s, found {self.duration:.6g}'
             )

@@ -121,7 +121,7 @@ class Playback:
             )
         self.trajectory = Reordered(trajectory, model.joint_names)
         speed = np.abs(self.trajectory.motion(np.array([0.0, self.trajectory.duration]))[1]).max()
-        if speed > REST:
+        if not speed <= REST:
             raise JointDynamicsError(
                 f'trajectory: expected one that begins and ends at rest, found a speed of {speed:.3g} rad/s at an end'
             )

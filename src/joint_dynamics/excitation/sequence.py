@@ -94,7 +94,7 @@ class Succession(Trajectory):
         self.jumps = any(part.jumps for part in motions)
         for before, after in itertools.pairwise(motions):
             gap = np.abs(after.position(0.0)[0] - before.position(before.duration)[0])
-            if gap.max() > SAME_POSTURE:
+            if not gap.max() <= SAME_POSTURE:
                 worst = int(gap.argmax())
                 raise JointDynamicsError(
                     'trajectory: expected every motion to begin where the one before ends, found'

@@ -72,7 +72,7 @@ class ConstantSpeed(Settings):
         pieces = JointPieces(low)
         for _ in range(self.cycles):
             for speed in speeds:
-                if speed**2 >= acceleration * abs(high - low):
+                if not speed**2 < acceleration * abs(high - low):
                     raise JointDynamicsError(
                         f'{where}.speeds: expected speeds reached within {abs(high - low):.4g} rad at '
                         f'{acceleration:.4g} rad/s², found {speed:.4g} rad/s'
@@ -148,7 +148,7 @@ class SlowReversals(Settings):
 
     def check(self) -> None:
         """Check that a cycle fits into the span."""
-        if self.span < self.net:
+        if not self.span >= self.net:
             raise refusal('slow_reversals.span', f'at least net, {self.net:.6g} rad', self.span)
 
     def build(self, model: RobotModel, limits: MotionLimits, posture: FloatArray) -> PiecewiseTrajectory:
@@ -157,13 +157,13 @@ class SlowReversals(Settings):
         acceleration, net, span, half = self.acceleration, self.net, self.span, self.cycle / 2
         difference = net / (acceleration * half)
         forth, back = (half + difference) / 2, (half - difference) / 2
-        if back <= 0:
+        if not back > 0:
             raise JointDynamicsError(
                 f'{where}.cycle: expected time to reverse, more than {2 * np.sqrt(net / acceleration):.4g} s, '
                 f'found {self.cycle!r}'
             )
         beyond = acceleration * back**2
-        if self.start is None and span + beyond > 2 * limits.half_range[index]:
+        if self.start is None and not span + beyond <= 2 * limits.half_range[index]:
             raise JointDynamicsError(
                 f'{where}.span: expected at most {2 * limits.half_range[index] - beyond:.4g} rad within the limits of '
                 f'{self.joint}, found {span:.4g}'
@@ -238,7 +238,7 @@ def _load_ends(
     gravity = model.gravity(q, parameters)[:, index]
     peak = int(np.argmax(np.abs(gravity)))
     zeros = np.flatnonzero(np.diff(np.signbit(gravity)))
-    if len(zeros) == 0 or abs(gravity[peak]) < 1e-6:
+    if len(zeros) == 0 or not abs(gravity[peak]) >= 1e-6:
         raise JointDynamicsError(
             f'{where}.joint: expected a joint that gravity loads and unloads within its limits, found '
             f'{gravity.min():.3g} … {gravity.max():.3g} N·m for {model.joint_names[index]}: '

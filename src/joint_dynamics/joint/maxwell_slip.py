@@ -125,7 +125,7 @@ class MaxwellSlip:
 
     def _normalise_stiffness(self) -> None:
         total = np.sum(self.stiffness * self.limits, axis=1)
-        if np.any(self.stiffness < 0) or not np.allclose(total, 1.0, rtol=0, atol=1e-6):
+        if not np.all(self.stiffness >= 0) or not np.allclose(total, 1.0, rtol=0, atol=1e-6):
             raise JointDynamicsError(
                 f'MaxwellSlip: expected stiffness k >= 0 with sum k_i Delta_i = 1, found sums {total.tolist()}'
             )

@@ -32,7 +32,7 @@ def as_parameter(name: str, value: ArrayLike, *, positive: bool = False) -> Floa
     array = np.array(value, dtype=float)
     if array.ndim > 1 or not np.all(np.isfinite(array)):
         raise JointDynamicsError(f'{name}: expected a finite number or one per joint, found {value!r}')
-    if positive and np.any(array <= 0):
+    if positive and not np.all(array > 0):
         raise JointDynamicsError(f'{name}: expected values > 0, found {value!r}')
     return array
 

@@ -116,7 +116,7 @@ class TorsionalStiffness:
         Needs α_p ≥ 0 with one above zero, so that τ_E is monotone; raises JointDynamicsError otherwise.
         """
         alpha = self.coefficients
-        if np.any(alpha < 0) or not np.all(np.any(alpha > 0, axis=-1)):
+        if not np.all(alpha >= 0) or not np.all(np.any(alpha > 0, axis=-1)):
             raise JointDynamicsError(
                 'TorsionalStiffness.deformation: expected coefficients >= 0, one of them > 0 per joint (monotone), '
                 f'found {alpha.tolist()}'

@@ -226,7 +226,7 @@ class Planning:
                     return fill(PlannedPath(brake, now + ahead, True, path.at(at), brakes=True), say)
                 except JointDynamicsError:
                     # More torque than there is: more slowly, then.
-                    if brake.end > DURATIONS[-2]:
+                    if not brake.end <= DURATIONS[-2]:
                         raise
                     brake = braking(path, at, longer_than=brake.end * 1.1)
 

@@ -141,7 +141,7 @@ class RobotStates:
             positions = [state.q for state in recent]
             moved = (max(positions) - min(positions)) / REST
             speed = max([moved, *(abs(state.dq) for state in recent if not math.isnan(state.dq))])
-            if speed > standstill:
+            if not speed <= standstill:
                 raise JointDynamicsError(
                     f'start: expected the robot at rest for {REST:g} s, found it moving at {speed:.3g} rad/s ({name})'
                 )
@@ -169,7 +169,7 @@ class RobotStates:
         now = self._clock()
         for name, recent in self.recent.items():
             age = now - recent[-1].time
-            if abs(age) > timeout:
+            if not abs(age) <= timeout:
                 raise JointDynamicsError(
                     f'start: expected joint states stamped within {timeout:g} s of now, found {name} stamped'
                     f' {abs(age):.3g} s {"ago" if age > 0 else "ahead"}: is the driver alive, and are the clocks of the'

@@ -71,7 +71,7 @@ class Start:
             return None
         posture = self._states.resting(timeout, standstill)
         if posture is None:
-            if waited > REST + timeout:
+            if not waited <= REST + timeout:
                 raise JointDynamicsError(f'start: expected joint states over {REST:g} s, found fewer')
             return None
         if self._work is None or self._posture is None:
@@ -81,7 +81,7 @@ class Start:
         if isinstance(self._work.outcome, Exception):
             raise self._work.outcome
         moved = np.abs(posture - self._posture)
-        if moved.max() > MOVED:
+        if not moved.max() <= MOVED:
             raise JointDynamicsError(
                 f'start: expected the robot at rest, found {self._states.joint_names[int(moved.argmax())]} moved by '
                 f'{moved.max():.3g} rad meanwhile'

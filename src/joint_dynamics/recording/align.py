@@ -115,7 +115,7 @@ class Aligner:
             self._refuse_gap(table, time)
         error = alignment_error(self.grid, time)
         limit = self.settings.max_temperature_gap if slow else self.max_alignment_error
-        if error > limit:
+        if not error <= limit:
             raise JointDynamicsError(
                 f'{self.name}: {what}: expected a sample within {limit:.6g} s of each grid point (recording.'
                 f'{"max_temperature_gap" if slow else "max_alignment_error"}), found the nearest {error:.6g} s away'
@@ -161,7 +161,7 @@ class Aligner:
     def _refuse_gap(self, table: Table, time: Array) -> None:
         period, gap = sample_period(time), longest_gap(time)
         limit = self.max_gap(period)
-        if gap.length > limit * (1 + 1e-6):
+        if not gap.length <= limit * (1 + 1e-6):
             raise JointDynamicsError(
                 f'{self.name}: expected no gap longer than {limit:.6g} s (recording.max_gap), found a gap of '
                 f'{gap.length:.6g} s in {table.quantity} on {table.source} at {gap.start:.6g} s (a window PATH@t0:t1 '

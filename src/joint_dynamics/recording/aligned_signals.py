@@ -109,7 +109,7 @@ def check_uniform(time: Array, name: str) -> None:
     steps = np.diff(time)
     mean = (time[-1] - time[0]) / steps.size
     worst = int(np.argmax(np.abs(steps - mean)))
-    if not mean > 0 or abs(steps[worst] - mean) > UNIFORM * mean + 4 * np.spacing(np.abs(time).max()):
+    if not mean > 0 or not abs(steps[worst] - mean) <= UNIFORM * mean + 4 * np.spacing(np.abs(time).max()):
         raise JointDynamicsError(
             f'{name}: time: expected it uniform and increasing (mean step {mean:.6g} s), found a step of '
             f'{steps[worst]:.6g} s at {time[worst]:.6g} s'

@@ -67,7 +67,7 @@ def _messages_of(content: bytes, channels: dict[int, Connection]) -> Iterator[tu
     while at < end:
         kind, length = PREFIX.unpack_from(content, at)
         after = at + PREFIX.size + length
-        if after > end or (kind == MESSAGE and length < _OWN):
+        if not after <= end or (kind == MESSAGE and length < _OWN):
             raise ValueError(f'a record of {length} bytes at byte {at} of a chunk of {end}')
         if kind == MESSAGE:
             _, _, channel, _, received, _ = _MESSAGE.unpack_from(content, at)

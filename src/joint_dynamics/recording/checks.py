@@ -50,7 +50,7 @@ def check_signals(recording: S, implausible: str = 'refuse') -> S:
                 'if it is not measured, say effort: none'
             )
         for index in np.flatnonzero(constant):
-            if motion[index] > MOVES:
+            if not motion[index] <= MOVES:
                 raise JointDynamicsError(
                     f'{name}: expected {quantity} of {joints[index]} that changes, found it constant '
                     f'({values[0, index]:.6g} {unit}) although the '

@@ -44,7 +44,7 @@ def make_grid(
     )
     begin, end = max(table.stamps[0] for table in fast), min(table.stamps[-1] for table in fast)
     first = int(np.searchsorted(leading.stamps, begin))
-    if leading.stamps.size - first < 2 or end <= leading.stamps[first]:
+    if leading.stamps.size - first < 2 or not end > leading.stamps[first]:
         spans = {
             table.source: f'{table.source} {table.stamps[0] * 1e-9:.9g} to {table.stamps[-1] * 1e-9:.9g} s'
             for table in fast

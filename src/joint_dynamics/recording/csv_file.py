@@ -53,7 +53,7 @@ def read_csv(path: Path, builder: SignalBuilder) -> tuple[str, ...]:
     if not np.isfinite(seconds).all():
         row = int(np.argmax(~np.isfinite(seconds)))
         raise JointDynamicsError(f'{path}: time: expected numbers, found {seconds[row]} in line {row + 2}')
-    if np.ptp(seconds) > MAX_SECONDS:
+    if not np.ptp(seconds) <= MAX_SECONDS:
         raise JointDynamicsError(
             f'{path}: time: expected seconds, at most {MAX_SECONDS:g} s, found {seconds.min():g} to {seconds.max():g}'
         )

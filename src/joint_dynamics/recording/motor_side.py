@@ -91,7 +91,7 @@ class MotorSide(Settings):
             return None
         n = len(joint_names)
         matrix = np.asarray(value, dtype=np.float64)
-        if matrix.shape != (n, n) or abs(np.linalg.det(matrix / np.abs(matrix).max())) < 1e-12:
+        if matrix.shape != (n, n) or not abs(np.linalg.det(matrix / np.abs(matrix).max())) >= 1e-12:
             raise JointDynamicsError(
                 f'recording.motor_states.{name}: expected a regular {n} x {n} matrix for the joints '
                 f'{", ".join(joint_names)}, found {matrix.tolist()}'

@@ -55,7 +55,7 @@ def pieces_between_gaps(aligner: Aligner, tables: Sequence[Table]) -> Pieces | N
     start, stop, limit, what = max(
         ((start, stop, limit, what) for start, stop, (limit, what) in gaps), key=lambda gap: gap[1] - gap[0]
     )
-    if not windows or left_out > settings.max_left_out:
+    if not windows or not left_out <= settings.max_left_out:
         raise JointDynamicsError(
             f'{aligner.name}: expected no gap longer than {limit:.6g} s (recording.max_gap), or pieces of at least '
             f'{shortest:g} s between the gaps with {100 * (1 - settings.max_left_out):.3g} % of the time '

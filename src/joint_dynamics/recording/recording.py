@@ -109,7 +109,7 @@ class Recording(AlignedSignals):
         end = np.inf if t1 is None else float(t1)
         slack = 1e-6 * self.period
         first, last = np.searchsorted(self.time, [start - slack, end - slack])
-        if not end > start or last - first < 2:
+        if not end > start or not last - first >= 2:
             raise JointDynamicsError(
                 f'{self.name}: window {_number(t0)}:{_number(t1)} s: expected at least 2 samples of the '
                 f'recording, found that it goes from {self.time[0]:.6g} to {self.time[-1]:.6g} s'

@@ -91,7 +91,7 @@ class Stream:
         for rows in self._rows.values():
             stamps = np.array(rows.stamps, dtype=np.int64)
             steps = np.diff(stamps)
-            if (steps < 0).any():
+            if not (steps >= 0).all():
                 at = int(np.argmax(steps < 0))
                 raise JointDynamicsError(
                     f'{self.source}: expected stamps that go on, found time going back by {-steps[at] * 1e-9:.6g} s at'

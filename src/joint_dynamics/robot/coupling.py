@@ -38,7 +38,7 @@ class DriveCoupling:
         if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
             raise JointDynamicsError(f'coupling: expected a square matrix, found shape {matrix.shape}')
         diagonal = np.diag(matrix)
-        if not np.all(np.abs(matrix) < 1e9) or np.any(diagonal == 0) or abs(np.linalg.det(matrix)) < 1e-12:
+        if not np.all(np.abs(matrix) < 1e9) or np.any(diagonal == 0) or not abs(np.linalg.det(matrix)) >= 1e-12:
             raise JointDynamicsError(
                 'coupling: expected a regular matrix of finite numbers without zeros on the diagonal, found '
                 f'{str(matrix.tolist())[:80]}'

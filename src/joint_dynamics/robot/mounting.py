@@ -43,11 +43,11 @@ def mounting_rotation(mounting: Any) -> FloatArray:
         return np.asarray(pinocchio.rpy.rpyToMatrix(values))
     if values.shape == (4,):
         norm = np.linalg.norm(values)
-        if abs(norm - 1) > 1e-3:
+        if not abs(norm - 1) <= 1e-3:
             raise JointDynamicsError(f'mounting: expected a unit quaternion (x, y, z, w), found one of norm {norm:.4g}')
         return np.asarray(pinocchio.Quaternion(values / norm).toRotationMatrix())
     if values.shape == (3, 3):
-        if np.abs(values @ values.T - np.eye(3)).max() > 1e-6 or np.linalg.det(values) < 0:
+        if not (np.abs(values @ values.T - np.eye(3)).max() <= 1e-6 and np.linalg.det(values) > 0):
             raise JointDynamicsError(
                 'mounting: expected a rotation matrix, found one that is not orthonormal and right-handed'
             )

@@ -73,7 +73,7 @@ def _limits(joint: ET.Element, where: str) -> tuple[float, float, float, float]:
     # URDF's defaults are zero, which no one means: a joint that cannot move is written as fixed.
     if lower == upper:
         lower, upper = -np.inf, np.inf
-    if lower > upper:
+    if not lower <= upper:
         raise JointDynamicsError(
             f'robot {where}: expected a lower limit below the upper one, found {lower:g} and {upper:g}'
         )
@@ -83,7 +83,7 @@ def _limits(joint: ET.Element, where: str) -> tuple[float, float, float, float]:
             f'{upper:g}: are they degrees? A joint that turns further is of type continuous'
         )
     speed, effort = (_number(limit, name, np.inf, where) for name in ('velocity', 'effort'))
-    if speed < 0 or effort < 0:
+    if not (speed >= 0 and effort >= 0):
         raise JointDynamicsError(
             f'robot {where}: expected limits of velocity and effort as magnitudes, found {speed:g} and {effort:g}'
         )

@@ -128,7 +128,7 @@ def check_numbers(root: ET.Element, name: str) -> None:
         where = f'{name}, link {link.get("name")}'
         _origin(inertial, f'{where}, inertial')
         value = _bounded(_part(inertial, 'mass', 'value', where), 'mass', where, MAX_MASS)
-        if value < 0:
+        if not value >= 0:
             raise JointDynamicsError(f'robot {where}: expected a mass of at least 0 kg, found {value:g}')
         xx, xy, xz, yy, yz, zz = (
             _bounded(_part(inertial, 'inertia', key, where), key, where, MAX_INERTIA) for key in _INERTIA

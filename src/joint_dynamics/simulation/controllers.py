@@ -110,7 +110,7 @@ class Controllers:
             )
         if trajectory.n != robot.n:
             raise JointDynamicsError(f'{TRAJECTORY}: expected {robot.n} positions per point, found {trajectory.n}')
-        if trajectory.dq is not None and np.abs(trajectory.dq[-1]).max() > AT_REST:
+        if trajectory.dq is not None and not np.abs(trajectory.dq[-1]).max() <= AT_REST:
             raise JointDynamicsError(
                 f'{TRAJECTORY}: expected a last point at rest, found {np.abs(trajectory.dq[-1]).max():.3g} rad/s'
             )

@@ -73,14 +73,19 @@ def operators(nodes: ArrayLike, heights: ArrayLike) -> tuple[FloatArray, FloatAr
     """
     r = np.concatenate([[0.0], np.asarray(nodes, dtype=float)])
     v = np.concatenate([[0.0], np.asarray(heights, dtype=float)])
-    if r.shape != v.shape or (np.diff(r) <= 0).any() or abs(r[-1] - 1.0) > 1e-12 or abs(v[-1] - 1.0) > 1e-12:
+    if (
+        r.shape != v.shape
+        or not (np.diff(r) > 0).all()
+        or not abs(r[-1] - 1.0) <= 1e-12
+        or not abs(v[-1] - 1.0) <= 1e-12
+    ):
         raise JointDynamicsError(
             'hysteresis: expected increasing nodes and as many heights, both ending at 1, '
             f'found {np.asarray(nodes)} and {np.asarray(heights)}'
         )
     slope = np.append(np.diff(v) / np.diff(r), 0.0)
     weights = slope[:-1] - slope[1:]
-    if (weights < 0.0).any():
+    if not (weights >= 0.0).all():
         raise JointDynamicsError(f'hysteresis: expected a concave virgin curve, found slopes {slope[:-1]}')
     return r[1:].copy(), weights
 

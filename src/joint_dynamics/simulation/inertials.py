@@ -30,7 +30,11 @@ class Payload:
             raise JointDynamicsError(f'payload: expected a mass >= 0 kg, found {self.mass}')
         if com.shape != (3,) or not np.isfinite(com).all():
             raise JointDynamicsError(f'payload: expected a centre of mass of 3 numbers [m], found {self.com}')
-        if inertia.shape != (3, 3) or not np.allclose(inertia, inertia.T) or np.linalg.eigvalsh(inertia).min() < -1e-12:
+        if (
+            inertia.shape != (3, 3)
+            or not np.allclose(inertia, inertia.T)
+            or not np.linalg.eigvalsh(inertia).min() >= -1e-12
+        ):
             raise JointDynamicsError(f'payload: expected a symmetric inertia (3, 3) >= 0 [kg·m²], found {self.inertia}')
         object.__setattr__(self, 'com', com)
         object.__setattr__(self, 'inertia', inertia)

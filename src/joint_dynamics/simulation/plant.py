@@ -138,7 +138,7 @@ class Plant:
     def set_wear(self, level: ArrayLike, duration: float = 0.0) -> None:
         """Wear the joints to `level` ((n,) or a number, 0 new … 1 worn out) within `duration` [s] of simulated time."""
         goal = self._vector(level, 'wear')
-        if (goal < 0.0).any() or (goal > 1.0).any() or not 0.0 <= duration < np.inf:
+        if not ((goal >= 0.0) & (goal <= 1.0)).all() or not 0.0 <= duration < np.inf:
             raise JointDynamicsError(
                 f'simulation: expected wear within [0, 1] and a duration >= 0 s, found {goal} and {duration}'
             )

@@ -42,5 +42,5 @@ class TrendSettings(Settings):
 
     def check(self) -> None:
         """Refuse a window in which no change could be confirmed."""
-        if self.window < self.after:
+        if not self.window >= self.after:
             raise JointDynamicsError(f'trend.window: expected at least trend.after = {self.after}, found {self.window}')

@@ -173,7 +173,7 @@ def total_least_squares(triangles: Triangles, start: Solution) -> tuple[FloatArr
     shown = scale > 0
     _, s, Vt = np.linalg.svd(W[:, shown] / scale[shown])
     last = Vt[-1]
-    if abs(last[-1]) < 1e-12:
+    if not abs(last[-1]) >= 1e-12:
         raise _no_scale()
     scaled = last / last[-1]
     x = np.zeros(W.shape[1])

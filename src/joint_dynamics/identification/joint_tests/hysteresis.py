@@ -123,7 +123,7 @@ def _shapes(
         )
     table = backlash.tables[0]
     typical = float(np.median(table[maps.covered])) if maps.covered.any() else 0.0
-    if typical <= 0:
+    if not typical > 0:
         raise NotReliableError(
             f'{result.joint}: the backlash comes out as {typical:.3g} rad: the deformation is larger against the motion'
             ' than with it; is the sign of theta or q right?'

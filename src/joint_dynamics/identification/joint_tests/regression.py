@@ -72,7 +72,7 @@ def least_squares(
     if np.any(norms == 0):
         raise NotReliableError(f'no sample excites {names[int(np.argmin(norms))]}')
     U, s, Vt = np.linalg.svd(A / norms, full_matrices=False)
-    if s[-1] < RANK_TOLERANCE * s[0]:
+    if not s[-1] >= RANK_TOLERANCE * s[0]:
         mixed = [name for name, share in zip(names, Vt[-1], strict=True) if abs(share) > 0.1]
         raise NotReliableError(f'the data cannot tell apart {", ".join(mixed)}')
     values = Vt.T @ ((U.T @ b) / s) / norms

@@ -46,7 +46,7 @@ class TemperatureSettings(Settings):
 
     def check(self) -> None:
         """Check that the bounds leave room."""
-        if self.T_min >= self.T_max:
+        if not self.T_min < self.T_max:
             raise refusal(f'{self.SECTION}.T_min', f'less than T_max, {self.T_max:g} °C', self.T_min)
 
 
@@ -72,7 +72,7 @@ def identify_temperature(
     if T_0 is None:
         T_0 = float(base.parameters['T_0'][0]) if base is not None else float(np.mean(T))
     T_0 = float(np.clip(T_0, settings.T_min, settings.T_max))
-    if base is not None and abs(T_0 - float(base.parameters['T_0'][0])) > 1e-9:
+    if base is not None and not abs(T_0 - float(base.parameters['T_0'][0])) <= 1e-9:
         raise JointDynamicsError(
             f'temperature: expected the T_0 of the friction description, {float(base.parameters["T_0"][0]):g} °C, found'
             f' {T_0:g}'

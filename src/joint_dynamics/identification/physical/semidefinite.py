@@ -204,7 +204,7 @@ def physical(
     values[positive] = np.maximum(values[positive], 0.0)
     standard[others] = values
     smallest = np.linalg.eigvalsh(_SCALE @ pseudo_inertias(standard, n) @ _SCALE)[:, 0]
-    if np.any(smallest <= 0):
+    if not np.all(smallest > 0):
         raise JointDynamicsError(
             'physical: expected every pseudo-inertia positive definite, found the smallest eigenvalue'
             f' {smallest.min():.3g} kg'
