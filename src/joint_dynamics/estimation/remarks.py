@@ -47,6 +47,9 @@ def remarks_of(arm: Arm, use: EstimationSettings, motor_side: bool) -> list[str]
         found += [] if arm.backlash is None else _said(arm, 'backlash', everywhere, why)
     elif use.stiffness_preset == 'thesis':
         found += _said(arm, 'stiffness', described, 'not used, the preset thesis begins from none')
+    elif arm.stiffness is not None:
+        bends = (arm.stiffness.coefficients[:, 1:] != 0.0).any(axis=1) & np.isfinite(arm.stiffness.reach)
+        found += _said(arm, 'stiffness.range', described & bends, 'not used, the stiffness is learnt as far as it goes')
     return found
 
 
