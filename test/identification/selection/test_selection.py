@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from joint_dynamics.arm import Arm
+from joint_dynamics.arm.reversal import REVERSAL
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.identification import IdentificationSettings, identify
 from joint_dynamics.identification.describe import add_hysteresis
@@ -162,7 +163,9 @@ def test_friction_whose_presliding_is_not_seen_does_not_turn_within_less_than_wa
     """A motor that should rest moves by microradians as loads change: no reason to throw its friction about."""
     joint = {'friction': {}}
     add_hysteresis(joint, width, share)
-    slip = MaxwellSlip.from_dicts([joint['friction']['maxwell_slip']])
+    without = {'limits': [1.0], 'stiffness': [1.0], 'operators': 1, 'presliding': REVERSAL}
+    assert ('maxwell_slip' in joint['friction']) == (width > min(WIDTHS) or share > 0.5)
+    slip = MaxwellSlip.from_dicts([joint['friction'].get('maxwell_slip', without)])
     slip.reset(0.0, 1.0)
     assert slip.step(np.array([0.0]))[0] == pytest.approx(1.0)
     assert slip.step(np.array([-0.1 * min(WIDTHS)]))[0] >= 0.9 - 1e-9
