@@ -146,7 +146,7 @@ class StatusOf:
         self.text = message.data
 
     def wait(self, word: str, progress: Callable[[float, str], None], timeout: float) -> None:
-        """Wait until the status is `word`; `progress` is called with the seconds gone by and the present status.
+        """Wait until the status is `word` for good; `progress` is called with the seconds gone by and the status.
 
         Raises
         ------
@@ -159,7 +159,8 @@ class StatusOf:
             if self.text.startswith(('failed', 'stopped')):
                 raise JointDynamicsError(f'{self._name}: {self.text}')
             progress(time.monotonic() - began, self.text)
-            return self.text == word
+            # A plan is ready to be played while better ones are still looked for.
+            return self.text.partition(',')[0] == word and 'improving' not in self.text
 
         self._conductor.until(reached, f'{self._name} to be {word}', timeout)
 
