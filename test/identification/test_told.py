@@ -251,8 +251,10 @@ def test_terms_are_written_where_they_belong():
     assert slip == {
         'limits': [first, 1.0], 'stiffness': [0.25 / first, 0.75], 'operators': 2, 'presliding': 1e-3
     }  # fmt: skip
-    narrow = written({'hysteresis': 1e-9}, state=none)['friction']['maxwell_slip']
+    # Narrower than the first: what the larger share does, all does.
+    narrow = written({'hysteresis': 1e-9})['friction']['maxwell_slip']
     assert (narrow['limits'], narrow['stiffness']) == ([0.5, 1.0], [0.0, 1.0])
+    assert 'maxwell_slip' not in written({'hysteresis': 1e-9}, state=none)['friction']
 
 
 def test_a_payload_is_written_as_not_attached():
