@@ -660,11 +660,3 @@ def test_an_arm_that_stands_beside_the_first_point_is_taken_there_gently_and_tha
     if mode == 'trajectory':
         robot.talk(0, q=beside, until=lambda: robot.trajectories)
         np.testing.assert_allclose(robot.trajectories[-1].points[0].positions, beside, atol=1e-12)
-
-
-def test_a_streaming_node_that_knows_where_the_arm_is_begins_with_its_gravity(ros, start, robot, model):
-    node = start(False, mode='streaming', law='computed_torque')
-    robot.talk(0, until=lambda: np.array_equal(node.loop.state['position'], HOME))
-    assert ros.transition(NODE, 'activate')
-    robot.talk(0, until=lambda: robot.commands)
-    np.testing.assert_allclose(robot.commands[0].data, model.gravity(HOME), atol=1e-3)

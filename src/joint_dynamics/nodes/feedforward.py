@@ -143,12 +143,10 @@ class FeedforwardNode(DynamicsNode):
         if self.parameters['check_compensation'] and self.description is not None:
             refuse_run_away(self.loop.controller)
         self.planning.check_idle()
-        state, now = self.loop.state, self.now()
-        here = None if state.why_invalid(('position',), now, 'state') else state['position'].copy()
         self._forget_time()
         self.follower.clear()
         self.refusals.clear()
-        self.loop.activate(here)
+        self.loop.activate()
         self._brought_in = ''
         self._report_law()
 
