@@ -141,7 +141,7 @@ def compiled():
 model = RobotModel.load(ur5e_urdf())
 compile_kernels(model)
 before = compiled()
-assert 'joint_dynamics.excitation.regressor_kernels.pull_back' in before, before
+assert 'joint_dynamics.excitation.regressor_gradient.pull_back' in before, before
 for criterion in CRITERIA:
     settings = ExcitationSettings(period=6.0, harmonics=3, starts=1, candidates=1, criterion=criterion)
     search(ExcitationProblem(model, settings), 0, np.inf, lambda found: None)

@@ -6,7 +6,11 @@ import numpy as np
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.robot.chain import Chain
-from joint_dynamics.robot.link_motion import JointPlacements, cross, dot, turn
+
+
+def _cross(a: FloatArray, b: FloatArray) -> FloatArray:
+    """Cross product along the first axis; np.cross moves axes about for every call."""
+    return np.array([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]])
 
 
 class LinkFrames:
@@ -20,25 +24,29 @@ class LinkFrames:
 
     """
 
-    def __init__(self, chain: Chain, q: FloatArray, placements: JointPlacements | None = None):
-        placements = placements or JointPlacements(chain, q)
+    def __init__(self, chain: Chain, q: FloatArray):
         self._chain = chain
         self.rotation: list[FloatArray] = []
         self.origin: list[FloatArray] = []
         self.axis: list[FloatArray] = []
         self.path: list[tuple[int, ...]] = []
-        for i, parent in enumerate(chain.parent):
-            R, p = placements.rotation[i], placements.position[i]
+        for link, angle in zip(chain.links(), q, strict=True):
+            R, p = link['rotation'][:, :, None], link['translation'][:, None]
+            if link['prismatic']:
+                R, p = np.broadcast_to(R, (3, 3, len(angle))), p + link['slide'][:, None] * angle
+            else:
+                # Rodrigues: E + sin q [axis]× + (1 − cos q) [axis]×²
+                turned = link['by_sine'][:, :, None] * np.sin(angle)
+                turned += link['by_versine'][:, :, None] * (1 - np.cos(angle))
+                R = turned + R
+            parent = int(link['parent'])
             if parent >= 0:
                 base = self.rotation[parent]
-                R = np.stack([turn(base, R[:, k]) for k in range(3)], axis=1)
-                p = self.origin[parent] + turn(base, p)
-            else:
-                p = np.broadcast_to(p, (3, q.shape[1]))
+                R, p = np.einsum('ijs,jks->iks', base, R), self.origin[parent] + np.einsum('ijs,js->is', base, p)
             self.rotation.append(R)
-            self.origin.append(p)
-            self.axis.append(np.einsum('rks,k->rs', R, chain.axis[i]))
-            self.path.append((*(self.path[parent] if parent >= 0 else ()), i))
+            self.origin.append(np.broadcast_to(p, (3, len(angle))))
+            self.axis.append(np.einsum('rks,k->rs', R, link['axis']))
+            self.path.append((*(self.path[parent] if parent >= 0 else ()), len(self.path)))
 
     def point(self, link: int, offset: FloatArray) -> FloatArray:
         """Return a point fixed at `offset` (3,) [m] in link `link` (−1: the base), (3, samples) in the base frame."""
@@ -58,9 +66,6 @@ class LinkFrames:
         found = {}
         for j in self.path[link]:
             axis = self.axis[j][:, samples]
-            found[j] = (
-                dot(axis, weight)
-                if self._chain.prismatic[j]
-                else dot(axis, cross(point - self.origin[j][:, samples], weight))
-            )
+            lever = weight if self._chain.prismatic[j] else _cross(point - self.origin[j][:, samples], weight)
+            found[j] = np.einsum('rs,rs->s', axis, lever)
         return found

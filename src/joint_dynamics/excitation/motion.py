@@ -10,7 +10,6 @@ from joint_dynamics.arrays import FloatArray
 from joint_dynamics.excitation.kinematics import LinkFrames
 from joint_dynamics.excitation.regressor_gradient import RegressorGradient
 from joint_dynamics.robot import RobotModel
-from joint_dynamics.robot.link_motion import JointPlacements
 
 
 class RobotMotion:
@@ -33,18 +32,14 @@ class RobotMotion:
         return self.q.shape[1]
 
     @cached_property
-    def _placements(self) -> JointPlacements:
-        return JointPlacements(self.model.chain, self.q)
-
-    @cached_property
     def regressor(self) -> RegressorGradient:
         """The regressor and its reverse pass."""
-        return RegressorGradient(self.model, self.q, self.dq, self.ddq, self._sign_speed, self._placements)
+        return RegressorGradient(self.model, self.q, self.dq, self.ddq, self._sign_speed)
 
     @cached_property
     def frames(self) -> LinkFrames:
         """Frames of all links in the base frame."""
-        return LinkFrames(self.model.chain, self.q, self._placements)
+        return LinkFrames(self.model.chain, self.q)
 
 
 class Sensitivity:

@@ -8,33 +8,20 @@ its lever, and w, ẇ, a the motion of link i, all in frame i,
     Σ_p Λ_p row_p = ẇ·S z + w·S (z × w) + a·(z × m) + u·(ẇ × m + w × (w × m)) + μ u·a
 
 where Λ weighs the link's ten columns: S the symmetric matrix of XX … ZZ, m the weights of MX MY MZ, μ that of M. Each
-factor's gradient is read off that line; the recursion over the links is then run backwards (reverse accumulation). All
-joints of a link are handled at once, samples last, so that the cost is a few hundred array operations whatever the
-number of coefficients. `regressor_kernels` does the same one sample after the other, compiled, some ten times faster;
-what is below is the form to read, and that it is compared with.
+factor's gradient is read off that line; the recursion over the links is then run backwards (reverse accumulation), one
+sample after the other.
 """
 
 from __future__ import annotations
 
-import functools
-import importlib
-from typing import Any, NamedTuple
-
 import numpy as np
 
 from joint_dynamics.arrays import FloatArray
-from joint_dynamics.robot import INERTIAL, RobotModel
-from joint_dynamics.robot.chain import Chain
-from joint_dynamics.robot.link_motion import JointPlacements, LinkMotion, cross, dot, turn, turn_back
-from joint_dynamics.robot.standard_parameters import column, coupled_columns, drive_columns, link_columns
-
-_TENSOR = np.array([[0, 1, 2], [1, 3, 4], [2, 4, 5]])
-
-
-@functools.cache
-def compiled_kernels() -> Any:
-    """Return the module of kernels; numba is not loaded before a regressor is asked for."""
-    return importlib.import_module('joint_dynamics.excitation.regressor_kernels')
+from joint_dynamics.compilation import compiled
+from joint_dynamics.robot import RobotModel
+from joint_dynamics.robot.newton_euler import add, base_motion, cross, dot, placement, scaled, turn, turn_back, vector
+from joint_dynamics.robot.regressor_rows import carry, fill_link_rows
+from joint_dynamics.robot.standard_parameters import PER_JOINT, column, coupled_columns, drive_columns
 
 
 def compile_kernels(model: RobotModel) -> None:
@@ -45,30 +32,6 @@ def compile_kernels(model: RobotModel) -> None:
     model.regressor(still.T, still.T, still.T)
 
 
-def chain_arguments(chain: Chain) -> tuple[Any, ...]:
-    """Return what the kernels take of a chain: see `JointPlacements` for the rotations."""
-    hat = [np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]]) for x, y, z in chain.axis]
-    return (
-        np.array(chain.parent, dtype=np.int64),
-        np.ascontiguousarray(chain.rotation),
-        np.array([fixed @ each for fixed, each in zip(chain.rotation, hat, strict=True)]),
-        np.array([fixed @ each @ each for fixed, each in zip(chain.rotation, hat, strict=True)]),
-        np.ascontiguousarray(chain.translation),
-        np.ascontiguousarray(chain.axis),
-        np.array([fixed @ axis for fixed, axis in zip(chain.rotation, chain.axis, strict=True)]),
-        np.array(chain.prismatic, dtype=np.bool_),
-        np.array(chain.gravity, dtype=float),
-    )
-
-
-class _Levers(NamedTuple):
-    """Of one link: the joints that move it, their axes z and levers u in its frame, (3, joints, samples) each."""
-
-    path: tuple[int, ...]
-    z: FloatArray
-    u: FloatArray
-
-
 class RegressorGradient:
     """The regressor of one batch of samples, kept with what its reverse pass needs.
 
@@ -76,7 +39,7 @@ class RegressorGradient:
     ----------
     model: the robot. q, dq, ddq: (joints, samples), rad (m) and their derivatives.
     sign_speed: speed [rad/s] over which the Coulomb column rises, tanh(dq / sign_speed); 0 for the sign itself, whose
-    gradient is zero. compiled: whether the columns of the links go through the kernels.
+    gradient is zero.
 
     Attributes
     ----------
@@ -84,43 +47,19 @@ class RegressorGradient:
 
     """
 
-    def __init__(
-        self,
-        model: RobotModel,
-        q: FloatArray,
-        dq: FloatArray,
-        ddq: FloatArray,
-        sign_speed: float = 0.0,
-        placements: JointPlacements | None = None,
-        compiled: bool = True,
-    ):
-        self._model = model
-        self._chain = chain = model.chain
-        self._dq = dq
-        self._sign_speed = sign_speed
+    def __init__(self, model: RobotModel, q: FloatArray, dq: FloatArray, ddq: FloatArray, sign_speed: float = 0.0):
+        self._model, self._dq, self._sign_speed = model, dq, sign_speed
         n, samples = q.shape
+        self._links = model.chain.links()
+        self._motion = tuple(np.ascontiguousarray(each.T) for each in (q, np.sin(q), 1.0 - np.cos(q), dq, ddq))
         self.rows = np.zeros((n, len(model.parameter_names), samples))
+        joint, link, number = np.ogrid[:n, :n, :10]
+        place = joint * self.rows.shape[1] + link * PER_JOINT + number
+        fill_link_rows(self._links, place, self._motion, self.rows.reshape(-1, samples))
         for i in range(n):
-            self._fill_joint(i, dq[i], ddq[i])
+            sign = np.tanh(dq[i] / sign_speed) if sign_speed else np.sign(dq[i])
+            self.rows[i, drive_columns(i)] = ddq[i], dq[i], sign, np.ones(samples)
         self._fill_coupled(dq, ddq)
-        self._compiled = (chain_arguments(chain), *map(np.ascontiguousarray, (q, dq, ddq))) if compiled else None
-        if self._compiled is not None:
-            compiled_kernels().link_rows(*self._compiled, self.rows)
-            return
-        self._motion = motion = LinkMotion(chain, q, dq, ddq, placements)
-        self._levers: list[_Levers] = []
-        zero = np.zeros((3, 1, samples))
-        for i, parent in enumerate(chain.parent):
-            own = np.broadcast_to(chain.axis[i][:, None, None], (3, 1, samples))
-            own_z, own_u = (zero, own) if chain.prismatic[i] else (own, zero)
-            if parent < 0:
-                levers = _Levers((i,), own_z, own_u)
-            else:
-                R, (path, z, u) = motion.rotation[i], self._levers[parent]
-                z, u = turn_back(R, z), turn_back(R, u + cross(z, motion.position[i][:, None]))
-                levers = _Levers((*path, i), np.concatenate([z, own_z], axis=1), np.concatenate([u, own_u], axis=1))
-            self._levers.append(levers)
-            self._fill(i, levers, motion.w[i], motion.dw[i], motion.a[i])
 
     def _fill_coupled(self, dq: FloatArray, ddq: FloatArray) -> None:
         coupling, columns = self._model.coupling, coupled_columns(len(dq))
@@ -132,78 +71,17 @@ class RegressorGradient:
                 c = coupling.matrix[m]
                 self.rows[:, columns][:, 3 * index + 2] = c[:, None] * np.tanh(c @ dq / self._sign_speed)
 
-    def _fill(self, i: int, levers: _Levers, w: FloatArray, dw: FloatArray, a: FloatArray) -> None:
-        path, z, u = levers
-        block = np.empty((len(INERTIAL), z.shape[1], z.shape[2]))
-        v = cross(z, w[:, None])
-        block[0] = dw[0] * z[0] + w[0] * v[0]
-        block[1] = dw[0] * z[1] + dw[1] * z[0] + w[0] * v[1] + w[1] * v[0]
-        block[2] = dw[0] * z[2] + dw[2] * z[0] + w[0] * v[2] + w[2] * v[0]
-        block[3] = dw[1] * z[1] + w[1] * v[1]
-        block[4] = dw[1] * z[2] + dw[2] * z[1] + w[1] * v[2] + w[2] * v[1]
-        block[5] = dw[2] * z[2] + w[2] * v[2]
-        # Kᵀu with K = [ẇ]× + [w]×², as u × ẇ + (u × w) × w
-        block[6:9] = cross(a[:, None], z) + cross(u, dw[:, None]) + cross(cross(u, w[:, None]), w[:, None])
-        block[9] = dot(u, a[:, None])
-        self.rows[list(path), link_columns(i)] = block.transpose(1, 0, 2)
-
-    def _fill_joint(self, i: int, dq: FloatArray, ddq: FloatArray) -> None:
-        sign = np.tanh(dq / self._sign_speed) if self._sign_speed else np.sign(dq)
-        self.rows[i, drive_columns(i)] = ddq, dq, sign, np.ones_like(dq)
-
     def pull_back(self, weight: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return the gradients of Σ weight · rows with respect to q, dq and ddq, (joints, samples) each.
 
         Weight as `rows`.
         """
-        n, _, samples = weight.shape
-        grad_q, grad_dq, grad_ddq = (np.zeros((n, samples)) for _ in range(3))
-        self._joint_gradient(weight, grad_dq, grad_ddq)
-        if self._compiled is not None:
-            compiled_kernels().pull_back(*self._compiled, np.ascontiguousarray(weight), grad_q, grad_dq, grad_ddq)
-            return grad_q, grad_dq, grad_ddq
-        chain, motion = self._chain, self._motion
-        link_bar = [[np.zeros((3, samples)) for _ in range(3)] for _ in range(n)]
-        lever_bar = [[np.zeros((3, len(levers.path), samples)) for _ in range(2)] for levers in self._levers]
-        for i in reversed(range(n)):
-            (_, z, u), R, p, gyro = self._levers[i], motion.rotation[i], motion.position[i], motion.gyro[i]
-            self._link_gradient(i, weight, link_bar[i], lever_bar[i])
-            (w_bar, dw_bar, a_bar), (z_bar, u_bar) = link_bar[i], lever_bar[i]
-            axis = chain.axis[i][:, None]
-            if chain.prismatic[i]:
-                grad_ddq[i] += dot(axis, a_bar)
-                grad_dq[i] += 2 * dot(gyro, a_bar)
-                w1_bar = w_bar + 2 * self._dq[i] * cross(axis, a_bar)
-            else:
-                grad_ddq[i] += dot(axis, dw_bar)
-                grad_dq[i] += dot(axis, w_bar) + dot(gyro, dw_bar)
-                w1_bar = w_bar + self._dq[i] * cross(axis, dw_bar)
-                # d(Rᵀx)/dq = Rᵀx × axis for everything that was turned into this frame
-                w0, dw0, a0 = motion.before[i]
-                moment = cross(w1_bar, w0) + cross(dw_bar, dw0) + cross(a_bar, a0)
-                moment += (cross(z_bar[:, :-1], z[:, :-1]) + cross(u_bar[:, :-1], u[:, :-1])).sum(axis=1)
-                grad_q[i] += dot(axis, moment)
-            parent = chain.parent[i]
-            if parent < 0:
-                continue  # gravity is the same everywhere: the position of a first slide acts on nothing
-            w0, dw0, z0 = motion.w[parent], motion.dw[parent], self._levers[parent].z
-            acc_bar = turn(R, a_bar)
-            arm_bar = turn(R, u_bar[:, :-1])
-            link_bar[parent][0] += (
-                turn(R, w1_bar) + p * dot(acc_bar, w0) + acc_bar * dot(w0, p) - 2 * w0 * dot(acc_bar, p)
-            )
-            link_bar[parent][1] += turn(R, dw_bar) + cross(p, acc_bar)
-            link_bar[parent][2] += acc_bar
-            lever_bar[parent][0] += turn(R, z_bar[:, :-1]) + cross(p[:, None], arm_bar)
-            lever_bar[parent][1] += arm_bar
-            if chain.prismatic[i]:
-                p_bar = (
-                    cross(acc_bar, dw0) + w0 * dot(w0, acc_bar) - acc_bar * dot(w0, w0) + cross(arm_bar, z0).sum(axis=1)
-                )
-                grad_q[i] += dot((chain.rotation[i] @ chain.axis[i])[:, None], p_bar)
+        grad_q, grad_dq, grad_ddq = (np.zeros(self._dq.shape) for _ in range(3))
+        self._drive_gradient(weight, grad_dq, grad_ddq)
+        pull_back(self._links, self._motion, np.ascontiguousarray(weight), grad_q, grad_dq, grad_ddq)
         return grad_q, grad_dq, grad_ddq
 
-    def _joint_gradient(self, weight: FloatArray, grad_dq: FloatArray, grad_ddq: FloatArray) -> None:
+    def _drive_gradient(self, weight: FloatArray, grad_dq: FloatArray, grad_ddq: FloatArray) -> None:
         n = len(weight)
         for i in range(n):
             rotor, viscous, coulomb, _ = weight[i, drive_columns(i)]
@@ -225,25 +103,97 @@ class RegressorGradient:
                     grad_dq += c[:, None] * (c @ extra[:, 3 * index + 2]) * slope
             grad_ddq += np.einsum('jpk,jps->ks', self._model.coupling.regressor_rows(none, unit), extra)
 
-    def _link_gradient(
-        self, i: int, weight: FloatArray, motion_bar: list[FloatArray], lever_bar: list[FloatArray]
-    ) -> None:
-        """Add the gradients of the link's ten columns with respect to w, ẇ, a and to z, u of every joint before it."""
-        path, z, u = self._levers[i]
-        w, dw, a = self._motion.w[i], self._motion.dw[i], self._motion.a[i]
-        own = weight[list(path), link_columns(i)].transpose(1, 0, 2)
-        S, m, mu = own[_TENSOR], own[6:9], own[9]
-        w, dw, a = w[:, None], dw[:, None], a[:, None]
-        Sw = turn_plain(S, w)
-        v = cross(z, w)
-        mw, uw, um = dot(m, w), dot(u, w), dot(u, m)
-        motion_bar[0] += (turn_plain(S, v) + cross(Sw, z) + u * mw + m * uw - 2 * um * w).sum(axis=1)
-        motion_bar[1] += (turn_plain(S, z) + cross(m, u)).sum(axis=1)
-        motion_bar[2] += (cross(z, m) + mu * u).sum(axis=1)
-        lever_bar[0] += turn_plain(S, dw) + cross(w, Sw) + cross(m, a)
-        lever_bar[1] += cross(dw, m) + w * mw - m * dot(w, w) + mu * a
+
+@compiled
+def _grow(out, a):  # type: ignore[no-untyped-def]
+    out[0] += a[0]
+    out[1] += a[1]
+    out[2] += a[2]
 
 
-def turn_plain(S: FloatArray, v: FloatArray) -> FloatArray:
-    """S v for S (3, 3, joints, samples) and v (3, joints or 1, samples)."""
-    return S[:, 0] * v[0] + S[:, 1] * v[1] + S[:, 2] * v[2]
+@compiled
+def _link_gradient(weight, motion, lever, motion_bar, lever_bar):  # type: ignore[no-untyped-def]
+    """Add the gradients of a link's ten columns, weighed (10,), by w, ẇ, a (9,) and by z, u of one joint (6,)."""
+    (w, dw, a), (z, u) = motion, lever
+    b = weight
+    S, m, mu = ((b[0], b[1], b[2]), (b[1], b[3], b[4]), (b[2], b[4], b[5])), (b[6], b[7], b[8]), b[9]
+    Sw, mw, uw, um = turn(S, w), dot(m, w), dot(u, w), dot(u, m)
+    _grow(motion_bar[0:3], add(turn(S, cross(z, w)), cross(Sw, z)))
+    _grow(motion_bar[0:3], add(add(scaled(mw, u), scaled(uw, m)), scaled(-2.0 * um, w)))
+    _grow(motion_bar[3:6], add(turn(S, z), cross(m, u)))
+    _grow(motion_bar[6:9], add(cross(z, m), scaled(mu, u)))
+    _grow(lever_bar[0:3], add(add(turn(S, dw), cross(w, Sw)), cross(m, a)))
+    _grow(lever_bar[3:6], add(add(cross(dw, m), scaled(mw, w)), add(scaled(-dot(w, w), m), scaled(mu, a))))
+
+
+@compiled
+def pull_back(links, motion, weight, grad_q, grad_dq, grad_ddq):  # type: ignore[no-untyped-def]
+    """Add the gradients of Σ weight · rows of the inertial columns; weight (n, p, samples), grad_… (n, samples).
+
+    motion: q, sin q, 1 − cos q, dq, ddq, (samples, n) each.
+    """
+    q, sine, versine, dq, ddq = motion
+    n = len(links)
+    moving, levers, own = np.zeros((n, 9)), np.zeros((n, n, 6)), np.zeros(10)
+    motion_bar, lever_bar = np.zeros((n, 9)), np.zeros((n, n, 6))
+    for s in range(len(q)):
+        for i in range(n):
+            placed = placement(links[i], q[s, i], sine[s, i], versine[s, i])
+            carry(links, i, placed, dq[s, i], ddq[s, i], moving, levers)
+        motion_bar[:] = 0.0
+        lever_bar[:] = 0.0
+        for i in range(n - 1, -1, -1):
+            link, up = links[i], links[i].parent
+            now = vector(moving[i, 0:3]), vector(moving[i, 3:6]), vector(moving[i, 6:9])
+            j = i
+            while j >= 0:
+                for k in range(10):
+                    own[k] = weight[j, PER_JOINT * i + k, s]
+                lever = vector(levers[i, j, 0:3]), vector(levers[i, j, 3:6])
+                _link_gradient(own, now, lever, motion_bar[i], lever_bar[i, j])
+                j = links[j].parent
+            R, p = placement(link, q[s, i], sine[s, i], versine[s, i])
+            w0, dw0, a0 = base_motion(link)
+            if up >= 0:
+                w0, dw0, a0 = vector(moving[up, 0:3]), vector(moving[up, 3:6]), vector(moving[up, 6:9])
+            # the parent's motion at this link's origin, in this link's frame
+            w1, dw1 = turn_back(R, w0), turn_back(R, dw0)
+            a1 = turn_back(R, add(a0, add(cross(dw0, p), cross(w0, cross(w0, p)))))
+            axis = vector(link.axis)
+            gyro, bar = cross(w1, axis), motion_bar[i]
+            w_bar, dw_bar, a_bar = vector(bar[0:3]), vector(bar[3:6]), vector(bar[6:9])
+            if link.prismatic:
+                grad_ddq[i, s] += dot(axis, a_bar)
+                grad_dq[i, s] += 2.0 * dot(gyro, a_bar)
+                w_bar = add(w_bar, scaled(2.0 * dq[s, i], cross(axis, a_bar)))
+            else:
+                grad_ddq[i, s] += dot(axis, dw_bar)
+                grad_dq[i, s] += dot(axis, w_bar) + dot(gyro, dw_bar)
+                w_bar = add(w_bar, scaled(dq[s, i], cross(axis, dw_bar)))
+                # d(Rᵀx)/dq = Rᵀx × axis for everything that was turned into this frame
+                moment = add(add(cross(w_bar, w1), cross(dw_bar, dw1)), cross(a_bar, a1))
+                j = up
+                while j >= 0:
+                    z_bar, u_bar = vector(lever_bar[i, j, 0:3]), vector(lever_bar[i, j, 3:6])
+                    moment = add(moment, cross(z_bar, vector(levers[i, j, 0:3])))
+                    moment = add(moment, cross(u_bar, vector(levers[i, j, 3:6])))
+                    j = links[j].parent
+                grad_q[i, s] += dot(axis, moment)
+            if up < 0:
+                continue  # gravity is the same everywhere: the position of a first slide acts on nothing
+            a_up = turn(R, a_bar)
+            before = motion_bar[up]
+            _grow(before[0:3], add(turn(R, w_bar), scaled(dot(a_up, w0), p)))
+            _grow(before[0:3], add(scaled(dot(w0, p), a_up), scaled(-2.0 * dot(a_up, p), w0)))
+            _grow(before[3:6], add(turn(R, dw_bar), cross(p, a_up)))
+            _grow(before[6:9], a_up)
+            p_bar = add(cross(a_up, dw0), add(scaled(dot(w0, a_up), w0), scaled(-dot(w0, w0), a_up)))
+            j = up
+            while j >= 0:
+                u_up = turn(R, vector(lever_bar[i, j, 3:6]))
+                _grow(lever_bar[up, j, 0:3], add(turn(R, vector(lever_bar[i, j, 0:3])), cross(p, u_up)))
+                _grow(lever_bar[up, j, 3:6], u_up)
+                p_bar = add(p_bar, cross(u_up, vector(levers[up, j, 0:3])))
+                j = links[j].parent
+            if link.prismatic:
+                grad_q[i, s] += dot(vector(link.slide), p_bar)

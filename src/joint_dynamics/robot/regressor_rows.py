@@ -54,6 +54,34 @@ def link_columns(lever, motion):  # type: ignore[no-untyped-def]
 
 
 @compiled
+def carry(links, i, placed, dq, ddq, moving, levers):  # type: ignore[no-untyped-def]
+    """Write w, ẇ, a of link i into moving (n, 9), and z, u of the joints that move it into levers (n, n, 6).
+
+    Its parent's are there already; `placed` as of `placement`. Returns w, ẇ, a.
+    """
+    link, (R, p) = links[i], placed
+    up = link.parent
+    if up < 0:
+        before = base_motion(link)
+    else:
+        before = vector(moving[up, 0:3]), vector(moving[up, 3:6]), vector(moving[up, 6:9])
+    now = link_motion(link, placed, before, dq, ddq)
+    keep(moving[i, 0:3], now[0])
+    keep(moving[i, 3:6], now[1])
+    keep(moving[i, 6:9], now[2])
+    none, axis = (0.0, 0.0, 0.0), vector(link.axis)
+    keep(levers[i, i, 0:3], none if link.prismatic else axis)
+    keep(levers[i, i, 3:6], axis if link.prismatic else none)
+    j = up
+    while j >= 0:
+        z, u = vector(levers[up, j, 0:3]), vector(levers[up, j, 3:6])
+        keep(levers[i, j, 0:3], turn_back(R, z))
+        keep(levers[i, j, 3:6], turn_back(R, add(u, cross(z, p))))
+        j = links[j].parent
+    return now
+
+
+@compiled
 def fill_link_rows(links, place, motion, out):  # type: ignore[no-untyped-def]
     """Write the columns of the links into out (rows, samples).
 
@@ -62,31 +90,14 @@ def fill_link_rows(links, place, motion, out):  # type: ignore[no-untyped-def]
     """
     q, sine, versine, dq, ddq = motion
     n = len(links)
-    moving = np.zeros((n, 9))
-    levers = np.zeros((n, n, 6))
+    moving, levers = np.zeros((n, 9)), np.zeros((n, n, 6))
     for s in range(len(q)):
         for i in range(n):
-            link, up = links[i], links[i].parent
-            placed = placement(link, q[s, i], sine[s, i], versine[s, i])
-            if up < 0:
-                before = base_motion(link)
-            else:
-                before = vector(moving[up, 0:3]), vector(moving[up, 3:6]), vector(moving[up, 6:9])
-            now = link_motion(link, placed, before, dq[s, i], ddq[s, i])
-            keep(moving[i, 0:3], now[0])
-            keep(moving[i, 3:6], now[1])
-            keep(moving[i, 6:9], now[2])
+            placed = placement(links[i], q[s, i], sine[s, i], versine[s, i])
+            now = carry(links, i, placed, dq[s, i], ddq[s, i], moving, levers)
             j = i
             while j >= 0:
-                if j == i:
-                    none, axis = (0.0, 0.0, 0.0), vector(link.axis)
-                    lever = (none, axis) if link.prismatic else (axis, none)
-                else:
-                    R, p = placed
-                    z, u = vector(levers[up, j, 0:3]), vector(levers[up, j, 3:6])
-                    lever = turn_back(R, z), turn_back(R, add(u, cross(z, p)))
-                keep(levers[i, j, 0:3], lever[0])
-                keep(levers[i, j, 3:6], lever[1])
+                lever = vector(levers[i, j, 0:3]), vector(levers[i, j, 3:6])
                 values = link_columns(lever, now)
                 for k in range(10):
                     if place[j, i, k] >= 0:
