@@ -7,13 +7,16 @@ text of all files of the package that hold kernels. Importing this module import
 
 from __future__ import annotations
 
+import ctypes
+import functools
 import hashlib
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numba
+from numba import types
 from numba.core import sigutils
 from numba.core.ccallback import CFunc
 
@@ -65,6 +68,62 @@ def entry_of(function: Callable[..., Any], signature: Any) -> Any:
         entry = CFunc(function, normalized, {}, {})
     entry.compile()
     return entry
+
+
+NUMBERS: dict[type, tuple[Any, Any]] = {float: (types.float64, ctypes.c_double), int: (types.int64, ctypes.c_int64)}
+
+
+@functools.cache
+def address_of(function: Callable[..., Any], *numbers: type) -> int:
+    """Return the address of `int64_t function(void ** table, numbers…)`, compiled or loaded; numbers: float, int."""
+    signature = types.int64(types.CPointer(types.voidptr), *(NUMBERS[kind][0] for kind in numbers))  # type: ignore[no-untyped-call]
+    return int(entry_of(function, signature).address)
+
+
+class Entry:
+    """A compiled function that C calls, with the table of the arrays on which it works; keeps those alive.
+
+    Called from Python it costs half a microsecond, a tenth of what numba takes to look at records and named tuples.
+
+    Parameters
+    ----------
+    function
+        of a table of addresses and of `numbers`; it must neither allocate nor raise.
+    arrays
+        without gaps.
+    numbers
+        float or int, the types of further arguments.
+
+    Attributes
+    ----------
+    address, table
+        int, of the function and of its first argument.
+
+    Raises
+    ------
+    ValueError
+        For an array with gaps.
+    """
+
+    def __init__(self, function: Callable[..., Any], arrays: Sequence[Any], *numbers: type) -> None:
+        self._kept = tuple(arrays)
+        if not all(array.flags.c_contiguous for array in self._kept):
+            raise ValueError(f'{function.__name__}: expected arrays without gaps')
+        self._table = (ctypes.c_void_p * len(self._kept))(*(array.ctypes.data for array in self._kept))
+        self.table, self.address = ctypes.addressof(self._table), address_of(function, *numbers)
+        # one that keeps the interpreter's lock: to give it away costs more than the work
+        kind = ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, *(NUMBERS[number][1] for number in numbers))
+        self._function = kind(self.address)
+
+    def call(self, *numbers: float) -> int:
+        """Call it; return what it returns."""
+        result: int = self._function(self.table, *numbers)
+        return result
+
+
+def arrays_of(part: Any) -> list[Any]:
+    """Return the arrays of nested tuples, in their order."""
+    return [array for item in part for array in arrays_of(item)] if isinstance(part, tuple) else [part]
 
 
 def _stamp(cache_file: Any) -> None:

@@ -21,7 +21,7 @@ from joint_dynamics.control.loop import SLOW, ControlLoop
 from joint_dynamics.control.loop_parameters import GivenValues, build_loop
 from joint_dynamics.control.loop_sample import CLOSED, FAILED, LAW, SAFE
 from joint_dynamics.control.preflight import refuse_run_away
-from joint_dynamics.control.step_entry import Host, StepEntry, give_command, take_inputs
+from joint_dynamics.control.step_entry import Host, entry_for, give_command, take_inputs
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.recording.motor_side import MotorSide
@@ -138,7 +138,7 @@ class HostedLoop:
         self.clock, self.state, self.state_time = host.clock, host.state, host.state_time
         self.reference, self.reference_time = host.reference, host.reference_time
         self.command, self.safe, self.code = host.command, host.safe, host.code
-        self._entry = None if loop.entry is None else StepEntry(loop.sample, host)
+        self._entry = entry_for(loop.sample, host) if loop.is_compiled else None
         self.entry, self.table = (0, 0) if self._entry is None else (self._entry.address, self._entry.table)
         gc.collect()
         gc.freeze()

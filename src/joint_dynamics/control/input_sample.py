@@ -15,6 +15,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numba import carray  # type: ignore[attr-defined]
 
 from joint_dynamics.arrays import FloatArray, IntArray
 from joint_dynamics.compilation import compiled
@@ -93,6 +94,24 @@ def take(inputs, row, values, given, time):  # type: ignore[no-untyped-def]
         ):
             continue
         inputs.rows[row, j], inputs.times[row, j] = values[j], time
+
+
+def take_entry(p, row, count, time):  # type: ignore[no-untyped-def]
+    """`take` of `count` quantities from `row` on, as C calls it, from a table of addresses.
+
+    sizes (2,) quantities and joints; values (q, n), of which the first `count` rows; given (n,); then `Inputs`.
+    """
+    sizes = carray(p[0], (2,), np.int64)
+    q, n = sizes[0], sizes[1]
+    values, given = carray(p[1], (q, n), np.float64), carray(p[2], (n,), np.bool_)
+    inputs = Inputs(
+        carray(p[3], (q, n), np.float64), carray(p[4], (q, n), np.float64), carray(p[5], (q,), np.float64),
+        carray(p[6], (q,), np.int64), carray(p[7], (q, n), JUMP), carray(p[8], (n,), np.float64),
+        carray(p[9], (1,), np.float64),
+    )  # fmt: skip
+    for k in range(count):
+        take(inputs, row + k, values[k], given, time)
+    return 0
 
 
 @compiled

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from joint_dynamics.arrays import BoolArray, FloatArray
+from joint_dynamics.compilation import Entry, arrays_of
 from joint_dynamics.control.input_sample import (
     AHEAD,
     JUMP,
@@ -19,7 +20,7 @@ from joint_dynamics.control.input_sample import (
     Inputs,
     first_fault,
     is_whole,
-    take,
+    take_entry,
 )
 from joint_dynamics.control.interface import Interfaces
 
@@ -73,7 +74,10 @@ class AgedInterfaces(Interfaces):
             np.array([float(margin)]),
         )
         self._index = {name: k for k, name in enumerate(self.joint_names)}
-        self._every = np.ones(n, dtype=bool)
+        self._offered, self._given = np.full(self.rows.shape, np.nan), np.ones(n, dtype=bool)
+        sizes = np.array(self.rows.shape, dtype=np.int64)
+        offer = sizes, self._offered, self._given, self.inputs
+        self._take = Entry(take_entry, arrays_of(offer), int, int, float).call
         self.clear()
 
     def write(self, quantity: str, values: ArrayLike, time: float, joints: Sequence[str] | None = None) -> None:
@@ -83,23 +87,24 @@ class AgedInterfaces(Interfaces):
         """
         if quantity not in self._values:
             return
-        given = np.asarray(values, dtype=float)
         if joints is None or tuple(joints) == self.joint_names:
-            if given.shape != (len(self.joint_names),):
-                raise ValueError(f'{quantity}: expected {len(self.joint_names)} values, found {given.shape}')
-            take(self.inputs, self._row[quantity], np.ascontiguousarray(given), self._every, time)
+            if np.shape(values) != self._given.shape:
+                raise ValueError(f'{quantity}: expected {len(self.joint_names)} values, found {np.shape(values)}')
+            self._offered[0] = values
+            self._take(self._row[quantity], 1, time)
             return
-        whole, there = np.full(len(self.joint_names), np.nan), np.zeros(len(self.joint_names), dtype=bool)
-        for name, value in zip(joints, given, strict=True):
+        self._given.fill(False)
+        for name, value in zip(joints, np.asarray(values, dtype=float), strict=True):
             k = self._index.get(name)
             if k is not None:
-                whole[k], there[k] = value, True
-        take(self.inputs, self._row[quantity], whole, there, time)
+                self._offered[0, k], self._given[k] = value, True
+        self._take(self._row[quantity], 1, time)
+        self._given.fill(True)
 
     def write_rows(self, rows: FloatArray, time: float) -> None:
         """Write the first quantities, as many as `rows` (k, n) has, of all joints at `time` s."""
-        for quantity, values in zip(self.quantities, rows, strict=False):
-            self.write(quantity, values, time)
+        self._offered[: len(rows)] = rows
+        self._take(0, len(rows), time)
 
     def clear(self) -> None:
         """Forget everything: the next sample is trusted."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from joint_dynamics.arm import Arm
 from joint_dynamics.arrays import FloatArray, IntArray
+from joint_dynamics.compilation import Entry
 from joint_dynamics.control.adaptive_friction import AdaptiveFriction
 from joint_dynamics.control.command_scale import command_scale
 from joint_dynamics.control.computed_torque import ComputedTorque
@@ -37,7 +38,7 @@ from joint_dynamics.control.loop_sample import (
 )
 from joint_dynamics.control.loop_settings import LoopSettings
 from joint_dynamics.control.safety import SafetyGate
-from joint_dynamics.control.step_entry import StepEntry
+from joint_dynamics.control.step_entry import entry_for
 
 SHIPPED: tuple[type[Controller], ...] = (ComputedTorque, AdaptiveFriction, FlexibleJoint, JointTorqueFeedback)
 #: Inputs that change slowly or may be missing: their age is not that of the control loop.
@@ -125,13 +126,13 @@ class ControlLoop:
         )
 
     @property
-    def entry(self) -> StepEntry | None:
-        """The compiled step as a C function, where the law is one of the shipped ones; None: it is called in Python."""
-        return None if type(self.controller) not in SHIPPED else self._entry
+    def is_compiled(self) -> bool:
+        """Whether all of a step is one compiled function, as of the shipped laws; others are called in Python."""
+        return type(self.controller) in SHIPPED
 
     @cached_property
-    def _entry(self) -> StepEntry:
-        return StepEntry(self.sample)
+    def _entry(self) -> Entry:
+        return entry_for(self.sample)
 
     @property
     def added(self) -> FloatArray:
@@ -302,11 +303,11 @@ class ControlLoop:
 
         time, period: s, as of `step`.
         """
+        if self.is_compiled:
+            return self._entry.call(time, period)
         sample = self.sample
         status = sample.status
         status['time'], status['period'] = time, period
-        if self.entry is not None:
-            return self.entry.call()
         if not self.gate.is_open:
             return CLOSED
         begin(sample)

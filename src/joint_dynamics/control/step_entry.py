@@ -1,23 +1,20 @@
 """The compiled step as a C function: `int64_t step(void ** table)`, no interpreter, no lock, no allocation in it.
 
-The table holds the addresses of all arrays of a `Loop`, the sizes first; whoever calls keeps them alive (`StepEntry`).
+The table holds the addresses of all arrays of a `Loop`, the sizes first; whoever calls keeps them alive (`entry_for`).
 """
 
 from __future__ import annotations
 
-import ctypes
-import functools
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numba import carray, types  # type: ignore[attr-defined]
+from numba import carray  # type: ignore[attr-defined]
 
 from joint_dynamics.arm.constants import MOTOR, ArmConstants
 from joint_dynamics.arm.term_laws import TERM
 from joint_dynamics.arrays import BoolArray, FloatArray, IntArray
-from joint_dynamics.compilation import compiled, entry_of
-from joint_dynamics.control.input_sample import JUMP, Inputs, take
+from joint_dynamics.compilation import Entry, address_of, arrays_of, compiled
+from joint_dynamics.control.input_sample import JUMP, Inputs, take, take_entry
 from joint_dynamics.control.interface import REFERENCES, STATES
 from joint_dynamics.control.law_sample import AXIS, LAW, LawConstants, LawMemory
 from joint_dynamics.control.loop_sample import BOUND, CLOSED, FAILED, GATE, HANDOVER, STATUS, Gate, Loop, hold, step
@@ -25,7 +22,6 @@ from joint_dynamics.joint.constants import JOINT
 from joint_dynamics.joint.laws import held
 from joint_dynamics.robot.newton_euler import LINK, WORK
 
-ENTRY = types.int64(types.CPointer(types.voidptr))  # type: ignore[no-untyped-call]
 STATE_ROWS, REFERENCE_ROWS = len(STATES), len(REFERENCES)
 
 
@@ -181,9 +177,11 @@ def host_of(p):  # type: ignore[no-untyped-def]
     )  # fmt: skip
 
 
-def step_entry(p):  # type: ignore[no-untyped-def]
-    """`step` of the loop in the table."""
-    return step(loop_of(p))
+def step_entry(p, time, period):  # type: ignore[no-untyped-def]
+    """`step` of the loop in the table at `time` s, `period` s after the last."""
+    loop = loop_of(p)
+    loop.status[0].time, loop.status[0].period = time, period
+    return step(loop)
 
 
 def host_entry(p):  # type: ignore[no-untyped-def]
@@ -191,42 +189,18 @@ def host_entry(p):  # type: ignore[no-untyped-def]
     return host_step(host_of(p), loop_of(p))
 
 
-@functools.cache
-def _address(function: Callable[..., Any]) -> int:
-    return int(entry_of(function, ENTRY).address)
-
-
 def compile_entries() -> None:
-    """Compile the step as a C function, or load it: what would take half a minute when a loop is first configured."""
-    for function in (step_entry, host_entry):
-        _address(function)
+    """Compile what C calls, or load it: what would take half a minute when a loop is first configured."""
+    address_of(step_entry, float, float)
+    address_of(host_entry)
+    address_of(take_entry, int, int, float)
 
 
-def _arrays(part: Any) -> list[Any]:
-    return [array for item in part for array in _arrays(item)] if isinstance(part, tuple) else [part]
-
-
-class StepEntry:
-    """The address of the compiled step, and of the table that it takes; keeps what is in it alive.
-
-    Attributes
-    ----------
-    address, table
-        int, of the function and of its argument.
-    """
-
-    def __init__(self, loop: Loop, host: Host | None = None):
-        arm = loop.arm
-        counts = [len(arm.joints), len(arm.tables), len(arm.terms), len(arm.motors), loop.memory.sliders.shape[1]]
-        sizes = np.array([*counts, len(loop.required), len(loop.optional), len(loop.desired)], dtype=np.int64)
-        self._kept: Sequence[Any] = [sizes, *_arrays(loop), *([] if host is None else _arrays(host))]
-        if not all(array.flags.c_contiguous for array in self._kept):
-            raise ValueError('step: expected arrays without gaps')
-        self._table = (ctypes.c_void_p * len(self._kept))(*(array.ctypes.data for array in self._kept))
-        self.table = ctypes.addressof(self._table)
-        self.address = _address(step_entry if host is None else host_entry)
-        self._function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(self.address)
-
-    def call(self) -> int:
-        """Make one step; return what it came to."""
-        return int(self._function(self.table))
+def entry_for(loop: Loop, host: Host | None = None) -> Entry:
+    """Return the compiled step of a loop: `call(time, period)`, or with a host, which has its clock, `call()`."""
+    arm = loop.arm
+    counts = [len(arm.joints), len(arm.tables), len(arm.terms), len(arm.motors), loop.memory.sliders.shape[1]]
+    sizes = np.array([*counts, len(loop.required), len(loop.optional), len(loop.desired)], dtype=np.int64)
+    if host is None:
+        return Entry(step_entry, [sizes, *arrays_of(loop)], float, float)
+    return Entry(host_entry, [sizes, *arrays_of(loop), *arrays_of(host)])

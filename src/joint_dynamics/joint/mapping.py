@@ -18,12 +18,11 @@ def mapped(loop: Callable[..., None], constants: tuple[Any, ...], joints: int | 
 
     constants: what the loop takes before them.
     """
-    arrays = np.broadcast_arrays(*(np.asarray(each, dtype=float) for each in given))
-    shape = arrays[0].shape if joints is None else np.broadcast_shapes(arrays[0].shape, (joints,))
-    rows = (-1, 1 if joints is None else joints)
-    out = np.empty(shape)
-    loop(*constants, *(np.ascontiguousarray(np.broadcast_to(each, shape)).reshape(rows) for each in arrays),
-         out.reshape(rows))  # fmt: skip
+    shape = np.broadcast_shapes(*(np.shape(each) for each in given), () if joints is None else (joints,))
+    rows, out = (-1, 1 if joints is None else joints), np.empty(shape)
+    # copies, so that a loop is compiled for one kind of array
+    copies = (np.array(np.broadcast_to(each, shape), dtype=float).reshape(rows) for each in given)
+    loop(*constants, *copies, out.reshape(rows))
     return out
 
 
