@@ -95,12 +95,12 @@ class Term:
         records = records_of(self.columns, tables)
         slip = motion.slip[self.width] if self.width is not None else motion.s
         given = (motion.q, motion.dq, motion.s, slip, motion.load, motion.temperature)
-        arrays = tuple(
-            np.ascontiguousarray(np.broadcast_to(0.0 if values is None else values, shape), dtype=float).ravel()
-            for values in given
-        )
-        out = np.empty((len(records), arrays[0].size))
-        laws.columns_along(records, tables.array(), arrays, out)
+        # rows of one array, so that the loop is compiled for one kind of array
+        rows = np.empty((len(given), motion.q.size))
+        for row, values in zip(rows, given, strict=True):
+            row[:] = 0.0 if values is None else np.broadcast_to(values, shape).ravel()
+        out = np.empty((len(records), motion.q.size))
+        laws.columns_along(records, tables.array(), tuple(rows), out)
         return out.reshape(len(records), *shape)
 
 

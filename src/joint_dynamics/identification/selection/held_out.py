@@ -114,24 +114,25 @@ class HeldOut:
             for residual in residuals:
                 for here, span in self._own:
                     own = residual[:, :, here]
-                    explained = np.einsum('jka,sjk->sja', span, own, optimize=True)
-                    residual[:, :, here] = own - np.einsum('jka,sja->sjk', span, explained, optimize=True)
-        return np.asarray(
-            sum(np.add.reduceat(_huber(each), self._starts, axis=2) for each in residuals) / len(residuals)
-        )
+                    residual[:, :, here] = own - (own @ span) @ span.transpose(0, 2, 1)
+        losses = sum(np.add.reduceat(_huber(each), self._starts, axis=2) for each in residuals) / len(residuals)
+        return np.asarray(losses).transpose(1, 0, 2)
 
     def _residual(self, folds: Sequence[_Fold], columns: IntArray, shares: FloatArray) -> FloatArray:
-        """Return the residuals (s, n, K) of all rows, each predicted without its fold."""
-        found = np.empty((len(shares), *self._shape))
-        for fold in folds:
-            norms = fold.norms[columns]
-            grams = np.repeat((fold.gram[np.ix_(columns, columns)] / np.outer(norms, norms))[None], len(shares), axis=0)
-            each = np.arange(len(columns))
-            grams[:, each, each] += shares**2 + JITTER
-            right = np.broadcast_to((fold.right[columns] / norms)[:, None], (*shares.shape, 1))
-            x = np.linalg.solve(grams, right)[..., 0] / norms
-            found[:, :, fold.here] = fold.left - np.einsum('sc,jck->sjk', x, fold.columns[:, columns], optimize=True)
-        return found
+        """Return the residuals (n, s, K) of all rows, each predicted without its fold."""
+        n, samples = self._shape
+        norms = np.array([fold.norms[columns] for fold in folds])
+        grams = np.array([fold.gram[np.ix_(columns, columns)] for fold in folds]) / (norms[:, :, None] * norms[:, None])
+        right = np.array([fold.right[columns] for fold in folds]) / norms
+        each = np.arange(len(columns))
+        grams = np.repeat(grams[:, None], len(shares), axis=1)
+        grams[:, :, each, each] += shares**2 + JITTER
+        right = np.broadcast_to(right[:, None, :, None], (*grams.shape[:-1], 1))
+        weights = np.linalg.solve(grams, right)[..., 0] / norms[:, None]
+        residual = np.empty((n, len(shares), samples))
+        for fold, x in zip(folds, weights, strict=True):
+            residual[:, :, fold.here] = fold.left[:, None] - x @ fold.columns[:, columns]
+        return residual
 
 
 def _own_friction(rows: Rows, here: IntArray) -> tuple[IntArray, FloatArray]:
