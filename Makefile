@@ -86,7 +86,7 @@ papers: env
 # out/site; a link or an anchor that leads nowhere fails it
 docs: env
 	$(BIN)/python -m joint_dynamics.settings.documentation docs
-	$(BIN)/python -m joint_dynamics.nodes.documentation docs
+	$(BIN)/python -m joint_dynamics.nodes.framework.documentation docs
 	$(BIN)/python bench/papers.py --page
 	rm -rf out/site
 	$(BIN)/sphinx-build -q -E -W --keep-going -n -d out/doctrees docs out/site

@@ -82,7 +82,7 @@ setup(
     entry_points={
         'console_scripts': [
             'joint-dynamics = joint_dynamics.cli.main:main',
-            *(f'{name} = joint_dynamics.nodes.{name}:main' for name in NODES),
+            *(f'{name} = joint_dynamics.nodes.{name}.node:main' for name in NODES),
         ],
         'joint_dynamics.controllers': [
             'computed_torque = joint_dynamics.control.computed_torque:ComputedTorque',

@@ -46,7 +46,7 @@ from joint_dynamics.demo.ros_domain import own_domain
 from joint_dynamics.demo.story import INERTIA_ERROR, tool_parameters, unknown_tool
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.nodes.topics import LATCHED
+from joint_dynamics.nodes.framework.topics import LATCHED
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation import ur5e_description
 
@@ -111,7 +111,7 @@ class Bench:
         file = self.folder / f'{name}.yaml'
         file.write_text(yaml.safe_dump({f'/{name}': {'ros__parameters': {'autostart': True, **parameters}}}))
         more = [word for pair in (remap or {}).items() for word in ('-r', ':='.join(pair))]
-        command = [sys.executable, '-m', f'joint_dynamics.nodes.{name}', '--ros-args', '--params-file', str(file)]
+        command = [sys.executable, '-m', f'joint_dynamics.nodes.{name}.node', '--ros-args', '--params-file', str(file)]
         process = self.start(name, [*command, *more])
         self.client.until_active(f'/{name}', 120.0)
         return process

@@ -214,12 +214,12 @@ import rclpy
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 mode, seconds, path = sys.argv[1], float(sys.argv[2]), sys.argv[3]
-from joint_dynamics.nodes.transport import leave_out_shared_memory
+from joint_dynamics.nodes.framework.transport import leave_out_shared_memory
 leave_out_shared_memory()
 if 'idle' in mode:
     rclpy.init()
     node = rclpy.create_node('idle')
-    from joint_dynamics.nodes.topics import RELIABLE_SENSOR, SENSOR
+    from joint_dynamics.nodes.framework.topics import RELIABLE_SENSOR, SENSOR
     count = [0]
     def take(message):
         count[0] += 1
@@ -236,8 +236,8 @@ if 'idle' in mode:
     cpu = used.ru_utime + used.ru_stime - start.ru_utime - start.ru_stime
     print(f'{mode} {100 * cpu / seconds:.1f} {count[0] - before}')
 else:
-    from joint_dynamics.nodes.estimator import EstimatorNode
-    from joint_dynamics.nodes.run import make_executor
+    from joint_dynamics.nodes.estimator.node import EstimatorNode
+    from joint_dynamics.nodes.framework.run import make_executor
     from rclpy.parameter import Parameter
     rclpy.init()
     node = EstimatorNode(parameter_overrides=[Parameter(name, value=value) for name, value in {

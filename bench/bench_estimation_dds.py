@@ -43,7 +43,7 @@ class Player:
         from sensor_msgs.msg import JointState, Temperature
         from std_msgs.msg import Float64MultiArray
 
-        from joint_dynamics.nodes.estimator import EstimatorNode
+        from joint_dynamics.nodes.estimator.node import EstimatorNode
 
         self.folder = tempfile.TemporaryDirectory()
         path = Path(self.folder.name) / 'dynamics.yaml'

@@ -25,7 +25,7 @@ from joint_dynamics.demo.robot import DemoRobot, StateRecorder, efforts_of
 from joint_dynamics.demo.ros_domain import own_domain
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.joint import FrictionModel
-from joint_dynamics.nodes.topics import SENSOR
+from joint_dynamics.nodes.framework.topics import SENSOR
 from joint_dynamics.robot import INERTIAL, PER_JOINT
 from joint_dynamics.simulation import FlexibleJointRobot, ModelErrors, Payload, ur5e_urdf
 
@@ -82,7 +82,7 @@ class Stage:
         arguments = ['--ros-args', '--params-file', str(path)]
         for source, target in (remap or {}).items():
             arguments += ['-r', f'{source}:={target}']
-        self.processes.start(name, module or f'joint_dynamics.nodes.{name}', arguments)
+        self.processes.start(name, module or f'joint_dynamics.nodes.{name}.node', arguments)
 
     def law(self, **parameters):
         """Set the feedforward up anew."""
@@ -150,7 +150,7 @@ def soften(drives):
 SOFT = """
 import sys
 import numpy as np
-from joint_dynamics.nodes import simulator
+from joint_dynamics.nodes.simulator import node as simulator
 from joint_dynamics.simulation import robot
 hard = robot.plausible_drives
 
@@ -333,7 +333,7 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
-from joint_dynamics.nodes.topics import SENSOR, STATE
+from joint_dynamics.nodes.framework.topics import SENSOR, STATE
 rclpy.init()
 node = rclpy.create_node('echo')
 publisher = node.create_publisher(Float64MultiArray, '/feedforward/commands', STATE)
@@ -408,7 +408,7 @@ def latency(folder, processes, client):
         else:
             processes.start(
                 'feedforward',
-                'joint_dynamics.nodes.feedforward',
+                'joint_dynamics.nodes.feedforward.node',
                 [
                     '--ros-args',
                     '-p',

@@ -41,7 +41,7 @@ from joint_dynamics.demo.robot import ArrayHistory, DemoRobot, trajectory_messag
 from joint_dynamics.demo.ros_domain import own_domain
 from joint_dynamics.demo.story import FIRST_HALF, INPUTS, Story
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.nodes.topics import SENSOR
+from joint_dynamics.nodes.framework.topics import SENSOR
 
 GROWTH, MORE_THREADS, MORE_HANDLES = 20.0, 2, 10
 MINUTE = 60.0

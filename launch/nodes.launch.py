@@ -11,8 +11,7 @@ from launch.substitutions import EqualsSubstitution, IfElseSubstitution, LaunchC
 from launch_ros.actions import LifecycleNode
 from launch_ros.parameter_descriptions import ParameterFile, ParameterValue
 
-from joint_dynamics.nodes.launch_security import secured
-from joint_dynamics.nodes.wiring import CONTROLLERS, ELSE, WIRING
+from joint_dynamics.nodes.framework.wiring import CONTROLLERS, ELSE, WIRING, secured
 
 ARGUMENTS = {
     'namespace': ('', 'namespace of all nodes; that of the robot'),

@@ -8,7 +8,7 @@ from launch_ros.actions import LifecycleNode
 from launch_ros.parameter_descriptions import ParameterFile, ParameterValue
 from launch_ros.substitutions import FindPackageShare
 
-from joint_dynamics.nodes.launch_security import secured
+from joint_dynamics.nodes.framework.wiring import secured
 
 
 def generate_launch_description():

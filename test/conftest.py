@@ -15,7 +15,7 @@ import pytest
 from _pytest.faulthandler import fault_handler_stderr_fd_key
 
 from joint_dynamics.description import DynamicsDescription
-from joint_dynamics.nodes.transport import without_shared_memory
+from joint_dynamics.nodes.framework.transport import without_shared_memory
 from joint_dynamics.recording import Recording
 from joint_dynamics.robot import INERTIAL, PER_JOINT, RobotModel
 from joint_dynamics.simulation import ur5e_urdf

@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
-from joint_dynamics.nodes.documentation import filled, node_classes
+from joint_dynamics.nodes.framework.documentation import filled, node_classes
 
 DOCS = Path(__file__).parents[1] / 'docs'
 NODES = node_classes()
@@ -19,7 +19,7 @@ def test_there_are_nodes():
 @pytest.mark.parametrize('name', NODES)
 def test_parameters_and_topics_of_a_node_are_documented(name):
     page = (DOCS / 'reference' / 'nodes' / f'{name}.md').read_text(encoding='utf-8')
-    assert page == filled(page, NODES[name]), f'run: python -m joint_dynamics.nodes.documentation docs {name}'
+    assert page == filled(page, NODES[name]), f'run: python -m joint_dynamics.nodes.framework.documentation docs {name}'
 
 
 @pytest.mark.parametrize('name', NODES)

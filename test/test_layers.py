@@ -88,6 +88,17 @@ def test_imports_point_one_way(path):
             assert parts[1] in ALLOWED[layer], f'{layer}/ may not import {parts[1]}/'
 
 
+@pytest.mark.parametrize('path', (ROOT / 'nodes').rglob('*.py'), ids=lambda path: str(path.relative_to(ROOT)))
+def test_nodes_know_the_shared_folders_and_themselves(path):
+    """A node's folder imports no other node's, what is shared none of them, and the framework no interfaces."""
+    folder = path.relative_to(ROOT).parts[1]
+    allowed = {'framework', 'interfaces', folder} if folder != 'framework' else {'framework'}
+    for name in imported(path):
+        parts = name.split('.')
+        if parts[:2] == ['joint_dynamics', 'nodes'] and len(parts) > 2:
+            assert parts[2] in allowed, f'{name}: expected from {", ".join(sorted(allowed))}'
+
+
 def dotted(path):
     """Absolute dotted name of a module; of a folder's __init__ the folder's."""
     parts = ('joint_dynamics', *path.relative_to(ROOT).with_suffix('').parts)

@@ -92,8 +92,8 @@ def test_ros2_run_finds_every_node(prefix):
     for name in names:
         path = prefix / 'lib/joint_dynamics' / name
         assert os.access(path, os.X_OK)
-        assert (ROOT / 'src/joint_dynamics/nodes' / f'{name}.py').is_file()
-        assert f'joint_dynamics.nodes.{name}' in path.read_text()
+        assert (ROOT / 'src/joint_dynamics/nodes' / name / 'node.py').is_file()
+        assert f'joint_dynamics.nodes.{name}.node' in path.read_text()
 
 
 def test_data_of_the_package_is_shipped(prefix):

@@ -123,7 +123,7 @@ def test_further_joints_may_be_named_where_that_is_said():
 def test_estimator_takes_its_parameters_from_the_settings():
     pytest.importorskip('rclpy', reason='ROS 2 is not installed')
     from joint_dynamics.estimation import EstimationSettings
-    from joint_dynamics.nodes.estimator_parameters import TUNING
+    from joint_dynamics.nodes.estimator.parameters import TUNING
     from joint_dynamics.settings import declarations
 
     assert [row.name for row in TUNING] == [name for name in declarations(EstimationSettings) if name != 'temperature']

@@ -11,7 +11,7 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 from joint_dynamics.arm import Arm
 from joint_dynamics.control import FrictionCompensation
 from joint_dynamics.joint import FrictionModel
-from joint_dynamics.nodes.documentation import node_classes
+from joint_dynamics.nodes.framework.documentation import node_classes
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation import ModelErrors, plausible_drives, ur5e_urdf
 

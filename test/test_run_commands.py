@@ -48,7 +48,7 @@ HERE = {
     'joint-dynamics identify recordings/run1 recordings/run2@3:20 table.csv --robot robot.urdf --config robot.yaml'
     ' --out result': 'currents',
     'joint-dynamics excite --robot robot.urdf --out plan': 'torques',
-    'python3 -m joint_dynamics.nodes.security --namespace left --robot robot.urdf --initial-joint-controller'
+    'python3 -m joint_dynamics.nodes.framework.security --namespace left --robot robot.urdf --initial-joint-controller'
     ' scaled_joint_trajectory_controller --out left.policy.xml': 'torques',
 }
 #: A command for each form, and the folder it is run in; `…` at its end is what the page leaves out.

@@ -83,6 +83,6 @@ def test_every_table_has_these_columns():
 def test_what_the_prose_names_exists():
     prose = '\n'.join(line for line in PAGE.splitlines() if not line.startswith('|'))
     files = re.findall(r'`([\w/]+\.py)`', prose)
-    assert 'nodes/heartbeat.py' in files
+    assert 'nodes/framework/heartbeat.py' in files
     for file in files:
         assert (ROOT / 'src' / 'joint_dynamics' / file).is_file(), file

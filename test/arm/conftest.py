@@ -78,7 +78,7 @@ class TableValues:
 
     def __init__(self, **given):
         pytest.importorskip('rclpy')
-        from joint_dynamics.nodes.feedforward import FeedforwardNode
+        from joint_dynamics.nodes.feedforward.node import FeedforwardNode
 
         rows = {row.name: row for row in FeedforwardNode.parameter_rows()}
         self._values = {name: row.value(given.pop(name, row.default)) for name, row in rows.items()}

@@ -101,7 +101,7 @@ def test_a_node_that_dies_ends_the_demonstration_with_one_line_and_status_2(demo
         return [
             pid
             for pid in descendants(marker)
-            if b'joint_dynamics.nodes.simulator' in Path(f'/proc/{pid}/cmdline').read_bytes()
+            if b'joint_dynamics.nodes.simulator.node' in Path(f'/proc/{pid}/cmdline').read_bytes()
         ]
 
     wait_for(simulators, 'the simulator', out)

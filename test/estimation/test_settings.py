@@ -16,7 +16,7 @@ PRESET = Path(__file__).parents[2] / 'config' / 'thesis' / 'estimator.yaml'
 
 def test_preset_of_the_thesis():
     pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-    from joint_dynamics.nodes.estimator_parameters import PARAMETERS, settings_of
+    from joint_dynamics.nodes.estimator.parameters import PARAMETERS, settings_of
 
     values = {row.name: row.default for row in PARAMETERS}
     given = yaml.safe_load(PRESET.read_text(encoding='utf-8'))['/**/estimator']['ros__parameters']

@@ -23,7 +23,7 @@ from launch_ros.actions import Node
 from launch_ros.ros_adapters import get_ros_adapter
 from launch_ros.utilities import evaluate_parameters
 
-from joint_dynamics.nodes.wiring import enclave
+from joint_dynamics.nodes.framework.wiring import enclave
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted(ROOT.glob('launch/*.launch.py'))

@@ -18,7 +18,7 @@ from launch.actions import IncludeLaunchDescription
 from launch.actions.execute_local import ExecuteLocal
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 
-from joint_dynamics.nodes.documentation import node_classes
+from joint_dynamics.nodes.framework.documentation import node_classes
 from joint_dynamics.simulation import ur5e_description
 
 _spec = importlib.util.spec_from_file_location('shown', Path(__file__).parents[1] / 'shown.py')

@@ -29,7 +29,7 @@ HEART = """
 import sys, rclpy
 from rclpy.executors import ExternalShutdownException
 from std_msgs.msg import Bool
-from joint_dynamics.nodes.heartbeat import HEARTBEAT
+from joint_dynamics.nodes.framework.heartbeat import HEARTBEAT
 rclpy.init()
 node = rclpy.create_node('heart', namespace=sys.argv[1])
 publisher = node.create_publisher(Bool, 'heartbeat', HEARTBEAT)

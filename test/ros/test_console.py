@@ -13,11 +13,11 @@ from rclpy.qos import DurabilityPolicy, QoSProfile
 from rosgraph_msgs.msg import Clock
 from std_msgs.msg import String
 
-from joint_dynamics.nodes import console
-from joint_dynamics.nodes.diagnostics import ERROR, OK, STALE, WARN, Diagnostics
-from joint_dynamics.nodes.estimator import EstimatorNode
-from joint_dynamics.nodes.gazebo_model import GazeboModelNode
-from joint_dynamics.nodes.topics import SENSOR
+from joint_dynamics.nodes.estimator.node import EstimatorNode
+from joint_dynamics.nodes.framework import console
+from joint_dynamics.nodes.framework.diagnostics import ERROR, OK, STALE, WARN, Diagnostics
+from joint_dynamics.nodes.framework.topics import SENSOR
+from joint_dynamics.nodes.gazebo_model.node import GazeboModelNode
 from joint_dynamics.simulation import ur5e_urdf
 
 MODULES = {
@@ -40,7 +40,7 @@ def lines(ros):
 
 @pytest.mark.parametrize('module', MODULES)
 def test_every_node_is_named_alike_and_says_what_comes_next(module):
-    node_class = getattr(importlib.import_module(f'joint_dynamics.nodes.{module}'), MODULES[module])
+    node_class = getattr(importlib.import_module(f'joint_dynamics.nodes.{module}.node'), MODULES[module])
     assert module == node_class.NAME
     rows = {row.name for row in node_class.topic_rows()}
     names = [part.partition('}')[0] for part in console.WORKS[module].split('{')[1:]]
@@ -157,7 +157,7 @@ def test_a_clock_that_runs_backwards_is_named_with_its_sources(ros):
 
 
 def test_what_happened_is_forgotten_after_its_time(ros, monkeypatch):
-    from joint_dynamics.nodes import diagnostics
+    from joint_dynamics.nodes.framework import diagnostics
 
     now = [0.0]
     monkeypatch.setattr(diagnostics, 'time', SimpleNamespace(monotonic=lambda: now[0]))

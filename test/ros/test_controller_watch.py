@@ -18,9 +18,9 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint  # noqa: E
 
 from joint_dynamics.excitation import FourierBasis, FourierTrajectory  # noqa: E402
 from joint_dynamics.excitation.files import coefficients  # noqa: E402
-from joint_dynamics.nodes.controller_watch import DEACTIVATED, MANAGER_GONE, NOT_TAKEN  # noqa: E402
-from joint_dynamics.nodes.excitation import ExcitationNode  # noqa: E402
-from joint_dynamics.nodes.topics import LATCHED  # noqa: E402
+from joint_dynamics.nodes.excitation.node import ExcitationNode  # noqa: E402
+from joint_dynamics.nodes.framework.topics import LATCHED  # noqa: E402
+from joint_dynamics.nodes.interfaces.controller_watch import DEACTIVATED, MANAGER_GONE, NOT_TAKEN  # noqa: E402
 from joint_dynamics.robot import RobotModel  # noqa: E402
 from joint_dynamics.simulation import ur5e_description  # noqa: E402
 

@@ -19,9 +19,9 @@ from std_msgs.msg import Float64MultiArray, String
 
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.estimation import EstimationSession, estimates
-from joint_dynamics.nodes.estimator import EstimatorNode
-from joint_dynamics.nodes.topics import LATCHED, STATE
-from joint_dynamics.nodes.watch import Listener
+from joint_dynamics.nodes.estimator.node import EstimatorNode
+from joint_dynamics.nodes.framework.topics import LATCHED, STATE
+from joint_dynamics.nodes.interfaces.watch import Listener
 from joint_dynamics.robot import INERTIAL
 from joint_dynamics.simulation import FlexibleJointRobot, TrajectoryPoints, play, ur5e_urdf
 
@@ -362,7 +362,7 @@ def test_process_ends_cleanly(ros, arm, tmp_path):
     arm.description.save(path)
     messages = ros.listen(DiagnosticArray, '/diagnostics')
     process = ros.process(
-        'joint_dynamics.nodes.estimator',
+        'joint_dynamics.nodes.estimator.node',
         parameters={
             'robot_file': str(ur5e_urdf()),
             'description_file': str(path),

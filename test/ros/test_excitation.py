@@ -22,10 +22,10 @@ from trajectory_msgs.msg import JointTrajectory  # noqa: E402
 
 from joint_dynamics.excitation import FourierBasis, FourierTrajectory, to_joint_trajectory  # noqa: E402
 from joint_dynamics.excitation.files import coefficients  # noqa: E402
-from joint_dynamics.nodes.excitation import LEAD, ExcitationNode  # noqa: E402
-from joint_dynamics.nodes.heartbeat import HEARTBEAT  # noqa: E402
-from joint_dynamics.nodes.topics import LATCHED  # noqa: E402
-from joint_dynamics.nodes.trajectory_output import STAY  # noqa: E402
+from joint_dynamics.nodes.excitation.node import LEAD, ExcitationNode  # noqa: E402
+from joint_dynamics.nodes.framework.heartbeat import HEARTBEAT  # noqa: E402
+from joint_dynamics.nodes.framework.topics import LATCHED  # noqa: E402
+from joint_dynamics.nodes.interfaces.trajectory_output import STAY  # noqa: E402
 from joint_dynamics.robot import RobotModel  # noqa: E402
 from joint_dynamics.simulation import ur5e_description  # noqa: E402
 
@@ -146,7 +146,7 @@ def test_the_simulated_robot_plays_it(ros, series, summary, assert_documented):
     """In simulated time: on a busy machine the robot falls behind the wall's clock, but not behind its own."""
     start = [0.1, -1.5, 0.6, -1.5, 0.2, 0.1]
     process = ros.process(
-        'joint_dynamics.nodes.simulator',
+        'joint_dynamics.nodes.simulator.node',
         parameters={
             'autostart': True,
             'publish_clock': True,

@@ -13,9 +13,9 @@ from rclpy.qos import QoSProfile
 from std_msgs.msg import Int64
 from std_srvs.srv import Trigger
 
-from joint_dynamics.nodes.executor import LATE, MOST, Backlog
-from joint_dynamics.nodes.run import make_executor
-from joint_dynamics.nodes.topics import RELIABLE_SENSOR
+from joint_dynamics.nodes.framework.executor import LATE, MOST, Backlog
+from joint_dynamics.nodes.framework.run import make_executor
+from joint_dynamics.nodes.framework.topics import RELIABLE_SENSOR
 
 PATIENCE = 30.0
 DEEP = QoSProfile(depth=1000)

@@ -28,10 +28,10 @@ from std_srvs.srv import Trigger
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.excitation import FourierBasis, FourierTrajectory
 from joint_dynamics.excitation.files import coefficients
-from joint_dynamics.nodes.estimator import EstimatorNode
-from joint_dynamics.nodes.feedforward import FeedforwardNode
-from joint_dynamics.nodes.identifier import IdentifierNode
-from joint_dynamics.nodes.topics import LATCHED
+from joint_dynamics.nodes.estimator.node import EstimatorNode
+from joint_dynamics.nodes.feedforward.node import FeedforwardNode
+from joint_dynamics.nodes.framework.topics import LATCHED
+from joint_dynamics.nodes.identifier.node import IdentifierNode
 
 URDF = """<robot name="arm"><link name="base"/><link name="tip"><inertial><mass value="{mass}"/><origin xyz="0.2 0 0"/>
 <inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link><joint name="hinge"
@@ -112,7 +112,7 @@ def begin(ros, node_class, **parameters):
 
 KILLED_WHILE_SAVING = """
 import os, signal, sys
-from joint_dynamics.nodes import estimator
+from joint_dynamics.nodes.estimator import node as estimator
 
 replace, saved = os.replace, []
 def last_moment(source, target, **options):
@@ -159,7 +159,7 @@ def test_an_estimator_killed_while_it_saves_goes_on_from_what_it_saved_before(
 
     # Started again it resumes; then the disk is full for a while, which it survives.
     arm.diagnostics.clear()
-    again = ros.process('joint_dynamics.nodes.estimator', parameters=parameters)
+    again = ros.process('joint_dynamics.nodes.estimator.node', parameters=parameters)
     arm.talk(lambda: arm.status('estimator', 'samples')[0] == DiagnosticStatus.OK, 'samples again')
     soft, hard = resource.prlimit(again.pid, resource.RLIMIT_FSIZE)
     resource.prlimit(again.pid, resource.RLIMIT_FSIZE, (64, hard))
@@ -179,7 +179,7 @@ def test_a_feedforward_that_is_killed_and_started_again_streams_again(ros, robot
     arm = Arm(ros)
     parameters = {'robot_file': robot_file, 'use_description': 'false', 'mode': 'streaming', 'autostart': 'true'}
     for _ in range(2):
-        process = ros.process('joint_dynamics.nodes.feedforward', parameters=parameters)
+        process = ros.process('joint_dynamics.nodes.feedforward.node', parameters=parameters)
         count = len(arm.commands)
         arm.talk(lambda count=count: len(arm.commands) > count + 20, 'commands')
         assert np.isfinite([list(message.data) for message in arm.commands]).all()
@@ -211,7 +211,7 @@ def test_an_excitation_killed_in_its_motion_stops_the_robot_and_can_be_started_a
     }
     for _ in range(2):
         process = ros.process(
-            'joint_dynamics.nodes.excitation',
+            'joint_dynamics.nodes.excitation.node',
             parameters=parameters,
             remap={'~/joint_trajectory': '/feedforward/reference'},
         )
@@ -309,7 +309,7 @@ def test_publishers_of_another_type_or_quality_are_named_and_the_right_one_is_he
 def test_a_disk_that_is_full_ends_no_recording_and_no_node(ros, robot_file, tmp_path):
     out, arm = tmp_path / 'out', Arm(ros)
     process = ros.process(
-        'joint_dynamics.nodes.identifier',
+        'joint_dynamics.nodes.identifier.node',
         parameters={'robot_file': robot_file, 'output_folder': out, 'autostart': 'true', 'reliable_inputs': 'true'},
     )
     arm.talk(lambda: arm.status('identifier', 'inputs')[0] == DiagnosticStatus.OK, 'inputs')
@@ -331,7 +331,7 @@ def test_a_disk_that_is_full_ends_no_recording_and_no_node(ros, robot_file, tmp_
 @pytest.mark.slow
 def test_a_gazebo_model_that_is_killed_is_missed_by_name_and_heard_again(ros, robot_file, tmp_path):
     parameters = {'robot_file': robot_file, 'autostart': 'true'}
-    process = ros.process('joint_dynamics.nodes.gazebo_model', parameters=parameters)
+    process = ros.process('joint_dynamics.nodes.gazebo_model.node', parameters=parameters)
     identifier = begin(
         ros,
         IdentifierNode,
@@ -363,7 +363,7 @@ def test_a_gazebo_model_that_is_killed_is_missed_by_name_and_heard_again(ros, ro
     count = len(arm.commands)
     arm.talk(lambda: len(arm.commands) > count + 20, 'commands')
     assert feedforward.diagnostics.level('inputs') == DiagnosticStatus.OK
-    ros.process('joint_dynamics.nodes.gazebo_model', parameters=parameters)
+    ros.process('joint_dynamics.nodes.gazebo_model.node', parameters=parameters)
     arm.talk(lambda: inputs_of_identifier()[0] == DiagnosticStatus.OK, 'inputs again')
     arm.talk(lambda: recorded() > before + 150, 'the motor side again')
     assert ros.trigger('/identifier/stop_recording').success
@@ -376,7 +376,7 @@ def test_a_gazebo_model_that_is_killed_is_missed_by_name_and_heard_again(ros, ro
 
 @pytest.mark.slow
 def test_a_simulator_that_is_killed_is_missed_by_name_and_followed_again(ros, tmp_path):
-    process = ros.process('joint_dynamics.nodes.simulator', parameters={'autostart': 'true'})
+    process = ros.process('joint_dynamics.nodes.simulator.node', parameters={'autostart': 'true'})
     description = DynamicsDescription({'robot': {'joint_names': list(UR5E)}, 'joints': dict.fromkeys(UR5E, JOINT)})
     description.save(tmp_path / 'dynamics.yaml')
     timed = {'use_sim_time': True, 'autostart': True}
@@ -407,7 +407,7 @@ def test_a_simulator_that_is_killed_is_missed_by_name_and_followed_again(ros, tm
             )
         stopped = clock.now()
         jumps.clear()
-        process = ros.process('joint_dynamics.nodes.simulator', parameters={'autostart': 'true'})
+        process = ros.process('joint_dynamics.nodes.simulator.node', parameters={'autostart': 'true'})
         ros.until(lambda stopped=stopped: clock.now() != stopped, what='simulated time again')
         ros.until(at_work, what='inputs of all nodes again')
         # Simulated time began anew: it went back, unless it was heard only when it was past where the last one ended.

@@ -25,7 +25,7 @@ from joint_dynamics.arm import Arm  # noqa: E402
 from joint_dynamics.control import Controller, ControlLoop, InterfaceConfiguration, create, registry  # noqa: E402
 from joint_dynamics.control import Path as Motion  # noqa: E402
 from joint_dynamics.description import DynamicsDescription  # noqa: E402
-from joint_dynamics.nodes.feedforward import FeedforwardNode  # noqa: E402
+from joint_dynamics.nodes.feedforward.node import FeedforwardNode  # noqa: E402
 from joint_dynamics.robot import RobotModel  # noqa: E402
 from joint_dynamics.simulation import ur5e_urdf  # noqa: E402
 
@@ -303,7 +303,7 @@ def test_an_exception_in_a_plugin_ends_with_zero(monkeypatch, ros, start, robot)
 @pytest.mark.parametrize('number', [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_with_gravity_held(ros, robot, description, model, number):
     process = ros.process(
-        'joint_dynamics.nodes.feedforward',
+        'joint_dynamics.nodes.feedforward.node',
         parameters={
             'robot_file': ur5e_urdf(),
             'description_file': description,
@@ -331,7 +331,7 @@ def test_a_signal_ends_with_gravity_held(ros, robot, description, model, number)
 )
 def test_a_signal_ends_with_zero_where_that_is_wanted(ros, robot, description, model, options):
     process = ros.process(
-        'joint_dynamics.nodes.feedforward',
+        'joint_dynamics.nodes.feedforward.node',
         parameters={
             'robot_file': ur5e_urdf(),
             'description_file': description,
@@ -376,8 +376,8 @@ def test_shutting_down_ends_with_gravity_held(ros, start, robot, model):
 
 DEFECT = """
 import sys
-from joint_dynamics.nodes.feedforward import FeedforwardNode
-from joint_dynamics.nodes.run import run
+from joint_dynamics.nodes.feedforward.node import FeedforwardNode
+from joint_dynamics.nodes.framework.run import run
 
 
 class Defective(FeedforwardNode):
@@ -519,8 +519,8 @@ def test_before_a_trajectory_comes_it_is_said_whether_alpha_is_there(ros, start,
 
 
 def test_the_region_of_alpha_is_that_of_the_estimator():
-    from joint_dynamics.nodes.estimator_parameters import TUNING
-    from joint_dynamics.nodes.feedforward_parameters import PARAMETERS
+    from joint_dynamics.nodes.estimator.parameters import TUNING
+    from joint_dynamics.nodes.feedforward.parameters import PARAMETERS
 
     ours, theirs = ({row.name: row.default for row in rows} for rows in (PARAMETERS, TUNING))
     for name, other in (

@@ -12,10 +12,10 @@ from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import String  # noqa: E402
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint  # noqa: E402
 
-from joint_dynamics.nodes.controller_watch import DEACTIVATED, MANAGER_GONE, NOT_TAKEN  # noqa: E402
-from joint_dynamics.nodes.feedforward import FeedforwardNode  # noqa: E402
-from joint_dynamics.nodes.feedforward_messages import duration  # noqa: E402
-from joint_dynamics.nodes.topics import LATCHED  # noqa: E402
+from joint_dynamics.nodes.feedforward.node import FeedforwardNode  # noqa: E402
+from joint_dynamics.nodes.framework.topics import LATCHED  # noqa: E402
+from joint_dynamics.nodes.interfaces.controller_watch import DEACTIVATED, MANAGER_GONE, NOT_TAKEN  # noqa: E402
+from joint_dynamics.nodes.interfaces.messages import duration  # noqa: E402
 from joint_dynamics.robot import RobotModel  # noqa: E402
 from joint_dynamics.simulation import ur5e_description  # noqa: E402
 

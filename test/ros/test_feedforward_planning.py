@@ -16,8 +16,8 @@ from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from joint_dynamics.control import follower, trajectory
-from joint_dynamics.nodes.feedforward import FeedforwardNode
-from joint_dynamics.nodes.feedforward_planning import MAX_WAITING
+from joint_dynamics.nodes.feedforward.node import FeedforwardNode
+from joint_dynamics.nodes.feedforward.planning import MAX_WAITING
 
 URDF = """<robot name="arm"><link name="base"/><link name="tip"><inertial><mass value="2"/><origin xyz="0.2 0 0"/>
 <inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link><joint name="hinge"

@@ -20,7 +20,7 @@ from std_msgs.msg import Float64MultiArray  # noqa: E402
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint  # noqa: E402
 
 from joint_dynamics.description import DynamicsDescription  # noqa: E402
-from joint_dynamics.nodes.feedforward import FeedforwardNode  # noqa: E402
+from joint_dynamics.nodes.feedforward.node import FeedforwardNode  # noqa: E402
 from joint_dynamics.robot import RobotModel  # noqa: E402
 from joint_dynamics.simulation import ur5e_urdf  # noqa: E402
 

@@ -10,8 +10,8 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from sensor_msgs.msg import JointState, Temperature
 
-from joint_dynamics.nodes.diagnostics import ERROR, OK, STALE
-from joint_dynamics.nodes.gazebo_model import GazeboModelNode
+from joint_dynamics.nodes.framework.diagnostics import ERROR, OK, STALE
+from joint_dynamics.nodes.gazebo_model.node import GazeboModelNode
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation import ur5e_urdf
 from joint_dynamics.simulation.motor_side import MotorSideModel

@@ -14,10 +14,10 @@ from std_msgs.msg import Bool
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from joint_dynamics.description import DynamicsDescription
-from joint_dynamics.nodes.estimator import EstimatorNode
-from joint_dynamics.nodes.feedforward import FeedforwardNode
-from joint_dynamics.nodes.heartbeat import HEARTBEAT
-from joint_dynamics.nodes.identifier import IdentifierNode
+from joint_dynamics.nodes.estimator.node import EstimatorNode
+from joint_dynamics.nodes.feedforward.node import FeedforwardNode
+from joint_dynamics.nodes.framework.heartbeat import HEARTBEAT
+from joint_dynamics.nodes.identifier.node import IdentifierNode
 
 URDF = """<robot name="arm"><link name="base"/><link name="tip"><inertial><mass value="2"/><origin xyz="0.2 0 0"/>
 <inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link><joint name="hinge"

@@ -21,9 +21,9 @@ from std_srvs.srv import Trigger
 from joint_dynamics.cli.main import main
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.identification import IdentificationSettings, identify
-from joint_dynamics.nodes.identifier import IdentifierNode
-from joint_dynamics.nodes.topics import LATCHED, STATUS
-from joint_dynamics.nodes.worker import Worker
+from joint_dynamics.nodes.framework.topics import LATCHED, STATUS
+from joint_dynamics.nodes.framework.worker import Worker
+from joint_dynamics.nodes.identifier.node import IdentifierNode
 from joint_dynamics.recording import Recording
 from joint_dynamics.robot import RobotModel
 
@@ -38,7 +38,7 @@ import numpy as np, rclpy
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState, Temperature
 from std_msgs.msg import String
-from joint_dynamics.nodes.topics import LATCHED
+from joint_dynamics.nodes.framework.topics import LATCHED
 
 path, namespace, urdf = sys.argv[1:4]
 data = np.load(path)
@@ -148,7 +148,7 @@ def test_played_over_dds_in_a_namespace_it_finds_what_identify_finds(ros, play, 
     recording = simulated(RobotModel.load(robot_file), 5.0)
     out = tmp_path / 'out'
     ros.process(
-        'joint_dynamics.nodes.identifier',
+        'joint_dynamics.nodes.identifier.node',
         namespace='/cell/left',
         parameters={
             'autostart': 'true',
@@ -461,7 +461,7 @@ def test_a_defect_in_the_worker_is_reported(ros, identifier, robot_file, monkeyp
     ros.until(lambda: node.is_active)
     record(ros, node, simulated(RobotModel.load(robot_file), 2.0))
     monkeypatch.setattr(
-        'joint_dynamics.nodes.identifier.Worker', lambda module, job: Worker('joint_dynamics.no_such_module', job)
+        'joint_dynamics.nodes.identifier.node.Worker', lambda module, job: Worker('joint_dynamics.no_such_module', job)
     )
     answer = ros.trigger('/x/identifier/identify')
     assert not answer.success
@@ -478,7 +478,7 @@ def test_a_real_recording_played_over_dds(ros, play, data, tmp_path):
     )
     recording = recording.window(0, 2)
     ros.process(
-        'joint_dynamics.nodes.identifier',
+        'joint_dynamics.nodes.identifier.node',
         namespace='/real',
         parameters={
             'autostart': 'true',

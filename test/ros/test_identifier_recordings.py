@@ -15,8 +15,8 @@ from mcap.writer import Writer
 from rosbags.rosbag2 import Reader
 from sensor_msgs.msg import JointState
 
-from joint_dynamics.nodes.identifier import IdentifierNode
-from joint_dynamics.nodes.saving import Saving
+from joint_dynamics.nodes.identifier.node import IdentifierNode
+from joint_dynamics.nodes.identifier.saving import Saving
 from joint_dynamics.recording import check_checksums, load_recording
 from joint_dynamics.recording.inputs import FLOAT64_VALUES, KEYS
 from joint_dynamics.recording.unfinished import stored_messages
@@ -76,7 +76,7 @@ def saved(folder):
 def test_a_killed_node_leaves_its_recording_and_the_next_one_goes_on(ros, parameters, source, tmp_path):
     out = tmp_path / 'out'
     process = ros.process(
-        'joint_dynamics.nodes.identifier',
+        'joint_dynamics.nodes.identifier.node',
         namespace='/x',
         parameters={**parameters, 'autostart': 'true', 'reliable_inputs': 'true'},
     )

@@ -12,10 +12,10 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState, Temperature
 from std_msgs.msg import Float64MultiArray
 
-from joint_dynamics.nodes.diagnostics import ERROR, OK, STALE
-from joint_dynamics.nodes.input_parameters import INPUT_PARAMETERS, INPUT_TOPICS, recording_settings
-from joint_dynamics.nodes.inputs import InputSet
-from joint_dynamics.nodes.lifecycle import DynamicsNode
+from joint_dynamics.nodes.framework.diagnostics import ERROR, OK, STALE
+from joint_dynamics.nodes.framework.lifecycle import DynamicsNode
+from joint_dynamics.nodes.interfaces.input_parameters import INPUT_PARAMETERS, INPUT_TOPICS, recording_settings
+from joint_dynamics.nodes.interfaces.inputs import InputSet
 
 LIMIT = '<limit lower="-3" upper="3" effort="9" velocity="2"/>'
 ROBOT = f"""<robot name="r"><link name="l0"/><link name="l1"/><link name="l2"/>
@@ -250,7 +250,7 @@ def test_state_interfaces_of_ros2_control(ros, listener):
         pytest.skip('this control_msgs has no Float64Values yet')
     node = listener(inputs=['state_interfaces'], interfaces_effort='current', input_timeout=5.0)
     names = control_msgs.Keys(keys=['b/position', 'a/position', 'a/effort', 'a/temperature'])
-    from joint_dynamics.nodes.topics import LATCHED
+    from joint_dynamics.nodes.framework.topics import LATCHED
 
     ros.probe.create_publisher(control_msgs.Keys, '/x/state_interfaces_broadcaster/names', LATCHED).publish(names)
     samples = deliver(

@@ -7,8 +7,8 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 from rcl_interfaces.srv import DescribeParameters, SetParameters, SetParametersAtomically
 from rclpy.parameter import Parameter
 
-from joint_dynamics.nodes.documentation import node_classes
-from joint_dynamics.nodes.identifier import IdentifierNode
+from joint_dynamics.nodes.framework.documentation import node_classes
+from joint_dynamics.nodes.identifier.node import IdentifierNode
 
 NODES = node_classes()
 # By name, so that a row whose effect is changed is noticed.

@@ -19,8 +19,8 @@ from rosbags.typesys import Stores, get_typestore
 from sensor_msgs.msg import JointState
 
 from joint_dynamics.control import available
-from joint_dynamics.nodes.documentation import node_classes
-from joint_dynamics.nodes.topics import SENSOR
+from joint_dynamics.nodes.framework.documentation import node_classes
+from joint_dynamics.nodes.framework.topics import SENSOR
 from joint_dynamics.recording import BagWriter
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation import ur5e_urdf
@@ -228,13 +228,13 @@ def test_every_line_of_every_layout_is_found_in_a_recorded_bag(ros, dynamics_fil
             paths |= {item['value'] for item in panel.get('paths', ()) if not item['value'].endswith('[6]')}
     assert len(curves) == len(paths) == 6 * len({path.rpartition('[')[0] for path in paths})
     wanted = {path.partition('.')[0] for path in paths} | {'/diagnostics'}
-    ros.process('joint_dynamics.nodes.simulator', parameters={'autostart': True, 'publish_clock': True})
+    ros.process('joint_dynamics.nodes.simulator.node', parameters={'autostart': True, 'publish_clock': True})
     for name, more in (
         ('estimator', {'joint_states_effort': 'current', 'inputs': "['joint_states', 'motor_states', 'temperatures']"}),
         ('feedforward', {'mode': 'streaming', 'joint_states_effort': 'current'}),
     ):
         ros.process(
-            f'joint_dynamics.nodes.{name}',
+            f'joint_dynamics.nodes.{name}.node',
             parameters={**more, 'autostart': True, 'use_sim_time': True, 'description_file': dynamics_file},
         )
     (tmp_path / 'bag').mkdir()

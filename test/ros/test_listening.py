@@ -45,7 +45,7 @@ def wave(seconds):
 
 @pytest.mark.slow
 def test_a_unit_that_is_wrong_is_told_of_a_robot_that_moves(ros, tmp_path):
-    simulator = ros.process('joint_dynamics.nodes.simulator', namespace='/arm', parameters={'autostart': 'true'})
+    simulator = ros.process('joint_dynamics.nodes.simulator.node', namespace='/arm', parameters={'autostart': 'true'})
     ros.until_state('/arm/simulator', 'active')
 
     def topics():
@@ -71,7 +71,7 @@ def test_a_unit_that_is_wrong_is_told_of_a_robot_that_moves(ros, tmp_path):
 
 @pytest.mark.slow
 def test_a_topic_that_is_silent_is_named_with_what_is_there(ros):
-    simulator = ros.process('joint_dynamics.nodes.simulator', namespace='/arm', parameters={'autostart': 'true'})
+    simulator = ros.process('joint_dynamics.nodes.simulator.node', namespace='/arm', parameters={'autostart': 'true'})
     ros.until_state('/arm/simulator', 'active')
     status, said = doctor(ros, '--wait', '20')
     assert status == 2

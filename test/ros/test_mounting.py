@@ -11,8 +11,8 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed', exc_type=ImportErr
 from scipy.spatial.transform import Rotation
 
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.nodes.lifecycle import DynamicsNode
-from joint_dynamics.nodes.mounting import TF_STATIC, chain_of, mounting_from_tf
+from joint_dynamics.nodes.framework.lifecycle import DynamicsNode
+from joint_dynamics.nodes.framework.sources import TF_STATIC, chain_of, mounting_from_tf
 from joint_dynamics.robot import mounting_rotation
 
 LINK = (

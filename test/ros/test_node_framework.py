@@ -14,9 +14,9 @@ from rosgraph_msgs.msg import Clock
 from std_msgs.msg import Float64, String
 
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.nodes.lifecycle import DynamicsNode
-from joint_dynamics.nodes.parameters import ParameterRow, documentation_table
-from joint_dynamics.nodes.topics import LATCHED, TopicRow
+from joint_dynamics.nodes.framework.lifecycle import DynamicsNode
+from joint_dynamics.nodes.framework.parameters import ParameterRow, documentation_table
+from joint_dynamics.nodes.framework.topics import LATCHED, TopicRow
 
 LINK = (
     '<link name="{}"><inertial><origin xyz="0.1 0 0"/><mass value="1"/>'
@@ -261,7 +261,7 @@ RUN = """
 import sys
 sys.path.insert(0, {folder!r})
 from example_node import Example
-from joint_dynamics.nodes.run import run
+from joint_dynamics.nodes.framework.run import run
 sys.exit(run(Example))
 """
 

@@ -25,7 +25,14 @@ def enforced(keystore):
 
 def ended(keystore):
     """Start a node that cannot run; return its status and what it said."""
-    command = [sys.executable, '-m', 'joint_dynamics.nodes.gazebo_model', '--ros-args', '--enclave', '/gazebo_model']
+    command = [
+        sys.executable,
+        '-m',
+        'joint_dynamics.nodes.gazebo_model.node',
+        '--ros-args',
+        '--enclave',
+        '/gazebo_model',
+    ]
     done = subprocess.run(
         command, env={**os.environ, **enforced(keystore)}, capture_output=True, text=True, check=False
     )
@@ -131,11 +138,11 @@ def test_all_nodes_work_under_their_policies_and_the_operator_cannot_command(ros
         'excitation': {},
         'gazebo_model': {},
     }
-    from joint_dynamics.nodes.wiring import CONTROLLERS, WIRING
+    from joint_dynamics.nodes.framework.wiring import CONTROLLERS, WIRING
 
     processes = {
         name: ros.process(
-            f'joint_dynamics.nodes.{name}',
+            f'joint_dynamics.nodes.{name}.node',
             parameters={'autostart': 'true', **given},
             remap={ours: theirs.format_map(CONTROLLERS) for ours, theirs in WIRING.get(name, {}).items()},
             enclave=f'/{name}',

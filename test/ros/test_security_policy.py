@@ -18,10 +18,10 @@ from rclpy.parameter import Parameter
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.excitation import FourierBasis, FourierTrajectory
 from joint_dynamics.excitation.files import coefficients
-from joint_dynamics.nodes.documentation import node_classes
-from joint_dynamics.nodes.input_parameters import FORMS
-from joint_dynamics.nodes.security import RULES, Site, main, operator_access, policy
-from joint_dynamics.nodes.wiring import CONTROLLERS, WIRING, enclave
+from joint_dynamics.nodes.framework.documentation import node_classes
+from joint_dynamics.nodes.framework.security import RULES, Site, main, operator_access, policy
+from joint_dynamics.nodes.framework.wiring import CONTROLLERS, WIRING, enclave
+from joint_dynamics.nodes.interfaces.input_parameters import FORMS
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation import ur5e_description, ur5e_urdf
 
@@ -51,7 +51,7 @@ def allowed(text):
 
 def test_the_file_is_that_of_the_tables():
     expected = policy(Site(joint_names=JOINTS))
-    assert POLICY.read_text() == expected, f'run: python -m joint_dynamics.nodes.security --out {POLICY.name}'
+    assert POLICY.read_text() == expected, f'run: python -m joint_dynamics.nodes.framework.security --out {POLICY.name}'
 
 
 def test_it_is_a_policy_of_sros2():

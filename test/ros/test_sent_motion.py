@@ -5,8 +5,8 @@ import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed', exc_type=ImportError)
 
-from joint_dynamics.nodes.sent_motion import FAR, SentMotion
-from joint_dynamics.nodes.start import MOVED
+from joint_dynamics.nodes.interfaces.sent_motion import FAR, SentMotion
+from joint_dynamics.nodes.interfaces.start import MOVED
 
 BEGAN, LATE = 100.0, 0.1
 PLACE = np.array([0.3, -0.2])

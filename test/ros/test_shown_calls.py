@@ -28,7 +28,7 @@ from std_msgs.msg import String
 
 from joint_dynamics.excitation import FourierBasis, FourierTrajectory
 from joint_dynamics.excitation.files import coefficients
-from joint_dynamics.nodes.topics import LATCHED
+from joint_dynamics.nodes.framework.topics import LATCHED
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation import ur5e_urdf
 
@@ -78,7 +78,7 @@ def start(ros, command, folder=ROOT, namespace=''):
     # What the page leaves out between the drive gains.
     rest = ' '.join(f'-p drive_gain.{joint}:=10.0' for joint in JOINTS[1:])
     words = shlex.split(command.replace('…', rest))
-    module = f'joint_dynamics.nodes.{words[3]}'
+    module = f'joint_dynamics.nodes.{words[3]}.node'
     more = ['-r', f'__ns:={namespace}'] if namespace else []
     return ros.start([sys.executable, '-m', module, *words[4:], *more], words[3], cwd=folder)
 
@@ -197,15 +197,15 @@ def test_the_work_from_the_plan_to_the_verdict(ros, tmp_path):
     presets.write_text(text.replace('$(var tf_prefix)', ''))
     given = {'autostart': True, 'use_sim_time': True}
     ros.process(
-        'joint_dynamics.nodes.simulator', parameters={'autostart': True, 'publish_clock': True}, files=[presets]
+        'joint_dynamics.nodes.simulator.node', parameters={'autostart': True, 'publish_clock': True}, files=[presets]
     )
     ros.process(
-        'joint_dynamics.nodes.excitation',
+        'joint_dynamics.nodes.excitation.node',
         parameters={**given, 'config_file': config, 'repeats': 2, 'state_timeout': 5.0},
         remap={'~/joint_trajectory': '/joint_trajectory_controller/joint_trajectory'},
     )
     ros.process(
-        'joint_dynamics.nodes.identifier', parameters={**given, 'output_folder': tmp_path / 'out'}, files=[presets]
+        'joint_dynamics.nodes.identifier.node', parameters={**given, 'output_folder': tmp_path / 'out'}, files=[presets]
     )
     statuses = ros.listen(String, '/excitation/status', LATCHED)
     for node in ('excitation', 'identifier'):

@@ -19,8 +19,8 @@ from sensor_msgs.msg import JointState, Temperature  # noqa: E402
 from std_msgs.msg import Float64MultiArray, String  # noqa: E402
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint  # noqa: E402
 
-from joint_dynamics.nodes.simulator import SimulatorNode  # noqa: E402
-from joint_dynamics.nodes.topics import LATCHED, RELIABLE_SENSOR  # noqa: E402
+from joint_dynamics.nodes.framework.topics import LATCHED, RELIABLE_SENSOR  # noqa: E402
+from joint_dynamics.nodes.simulator.node import SimulatorNode  # noqa: E402
 from joint_dynamics.robot import RobotModel  # noqa: E402
 from joint_dynamics.simulation import FlexibleJointRobot, Laws, ModelErrors  # noqa: E402
 
@@ -346,7 +346,7 @@ def test_as_a_process_in_a_namespace_it_starts_by_itself_and_ends_cleanly(ros):
     states = ros.listen(JointState, 'cell/joint_states', RELIABLE_SENSOR)
     before = ros.probe.get_clock().now().nanoseconds * 1e-9
     process = ros.process(
-        'joint_dynamics.nodes.simulator', namespace='/cell', parameters={'autostart': True, 'publish_clock': False}
+        'joint_dynamics.nodes.simulator.node', namespace='/cell', parameters={'autostart': True, 'publish_clock': False}
     )
     ros.until(lambda: len(states) > 50, what='samples')
     # Without /clock the stamps are the wall's.
@@ -367,7 +367,7 @@ def test_in_a_namespace_the_clock_is_published_only_when_asked_for(ros):
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_breaks_off_the_compilation(ros, tmp_path, number):
     environment = {**os.environ, 'NUMBA_CACHE_DIR': str(tmp_path)}
-    command = [sys.executable, '-u', '-m', 'joint_dynamics.nodes.simulator', '--ros-args', '-p', 'autostart:=true']
+    command = [sys.executable, '-u', '-m', 'joint_dynamics.nodes.simulator.node', '--ros-args', '-p', 'autostart:=true']
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment)
     try:
         lines = [next(line for line in process.stdout if 'building the robot' in line)]
@@ -383,7 +383,7 @@ def test_a_signal_breaks_off_the_compilation(ros, tmp_path, number):
 
 def test_the_last_words_are_written_and_exit_functions_called_before_the_process_leaves():
     program = (
-        'import atexit, threading, time\nfrom joint_dynamics.nodes.simulator_ending import leave\n'
+        'import atexit, threading, time\nfrom joint_dynamics.nodes.simulator.ending import leave\n'
         "atexit.register(print, 'exit function')\n"
         "threading.Thread(target=time.sleep, args=(600,)).start()\nprint('last words')\nleave(3)"
     )

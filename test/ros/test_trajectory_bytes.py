@@ -14,8 +14,8 @@ from rclpy.serialization import deserialize_message, serialize_message
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.nodes import trajectory_bytes
-from joint_dynamics.nodes.trajectory_bytes import MAX_POINTS, read_trajectory
+from joint_dynamics.nodes.interfaces import trajectory_bytes
+from joint_dynamics.nodes.interfaces.trajectory_bytes import MAX_POINTS, read_trajectory
 
 FIELDS = ('positions', 'velocities', 'accelerations', 'effort')
 

@@ -13,13 +13,13 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
 
-from joint_dynamics.nodes.estimator import EstimatorNode
-from joint_dynamics.nodes.excitation import ExcitationNode
-from joint_dynamics.nodes.feedforward import FeedforwardNode
-from joint_dynamics.nodes.gazebo_model import GazeboModelNode
-from joint_dynamics.nodes.identifier import IdentifierNode
-from joint_dynamics.nodes.lifecycle import DynamicsNode
-from joint_dynamics.nodes.simulator import SimulatorNode
+from joint_dynamics.nodes.estimator.node import EstimatorNode
+from joint_dynamics.nodes.excitation.node import ExcitationNode
+from joint_dynamics.nodes.feedforward.node import FeedforwardNode
+from joint_dynamics.nodes.framework.lifecycle import DynamicsNode
+from joint_dynamics.nodes.gazebo_model.node import GazeboModelNode
+from joint_dynamics.nodes.identifier.node import IdentifierNode
+from joint_dynamics.nodes.simulator.node import SimulatorNode
 
 # What the lifecycle of ROS 2 offers (design.ros2.org/articles/node_lifecycle.html): state -> {request: state after}.
 OFFERED = {
@@ -107,7 +107,7 @@ def test_no_node_dies_of_a_wrong_request(ros, kind):
 
 @pytest.mark.parametrize('executor', ['single_threaded', 'events'])
 def test_a_process_lives_on(ros, monkeypatch, executor):
-    ros.process('joint_dynamics.nodes.simulator', parameters={'autostart': True, 'executor': executor})
+    ros.process('joint_dynamics.nodes.simulator.node', parameters={'autostart': True, 'executor': executor})
     ros.until_state('/simulator', 'active')
     assert not ros.transition('/simulator', 'activate')
     assert not ros.transition('/simulator', 'configure')

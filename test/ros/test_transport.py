@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip('rclpy')
 
-from joint_dynamics.nodes.transport import LOCALHOST, PROFILES, RANGE, TRANSPORTS, without_shared_memory
+from joint_dynamics.nodes.framework.transport import LOCALHOST, PROFILES, RANGE, TRANSPORTS, without_shared_memory
 
 LOCAL = {RANGE: 'LOCALHOST'}
 
@@ -48,7 +48,7 @@ def test_a_node_opens_no_shared_memory(ros, monkeypatch, chosen, shares):
         monkeypatch.delenv(name)
     for name, value in {**LOCAL, **chosen}.items():
         monkeypatch.setenv(name, value)
-    process = ros.process('joint_dynamics.nodes.estimator')
+    process = ros.process('joint_dynamics.nodes.estimator.node')
     ros.until_state('/estimator', 'unconfigured')
     assert bool(shared(process)) == shares
     assert not shared(type('Own', (), {'pid': os.getpid()}))

@@ -121,7 +121,7 @@ def _live(args: argparse.Namespace) -> int:
             ' installation)'
         )
     from joint_dynamics.cli.identify import progress_display
-    from joint_dynamics.nodes.live_recording import listen
+    from joint_dynamics.nodes.interfaces.live_recording import listen
     from joint_dynamics.recording.recording_settings import RecordingSettings
 
     config = load_config(args.config)

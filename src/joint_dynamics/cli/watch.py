@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
     from rich.console import Console
     from rich.live import Live
 
-    from joint_dynamics.nodes.watch import watch
+    from joint_dynamics.nodes.interfaces.watch import watch
     from joint_dynamics.report.live_table import live_table
 
     console = Console()

@@ -26,7 +26,7 @@ from std_srvs.srv import Trigger
 
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.interrupts import held_back
-from joint_dynamics.nodes.topics import LATCHED
+from joint_dynamics.nodes.framework.topics import LATCHED
 
 TRANSITIONS = {
     'configure': Transition.TRANSITION_CONFIGURE,

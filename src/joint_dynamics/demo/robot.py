@@ -20,7 +20,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.demo.conductor import Conductor
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.nodes.topics import RELIABLE_SENSOR
+from joint_dynamics.nodes.framework.topics import RELIABLE_SENSOR
 
 #: Simulated time 0 has this stamp, s (see the simulator node).
 EPOCH = 1.0

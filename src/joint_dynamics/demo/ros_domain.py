@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.nodes.transport import RANGE, without_shared_memory
+from joint_dynamics.nodes.framework.transport import RANGE, without_shared_memory
 
 # Above 101 the ports of a domain reach into the range from which the system picks ports for itself; 0 is where robots
 # are.

@@ -86,7 +86,7 @@ class Story:
         arguments = ['--ros-args', '--params-file', str(path)]
         for source, target in (remap or {}).items():
             arguments += ['-r', f'{source}:={target}']
-        self.processes.start(name, f'{NODES}.{name}', arguments)
+        self.processes.start(name, f'{NODES}.{name}.node', arguments)
 
 
 def start(story: Story) -> None:

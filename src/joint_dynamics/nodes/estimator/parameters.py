@@ -1,0 +1,165 @@
+"""What the estimator node takes and gives: its parameters, and its topics."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from joint_dynamics.estimation import QUANTITIES, EstimationSettings, HealthThresholds
+from joint_dynamics.nodes.framework.heartbeat import listening_row
+from joint_dynamics.nodes.framework.parameters import ParameterRow, rows_of
+from joint_dynamics.nodes.framework.topics import TopicRow
+from joint_dynamics.nodes.interfaces.input_parameters import INPUT_PARAMETERS, INPUT_TOPICS
+
+_NO_TEMPERATURE = -273.15
+# Parameters that are fields of EstimationSettings by the same name; `tuple` fields are lists here.
+TUNING = rows_of(
+    EstimationSettings,
+    without=('temperature',),
+    at_once=(
+        'friction_rate',
+        'friction_lower',
+        'friction_upper',
+        'viscous_share',
+        'friction_memory',
+        'information',
+        'omega_min',
+        'hold',
+        'stiffness_source',
+        'stiffness_memory',
+        'stiffness_gate',
+        'deformation_noise',
+        'friction_noise',
+        'link_noise',
+        'torque_noise',
+        'contact_deviations',
+        'contact_share',
+        'contact_memory',
+        'payload_memory',
+    ),
+)
+
+PARAMETERS = (
+    ParameterRow('sample_rate', 0.0, 'samples per second of the inputs; 0: from their stamps', 'Hz', 0, 10000),
+    ParameterRow(
+        'max_gap',
+        0.1,
+        'longest stretch without samples that is bridged; after a longer one the filters begin anew',
+        's',
+        0.002,
+        10,
+    ),
+    ParameterRow('learn', True, 'adapt parameters; false: estimate torques with the present ones', applies='at once'),
+    *TUNING,
+    ParameterRow.of(
+        EstimationSettings, 'temperature', name='default_temperature', default=_NO_TEMPERATURE, applies='at once'
+    ),
+    ParameterRow(
+        'torque_rate',
+        100.0,
+        'how often torques are published, at most; 0: with every sample',
+        'Hz',
+        0,
+        10000,
+        applies='at once',
+    ),
+    ParameterRow('parameter_rate', 5.0, 'how often parameters are published', 'Hz', 0.1, 100),
+    ParameterRow(
+        'save_period',
+        60.0,
+        'how often the adapted dynamics description is published and written, when something was learnt; 0: only on'
+        ' `~/save` and at the end',
+        's',
+        0,
+        86400,
+    ),
+    ParameterRow(
+        'output_folder',
+        '',
+        'where it is written as dynamics.yaml; empty: `joint_dynamics` and the name of the node, in `$ROS_HOME` or'
+        ' `~/.ros`',
+        applies='start',
+    ),
+    ParameterRow('resume', True, 'go on from that file when it is an adapted copy of the same dynamics description'),
+    ParameterRow(
+        'working_range', 1e-3, 'deformation up to which the stiffness is compared with its reference', 'rad', 1e-6, 1
+    ),
+    ParameterRow.of(HealthThresholds, 'stiffness', name='stiffness_change'),
+    ParameterRow.of(HealthThresholds, 'friction', name='friction_change'),
+    *INPUT_PARAMETERS,
+)
+
+_TABLE = "rows of joints in the robot's order"
+TOPICS = (
+    *INPUT_TOPICS,
+    *(listening_row(source, 'that it was lost is told in the diagnostics') for source in ('excitation', 'feedforward')),
+    TopicRow(
+        '~/joint_torques',
+        'sensor_msgs/JointState',
+        'publishes',
+        'effort: transmission torque in N·m, fused; position and velocity: smoothed; all stamped '
+        'with the time they belong to, `window`/2 and some ms ago',
+    ),
+    TopicRow(
+        '~/external_torques',
+        'sensor_msgs/JointState',
+        'publishes',
+        'effort: torque that the links give to their surroundings, N·m; a push in the direction of q is negative',
+    ),
+    TopicRow(
+        '~/friction_torques',
+        'sensor_msgs/JointState',
+        'publishes',
+        'effort: friction torque on the motor coordinate, N·m',
+    ),
+    TopicRow(
+        '~/friction_parameters',
+        'std_msgs/Float64MultiArray',
+        'publishes',
+        f'{_TABLE}, columns α1 and α2 in N·m·s/rad; F_C in N·m and F_V in N·m·s/rad where no friction is described',
+    ),
+    TopicRow('~/friction_covariance', 'std_msgs/Float64MultiArray', 'publishes', 'their covariance, joints × 2 × 2'),
+    TopicRow(
+        '~/stiffness_parameters',
+        'std_msgs/Float64MultiArray',
+        'publishes',
+        f'{_TABLE}, columns the coefficients of φ, φ³, … in N·m/rad, N·m/rad³, …',
+    ),
+    TopicRow(
+        '~/stiffness_covariance', 'std_msgs/Float64MultiArray', 'publishes', 'their covariance, joints × order × order'
+    ),
+    *(
+        TopicRow(
+            f'~/estimates/{name}',
+            'sensor_msgs/JointState',
+            'publishes',
+            f'by joint name, position: {meaning}, in {unit}; effort: its standard deviation, where one is known',
+        )
+        for name, (unit, meaning) in QUANTITIES.items()
+    ),
+    TopicRow(
+        '~/payload',
+        'geometry_msgs/InertiaStamped',
+        'publishes',
+        'mass in kg and centre of mass in m, in the frame of the last joint, its name as frame_id (with `payload`, once'
+        ' it is known)',
+    ),
+    TopicRow(
+        '~/dynamics_description', 'std_msgs/String', 'publishes', 'the adapted dynamics description (YAML), latched'
+    ),
+    TopicRow(
+        '~/reset', 'std_srvs/Trigger', 'service', 'forget all that was learnt and begin from the dynamics description'
+    ),
+    TopicRow(
+        '~/save', 'std_srvs/Trigger', 'service', 'write the adapted dynamics description now; the answer is the path'
+    ),
+)
+
+TUNED = {*(row.name for row in TUNING), 'default_temperature'}
+"""Parameters that make up the settings of the estimation."""
+
+
+def settings_of(values: Any) -> EstimationSettings:
+    """Return the settings that the parameters state; raises JointDynamicsError where they contradict each other."""
+    fields: dict[str, Any] = {row.name: values[row.name] for row in TUNING}
+    warm = values['default_temperature']
+    return EstimationSettings(**fields, temperature=None if warm == _NO_TEMPERATURE else warm)

@@ -1,0 +1,114 @@
+"""What the excitation node takes and gives: its parameters and topics."""
+
+from __future__ import annotations
+
+from joint_dynamics.excitation.plan import NAMES
+from joint_dynamics.nodes.framework.heartbeat import BEAT_ROW, listening_row
+from joint_dynamics.nodes.framework.parameters import ParameterRow
+from joint_dynamics.nodes.framework.topics import TopicRow
+from joint_dynamics.nodes.interfaces.trajectory_output import ACTION_ROW, OUTPUT_ROW
+
+PARAMETERS = (
+    ParameterRow(
+        'trajectory_file',
+        '',
+        '`summary.json` of `joint-dynamics excite`, or a JointTrajectory (`trajectory.yaml`); empty: `~/plan` plans '
+        'one by `profile`',
+    ),
+    ParameterRow(
+        'config_file',
+        '',
+        'YAML whose section `excitation` has limits, posture and the settings of the profile'
+        ' (docs/reference/commands/excite.md)',
+    ),
+    ParameterRow('profile', 'fourier', 'what is planned without a trajectory_file', choices=NAMES),
+    ParameterRow('joint', '', 'the joint of a profile that moves one'),
+    ParameterRow(
+        'repeats',
+        1,
+        'how often the motion is played; of a Fourier series the period, between one pair of ramps',
+        '',
+        1,
+        1000,
+    ),
+    ParameterRow(
+        'rate', 100.0, 'points of the trajectory sent per second; a long one has 20,000 in all', 'Hz', 10, 1000
+    ),
+    ParameterRow(
+        'approach_speed', 0.2, 'share of the allowed speed and acceleration on the way to the start', '', 0.01, 1
+    ),
+    ParameterRow(
+        'state_timeout',
+        0.25,
+        'joint states older than this, by stamp or arrival, are lost: no start, and a stop on the way',
+        's',
+        0.01,
+        5,
+        applies='at once',
+    ),
+    ParameterRow(
+        'standstill',
+        0.02,
+        'above this speed the robot does not rest, and nothing is started',
+        'rad/s',
+        0.0001,
+        1,
+        applies='at once',
+    ),
+    ParameterRow(
+        'tracking_error',
+        0.25,
+        'distance of a joint from where it should be at which the robot is held where it stands',
+        'rad',
+        0.001,
+        3,
+        applies='at once',
+    ),
+    OUTPUT_ROW,
+)
+TOPICS = (
+    listening_row('feedforward', 'lost while it is at work, a motion that is being played is braked on its path'),
+    BEAT_ROW,
+    TopicRow(
+        'joint_states',
+        'sensor_msgs/JointState',
+        'subscribes',
+        'where the robot stands: position rad, velocity rad/s; any order, by name, also in several messages',
+    ),
+    TopicRow(
+        'controller_state',
+        'control_msgs/JointTrajectoryControllerState',
+        'subscribes',
+        'where the trajectory controller is on the motion; '
+        'optional, where control_msgs is installed; remap it to `<controller>/controller_state`',
+    ),
+    TopicRow(
+        '~/joint_trajectory',
+        'trajectory_msgs/JointTrajectory',
+        'publishes',
+        'the whole motion, approach included, with times from its '
+        'start; remap it to the topic of the trajectory controller',
+    ),
+    ACTION_ROW,
+    TopicRow(
+        '~/status',
+        'std_msgs/String',
+        'publishes',
+        'no motion yet, planning, ready (with the value of a planned motion, and how long it may still improve), '
+        'starting, playing, done, stopped (with the reason), failed; latched',
+    ),
+    TopicRow(
+        '~/plan',
+        'std_srvs/Trigger',
+        'service',
+        'without `trajectory_file`: plan a motion by `profile`, or another one; answers when it has begun',
+    ),
+    TopicRow(
+        '~/start',
+        'std_srvs/Trigger',
+        'service',
+        'move to the start and play the motion, of a plan in the making the best so far; answers when the controller '
+        'has accepted it (action), or when it has been sent to a controller that listens (topic)',
+    ),
+    TopicRow('~/stop', 'std_srvs/Trigger', 'service', 'come to rest at once, on the path of the motion', ends=True),
+)

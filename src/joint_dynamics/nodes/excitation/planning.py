@@ -1,0 +1,109 @@
+"""Motions for the excitation node: planned by its settings in a process of its own, or read from a file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from joint_dynamics.excitation import PlanSettings, Playback, Trajectory
+from joint_dynamics.excitation.files import load_plan
+from joint_dynamics.excitation.plan import NO_FLOOR, with_options
+from joint_dynamics.nodes.excitation.plan_worker import PlanJob, unpacked
+from joint_dynamics.nodes.framework.config_file import section_of
+from joint_dynamics.nodes.framework.parameters import ParameterValues
+from joint_dynamics.nodes.framework.worker import Worker
+from joint_dynamics.robot import RobotModel
+
+
+class Planning:
+    """A plan in the making.
+
+    Attributes
+    ----------
+    motion
+        the best one so far, which keeps every limit; None: none yet.
+    line
+        how far it is.
+    better
+        whether the last look brought a better motion.
+    ended
+        whether nothing more comes: with the best motion, or with `failure`, the reason why there is none.
+    defect
+        what a process that ended by a defect said.
+    """
+
+    def __init__(self, job: PlanJob):
+        self.motion: Trajectory | None = None
+        self.line, self.failure, self.defect = 'planning', '', ''
+        self.better = self.ended = False
+        self._worker = Worker('joint_dynamics.nodes.excitation.plan_worker', job)
+
+    @property
+    def pid(self) -> int:
+        """Number of the process."""
+        return self._worker.pid
+
+    def look(self) -> None:
+        """Take what has come; never waits."""
+        self.better = False
+        status = self._worker.status
+        for message in self._worker.poll():
+            said = message.get('done', message)
+            if said.get('motion'):
+                self.motion, self.better = unpacked(said['motion']), True
+            if 'progress' in message:
+                self.line = f'{"planning" if self.motion is None else "ready"}, {message["progress"]}'
+            else:
+                self.line = f'ready, {said.get("line")}' if said.get('line') else 'ready'
+                self.failure, self.ended = message.get('failed', ''), True
+        if status is not None and not self.ended:
+            self.failure = f'a defect ended the planning (status {status}), see the log'
+            self.defect, self.ended = self._worker.errors, True
+
+    def close(self) -> None:
+        """End it with what there is."""
+        self.ended = True
+        self._worker.close()
+
+
+class MotionPlanner:
+    """Makes what can be played of a robot's motions; settings are those of the node's parameters when it is made.
+
+    Attributes
+    ----------
+    remark
+        what of the settings is worth a warning, '' where nothing is.
+
+    Raises
+    ------
+    JointDynamicsError
+        For settings that do not fit.
+    """
+
+    def __init__(self, robot: RobotModel, parameters: ParameterValues):
+        section = section_of(parameters['config_file'], 'excitation')
+        section = {key: value for key, value in section.items() if key != 'profile'}
+        settings = PlanSettings.from_config(section, parameters['profile'])
+        self._settings = with_options(settings, joint=parameters['joint'] or None)
+        self._robot, self._repeats, self._speed = robot, parameters['repeats'], parameters['approach_speed']
+        limits = self._settings.limits
+        self.remark = NO_FLOOR if limits.floor is None and limits.height is None else ''
+
+    def load(self, path: str) -> Playback:
+        """Return the motion of a file; raises JointDynamicsError where it cannot be read or leaves the limits.
+
+        A plan that was made without a torque limit says so itself.
+        """
+        trajectory, torque_limit = load_plan(path)
+        if not torque_limit:
+            limits = self._settings.limits.replaced(torque_limit=False)
+            self._settings = self._settings.replaced(limits=limits)
+            self.remark += f'{self.remark and "; "}the torque is not looked at, as {path} was planned without its limit'
+        return self.playback_of(trajectory)
+
+    def begin(self, earlier: Sequence[Trajectory]) -> Planning:
+        """Begin to plan a motion in a process of its own, which adds to the information of earlier ones."""
+        return Planning(PlanJob(self._robot, self._settings, tuple(earlier)))
+
+    def playback_of(self, trajectory: Trajectory) -> Playback:
+        """Return how a motion is played; raises JointDynamicsError where it leaves the limits."""
+        return Playback(self._robot, self._settings.limits, trajectory, self._repeats, self._speed)

@@ -1,0 +1,90 @@
+"""Planned trajectories on their way to a trajectory controller, and whether it takes them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from trajectory_msgs.msg import JointTrajectory
+
+from joint_dynamics.arrays import IntArray
+from joint_dynamics.nodes.feedforward.planning import PlannedPath
+from joint_dynamics.nodes.interfaces.controller_watch import ControllerWatch
+from joint_dynamics.nodes.interfaces.listening import Listening
+from joint_dynamics.nodes.interfaces.sent_motion import SentMotion
+from joint_dynamics.nodes.interfaces.trajectory_output import Report, make_output
+
+if TYPE_CHECKING:
+    from joint_dynamics.nodes.framework.lifecycle import DynamicsNode
+
+SILENCE = 0.5
+"""Silence of a controller that counts [s]: joint_trajectory_controller tells its state 50 times a second, unless set
+otherwise, and a busy machine loses some."""
+
+LATE = 0.5
+"""A trajectory without stamp begins when it arrives, which on a busy machine may be so much later [s]."""
+
+
+class TrajectorySender:
+    """Sends what trajectory mode has planned; `lost(reason)` is called once when the controller does not follow it.
+
+    Parameters
+    ----------
+    output
+        the parameter of that name.
+    joint_names, order
+        of the joints that are sent, and their places in the robot's order.
+
+    Raises
+    ------
+    JointDynamicsError
+        For `output` action without control_msgs.
+    """
+
+    def __init__(self, node: DynamicsNode, output: str, joint_names: Sequence[str], order: IntArray, lost: Report):
+        self._clock: Callable[[], float] = lambda: node.get_clock().now().nanoseconds * 1e-9
+        self._order, self._lost = order, lost
+        self._output = make_output(output, node, node.advertise(JointTrajectory, '~/joint_trajectory'), self._refused)
+        self._listening = Listening()
+        self.controller = ControllerWatch(node, joint_names, self._listening, self._clock)
+        self._sent: SentMotion | None = None
+        self._heard = -math.inf
+
+    def send(self, plan: PlannedPath, ahead: float) -> None:
+        """Send a plan that trajectory mode has filled; it begins `ahead` s from now."""
+        now = self._clock()
+        if self._sent is None or now > self._sent.began + self._sent.duration:
+            self._output.choose()
+        told = self.controller.reference(SILENCE)
+        path, order = plan.path, self._order
+        self._sent = SentMotion(
+            lambda time: np.asarray(path.at(time)[0][order]),
+            path.end,
+            now + ahead,
+            None if told is None else told[1],
+            LATE,
+        )
+        self._output.send(plan.message)
+
+    def forget(self) -> None:
+        """Look no more after what was sent."""
+        self._sent = None
+
+    def hear(self) -> None:
+        """Note that the robot has told of itself."""
+        self._heard = self._listening.time
+
+    def look(self) -> None:
+        """Look whether the controller goes along what it was sent; to be called every 20 ms of the wall."""
+        self._listening.tick()
+        if self._sent is None:
+            return
+        complaint = self.controller.complaint(self._sent, SILENCE, self._heard)
+        if complaint:
+            self._refused(complaint)
+
+    def _refused(self, reason: str) -> None:
+        self._sent = None
+        self._lost(reason)

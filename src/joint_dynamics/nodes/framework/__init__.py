@@ -1,0 +1,1 @@
+"""What every node is made of: parameters, topics, lifecycle, diagnostics, executor, processes."""

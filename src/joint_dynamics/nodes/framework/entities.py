@@ -1,0 +1,188 @@
+"""What a node is made of while it is configured: subscriptions, publishers, services and timers, destroyed together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar, Literal
+
+from rclpy.clock import Clock
+from rclpy.clock_type import ClockType
+from rclpy.event_handler import SubscriptionEventCallbacks
+from rclpy.lifecycle import Node
+from rclpy.qos import QoSProfile
+from rclpy.task import Future
+from std_srvs.srv import Trigger
+
+from joint_dynamics.errors import JointDynamicsError, one_line
+from joint_dynamics.nodes.framework import common
+from joint_dynamics.nodes.framework.diagnostics import Diagnostics
+from joint_dynamics.nodes.framework.executor import Backlog
+from joint_dynamics.nodes.framework.parameters import NodeParameters
+from joint_dynamics.nodes.framework.topics import SENSOR, STATE, TopicRow
+
+
+class EntityNode(Node):
+    """A lifecycle node that creates only what stands in its table of topics, and knows what to destroy on cleanup.
+
+    Attributes
+    ----------
+    TOPICS
+        what the node offers beside the rows every node has.
+    ROBOT, DESCRIPTION
+        whether it needs the robot, and the dynamics description; each has a topic of its own.
+    parameters : NodeParameters
+        present values by name. diagnostics: what is wrong and why.
+    streams
+        subscription -> whether it is prompt: those whose messages come by the hundred a second (`StreamExecutor`).
+    """
+
+    TOPICS: ClassVar[tuple[TopicRow, ...]] = ()
+    ROBOT: ClassVar[bool] = True
+    DESCRIPTION: ClassVar[Literal['none', 'optional', 'required']] = 'none'
+
+    parameters: NodeParameters
+    diagnostics: Diagnostics
+
+    def __init__(self, node_name: str, **options: Any):
+        super().__init__(node_name, **options)
+        self._owned: list[tuple[Callable, Any]] = []
+        self.streams: dict[Any, bool] = {}
+        self._topic_names = {row.name for row in self.topic_rows()}
+
+    @classmethod
+    def topic_rows(cls) -> tuple[TopicRow, ...]:
+        """Return all topics and services of the node."""
+        return (
+            *(common.ROBOT_TOPICS if cls.ROBOT else ()),
+            *(common.DESCRIPTION_TOPICS if cls.DESCRIPTION != 'none' else ()),
+            *cls.TOPICS,
+            *common.COMMON_TOPICS,
+        )
+
+    def subscribe(
+        self,
+        kind: type,
+        topic: str,
+        callback: Callable,
+        qos: QoSProfile = SENSOR,
+        *,
+        row: str | None = None,
+        raw: bool = False,
+        events: SubscriptionEventCallbacks | None = None,
+        stream: bool | None = None,
+    ) -> Any:
+        """Create a subscription that lives until cleanup; `row`: the name in TOPICS, where a parameter gives the topic.
+
+        Parameters
+        ----------
+        raw
+            to the bytes.
+        events
+            of its quality of service.
+        stream
+            for messages that come by the hundred a second: whether each wakes the executor (prompt), or they are
+            looked at every few milliseconds. None: no stream.
+        """
+        if stream is not None and self.parameters['executor'] == 'events':
+            callback = Backlog(callback, qos.depth, self._call_soon).take
+        subscription = self._own(
+            self.destroy_subscription,
+            topic if row is None else row,
+            self.create_subscription,
+            kind,
+            topic,
+            callback,
+            qos,
+            raw=raw,
+            event_callbacks=events,
+        )
+        if stream is not None:
+            self.streams[subscription] = stream
+        return subscription
+
+    def _call_soon(self, function: Callable[[], None]) -> None:
+        if self.executor is not None:
+            self.executor.create_task(function)
+
+    def advertise(
+        self, kind: type, topic: str, qos: QoSProfile = STATE, *, when_inactive: bool = False, row: str | None = None
+    ) -> Any:
+        """Create a publisher that lives until cleanup and, unless `when_inactive`.
+
+        Is silent when the node is not active.
+        """
+        row = topic if row is None else row
+        if when_inactive:
+            return self._own(self.destroy_publisher, row, self.create_publisher, kind, topic, qos)
+        return self._own(self.destroy_lifecycle_publisher, row, self.create_lifecycle_publisher, kind, topic, qos)
+
+    def serve(self, name: str, action: Callable[[], str | Future]) -> Any:
+        """Offer a `std_srvs/Trigger` that lives until cleanup; nothing where the launch withholds it (None).
+
+        `action` returns the message, JointDynamicsError refuses.
+
+        Where the answer takes time, `action` returns a Future of the Trigger.Response; the executor goes on meanwhile.
+        """
+
+        def respond(_: Trigger.Request, response: Trigger.Response) -> Trigger.Response | Future:
+            try:
+                answer = action()
+                if isinstance(answer, Future):
+                    return answer
+                response.message, response.success = answer or 'done', True
+            except JointDynamicsError as error:
+                response.message, response.success = one_line(error), False
+                self.get_logger().error(f'{name}: {response.message}')
+            return response
+
+        if name in self.withheld:
+            return None
+        service = self._own(self.destroy_service, name, self.create_service, Trigger, name, respond)
+        send = service.send_response
+
+        # A coroutine would do in the SingleThreadedExecutor; the EventsExecutor of Jazzy sends whatever the callback
+        # returns.
+        def send_response(response: Trigger.Response | Future, header: Any) -> None:
+            if isinstance(response, Future):
+                response.add_done_callback(lambda future: send(future.result(), header))
+            else:
+                send(response, header)
+
+        service.send_response = send_response
+        return service
+
+    @property
+    def withheld(self) -> tuple[str, ...]:
+        """Services of the table that the launch does not let this node offer (parameter `services`), as `~/name`."""
+        rows = [row for row in self.topic_rows() if row.direction == 'service' and not row.ends]
+        return tuple(row.name for row in rows if row.name.removeprefix('~/') not in self.parameters['services'])
+
+    def every(self, period: float, callback: Callable, *, steady: bool = False) -> Any:
+        """Call back every `period` s of the node's clock.
+
+        Parameters
+        ----------
+        steady
+            of the wall, also while simulated time stands still.
+        """
+        clock = Clock(clock_type=ClockType.STEADY_TIME) if steady else self.get_clock()
+        return self._own(self.destroy_timer, None, self.create_timer, period, callback, clock=clock)
+
+    @property
+    def entities(self) -> list[Any]:
+        """What `subscribe`, `advertise`, `serve` and `every` have made and `destroy_entities` destroys."""
+        return [entity for _, entity in self._owned]
+
+    def destroy_entities(self) -> None:
+        """Destroy what `subscribe`, `advertise`, `serve` and `every` have made, the last first."""
+        self.streams.clear()
+        while self._owned:
+            destroy, entity = self._owned.pop()
+            destroy(entity)
+
+    def _own(self, destroy: Callable, documented: str | None, create: Callable, *arguments: Any, **options: Any) -> Any:
+        if documented is not None and documented not in self._topic_names:
+            raise ValueError(f'{documented} is not in the table of topics of {type(self).__name__}')
+        entity = create(*arguments, **options)
+        self._owned.append((destroy, entity))
+        return entity

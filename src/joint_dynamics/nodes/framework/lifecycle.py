@@ -1,0 +1,245 @@
+"""The base of every node: a lifecycle node that fails with one clear line, tells /diagnostics, and stays usable."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from rclpy.clock import Clock, JumpThreshold, TimeJump
+from rclpy.clock_type import ClockType
+from rclpy.duration import Duration
+from rclpy.exceptions import ParameterException
+from rclpy.lifecycle import LifecycleState, Node, TransitionCallbackReturn
+
+from joint_dynamics.errors import JointDynamicsError, one_line
+from joint_dynamics.nodes.framework import common
+from joint_dynamics.nodes.framework.console import clock_jump
+from joint_dynamics.nodes.framework.diagnostics import ERROR, OK, WARN, Diagnostics
+from joint_dynamics.nodes.framework.entities import EntityNode
+from joint_dynamics.nodes.framework.parameters import NodeParameters, ParameterRow, ParameterValues
+from joint_dynamics.nodes.framework.sources import create_sources, load_description, load_robot
+from joint_dynamics.nodes.framework.transitions import end_state_machine, refuse_unfit_transitions
+from joint_dynamics.robot import RobotModel
+
+if TYPE_CHECKING:
+    from joint_dynamics.description import DynamicsDescription
+
+CONFIGURED = ('inactive', 'active', 'activating', 'deactivating')
+SUCCESS, FAILURE, FAULT = (
+    TransitionCallbackReturn.SUCCESS,
+    TransitionCallbackReturn.FAILURE,
+    TransitionCallbackReturn.ERROR,
+)
+
+
+class DynamicsNode(EntityNode):
+    """A composable lifecycle node. `options` go to rclpy's Node (namespace, parameter_overrides, context, …).
+
+    A node sets the class attributes and fills in the hooks `configure`, `activate`, `deactivate`, `cleanup`,
+    `on_time_jump`, `check_parameters`, `parameters_changed`; one of the transitions that raises JointDynamicsError
+    fails with that line. What `configure` creates through `subscribe`, `advertise`, `serve` and `every` is destroyed
+    on cleanup.
+
+    Attributes
+    ----------
+    NAME, PARAMETERS
+        what the node is called, and takes beside the rows every node has; TOPICS, ROBOT, DESCRIPTION: see `EntityNode`.
+    robot, description
+        set before `configure` is called, as far as ROBOT and DESCRIPTION say.
+    sources
+        where the documents come from: `robot` and `description`, as far as the node takes them.
+    parameters : NodeParameters
+        present values by name. diagnostics: what is wrong and why. is_active: whether the state is active.
+    """
+
+    NAME: ClassVar[str]
+    PARAMETERS: ClassVar[tuple[ParameterRow, ...]] = ()
+
+    robot: RobotModel
+    description: DynamicsDescription | None
+
+    def __init__(self, node_name: str | None = None, **options: Any):
+        super().__init__(node_name or self.NAME, **options)
+        refuse_unfit_transitions(self)
+        self.is_active = False
+        self.description = None
+        self.parameters = NodeParameters(
+            self,
+            self.parameter_rows(),
+            self._parameters_changed,
+            lambda: self._state_machine.current_state[1] in CONFIGURED,
+            self._check_parameters,
+        )
+        self.diagnostics = Diagnostics(self)
+        self.diagnostics.set('state', OK, 'unconfigured')
+        self.sources = create_sources(self)
+        # Simulated time that is set back, or a recording that loops: state built on the old time is worthless.
+        self._jump = self.get_clock().create_jump_callback(
+            JumpThreshold(min_forward=None, min_backward=Duration(nanoseconds=-1), on_clock_change=False),
+            post_callback=self._time_jump,
+        )
+        self._autostart = None
+        if self.parameters['autostart']:
+            self._autostart = self.create_timer(0.1, self._try_start, clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+    @classmethod
+    def parameter_rows(cls) -> tuple[ParameterRow, ...]:
+        """Return all parameters of the node, those of the framework first."""
+        return (
+            *common.COMMON_PARAMETERS,
+            *common.service_parameters(cls.TOPICS),
+            *(common.SOURCE_PARAMETERS if cls.ROBOT or cls.DESCRIPTION != 'none' else ()),
+            *(common.ROBOT_PARAMETERS if cls.ROBOT else ()),
+            *(common.DESCRIPTION_PARAMETERS if cls.DESCRIPTION != 'none' else ()),
+            *cls.PARAMETERS,
+        )
+
+    # Hooks.
+
+    def configure(self) -> None:
+        """Build what the parameters ask for; robot and description are there."""
+
+    def activate(self) -> None:
+        """Begin to work."""
+
+    def deactivate(self) -> None:
+        """Stop; also called before shutdown when the node is active, with the publishers still working."""
+
+    def cleanup(self) -> None:
+        """Let go of what `configure` built, beside the topics, services and timers."""
+
+    def on_time_jump(self, delta: float) -> None:
+        """Drop state that depends on time: the node's clock went back by `delta` < 0 s; called while configured."""
+
+    def check_parameters(self, values: ParameterValues, changed: Sequence[str]) -> None:
+        """Raise JointDynamicsError where parameters with effect `at once` cannot be as in `values`.
+
+        Called before the change, with all values as they would be and the names of those that change, while configured:
+        whoever sets them is refused with that line.
+        """
+
+    def parameters_changed(self, changed: dict[str, Any]) -> None:
+        """Apply parameters with effect `at once`.
+
+        Called after the change, with new values by name, while configured.
+        """
+
+    def close(self) -> None:
+        """Shut down in good order (deactivate, clean up) while the publishers still work, then destroy the node."""
+        try:
+            if self._state_machine.current_state[1] in ('unconfigured', 'inactive', 'active'):
+                self.trigger_shutdown()
+        finally:
+            self.destroy_node()
+
+    def destroy_node(self) -> None:
+        """Destroy the node and all it has in the ROS graph; nothing happens the second time."""
+        super().destroy_node()
+        end_state_machine(self)
+
+    # Transitions, called by rclpy.
+
+    def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Load robot and description, then call the hook."""
+
+        def work() -> None:
+            timeout = self.parameters['description_timeout'] if self.sources else 0.0
+            if self.ROBOT:
+                self.robot = load_robot(self, self.sources['robot'], timeout)
+                self.parameters.declare_joints(self.robot.joint_names)
+            if self.DESCRIPTION == 'required' or (
+                self.DESCRIPTION == 'optional' and self.sources['description'].available
+            ):
+                self.description = load_description(self.sources['description'], timeout)
+                if self.ROBOT:
+                    self.description.check_robot(self.robot)
+            self.configure()
+
+        result = self._transition('configure', 'inactive', work, lambda: Node.on_configure(self, state))
+        if result != SUCCESS:
+            self.destroy_entities()
+        return result
+
+    def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Enable the publishers, then call the hook."""
+
+        def work() -> None:
+            Node.on_activate(self, state)
+            self.activate()
+
+        result = self._transition('activate', 'active', work)
+        self.is_active = result == SUCCESS
+        if result != SUCCESS:
+            Node.on_deactivate(self, state)
+        return result
+
+    def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Call the hook, then silence the publishers."""
+        self.is_active = False
+        return self._transition('deactivate', 'inactive', self.deactivate, lambda: Node.on_deactivate(self, state))
+
+    def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Call the hook, then destroy what was created while configuring."""
+        return self._transition('clean up', 'unconfigured', self.cleanup, self.destroy_entities)
+
+    def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Deactivate and clean up as far as needed."""
+
+        def work() -> None:
+            if self.is_active:
+                self.is_active = False
+                self.deactivate()
+            if state.label != 'unconfigured':
+                self.cleanup()
+
+        return self._transition('shut down', 'finalized', work, self.destroy_entities)
+
+    def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Go back to unconfigured after a fault."""
+        self.is_active = False
+        self.destroy_entities()
+        return SUCCESS
+
+    # Inside.
+
+    def _transition(self, verb: str, reached: str, *steps: Callable[[], Any]) -> TransitionCallbackReturn:
+        try:
+            for step in steps:
+                step()
+        except (JointDynamicsError, ParameterException) as error:
+            self.get_logger().error(f'cannot {verb}: {one_line(error)}')
+            self.diagnostics.set('state', ERROR, f'cannot {verb}: {one_line(error)}')
+            return FAILURE
+        except Exception:
+            # rclpy would swallow it; a defect must be seen.
+            self.get_logger().fatal(f'defect while trying to {verb}:\n{traceback.format_exc()}')
+            self.diagnostics.set('state', ERROR, f'defect while trying to {verb}, see the log')
+            return FAULT
+        self.diagnostics.set('state', OK, reached)
+        return SUCCESS
+
+    def _try_start(self) -> None:
+        needed = [source for name, source in self.sources.items() if name == 'robot' or self.DESCRIPTION == 'required']
+        if not all(source.available for source in needed):
+            waiting = ', '.join(source.origin for source in needed if not source.available)
+            self.diagnostics.set('state', WARN, f'waiting for {waiting}')
+            return
+        assert self._autostart is not None
+        self._autostart.cancel()
+        if self.trigger_configure() == SUCCESS:
+            self.trigger_activate()
+
+    def _time_jump(self, jump: TimeJump) -> None:
+        delta = jump.delta.nanoseconds * 1e-9
+        if delta < 0 and self.entities:
+            clock_jump(self, -delta)
+            self.on_time_jump(delta)
+
+    def _check_parameters(self, values: ParameterValues, changed: Sequence[str]) -> None:
+        if self.entities:
+            self.check_parameters(values, changed)
+
+    def _parameters_changed(self, changed: dict[str, Any]) -> None:
+        if self.entities:
+            self.parameters_changed(changed)

@@ -1,0 +1,286 @@
+"""Records the robot's topics, identifies its dynamics on request.
+
+Publishes the dynamics description and writes the report.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from rclpy.task import Future
+from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+from std_srvs.srv import Trigger
+
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.identification.identification_settings import IdentificationSettings
+from joint_dynamics.nodes.framework.config_file import section_of
+from joint_dynamics.nodes.framework.diagnostics import ERROR, OK, WARN
+from joint_dynamics.nodes.framework.heartbeat import HeartbeatWatch
+from joint_dynamics.nodes.framework.lifecycle import DynamicsNode
+from joint_dynamics.nodes.framework.run import run
+from joint_dynamics.nodes.framework.topics import LATCHED, STATE, STATUS
+from joint_dynamics.nodes.framework.worker import Worker
+from joint_dynamics.nodes.identifier.parameters import PARAMETERS, TOPICS
+from joint_dynamics.nodes.identifier.saving import Saving
+from joint_dynamics.nodes.identifier.worker import Job
+from joint_dynamics.nodes.interfaces.input_parameters import recording_settings
+from joint_dynamics.nodes.interfaces.inputs import InputSet
+from joint_dynamics.recording import RecordingBuilder
+
+HEARD_EVERY = 20
+
+
+class IdentifierNode(DynamicsNode):
+    """See the module; the work itself is `identify_worker.work`, in a process of its own.
+
+    Attributes
+    ----------
+    recording
+        what is being recorded, or None. worker: the process that identifies, or None.
+
+    """
+
+    NAME = 'identifier'
+    PARAMETERS = PARAMETERS
+    TOPICS = TOPICS
+
+    def configure(self) -> None:
+        """Subscribe to the inputs and offer the services."""
+        settings = recording_settings(
+            self.parameters,
+            self.robot.joint_names,
+            max_gap=self.parameters['max_gap'] or None,
+            max_left_out=self.parameters['max_left_out'],
+        )
+        self._identification_settings()
+        self._builder = RecordingBuilder(self.robot.joint_names, settings)
+        self.recording: RecordingBuilder | None = None
+        self._started, self._ended = 0.0, ''
+        self._recordings: list[tuple[str, RecordingBuilder]] = []
+        self._loaded: list[tuple[str, RecordingBuilder]] = []
+        self._count = 0
+        self._saving = Saving(self)
+        if self.parameters['save_recordings']:
+            self._saving.end_leftovers(self._folder())
+        self._is_loaded = False
+        self.worker: Worker | None = None
+        self._answer: Future | None = None
+        self._inputs = InputSet(self, settings, on_message=self._take, on_bytes=self._saving.write, prompt=False)
+        self.subscribe(String, 'motion_status', self._take_motion_status, STATE)
+        HeartbeatWatch(self, 'excitation')
+        self._publisher = self.advertise(String, '~/dynamics_description', LATCHED, when_inactive=True)
+        self._status_publisher = self.advertise(String, '~/status', STATUS, when_inactive=True)
+        self._status = ''
+        self._heard, self._hearings = self.advertise(JointState, '~/heard', when_inactive=True), 0
+        self.serve('~/start_recording', self._start_recording)
+        self.serve('~/stop_recording', self._stop_recording)
+        self.serve('~/clear', self._clear)
+        self.serve('~/identify', self._identify)
+        self.every(0.05, self._poll, steady=True)
+        self._say('idle')
+
+    def deactivate(self) -> None:
+        """Stop recording and identifying."""
+        if self.recording is not None:
+            self._stop_recording()
+        self._cancel('the node was deactivated')
+
+    def cleanup(self) -> None:
+        """Forget the recordings."""
+        self._clear()
+
+    def on_time_jump(self, delta: float) -> None:
+        """End a recording whose stamps would run backwards."""
+        if self.recording is not None:
+            self._stop_recording()
+            self.diagnostics.set('recording', WARN, f'stopped: time went back by {-delta:.3f} s')
+
+    def _start_recording(self) -> str:
+        self._must_be_active()
+        if self.recording is not None:
+            raise JointDynamicsError('start_recording: expected no recording, found one going on already')
+        unnamed = self._inputs.checks.unnamed_joints()
+        if unnamed:
+            raise JointDynamicsError(
+                f'start_recording: expected joint states of all joints, found none of {", ".join(unnamed)}'
+            )
+        if self.parameters['save_recordings']:
+            self._count = self._saving.begin(self._folder(), self._count, self.get_clock().now().nanoseconds)
+        else:
+            self._count += 1
+        # The node's own builder only ever learns the names of interfaces, which are latched and come once, before any
+        # recording.
+        self.recording = copy.deepcopy(self._builder)
+        self._started = self._now()
+        self._is_loaded = self.parameters['loaded']
+        self._say(f'recording {self._count}')
+        return f'recording {self._count} started'
+
+    def _stop_recording(self) -> str:
+        if self.recording is None:
+            if not self._ended:
+                raise JointDynamicsError('stop_recording: expected a recording, found none going on')
+            # With its motion, or by max_duration: whoever asks for the end has it.
+            return f'ended already: {self._ended}'
+        builder, self.recording = self.recording, None
+        seconds = self._now() - self._started
+        (self._loaded if self._is_loaded else self._recordings).append((f'recording_{self._count}', builder))
+        messages = ', '.join(f'{count} on {topic}' for topic, count in builder.counts.items()) or 'none'
+        saved = self._saving.end(f'recording_{self._count}')
+        self._say('idle')
+        loaded = ', loaded' * self._is_loaded
+        self._ended = f'recording {self._count}{loaded}: {seconds:.2f} s, messages: {messages}{saved}'
+        return self._ended
+
+    def _take_motion_status(self, message: String) -> None:
+        if self.recording is not None and message.data.startswith(('stopped', 'failed')):
+            self.get_logger().warning(f'{self._stop_recording()}: the motion {message.data}')
+
+    def _clear(self) -> str:
+        forgotten = len(self._recordings) + len(self._loaded)
+        self._saving.saved.clear()
+        self._ended = ''
+        self._recordings.clear()
+        self._loaded.clear()
+        return f'{forgotten} recordings forgotten'
+
+    def _take(self, topic: str, message: Any, received: int) -> None:
+        if hasattr(message, 'keys'):
+            self._builder.add_message(topic, message, received)
+        if self.recording is not None:
+            self.recording.add_message(topic, message, received)
+        if topic == 'joint_states':
+            self._hearings += 1
+            if self._hearings % HEARD_EVERY == 0:
+                self._heard.publish(JointState(header=message.header))
+
+    def _identify(self) -> Future:
+        self._must_be_active()
+        if self.worker is not None:
+            raise JointDynamicsError('identify: expected no identification, found one going on already')
+        if self.recording is not None:
+            raise JointDynamicsError('identify: expected no recording, found one going on: stop it first')
+        validation = self.parameters['validation_recordings']
+        if len(self._recordings) <= validation:
+            raise JointDynamicsError(
+                f'identify: expected more recordings without load than the {validation} for validation, '
+                f'found {len(self._recordings)}'
+            )
+        job = Job(
+            self.parameters['robot_file'] or self.robot.urdf or '',
+            tuple(self.parameters['joints']),
+            tuple(self.robot.mounting or ()),
+            tuple(self._recordings),
+            tuple(self._loaded),
+            validation,
+            self._identification_settings(),
+            str(self._folder()),
+            dict(self._saving.saved),
+        )
+        self.worker = Worker('joint_dynamics.nodes.identifier.worker', job)
+        self._say(f'identifying from {len(self._recordings) - validation} recordings')
+        self._answer = Future()
+        return self._answer
+
+    def _poll(self) -> None:
+        if self.recording is not None and self._now() - self._started > self.parameters['max_duration']:
+            self.get_logger().warning(self._stop_recording())
+        self._saving.poll()
+        if self.worker is None:
+            return
+        status = self.worker.status
+        for line in self.worker.poll():
+            if 'progress' in line:
+                self._say(f'identifying: {line["progress"]}')
+            elif 'done' in line:
+                self._finish(line['done'])
+                return
+            else:
+                self._fail(line['failed'])
+                return
+        if status is not None:
+            self.get_logger().fatal(f'identification ended with status {status}:\n{self.worker.errors}')
+            self._fail(f'a defect ended the identification (status {status}), see the log')
+
+    def _finish(self, done: dict[str, Any]) -> None:
+        if not done['reliable']:
+            self._fail(done['line'])
+            return
+        self._publisher.publish(String(data=done['yaml']))
+        self.diagnostics.set('identification', OK, done['line'])
+        self.get_logger().info(done['line'])
+        self.get_logger().info(f'next: {done["next"]}')
+        self._say(f'done: {done["line"]}')
+        self._reply(Trigger.Response(success=True, message=f'{done["line"]}; next: {done["next"]}'))
+
+    def _fail(self, reason: str) -> None:
+        self.diagnostics.set('identification', ERROR, reason)
+        self.get_logger().error(f'identify: {reason}')
+        self._say(f'failed: {reason}')
+        self._reply(Trigger.Response(success=False, message=reason))
+
+    def _reply(self, response: Trigger.Response) -> None:
+        if self.worker is not None:
+            self.worker.close()
+            self.worker = None
+        if self._answer is not None:
+            self._answer.set_result(response)
+            self._answer = None
+
+    def _cancel(self, reason: str) -> None:
+        if self.worker is not None:
+            self._fail(f'cancelled: {reason}')
+
+    def _say(self, status: str) -> None:
+        if status != self._status:
+            self._status = status
+            self._status_publisher.publish(String(data=status))
+
+    def _now(self) -> float:
+        return self.get_clock().now().nanoseconds * 1e-9
+
+    def _must_be_active(self) -> None:
+        if not self.is_active:
+            raise JointDynamicsError('expected the node to be active, found it inactive')
+
+    def _folder(self) -> Path:
+        if self.parameters['output_folder']:
+            return Path(self.parameters['output_folder']).expanduser().absolute()
+        home = Path(os.environ.get('ROS_HOME') or Path.home() / '.ros')
+        return home / 'joint_dynamics' / self.get_fully_qualified_name().strip('/')
+
+    def _identification_settings(self) -> dict[str, Any]:
+        settings = section_of(self.parameters['config_file'], 'identification')
+        for row in PARAMETERS:
+            if row.name not in IdentificationSettings.__dataclass_fields__ or row.per_joint:
+                continue
+            if (value := self.parameters[row.name]) != row.default:
+                settings[row.name] = value
+        if not self.parameters['average_periods']:
+            settings['period'] = 0.0
+        gains = dict(zip(self.robot.joint_names, self.parameters.per_joint('drive_gain'), strict=True))
+        if any(gains.values()):
+            settings['drive_gains'] = {joint: gain for joint, gain in gains.items() if gain}
+        deviations = dict(
+            zip(self.robot.joint_names, map(float, self.parameters.per_joint('drive_gain_deviation')), strict=True)
+        )
+        if any(deviations.values()):
+            settings['drive_gain_deviation'] = deviations
+        if self.parameters['payload_mass']:
+            settings['payload'] = {**(settings.get('payload') or {}), 'mass': self.parameters['payload_mass']}
+        IdentificationSettings.from_config(settings)
+        return settings
+
+
+def main() -> int:
+    """Run the node; return the exit status."""
+    return run(IdentifierNode)
+
+
+if __name__ == '__main__':
+    sys.exit(main())

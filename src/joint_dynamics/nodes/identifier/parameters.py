@@ -1,0 +1,90 @@
+"""What the identifier node takes and gives: its parameters and topics."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from joint_dynamics.identification.identification_settings import IdentificationSettings, KnownPayload
+from joint_dynamics.nodes.framework.heartbeat import listening_row
+from joint_dynamics.nodes.framework.parameters import ParameterRow
+from joint_dynamics.nodes.framework.topics import TopicRow
+from joint_dynamics.nodes.interfaces.input_parameters import INPUT_PARAMETERS, INPUT_TOPICS
+from joint_dynamics.recording import RecordingSettings
+
+
+def _row(setting: str, **changes: Any) -> ParameterRow:
+    return ParameterRow.of(IdentificationSettings, setting, applies='at once', **changes)
+
+
+PARAMETERS = (
+    *INPUT_PARAMETERS,
+    ParameterRow.of(RecordingSettings, 'max_gap', upper=10),
+    ParameterRow.of(RecordingSettings, 'max_left_out'),
+    ParameterRow('max_duration', 600.0, 'a recording is stopped after so long', 's', 1, 36000),
+    *(
+        _row(name)
+        for name in ('method', 'f_dyn', 'position_cutoff', 'parallel_cutoff', 'decimation', 'selection', 'rest_speed')
+    ),
+    _row('physical', description='move the estimate into the set of physical parameters (needs cvxpy)'),
+    _row('essential', default='none', choices=('none', 'ratio', 'f')),
+    ParameterRow(
+        'loaded', False, 'recordings begun from now on are with a payload at the last link', applies='at once'
+    ),
+    ParameterRow.of(KnownPayload, 'mass', name='payload_mass', applies='at once'),
+    _row('drive_gains', name='drive_gain', lower=0, upper=10000, per_joint=True),
+    _row('drive_gain_deviation', per_joint=True),
+    ParameterRow(
+        'average_periods', True, 'a recording that repeats its motion is averaged over its periods', applies='at once'
+    ),
+    _row('condition_limit'),
+    _row('proceed'),
+    ParameterRow(
+        'config_file',
+        '',
+        'YAML whose part `identification` has further settings; parameters that are set go before it',
+        applies='at once',
+    ),
+    ParameterRow(
+        'validation_recordings', 0, 'how many of the last recordings only validate', '', 0, 100, applies='at once'
+    ),
+    ParameterRow(
+        'output_folder',
+        '',
+        'where results go; empty: `joint_dynamics` and the name of the node, in `$ROS_HOME` or `~/.ros`',
+        applies='start',
+    ),
+    ParameterRow('save_recordings', True, 'write the recordings there too, as they come (rosbag2)', applies='at once'),
+)
+TOPICS = (
+    *INPUT_TOPICS,
+    listening_row('excitation', 'that it was lost is told in the diagnostics; a recording goes on'),
+    TopicRow(
+        'motion_status',
+        'std_msgs/String',
+        'subscribes',
+        'what moves the robot says of it; remapped to `excitation/status`, a recording '
+        'ends when that says stopped or failed',
+    ),
+    TopicRow(
+        '~/dynamics_description', 'std_msgs/String', 'publishes', 'the identified dynamics description (YAML), latched'
+    ),
+    TopicRow(
+        '~/status',
+        'std_msgs/String',
+        'publishes',
+        'what the node does: idle, recording, identifying (with the step), done, failed (with the reason); latched',
+    ),
+    TopicRow(
+        '~/heard',
+        'sensor_msgs/JointState',
+        'publishes',
+        'stamp of the joint states worked through, every twentieth: a simulator that '
+        'follows it (`follow_topics`) never runs ahead of what is recorded',
+    ),
+    TopicRow('~/start_recording', 'std_srvs/Trigger', 'service', 'begin a recording of the inputs'),
+    TopicRow('~/stop_recording', 'std_srvs/Trigger', 'service', 'end it; it is kept for identify', ends=True),
+    TopicRow('~/clear', 'std_srvs/Trigger', 'service', 'forget all recordings (their files stay)'),
+    TopicRow(
+        '~/identify', 'std_srvs/Trigger', 'service', 'identify the robot from all recordings; answers when it is done'
+    ),
+)

@@ -1,0 +1,103 @@
+"""Recordings of a node on disk, beside those in memory: written as they come.
+
+Where that fails, one line says so and the node goes on.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.nodes.framework.background import Background
+from joint_dynamics.nodes.framework.diagnostics import ERROR
+from joint_dynamics.recording import BagWriter, end_unfinished, new_recording
+from joint_dynamics.recording.inputs import KEYS
+
+if TYPE_CHECKING:
+    from joint_dynamics.nodes.framework.lifecycle import DynamicsNode
+
+
+class Saving:
+    """At most one recording being written; what goes wrong is an error in the diagnostics, under `recording`.
+
+    Attributes
+    ----------
+    saved
+        name -> folder of the recordings that were written whole.
+
+    """
+
+    def __init__(self, node: DynamicsNode):
+        self.saved: dict[str, str] = {}
+        self._node = node
+        self._writer: BagWriter | None = None
+        self._cut = ''
+        self._leftovers: Background[list[str]] | None = None
+        # Names of interfaces come once, before any recording, which cannot be read without them.
+        self._latched: dict[str, tuple[str, bytes]] = {}
+
+    def end_leftovers(self, folder: Path) -> None:
+        """End the recordings that an earlier node left behind when it was killed.
+
+        In a thread, since they may be long.
+        """
+        self._leftovers = Background(lambda _: end_unfinished(folder))
+
+    def begin(self, folder: Path, after: int, now: int) -> int:
+        """Begin a recording at this time (ns); return its number, above `after` and all in the folder.
+
+        Raises
+        ------
+        JointDynamicsError
+            Where it cannot be written.
+        """
+        number, self._writer = new_recording(folder, after)
+        self._cut = ''
+        self._node.diagnostics.clear('recording')
+        for topic, (kind, data) in self._latched.items():
+            self.write(topic, kind, data, now)
+        return number
+
+    def write(self, topic: str, kind: str, data: bytes, received: int) -> None:
+        """Write the bytes of a message of type `kind`, received at this time (ns), where anything is being written."""
+        if kind == KEYS:
+            self._latched[topic] = kind, data
+        if self._writer is not None:
+            try:
+                self._writer.write(topic, kind, received, data)
+            except JointDynamicsError as error:
+                self._fail(f'{error}; it goes on in memory only')
+
+    def end(self, name: str) -> str:
+        """End the recording; return what to say of it."""
+        if self._writer is not None:
+            folder = self._writer.folder
+            try:
+                self._writer.close()
+            except JointDynamicsError as error:
+                self._fail(str(error))
+        if self._writer is None:
+            return f'; cut on disk: {self._cut}' * bool(self._cut)
+        self._writer = None
+        self.saved[name] = str(folder)
+        return f'; saved as {folder}'
+
+    def poll(self) -> None:
+        """Let nothing wait for the next message, and tell of leftovers; to be called several times a second."""
+        if self._writer is not None:
+            try:
+                self._writer.flush_when_due()
+            except JointDynamicsError as error:
+                self._fail(f'{error}; it goes on in memory only')
+        if self._leftovers is not None and (outcome := self._leftovers.outcome) is not None:
+            for line in [f'cannot end earlier recordings: {outcome}'] if isinstance(outcome, Exception) else outcome:
+                self._node.get_logger().warning(line)
+            self._leftovers = None
+
+    def _fail(self, line: str) -> None:
+        if self._writer is not None:
+            self._writer.abandon()
+            self._writer, self._cut = None, line
+        self._node.diagnostics.set('recording', ERROR, line)
+        self._node.get_logger().error(line)

@@ -1,0 +1,137 @@
+"""The identifier's work, in a process of its own (`nodes.worker`): no ROS in here."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.nodes.framework.worker import do_job
+from joint_dynamics.recording import Recording, RecordingBuilder, refuse_recording
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is to be identified.
+
+    Attributes
+    ----------
+    robot
+        path or text of the robot; joints, mounting: as RobotModel.load takes them.
+    recordings
+        (name, filled builder) in the order recorded; validation: how many of the last ones only validate; loaded: those
+        with a payload.
+    settings
+        of the identification, as IdentificationSettings.from_config takes them.
+    folder
+        where the results go; saved: name -> folder of the recordings that were written, which say there if they were
+        refused.
+
+    """
+
+    robot: str
+    joints: tuple[str, ...]
+    mounting: tuple[float, ...]
+    recordings: tuple[tuple[str, RecordingBuilder], ...]
+    loaded: tuple[tuple[str, RecordingBuilder], ...]
+    validation: int
+    settings: dict[str, Any]
+    folder: str
+    saved: dict[str, str]
+
+
+def work(job: Job, say: Callable[[str], None]) -> dict[str, Any]:
+    """Align, identify, write the results.
+
+    Return the line to answer with, the description, whether it is reliable, and the command to go on with.
+
+    Raises
+    ------
+    JointDynamicsError
+        When there is no result at all.
+    """
+    from joint_dynamics.description import next_command, write_result
+    from joint_dynamics.identification import IdentificationSettings, identify
+    from joint_dynamics.identification.display import residual_text
+    from joint_dynamics.output_files import prepare_folder, write_atomically
+    from joint_dynamics.report.identification import identification_report
+    from joint_dynamics.robot import RobotModel
+
+    folder = prepare_folder(job.folder)
+    settings = IdentificationSettings.from_config(job.settings)
+    model = RobotModel.load(job.robot, joints=list(job.joints) or None, mounting=list(job.mounting) or None)
+    left_out: dict[str, str] = {}
+
+    def aligned(group: tuple[tuple[str, RecordingBuilder], ...], needed: int) -> list[list[Recording]]:
+        """Return the recordings that can be used, each in pieces between its gaps.
+
+        One that an abort left behind must not hold up the others.
+        """
+        found = []
+        for name, builder in group:
+            say(f'aligning {name}')
+            try:
+                found.append([piece.select(model.joint_names) for piece in builder.build_pieces(name)])
+            except JointDynamicsError as error:
+                left_out[name] = ' '.join(str(error).split())
+                if name in job.saved:
+                    refuse_recording(job.saved[name], left_out[name])
+        if len(found) < needed:
+            reasons = '; '.join(f'{name}: {reason}' for name, reason in left_out.items())
+            raise JointDynamicsError(
+                f'identify: expected at least {needed} recordings that can be used, found {len(found)} ({reasons})'
+            )
+        return found
+
+    recordings = aligned(job.recordings, job.validation + 1)
+    loaded = aligned(job.loaded, min(1, len(job.loaded)))
+    split = len(recordings) - job.validation
+    training, validation, payload_runs = (
+        [piece for pieces in group for piece in pieces] for group in (recordings[:split], recordings[split:], loaded)
+    )
+    result = identify(model, training, validation, settings, progress=say, loaded=payload_runs)
+    say('writing the results')
+    summary = result.summary()
+    reliable = not result.reasons or settings.proceed
+    description = result.description
+    write_result(folder, description, summary, identification_report(result), reliable)
+    words = [f'{summary["base_parameters"]} base parameters']
+    if summary['condition_number'] is not None:
+        words.append(f'condition number {summary["condition_number"]:.3g}')
+    for words_for, key, fits in (
+        ('residual', 'training_overall_percent', result.training),
+        ('on validation', 'validation_overall_percent', result.validation),
+    ):
+        if summary[key] is not None:
+            words.append(f'{words_for} {residual_text(fits)}')
+    further = [str(reason) for reason in result.reasons[1:]]
+    line = '; '.join([result.verdict, *further, ', '.join(words), f'results in {folder}'])
+    if left_out:
+        line += '; left out: ' + '; '.join(f'{name} ({reason})' for name, reason in left_out.items())
+    if not reliable:
+        return {'line': line, 'reliable': False}
+    robot = job.robot
+    if robot.lstrip().startswith('<'):
+        # It came over a topic: whoever goes on with the description needs it, too.
+        robot = str(folder / 'robot.urdf')
+        write_atomically(robot, job.robot)
+    command = next_command(robot, folder, recordings[0][0].rate)
+    return {'line': line, 'reliable': True, 'yaml': description.to_yaml(), 'next': command}
+
+
+def main() -> int:
+    """Do the job of the node that started this process; return the exit status."""
+
+    def work_or_say_why_not(job: Job, send: Callable[..., None]) -> dict[str, Any]:
+        try:
+            return work(job, lambda text: send(progress=text))
+        except OSError as error:
+            raise JointDynamicsError(f'identify: expected to write the results, found: {error}') from None
+
+    return do_job(work_or_say_why_not)
+
+
+if __name__ == '__main__':
+    sys.exit(main())

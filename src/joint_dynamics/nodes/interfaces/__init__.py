@@ -1,0 +1,1 @@
+"""What nodes share towards the robot: joint states and motor sides in, trajectories out."""

@@ -1,0 +1,98 @@
+"""What a trajectory controller tells of itself, where control_msgs is installed.
+
+Where its reference is, that it runs, and that it has taken the motion it was sent.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from joint_dynamics.arrays import FloatArray
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.nodes.interfaces.inputs import message_class
+from joint_dynamics.nodes.interfaces.listening import Listening
+from joint_dynamics.nodes.interfaces.sent_motion import SentMotion
+
+if TYPE_CHECKING:
+    from joint_dynamics.nodes.framework.lifecycle import DynamicsNode
+
+DEACTIVATED = 'the controller tells nothing any more, while joint states come: it was deactivated, or unloaded'
+NOT_TAKEN = (
+    'the controller did not take the motion: a long trajectory is easily lost on a topic, which'
+    ' joint_trajectory_controller listens to with best effort; set the output to action, or send fewer points'
+)
+MANAGER_GONE = 'neither joint states nor the controller tell anything any more: the controller manager is gone'
+
+
+class ControllerWatch:
+    """The controller's reference from `controller_state`.
+
+    Without control_msgs, or without a publisher, it knows nothing.
+
+    A controller publishes its state from its update: one that is inactive, or whose manager is gone, is silent.
+
+    Parameters
+    ----------
+    joint_names
+        (n,) all of which the controller has to have.
+    listening
+        time for which the node could take messages.
+    clock
+        returns the node's time [s].
+    """
+
+    def __init__(
+        self, node: DynamicsNode, joint_names: Sequence[str], listening: Listening, clock: Callable[[], float]
+    ):
+        self._joint_names, self._listening, self._clock = tuple(joint_names), listening, clock
+        self._heard, self._time = -math.inf, -math.inf
+        self._q: FloatArray | None = None
+        try:
+            kind = message_class('control_msgs/msg/JointTrajectoryControllerState', 'controller_state')
+        except JointDynamicsError:
+            return
+        node.subscribe(kind, 'controller_state', self._take)
+
+    def _take(self, message: Any) -> None:
+        given = dict(zip(message.joint_names, message.reference.positions, strict=False))
+        if all(math.isfinite(given.get(name, math.nan)) for name in self._joint_names):
+            self._q = np.array([given[name] for name in self._joint_names])
+            self._time = message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec or self._clock()
+            self._heard = self._listening.time
+
+    @property
+    def known(self) -> bool:
+        """Whether the controller has ever told its state."""
+        return self._q is not None
+
+    def silent(self, timeout: float) -> bool:
+        """Whether a controller that has told its state before has not for `timeout` s of listening."""
+        return self.known and self._listening.time - self._heard > timeout
+
+    def reference(self, timeout: float) -> tuple[float, FloatArray] | None:
+        """Return the time [s] and positions (n,) [rad] of the controller's reference.
+
+        None where it is not known or old.
+        """
+        return None if self._q is None or self.silent(timeout) else (self._time, self._q)
+
+    def complaint(self, sent: SentMotion, timeout: float, heard: float) -> str:
+        """Return DEACTIVATED, MANAGER_GONE or NOT_TAKEN of a controller that was sent a motion; empty: none of them.
+
+        Parameters
+        ----------
+        timeout
+            silence that counts, s of listening.
+        heard
+            when the newest joint state came, s of listening: a controller that was deactivated leaves the broadcaster
+            behind; with the manager both end at once.
+        """
+        if self.silent(timeout):
+            if self._clock() - sent.began >= sent.duration:
+                return ''
+            return DEACTIVATED if heard - self._heard > 0.5 * timeout else MANAGER_GONE
+        return NOT_TAKEN if sent.not_taken(self.reference(timeout)) else ''

@@ -1,0 +1,148 @@
+"""Parameters and topics of a robot's inputs, and the settings of a recording that they state."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.nodes.framework.parameters import NodeParameters, ParameterRow, row_of
+from joint_dynamics.nodes.framework.topics import TopicRow
+from joint_dynamics.recording.motor_side import MOTOR_PARAMETERS
+from joint_dynamics.recording.recording_settings import RecordingSettings
+from joint_dynamics.recording.topics import KNOWN, JointStates, MotorStates, StateInterfaces
+
+FORMS = (
+    'joint_states',
+    'motor_states',
+    'motor_current',
+    'link_states',
+    'load_torques',
+    'temperatures',
+    'arrays',
+    'dynamic_joint_states',
+    'state_interfaces',
+)
+
+
+def _arrays(values: list[str]) -> str | None:
+    for value in values:
+        quantity, _, topic = value.partition(' ')
+        if quantity not in KNOWN or not topic.strip():
+            return f'texts `quantity topic` with a quantity of {", ".join(KNOWN)}'
+    return None
+
+
+_EFFORT = 'what `effort` of {}_states is: {} torque in N·m, motor current in A, or not used'
+INPUT_PARAMETERS = (
+    ParameterRow('inputs', ['joint_states'], 'which of the input forms the robot offers', choices=FORMS),
+    ParameterRow.of(JointStates, 'effort', name='joint_states_effort', description=_EFFORT.format('joint', 'joint')),
+    ParameterRow.of(MotorStates, 'effort', name='motor_states_effort', description=_EFFORT.format('motor', 'motor')),
+    ParameterRow.of(
+        StateInterfaces,
+        'effort',
+        name='interfaces_effort',
+        description='what an interface `effort` of dynamic_joint_states or state_interfaces is',
+    ),
+    ParameterRow('source_name', '', 'name of the joint in the messages; empty: the same', per_joint=True),
+    *(row_of(row) for row in MOTOR_PARAMETERS),
+    ParameterRow(
+        'temperature_topics',
+        ['{joint}/temperature'],
+        'topics of joint temperatures; `{joint}` stands for the joint, else `frame_id` names it',
+    ),
+    ParameterRow(
+        'arrays', [], 'Float64MultiArray topics as `quantity topic`, e.g. `current rtde/actual_current`', check=_arrays
+    ),
+    ParameterRow('array_joints', [], 'the joint order of the arrays; empty: that of the robot'),
+    ParameterRow.of(RecordingSettings, 'stamps'),
+    ParameterRow('reliable_inputs', False, 'ask for every sample; only a publisher that is reliable too is heard then'),
+    ParameterRow('input_timeout', 0.5, 'an input (but temperature) silent for so long is stale', 's', 0.01, 60),
+    ParameterRow('temperature_timeout', 30.0, 'a temperature silent for so long is stale', 's', 0.01, 3600),
+)
+INPUT_TOPICS = (
+    TopicRow(
+        'joint_states',
+        'sensor_msgs/JointState',
+        'subscribes',
+        'link side: position rad, velocity rad/s, effort N·m or A; any joint order',
+    ),
+    TopicRow(
+        'motor_states',
+        'sensor_msgs/JointState',
+        'subscribes',
+        'motor side: position rad, velocity rad/s, effort A or N·m',
+    ),
+    TopicRow('motor_current', 'sensor_msgs/JointState', 'subscribes', 'effort: motor current in A'),
+    TopicRow(
+        'link_states',
+        'sensor_msgs/JointState',
+        'subscribes',
+        'second encoders: position and velocity instead of those of joint_states',
+    ),
+    TopicRow(
+        'load_torques',
+        'sensor_msgs/JointState',
+        'subscribes',
+        'effort: torque through the transmission in N·m (torque sensors)',
+    ),
+    TopicRow('<temperature_topics>', 'sensor_msgs/Temperature', 'subscribes', 'one joint each, °C'),
+    TopicRow(
+        '<arrays>',
+        'std_msgs/Float64MultiArray',
+        'subscribes',
+        'values without names in a stated joint order (ur_rtde_publisher)',
+    ),
+    TopicRow(
+        'dynamic_joint_states',
+        'control_msgs/DynamicJointState',
+        'subscribes',
+        'interfaces by joint, where control_msgs is installed',
+    ),
+    TopicRow(
+        'state_interfaces_broadcaster/names', 'control_msgs/Keys', 'subscribes', 'names of the values below, latched'
+    ),
+    TopicRow(
+        'state_interfaces_broadcaster/values',
+        'control_msgs/Float64Values',
+        'subscribes',
+        'state interfaces of ros2_control',
+    ),
+)
+
+
+def recording_settings(parameters: NodeParameters, joint_names: Sequence[str], **more: Any) -> RecordingSettings:
+    """Return the settings the input parameters state.
+
+    `more` are further fields of RecordingSettings (gap, alignment).
+    """
+    inputs = parameters['inputs']
+    if not inputs:
+        raise JointDynamicsError(f'inputs: expected at least one of {", ".join(FORMS)}, found none')
+    source = dict(zip(joint_names, parameters.per_joint('source_name', joint_names), strict=True))
+    mapping: dict[str, Any] = {'joint_states': None, 'stamps': parameters['stamps'], **more}
+    mapping['names'] = {theirs: ours for ours, theirs in source.items() if theirs}
+    if 'joint_states' in inputs:
+        mapping['joint_states'] = {'topic': 'joint_states', 'effort': parameters['joint_states_effort']}
+    if 'motor_states' in inputs:
+        mapping['motor_states'] = {
+            'topic': 'motor_states',
+            'effort': parameters['motor_states_effort'],
+            'gear_ratio': dict(zip(joint_names, parameters.per_joint('gear_ratio', joint_names), strict=True)),
+            'zero_offsets': dict(zip(joint_names, parameters.per_joint('zero_offset', joint_names), strict=True)),
+        }
+    for name in ('motor_current', 'link_states', 'load_torques'):
+        if name in inputs:
+            mapping[name] = name
+    if 'temperatures' in inputs:
+        mapping['temperatures'] = parameters['temperature_topics']
+    if 'arrays' in inputs:
+        joints = parameters['array_joints'] or list(joint_names)
+        pairs = [text.split(maxsplit=1) for text in parameters['arrays']]
+        mapping['arrays'] = [
+            {'quantity': quantity, 'topic': topic.strip(), 'joints': joints} for quantity, topic in pairs
+        ]
+    for name in ('dynamic_joint_states', 'state_interfaces'):
+        if name in inputs:
+            mapping[name] = {'effort': parameters['interfaces_effort']}
+    return RecordingSettings.from_mapping(mapping)

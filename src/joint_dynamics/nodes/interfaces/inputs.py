@@ -1,0 +1,223 @@
+"""The robot's signals as subscriptions, in whatever form it publishes them.
+
+Parameters choose, adapters of `recording` read.
+
+Every sample reaches the node as (quantity, stamp [ns], joint names, values), the same as samples of a recorded file do.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from rclpy.serialization import deserialize_message
+
+from joint_dynamics.errors import JointDynamicsError, one_line
+from joint_dynamics.nodes.framework.diagnostics import ERROR, OK, STALE
+from joint_dynamics.nodes.framework.lifecycle import DynamicsNode
+from joint_dynamics.nodes.framework.topics import LATCHED, RELIABLE_SENSOR, SENSOR
+from joint_dynamics.nodes.interfaces.input_checks import InputChecks
+from joint_dynamics.nodes.interfaces.message_bytes import JointStateReader
+from joint_dynamics.recording.inputs import JOINT_STATE, KEYS, TEMPERATURE, Input
+from joint_dynamics.recording.recording_settings import RecordingSettings
+
+RECENT = 10.0
+
+
+def message_class(name: str, form: str) -> type:
+    """Return the message class of `package/msg/Name`; raises JointDynamicsError where the package is not installed."""
+    package, _, kind = name.split('/')
+    try:
+        return getattr(importlib.import_module(f'{package}.msg'), kind)
+    except (ImportError, AttributeError):
+        raise JointDynamicsError(
+            f'{form}: expected {name}, found {package} not installed (it comes with ROS 2 itself)'
+        ) from None
+
+
+class InputSet:
+    """The subscriptions of one node to the robot's signals, from `configure` to cleanup.
+
+    `on_sample(quantity, stamp, names, values)` is called in the executor for every sample, in the order of arrival.
+    Quantities are those of Recording, and motor_position, motor_velocity, motor_torque for a motor side that is not
+    reflected yet; names are those of the robot. `on_message(topic, message, received [ns])` is called instead where the
+    node reads messages by itself (with a RecordingBuilder), `on_bytes(topic, type, data, received [ns])` before either,
+    with the topic's full name and the message as it came, and `after(topic)` when the samples of a message are through.
+    A message that cannot be read is counted and reported, never passed on. `prompt`: whether positions are looked at as
+    soon as they come, and what else came with them, or all of it some milliseconds later, which costs less
+    (`StreamExecutor`).
+
+    Where an input replaces a quantity of others (second encoders), theirs are passed on of the joints only that it does
+    not have, and not before it has spoken: two sensors of one signal never mix.
+    """
+
+    def __init__(
+        self,
+        node: DynamicsNode,
+        settings: RecordingSettings,
+        on_sample: Callable[[str, int, Sequence[str], Any], None] | None = None,
+        on_message: Callable[[str, Any, int], None] | None = None,
+        after: Callable[[str], None] | None = None,
+        on_bytes: Callable[[str, str, bytes, int], None] | None = None,
+        prompt: bool = True,
+    ):
+        self.settings = settings
+        self._node = node
+        self._on_sample = on_sample
+        self._on_message = on_message
+        self._after = after
+        self._on_bytes = on_bytes
+        self._received: dict[str, float] = {}
+        self.checks = InputChecks(node, settings.joint_states.topic if settings.joint_states else None, settings.names)
+        self._bad: dict[str, int] = {}
+        self._bad_since = -math.inf
+        self._reason = ''
+        self._limits: dict[str, float] = {}
+        # Quantity -> joints that a second encoder gives; None until it has given some.
+        self._second: dict[str, set[str] | None] = {
+            quantity: None
+            for adapter in settings.inputs(node.robot.joint_names)
+            if adapter.replaces
+            for quantity in adapter.quantities
+        }
+        known = {row.name for row in node.topic_rows()}
+        joint_names = node.robot.joint_names
+        theirs = {ours: name for name, ours in settings.names.items()}
+        quality = RELIABLE_SENSOR if node.parameters['reliable_inputs'] else SENSOR
+        # All classes first: nothing is subscribed when one is missing.
+        wanted = [
+            (adapter, pattern, message_class(kind, pattern), kind)
+            for adapter in settings.inputs(joint_names)
+            for pattern, kind in adapter.topics.items()
+        ]
+        for adapter, pattern, kind, name in wanted:
+            for joint in joint_names if '{joint}' in pattern else ('',):
+                topic = pattern.replace('{joint}', theirs.get(joint, joint))
+                self._limits[topic] = node.parameters['temperature_timeout' if name == TEMPERATURE else 'input_timeout']
+                row = None if topic in known else '<temperature_topics>' if name == TEMPERATURE else '<arrays>'
+                if name == KEYS:
+                    self._limits[topic] = math.inf
+                read = self._reader(adapter, topic)
+                raw = on_bytes is not None or name == JOINT_STATE
+                if raw:
+                    read = self._bytes_reader(read, node.resolve_topic_name(topic), topic, kind, name)
+                self.checks.subscriptions[topic] = node.subscribe(
+                    kind,
+                    topic,
+                    read,
+                    LATCHED if name == KEYS else quality,
+                    row=row,
+                    raw=raw,
+                    stream=prompt and 'q' in adapter.quantities,
+                )
+        node.every(0.1, self.report, steady=True)
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """The topics subscribed, as given (before remapping)."""
+        return tuple(self._limits)
+
+    def silent(self) -> dict[str, float]:
+        """Return the topics that are stale, with the seconds since their last message (inf: none yet)."""
+        now = time.monotonic()
+        ages = {topic: now - self._received.get(topic, -math.inf) for topic in self._limits}
+        return {topic: age for topic, age in ages.items() if age > self._limits[topic]}
+
+    def report(self) -> None:
+        """Put the state of the inputs into the diagnostics, under `inputs`."""
+        silent = self.silent()
+        self.checks.report()
+        if time.monotonic() - self._bad_since > RECENT:
+            self._node.diagnostics.clear('input messages')
+        else:
+            topics = ', '.join(f'{topic} ({count})' for topic, count in self._bad.items())
+            self._node.diagnostics.set(
+                'input messages', ERROR, f'messages that cannot be read: {self._reason}', topics=topics
+            )
+        if silent:
+            never = [topic for topic, age in silent.items() if math.isinf(age)]
+            stale = [topic for topic, age in silent.items() if not math.isinf(age)]
+            reasons = [f'nothing yet on {", ".join(never)}'] * bool(never) + [f'silent: {", ".join(stale)}'] * bool(
+                stale
+            )
+            reasons += self.checks.unfit_publishers(silent)
+            self._node.diagnostics.set(
+                'inputs', STALE, '; '.join(reasons), **{topic: f'{age:.1f} s' for topic, age in silent.items()}
+            )
+        else:
+            self._node.diagnostics.set('inputs', OK, f'{len(self._limits)} topics arrive')
+
+    def _reader(self, adapter: Input, topic: str) -> Callable[[Any], None]:
+        clock = self._node.get_clock()
+        received, on_sample, on_message, read, monotonic = (
+            self._received,
+            self._on_sample,
+            self._on_message,
+            adapter.read,
+            time.monotonic,
+        )
+        ours, after, second, look = self.settings.names, self._after, self._second, self.checks.look
+
+        def take(message: Any) -> None:
+            received[topic] = monotonic()
+            now = clock.now().nanoseconds
+            look(topic, message, now)
+            try:
+                if on_message is not None:
+                    on_message(topic, message, now)
+                if on_sample is not None:
+                    for quantity, stamp, names, values in read(topic, message, now):
+                        named = [ours.get(name, name) for name in names] if ours else names
+                        if quantity in second:
+                            named, values = self._sifted(adapter, quantity, named, values)
+                        if len(named):
+                            on_sample(quantity, stamp, named, values)
+                if after is not None:
+                    after(topic)
+            except JointDynamicsError as error:
+                self._note_bad(topic, error)
+
+        return take
+
+    def _bytes_reader(
+        self, take: Callable[[Any], None], full_name: str, topic: str, kind: type, name: str
+    ) -> Callable[[bytes], None]:
+        """Return a callback for bytes.
+
+        They are the ones that came: rclpy's own serialization appends some that other readers refuse.
+        """
+        clock, on_bytes = self._node.get_clock(), self._on_bytes
+        reader = JointStateReader() if name == JOINT_STATE else None
+
+        def take_bytes(data: bytes) -> None:
+            if on_bytes is not None:
+                on_bytes(full_name, name, data, clock.now().nanoseconds)
+            message = None if reader is None else reader.read(data)
+            if message is None:
+                try:
+                    message = deserialize_message(data, kind)
+                except RuntimeError as error:
+                    self._note_bad(topic, error)
+                    return
+            take(message)
+
+        return take_bytes
+
+    def _note_bad(self, topic: str, error: Exception) -> None:
+        self._bad[topic] = self._bad.get(topic, 0) + 1
+        self._bad_since = time.monotonic()
+        self._reason = one_line(error)
+
+    def _sifted(self, adapter: Input, quantity: str, names: Sequence[str], values: Any) -> tuple[Sequence[str], Any]:
+        """Return the names and values that count of a sample of a quantity that a second encoder gives, too."""
+        if adapter.replaces:
+            # It may have positions only: speeds of the others count on.
+            self._second.update({each: self._second[each] or set() for each in adapter.quantities})
+            self._second[quantity] = (self._second[quantity] or set()).union(names)
+            return names, values
+        taken = self._second[quantity]
+        kept = [] if taken is None else [k for k, name in enumerate(names) if name not in taken]
+        return [names[k] for k in kept], [values[k] for k in kept]

@@ -1,0 +1,213 @@
+"""What the joint states say of a robot that is to be moved.
+
+Where it stands, whether it rests, and whether they arrive at all.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from sensor_msgs.msg import JointState
+
+from joint_dynamics.arrays import FloatArray
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.nodes.framework.diagnostics import ERROR, OK
+from joint_dynamics.nodes.interfaces.listening import Listening
+
+if TYPE_CHECKING:
+    from joint_dynamics.nodes.framework.lifecycle import DynamicsNode
+
+REST = 0.2
+"""Time [s] over which a robot has to rest before it counts as resting."""
+OTHER_CLOCK = 86400.0
+"""Stamps further from the own clock than this [s] come from another kind of clock."""
+
+
+class JointStateSample(NamedTuple):
+    """One joint's state: time of the sample [s] by its stamp (of arrival where it has none), position rad, speed rad/s.
+
+    NaN: not told.
+    """
+
+    time: float
+    q: float
+    dq: float
+    stamped: bool
+    heard: float
+
+
+class RobotStates:
+    """The recent states of the joints, by name, from messages in any order that hold any of them.
+
+    Parameters
+    ----------
+    joint_names: (n,). clock: returns the node's time [s].
+
+    Attributes
+    ----------
+    listening
+        the time in which messages could be taken.
+    """
+
+    def __init__(self, joint_names: Sequence[str], clock: Callable[[], float]):
+        self.joint_names = tuple(joint_names)
+        self._clock = clock
+        self.recent: dict[str, deque[JointStateSample]] = {name: deque() for name in joint_names}
+        self.listening = Listening()
+
+    def take(self, message: JointState) -> None:
+        """Take the joints of one message that are the robot's and have a finite position."""
+        stamp = message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
+        at = stamp or self._clock()
+        for k, name in enumerate(message.name):
+            recent = self.recent.get(name)
+            if recent is None or k >= len(message.position) or not math.isfinite(message.position[k]):
+                continue
+            if recent and at < recent[-1].time:
+                recent.clear()
+            dq = message.velocity[k] if k < len(message.velocity) else math.nan
+            recent.append(JointStateSample(at, message.position[k], dq, bool(stamp), self.listening.time))
+            while len(recent) > 2 and recent[1].time <= at - REST:
+                recent.popleft()
+
+    def forget(self) -> None:
+        """Forget all states: time went back."""
+        for recent in self.recent.values():
+            recent.clear()
+
+    def missing(self) -> list[str]:
+        """Return the joints no state of which has come."""
+        return [name for name, recent in self.recent.items() if not recent]
+
+    def stale(self, timeout: float) -> list[str]:
+        """Return the joints no state of which could be taken in the last `timeout` s of listening."""
+        return [
+            name
+            for name, recent in self.recent.items()
+            if not recent or self.listening.time - recent[-1].heard > timeout
+        ]
+
+    @property
+    def time(self) -> float:
+        """Time of the newest sample [s] of the node's clock."""
+        return max((recent[-1].time for recent in self.recent.values() if recent), default=-math.inf)
+
+    @property
+    def heard(self) -> float:
+        """When the newest sample was taken, s of listening time; -inf where there is none."""
+        return max((recent[-1].heard for recent in self.recent.values() if recent), default=-math.inf)
+
+    @property
+    def stamped(self) -> bool:
+        """Whether the samples carry stamps."""
+        return all(recent and recent[-1].stamped for recent in self.recent.values())
+
+    @property
+    def q(self) -> FloatArray:
+        """Newest positions (n,) [rad]; NaN where there is none."""
+        return np.array([recent[-1].q if recent else math.nan for recent in self.recent.values()])
+
+    @property
+    def dq(self) -> FloatArray:
+        """Newest speeds (n,) [rad/s]: as told, else from the positions of the last 0.2 s.
+
+        NaN where neither is there.
+        """
+        return np.array([_speed(recent) for recent in self.recent.values()])
+
+    def resting(self, timeout: float, standstill: float) -> FloatArray | None:
+        """Return the posture (n,) [rad] of a robot that has been at rest for 0.2 s; None while that cannot be told yet.
+
+        Parameters
+        ----------
+        timeout
+            greatest age of a state, by its stamp and by its arrival [s].
+        standstill
+            speed [rad/s] below which a joint rests, by the speed told and by the distance in 0.2 s.
+
+        Raises
+        ------
+        JointDynamicsError
+            When not all joints are told of, the states are old, or the robot moves.
+        """
+        if missing := self.missing():
+            raise JointDynamicsError(f'start: expected fresh joint states, found {", ".join(missing)} missing')
+        if stale := self.stale(timeout):
+            raise JointDynamicsError(
+                f'start: expected joint states younger than {timeout:g} s, found older ones of {", ".join(stale)}'
+            )
+        self._check_stamps(timeout)
+        for name, recent in self.recent.items():
+            positions = [state.q for state in recent]
+            moved = (max(positions) - min(positions)) / REST
+            speed = max([moved, *(abs(state.dq) for state in recent if not math.isnan(state.dq))])
+            if not speed <= standstill:
+                raise JointDynamicsError(
+                    f'start: expected the robot at rest for {REST:g} s, found it moving at {speed:.3g} rad/s ({name})'
+                )
+        if any(recent[-1].time - recent[0].time < REST for recent in self.recent.values()):
+            return None
+        return self.q
+
+    @property
+    def other_clock(self) -> str:
+        """Which state is stamped by another kind of clock than the node's, and the remedy; empty: none is."""
+        now = self._clock()
+        for name, recent in self.recent.items():
+            if recent and abs(now - recent[-1].time) > OTHER_CLOCK:
+                return (
+                    f'{name} stamped {recent[-1].time:.3f} s, where that clock shows {now:.3f} s: set use_sim_time'
+                    ' alike for this node and for who publishes joint_states'
+                )
+        return ''
+
+    def _check_stamps(self, timeout: float) -> None:
+        if self.other_clock:
+            raise JointDynamicsError(
+                f'start: expected joint states stamped by the clock of this node, found {self.other_clock}'
+            )
+        now = self._clock()
+        for name, recent in self.recent.items():
+            age = now - recent[-1].time
+            if not abs(age) <= timeout:
+                raise JointDynamicsError(
+                    f'start: expected joint states stamped within {timeout:g} s of now, found {name} stamped'
+                    f' {abs(age):.3g} s {"ago" if age > 0 else "ahead"}: is the driver alive, and are the clocks of the'
+                    ' machines the same?'
+                )
+
+
+def _speed(recent: deque[JointStateSample]) -> float:
+    if not recent:
+        return math.nan
+    first, newest = recent[0], recent[-1]
+    if math.isfinite(newest.dq):
+        return newest.dq
+    return (newest.q - first.q) / (newest.time - first.time) if newest.time > first.time else math.nan
+
+
+CERTAIN = 50
+"""Looks, 20 ms apart, after which stamps of another clock are named: /clock may come later than the states."""
+
+
+class ClockCheck:
+    """Names another clock once, and takes it back when the stamps are the node's."""
+
+    def __init__(self, node: DynamicsNode, states: RobotStates):
+        self._node, self._states = node, states
+        self._foreign = 0
+
+    def look(self) -> None:
+        """Look at the newest stamps; to be called every 20 ms."""
+        line, named = self._states.other_clock, self._foreign >= CERTAIN
+        self._foreign = self._foreign + 1 if line else 0
+        if line and not named and self._foreign >= CERTAIN:
+            line = f'expected joint states stamped by the clock of this node, found {line}'
+            self._node.diagnostics.set('joint states', ERROR, line)
+            self._node.get_logger().error(line)
+        elif named and not line:
+            self._node.diagnostics.set('joint states', OK, 'arrive')

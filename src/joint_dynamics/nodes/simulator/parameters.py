@@ -1,0 +1,267 @@
+"""What the simulator can be told and what it offers."""
+
+from __future__ import annotations
+
+from joint_dynamics.nodes.framework.common import ROBOT_PARAMETERS
+from joint_dynamics.nodes.framework.parameters import ParameterRow
+from joint_dynamics.nodes.framework.topics import TopicRow
+from joint_dynamics.simulation import CONTROLLERS, ENGINES, ModelErrors
+
+UNITS = ('current', 'torque')
+
+
+def _three(values: list[float]) -> str | None:
+    return None if len(values) in (0, 3) else 'nothing or 3 numbers'
+
+
+def _tensor(values: list[float]) -> str | None:
+    return None if len(values) in (0, 6) else 'nothing or 6 numbers: xx xy xz yy yz zz'
+
+
+ROBOT = tuple(row for row in ROBOT_PARAMETERS if row.name in ('joints', 'mounting'))
+PARAMETERS = (
+    ParameterRow('robot_file', '', 'URDF with inertials and torque limits; empty: a UR5e'),
+    *ROBOT,
+    ParameterRow('tf_prefix', '', 'put before the joint and link names of the UR5e; not applied to a robot_file'),
+    ParameterRow(
+        'seed', 0, 'draws the drives, the model errors and the noise: the same seed is the same robot', '', 0, 2**31 - 1
+    ),
+    ParameterRow(
+        'laws_seed',
+        -1,
+        'draws which laws friction, hysteresis, lost motion, elasticity, temperature, ripple '
+        "and gain obey; -1: the methods' own",
+        '',
+        -1,
+        2**31 - 1,
+    ),
+    ParameterRow(
+        'engine',
+        ENGINES[0],
+        'who computes rigid bodies: own, or mujoco (extra `mujoco`) with contacts',
+        choices=ENGINES,
+    ),
+    ParameterRow('floor', False, 'a floor at `floor_height`, with engine mujoco'),
+    ParameterRow('floor_height', 0.0, 'of the floor over the origin of the base, along the vertical', 'm', -10, 10),
+    ParameterRow('rate', 500.0, 'control ticks, and samples published, per second of simulated time', 'Hz', 400, 4000),
+    ParameterRow('publish_every', 1, 'publish every that many-th tick', '', 1, 100),
+    ParameterRow(
+        'real_time_factor',
+        1.0,
+        'simulated seconds per second of the wall, 0: as fast as possible; a machine that is too slow runs '
+        'slower and skips nothing',
+        '',
+        0,
+        1000,
+        applies='at once',
+    ),
+    ParameterRow('batch', 0.01, 'most simulated time between two looks at what came in', 's', 0.001, 0.1),
+    ParameterRow(
+        'publish_clock',
+        True,
+        'publish /clock and stamp with simulated time from 1 s on; else stamps start '
+        'at the present wall time. False where the node is in a namespace and nothing is given: '
+        'two clocks in one graph destroy time',
+    ),
+    ParameterRow('clock_rate', 500.0, 'of /clock, in simulated time, at most that of the samples', 'Hz', 1, 4000),
+    ParameterRow(
+        'follow_topics',
+        [],
+        'JointState outputs of other nodes, stamped with the sample they answer: simulated time never runs '
+        'further ahead of them than `max_lead`, once they have spoken',
+    ),
+    ParameterRow(
+        'max_lead',
+        0.2,
+        'see `follow_topics`; more than the delay of their filters, or everybody waits for ever',
+        's',
+        0.002,
+        10,
+        applies='at once',
+    ),
+    ParameterRow(
+        'position', [], 'of the joints at first, rad; empty: a UR at its home posture, others at 0', element=float
+    ),
+    ParameterRow(
+        'controller',
+        CONTROLLERS[0],
+        'the active controller; others ignore commands',
+        choices=CONTROLLERS,
+        applies='at once',
+    ),
+    ParameterRow('trajectory_controller', 'joint_trajectory_controller', 'its name, for the topic of trajectories'),
+    ParameterRow('effort_controller', 'forward_effort_controller', 'its name, for the topic of efforts'),
+    ParameterRow('effort_joints', [], 'joint order of the effort controller; empty: that of the robot'),
+    ParameterRow(
+        'add_gravity', False, 'commanded efforts go on top of gravity, by the URDF, as on a UR', applies='at once'
+    ),
+    ParameterRow('feedback', 'link', 'side of the position that the joint PID feeds back', choices=('link', 'motor')),
+    ParameterRow(
+        'effort',
+        'current',
+        'what `effort` of joint_states is: A, or N·m by the nominal gain of the drives',
+        choices=UNITS,
+    ),
+    ParameterRow('motor_effort', 'current', 'what `effort` of motor_states is', choices=UNITS),
+    ParameterRow(
+        'motor_side',
+        'reflected',
+        'angles of motor_states: reflected to the joint side, or those of the motor shaft',
+        choices=('reflected', 'shaft'),
+    ),
+    ParameterRow(
+        'model_errors',
+        1.0,
+        "factor on everything the plant has and models have not; 0: exactly the methods' model",
+        '',
+        0,
+        3,
+    ),
+    ParameterRow.of(
+        ModelErrors,
+        'inertia',
+        name='inertia_error',
+        description="relative spread of the true masses and inertias about the URDF's, times `model_errors`",
+        upper=0.3,
+    ),
+    ParameterRow('ideal_sensors', False, 'neither quantisation nor noise'),
+    ParameterRow('temperature', 25.0, 'of everything at first', '°C', -20, 90),
+    ParameterRow('ambient_temperature', 25.0, 'of the surroundings', '°C', -20, 60),
+    ParameterRow('heat_speed', 1.0, 'how many times faster than in reality heat flows', '', 0, 2000),
+    ParameterRow('temperature_rate', 10.0, 'of the temperature topics, in simulated time', 'Hz', 0.1, 100),
+    ParameterRow(
+        'heating', 0.0, 'power that heats the gear from outside', 'W', -500, 500, applies='at once', per_joint=True
+    ),
+    ParameterRow(
+        'wear',
+        0.0,
+        'level the joint wears to: Coulomb friction up to +60 %, stiffness down to −25 %',
+        '',
+        0,
+        1,
+        applies='at once',
+        per_joint=True,
+    ),
+    ParameterRow(
+        'wear_duration', 20.0, 'simulated time wear takes from one level to the next', 's', 0, 1e5, applies='at once'
+    ),
+    ParameterRow(
+        'external_torque',
+        0.0,
+        'pushes the link in the direction of q',
+        'N·m',
+        -1000,
+        1000,
+        applies='at once',
+        per_joint=True,
+    ),
+    ParameterRow('payload_mass', 0.0, 'of a body on the last link; 0: none', 'kg', 0, 100, applies='at once'),
+    ParameterRow(
+        'payload_com',
+        [],
+        'its centre of mass in the frame of the last joint; empty: at its origin',
+        'm',
+        -2,
+        2,
+        applies='at once',
+        element=float,
+        check=_three,
+    ),
+    ParameterRow(
+        'payload_inertia',
+        [],
+        'its inertia about that centre, xx xy xz yy yz zz; empty: a point mass',
+        'kg·m²',
+        -100,
+        100,
+        applies='at once',
+        element=float,
+        check=_tensor,
+    ),
+    ParameterRow(
+        'push_force',
+        [],
+        'on the last link, in the frame of the base, with engine mujoco; empty: none',
+        'N',
+        -1000,
+        1000,
+        applies='at once',
+        element=float,
+        check=_three,
+    ),
+    ParameterRow(
+        'push_point',
+        [],
+        'where that force acts, in the frame of the last joint; empty: at its origin',
+        'm',
+        -2,
+        2,
+        applies='at once',
+        element=float,
+        check=_three,
+    ),
+)
+TOPICS = (
+    TopicRow(
+        '<trajectory_controller>/joint_trajectory',
+        'trajectory_msgs/JointTrajectory',
+        'subscribes',
+        'as joint_trajectory_controller: any joint order, rad, `effort` N·m as feedforward',
+    ),
+    TopicRow('~/joint_trajectory', 'trajectory_msgs/JointTrajectory', 'subscribes', 'the same'),
+    TopicRow(
+        '<effort_controller>/commands',
+        'std_msgs/Float64MultiArray',
+        'subscribes',
+        'as forward_command_controller: efforts in N·m in the order `effort_joints`, the last one held',
+    ),
+    TopicRow(
+        'joint_commands',
+        'sensor_msgs/JointState',
+        'subscribes',
+        'as behind joint_state_topic_hardware_interface: position with velocity and effort, or effort alone',
+    ),
+    TopicRow('<follow_topics>', 'sensor_msgs/JointState', 'subscribes', 'stamps only: how far that node has come'),
+    TopicRow(
+        'joint_states',
+        'sensor_msgs/JointState',
+        'publishes',
+        'link side: position rad, velocity rad/s, effort A or N·m',
+    ),
+    TopicRow(
+        'motor_states',
+        'sensor_msgs/JointState',
+        'publishes',
+        'motor side: position rad, velocity rad/s, effort A or N·m',
+    ),
+    TopicRow(
+        '<joint>/temperature', 'sensor_msgs/Temperature', 'publishes', 'of each joint, °C; `frame_id` is the joint'
+    ),
+    TopicRow('robot_description', 'std_msgs/String', 'publishes', 'the URDF, latched; without the model errors'),
+    TopicRow('/clock', 'rosgraph_msgs/Clock', 'publishes', 'simulated time, with `publish_clock`'),
+    TopicRow(
+        '~/data_sheet',
+        'std_msgs/String',
+        'publishes',
+        'what a maker states, JSON, latched: joint names, drive gains N·m/A as the drives take them, gear ratios',
+    ),
+    TopicRow(
+        '~/truth',
+        'std_msgs/String',
+        'publishes',
+        'what the plant really is, JSON, latched, every simulated second: for comparison only',
+    ),
+    TopicRow(
+        '~/true_states',
+        'sensor_msgs/JointState',
+        'publishes',
+        'link side without sensors, effort: torque through the transmission N·m; for comparison only, sent when'
+        ' somebody listens',
+    ),
+    TopicRow(
+        '~/reset',
+        'std_srvs/Trigger',
+        'service',
+        'puts the robot at rest at its first position; heat, wear and time stay',
+    ),
+)

@@ -1,0 +1,70 @@
+"""The simulated robot as the parameters of its node say: how it is built, and what is done to it at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.nodes.framework.parameters import NodeParameters, ParameterValues
+from joint_dynamics.robot import RobotModel
+from joint_dynamics.simulation import FlexibleJointRobot, Laws, ModelErrors, Payload, Sensors, ur5e_description
+
+
+def build_robot(value: NodeParameters) -> FlexibleJointRobot:
+    """Return the robot; raises JointDynamicsError for parameters that do not fit each other."""
+    source = value['robot_file'] or ur5e_description(value['tf_prefix'])
+    model = RobotModel.from_urdf(source, joints=value['joints'] or None, mounting=value['mounting'] or None)
+    scale = value['model_errors']
+    errors = ModelErrors.none()
+    if scale > 0.0:
+        errors = replace(ModelErrors(), inertia=value['inertia_error']).scaled(scale)
+    if value['engine'] != 'mujoco' and (value['floor'] or value['push_force']):
+        raise JointDynamicsError(f'floor, push_force: expected with engine mujoco, found with {value["engine"]}')
+    return FlexibleJointRobot(
+        model,
+        rate=value['rate'],
+        seed=value['seed'],
+        errors=errors,
+        laws=None if value['laws_seed'] < 0 else Laws.drawn(value['laws_seed']),
+        sensors=Sensors.ideal() if value['ideal_sensors'] else Sensors(),
+        feedback=value['feedback'],
+        position=value['position'] or None,
+        temperature=value['temperature'],
+        ambient=value['ambient_temperature'],
+        heat_speed=value['heat_speed'],
+        dynamics=value['engine'],
+        floor=value['floor_height'] if value['floor'] else None,
+    )
+
+
+def plant_change(
+    robot: FlexibleJointRobot, value: ParameterValues, name: str, at_once: bool = False
+) -> Callable[[], None]:
+    """Return what does to the robot what the parameter `name` says; at_once: wear without its duration.
+
+    Raises JointDynamicsError for what cannot be done to it, before anything is.
+    """
+    if name == 'heating':
+        return partial(robot.set_heating, value.per_joint('heating'))
+    if name == 'external_torque':
+        return partial(robot.set_external_torque, value.per_joint('external_torque'))
+    if name == 'wear':
+        return partial(robot.set_wear, value.per_joint('wear'), 0.0 if at_once else value['wear_duration'])
+    if name.startswith('payload'):
+        tensor = np.zeros((3, 3))
+        if value['payload_inertia']:
+            xx, xy, xz, yy, yz, zz = value['payload_inertia']
+            tensor = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        payload = Payload(value['payload_mass'], value['payload_com'] or np.zeros(3), tensor)
+        return partial(robot.attach_payload, payload)
+    if name.startswith('push') and (robot.dynamics == 'mujoco' or value['push_force']):
+        if robot.dynamics != 'mujoco':
+            raise JointDynamicsError(
+                f'{name}: expected engine mujoco to push a body, found own; external_torque pushes joints'
+            )
+        return partial(robot.push, -1, value['push_force'] or np.zeros(3), value['push_point'] or np.zeros(3))
+    return lambda: None
