@@ -80,10 +80,8 @@ setup(
         'dev': [*TEST, *LINT, *FIGURES],
     },
     entry_points={
-        'console_scripts': [
-            'joint-dynamics = joint_dynamics.cli.main:main',
-            *(f'{name} = joint_dynamics.nodes.{name}.node:main' for name in NODES),
-        ],
+        # Nodes are no commands on everybody's path: `ros2 run` finds them in lib/, `joint-dynamics node` anywhere.
+        'console_scripts': ['joint-dynamics = joint_dynamics.cli.main:main'],
         'joint_dynamics.controllers': [
             'computed_torque = joint_dynamics.control.computed_torque:ComputedTorque',
             'adaptive_friction = joint_dynamics.control.adaptive_friction:AdaptiveFriction',

@@ -54,7 +54,7 @@ BELOW = {
             f'{name} <commands/{name}>'
             for name in (
                 'identify', 'validate', 'identify-joint', 'excite', 'check-compensation', 'gains', 'export', 'watch',
-                'export-urdf', 'export-mjcf', 'trend', 'demo', 'doctor',
+                'node', 'trend', 'demo', 'doctor',
             )
         ),
         'nodes',

@@ -93,7 +93,8 @@ def test_ros2_run_finds_every_node(prefix):
         path = prefix / 'lib/joint_dynamics' / name
         assert os.access(path, os.X_OK)
         assert (ROOT / 'src/joint_dynamics/nodes' / name / 'node.py').is_file()
-        assert f'joint_dynamics.nodes.{name}.node' in path.read_text()
+        assert 'joint_dynamics.nodes.$(basename "$0").node' in path.read_text()
+        assert not (prefix / 'bin' / name).exists(), 'no command of so general a name on the path'
 
 
 def test_data_of_the_package_is_shipped(prefix):

@@ -36,7 +36,7 @@ HERE = {
         'torques'
     ),
     'joint-dynamics validate result/dynamics.yaml run4': 'torques',
-    'joint-dynamics export-urdf result/dynamics.yaml --robot robot.urdf --out identified.urdf': 'torques',
+    'joint-dynamics export result/dynamics.yaml --into robot.urdf --out identified.urdf': 'torques',
     'joint-dynamics gains --robot robot.urdf --description dynamics.yaml --rate 500 --plugin --out controllers.yaml': (
         'torques'
     ),
@@ -44,7 +44,7 @@ HERE = {
         'torques'
     ),
     'joint-dynamics gains --robot robot.urdf --description dynamics.yaml --rate 500 --out controllers.yaml': 'torques',
-    'joint-dynamics export-urdf dynamics.yaml --robot robot.urdf --out identified.urdf --solver solver.yaml': 'torques',
+    'joint-dynamics export dynamics.yaml --into robot.urdf --out identified.urdf --solver solver.yaml': 'torques',
     'joint-dynamics identify recordings/run1 recordings/run2@3:20 table.csv --robot robot.urdf --config robot.yaml'
     ' --out result': 'currents',
     'joint-dynamics excite --robot robot.urdf --out plan': 'torques',
@@ -95,19 +95,9 @@ FILLED = {
         'joint-dynamics excite --robot robot.urdf --profile trapezoids --joint elbow_joint --out sweeps',
         'torques',
     ),
-    'joint-dynamics export --to mjcf …': ('joint-dynamics export dynamics.yaml --to mjcf --out robot.xml', 'torques'),
-    'joint-dynamics export-mjcf DESCRIPTION --out FILE [--into FILE] [--payload merged|apart|without]': (
-        'joint-dynamics export-mjcf dynamics.yaml --payload without --out again.xml',
-        'torques',
-    ),
-    'joint-dynamics export --to urdf …': ('joint-dynamics export dynamics.yaml --to urdf --out bare.urdf', 'torques'),
-    'joint-dynamics export-urdf DESCRIPTION --robot FILE --out FILE [--payload merged|apart|without] [--solver FILE]': (
-        'joint-dynamics export-urdf dynamics.yaml --robot robot.urdf --out apart.urdf --payload apart',
-        'torques',
-    ),
     'joint-dynamics export DESCRIPTION --out FILE [--to urdf|mjcf|sdf|python] [--into FILE]'
-    ' [--payload merged|apart|without]': (
-        'joint-dynamics export dynamics.yaml --out robot.sdf --payload merged',
+    ' [--payload merged|apart|without] [--solver FILE]': (
+        'joint-dynamics export dynamics.yaml --to urdf --into robot.urdf --out robot.xml --payload apart',
         'torques',
     ),
     'joint-dynamics gains --robot FILE [--config FILE] [--description dynamics.yaml] [--rate HZ] [--ratio 0.4]'
@@ -140,6 +130,7 @@ ELSEWHERE = {
     'joint-dynamics doctor --live': 'ros/test_shown_calls.py',
     'joint-dynamics watch': 'ros/test_shown_calls.py',
     'joint-dynamics demo': 'demo/test_demo_command.py',
+    'joint-dynamics node': 'ros/test_shown_calls.py',
     'ros2 service call': 'ros/test_shown_calls.py',
     'ros2 param set': 'ros/test_shown_calls.py',
     'ros2 topic echo': 'ros/test_shown_calls.py',
@@ -244,7 +235,7 @@ def started(tmp_path_factory):
 def test_the_first_page_does_what_it_says(started):
     folder, said = started
     assert [command.split()[1] for command in said] == [
-        '../../examples/record_bags.py', 'doctor', 'identify', 'validate', 'identify', 'export-urdf',
+        '../../examples/record_bags.py', 'doctor', 'identify', 'validate', 'identify', 'export',
     ]  # fmt: skip
     doctor, identify, validate = list(said.values())[1:4]
     assert doctor.rstrip().endswith('nothing wrong found')
@@ -393,11 +384,8 @@ def test_commands_on_recordings_with_currents(currents):
 def test_the_commands_for_a_robot_of_ones_own(currents):
     """With the file of the page, its drive gains those of the data sheet of the simulated robot."""
     pytest.importorskip('mujoco', reason='the extra mujoco is not installed')
-    said = {
-        command.split()[1]: run(command, currents)
-        for command in of_pages(MINE)
-        if not begins(command, 'joint-dynamics excite')
-    }
-    assert list(said) == ['doctor', 'identify', 'validate', 'export-urdf', 'export-mjcf']
-    assert said['identify'].startswith('verdict: reliable')
+    commands = [command for command in of_pages(MINE) if not begins(command, 'joint-dynamics excite')]
+    assert [command.split()[1] for command in commands] == ['doctor', 'identify', 'validate', 'export', 'export']
+    said = [run(command, currents) for command in commands]
+    assert said[1].startswith('verdict: reliable')
     assert (currents / 'identified.xml').is_file()

@@ -191,7 +191,7 @@ def test_the_watch_sees_who_asks_the_network(alone):
             ['demo', '--help'],
             ['doctor'],
             ['gains', '--robot', 'one.urdf'],
-            ['export-urdf', 'one.yaml', '--robot', 'one.urdf', '--out', 'new.urdf'],
+            ['export', 'one.yaml', '--into', 'one.urdf', '--out', 'new.urdf'],
         ],
     ],
     ids=lambda commands: commands[0][0],

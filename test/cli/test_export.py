@@ -42,7 +42,7 @@ def description_file(tmp_path):
 
 
 def test_an_mjcf_is_written_and_what_it_has_no_place_for_is_said(run, description_file, tmp_path):
-    done = run('export-mjcf', description_file(), '--out', tmp_path / 'arm.xml')
+    done = run('export', description_file(), '--out', tmp_path / 'arm.xml')
     assert done.status == 0
     assert 'drive_gain' in done.out
     assert 'offset' in done.out
@@ -73,14 +73,31 @@ def test_one_command_writes_every_format_and_says_what_it_cannot_hold(run, descr
         assert 'drive_gain' in done.out
         rotors[name] = 'rotor_inertia' in done.out
     assert rotors == {name: name in ('arm.urdf', 'arm.sdf') for name in root}
-    # the same implementation by the older names, and --to where the ending says nothing
-    assert run('export-mjcf', description, '--out', tmp_path / 'old.xml').status == 0
+    # --to where the ending says nothing
     assert run('export', description, '--to', 'mjcf', '--out', tmp_path / 'new.txt').status == 0
-    texts = {(tmp_path / name).read_text() for name in ('old.xml', 'new.txt', 'arm.xml')}
+    texts = {(tmp_path / name).read_text() for name in ('new.txt', 'arm.xml')}
     assert len(texts) == 1
     refused = run('export', description, '--out', tmp_path / 'arm.json')
     assert refused.status == 2
     assert '--to urdf, mjcf, sdf, python' in refused.error
+
+
+@pytest.mark.parametrize('name', ['export-urdf', 'export-mjcf'])
+def test_commands_that_are_gone_name_what_takes_their_place(run, name):
+    done = run(name, 'dynamics.yaml', '--out', 'x')
+    assert done.status == 2
+    assert 'joint-dynamics export DESCRIPTION' in done.error
+
+
+def test_the_solver_needs_a_urdf(run, description_file, tmp_path):
+    description = description_file()
+    done = run('export', description, '--out', tmp_path / 'arm.sdf', '--solver', tmp_path / 'solver.yaml')
+    assert done.status == 2
+    assert '--to urdf' in done.error
+    assert not (tmp_path / 'arm.sdf').exists()
+    out = tmp_path / 'arm.urdf'
+    assert run('export', description, '--out', out, '--solver', tmp_path / 'solver.yaml').status == 0
+    assert 'robot_description' in (tmp_path / 'solver.yaml').read_text()
 
 
 def test_into_its_own_sdf(run, description_file, tmp_path):
@@ -96,14 +113,14 @@ def test_into_its_own_sdf(run, description_file, tmp_path):
 
 
 def test_a_link_that_is_no_body_is_named(run, description_file, tmp_path):
-    done = run('export-mjcf', description_file(XX=-1.0), '--out', tmp_path / 'arm.xml')
+    done = run('export', description_file(XX=-1.0), '--out', tmp_path / 'arm.xml')
     assert done.status == 3
     assert 'elbow_joint' in done.error
     assert (tmp_path / 'arm.xml').exists()
-    refused = run('export-mjcf', description_file(M=-1.0), '--out', tmp_path / 'none.xml')
+    refused = run('export', description_file(M=-1.0), '--out', tmp_path / 'none.xml')
     assert refused.status == 2
     assert refused.error.startswith(
-        'joint-dynamics export-mjcf: dynamics description: expected a positive mass behind elbow_joint, found -1 kg; '
+        'joint-dynamics export: dynamics description: expected a positive mass behind elbow_joint, found -1 kg; '
         'identify with `physical: true`, or from a motion that excites more'
     )
     assert 'MDH' not in refused.error

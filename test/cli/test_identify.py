@@ -1,4 +1,4 @@
-"""`joint-dynamics identify`, `validate`, `export-urdf` from the outside.
+"""`joint-dynamics identify`, `validate`, `export` from the outside.
 
 Files, exit statuses, one line for bad input.
 """
@@ -284,12 +284,7 @@ def test_export_of_a_robot_without_masses_is_refused(run, arm_file, run_file, tm
     )
     (tmp_path / 'arm.urdf').write_text(f'<robot name="arm"><link name="l0"/>{joints}</robot>')
     done = run(
-        'export-urdf',
-        tmp_path / 'out' / 'dynamics.yaml',
-        '--robot',
-        tmp_path / 'arm.urdf',
-        '--out',
-        tmp_path / 'new.urdf',
+        'export', tmp_path / 'out' / 'dynamics.yaml', '--into', tmp_path / 'arm.urdf', '--out', tmp_path / 'new.urdf'
     )
     assert done.status == 2
     assert 'expected a positive mass behind joint_1' in done.error

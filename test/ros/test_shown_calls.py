@@ -72,6 +72,13 @@ def simulator(ros):
     return states
 
 
+def test_a_node_without_ros2_run(ros):
+    (command,) = shown('joint-dynamics', 'node', 'simulator')
+    ros.start([sys.executable, '-m', 'joint_dynamics', *shlex.split(command)[1:]], 'simulator')
+    states = ros.listen(interface('sensor_msgs/msg/JointState'), '/joint_states', 1000)
+    ros.until(lambda: states, what='joint states of the simulated robot')
+
+
 def start(ros, command, folder=ROOT, namespace=''):
     """Start a node by the command of a page; return its process."""
     command = command.replace('$PWD', str(folder)).replace('$HOME', str(folder))

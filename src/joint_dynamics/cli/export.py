@@ -1,10 +1,12 @@
-"""`joint-dynamics export`: what was identified, for other tools; `export-urdf` and `export-mjcf` are shorter names."""
+"""`joint-dynamics export`: what was identified, for other tools."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 from typing import Any
+
+from joint_dynamics.errors import JointDynamicsError
 
 FORMATS = ('urdf', 'mjcf', 'sdf', 'python')
 #: m, rad: differences below are those of rounded digits.
@@ -21,13 +23,6 @@ def add_parser(subparsers: Any) -> None:
             ' model without shapes, or into a file of the robot by joint name. Says what the format cannot hold.'
         ),
     )
-    add_arguments(parser)
-    parser.add_argument('--to', choices=FORMATS, help='the format; default: as FILE ends (.urdf, .xml, .sdf, .py)')
-    parser.add_argument('--into', metavar='FILE', help='a file of that format to take all else from')
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments that all exports share."""
     parser.add_argument('description', metavar='DESCRIPTION', help='dynamics.yaml of an identification')
     parser.add_argument(
         '--payload',
@@ -36,23 +31,33 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help='a described payload: merged into the last link, apart as a body of its own, or without',
     )
     parser.add_argument('--out', required=True, metavar='FILE', help='the file to write')
+    parser.add_argument('--to', choices=FORMATS, help='the format; default: as FILE ends (.urdf, .xml, .sdf, .py)')
+    parser.add_argument(
+        '--into', metavar='FILE', help='a file of that format to take all else from; for a URDF, an MDH table too'
+    )
+    parser.add_argument(
+        '--solver', metavar='FILE', help='also write the parameters of inverse_dynamics_solver with that URDF (KDL)'
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     """Write the file; return 0, or 3 where a link of it is no physical body."""
-    return write(args, args.to, args.into)
-
-
-def write(args: argparse.Namespace, to: str | None, into: str | None) -> int:
-    """Write and tell, for all commands that export; return the exit status."""
     from joint_dynamics.description import DynamicsDescription
     from joint_dynamics.description.export import FORMATS as KNOWN
-    from joint_dynamics.description.export import export
+    from joint_dynamics.description.export import export, format_of
+    from joint_dynamics.description.inverse_dynamics_solver import write_solver_parameters
 
-    done = export(DynamicsDescription.load(args.description), args.out, to, args.payload, into)
+    description = DynamicsDescription.load(args.description)
+    to = args.to or format_of(args.out)
+    if args.solver and to != 'urdf':
+        raise JointDynamicsError(f'--solver: expected a URDF, whose chain it names, found {to}; give --to urdf')
+    done = export(description, args.out, to, args.payload, args.into)
     print(f'written: {args.out}')
+    if args.solver:
+        write_solver_parameters(description, args.out, args.solver)
+        print(f'written: {args.solver}')
     if done.apart > TOLD:
-        print(f'note: {into} places links up to {done.apart:.2g} m or rad from where the robot file does')
+        print(f'note: {args.into} places links up to {done.apart:.2g} m or rad from where the robot file does')
     if done.to == 'python' and args.payload == 'apart':
         print('note: a pinocchio model has one body per joint: the payload is merged into the last')
     for line in done.missing:

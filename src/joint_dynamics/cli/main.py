@@ -26,13 +26,17 @@ COMMANDS = {
     'check-compensation': ('check_compensation', 'check an applied friction compensation before it is sent to a robot'),
     'gains': ('gains', 'gains of an effort controller from the inertia of the arm'),
     'export': ('export', 'write identified dynamics as URDF, MJCF, SDF, or a pinocchio model'),
-    'export-urdf': ('export_urdf', 'write identified inertial parameters into a URDF'),
-    'export-mjcf': ('export_mjcf', "write identified dynamics as MJCF, MuJoCo's language"),
+    'node': ('node', 'start a node, as `ros2 run joint_dynamics` does'),
     'watch': ('watch', 'show what a running estimator learns, live'),
     'trend': ('trend', 'follow friction, stiffness and backlash over many runs, and tell where they change'),
     'demo': ('demo', 'run the whole story on a simulated UR5e'),
     'doctor': ('doctor', 'tell what is installed, what is missing, and what works'),
 }
+RENAMED = {
+    'export-urdf': 'export DESCRIPTION --into ROBOT --out FILE.urdf',
+    'export-mjcf': 'export DESCRIPTION --to mjcf --out FILE.xml',
+}
+"""Commands that are gone, and what takes their place."""
 YOUNG_OBJECTS = 200_000
 """New objects after which Python looks for garbage in cycles: more than a short command ever has at once (65,000)."""
 
@@ -63,6 +67,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     gc.set_threshold(YOUNG_OBJECTS)
     atexit.register(gc.freeze)
     arguments = list(sys.argv[1:] if arguments is None else arguments)
+    if arguments and arguments[0] in RENAMED:
+        print(f'joint-dynamics {arguments[0]}: is now joint-dynamics {RENAMED[arguments[0]]}', file=sys.stderr)
+        return 2
     command = next((argument for argument in arguments if argument in COMMANDS), None)
     args = build_parser(command).parse_args(arguments)
     module = importlib.import_module(f'joint_dynamics.cli.{COMMANDS[args.command][0]}')

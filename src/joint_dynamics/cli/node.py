@@ -1,0 +1,34 @@
+"""`joint-dynamics node`: starts a node where there is no `ros2 run`, as after a plain pip install."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import os
+from typing import Any
+
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.python_process import environment, module_command
+
+NODES = ('estimator', 'excitation', 'feedforward', 'gazebo_model', 'identifier', 'simulator')
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the command and its arguments."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        'node',
+        help='start a node, as `ros2 run joint_dynamics` does',
+        description='Starts a node of this package in the place of this process.',
+    )
+    parser.add_argument('name', choices=NODES, metavar='NAME', help=', '.join(NODES))
+    parser.add_argument(
+        'arguments', nargs=argparse.REMAINDER, metavar='ARGUMENTS', help='of the node, as in --ros-args -p name:=value'
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Become the node; returns only where that cannot be."""
+    if importlib.util.find_spec('rclpy') is None:
+        raise JointDynamicsError('node: expected rclpy, not found: install the extra ros, or source a ROS installation')
+    command = module_command(f'joint_dynamics.nodes.{args.name}.node', args.arguments)
+    os.execve(command[0], command, environment())
