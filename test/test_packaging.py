@@ -1,5 +1,6 @@
 """A plain `pip install .` puts everything where ROS looks for it."""
 
+import ast
 import os
 import shutil
 import subprocess
@@ -112,13 +113,24 @@ def test_versions_agree():
     assert f"version='{version}'" in (ROOT / 'setup.py').read_text()
 
 
-def test_every_import_is_a_dependency():
-    """What src/ imports stands in package.xml, so that a ROS installation brings it."""
-    import ast
+def imported_below(folder):
+    """Yield file and top-level name of every import below a folder, those that pytest looks for first included."""
+    for path in (ROOT / folder).rglob('*.py'):
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = []
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                names = [node.module or '']
+            elif isinstance(node, ast.Call) and getattr(node.func, 'attr', '') == 'importorskip':
+                names = [node.args[0].value] if isinstance(node.args[0], ast.Constant) else []
+            yield from ((path, name.split('.')[0]) for name in names)
 
-    keys = {
-        element.text for element in ET.parse(ROOT / 'package.xml').getroot() if element.tag in ('depend', 'exec_depend')
-    }
+
+def test_every_import_is_a_dependency():
+    """What src/ and test/ import stands in package.xml, so that a ROS installation brings it."""
+    root = ET.parse(ROOT / 'package.xml').getroot()
+    keys = {element.text for element in root if element.tag in ('depend', 'exec_depend')}
     known = {
         'numpy': 'python3-numpy',
         'scipy': 'python3-scipy',
@@ -127,23 +139,24 @@ def test_every_import_is_a_dependency():
         'numba': 'python3-numba',
         'rosbags': 'python3-rosbags-pip',
         'mcap': 'mcap-ros2-support',
+        'hypothesis': 'python3-hypothesis',
+        'packaging': 'python3-packaging',
+        'pytest': 'python3-pytest',
+        '_pytest': 'python3-pytest',
+        'setuptools': 'python3-setuptools',
     }
     # from the Python package index (README): rosdep has no key for them, or numba and pinocchio bring them
     no_key = {'cvxpy', 'clarabel', 'coal', 'distributed', 'hppfcl', 'llvmlite', 'mujoco', 'pyarrow'}
-    for path in (ROOT / 'src').rglob('*.py'):
-        for node in ast.walk(ast.parse(path.read_text())):
-            names = (
-                [alias.name for alias in node.names]
-                if isinstance(node, ast.Import)
-                else [node.module or '']
-                if isinstance(node, ast.ImportFrom)
-                else []
-            )
-            for name in names:
-                top = name.split('.')[0]
-                if top in sys.stdlib_module_names or top in ('joint_dynamics', '') or top in no_key:
-                    continue
-                assert known.get(top, top) in keys, f'{path}: {top}'
+    for_tests = {element.text for element in root if element.tag == 'test_depend'}
+    # mypy and PyKDL: skipped where they are not
+    ours = {'joint_dynamics', '', 'mypy', 'PyKDL', *(path.stem for path in (ROOT / 'bench').glob('*.py'))}
+    ours |= {path.stem for path in (ROOT / 'test').rglob('*.py')} | {
+        path.stem for path in (ROOT / 'tools').glob('*.py')
+    }
+    for folder, there in (('src', keys), ('test', keys | for_tests)):
+        for path, top in imported_below(folder):
+            if top not in sys.stdlib_module_names and top not in ours | no_key:
+                assert known.get(top, top) in there, f'{path}: {top}'
 
 
 def test_every_package_of_the_launch_files_is_a_dependency():
