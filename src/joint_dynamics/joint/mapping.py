@@ -21,8 +21,10 @@ def mapped(loop: Callable[..., None], constants: tuple[Any, ...], joints: int | 
     shape = np.broadcast_shapes(*(np.shape(each) for each in given), () if joints is None else (joints,))
     rows, out = (-1, 1 if joints is None else joints), np.empty(shape)
     # copies, so that a loop is compiled for one kind of array
-    copies = (np.array(np.broadcast_to(each, shape), dtype=float).reshape(rows) for each in given)
-    loop(*constants, *copies, out.reshape(rows))
+    copies = np.empty((len(given), *shape))
+    for copy, each in zip(copies, given, strict=True):
+        copy[...] = each
+    loop(*constants, *(copy.reshape(rows) for copy in copies), out.reshape(rows))
     return out
 
 
