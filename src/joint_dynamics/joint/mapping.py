@@ -22,9 +22,9 @@ def mapped(loop: Callable[..., None], constants: tuple[Any, ...], joints: int | 
     rows, out = (-1, 1 if joints is None else joints), np.empty(shape)
     # copies, so that a loop is compiled for one kind of array
     copies = np.empty((len(given), *shape))
-    for copy, each in zip(copies, given, strict=True):
-        copy[...] = each
-    loop(*constants, *(copy.reshape(rows) for copy in copies), out.reshape(rows))
+    for k, each in enumerate(given):
+        copies[k] = each
+    loop(*constants, *copies.reshape(-1, *out.reshape(rows).shape), out.reshape(rows))
     return out
 
 
