@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from joint_dynamics.arm import Arm
-from joint_dynamics.arm.reading import AT_ONCE, RIGID
+from joint_dynamics.arm.reading import NO_PRESLIDING, RIGID
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.joint import FrictionModel, TorsionalStiffness
@@ -101,7 +101,7 @@ def test_joints_without_a_part_beside_joints_that_have_one(arm3, document):
     assert arm.stiffness.coefficients[1].tolist() == [RIGID, 0.0]
     assert arm.friction.parameters['F_C0'][0] == arm.friction.parameters['F_S'][0] == 0.0
     lengths = [float(table[0]) for table in arm.friction.maxwell_slip.presliding.tables]
-    assert lengths == [AT_ONCE, AT_ONCE, 5e-4]
+    assert lengths == [NO_PRESLIDING, NO_PRESLIDING, 5e-4]
     assert arm.kinematic_error(np.zeros(3))[2] == arm.backlash(np.zeros(3))[2] == 0.0
     # nowhere a hysteresis: nothing to be said
     for name in ('j2', 'j3'):

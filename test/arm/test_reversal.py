@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 from joint_dynamics.arm import Arm, with_reversal
-from joint_dynamics.arm.reading import AT_ONCE
-from joint_dynamics.arm.reversal import REVERSAL
+from joint_dynamics.arm.reading import NO_PRESLIDING
 from joint_dynamics.identification.selection.candidate_terms import WIDTHS
-from joint_dynamics.joint import FrictionModel, MaxwellSlip
+from joint_dynamics.joint import REVERSAL, FrictionModel, MaxwellSlip
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation import ur5e_urdf
 
@@ -50,7 +49,7 @@ def test_friction_is_as_described_once_it_has_turned_over(make_arm):
 
 def test_only_joints_without_hysteresis_turn_over_within_it(make_arm):
     """A description has operators for the joints they were chosen for; the others slip at once, in batch as sgn θ̇."""
-    lengths = np.array([1e-3, AT_ONCE, 3e-3, AT_ONCE, AT_ONCE, 5e-4])
+    lengths = np.array([1e-3, NO_PRESLIDING, 3e-3, NO_PRESLIDING, NO_PRESLIDING, 5e-4])
     arm = make_arm(
         FrictionModel({'F_C0': np.ones(6)}, MaxwellSlip(6, lengths, limits=[0.5, 1.0], stiffness=[1.0, 0.5]))
     )

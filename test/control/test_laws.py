@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 
 from joint_dynamics.arm import Arm
-from joint_dynamics.arm.reversal import REVERSAL
 from joint_dynamics.control import ControllerSetup, available, create
 from joint_dynamics.control.friction import FrictionCompensation
 from joint_dynamics.control.law_sample import DRIVEN
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.joint import FrictionModel, MaxwellSlip, PeriodicMap, TorsionalStiffness
+from joint_dynamics.joint import REVERSAL, FrictionModel, MaxwellSlip, PeriodicMap, TorsionalStiffness
 
 LAWS = ('computed_torque', 'adaptive_friction', 'flexible_joint', 'joint_torque_feedback')
 

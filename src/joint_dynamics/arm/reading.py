@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 #: N·m/rad of a joint whose transmission is not known: its deformation vanishes against every other quantity.
 RIGID = 1e15
-#: rad, presliding length of a joint without hysteresis beside joints that have one: it slips at once.
-AT_ONCE = 1e-9
+#: rad, presliding length of a joint without hysteresis beside joints that have one: the sign of the speed.
+NO_PRESLIDING = 1e-9
 #: Fields that say where a number comes from or how good it is: no torque depends on them.
 DOCUMENTATION = frozenset(
     {
@@ -180,7 +180,7 @@ def _friction(
             remarks.append(f'joints.{name}.friction: none described, taken for none')
         document = {'parameters': {'F_C0': 0.0}} if part is None else dict(part)
         if slip is not None and 'maxwell_slip' not in document:
-            document['maxwell_slip'] = {**slip, 'presliding': AT_ONCE}
+            document['maxwell_slip'] = {**slip, 'presliding': NO_PRESLIDING}
         documents.append(document)
     maps = None
     if _any(description, names, 'kinematic_error'):

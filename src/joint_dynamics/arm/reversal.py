@@ -5,12 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from joint_dynamics.arm.arm import Arm
-from joint_dynamics.arm.reading import AT_ONCE
-from joint_dynamics.joint import FrictionModel, MaxwellSlip, PeriodicMap
-
-#: Angle [rad] within which friction turns over that is described without hysteresis: the narrowest that identification
-#: tries, so one that its data could not tell from none.
-REVERSAL = 1e-4
+from joint_dynamics.arm.reading import NO_PRESLIDING
+from joint_dynamics.joint import REVERSAL, FrictionModel, MaxwellSlip, PeriodicMap
 
 
 def with_reversal(arm: Arm) -> tuple[Arm, list[str]]:
@@ -24,9 +20,9 @@ def with_reversal(arm: Arm) -> tuple[Arm, list[str]]:
     friction = arm.friction
     if friction is None:
         return arm, []
-    slip = friction.maxwell_slip or MaxwellSlip(arm.n, AT_ONCE, operators=1)
+    slip = friction.maxwell_slip or MaxwellSlip(arm.n, NO_PRESLIDING, operators=1)
     lengths = [slip.presliding.for_joint(j) for j in range(arm.n)]
-    without = [j for j, table in enumerate(slip.presliding.tables) if table.max() <= AT_ONCE]
+    without = [j for j, table in enumerate(slip.presliding.tables) if table.max() <= NO_PRESLIDING]
     named = [arm.joint_names[j] for j in without if arm.friction_described[j]]
     if not named:
         return arm, []

@@ -15,15 +15,11 @@ from joint_dynamics.identification.regression.friction_state import FrictionStat
 from joint_dynamics.identification.regression.residuals import overall_residual
 from joint_dynamics.identification.reliability.coverage import Training
 from joint_dynamics.identification.resting_validation import resting_document
-from joint_dynamics.identification.selection.candidate_terms import WIDTHS
+from joint_dynamics.joint import REVERSAL
 from joint_dynamics.joint.friction_documents import PARAMETERS
 from joint_dynamics.robot import StandardParameters, mounting_rotation
 from joint_dynamics.version import __version__
 
-AT_ONCE = min(WIDTHS)
-"""Width [rad] of the operator that stands for sgn ω: the narrowest that was tried. Friction that builds up over less
-cannot be told from friction that turns at once, and one that turned within nanometres would, fed forward, be thrown
-from one side to the other by what of a resting motor's angle nobody knows."""
 FRICTION_NAMES = {'Fc': 'F_C0', 'Fv': 'F_V1', 'off': 'offset'}
 
 
@@ -225,12 +221,12 @@ def add_term(
 
 
 def add_hysteresis(joint: dict[str, Any], width: float, share: float) -> None:
-    """Two operators: one that slips `AT_ONCE`, and one, with its share of Coulomb friction, after `width`.
+    """Two operators: one that slips `REVERSAL`, and one, with its share of Coulomb friction, after `width`.
 
-    That is a length of the friction, no backlash. With a width of `AT_ONCE` both would be one: what the larger share
+    That is a length of the friction, no backlash. With a width of `REVERSAL` both would be one: what the larger share
     does, all does, without operators where that turns with the sign of the speed.
     """
-    first = AT_ONCE / width
+    first = REVERSAL / width
     if first >= 1.0:
         if share < 0.5:
             return

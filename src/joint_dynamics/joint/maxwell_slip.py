@@ -22,6 +22,13 @@ from joint_dynamics.joint.mapping import relative_deformations, slips
 from joint_dynamics.joint.maps import PeriodicMap
 from joint_dynamics.joint.slip_operators import operators_of, polynomial_limits, polynomial_stiffness
 
+REVERSAL = 1e-4
+"""Angle [rad] of friction that turns over at once: the narrowest that identification tries.
+
+What builds up over less cannot be told from the sign of the speed, and friction that turned within nanometres would,
+fed forward, be thrown from one side to the other by what of a resting motor's angle nobody knows.
+"""
+
 
 class MaxwellSlip:
     """M Maxwell-slip operators per joint; input the motor angle, output the normalised hysteresis H in [−1, 1].

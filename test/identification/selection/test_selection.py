@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from joint_dynamics.arm import Arm
-from joint_dynamics.arm.reversal import REVERSAL
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.identification import IdentificationSettings, identify
 from joint_dynamics.identification.describe import add_hysteresis
@@ -15,7 +14,7 @@ from joint_dynamics.identification.selection.candidate_terms import WIDTHS, choo
 from joint_dynamics.identification.selection.held_out import DEALS, HeldOut, Rows
 from joint_dynamics.identification.selection.ridges import Candidate, select
 from joint_dynamics.identification.validate import validate_description
-from joint_dynamics.joint import MaxwellSlip
+from joint_dynamics.joint import REVERSAL, MaxwellSlip
 from joint_dynamics.recording import Recording
 from joint_dynamics.robot import RobotModel
 

@@ -24,13 +24,14 @@ from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.selection.choice_uncertainty import ChoiceUncertainty, choice_uncertainty
 from joint_dynamics.identification.selection.held_out import DEALS, HeldOut, Rows
 from joint_dynamics.identification.selection.ridges import JOINT_ERRORS, Candidate, Choice, SelectionStep, select
+from joint_dynamics.joint import REVERSAL
 
 STRIBECK_SPEEDS = (0.4,)
 """Speeds V_S [rad/s] at which the Stribeck term is tried.
 
 Narrower ones are moulded to how the training data stop and start.
 """
-WIDTHS = (1e-4, 3e-4, 1e-3, 3e-3)
+WIDTHS = (REVERSAL, 3e-4, 1e-3, 3e-3)
 """Widths [rad] over which Coulomb friction builds up after a reversal: of steps that data can tell, down to what a fast
 reversal passes within a sample."""
 WARMING = 3.0
