@@ -14,9 +14,10 @@ SOURCES := $(shell find src launch config resource -type f -not -path '*/__pycac
 
 PROGRESS := tools/with_progress.sh
 LOG := $(VENV)/log
+ACCURACY := identification_methods deviations drive_gains robust truth estimation control excitation laws contact trend terms
 PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
 
-.PHONY: env demo test test-slow test-nightly fuzz mutants variants lint bench soak papers docs lock licences clean
+.PHONY: env demo test test-slow test-nightly fuzz mutants variants lint bench results soak papers docs lock licences clean
 
 env: $(VENV)/.installed
 
@@ -72,8 +73,15 @@ lint: env
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/mypy
 
+# all benches, hours, those of time on a machine with nothing else to do; what they keep is in bench/results
 bench: env
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python bench/run.py
+	$(BIN)/python bench/tables.py
+
+# those that measure accuracy, whatever else the machine does (an hour), and the pages made from them
+results: env
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python bench/run.py $(ACCURACY)
+	$(BIN)/python bench/tables.py
 
 soak: env
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python bench/soak.py --minutes 60

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pinocchio
+from tables import Table
 
 from joint_dynamics.arm import Arm
 from joint_dynamics.estimation import EstimationSettings, JointEstimator
@@ -135,12 +136,19 @@ def case(seed):
 
 
 def main(seeds=None):
-    print(f'Contacts: {PUSHES} pushes of 10 N at the tool per case, and {MINUTES:.0f} min of free motion')
-    print(
-        f'{"seed":>4s} '
-        f' {"motion":28s}{"kg":>5s}{"°C":>5s}{"false alarms":>14s}{"seen within 100 ms":>20s}'
-        f'{"200 ms":>8s}{"400 ms":>8s}'
-        f'{"median":>9s}{"100 ms, felt >= 3 N m":>23s}'
+    table = Table(
+        'contact',
+        'pushes',
+        f'{PUSHES} pushes of 10 N at the tool, and {MINUTES:.0f} min of free motion, per robot',
+        {
+            'motion': '',
+            'payload, kg': '.1f',
+            '°C': '.0f',
+            'false alarms': '',
+            **dict.fromkeys(('felt within 100 ms, %', '400 ms, %'), '.1f'),
+            'median, ms': '.0f',
+            'of those of 3 N·m and more, within 100 ms, %': '.1f',
+        },
     )
     every, felt, false = [], [], 0
     for seed in map(int, seeds or range(len(CASES))):
@@ -148,20 +156,11 @@ def main(seeds=None):
         every.append(latency)
         felt.append(torque)
         false += len(alarms)
-        shares = [np.mean(latency <= limit) for limit in (0.1, 0.2, 0.4)]
         kind, mass, temperature = CASES[seed % len(CASES)]
-        print(
-            f'{seed:4d} '
-            f' {kind:28s}{mass:5.1f}{temperature:5.0f}{len(alarms):14d}'
-            f'{shares[0]:20.1%}{shares[1]:8.1%}{shares[2]:8.1%}{1e3 * np.median(latency):6.0f}'
-            f' ms{np.mean(latency[torque >= 3.0] <= 0.1):23.1%}',
-            flush=True,
-        )
+        table.row(f'{kind}, seed {seed}', mass, temperature, len(alarms), *figures(latency, torque))
     latency, torque = np.concatenate(every), np.concatenate(felt)
-    print(
-        f'all: {false} false alarms; {np.mean(latency <= 0.1):.1%} seen within 100 ms, {np.mean(latency <= 0.4):.1%}'
-        ' within 400 ms'
-    )
+    table.row('all', None, None, false, *figures(latency, torque))
+    table.keep()
     for low, high in itertools.pairwise(BINS):
         mine = (torque >= low) & (torque < high)
         if mine.any():
@@ -169,6 +168,12 @@ def main(seeds=None):
                 f'  felt with {low:.0f} to {high:.0f} N m by the joint that feels it most:'
                 f' {np.mean(latency[mine] <= 0.1):6.1%} of {mine.sum()}'
             )
+
+
+def figures(latency, torque):
+    """Return the shares felt in time [%], the median delay [ms], and the share of those that a joint feels well."""
+    shares = [100 * np.mean(latency <= limit) for limit in (0.1, 0.4)]
+    return *shares, 1e3 * np.median(latency), 100 * np.mean(latency[torque >= 3.0] <= 0.1)
 
 
 if __name__ == '__main__':

@@ -11,6 +11,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
+from tables import Table
 
 from joint_dynamics.arm import Arm
 from joint_dynamics.control import ControlLoop, Path, available, create, fill_effort
@@ -170,7 +171,12 @@ def steps():
     robot = simulated(cycle(1))
     arm, path = truth_of(robot), cycle(1)
     motion = path.at(1.0)
-    print(f'{"law":<24} {"law alone [µs]":>15} {"99 %":>7} {"with checks and gate":>22} {"99 %":>7}')
+    table = Table(
+        'control',
+        'steps',
+        'One step of a law called from Python, six joints, µs',
+        {'law': '', **dict.fromkeys(('law alone, median', '99 %', 'with checks and gate, median', 'its 99 %'), '.0f')},
+    )
     for name in available():
         loop = ControlLoop(create(name), arm)
         loop.activate()
@@ -197,7 +203,8 @@ def steps():
                 call()
                 seconds.append(time.perf_counter() - begin)
             columns += [np.median(seconds) * 1e6, np.percentile(seconds, 99) * 1e6]
-        print(f'{name:<24} {columns[0]:>15.0f} {columns[1]:>7.0f} {columns[2]:>22.0f} {columns[3]:>7.0f}', flush=True)
+        table.row(name, *columns)
+    table.keep()
     for name in ('adaptive_friction', 'flexible_joint'):
         begin = time.perf_counter()
         filled = fill_effort(ControlLoop(create(name), arm), path)
@@ -219,38 +226,51 @@ def adapted(make_path, start=START, cycles=3, **options):
     return before, squares(error, measured - fed, slice(len(error) * (cycles - 1) // cycles, None)), alpha
 
 
-def line(name, before, after, alpha):
-    (e0, t0), (e1, t1) = before, after
-    print(
-        f'  {name:<42} torque {t0.mean():6.3f} → {t1.mean():6.3f} (N·m)², −{reduction(t0, t1)[0]:.1f} %; tracking'
-        f' {e0.mean():.2e} → {e1.mean():.2e} rad², −{reduction(e0, e1)[0]:.1f} %; α1'
-        f' {np.round(alpha[:, 0], 2).tolist()}',
-        flush=True,
+def cycle_table(key, caption):
+    return Table(
+        'control',
+        key,
+        caption,
+        {
+            'case': '',
+            'torque held, (N·m)²': '.2f',
+            'adapted, (N·m)²': '.2f',
+            'reduction, %': '.1f',
+            'tracking held, rad²': '.2e',
+            'adapted, rad²': '.2e',
+            'its reduction, %': '.1f',
+        },
     )
+
+
+def compare(table, name, before, after, _):
+    """Add a row: mean squares over the joints, reductions as mean of the joints' ratios."""
+    (e0, t0), (e1, t1) = before, after
+    table.row(name, t0.mean(), t1.mean(), reduction(t0, t1)[0], e0.mean(), e1.mean(), reduction(e0, e1)[0])
 
 
 def adaptation():
-    print(
-        '\nwaypoint cycle with 7.5 kg, all model errors on, drive gains of the data sheet; one cycle each, percent as'
-        " mean of the joints' ratios"
-    )
+    """Without friction, with friction held, with friction adapted; all model errors, gains of the data sheet."""
     path = cycle(1)
     for law in (None, 'computed_torque'):
         error, measured, fed, _ = play(simulated(path, seed=SEEDS[0], errors=ModelErrors()), path, law)
         e, t = squares(error, measured - fed)
-        print(
-            f'  joint PID {"alone" if law is None else "and " + law:<32} torque {t.mean():6.1f} (N·m)², tracking'
-            f' {e.mean():.2e} rad²',
-            flush=True,
-        )
+        print(f'joint PID and {law or "nothing"}: torque {t.mean():.1f} (N·m)², tracking {e.mean():.2e} rad²')
+    table = cycle_table(
+        'adaptation',
+        'Waypoint cycle with 7.5 kg, friction α held at its start and adapted: mean squares of the torque that the '
+        'feedforward leaves to the PID, and of the tracking error',
+    )
     for start in (START, (0.5, 0.0), (1.5, 0.0)):
         for seed in SEEDS:
-            line(f'α = {start}, held → adapted, seed {seed}', *adapted(cycle, start, seed=seed, errors=ModelErrors()))
+            case = f'α from {start[0]:g}, {start[1]:g}; seed {seed}'
+            compare(table, case, *adapted(cycle, start, seed=seed, errors=ModelErrors()))
+    table.keep()
 
 
 def errors():
     """What is left after adaptation, model errors switched off."""
-    print('\nwhat the model errors leave (waypoint cycle, 7.5 kg, seed 1): held → adapted')
+    table = cycle_table('errors', 'The same cycle, seed 1, model errors switched off')
     known = {'drive_gain': 0.0, 'drive_gain_per_kelvin': 0.0}
     off = {
         'torque_ripple': 0.0,
@@ -261,12 +281,13 @@ def errors():
         'smooth_hysteresis': False,
         'current_lag': 0.0,
     }
-    line('all on', *adapted(cycle, errors=ModelErrors()))
-    line('drive gains known', *adapted(cycle))
+    compare(table, 'all on', *adapted(cycle, errors=ModelErrors()))
+    compare(table, 'drive gains known', *adapted(cycle))
     for name, value in off.items():
-        line(f'drive gains known, no {name}', *adapted(cycle, errors=replace(ERRORS, **{name: value})))
-    line('none of them', *adapted(cycle, errors=replace(ERRORS, **known, **off)))
-    line('none of them, ideal sensors', *adapted(cycle, errors=ModelErrors.none(), sensors=Sensors.ideal()))
+        compare(table, f'drive gains known, no {name}', *adapted(cycle, errors=replace(ERRORS, **{name: value})))
+    compare(table, 'none of them', *adapted(cycle, errors=replace(ERRORS, **known, **off)))
+    compare(table, 'none of them, ideal sensors', *adapted(cycle, errors=ModelErrors.none(), sensors=Sensors.ideal()))
+    table.keep()
 
 
 def trapezoids(repeats):
@@ -281,13 +302,14 @@ def trapezoids(repeats):
 
 
 def rough():
-    print('\nthe motion itself: all model errors on, seed 1, held → adapted')
+    table = cycle_table('motion', 'The same waypoints with 4 kg, seed 1, by motions of different smoothness')
     for name, path in (
         ('seventh degree, π/3 rad/s²', cycle),
         ('seventh degree, 2π/3 rad/s²', lambda k: cycle(k, acceleration=2 * np.pi / 3)),
         ('trapezoidal speeds, 2π/3 rad/s²', trapezoids),
     ):
-        line(name, *adapted(path, payload=(4.0, (0.0, 0.0, 0.04)), errors=ModelErrors()))
+        compare(table, name, *adapted(path, payload=(4.0, (0.0, 0.0, 0.04)), errors=ModelErrors()))
+    table.keep()
 
 
 def against_sgn(path, seed):
@@ -300,17 +322,25 @@ def against_sgn(path, seed):
 
 
 def hysteresis():
-    print('\nreversals under load, 7.5 kg: sgn-based friction against the hysteresis (the same parameters)')
+    table = Table(
+        'control',
+        'reversals',
+        'Reversals of a loaded shoulder: mean squares with hysteresis, as a factor better than with friction by sgn',
+        {
+            'time per way, s': '.0f',
+            'robot': '',
+            **dict.fromkeys(
+                ('shoulder tracking', 'shoulder torque', 'all joints tracking', 'all joints torque'), '.2f'
+            ),
+        },
+    )
     for duration in (2.0, 1.0):
         path = reversals(duration=duration)
         for seed in SEEDS:
             (e0, t0), (e1, t1) = against_sgn(path, seed)
-            print(
-                f'  {duration:g} s per way, seed {seed}: shoulder tracking MSE {e0[1]:.3g} → {e1[1]:.3g} rad² (×'
-                f' {e0[1] / e1[1]:.2f}), torque × {t0[1] / t1[1]:.2f}; all joints tracking ×'
-                f' {e0.mean() / e1.mean():.2f}, torque × {t0.mean() / t1.mean():.2f}',
-                flush=True,
-            )
+            ratios = e0[1] / e1[1], t0[1] / t1[1], e0.mean() / e1.mean(), t0.mean() / t1.mean()
+            table.row(duration, f'seed {seed}', *ratios)
+    table.keep()
 
 
 def bending():
@@ -360,19 +390,25 @@ def soft(path, law, feedback, seed, side=None):
 
 
 def flexibility():
-    print('\nfast move (2.6 rad/s, 11 rad/s²), transmissions five times softer: rms of the link-side error [mrad]')
+    table = Table(
+        'control',
+        'flexibility',
+        'A fast move (2.6 rad/s, 11 rad/s²), transmissions five times softer: rms error of the links, mrad',
+        {
+            "robot's position loop": '',
+            'robot': '',
+            **dict.fromkeys(('rigid law', 'flexible_joint, torque alone', 'flexible_joint'), '.2f'),
+        },
+    )
     path = fast_move()
     for feedback, best in (('motor', 'motor'), ('link', 'speed')):
         for seed in SEEDS:
-            rigid, plain, flexible = (
+            errors = (
                 1e3 * np.sqrt(np.mean(soft(path, law, feedback, seed, side) ** 2))
                 for law, side in (('adaptive_friction', 'link'), ('flexible_joint', 'link'), ('flexible_joint', best))
             )
-            print(
-                f"  the robot's position loop on the {feedback} side, seed {seed}: rigid law {rigid:.2f},"
-                f' flexible_joint {flexible:.2f} (× {rigid / flexible:.2f}); its torque alone {plain:.2f}',
-                flush=True,
-            )
+            table.row(f'on the {feedback} side', f'seed {seed}', *errors)
+    table.keep()
 
 
 def streaming():

@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 from bench_identification_methods import simulated_case, simulated_robot
 from scipy.special import ndtri, stdtrit
+from tables import Table
 
 from joint_dynamics.identification import IdentificationSettings, identify
 from joint_dynamics.recording import Recording
@@ -95,11 +96,20 @@ def scores(first, second=None, truth=None, without=()):
     return (np.abs(first.solution.chi[:count] - other) / deviation)[shown]
 
 
-def line(name, plain, chosen):
-    def shares(z):
-        return ' / '.join(f'{100 * np.mean(np.concatenate(z) <= k):5.1f}' for k in (1, 2, 3))
+TABLE = Table(
+    'deviations',
+    'coverage',
+    'Base parameters within 1 / 2 / 3 stated deviations, %: of the truth, or of what another recording gives',
+    {'compared': '', 'Coulomb and viscous friction': '', 'with chosen terms': ''},
+)
 
-    print(name.ljust(44), shares(plain).rjust(24), shares(chosen).rjust(24), flush=True)
+
+def shares(z):
+    return ' / '.join(f'{100 * np.mean(np.concatenate(z) <= k):.1f}' for k in (1, 2, 3))
+
+
+def line(name, plain, chosen):
+    TABLE.row(name, shares(plain), shares(chosen))
 
 
 def both(model, parts):
@@ -111,8 +121,7 @@ def both(model, parts):
 
 
 def main():
-    print(''.ljust(44), 'plain'.rjust(24), 'chosen terms'.rjust(24))
-    print('two right estimates of 6 degrees of freedom'.ljust(44), ' / '.join(f'{share:5.1f}' for share in agreeing()))
+    TABLE.row('two right estimates', *2 * [' / '.join(f'{share:.1f}' for share in agreeing())])
     found = {}
     for robot, model, *parts in real_splits() if DATA.is_dir() else ():
         if not robot.startswith(ONLY):
@@ -149,6 +158,7 @@ def main():
                 truth += [scores(result, truth=base, without=without) for result in results]
         line(f'7R, further friction: {name}: two recordings', *halves)
         line(f'7R, further friction: {name}: the truth', *true)
+    TABLE.keep()
 
 
 if __name__ == '__main__':

@@ -5,10 +5,10 @@ Errors, stated deviations and payload masses against noise.
 
 import argparse
 import sys
-import time
 
 import numpy as np
 import pinocchio
+from tables import Table
 
 from joint_dynamics.identification.drive_gains.estimate import coupling_matrix, identify_drive_gains, with_torque
 from joint_dynamics.identification.drive_gains.payload import identify_payload
@@ -143,33 +143,33 @@ def main(command_line=()):
     arguments = parser.parse_args(list(command_line))
     robot = Robot()
     assert np.allclose(coupling_matrix(robot.model), robot.coupling)
-    for known, label in (({'M': PAYLOAD[-1]}, 'weighed mass'), (dict(zip(INERTIAL, PAYLOAD, strict=True)), 'all ten')):
+    weighed, every = {'M': PAYLOAD[-1]}, dict(zip(INERTIAL, PAYLOAD, strict=True))
+    table = Table(
+        'drive_gains',
+        'errors',
+        'Errors of drive gains and payload masses of a simulated TX40-like robot, %',
+        {
+            'known of the payload': '',
+            'noise, % of rms current': '.0f',
+            **dict.fromkeys(('WLS, rms', 'TLS, rms', 'mixed, rms', 'mixed, largest'), '.2f'),
+            'within two deviations': '.0f',
+            'payload mass, rms': '.2f',
+        },
+    )
+    for known, label in ((weighed, 'mass'), (every, 'all ten parameters')):
         for noise in arguments.noise:
-            started = time.perf_counter()
             results = [run(robot, seed, noise, arguments.colour, known) for seed in range(arguments.runs)]
-            print(
-                f'{label}, noise {100 * noise:g} % of rms current, {arguments.runs} runs,'
-                f' {time.perf_counter() - started:.1f} s, condition {results[0][3].solution.condition_number:.0f},'
-                f' iterations {results[0][3].solution.iterations}'
-            )
-            for solver in ('wls', 'tls', 'mixed'):
-                errors = np.array([result[0][solver] for result in results])
-                print(
-                    f'  {solver:6s} mean error {np.round(errors.mean(axis=0), 2)}  rms'
-                    f' {np.round(np.sqrt((errors**2).mean(axis=0)), 2)}  largest'
-                    f' {np.round(np.abs(errors).max(axis=0), 2)} %'
-                )
-            mixed = np.array([result[0]['mixed'] for result in results])
+            errors = {solver: np.array([result[0][solver] for result in results]) for solver in results[0][0]}
             stated = np.array([result[1] for result in results])
-            print(
-                f'  stated deviation / scatter {np.round(np.sqrt((stated**2).mean(axis=0)) / mixed.std(axis=0), 2)},'
-                f' within two deviations {100 * np.mean(np.abs(mixed) < 2 * stated):.0f} %'
+            table.row(
+                label,
+                100 * noise,
+                *(np.sqrt(np.mean(errors[solver] ** 2)) for solver in ('wls', 'tls', 'mixed')),
+                np.abs(errors['mixed']).max(),
+                100 * np.mean(np.abs(errors['mixed']) < 2 * stated),
+                np.sqrt(np.mean(np.square([result[2] for result in results]))),
             )
-            masses = np.abs([result[2] for result in results])
-            print(
-                f'  payload masses of other recordings: mean error {masses.mean(axis=0).round(2)}, largest'
-                f' {masses.max(axis=0).round(2)} %'
-            )
+    table.keep()
 
 
 if __name__ == '__main__':

@@ -1,6 +1,6 @@
-"""Online estimation: the papers' figures on the simulated UR5e, payload, time per step, the node at 1 kHz over DDS.
+"""Online estimation: the papers' figures on the simulated UR5e, payload, the node at 1 kHz over DDS.
 
-`python bench/bench_estimation.py [friction stiffness payload step node]`; `node` takes seven minutes, with some of its
+`python bench/bench_estimation.py [friction stiffness payload node]`; `node` takes seven minutes, with some of its
 `MODES` (`node idle+reliable events+reliable`) one for each, the others one or two each. Contacts are in
 bench_contact.py, stiffness and friction through the node in bench_estimation_dds.py.
 """
@@ -13,9 +13,10 @@ import time
 from pathlib import Path
 
 import numpy as np
+from tables import Table
 
 from joint_dynamics.arm import Arm
-from joint_dynamics.estimation import EstimationSettings, HealthMonitor, JointEstimator, StiffnessEstimator
+from joint_dynamics.estimation import EstimationSettings, JointEstimator, StiffnessEstimator
 from joint_dynamics.signals.state_estimator import StateEstimator
 from joint_dynamics.simulation import FlexibleJointRobot, ModelErrors, Payload, Sensors, TrajectoryPoints, play
 
@@ -46,126 +47,121 @@ def robot_with(mass, seed=1, rate=RATE, errors=None, sensors=None):
     return robot
 
 
-def feed(estimator, samples, keep=(), first=0):
+def feed(estimator, samples, keep=(), warm=0.0):
+    """Give the estimator all samples; its temperature sensor reads `warm` °C too little."""
     kept = {name: np.full(samples.q.shape, np.nan) for name in keep}
     for k in range(len(samples.q)):
-        if (first + k) % 500 == 0:
-            estimator.set_temperature(samples.temperature[k])
+        if k % 500 == 0:
+            estimator.set_temperature(samples.temperature[k] - warm)
         if estimator.update(samples.q[k], samples.current[k], samples.theta[k]):
             for name, array in kept.items():
                 array[k] = getattr(estimator, name)
     return kept
 
 
-def show(name, values, form='{:8.3f}'):
-    print(f'{name:44s}' + ''.join(form.format(value) for value in np.atleast_1d(values)))
-
-
 def friction():
     """Thesis chapter 6: six waypoints, 7.5 kg, α from [0.47, 0.04]; two cycles after 50 s, adapted against not."""
-    print('Adaptive friction; paper: torque MSE -84.2 % (mean of ratios) within 50 s')
-    cases = {
-        'all model errors on': (ModelErrors(), None),
-        'model errors off': (ModelErrors.none(), None),
-        'model errors off, motor encoder 2^18 per turn': (ModelErrors.none(), Sensors(motor_bits=18)),
-    }
-    for name, (errors, sensors) in cases.items():
-        robot = robot_with(7.5, errors=errors, sensors=sensors, rate=500.0)
-        description = MAKE.changed(MAKE.described(robot), friction=lambda part: {**part, 'scale': [0.47, 0.04]})
-        samples = play(robot, motion(6))
-        window = slice(25000, 38250)
-        mse = []
-        for rate in ((0.0, 0.0), (1.0, 1.0)):
-            estimator = JointEstimator(
-                Arm.from_description(robot.model, description), 1 / 500.0, EstimationSettings(friction_rate=rate)
-            )
-            mse.append(np.mean(feed(estimator, samples, ['friction_error'])['friction_error'][window] ** 2, axis=0))
-        print(name)
-        show('  torque MSE, not adapted [(N m)^2]', mse[0])
-        show('  torque MSE, adapted [(N m)^2]', mse[1])
-        show(
-            '  reduction [%], each joint, then mean',
-            [*(100 * (1 - mse[1] / mse[0])), np.mean(100 * (1 - mse[1] / mse[0]))],
+    known, fine = ModelErrors.none(), Sensors(motor_bits=18)
+    cases = [
+        ('all model errors', (0.47, 0.04), {'errors': ModelErrors()}, 0.0, 0.0),
+        ('no model errors', (0.47, 0.04), {'errors': known}, 0.0, 0.0),
+        ('no model errors, motor encoder of 18 bits', (0.47, 0.04), {'errors': known, 'sensors': fine}, 0.0, 0.0),
+        ('worn: 20 % more friction', (1.0, 0.0), {}, 1 / 3, 0.0),
+        ('15 °C warmer than its sensor', (1.0, 0.0), {}, 0.0, 15.0),
+    ]
+    table = Table(
+        'estimation',
+        'friction',
+        'Torque error of the estimator after 50 s, α held at its start and adapted, means over six joints',
+        {
+            'simulated UR5e with 7.5 kg': '',
+            'start of α': '',
+            'not adapted': '.3f',
+            'adapted': '.3f',
+            'reduction, %': '.1f',
+            'largest error of α1': '.3f',
+        },
+    )
+    for name, start, options, wear, warm in cases:
+        robot = robot_with(7.5, rate=500.0, **options)
+        description = MAKE.changed(
+            MAKE.described(robot), friction=lambda part, start=start: {**part, 'scale': list(start)}
         )
-        show('  reduction, ratio of means [%]', 100 * (1 - mse[1].sum() / mse[0].sum()))
-        show('  alpha_1 (truth 1)', estimator.friction.parameters[:, 0])
-    changes()
-
-
-def changes():
-    """A joint that warms by 15 °C without the sensor seeing it, and one that wears by 20 %."""
-    for name, wear, warm in (('worn by 20 %', 1 / 3, 0.0), ('warmer by 15 degrees, unseen', 0.0, 15.0)):
-        robot = robot_with(7.5, rate=500.0)
-        description = MAKE.described(robot)
         robot.set_wear(wear)
-        if warm:
-            robot.set_temperature(35.0 + warm)
-        samples = play(robot, motion(6))
-        truth = robot.truth.friction_growth
-        mse = []
+        robot.set_temperature(35.0 + warm)
+        samples, growth, mse = play(robot, motion(6)), robot.truth.friction_growth, []
         for rate in ((0.0, 0.0), (1.0, 1.0)):
-            estimator = JointEstimator(
-                Arm.from_description(robot.model, description), 1 / 500.0, EstimationSettings(friction_rate=rate)
-            )
-            error = np.full(samples.q.shape, np.nan)
-            for k in range(len(samples.q)):
-                if k % 500 == 0:
-                    estimator.set_temperature(samples.temperature[k] - warm)
-                if estimator.update(samples.q[k], samples.current[k], samples.theta[k]):
-                    error[k] = estimator.friction_error
-            mse.append(np.mean(error[25000:] ** 2, axis=0))
-        print(f'A robot {name}')
-        show(
-            '  reduction of torque MSE [%], then mean',
-            [*(100 * (1 - mse[1] / mse[0])), np.mean(100 * (1 - mse[1] / mse[0]))],
+            settings = EstimationSettings(friction_rate=rate)
+            estimator = JointEstimator(Arm.from_description(robot.model, description), 1 / 500.0, settings)
+            error = feed(estimator, samples, ['friction_error'], warm)['friction_error']
+            mse.append(np.mean(error[25000:38250] ** 2, axis=0))
+        off = np.abs(estimator.friction.parameters[:, 0] - growth).max()
+        table.row(
+            name, f'{start[0]:g}, {start[1]:g}', *(m.mean() for m in mse), 100 * np.mean(1 - mse[1] / mse[0]), off
         )
-        show('  alpha_1', estimator.friction.parameters[:, 0])
-        show('  truth', truth)
-        show('  alpha_2 [N m s/rad]', estimator.friction.parameters[:, 1])
+    table.keep()
 
 
 def stiffness():
     """Thesis chapter 3 on the single joint of the tests, five seeds; friction model 5 % wrong."""
-    print('Stiffness map NRMSE [%]; paper 95.2 at 10 s, 96.6 at 35 s; torque halved at 10 s: 94.0 at 35 s')
-    print(
-        f'{"preset":10s}{"seed":>5s}{"10 s":>8s}{"35 s":>8s}{"halved: 5 s of motion":>24s}'
-        f'{"35 s":>8s}{"jumps":>7s}{"standstill 600 s":>18s}'
+    table = Table(
+        'estimation',
+        'stiffness',
+        'Agreement of the learnt stiffness map with the true one, 100 (1 − ‖τ − τ̂‖/‖τ‖), worst and mean of five seeds',
+        {
+            'preset': '',
+            '': '',
+            **dict.fromkeys(('10 s', '35 s', 'half as stiff at 10 s: after 5 s of motion', 'at 35 s'), '.1f'),
+            'after 600 s of standstill': '.1f',
+        },
     )
     for preset, make in (('default', StiffnessEstimator), ('thesis', lambda n: StiffnessEstimator.thesis(n))):
-        for seed in range(5):
-            joint = MAKE.make_joint(seed=seed)
-            smoother, pairs = StateEstimator(3, joint.period, window=0.05), []
-            for sample in np.stack([joint.q, joint.theta, joint.motor_torque - 1.05 * joint.friction], axis=1):
-                value, first, second = smoother.update(sample)
-                pairs.append(
-                    (value[1] - value[0], value[2] - joint.inertia * second[1] - joint.damping * (first[1] - first[0]))
-                )
-            pairs = np.array(pairs)
-            reach, row = np.abs(joint.phi).max(), []
-            half = tuple(0.5 * k for k in joint.stiffness)
-            after = 10000 + int(np.searchsorted(np.cumsum(np.abs(joint.dtheta[10000:]) > 0.01) * joint.period, 5.0))
-            for factor in (1.0, 0.5):
-                estimator = make(1)
-                for k, (phi, torque) in enumerate(pairs):
-                    estimator.update([phi], [torque * (factor if k >= 10000 else 1.0)])
-                    if k == (9999 if factor == 1.0 else after):
-                        row.append(
-                            MAKE.map_nrmse(estimator.coefficients[0], joint.stiffness if factor == 1.0 else half, reach)
-                        )
-                row.append(MAKE.map_nrmse(estimator.coefficients[0], joint.stiffness if factor == 1.0 else half, reach))
-            jumps = estimator.changes[0]
-            estimator = make(1)
-            for phi, torque in pairs[:15000]:
-                estimator.update([phi], [torque])
-            for noise in np.random.default_rng(seed).normal(0, 2e-6, 60000):
-                estimator.update([noise], [1.0])
-            row.append(MAKE.map_nrmse(estimator.coefficients[0], joint.stiffness, reach))
-            print(f'{preset:10s}{seed:5d}{row[0]:8.1f}{row[1]:8.1f}{row[2]:24.1f}{row[3]:8.1f}{jumps:7d}{row[4]:18.1f}')
+        rows = [map_agreement(make, seed) for seed in range(5)]
+        table.row(preset, 'worst', *np.min(rows, axis=0))
+        table.row(preset, 'mean', *np.mean(rows, axis=0))
+    table.keep()
+
+
+def map_agreement(make, seed):
+    """Return the figures of one seed: at 10 and 35 s, halved, after standstill."""
+    joint = MAKE.make_joint(seed=seed)
+    smoother, pairs = StateEstimator(3, joint.period, window=0.05), []
+    for sample in np.stack([joint.q, joint.theta, joint.motor_torque - 1.05 * joint.friction], axis=1):
+        value, first, second = smoother.update(sample)
+        pairs.append(
+            (value[1] - value[0], value[2] - joint.inertia * second[1] - joint.damping * (first[1] - first[0]))
+        )
+    reach, row = np.abs(joint.phi).max(), []
+    half = tuple(0.5 * k for k in joint.stiffness)
+    after = 10000 + int(np.searchsorted(np.cumsum(np.abs(joint.dtheta[10000:]) > 0.01) * joint.period, 5.0))
+    for factor, true, instant in ((1.0, joint.stiffness, 9999), (0.5, half, after)):
+        estimator = make(1)
+        for k, (phi, torque) in enumerate(pairs):
+            estimator.update([phi], [torque * (factor if k >= 10000 else 1.0)])
+            if k in (instant, len(pairs) - 1):
+                row.append(MAKE.map_nrmse(estimator.coefficients[0], true, reach))
+    estimator = make(1)
+    for phi, torque in pairs[:15000]:
+        estimator.update([phi], [torque])
+    for noise in np.random.default_rng(seed).normal(0, 2e-6, 60000):
+        estimator.update([noise], [1.0])
+    return [*row, MAKE.map_nrmse(estimator.coefficients[0], joint.stiffness, reach)]
 
 
 def payload():
     """Payloads that the model does not have, friction 10 % wrong at the start; one waypoint cycle."""
-    print('Payload after one waypoint cycle')
+    table = Table(
+        'estimation',
+        'payload',
+        'Payload of the estimator after one waypoint cycle of 13 s, friction 10 % wrong at the start',
+        {
+            'true mass, kg': '.1f',
+            'estimate, kg': '.3f',
+            'stated deviation, kg': '.3f',
+            'error, %': '.2f',
+            'error of the centre, mm': '.1f',
+        },
+    )
     for seed, mass in ((1, 7.5), (2, 5.0), (3, 2.0), (4, 1.0)):
         robot = robot_with(0.0, seed, 500.0)
         description = MAKE.changed(MAKE.described(robot), friction=lambda part: {**part, 'scale': [0.9, 0.0]})
@@ -174,38 +170,10 @@ def payload():
             Arm.from_description(robot.model, description), 1 / 500.0, EstimationSettings(payload=True)
         )
         feed(estimator, play(robot, motion(1)))
-        found = estimator.payload
-        print(
-            f'  {mass:4.1f} kg: {found.mass:6.3f} kg ({100 * (found.mass / mass - 1):+5.2f} %), deviation'
-            f' {found.mass_deviation:.3f} kg, centre {np.round(found.first_moments / found.mass, 4)} m (truth 0 0 0.08)'
-        )
-
-
-def step():
-    """Time of one step for six joints; health judged every second."""
-    robot = robot_with(5.0)
-    model = Arm.from_description(robot.model, MAKE.described(robot))
-    samples = play(robot, motion(1))
-    print('One step for six joints: filters, stiffness, friction, torques, contact; health every 1000 steps [us]')
-    for name, settings, two in (
-        ('two encoders', EstimationSettings(), True),
-        ('with payload', EstimationSettings(payload=True), True),
-        ('one encoder', EstimationSettings(), False),
-    ):
-        estimator = JointEstimator(model, 1e-3, settings, motor_side=two)
-        monitor, times = HealthMonitor(model.stiffness), []
-        for k in range(12000):
-            q, current, theta = samples.q[k], samples.current[k], samples.theta[k] if two else None
-            begin = time.perf_counter()
-            estimator.update(q, current, theta)
-            if k % 1000 == 0:
-                monitor.of(estimator)
-            times.append(time.perf_counter() - begin)
-        times = 1e6 * np.array(times[2000:])
-        print(
-            f'  {name:14s} median {np.median(times):6.1f}  mean {times.mean():6.1f}  p99'
-            f' {np.quantile(times, 0.99):6.1f}  fastest {times.min():6.1f}'
-        )
+        body = estimator.payload
+        centre = np.linalg.norm(body.first_moments / body.mass - (0.0, 0.0, 0.08))
+        table.row(mass, body.mass, body.mass_deviation, 100 * (body.mass / mass - 1), 1e3 * centre)
+    table.keep()
 
 
 NODE = """
@@ -281,9 +249,18 @@ def node(seconds=60.0, modes=MODES):
 
     robot = robot_with(5.0)
     samples = play(robot, motion(1))
-    print(
-        f'Node at 1 kHz for {seconds:.0f} s: link side and motor side, 2000 messages/s; load of the machine'
-        f' {os.getloadavg()[0]:.1f}'
+    table = Table(
+        'estimation',
+        'node',
+        f'The estimator at 1 kHz over DDS, 2000 messages a second for {seconds:.0f} s',
+        {
+            'process': '',
+            'of a core, %': '.1f',
+            'against an idle subscriber': '.2f',
+            'samples': '',
+            'bridged': '',
+            'gaps': '',
+        },
     )
     idle = {}
     with tempfile.TemporaryDirectory() as folder:
@@ -324,21 +301,16 @@ def node(seconds=60.0, modes=MODES):
                 if ahead > 0:
                     time.sleep(ahead)
             kind, load, given, *lost = process.communicate()[0].split()
-            what = f'{given} messages' if 'idle' in kind else f'{given} samples, {lost[0]} bridged, {lost[1]} gaps'
             if 'idle' in kind:
                 idle['reliable' in kind] = float(load)
             ratio = float(load) / idle.get('reliable' in kind, np.nan)
-            print(
-                f'  {kind:24s} {load:>6s} % of a core ({ratio:.2f} × idle), {what};'
-                f' published at {k / (time.monotonic() - begin):.0f} Hz',
-                flush=True,
-            )
-        print(f'  load of the machine at the end {os.getloadavg()[0]:.1f}')
+            table.row(kind, float(load), ratio, given, *(lost or (None, None)))
+        table.keep()
         publisher.destroy_node()
         rclpy.try_shutdown()
 
 
-ALL = {'friction': friction, 'stiffness': stiffness, 'payload': payload, 'step': step, 'node': node}
+ALL = {'friction': friction, 'stiffness': stiffness, 'payload': payload, 'node': node}
 
 
 def main(names=None):

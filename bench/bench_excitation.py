@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pinocchio
+from tables import Table
 
 from joint_dynamics.excitation import ExcitationSettings, FourierTrajectory, LimitSettings, make_profile, optimise
 from joint_dynamics.excitation.collision import Clearance
@@ -60,29 +61,21 @@ def processor_seconds():
 
 def value_against_time():
     results = {}
-    print(
-        f'{"condition number, best within":28}'
-        + ''.join(f'{f"{t:g} s":>8}' for t in INSTANTS)
-        + '    wall   processor  searches'
+    table = Table(
+        'excitation',
+        'search',
+        'Condition number of the best motion found within so many seconds',
+        {'robot': '', **{f'{t:g} s': '.2f' for t in INSTANTS}, 'processor time, s': '.0f', 'searches': ''},
     )
-    for name, model, settings, goal in cases():
+    for name, model, settings, _ in cases():
         model.base_parameters()
         before = processor_seconds()
-        found = results[name] = optimise(model, settings)
+        best = results[name] = optimise(model, settings)
         used = processor_seconds() - before
-        row = []
-        for instant in INSTANTS:
-            values = [value for seconds, value in found.history if seconds <= instant]
-            row.append(f'{values[-1]:8.2f}' if values else f'{"–":>8}')
-        print(
-            f'{name:28}' + ''.join(row) + f'{found.seconds:7.1f} s {used:8.1f} s {found.finished:6d}/{settings.starts}'
-        )
-        reached = next((seconds for seconds, value in found.history if value <= goal), None)
-        margins = ', '.join(f'{kind} {margin:.3f}' for kind, margin in found.margins.items())
-        print(
-            f'  {found.assessment.base_parameters} base parameters; ≤ {goal:g} after'
-            f' {"–" if reached is None else f"{reached:.1f} s"}; {found.ended}; certified margins: {margins}'
-        )
+        row = [[value for seconds, value in best.history if seconds <= instant] for instant in INSTANTS]
+        values = [within[-1] if within else None for within in row]
+        table.row(name, *values, used, f'{best.finished} of {settings.starts}')
+    table.keep()
     return results
 
 
@@ -91,7 +84,12 @@ def certified_against_sampled(results):
 
     What it takes off the smallest margin of 20,000 samples (distances: 4,000).
     """
-    print(f'\n{"certified margin":28}{"kind":14}{"certified":>12}{"sampled":>12}{"lower by":>12}{"processor":>12}')
+    table = Table(
+        'excitation',
+        'margins',
+        'Smallest margins of the motions, as a fraction of the limit: proved, and of many samples',
+        {'robot': '', 'limit': '', 'proved': '.5f', 'sampled': '.5f', 'processor time of the proof, ms': '.1f'},
+    )
     for name, model, settings, _ in cases():
         problem, trajectory = ExcitationProblem(model, settings), results[name].trajectory.without_repetition()
         times = np.linspace(0.0, trajectory.duration, 20001)
@@ -106,25 +104,24 @@ def certified_against_sampled(results):
             else:
                 motions = [RobotMotion(model, *trajectory.motion(part)) for part in np.array_split(times, 20)]
                 sampled = one.scale * min(one.smallest(motion) for motion in motions)
-            print(
-                f'{name:28}{one.kind:14}{certified:12.5f}{sampled:12.5f}{sampled - certified:12.5f}{1e3 * used:9.1f} ms'
-            )
+            table.row(name, one.kind, certified, sampled, 1e3 * used)
+    table.keep()
 
 
 def against_random(results):
-    print(
-        f'\n{RANDOM} random motions that keep every limit, condition number     least   median   optimised   median /'
-        ' optimised'
+    table = Table(
+        'excitation',
+        'random',
+        f'Condition numbers of {RANDOM} random motions that keep every limit, and of the optimised one',
+        {'robot': '', 'random motions': '', 'least': '.1f', 'median': '.1f', 'optimised': '.2f'},
     )
     for name, model, settings, _ in cases():
         problem = ExcitationProblem(model, settings)
         for kind, draw in (('plain', plain_random), ('each joint near its limits', random_trajectory)):
             rng = np.random.default_rng(1)
             drawn = [problem.assess(draw(problem, rng)).condition_number for _ in range(RANDOM)]
-            best = results[name].condition_number
-            print(
-                f'{name:28}{kind:32}{min(drawn):9.1f}{np.median(drawn):9.1f}{best:12.2f}{np.median(drawn) / best:14.1f}'
-            )
+            table.row(name, kind, min(drawn), np.median(drawn), results[name].condition_number)
+    table.keep()
 
 
 def rigid_recording(model, trajectory, parameters, rng):
@@ -194,12 +191,22 @@ def against_bang_coast_bang(results):
         )
         for seed in range(5)
     ]
-    print(
-        f'\n{f"inertial base parameters from {optimised.duration:g} s at 1 kHz, % of the true value":68}'
-        'deviation: mean, median;  error: mean, median'
+    table = Table(
+        'excitation',
+        'profiles',
+        f'Inertial base parameters of a UR5e identified from {optimised.duration:g} s at 1 kHz, % of the true value',
+        {
+            'robot': '',
+            'motion': '',
+            **dict.fromkeys(('deviation, mean', 'deviation, median', 'error, mean', 'error, median'), '.2f'),
+            'condition numbers': '',
+        },
     )
+    conditions = {
+        'optimised': f'{results["UR5e, period 10 s"].condition_number:.1f}',
+        'bang-coast-bang': ', '.join(f'{assessment.condition_number:.1f}' for _, assessment in others),
+    }
     for kind in ('rigid, 2 % torque noise', 'simulated UR5e'):
-        rows = {}
         for name, trajectories in (
             ('optimised', [optimised] * len(others)),
             ('bang-coast-bang', [trajectory for trajectory, _ in others]),
@@ -212,26 +219,15 @@ def against_bang_coast_bang(results):
                     )
                 else:
                     found.append(identified(model, *flexible_recording(model, trajectory, seed)))
-            rows[name] = np.mean(found, axis=0)
-            print(f'{kind:28}{name:40}' + ''.join(f'{value:10.2f}' for value in rows[name]))
-        ratio = rows['bang-coast-bang'] / rows['optimised']
-        print(f'{"":28}{"ratio":40}' + ''.join(f'{value:10.2f}' for value in ratio))
-    numbers = ', '.join(f'{assessment.condition_number:.1f}' for _, assessment in others)
-    print(
-        f'condition numbers: optimised {results["UR5e, period 10 s"].condition_number:.2f}; the five bang-coast-bang'
-        f' {numbers}'
-    )
+            table.row(kind, name, *np.mean(found, axis=0), conditions[name])
+    table.keep()
 
 
 def main():
-    load = os.getloadavg()[0] if hasattr(os, 'getloadavg') else float('nan')
-    print(f'load of the machine before: {load:.1f}')
-    began = time.perf_counter()
     results = value_against_time()
     certified_against_sampled(results)
     against_random(results)
     against_bang_coast_bang(results)
-    print(f'({time.perf_counter() - began:.0f} s)')
 
 
 if __name__ == '__main__':

@@ -17,6 +17,7 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
+from tables import Table
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from joint_dynamics.demo.conductor import conductor
@@ -387,8 +388,11 @@ def delays(client, samples=3000, rate=500.0, reference=None):
 def latency(folder, processes, client):
     twin = FlexibleJointRobot(seed=0, errors=ModelErrors(), rate=500.0)
     document_of(twin, (1.0, 0.0), twin.truth.drive_gains).save(folder / 'dynamics.yaml')
-    print(
-        f'{"streaming at 500 Hz, joint state in to command out":<52} {"median [µs]":>12} {"99 % [µs]":>10} {"lost":>5}'
+    table = Table(
+        'feedforward',
+        'latency',
+        'Streaming at 500 Hz over DDS, from a joint state that goes out to the command that comes back, µs',
+        {'node': '', 'median': '.0f', '99 %': '.0f', 'lost': ''},
     )
     references = client.node.create_publisher(JointTrajectory, '/feedforward/reference', 10)
 
@@ -427,9 +431,8 @@ def latency(folder, processes, client):
             client.until_active('/feedforward')
         found, sent = delays(client, reference=None if parameters is None else move)
         processes.stop('echo' if parameters is None else 'feedforward')
-        print(
-            f'{name:<52} {np.median(found):>12.0f} {np.percentile(found, 99):>10.0f} {sent - len(found):>5}', flush=True
-        )
+        table.row(name, np.median(found), np.percentile(found, 99), sent - len(found))
+    table.keep()
 
 
 def main():

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pinocchio
 from bench_reliability import GEN3
+from tables import Table
 
 from joint_dynamics.identification import IdentificationSettings, identify
 from joint_dynamics.identification.regression.residuals import overall_residual
@@ -118,31 +119,36 @@ def main():
     if not DATA.is_dir():
         print(f'real recordings are not at {DATA}')
     names = [group.name for group in menu(['joint'], None) if not group.single]
-    print('case'.ljust(20), *(word[:11].rjust(11) for word in ('plain', 'rest', *names, 'default')))
+    table = Table(
+        'identification_methods',
+        'unseen',
+        'Torque of moving joints that is left unexplained on recordings not trained on, %',
+        {'case': '', **dict.fromkeys(('plain', 'rest', 'default'), '.2f'), 'terms chosen by default': ''},
+    )
+    alone = Table(
+        'identification_methods',
+        'alone',
+        'The same with one further term for all joints, and nothing chosen, %',
+        {'case': '', **dict.fromkeys(names, '.2f')},
+    )
     for name, model, training, unseen in cases:
         plain = IdentificationSettings(selection=False)
-        found = [
+        percents = [
             unseen_percent(model, training, unseen, IdentificationSettings(selection=False, rest_speed=0.0))[0],
             unseen_percent(model, training, unseen, plain)[0],
         ]
+        terms = []
         for group in menu(model.joint_names, None):
             if not group.single:
-                found.append(
-                    unseen_percent(model, training, unseen, IdentificationSettings(selection=False, terms=group.terms))[
-                        0
-                    ]
-                )
+                settings = IdentificationSettings(selection=False, terms=group.terms)
+                terms.append(unseen_percent(model, training, unseen, settings)[0])
         value, result = unseen_percent(model, training, unseen, IdentificationSettings())
-        print(
-            name.ljust(20),
-            *(f'{number:11.2f}' for number in (*found, value)),
-            ' ',
-            '; '.join(
-                f'{step["term"]} ({step["gain_percent"]:.0f} %)' for step in result.extras['selection']['chosen']
-            ),
-            flush=True,
-        )
-    print(f'columns: {PER_JOINT} standard parameters per joint and one of each term')
+        chosen = ', '.join(step['term'] for step in result.extras['selection']['chosen'])
+        alone.row(name, *terms)
+        table.row(name, *percents, value, chosen or 'none')
+    if DATA.is_dir():
+        table.keep()
+        alone.keep()
 
 
 if __name__ == '__main__':

@@ -10,6 +10,7 @@ import sys
 import time
 
 import numpy as np
+from tables import Table
 
 from joint_dynamics.demo.chain import run_chain
 from joint_dynamics.demo.demo_settings import ChainSettings
@@ -59,17 +60,20 @@ def main(engines=('own', 'mujoco'), seeds=SEEDS):
         show(f'seed {seed}, engine {engine} ({time.perf_counter() - begin:.0f} s)', figures)
         if not own_laws:
             kept.append(figures)
-    print(f'{len(kept)} robots of drawn laws, {refused} refused')
-    print(f'{"over all of drawn laws":44s} {"mean":>7s} {"worst":>7s} {"best":>7s}')
-    for words, key, form in COLUMNS:
+    table = Table(
+        'laws',
+        'chain',
+        f'The whole chain over {len(kept)} simulated UR5e whose laws are drawn ({refused} refused), '
+        f'engines {" and ".join(engines)}',
+        {'figure': '', 'mean': '.2f', 'worst robot': '.2f', 'best robot': '.2f'},
+    )
+    for words, key, _ in COLUMNS:
         values = [float(np.mean(figures[key])) for figures in kept]
         low, high = (min, max) if 'NRMSE' in words or 'after the work' in words or 'within' in words else (max, min)
-        print(
-            f'  {words:42s} {form.format(np.mean(values)):>7s} {form.format(low(values)):>7s} '
-            f'{form.format(high(values)):>7s}'
-        )
-    felt, pushes = (sum(figures[key] for figures in kept) for key in ('pushes_felt', 'pushes'))
-    print(f'  pushes of 25 N felt: {felt} of {pushes}')
+        table.row(words, np.mean(values), low(values), high(values))
+    felt = [100 * figures['pushes_felt'] / figures['pushes'] for figures in kept]
+    table.row('pushes of 25 N felt [%]', np.mean(felt), min(felt), max(felt))
+    table.keep()
 
 
 if __name__ == '__main__':

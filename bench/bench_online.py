@@ -12,6 +12,7 @@ from functools import partial
 
 import numpy as np
 import pinocchio
+from tables import Table
 
 from joint_dynamics.arm import Arm
 from joint_dynamics.control import ControlLoop, available, create
@@ -96,17 +97,20 @@ def alone(make, rows):
     return np.min([timed(make(), rows) for _ in range(RUNS)], axis=0)
 
 
+TABLE = Table(
+    'online',
+    'steps',
+    'Processor time of one step called from Python, beside one rnea of pinocchio for the same arm',
+    {'step': '', 'as it comes, µs': '.1f', 'alone, µs': '.1f', 'alone / rnea': '.0f', 'alone, 99 % / median': '.1f'},
+)
+
+
 def line(name, make, rows, rnea):
     """One run as it comes, then the same steps alone; in processor time, by steps of one rnea [s]."""
     seconds = timed(make(), rows)
     least = alone(make, rows)
-    median, late, worst = np.median(least), np.percentile(least, 99), least.max()
-    print(
-        f'{name:<34} {1e6 * np.median(seconds):>8.1f} {1e6 * seconds.mean():>8.1f} {seconds.mean() / rnea:>8.0f}'
-        f' {1e6 * median:>12.1f} {1e6 * least.mean():>8.1f} {least.mean() / rnea:>8.0f} {late / median:>10.2f}'
-        f' {worst / median:>10.1f}',
-        flush=True,
-    )
+    late = np.percentile(least, 99) / np.median(least)
+    TABLE.row(name, 1e6 * seconds.mean(), 1e6 * least.mean(), least.mean() / rnea, late)
     return least.mean()
 
 
@@ -118,7 +122,6 @@ def estimators():
         arm = Arm.from_description(robot, description)
         q, theta, current = motion(robot, arm)
         rnea = inverse_dynamics(robot.pinocchio)
-        print(f'estimator, {n} joints; one rnea {1e6 * rnea:.2f} µs')
         for name, settings, two in (
             ('two encoders', EstimationSettings(), True),
             ('with payload', EstimationSettings(payload=True), True),
@@ -131,7 +134,7 @@ def estimators():
                 return estimator.update
 
             rows = [(q[k], current[k], theta[k] if two else None) for k in range(STEPS)]
-            means[n, name] = line(f'  {name}', make, rows, rnea)
+            means[n, name] = line(f'estimator, {n} joints, {name}', make, rows, rnea)
     print(f'  14 joints / 6 joints: {means[14, "two encoders"] / means[6, "two encoders"]:.2f}')
 
 
@@ -178,11 +181,13 @@ def laws():
         for _ in range(3):
             higher.append(np.gradient(higher[-1], 1 / RATE, axis=0))
         rnea = inverse_dynamics(robot.pinocchio)
-        print(f'feedforward, {n} joints; one rnea {1e6 * rnea:.2f} µs')
         for law in available():
             loops = []
             means[n, law] = line(
-                f'  {law}', partial(stepper, law, arm, q, dq, higher, loops), [(k,) for k in range(100, 3900)], rnea
+                f'{law}, {n} joints',
+                partial(stepper, law, arm, q, dq, higher, loops),
+                [(k,) for k in range(100, 3900)],
+                rnea,
             )
             if loops[-1].fallback_reason:
                 print(f'    {loops[-1].fallback_reason}')
@@ -202,14 +207,10 @@ def motor_side():
 
 
 def main():
-    print(f'{"processor time of one step [µs]":<34} {"as it comes":>26} {"alone":>30}')
-    print(
-        f'{"":<34} {"median":>8} {"mean":>8} {"/ rnea":>8} {"median":>12} {"mean":>8} {"/ rnea":>8} {"99 %/med.":>10}'
-        f' {"most/med.":>10}'
-    )
     estimators()
     laws()
     motor_side()
+    TABLE.keep()
 
 
 if __name__ == '__main__':

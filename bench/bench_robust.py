@@ -2,10 +2,10 @@
 
 import os
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
+from tables import Table
 
 from joint_dynamics.identification import IdentificationSettings, identify
 from joint_dynamics.identification.physical.semidefinite import physical, pseudo_inertias
@@ -13,8 +13,6 @@ from joint_dynamics.identification.preparation.observations import observe
 from joint_dynamics.identification.regression.residuals import overall_residual, predict
 from joint_dynamics.recording import Recording
 from joint_dynamics.robot import RobotModel
-
-GOAL = 1.05
 
 
 def sets(data):
@@ -46,26 +44,32 @@ def main(methods=('wls', 'irls', 'i-irls')):
     if not data.is_dir():
         print(f'real recordings are not at {data}; set JOINT_DYNAMICS_DATA')
         return
-    print(
-        f'{"robot":<6} {"method":<7} {"training %":>10} {"unseen %":>9} {"s":>6} | {"physical %":>10} {"ratio":>6}'
-        f' {"(goal":>5} {GOAL:g}) {"unseen %":>8} {"smallest eigenvalue":>20} {"s":>6}'
+    table = Table(
+        'robust',
+        'price',
+        'Residual of each method, without and with physical bodies, %',
+        {
+            'robot': '',
+            'method': '',
+            **dict.fromkeys(('training', 'unseen', 'training, physical', 'unseen, physical'), '.2f'),
+            'smallest eigenvalue of a pseudo-inertia': '.1e',
+        },
     )
     for name, model, training, validation in sets(data):
         for method in methods:
             result = identify(model, training, validation, IdentificationSettings(method=method))
-            started = time.perf_counter()
             estimate = physical(result.problem, result.solution)
-            seconds = time.perf_counter() - started
-            bound = regression_percent(result.problem, estimate.solution.chi)
             unseen = [observe(recording.select(model.joint_names), result.plan) for recording in validation]
-            unseen = regression_percent(result.problem.on(unseen), estimate.solution.chi) if unseen else float('nan')
-            smallest = np.linalg.eigvalsh(pseudo_inertias(estimate.standard, model.n)).min()
-            free = percent(result.training)
-            print(
-                f'{name:<6} {method:<7} {free:>10.3f} {percent(result.validation):>9.3f} {result.seconds:>6.1f} | '
-                f'{bound:>10.3f} {bound / free:>6.4f} {"":>11} {unseen:>8.3f} {smallest:>20.2e} {seconds:>6.2f}',
-                flush=True,
+            table.row(
+                name,
+                method,
+                percent(result.training),
+                percent(result.validation),
+                regression_percent(result.problem, estimate.solution.chi),
+                regression_percent(result.problem.on(unseen), estimate.solution.chi) if unseen else None,
+                np.linalg.eigvalsh(pseudo_inertias(estimate.standard, model.n)).min(),
             )
+    table.keep()
 
 
 if __name__ == '__main__':

@@ -12,6 +12,7 @@ import time
 
 import numpy as np
 import pinocchio
+from tables import Table
 
 from joint_dynamics.simulation import Command, FlexibleJointRobot, TrajectoryPoints, play
 
@@ -91,22 +92,19 @@ def floor_without_compilation():
 
 
 def main():
-    print('Simulated UR5e, six joints, one core (processor time)')
+    table = Table(
+        'simulation',
+        'speed',
+        'Simulated UR5e on one core, processor time',
+        {'what': '', 'µs per tick': '.1f', 'times real time': '.1f', 'energy balance off, of the throughput': '.1e'},
+    )
     for rate in (500.0, 1000.0):
         factor, error = real_time_factor(rate)
-        print(
-            f'  {rate:5.0f} Hz: {factor:6.1f} times real time, {1e6 / rate / factor:6.1f} µs per tick; '
-            f'energy balance off by {error:.1e} of the throughput'
-        )
-    print(f'  one tick of 1 ms by step():            {1e6 * single_step():8.1f} µs')
-    print(
-        f"  pinocchio's forward dynamics alone:    {1e6 * floor_without_compilation():8.1f} µs for the 16 evaluations"
-        ' of such a tick'
-    )
-    print(
-        f'  the same plant, not compiled:          {1e6 * fresh(INTERPRETED, NUMBA_DISABLE_JIT="1")[0]:8.1f} µs per'
-        ' such tick'
-    )
+        table.row(f'{rate:.0f} Hz', 1e6 / rate / factor, factor, error)
+    table.row('1000 Hz, step by step', 1e6 * single_step(), None, None)
+    table.row("pinocchio's forward dynamics alone, 16 evaluations", 1e6 * floor_without_compilation(), None, None)
+    table.row('1000 Hz, not compiled', 1e6 * fresh(INTERPRETED, NUMBA_DISABLE_JIT='1')[0], None, None)
+    table.keep()
     with tempfile.TemporaryDirectory() as cache:
         cold = fresh(START, NUMBA_CACHE_DIR=cache)
         warm = fresh(START, NUMBA_CACHE_DIR=cache)

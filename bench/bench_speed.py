@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pinocchio
+from tables import Table
 
 from joint_dynamics.arm.terms import hysteresis_term
 from joint_dynamics.identification.preparation.observations import Observation
@@ -28,8 +29,6 @@ DATA = Path(os.environ.get('JOINT_DYNAMICS_DATA') or Path(__file__).parents[2] /
 HALF = np.pi / 2
 UR5E = [(0, 0, 0.1625), (HALF, 0, 0), (0, -0.425, 0), (0, -0.3922, 0.1333), (HALF, 0, 0.0997), (-HALF, 0, 0.0996)]
 REPEATS = 3
-#: (what grows, size, processor time [s], that of pinocchio's loop [s]) measured in this run; plot_growth.py draws it.
-GROWN = []
 
 
 def robot(joints=6):
@@ -125,9 +124,19 @@ def memory_less_data(samples):
 def batch():
     """Filtered data to WLS against pinocchio's loop, against samples, with QR and without."""
     model = with_kernel(robot())
-    print(
-        f'{"filtered data to WLS":>20}{"[s]":>9}{"by QR":>9}{"pinocchio":>11}{"ratio":>8}{"differs by":>12}'
-        f'{"less data [MB]":>16}'
+    table = Table(
+        'speed',
+        'samples',
+        "Filtered data of six joints to WLS, processor time in s, beside pinocchio's regressor loop alone",
+        {
+            'samples': ',',
+            'joint_dynamics': '.3f',
+            'by QR': '.3f',
+            'pinocchio': '.3f',
+            'ratio': '.2f',
+            'differs from QR, deviations': '.0e',
+            'memory without the data, MB': '.1f',
+        },
     )
     for samples in (10_000, 100_000, 1_000_000):
         data = observation(model, samples)
@@ -137,15 +146,8 @@ def batch():
         )
         found, expected = to_wls(model, data), to_wls_by_qr(model, data)
         difference = np.max(np.abs(found.chi - expected.chi) / np.sqrt(np.diag(expected.inverse)))
-        memory = memory_less_data(samples)
-        GROWN.append(('samples', samples, ours, loop))
-        print(
-            f'{samples:>20}{ours:>9.3f}{qr:>9.3f}{loop:>11.3f}{ours / loop:>8.2f}{difference:>12.0e}{memory:>16.1f}',
-            flush=True,
-        )
-    print(
-        '(difference in deviations of each parameter; goal: ratio ≤ 0.5, ten times the samples in ten times the time)'
-    )
+        table.row(samples, ours, qr, loop, ours / loop, difference, memory_less_data(samples))
+    table.keep()
 
 
 FRESH = """
@@ -165,8 +167,11 @@ print(time.process_time() - began, bench.resident('VmHWM') - before, 'numba' in 
 
 def fresh():
     """The first call of a process, with nothing compiled on disk and with all: processor time and memory."""
-    print(
-        f'\n{"first call of a process":>24}{"compiled before":>17}{"[s]":>9}{"memory above data [MB]":>25}{"numba":>8}'
+    table = Table(
+        'speed',
+        'first',
+        'The first call of a process, with and without compiled code on disk',
+        {'samples': ',', 'compiled before': '', 's': '.3f', 'memory above the data, MB': '.1f', 'numba': ''},
     )
     for samples in (10_000, 100_000, 1_000_000):
         with tempfile.TemporaryDirectory() as cache:
@@ -181,37 +186,40 @@ def fresh():
                 )
                 seconds, memory, loaded = done.stdout.split()
                 used = 'used' if loaded == 'True' else 'not used'
-                print(f'{samples:>24}{state:>17}{float(seconds):>9.3f}{float(memory):>25.1f}{used:>10}', flush=True)
+                table.row(samples, state, float(seconds), float(memory), used)
+    table.keep()
 
 
 def growth():
     """Against joints, and against columns of Maxwell-slip elements."""
     samples = 20_000
     with_kernel(robot())
-    print(f'\n{"joints":>8}{"columns":>9}{"[s]":>9}{"pinocchio":>11}{"ratio":>8}   ({samples:,} samples)')
+    columns = {'columns': '', 'joint_dynamics': '.3f', 'pinocchio': '.3f', 'ratio': '.2f'}
+    caption = f"{samples:,} samples to WLS, processor time in s, beside pinocchio's regressor loop alone"
+    table = Table('speed', 'joints', caption, {'joints': '', **columns})
     for joints in (2, 4, 6, 7, 10, 14):
         model = robot(joints)
         model.base_parameters()
         data = observation(model, samples)
         ours, loop = processor(to_wls, model, data), processor(pinocchio_loop, model, data)
-        GROWN.append(('joints', joints, ours, loop))
-        print(f'{joints:>8}{model.base_parameters().count:>9}{ours:>9.3f}{loop:>11.3f}{ours / loop:>8.2f}', flush=True)
+        table.row(joints, model.base_parameters().count, ours, loop, ours / loop)
+    table.keep()
     model = robot()
     data = observation(model, samples)
     loop = processor(pinocchio_loop, model, data)
-    print(f'\n{"Maxwell-slip elements":>22}{"columns":>9}{"[s]":>9}{"ratio":>8}   (of each of 6 joints)')
+    table = Table('speed', 'hysteresis', f'{caption}; six joints', {'Maxwell-slip elements per joint': '', **columns})
     for elements in (0, 1, 2, 4):
         terms = [hysteresis_term(name, 0.01 * 2**k) for k in range(elements) for name in model.joint_names]
-        columns = Problem(model, [data], terms).columns
+        count = Problem(model, [data], terms).columns
         ours = processor(lambda terms=terms: wls(triangulate_long(Problem(model, [data], terms).blocks)))
-        GROWN.append(('Maxwell-slip elements of each joint', elements, ours, loop))
-        print(f'{elements:>22}{columns:>9}{ours:>9.3f}{ours / loop:>8.2f}', flush=True)
-    print(f'\n{"recordings":>12}{"[s]":>9}{"ratio":>8}   ({samples:,} samples in all)')
+        table.row(elements, count, ours, loop, ours / loop)
+    table.keep()
+    table = Table('speed', 'recordings', f'{caption}; six joints', {'recordings': '', **columns})
     for recordings in (1, 4, 16, 64):
         parts = [observation(model, samples // recordings) for _ in range(recordings)]
         ours = processor(lambda parts=parts: wls(triangulate_long(Problem(model, parts).blocks)))
-        GROWN.append(('recordings', recordings, ours, loop))
-        print(f'{recordings:>12}{ours:>9.3f}{ours / loop:>8.2f}', flush=True)
+        table.row(recordings, model.base_parameters().count, ours, loop, ours / loop)
+    table.keep()
 
 
 def excitation():
@@ -221,7 +229,12 @@ def excitation():
     from joint_dynamics.simulation import ur5e_urdf
 
     model = RobotModel.load(ur5e_urdf())
-    print(f'\n{"harmonics":>11}{"unknowns":>10}{"samples":>9}{"objective [ms]":>16}{"per pinocchio sample":>22}')
+    table = Table(
+        'speed',
+        'objective',
+        "The excitation's objective with its gradient, UR5e, all limits, processor time",
+        {'harmonics': '', 'unknowns': '', 'samples': '', 'ms': '.2f', "of pinocchio's loop": '.1f'},
+    )
     for harmonics in (3, 5, 8, 12):
         problem = ExcitationProblem(model, replace(ExcitationSettings(), harmonics=harmonics))
         x = 0.2 * np.random.default_rng(0).standard_normal(problem.size)
@@ -229,8 +242,8 @@ def excitation():
         samples = len(problem.times)
         data = observation(model, samples)
         loop = processor(pinocchio_loop, model, data)
-        GROWN.append(('harmonics', harmonics, ours, loop))
-        print(f'{harmonics:>11}{problem.size:>10}{samples:>9}{1e3 * ours:>16.2f}{ours / loop:>22.1f}', flush=True)
+        table.row(harmonics, problem.size, samples, 1e3 * ours, ours / loop)
+    table.keep()
 
 
 def command():
@@ -261,22 +274,24 @@ def command():
             return children([sys.executable, *line], env=known)
 
         floor = least(['-c', 'import numpy, scipy.linalg, pinocchio'])
-        print(f'{"command":>36}{"[s]":>8}   (numpy, scipy.linalg and pinocchio alone: {floor:.2f})')
+        table = Table(
+            'speed',
+            'command',
+            'joint-dynamics identify on the TX40 (4.5 s, six joints), processor time of the process',
+            {'command': '', 's': '.2f'},
+        )
+        table.row('import numpy, scipy.linalg, pinocchio', floor)
+        table.row('--help', least(['-m', 'joint_dynamics.cli.main', '--help']))
         command_line = ['-m', 'joint_dynamics.cli.main', 'identify', str(bag), '--robot', str(table), '--out', out]
         for options in ([], ['--no-report']):
-            print(f'{" ".join(["identify", *options]):>36}{least([*command_line, *options]):>8.2f}', flush=True)
+            table.row(' '.join(['identify', *options]), least([*command_line, *options]))
+        table.keep()
 
 
 PARTS = (batch, fresh, growth, excitation, command)
 
 
 def main():
-    load = os.getloadavg()[0] if hasattr(os, 'getloadavg') else float('nan')
-    versions = ', '.join(
-        f'{module.__name__} {module.__version__}'
-        for module in (np, pinocchio, __import__('scipy'), __import__('numba'))
-    )
-    print(f'{versions}; load of the machine {load:.1f}; processor time everywhere')
     wanted = [word for word in sys.argv[1:] if word in {part.__name__ for part in PARTS}]
     for part in PARTS:
         if not wanted or part.__name__ in wanted:

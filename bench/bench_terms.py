@@ -14,6 +14,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
 from bench_control import PAYLOAD, cycle, simulated, squares, truth_of
+from tables import Table
 
 from joint_dynamics.arm import DescribedTerms, fourier_term, function_term
 from joint_dynamics.control import ControlLoop, create
@@ -62,7 +63,12 @@ def plainer(arm, **values):
 
 
 def main():
-    print('waypoint cycle, 7.5 kg, drive gains known, other model errors on: mean squares over the joints')
+    table = Table(
+        'terms',
+        'parts',
+        'Waypoint cycle with 7.5 kg, springs at two joints, gains known: mean squares over joints, three seeds',
+        {'the law knows': '', 'tracking, rad²': '.2e', 'torque left, (N·m)²': '.2f'},
+    )
     path = cycle(1)
     rows = {
         'all of the description': lambda arm: arm,
@@ -86,8 +92,8 @@ def main():
             body = (whole.standard.links - replace(whole, parameters=bare).standard.links)[-1]
             arm = replace(whole, parameters=bare, payload=body)
             found.append([value.mean() for value in squares(*play(robot, path, change(arm), springs))])
-        tracking, torque = np.mean(found, axis=0)
-        print(f'  {name:<62} tracking {tracking:.2e} rad²   torque {torque:7.3f} (N·m)²', flush=True)
+        table.row(name, *np.mean(found, axis=0))
+    table.keep()
 
 
 if __name__ == '__main__':

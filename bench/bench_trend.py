@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+from tables import Table
 
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation import FlexibleJointRobot, TrajectoryPoints, initial_posture, record, ur5e_urdf
@@ -103,15 +104,22 @@ def compare(found, truth):
             print(f'{name}  {joint:20s} {kind:12s} {first:10d} {last:6.2f}        –      –')
     series = sum(len(each.values) >= found.settings.before + found.settings.after for each in found.series)
     worn = sum(value is not None for value in truth.values())
-    print(
-        f'worn joints seen: {len(delays)} of {worn}, {missed} not; delay median {np.median(delays):.1f}, '
-        f'most {max(delays)} runs ({DAYS} days each); further alarms of the same joints: {later}'
+    table = Table(
+        'trend',
+        'fleet',
+        f'{len(found.runs)} recordings of {len(truth)} simulated robots, some with one joint that wears',
+        {'figure': '', 'value': '.3g'},
     )
-    expected = found.settings.false_alarm_rate * len(found.runs) / 100
-    print(
-        f'false alarms: {len(false)} of {series} series, {len(found.runs)} runs of {len(truth)} robots '
-        f'(expected by the rate: at most {expected:.2g})'
+    table.row('worn joints', worn)
+    table.row('seen', len(delays))
+    table.row('runs from the first wear until it is seen, median', np.median(delays))
+    table.row('most', max(delays))
+    table.row('false alarms', len(false))
+    table.row('series watched', series)
+    table.row(
+        'false alarms expected at most, by false_alarm_rate', found.settings.false_alarm_rate * len(found.runs) / 100
     )
+    table.keep()
     for alarm in false:
         print(
             f'  {alarm.robot} {alarm.joint} {alarm.quantity}: {alarm.before[0]:.4g} to {alarm.after[0]:.4g},'

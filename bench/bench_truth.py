@@ -13,6 +13,7 @@ that the identification chose.
 import sys
 
 import numpy as np
+from tables import Table
 
 from joint_dynamics.demo import motions
 from joint_dynamics.demo.chain import exciting_motion
@@ -110,30 +111,38 @@ def shares(z):
 
 
 def main(engine='mujoco', seeds=SEEDS):
-    """Print one line per robot and the whole."""
+    """Compare every robot with its truth."""
     model, start = RobotModel.load(ur5e_urdf()), motions.cycle().q[0]
+    table = Table(
+        'truth',
+        engine,
+        'Identified parameters beside the truth of simulated UR5e, shares within 1 / 2 / 3 stated deviations in %',
+        {
+            'laws of the joints': '',
+            'robot': '',
+            'bodies and rotors': '',
+            'Coulomb and viscous friction': '',
+            'torque of bodies and rotors off, %': '.2f',
+            'worst joint, %': '.1f',
+            'terms chosen': '',
+        },
+    )
     for kind in ('plain', 'drawn'):
         every = []
         for seed in seeds:
             robot = plain_robot(seed, engine, start) if kind == 'plain' else demo_robot(seed, engine, start)
             result, work = identified(robot, model, 0.0 if kind == 'plain' else GAIN_DEVIATION)
-            z, rubs, viscous, relative, total, joints = compared(result, robot.truth, model, work)
-            every.append((z, rubs))
-            terms = sorted({step['term'] for step in result.extras['selection']['chosen']})
-            friction = (
-                f'friction {shares(rubs)}, Fv off {np.abs(viscous).max():.1f} deviations, '
-                f'{100 * np.abs(relative).max():.1f} %; '
-                if kind == 'plain'
-                else ''
-            )
-            print(
-                f'{kind} {seed}: bodies {shares(z)}; {friction}torque off {100 * total:.2f} % '
-                f'({100 * joints.max():.1f} % worst joint); chosen: {", ".join(terms) or "none"}'
-                + ''.join(f'; NOT RELIABLE: {reason}' for reason in result.reasons),
-                flush=True,
-            )
-        bodies, friction = (np.concatenate([pair[k] for pair in every]) for k in range(2))
-        print(f'{kind}, all: bodies {shares(bodies)}' + (f', friction {shares(friction)}' if kind == 'plain' else ''))
+            z, rubs, _, _, total, joints = compared(result, robot.truth, model, work)
+            every.append((z, rubs, total, joints.max()))
+            terms = ', '.join(sorted({step['term'] for step in result.extras['selection']['chosen']}))
+            friction = shares(rubs) if kind == 'plain' else None
+            table.row(kind, f'seed {seed}', shares(z), friction, 100 * total, 100 * joints.max(), terms or 'none')
+            for reason in result.reasons:
+                print(f'    NOT RELIABLE: {reason}')
+        bodies, friction = (np.concatenate([robot[k] for robot in every]) for k in range(2))
+        total, worst = (100 * np.mean([robot[k] for robot in every]) for k in (2, 3))
+        table.row(kind, 'all', shares(bodies), shares(friction) if kind == 'plain' else None, total, worst, None)
+    table.keep()
 
 
 if __name__ == '__main__':

@@ -1,6 +1,6 @@
-"""Run the benchmarks (all, or those whose name contains an argument) and print their tables.
+"""Run the benches (all, or those that are named) and print their tables.
 
-`make bench`, or `python bench/run.py identify`.
+`make bench`, or `python bench/run.py speed`. What they keep: bench/results, by bench/tables.py.
 """
 
 import importlib.util
@@ -19,7 +19,7 @@ def main():
     )
     failed = []
     for path in sorted(Path(__file__).parent.glob('bench_*.py')):
-        if wanted and not any(word in path.stem for word in wanted):
+        if wanted and path.stem.removeprefix('bench_') not in wanted:
             continue
         print(f'\n== {path.stem}', flush=True)
         spec = importlib.util.spec_from_file_location(path.stem, path)

@@ -23,6 +23,7 @@ def bench():
     spec = importlib.util.spec_from_file_location(path.stem, path)
     module = importlib.util.module_from_spec(spec)
     sys.modules[path.stem] = module
+    sys.path.append(str(path.parent))
     spec.loader.exec_module(module)
     return module
 
