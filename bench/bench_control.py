@@ -17,8 +17,7 @@ from joint_dynamics.arm import Arm
 from joint_dynamics.control import ControlLoop, Path, available, create, fill_effort
 from joint_dynamics.estimation.joint_estimator import JointEstimator
 from joint_dynamics.excitation import LimitSettings
-from joint_dynamics.excitation.profiles import make_profile
-from joint_dynamics.excitation.whole_arm import WAYPOINTS
+from joint_dynamics.excitation.profiles import WAYPOINTS, make_profile
 from joint_dynamics.joint import FrictionModel, MaxwellSlip, PeriodicMap, TorsionalStiffness
 from joint_dynamics.simulation import Command, FlexibleJointRobot, ModelErrors, Payload, Sensors
 

@@ -11,9 +11,9 @@ from tables import Table
 
 from joint_dynamics.excitation import ExcitationSettings, FourierTrajectory, LimitSettings, make_profile, optimise
 from joint_dynamics.excitation.collision import Clearance
+from joint_dynamics.excitation.constraint import certified_margins
 from joint_dynamics.excitation.motion import RobotMotion
 from joint_dynamics.excitation.problem import ExcitationProblem
-from joint_dynamics.excitation.proof import certified_margins
 from joint_dynamics.excitation.search import random_trajectory
 from joint_dynamics.identification import IdentificationSettings, identify
 from joint_dynamics.recording import Recording

@@ -85,7 +85,7 @@ def every_distance(clearance, q):
 def test_spheres_around_bodies_never_come_closer_than_the_bodies(ur5e, states):
     clearance = Clearance(ur5e, LimitSettings(floor=-0.5))
     q = states(ur5e, 40, 5)[0]
-    bound = clearance.sphere_distances(motion_of(ur5e, q).frames)
+    bound = clearance.sphere_distances(q)
     assert np.all(bound <= every_distance(clearance, q) + 1e-6)
 
 

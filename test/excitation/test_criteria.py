@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from joint_dynamics.excitation.criteria import (
+from joint_dynamics.excitation.assessment import (
     log_condition,
     make_criterion,
     negative_log_det,

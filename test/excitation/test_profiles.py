@@ -9,8 +9,8 @@ from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.excitation import PROFILES, LimitSettings, PiecewiseTrajectory, make_profile
 from joint_dynamics.excitation.excitation_settings import PayloadSettings
 from joint_dynamics.excitation.limits import MotionLimits
-from joint_dynamics.excitation.piecewise import JointPieces
 from joint_dynamics.excitation.profiles import check_times
+from joint_dynamics.excitation.trajectory import JointPieces
 
 UPRIGHT = [0.0, -np.pi / 2, 0.0, -np.pi / 2, 0.0, 0.0]
 OPTIONS = {

@@ -26,14 +26,13 @@ from joint_dynamics.excitation import (
     make_profile,
 )
 from joint_dynamics.excitation.assessment import keeps
-from joint_dynamics.excitation.limits import MotionLimits
-from joint_dynamics.excitation.load import parameters_with_payload
+from joint_dynamics.excitation.constraint import certified_margins, certified_within_limits
+from joint_dynamics.excitation.constraints import TorqueBound
+from joint_dynamics.excitation.limits import MotionLimits, parameters_with_payload
+from joint_dynamics.excitation.majorants import point_acceleration, torque_bounds
 from joint_dynamics.excitation.motion import RobotMotion
-from joint_dynamics.excitation.piecewise import JointPieces
 from joint_dynamics.excitation.problem import all_constraints
-from joint_dynamics.excitation.proof import certified_margins, certified_within_limits
-from joint_dynamics.excitation.torque_bound import TorqueBound
-from joint_dynamics.excitation.wrench_bounds import point_acceleration, torque_bounds
+from joint_dynamics.excitation.trajectory import JointPieces
 from joint_dynamics.robot import PER_JOINT, RobotModel
 
 RATE = 10.0

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from joint_dynamics.excitation import FourierBasis, FourierTrajectory
-from joint_dynamics.excitation.stopping import LAG, SHORTEST, come_to_rest, delay_of
+from joint_dynamics.excitation.playback import LONGEST_DELAY, SHORTEST, come_to_rest, delay_of
 
 NAMES = ('a', 'b', 'c')
 
@@ -39,7 +39,7 @@ def test_a_robot_elsewhere_is_told_apart(motion):
 
 def test_before_the_motion_and_at_rest_there_is_no_delay(motion):
     assert delay_of(motion, 0.0, motion.position(0.0)[0]) == (0.0, pytest.approx(0.0, abs=1e-12))
-    assert LAG == 0.5
+    assert LONGEST_DELAY == 0.5
 
 
 @given(st.lists(st.floats(-3, 3), min_size=3, max_size=3), st.lists(st.floats(-2, 2), min_size=3, max_size=3))

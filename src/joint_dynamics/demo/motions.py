@@ -10,7 +10,7 @@ import numpy as np
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.control import Path
 from joint_dynamics.excitation import MotionSamples
-from joint_dynamics.excitation.whole_arm import WAYPOINTS
+from joint_dynamics.excitation.profiles import WAYPOINTS
 
 #: Of the work, rad/s and rad/s² at most.
 SPEED, STEEPEST = np.pi, 2.0 * np.pi / 3.0

@@ -5,12 +5,11 @@ from joint_dynamics.excitation.excitation_settings import ExcitationSettings, Li
 from joint_dynamics.excitation.files import load_trajectory, to_csv, to_joint_trajectory
 from joint_dynamics.excitation.fourier import FourierBasis, FourierTrajectory
 from joint_dynamics.excitation.optimise import ExcitationResult, Progress, optimise
-from joint_dynamics.excitation.piecewise import PiecewiseTrajectory
 from joint_dynamics.excitation.plan import Plan, PlanSettings, plan
 from joint_dynamics.excitation.playback import Playback
 from joint_dynamics.excitation.profiles import PROFILES, make_profile
 from joint_dynamics.excitation.sequence import Braking, Move, SampledTrajectory, Succession
-from joint_dynamics.excitation.trajectory import MotionSamples, Trajectory
+from joint_dynamics.excitation.trajectory import MotionSamples, PiecewiseTrajectory, Trajectory
 
 __all__ = [
     'PROFILES',

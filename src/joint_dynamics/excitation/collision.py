@@ -1,4 +1,7 @@
-"""Clearance: the distances between the robot's own bodies, and to the floor, as one more limit."""
+"""Clearance: the distances between the robot's own bodies, and to the floor, as one more limit.
+
+The smallest over all of a motion is proved by branch and bound over time, for every pair by itself.
+"""
 
 from __future__ import annotations
 
@@ -9,16 +12,14 @@ import numpy as np
 import pinocchio
 
 from joint_dynamics.arrays import BoolArray, FloatArray, IntArray
-from joint_dynamics.excitation.clearance_proof import certified_clearance
-from joint_dynamics.excitation.constraint import Constraint
+from joint_dynamics.excitation.constraint import ALLOWED, Constraint
 from joint_dynamics.excitation.excitation_settings import LimitSettings
 from joint_dynamics.excitation.geometry import FLOOR, CollisionBodies
-from joint_dynamics.excitation.kinematics import LinkFrames
 from joint_dynamics.excitation.limits import MotionLimits
-from joint_dynamics.excitation.motion import RobotMotion, Sensitivity
+from joint_dynamics.excitation.motion import LinkFrames, RobotMotion, Sensitivity
 from joint_dynamics.excitation.trajectory import Trajectory
 from joint_dynamics.robot import RobotModel
-from joint_dynamics.robot.chain import Chain
+from joint_dynamics.signals.extremes import MAX_HALVINGS, MAX_INTERVALS, decided
 
 UNIT = 0.03
 """Distance [m] that counts as much as a whole limit of the other kinds while searching."""
@@ -27,6 +28,11 @@ NEAR = 0.01
 TOUCH = 1e-6
 """Distance [m] too small to tell a direction by."""
 POSTURES = 200
+ACCURACY = 1e-5
+"""Distance [m] the collision library's may be too great by: it iterates to 1e-6, of the distance or of a metre,
+whichever is more."""
+LOOK = 8
+"""Every so many ends of intervals the distances are computed to begin with, so that most of the others need not be."""
 
 
 class Clearance(Constraint):
@@ -167,22 +173,29 @@ class Clearance(Constraint):
     ) -> float:
         """Return a slack that the motion has at all times, as for any limit, pair by pair.
 
-        What is far apart costs one look in a while.
+        It is at most the tolerance, and what the library's distances may be off by, below the smallest there is. What
+        is far apart costs one look in a while.
         """
-        spare = certified_clearance(self, trajectory, begin, end, enough * UNIT)
-        return spare / UNIT
+        least, enough = self.clearance, enough * UNIT
+        proof = _ClearanceSearch(self, trajectory, begin, end, enough + least)
+        for _ in range(2 * MAX_HALVINGS):
+            seen = proof.seen - ACCURACY - least
+            if seen < enough < np.inf:
+                return seen / UNIT
+            tolerance, allowed = self.tolerance * least, ALLOWED * least
+            proof.keep(~decided(proof.lower() - least, seen, tolerance, enough, allowed))
+            if not 0 < len(proof.pair) <= MAX_INTERVALS:
+                break
+            proof.refine()
+        proof.keep(np.zeros(len(proof.pair), dtype=bool))
+        return (min(proof.bound, proof.seen - ACCURACY) - least) / UNIT
 
-    @property
-    def chain(self) -> Chain:
-        """The robot's joints."""
-        return self._robot.chain
-
-    def sphere_distances(self, frames: LinkFrames) -> FloatArray:
-        """Return the distances of every watched pair's bounding spheres [m], (pairs, samples).
+    def sphere_distances(self, q: FloatArray) -> FloatArray:
+        """Return the distances of every watched pair's bounding spheres [m], (pairs, samples), at q (joints, samples).
 
         Never above the bodies' own.
         """
-        return self._bodies.sphere_distances(frames, self._pairs)
+        return self._bodies.sphere_distances(LinkFrames(self._robot.chain, q), self._pairs)
 
     def distances(self, pair: IntArray, q: FloatArray) -> FloatArray:
         """Return the distance [m] of one watched pair (samples,) at each posture q (joints, samples)."""
@@ -207,3 +220,65 @@ class Clearance(Constraint):
                     self._bodies.joints[body], point, sign * push, samples
                 ).items():
                     sensitivity.q[j, samples] += gradient
+
+
+class _ClearanceSearch:
+    """Pairs and intervals that may hold the smallest distance.
+
+    Pair k over [begin, end] [s], distance at both ends, whether that is exact.
+    """
+
+    def __init__(self, clearance: Clearance, trajectory: Trajectory, begin: FloatArray, end: FloatArray, enough: float):
+        self._of, self._trajectory = clearance, trajectory
+        inside = (begin + end) / 2
+        first, last = (trajectory.one_sided(t, inside)[0] for t in (begin, end))
+        near = [clearance.sphere_distances(q) for q in (first, last)]
+        rate = clearance.lever @ trajectory.majorants(begin, end)[1]
+        self.seen = np.inf
+        exact = np.zeros(near[0].shape, dtype=bool)
+        if not np.isfinite(enough) and near[0].size:
+            exact[:, ::LOOK] = True
+            pair, place = np.nonzero(exact)
+            near[0][pair, place] = clearance.distances(pair, first[:, place])
+            self.seen = float(near[0][exact].min())
+        wide = (near[0] + near[1] - (end - begin) * rate) / 2 - ACCURACY < min(self.seen, enough)
+        self.bound = float(
+            np.where(wide, np.inf, (near[0] + near[1] - (end - begin) * rate) / 2 - ACCURACY).min(initial=np.inf)
+        )
+        self.pair, place = np.nonzero(wide)
+        self.begin, self.end, self.rate = begin[place], end[place], rate[wide]
+        self.distance = np.array([near[0][wide], near[1][wide]])
+        self.exact = np.array([exact[wide], np.zeros(len(place), dtype=bool)])
+
+    def lower(self) -> FloatArray:
+        """Return what each distance does not fall below over its interval."""
+        return (self.distance.sum(axis=0) - (self.end - self.begin) * self.rate) / 2 - ACCURACY
+
+    def keep(self, wanted: BoolArray) -> None:
+        """Leave out all others, of whose lower bounds the smallest is kept."""
+        self.bound = min(self.bound, float(self.lower()[~wanted].min(initial=np.inf)))
+        self.pair, self.rate = self.pair[wanted], self.rate[wanted]
+        self.begin, self.end = self.begin[wanted], self.end[wanted]
+        self.distance, self.exact = self.distance[:, wanted], self.exact[:, wanted]
+
+    def _look(self, pair: IntArray, t: FloatArray, inside: FloatArray) -> FloatArray:
+        found = self._of.distances(pair, self._trajectory.one_sided(t, inside)[0])
+        self.seen = min(self.seen, float(found.min(initial=np.inf)))
+        return found
+
+    def refine(self) -> None:
+        """Compute distances that were bounds by spheres, and halve the intervals whose distances are exact."""
+        middle, both = (self.begin + self.end) / 2, self.exact.all(axis=0)
+        for side, t in enumerate((self.begin, self.end)):
+            rough = ~self.exact[side]
+            self.distance[side, rough] = self._look(self.pair[rough], t[rough], middle[rough])
+        half = self._look(self.pair[both], middle[both], middle[both])
+        self.exact[:] = True
+        left = self.distance.copy()
+        left[1, both] = half
+        end = np.where(both, middle, self.end)
+        self.begin, self.end = np.append(self.begin, middle[both]), np.append(end, self.end[both])
+        self.distance = np.concatenate([left, np.array([half, self.distance[1, both]])], axis=1)
+        self.pair, self.exact = np.append(self.pair, self.pair[both]), np.ones(self.distance.shape, dtype=bool)
+        speed = self._trajectory.majorants(self.begin, self.end)[1]
+        self.rate = np.einsum('kj,jk->k', self._of.lever[self.pair], speed)

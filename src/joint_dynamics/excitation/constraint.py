@@ -1,13 +1,16 @@
-"""What a limit is: a slack, at least zero where a motion keeps it, in fractions of the limit.
+"""What a limit is, and the proof that a motion keeps it.
 
-It comes with its gradient, and a bound over all time.
-
-Every bound: f at both ends of an interval of length h, and |f − chord| ≤ h²/8 sup|f″| = h²/4 sup(|f″|/2!) in between.
+A limit is a slack, at least zero where a motion keeps it, in fractions of the limit, with its gradient for the search.
+A margin is proved over intervals of time (`signals.extremes`): at both ends what the limit bounds is evaluated, in
+between |f − chord| ≤ h²/8 sup|f″| = h²/4 sup(|f″|/2!) over an interval of length h (for distances of bodies, which have
+corners: its rate of change), for which `Trajectory.majorants` bound the joints' motion.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -73,6 +76,15 @@ class Constraint(ABC):
         """
 
 
+class Intervals(NamedTuple):
+    """Intervals [begin, end] (N,) [s] of a motion, each between knots; `at_ends` of it at begin and at end."""
+
+    begin: FloatArray
+    end: FloatArray
+    first: FloatArray
+    last: FloatArray
+
+
 class SmoothConstraint(Constraint):
     """A limit on what has a second derivative between two knots."""
 
@@ -81,24 +93,8 @@ class SmoothConstraint(Constraint):
         """Return what `over` needs of a motion at the ends of intervals, (values, samples)."""
 
     @abstractmethod
-    def over(
-        self,
-        model: RobotModel,
-        trajectory: Trajectory,
-        begin: FloatArray,
-        end: FloatArray,
-        first: FloatArray,
-        last: FloatArray,
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return a lower bound of the slack over each interval [begin, end] (N,).
-
-        The smallest at its ends, (N,) each.
-
-        Parameters
-        ----------
-        first, last
-            `at_ends` of the motion at begin and at end.
-        """
+    def over(self, model: RobotModel, trajectory: Trajectory, intervals: Intervals) -> tuple[FloatArray, FloatArray]:
+        """Return a lower bound of the slack over each interval, and the smallest at its ends, (N,) each."""
 
     def certified(
         self, model: RobotModel, trajectory: Trajectory, begin: FloatArray, end: FloatArray, enough: float = np.inf
@@ -112,10 +108,42 @@ class SmoothConstraint(Constraint):
             ]
             return np.concatenate(ends, axis=1)
 
-        def lowest(
-            begin: FloatArray, end: FloatArray, first: FloatArray, last: FloatArray
-        ) -> tuple[FloatArray, FloatArray]:
-            return self.over(model, trajectory, begin, end, first, last)
+        def lowest(*intervals: FloatArray) -> tuple[FloatArray, FloatArray]:
+            return self.over(model, trajectory, Intervals(*intervals))
 
         tolerance, allowed = self.tolerance / self.scale, ALLOWED / self.scale
         return certified_minimum(begin, end, values, lowest, tolerance, enough, allowed).bound
+
+
+LONGEST = 0.1
+"""Longest interval [s] a proof begins with."""
+
+
+def intervals(trajectory: Trajectory) -> tuple[FloatArray, FloatArray]:
+    """Return begin and end (N,) [s] of the intervals a proof begins with: from knot to knot, none longer than 0.1 s."""
+    knots = trajectory.knots
+    length = np.diff(knots)
+    count = np.maximum(1, np.ceil(length / LONGEST)).astype(int)
+    piece = np.repeat(np.arange(len(length)), count)
+    number = np.arange(len(piece)) - np.repeat(np.cumsum(count) - count, count)
+    begin = knots[piece] + length[piece] * (number / count[piece])
+    return begin, np.append(begin[1:], knots[-1])
+
+
+def certified_margins(model: RobotModel, trajectory: Trajectory, constraints: Sequence[Constraint]) -> dict[str, float]:
+    """Return per kind of limit a margin, as a fraction of the limit, that the motion has at all times.
+
+    Negative where it may be broken.
+
+    It is at most `Constraint.TOLERANCE` below the true one.
+    """
+    once = trajectory.without_repetition()
+    begin, end = intervals(once)
+    return {one.kind: one.scale * one.certified(model, once, begin, end) for one in constraints}
+
+
+def certified_within_limits(model: RobotModel, trajectory: Trajectory, constraints: Sequence[Constraint]) -> bool:
+    """Whether every limit is kept at all times, by proof; looks no further than the first that is not."""
+    once = trajectory.without_repetition()
+    begin, end = intervals(once)
+    return all(one.certified(model, once, begin, end, enough=0.0) >= 0.0 for one in constraints)

@@ -14,7 +14,7 @@ from math import factorial
 import numpy as np
 
 from joint_dynamics.arrays import FloatArray
-from joint_dynamics.excitation.majorants import product, spread
+from joint_dynamics.excitation.majorants import product, taylor_shift_bound
 from joint_dynamics.excitation.trajectory import ORDERS, Trajectory
 from joint_dynamics.signals.polynomial import STEP_PEAKS, smooth_step
 
@@ -112,17 +112,16 @@ class FourierTrajectory(Trajectory):
         """Posture at rest (n,) [rad]."""
         return self.coefficients[:, 0].copy() if self.given_posture is None else self.given_posture.copy()
 
-    def motion(self, t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return q, dq and ddq, (joints, samples) each."""
+    def one_sided(self, t: FloatArray, inside: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return q, dq and ddq at t, (joints, samples) each; nothing of them jumps."""
         *functions, rest = self.basis.functions(t)
         q, dq, ddq = (self.coefficients @ function for function in functions)
         if self.given_posture is None:
             return q, dq, ddq
-        return (
-            q + self.given_posture[:, None] * rest[0],
-            dq + self.given_posture[:, None] * rest[1],
-            ddq + self.given_posture[:, None] * rest[2],
+        q, dq, ddq = (
+            state + self.given_posture[:, None] * share for state, share in zip((q, dq, ddq), rest, strict=True)
         )
+        return q, dq, ddq
 
     @property
     def knots(self) -> FloatArray:
@@ -157,7 +156,7 @@ class FourierTrajectory(Trajectory):
         steps = np.array([peak / factorial(k) / basis.ramp**k for k, peak in enumerate(STEP_PEAKS)])
         ramped = sum(steps[k] * size[ORDERS + 1 - k] for k in range(len(steps)))
         left = np.where(on_ramp, ramped[:, None], size[ORDERS + 1][:, None])
-        return spread(np.concatenate([np.abs(q), left[None]]), (end - begin) / 2, ORDERS)
+        return taylor_shift_bound(np.concatenate([np.abs(q), left[None]]), (end - begin) / 2, ORDERS)
 
     def magnitude(self) -> FloatArray:
         """Return the sums of magnitudes of the terms of q, dq, ddq, (3, joints), with the rounding of the phases."""

@@ -14,9 +14,8 @@ import pinocchio
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.excitation.excitation_settings import LimitSettings
-from joint_dynamics.excitation.kinematics import LinkFrames
-from joint_dynamics.excitation.limits import MotionLimits
-from joint_dynamics.excitation.load import parent_joint
+from joint_dynamics.excitation.limits import MotionLimits, parent_joint
+from joint_dynamics.excitation.motion import LinkFrames
 from joint_dynamics.robot import RobotModel
 
 try:

@@ -1,6 +1,7 @@
 """How a motion is played on a robot.
 
-Checked, approached slowly from where the robot stands, repeated, and stopped on its own path.
+Checked, approached slowly from where the robot stands, repeated, and stopped on its own path; where the robot is not on
+it, it is brought to rest where it is.
 """
 
 from __future__ import annotations
@@ -12,17 +13,55 @@ from numpy.typing import ArrayLike
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.excitation.constraint import Constraint
+from joint_dynamics.excitation.constraint import Constraint, certified_margins
 from joint_dynamics.excitation.excitation_settings import LimitSettings
 from joint_dynamics.excitation.fourier import FourierTrajectory
 from joint_dynamics.excitation.limits import MotionLimits
 from joint_dynamics.excitation.problem import all_constraints
-from joint_dynamics.excitation.proof import certified_margins
 from joint_dynamics.excitation.sequence import Braking, Move, Succession
 from joint_dynamics.excitation.trajectory import MotionSamples, Trajectory
 from joint_dynamics.robot import RobotModel
 
-LAG = 0.3
+LONGEST_DELAY = 0.5
+"""Greatest delay [s] of the robot behind the motion that is looked for."""
+SAME = 1e-3
+"""Distance [rad] below which two delays explain what is measured equally well.
+
+What an encoder and a position loop leave open.
+"""
+SHORTEST = 0.1
+"""Shortest time [s] in which a robot is held."""
+
+
+def delay_of(trajectory: Trajectory, at: float, q: ArrayLike) -> tuple[float, float]:
+    """Return by how much a robot at q (n,) [rad] at time `at` [s] of the motion is behind it [s].
+
+    How far from it even so [rad].
+
+    Of the delays from 0 to 0.5 s the shortest that explains the posture as well as any other does, to 1 mrad and half
+    as much again: where the motion is slow, all do, and the delay is 0.
+    """
+    delays = np.linspace(0.0, LONGEST_DELAY, 101)
+    apart = np.abs(
+        trajectory.position(np.clip(at - delays, 0.0, trajectory.duration)) - np.asarray(q, dtype=float)
+    ).max(axis=1)
+    enough = int(np.argmax(apart <= 1.5 * apart.min() + SAME))
+    return float(delays[enough]), float(apart[enough])
+
+
+def come_to_rest(q: ArrayLike, dq: ArrayLike, acceleration: ArrayLike) -> tuple[FloatArray, float]:
+    """Return the posture (n,) [rad] where a robot at q that moves at dq (n,) [rad/s] is at rest.
+
+    The time that takes [s].
+
+    All joints slow down evenly and together, the one that needs longest at its allowed acceleration (n,) [rad/s²].
+    """
+    speed = np.nan_to_num(np.asarray(dq, dtype=float))
+    duration = max(SHORTEST, float(np.max(np.abs(speed) / np.asarray(acceleration, dtype=float), initial=0.0)))
+    return np.asarray(q, dtype=float) + speed * duration / 2, duration
+
+
+ANSWER_DELAY = 0.3
 """Greatest delay [s] between a reference and the joint states that answer it."""
 REST = 1e-3
 """Speed [rad/s] below which a joint rests."""
@@ -44,11 +83,6 @@ class Reordered(Trajectory):
         self.duration, self.jumps = trajectory.duration, trajectory.jumps
         self._trajectory = trajectory
         self._order = [trajectory.joint_names.index(name) for name in joint_names]
-
-    def motion(self, t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return q, dq and ddq, (joints, samples) each."""
-        q, dq, ddq = self._trajectory.motion(t)
-        return q[self._order], dq[self._order], ddq[self._order]
 
     @property
     def knots(self) -> FloatArray:
@@ -83,7 +117,7 @@ def distance_from(trajectory: Trajectory, at: float, q: ArrayLike) -> FloatArray
     q
         (n,) [rad].
     """
-    apart = np.abs(trajectory.position(at - np.linspace(0.0, LAG, 7)) - np.asarray(q, dtype=float))
+    apart = np.abs(trajectory.position(at - np.linspace(0.0, ANSWER_DELAY, 7)) - np.asarray(q, dtype=float))
     return apart[apart.max(axis=1).argmin()]
 
 

@@ -12,17 +12,15 @@ import numpy as np
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.excitation.assessment import Assessment, assess, keeps, margins_of
+from joint_dynamics.excitation.assessment import Assessment, assess, keeps, make_criterion, margins_of, with_information
 from joint_dynamics.excitation.collision import Clearance
-from joint_dynamics.excitation.constraint import Constraint
+from joint_dynamics.excitation.constraint import Constraint, certified_margins, certified_within_limits, intervals
 from joint_dynamics.excitation.constraints import make_constraints
-from joint_dynamics.excitation.criteria import make_criterion, with_information
 from joint_dynamics.excitation.excitation_settings import ExcitationSettings, LimitSettings
 from joint_dynamics.excitation.fourier import FourierBasis, FourierTrajectory
 from joint_dynamics.excitation.geometry import has_geometry
 from joint_dynamics.excitation.limits import MotionLimits
 from joint_dynamics.excitation.motion import RobotMotion, Sensitivity
-from joint_dynamics.excitation.proof import certified_margins, certified_within_limits, intervals
 from joint_dynamics.excitation.trajectory import Trajectory
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.settings.per_joint import per_joint

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from joint_dynamics.arrays import FloatArray, IntArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.excitation.limits import MotionLimits
-from joint_dynamics.excitation.majorants import composed
+from joint_dynamics.excitation.majorants import compose_series
 from joint_dynamics.excitation.trajectory import ORDERS, Trajectory
 from joint_dynamics.signals.extremes import certified_minimum
 from joint_dynamics.signals.polynomial import STEP_PEAKS, PiecewisePolynomial
@@ -36,10 +36,6 @@ class _Hermite(Trajectory):
     def knots(self) -> FloatArray:
         """Times of the points."""
         return self._pieces.time
-
-    def motion(self, t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return q, dq and ddq, (joints, samples) each."""
-        return self.one_sided(t, t)
 
     def one_sided(self, t: FloatArray, inside: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return q, dq and ddq at t by the piece that `inside` (samples,) is in, (joints, samples) each."""
@@ -114,10 +110,6 @@ class Succession(Trajectory):
         """Return for every part that holds one of the times t which ones, its begin [s] and itself."""
         index = np.clip(np.searchsorted(self._begin, t, side='right') - 1, 0, len(self._motions) - 1)
         return [(np.flatnonzero(index == k), self._begin[k], self._motions[k]) for k in np.unique(index).tolist()]
-
-    def motion(self, t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return q, dq and ddq, (joints, samples) each."""
-        return self.one_sided(t, t)
 
     def one_sided(self, t: FloatArray, inside: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return q, dq and ddq at t by the part that `inside` (samples,) is in, (joints, samples) each."""
@@ -208,10 +200,6 @@ class Braking(Trajectory):
             low, high = np.where(before, middle, low), np.where(before, high, middle)
         return np.unique(np.concatenate([[0.0], high, [self.duration]]))
 
-    def motion(self, t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return q, dq and ddq, (joints, samples) each."""
-        return self.one_sided(t, t)
-
     def one_sided(self, t: FloatArray, inside: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return q, dq and ddq at t by the piece of the motion that `inside` (samples,) is in, (joints, samples)."""
         path, rate, half_slope = self._path(t)[:3]
@@ -229,7 +217,7 @@ class Braking(Trajectory):
         path[2] = np.where((begin < T / 2) & (end > T / 2), 0.75 / T, path[2])
         last = self._trajectory.duration
         inner = self._trajectory.majorants(*(np.clip(self._path(t)[0], 0.0, last) for t in (begin, end)))
-        found = composed(inner, path[:, None, :])
+        found = compose_series(inner, path[:, None, :])
         found[1:, :, self._path((begin + end) / 2)[0] > last] = 0.0
         return found
 

@@ -11,7 +11,7 @@ import numpy as np
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.excitation.limits import MotionLimits
-from joint_dynamics.excitation.piecewise import JointPieces, PiecewiseTrajectory, at_rest
+from joint_dynamics.excitation.trajectory import JointPieces, PiecewiseTrajectory, at_rest
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.settings import Settings, refusal, setting
 

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from joint_dynamics.arrays import FloatArray
-from joint_dynamics.excitation.limits import MotionLimits
-from joint_dynamics.excitation.load import end_effector_frame, parent_joint
+from joint_dynamics.excitation.constraints import TorqueBound
+from joint_dynamics.excitation.limits import MotionLimits, end_effector_frame, parent_joint
 from joint_dynamics.excitation.motion import RobotMotion
 from joint_dynamics.excitation.problem import all_constraints
-from joint_dynamics.excitation.torque_bound import TorqueBound
 from joint_dynamics.report.figure import Figure, Panel, Series
 from joint_dynamics.report.html import Report
 from joint_dynamics.report.robot_shapes import robot_shapes

@@ -13,7 +13,7 @@ from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.excitation.excitation_settings import LimitSettings
 from joint_dynamics.excitation.geometry import FLOOR, CollisionBodies, coal, has_geometry
-from joint_dynamics.excitation.load import end_effector_frame, parent_joint
+from joint_dynamics.excitation.limits import end_effector_frame, parent_joint
 from joint_dynamics.robot import RobotModel
 
 THICKNESS = 0.055

@@ -16,7 +16,7 @@ from trajectory_msgs.msg import JointTrajectory
 from joint_dynamics.errors import JointDynamicsError, one_line
 from joint_dynamics.excitation import Playback, Trajectory
 from joint_dynamics.excitation.plan import FOURIER
-from joint_dynamics.excitation.stopping import come_to_rest, delay_of
+from joint_dynamics.excitation.playback import come_to_rest, delay_of
 from joint_dynamics.nodes.excitation.motion_sender import MotionSender, RunningMotion
 from joint_dynamics.nodes.excitation.parameters import PARAMETERS, TOPICS
 from joint_dynamics.nodes.excitation.planning import MotionPlanner, Planning
