@@ -22,7 +22,7 @@ from joint_dynamics.identification.preparation.observations import Observation
 from joint_dynamics.identification.regression.least_squares import triangulate, triangulate_long, wls
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.recording.bag import read_bag
-from joint_dynamics.recording.signal_builder import SignalBuilder
+from joint_dynamics.recording.samples import Samples
 from joint_dynamics.robot import RobotModel
 
 DATA = Path(os.environ.get('JOINT_DYNAMICS_DATA') or Path(__file__).parents[2] / 'shared' / 'data')
@@ -258,7 +258,7 @@ def command():
     }
 
     def read():
-        builder = SignalBuilder(None, settings)
+        builder = Samples(None, settings)
         read_bag(bag, builder)
         return sum(builder.counts.values())
 

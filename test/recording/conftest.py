@@ -162,16 +162,25 @@ def joint_state_rows(motion, messages):
 
 
 @pytest.fixture(scope='session')
-def raw_rows(store, joint_state_rows, messages, motion):
-    """Rows of topic, type, time of reception and CDR bytes; rosbags made the bytes, not the code tested here."""
-    rows = [
-        (topic, kind, received, store.serialize_cdr(typed(store, kind, message), kind))
-        for topic, kind, received, message in joint_state_rows()
-    ]
+def encoded(store):
+    """encoded(rows) -> (topic, type, time of reception, CDR bytes) each; rosbags makes them, not what is tested."""
+
+    def rows_of(rows):
+        return [
+            (topic, kind, int(received), bytes(store.serialize_cdr(typed(store, kind, message), kind)))
+            for topic, kind, received, message in rows
+        ]
+
+    return rows_of
+
+
+@pytest.fixture(scope='session')
+def raw_rows(encoded, joint_state_rows, messages, motion):
+    """Encoded rows of /joint_states, with one temperature among them."""
+    rows = joint_state_rows()
     warm = messages.temperature(motion.start, 'elbow', 31.5)
-    kind = 'sensor_msgs/msg/Temperature'
-    rows.insert(7, ('/elbow/temperature', kind, rows[7][2], store.serialize_cdr(typed(store, kind, warm), kind)))
-    return [(topic, kind, int(received), bytes(data)) for topic, kind, received, data in rows]
+    rows.insert(7, ('/elbow/temperature', 'sensor_msgs/msg/Temperature', rows[7][2], warm))
+    return encoded(rows)
 
 
 @pytest.fixture

@@ -22,8 +22,8 @@ from joint_dynamics.recording import (
     refuse_recording,
 )
 from joint_dynamics.recording.inputs import FLOAT64_MULTI_ARRAY, JOINT_STATE, TEMPERATURE
+from joint_dynamics.recording.mcap_file import bytes_left_out, stored_messages
 from joint_dynamics.recording.message_definitions import CONTROL_MSGS
-from joint_dynamics.recording.unfinished import bytes_left_out, stored_messages
 
 # Writes the messages of a file (topic, type, received, bytes as npz) up to the first number and hands them over, then
 # up to the second.
@@ -69,9 +69,7 @@ def test_what_is_read_back_is_what_was_written_bit_for_bit(empty, raw_rows, moti
     written(empty, raw_rows)
     assert [item.name for item in sorted(empty.iterdir())] == ['metadata.yaml', 'recording_1_0.mcap']
     assert read_back(empty) == raw_rows
-    checks = check_checksums(empty / 'recording_1_0.mcap')
-    assert checks.messages
-    assert checks.summary
+    assert check_checksums(empty / 'recording_1_0.mcap')
     recording = load_recording(empty)
     np.testing.assert_array_equal(recording.q, motion.q(motion.stamps()))
     assert not any('never ended' in note for note in recording.notes)

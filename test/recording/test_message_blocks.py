@@ -7,9 +7,8 @@ from rosbags.typesys import Stores, get_typestore
 
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.recording.bag import read_bag
-from joint_dynamics.recording.cdr_layout import CdrLayout
-from joint_dynamics.recording.message_blocks import BLOCK, LAYOUTS, TopicBlocks
-from joint_dynamics.recording.signal_builder import SignalBuilder
+from joint_dynamics.recording.message_blocks import BLOCK, LAYOUTS, CdrLayout, TopicBlocks
+from joint_dynamics.recording.samples import Samples
 
 JOINT_STATE = 'sensor_msgs/msg/JointState'
 ALL = {
@@ -23,16 +22,16 @@ ALL = {
 }
 
 
-class Log(SignalBuilder):
+class Log(Samples):
     """Writes down every sample, the bits of its values, by source and quantity."""
 
     def __init__(self, settings):
         super().__init__(None, settings)
-        self.samples, self.blocks = {}, 0
+        self.written, self.blocks = {}, 0
 
     def add(self, quantity, stamp, names, values, source='input', replaces=False):
         sample = (int(stamp), tuple(names), np.asarray(values, dtype=np.float64).tobytes(), replaces)
-        self.samples.setdefault((source, quantity), []).append(sample)
+        self.written.setdefault((source, quantity), []).append(sample)
 
     def add_block(self, quantity, stamps, names, values, source='input', replaces=False):
         self.blocks += 1
@@ -57,9 +56,9 @@ def in_blocks(path, settings):
 
 def check(path, settings, store, blocks=True):
     expected, found = one_by_one(path, settings, store), in_blocks(path, settings)
-    assert found.samples.keys() == expected.samples.keys()
-    for key, samples in expected.samples.items():
-        assert found.samples[key] == samples, key
+    assert found.written.keys() == expected.written.keys()
+    for key, samples in expected.written.items():
+        assert found.written[key] == samples, key
     assert found.counts == expected.counts
     assert bool(found.blocks) == blocks
     return found
@@ -102,8 +101,8 @@ def rows(messages, motion):
 def test_every_input_form_from_both_storages(tmp_path, write_bag, rows, store, storage, compression):
     path = write_bag(tmp_path / 'run', rows, storage, compression)
     if compression == 'MESSAGE':
-        expected = in_blocks(write_bag(tmp_path / 'plain', rows, storage), ALL).samples
-        assert in_blocks(path, ALL).samples == expected
+        expected = in_blocks(write_bag(tmp_path / 'plain', rows, storage), ALL).written
+        assert in_blocks(path, ALL).written == expected
         return
     found = check(path, ALL, store)
     assert found.counts['/joint_states'] == 300
@@ -147,7 +146,7 @@ class Topic:
 
     def same(self):
         self.topic.flush()
-        return self.blocks.samples == self.single.samples and self.blocks.counts == self.single.counts
+        return self.blocks.written == self.single.written and self.blocks.counts == self.single.counts
 
 
 @pytest.mark.parametrize('little_endian', [True, False])

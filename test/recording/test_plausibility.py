@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from mcap.writer import CompressionType, Writer
 
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.recording import Recording, load_recording
-from joint_dynamics.recording.checks import check_signals
-from joint_dynamics.recording.mcap_checksums import add_checksums, check_checksums
-from joint_dynamics.recording.plausibility import contradicting, jump
+from joint_dynamics.recording import load_recording
+from joint_dynamics.recording.inputs import JOINT_STATE
+from joint_dynamics.recording.mcap_file import check_checksums
+from joint_dynamics.recording.message_definitions import message_definition
+from joint_dynamics.recording.plausibility import check_signals, contradicting, jump
 from joint_dynamics.robot.limits import JointLimits
 
 FIELDS = ('position', 'velocity', 'effort')
@@ -96,13 +98,12 @@ def test_speeds_that_contradict_the_positions_are_left_out_and_told(motion, fact
     time = (stamps - stamps[0]) * 1e-9
     dq = motion.dq(stamps)
     dq[:, 1] *= factor
-    found = check_signals(Recording(motion.names, time, motion.q(stamps), dq=dq))
-    assert found.dq is None
-    assert any(f'dq contradicts the changes of q within 0.1 s, elbow by {share}%' in note for note in found.notes), (
-        found.notes
-    )
-    kept = check_signals(Recording(motion.names, time, motion.q(stamps), dq=dq), 'note')
-    np.testing.assert_array_equal(kept.dq, dq)
+    arrays = {'q': motion.q(stamps), 'dq': dq}
+    usable, notes = check_signals('run', motion.names, time, arrays)
+    assert list(usable) == ['q']
+    assert any(f'dq contradicts the changes of q within 0.1 s, elbow by {share}%' in note for note in notes), notes
+    usable, _ = check_signals('run', motion.names, time, arrays, 'note')
+    np.testing.assert_array_equal(usable['dq'], dq)
 
 
 def test_what_drivers_do_is_no_contradiction(motion):
@@ -148,13 +149,30 @@ def test_no_real_recording_is_refused_or_questioned(data, path, config):
     assert not any('not what a joint does' in note or 'contradicts' in note for note in recording.notes)
 
 
+@pytest.fixture(scope='session')
+def checksummed(encoded, joint_state_rows):
+    """checksummed(path, stamps, compression) -> path, of an MCAP file with checksums, as the package mcap writes it."""
+
+    def write(path, stamps, compression):
+        with path.open('wb') as stream:
+            writer = Writer(stream, compression=compression)
+            writer.start('ros2')
+            schema = writer.register_schema(JOINT_STATE, 'ros2msg', message_definition(JOINT_STATE)[1].encode())
+            channel = writer.register_channel('/joint_states', 'cdr', schema)
+            for _, _, received, data in encoded(joint_state_rows(stamps)):
+                writer.add_message(channel, received, data, received)
+            writer.finish()
+        return path
+
+    return write
+
+
 @settings(max_examples=100, deadline=None, derandomize=True)
 @given(place=st.floats(0, 1, exclude_max=True), bit=st.integers(0, 7))
 def test_one_flipped_bit_of_a_bag_with_checksums_is_refused_or_changes_nothing(
-    tmp_path_factory, write_bag, joint_state_rows, motion, place, bit
+    tmp_path_factory, checksummed, motion, place, bit
 ):
-    path = write_bag(tmp_path_factory.mktemp('flip') / 'run', joint_state_rows(motion.stamps(100, 1))) / 'run.mcap'
-    add_checksums(path)
+    path = checksummed(tmp_path_factory.mktemp('flip') / 'run.mcap', motion.stamps(100, 1), CompressionType.NONE)
     content = bytearray(path.read_bytes())
     content[int(place * len(content))] ^= 1 << bit
     path.write_bytes(bytes(content))
@@ -203,26 +221,24 @@ def test_a_flipped_bit_without_checksums_leaves_no_number_far_off(
     assert refused > 15
 
 
-def test_checksums_that_are_written_are_those_that_are_checked(tmp_path, write_bag, joint_state_rows, motion):
-    for compression in (None, 'STORAGE'):
-        path = write_bag(tmp_path / f'{compression}', joint_state_rows(), 'MCAP', compression)
-        file = path / f'{compression}.mcap'
-        before = file.stat().st_size
-        assert (check_checksums(file).messages, check_checksums(file).summary) == (False, False)
-        add_checksums(file)
-        assert (check_checksums(file).messages, check_checksums(file).summary) == (True, True)
-        once = file.read_bytes()
-        add_checksums(file)
-        assert file.read_bytes() == once
-        assert len(once) == before
-        np.testing.assert_array_equal(load_recording(path).q, motion.q(motion.stamps()))
-        # in the summary: the count of messages of the statistics
-        at = once.rindex(struct.pack('<Q', 401))
-        file.write_bytes(once[:at] + struct.pack('<Q', 400) + once[at + 8 :])
-        with pytest.raises(
-            JointDynamicsError, match=r'the checksum of the summary to agree with .* found that it is damaged'
-        ):
-            load_recording(path)
+@pytest.mark.parametrize('compression', [None, 'STORAGE'])
+def test_messages_without_checksums_are_told_from_those_with(
+    tmp_path, write_bag, joint_state_rows, checksummed, compression, motion
+):
+    path = write_bag(tmp_path / 'run', joint_state_rows(), 'MCAP', compression) / 'run.mcap'
+    assert not check_checksums(path)
+    kind = CompressionType.ZSTD if compression else CompressionType.NONE
+    path = checksummed(tmp_path / 'run.mcap', motion.stamps(), kind)
+    assert check_checksums(path)
+    np.testing.assert_array_equal(load_recording(path).q, motion.q(motion.stamps()))
+    # in the summary: the count of messages of the statistics
+    content = path.read_bytes()
+    at = content.rindex(struct.pack('<Q', 401))
+    path.write_bytes(content[:at] + struct.pack('<Q', 400) + content[at + 8 :])
+    with pytest.raises(
+        JointDynamicsError, match=r'the checksum of the summary to agree with .* found that it is damaged'
+    ):
+        load_recording(path)
 
 
 def test_a_stamp_far_away_asks_for_no_memory(tmp_path, write_bag, joint_state_rows):

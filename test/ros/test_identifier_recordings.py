@@ -19,7 +19,7 @@ from joint_dynamics.nodes.identifier.node import IdentifierNode
 from joint_dynamics.nodes.identifier.saving import Saving
 from joint_dynamics.recording import check_checksums, load_recording
 from joint_dynamics.recording.inputs import FLOAT64_VALUES, KEYS
-from joint_dynamics.recording.unfinished import stored_messages
+from joint_dynamics.recording.mcap_file import stored_messages
 
 URDF = """<robot name="arm"><link name="base"/><link name="tip"><inertial><mass value="2"/><origin xyz="0.2 0 0"/>
 <inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link>
@@ -108,7 +108,7 @@ def test_a_killed_node_leaves_its_recording_and_the_next_one_goes_on(ros, parame
     assert ros.trigger('/x/identifier/stop_recording').message.endswith(f'saved as {out / "recording_2"}')
     assert saved(out / 'recording_1') == before
     assert len(saved(out / 'recording_2')) == 100
-    assert check_checksums(out / 'recording_2' / 'recording_2_0.mcap').messages
+    assert check_checksums(out / 'recording_2' / 'recording_2_0.mcap')
 
 
 def test_the_bytes_saved_are_those_that_came(ros, parameters, source, tmp_path):

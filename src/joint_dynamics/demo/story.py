@@ -22,7 +22,7 @@ from joint_dynamics.demo.processes import Processes
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.excitation import MotionSamples
-from joint_dynamics.recording.load import load_recording
+from joint_dynamics.recording import load_recording
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation import Payload, ur5e_urdf
 

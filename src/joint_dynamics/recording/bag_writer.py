@@ -11,7 +11,6 @@ import fcntl
 import os
 import time
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ import yaml
 
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.output_files import write_atomically
+from joint_dynamics.recording.message_definitions import message_definition, type_hash
 
 FLUSH_EVERY = 0.2
 """s of the wall between two chunks.
@@ -199,38 +199,3 @@ def storage_name(folder: Path) -> str:
 def write_metadata(folder: Path, metadata: Mapping[str, Any]) -> None:
     """Write metadata.yaml, whole or not at all; raise JointDynamicsError where that fails."""
     write_atomically(folder / 'metadata.yaml', yaml.safe_dump(dict(metadata), sort_keys=False, allow_unicode=True))
-
-
-@lru_cache
-def message_definition(kind: str) -> tuple[str, str]:
-    """Return encoding and text of the definition of a message type, with those it is made of.
-
-    Raises JointDynamicsError where it is not known.
-    """
-    store = _store()
-    if kind not in store.fielddefs:
-        raise JointDynamicsError(
-            f'{kind}: expected a message type of the common packages or control_msgs, found another'
-        )
-    return 'ros2msg', store.generate_msgdef(kind, ros_version=2)[0]
-
-
-@lru_cache
-def type_hash(kind: str) -> str:
-    """Return the hash of a message type (REP 2016), empty where it is not known."""
-    store = _store()
-    return store.hash_rihs01(kind) if kind in store.fielddefs else ''
-
-
-@lru_cache
-def _store() -> Any:
-    from rosbags.typesys import Stores, get_types_from_msg, get_typestore
-
-    from joint_dynamics.recording.message_definitions import CONTROL_MSGS
-
-    store = get_typestore(Stores.ROS2_JAZZY)
-    types: dict[str, Any] = {}
-    for name, text in CONTROL_MSGS.items():
-        types.update(get_types_from_msg(text, name))
-    store.register(types)
-    return store

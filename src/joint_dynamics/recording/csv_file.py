@@ -16,9 +16,8 @@ import numpy as np
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.documents import check_file, number
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.recording.aligned_signals import AlignedSignals
-from joint_dynamics.recording.quantities import QUANTITIES
-from joint_dynamics.recording.signal_builder import SignalBuilder
+from joint_dynamics.recording.inputs import QUANTITIES
+from joint_dynamics.recording.samples import Samples
 
 #: Array of a Recording -> start of its columns' names.
 COLUMNS = {**{name: name for name in QUANTITIES}, 'current': 'cur', 'temperature': 'temp', 'load_torque': 'load'}
@@ -26,14 +25,14 @@ QUANTITY_OF = {column: quantity for quantity, column in COLUMNS.items()}
 NAME = re.compile(r'([A-Za-z_]+?)([0-9]{1,6})')
 #: Bounds of a file: bytes, columns, characters of a line; and of its time, s.
 MAX_BYTES, MAX_COLUMNS, MAX_LINE, MAX_SECONDS = 8 * 1024**3, 1000, 1_000_000, 1e8
-#: A float has this many significant decimals at most.
+#: As written: a float has this many significant decimals at most.
 EXACT = '%.17g'
 
 
-def read_csv(path: Path, builder: SignalBuilder) -> tuple[str, ...]:
-    """Add all samples of a CSV file, and return the names of columns that are not used.
+def read_csv(path: Path, samples: Samples) -> None:
+    """Add all samples of a CSV file, with a note on the columns that are not used.
 
-    The joints are the builder's, in their order, or joint_1 … joint_n.
+    The joints are those wanted, in their order, or joint_1 … joint_n.
 
     Raises
     ------
@@ -43,7 +42,7 @@ def read_csv(path: Path, builder: SignalBuilder) -> tuple[str, ...]:
     try:
         check_file(path, f'{path}', MAX_BYTES)
         header = [name.strip() for name in next(csv.reader([next(_lines(path), '')]), [])]
-        columns, unused = _columns(path, header, builder)
+        columns, unused = _columns(path, header, samples)
         data = _numbers(path, header)
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise JointDynamicsError(f'{path}: expected a CSV file, found: {error}') from None
@@ -59,30 +58,15 @@ def read_csv(path: Path, builder: SignalBuilder) -> tuple[str, ...]:
         )
     stamps = np.rint((seconds - seconds[0]) * 1e9).astype(np.int64)
     for quantity, indices in columns.items():
-        joints = builder.joint_names or tuple(f'joint_{k + 1}' for k in range(len(indices)))
-        builder.add_block(quantity, stamps, joints, data[:, indices], source=path.name)
-    return unused
+        joints = samples.joint_names or tuple(f'joint_{k + 1}' for k in range(len(indices)))
+        samples.add_block(quantity, stamps, joints, data[:, indices], source=path.name)
+    if unused:
+        samples.notes.append(f'columns not used: {", ".join(unused)}')
 
 
-def write_csv(recording: AlignedSignals, path: Path) -> None:
-    """Write a recording; all its arrays come back bit for bit, its times to 1 ns.
-
-    Raises
-    ------
-    JointDynamicsError
-        When it cannot be written.
-    """
-    header = ['time'] + [f'{COLUMNS[quantity]}{k + 1}' for quantity in recording.quantities for k in range(recording.n)]
-    data = np.hstack([recording.time[:, None], *(getattr(recording, quantity) for quantity in recording.quantities)])
-    try:
-        np.savetxt(path, data, fmt=EXACT, delimiter=',', header=','.join(header), comments='')
-    except OSError as error:
-        raise JointDynamicsError(f'{path}: expected a file that can be written, found: {error}') from None
-
-
-def _columns(path: Path, header: list[str], builder: SignalBuilder) -> tuple[dict[str, list[int]], tuple[str, ...]]:
+def _columns(path: Path, header: list[str], samples: Samples) -> tuple[dict[str, list[int]], tuple[str, ...]]:
     """Return quantity -> indices of its columns in joint order, and the columns that are no quantity."""
-    found: dict[str, dict[int, int]] = {}
+    numbered: dict[str, dict[int, int]] = {}
     unused: list[str] = []
     seen: set[str] = set()
     if len(header) > MAX_COLUMNS:
@@ -93,23 +77,23 @@ def _columns(path: Path, header: list[str], builder: SignalBuilder) -> tuple[dic
         if len(seen) <= index:
             raise JointDynamicsError(f'{path}: expected column {name} once, found it twice')
         if match and match[1] in QUANTITY_OF:
-            found.setdefault(QUANTITY_OF[match[1]], {})[int(match[2])] = index
+            numbered.setdefault(QUANTITY_OF[match[1]], {})[int(match[2])] = index
         elif name != 'time':
             unused.append(name)
-    if 'time' not in header or 'q' not in found:
+    if 'time' not in header or 'q' not in numbered:
         raise JointDynamicsError(f'{path}: expected columns time, q1, q2, …, found {", ".join(header) or "none"}')
-    n = len(builder.joint_names or found['q'])
-    for quantity, places in found.items():
+    n = len(samples.joint_names or numbered['q'])
+    for quantity, places in numbered.items():
         if sorted(places) != list(range(1, n + 1)):
             expected = f'{COLUMNS[quantity]}1 to {COLUMNS[quantity]}{n}'
-            joints = f' (joints {", ".join(builder.joint_names)})' if builder.joint_names else ''
+            joints = f' (joints {", ".join(samples.joint_names)})' if samples.joint_names else ''
             raise JointDynamicsError(
                 f'{path}: expected columns {expected}{joints}, found '
                 f'{", ".join(f"{COLUMNS[quantity]}{k}" for k in sorted(places))}'
                 + " (no part of the arm, as a gripper? list the arm's in robot.joints)"
-                * bool(builder.joint_names and len(places) < n)
+                * bool(samples.joint_names and len(places) < n)
             )
-    return {quantity: [places[k + 1] for k in range(n)] for quantity, places in found.items()}, tuple(unused)
+    return {quantity: [places[k + 1] for k in range(n)] for quantity, places in numbered.items()}, tuple(unused)
 
 
 def _numbers(path: Path, header: list[str]) -> FloatArray:

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.recording.quantities import POSITIONS
-from joint_dynamics.recording.streams import Table
+from joint_dynamics.recording.inputs import POSITIONS
+from joint_dynamics.recording.samples import Table
 
 #: Nobody asks for these by name: a JointState may have them for some joints only, and is then read without them.
 OPTIONAL = ('dq', 'dtheta', 'motor_velocity')
@@ -63,16 +63,16 @@ def _joints(tables: Sequence[Table], joint_names: tuple[str, ...] | None, name: 
     """Return the joints wanted, or those found; raise when none or not all of the wanted ones have a position."""
     leading = next(quantity for quantity in POSITIONS if any(table.quantity == quantity for table in tables))
     positions = [table for table in tables if table.quantity == leading]
-    found = tuple(dict.fromkeys(joint for table in positions for joint in table.names))
-    missing = [joint for joint in joint_names or () if joint not in found]
+    there = tuple(dict.fromkeys(joint for table in positions for joint in table.names))
+    missing = [joint for joint in joint_names or () if joint not in there]
     if missing:
         where = ', '.join(dict.fromkeys(table.source for table in positions))
         raise JointDynamicsError(
             f'{name}: expected joints {", ".join(joint_names or ())}; not found: {", ".join(missing)}; '
-            f'{where} has {", ".join(found)} (named differently? recording.names: {{theirs: ours}}; '
+            f'{where} has {", ".join(there)} (named differently? recording.names: {{theirs: ours}}; '
             "no part of the arm, as a gripper? list the arm's in robot.joints)"
         )
-    return joint_names or found
+    return joint_names or there
 
 
 def _one_source_each(tables: list[Table], joints: Sequence[str], replacing: Collection[str], name: str) -> list[Table]:

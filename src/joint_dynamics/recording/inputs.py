@@ -20,9 +20,14 @@ from joint_dynamics.errors import JointDynamicsError
 
 #: quantity, stamp in ns, names of joints, their values.
 Sample = tuple[str, int, Sequence[str], Any]
-#: What a sample may be: the arrays of a Recording, and motor-side signals that still have to be reflected to the joint
-#: side.
+#: Motor-side signals, which still have to be reflected to the joint side.
 MOTOR_SIDE = ('motor_position', 'motor_velocity', 'motor_torque')
+#: The arrays that a recording may have, in the order in which they are written.
+QUANTITIES = ('q', 'dq', 'tau', 'current', 'theta', 'dtheta', 'temperature', 'load_torque')
+#: What says where the joints are, of a recording or its inputs; the first that is there gives the joints.
+POSITIONS = ('q', 'motor_position', 'theta')
+#: Interpolated over long stretches and held at the ends; everything else must be there all the time.
+SLOW = ('temperature',)
 JOINT_STATE = 'sensor_msgs/msg/JointState'
 TEMPERATURE = 'sensor_msgs/msg/Temperature'
 FLOAT64_MULTI_ARRAY = 'std_msgs/msg/Float64MultiArray'
@@ -270,18 +275,18 @@ def _by_quantity(
     topic: str, stamp: int, pairs: Sequence[tuple[str, str, float]], interfaces: Mapping[str, str]
 ) -> Iterator[Sample]:
     """Yield the values of (joint, interface, value) triples as one sample per quantity."""
-    found: dict[str, dict[str, float]] = {}
+    by_quantity: dict[str, dict[str, float]] = {}
     for joint, interface, value in pairs:
         quantity = interfaces.get(interface)
         if quantity is None:
             continue
-        if joint in found.setdefault(quantity, {}):
+        if joint in by_quantity.setdefault(quantity, {}):
             raise JointDynamicsError(
                 f'{topic}: {quantity} of {joint}: expected one interface, found two of '
                 f'{", ".join(name for name, value in interfaces.items() if value == quantity)}'
             )
-        found[quantity][joint] = value
-    for quantity, values in found.items():
+        by_quantity[quantity][joint] = value
+    for quantity, values in by_quantity.items():
         yield quantity, stamp, tuple(values), tuple(values.values())
 
 

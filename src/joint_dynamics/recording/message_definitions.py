@@ -1,4 +1,4 @@
-"""The messages that a recording is read from, as ROS defines them, and the type store made of them.
+"""The messages that a recording is read from and written with, as ROS defines them, and type stores made of them.
 
 A store of a whole ROS distribution takes longer to build than a recording of a minute to read.
 """
@@ -6,7 +6,10 @@ A store of a whole ROS distribution takes longer to build than a recording of a 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
+
+from joint_dynamics.errors import JointDynamicsError
 
 #: The same in all distributions from Humble on.
 STANDARD = {
@@ -43,16 +46,52 @@ def typestore(connections: Sequence[Any]) -> Any:
     for name, text in STANDARD.items():
         types |= get_types_from_msg(text, name)
     for connection in connections:
-        definition, found = connection.msgdef, {}
+        definition, defined = connection.msgdef, {}
         if connection.msgtype in types:
             continue
         if definition.format == MessageDefinitionFormat.MSG:
-            found = get_types_from_msg(definition.data, connection.msgtype)
+            defined = get_types_from_msg(definition.data, connection.msgtype)
         elif definition.format == MessageDefinitionFormat.IDL:
-            found = get_types_from_idl(definition.data)
+            defined = get_types_from_idl(definition.data)
         else:
             for name, text in CONTROL_MSGS.items():
-                found |= get_types_from_msg(text, name)
-        types = found | types
+                defined |= get_types_from_msg(text, name)
+        types = defined | types
     store.register({name: value for name, value in types.items() if name not in store.fielddefs})
+    return store
+
+
+@lru_cache
+def message_definition(kind: str) -> tuple[str, str]:
+    """Return encoding and text of the definition of a message type, with those it is made of.
+
+    Raises
+    ------
+    JointDynamicsError
+        Where the type is not known.
+    """
+    store = _all_types()
+    if kind not in store.fielddefs:
+        raise JointDynamicsError(
+            f'{kind}: expected a message type of the common packages or control_msgs, found another'
+        )
+    return 'ros2msg', store.generate_msgdef(kind, ros_version=2)[0]
+
+
+@lru_cache
+def type_hash(kind: str) -> str:
+    """Return the hash of a message type (REP 2016), empty where it is not known."""
+    store = _all_types()
+    return store.hash_rihs01(kind) if kind in store.fielddefs else ''
+
+
+@lru_cache
+def _all_types() -> Any:
+    from rosbags.typesys import Stores, get_types_from_msg, get_typestore
+
+    store = get_typestore(Stores.ROS2_JAZZY)
+    types: dict[str, Any] = {}
+    for name, text in CONTROL_MSGS.items():
+        types.update(get_types_from_msg(text, name))
+    store.register(types)
     return store

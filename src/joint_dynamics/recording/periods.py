@@ -1,7 +1,11 @@
-"""Mean over the periods of a periodic motion, and the noise that the spread between the periods shows.
+"""Recordings of a motion that repeats: where the periods are, and their mean.
+
+Candidates for the period are the lags at which the speeds correlate with themselves; a lag counts when all joints are,
+for at least one period on end, within `tolerance` of where they are one lag later, and move meanwhile.
 
 With M periods x_m(t) = x(t) + n_m(t) of a periodic excitation, the mean over m has M times less noise variance, without
-any filter, and σ² = Σ_m Σ_t (x_m − x̄)² / ((M − 1) N_p) is the variance of the noise of one period.
+any filter, and σ² = Σ_m Σ_t (x_m − x̄)² / ((M − 1) N_p) is the variance of the noise of one period, which the spread
+between the periods shows.
 """
 
 from __future__ import annotations
@@ -17,6 +21,77 @@ from joint_dynamics.recording.recording import Recording
 from joint_dynamics.signals.alignment import resample
 
 Array = FloatArray
+RATE, CANDIDATES, SHORTEST = 100.0, 40, 0.5
+"""The search works at 100 Hz, on at most 40 lags of 0.5 s or more."""
+MOVING = 0.3
+"""A stretch counts as motion when its speed is at least this share of the recording's (rms).
+
+So that a long rest is no repetition.
+"""
+
+TURNS = 5
+"""How often the lag may move on; what is found in half samples of the thinned motion is off by a few of them."""
+
+
+@dataclass(frozen=True)
+class Repetition:
+    """`count` periods of `period` s each, the first beginning at `start` s of the recording's time."""
+
+    start: float
+    period: float
+    count: int
+
+    @property
+    def end(self) -> float:
+        """Where the last whole period ends, s."""
+        return self.start + self.count * self.period
+
+
+def find_repetition(recording: Recording, period: float | None = None, *, tolerance: float = 0.05) -> Repetition | None:
+    """Return the stretch with the most periods of the shortest lag at which the motion repeats, None where it does not.
+
+    Parameters
+    ----------
+    recording
+        of any length.
+    period
+        s, look at this lag only.
+    tolerance
+        share of a joint's deviation from its mean position (rms), or of a tenth of that of the joint which moves most
+        where it moves less.
+    """
+    step = max(1, int(recording.rate / RATE))
+    position = recording.q[::step]
+    spread = position.std(axis=0)
+    if len(position) < 4 or not spread.max() > 0:
+        return None
+    scaled = position / np.maximum(spread, 0.1 * spread.max())
+    speed = np.diff(scaled, axis=0)
+    sample = step * recording.period
+    for peak in _candidates(speed, sample) if period is None else [round(period / sample)]:
+        # what rests before and after pulls a peak of the correlation aside by a sample or two, and a period is no whole
+        # number of them
+        runs = [
+            (run, lag)
+            for lag in peak + np.arange(-4, 5) / 2
+            if (run := _longest_run(scaled, speed, lag, tolerance)) is not None
+        ]
+        if not runs:
+            continue
+        (first, last), lag = max(runs, key=lambda run_and_lag: run_and_lag[0][1] - run_and_lag[0][0] + run_and_lag[1])
+        first, length = first * step, int((last + lag - first) * step)
+        exact = (
+            period / recording.period
+            if period is not None
+            else _refined(recording.q[first : first + length], round(lag * step), step)
+        )
+        # the last sample of a stretch is its last one, not the first of the next period
+        count = int(length / exact + 1e-3)
+        if count >= 2:
+            exact = min(exact, length / count)
+            first += _best_start(recording.q[first : first + length], round(exact), length - int(count * exact))
+            return Repetition(float(recording.time[first]), exact * recording.period, count)
+    return None
 
 
 @dataclass(frozen=True)
@@ -33,7 +108,6 @@ class PeriodAverage:
         array of the recording -> (n,) variance of one sample's noise, unit of the quantity squared.
     mean_variance
         the same of the mean, noise_variance / M.
-
     """
 
     recording: Recording
@@ -93,3 +167,68 @@ def average_periods(recording: Recording, period: float, *, tolerance: float = 0
     arrays['time'] = np.arange(count) * (period / count)
     mean_recording = replace(recording, notes=(*recording.notes, note), **arrays)
     return PeriodAverage(mean_recording, periods, variance)
+
+
+def _candidates(speed: FloatArray, sample: float) -> list[int]:
+    """Lags (in samples of the search) at which the speeds correlate with themselves, shortest first."""
+    size = 2 * len(speed)
+    spectrum = np.fft.rfft(speed, size, axis=0)
+    correlation = np.fft.irfft((np.abs(spectrum) ** 2).sum(axis=1), size)[: len(speed) // 2 + 4]
+    inner = correlation[1:-1]
+    peaks = 1 + np.flatnonzero((inner >= correlation[:-2]) & (inner > correlation[2:]) & (inner > 0.1 * correlation[0]))
+    peaks = peaks[peaks * sample >= SHORTEST]
+    return sorted(int(lag) for lag in peaks[np.argsort(correlation[peaks])[::-1][:CANDIDATES]])
+
+
+def _longest_run(scaled: FloatArray, speed: FloatArray, lag: float, tolerance: float) -> tuple[int, int] | None:
+    """First and last sample t of the longest moving stretch that is the same at t + lag (in half samples).
+
+    None where it is shorter than lag.
+    """
+    whole, half = int(lag), lag % 1 > 0
+    if not 1 <= whole < len(scaled) - half:
+        return None
+    later = 0.5 * (scaled[whole:-1] + scaled[whole + 1 :]) if half else scaled[whole:]
+    # three times the mean tolerance at any one instant; the mean is held against it later, when periods are averaged
+    same = np.abs(later - scaled[: len(later)]).max(axis=1) <= 3.0 * tolerance
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], same, [False]]).astype(np.int8)))
+    starts, ends = edges[::2], edges[1::2]
+    usual = (speed**2).mean()
+    for run in np.argsort(starts - ends):
+        first, last = int(starts[run]), int(ends[run])
+        if last - first < lag - 1:
+            break
+        if (speed[first:last] ** 2).mean() >= MOVING**2 * usual:
+            return first, last
+    return None
+
+
+def _refined(q: FloatArray, lag: int, step: int) -> float:
+    """Lag in samples, to a fraction of one: the least of the parabola through the distances about the nearest least."""
+    for turn in range(TURNS):
+        lags = np.arange(max(1, lag - step), min(len(q) - 2, lag + step) + 1)
+        count = len(q) - lags[-1]
+        distance = np.array([((q[other : other + count] - q[:count]) ** 2).mean() for other in lags])
+        least = int(np.argmin(distance))
+        if 0 < least < len(lags) - 1:
+            break
+        # The least is at an end, where a parabola says nothing: on to that side, as far as there are lags.
+        if abs(int(lags[least]) - lag) < step or turn == TURNS - 1:
+            return float(lags[least])
+        lag = int(lags[least])
+    left, middle, right = distance[least - 1 : least + 2]
+    curvature = left - 2 * middle + right
+    return float(lags[least] + (0.5 * (left - right) / curvature if curvature > 0 else 0.0))
+
+
+def _best_start(q: FloatArray, lag: int, room: int) -> int:
+    """How many of the first `room` samples to leave out, so that the periods differ least.
+
+    Ramps before and after are alike for a while, too.
+    """
+    if room < 1:
+        return 0
+    distance = np.concatenate([[0.0], np.cumsum(((q[lag:] - q[:-lag]) ** 2).sum(axis=1))])
+    room = min(room, len(distance) - 1)
+    compared = len(distance) - 1 - room
+    return int(np.argmin(distance[compared : compared + room + 1] - distance[: room + 1]))

@@ -1,21 +1,21 @@
-"""Values that no joint has: what one flipped bit, a wrong unit or a jumping encoder makes of a recording.
+"""What cannot be a recording of a moving robot is refused, what is odd in it is noted.
 
-Found by the values alone.
-
-Nothing here replaces a checksum: a flip in the last digits of a number looks like any other number. What is looked for
-is far from all that joints do, so that no real recording is refused: orders of magnitude beyond the robot's limits (or,
-without limits, beyond any arm), a position that leaves its neighbours faster than any drive accelerates, a speed or
-torque that for one sample is ten times what it is otherwise.
+Values that no joint has are what one flipped bit, a wrong unit or a jumping encoder makes of a recording; they are seen
+by the values alone. Nothing here replaces a checksum: a flip in the last digits of a number looks like any other one.
+What is looked for is far from all that joints do, so that no real recording is refused: orders of magnitude beyond the
+robot's limits (or, without limits, beyond any arm), a position that leaves its neighbours faster than any drive
+accelerates, a speed or torque that for one sample is ten times what it is otherwise.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from joint_dynamics.arrays import FloatArray
+from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.robot.limits import JointLimits
 
 Array = FloatArray
@@ -78,6 +78,8 @@ Unit, sign or order wrong: 1 and more.
 """
 WINDOW, MOVES = 0.1, 0.005
 """s, over which speeds are summed up; rad, the rms distance over it from which a joint counts as moving."""
+NEEDS_EFFORT = 0.01
+"""rad (m): a joint that moves by more than this needs a torque that changes."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,7 @@ class ImplausibleValue:
 
     column: int
     time: float
-    found: str
+    what: str
 
 
 def bounds(
@@ -96,9 +98,9 @@ def bounds(
 
     Of any arm, or by the `limits` of `robot_joints`.
     """
-    found = np.full(len(joints), ANY_ARM[quantity])
+    greatest = np.full(len(joints), ANY_ARM[quantity])
     if limits is None or robot_joints is None:
-        return found
+        return greatest
     widest = np.maximum(np.abs(limits.lower), np.abs(limits.upper))
     stated = {
         'q': widest,
@@ -112,8 +114,8 @@ def bounds(
         own = np.array(
             [stated[quantity][robot_joints.index(name)] if name in robot_joints else np.inf for name in joints]
         )
-        found = np.minimum(found, np.where(own > 0, ORDERS * own, np.inf))
-    return found
+        greatest = np.minimum(greatest, np.where(own > 0, ORDERS * own, np.inf))
+    return greatest
 
 
 def beyond(quantity: str, time: Array, values: Array, limit: Array) -> ImplausibleValue | None:
@@ -174,9 +176,9 @@ def contradicting(time: Array, position: Array, speed: Array) -> list[tuple[int,
     steps = min(max(1, round(WINDOW / period)), len(time) - 1)
     distances = position[steps:] - position[:-steps]
     summed = np.vstack([np.zeros((1, position.shape[1])), np.cumsum((speed[1:] + speed[:-1]) / 2 * period, axis=0)])
-    told = summed[steps:] - summed[:-steps]
+    travelled = summed[steps:] - summed[:-steps]
     with np.errstate(over='ignore'):
-        size, error = (np.sqrt(np.mean(array**2, axis=0)) for array in (distances, told - distances))
+        size, error = (np.sqrt(np.mean(array**2, axis=0)) for array in (distances, travelled - distances))
     return [
         (int(column), float(error[column] / size[column]))
         for column in np.flatnonzero((size > MOVES) & (error > CONTRADICTION * size))
@@ -194,3 +196,99 @@ def _distance(values: Array) -> Array:
     One wrong sample does not change it.
     """
     return np.abs(_shifted(values, NEAR) - _shifted(values, -NEAR))[1:-1] / (2 * NEAR)
+
+
+def check_signals(
+    name: str, joints: Sequence[str], time: Array, arrays: Mapping[str, Array], implausible: str = 'refuse'
+) -> tuple[dict[str, Array], list[str]]:
+    """Return the arrays of a recording that can be used, and notes on what is odd in them.
+
+    A joint that stands still or has a constant torque is noted. Speeds that contradict the positions are left out,
+    values that no arm has refused; with `implausible` 'note' both are only noted.
+
+    Parameters
+    ----------
+    name
+        of the recording, in messages.
+    joints
+        names of the n joints.
+    time
+        (N,) s, uniform.
+    arrays
+        quantity -> (N, n), on the joint side, `q` among them.
+
+    Raises
+    ------
+    JointDynamicsError
+        When no position ever changes, when all torques (currents) are constant, as the zeros of a simulator without
+        effort, when the torque of a joint is constant although the joint moves, and for values that no arm has.
+    """
+    notes: list[str] = []
+    motion = np.max([np.ptp(arrays[position], axis=0) for position in ('q', 'theta') if position in arrays], axis=0)
+    if not motion.any():
+        raise JointDynamicsError(
+            f'{name}: expected a joint that moves, found every position constant for {time[-1] - time[0]:.6g} s'
+        )
+    if not motion.all():
+        notes.append(
+            f'never moves: {", ".join(joint for joint, moved in zip(joints, motion, strict=True) if not moved)}'
+        )
+    for quantity, unit in (('tau', 'N·m'), ('current', 'A')):
+        if quantity not in arrays:
+            continue
+        values = arrays[quantity]
+        constant = np.ptp(values, axis=0) == 0
+        if constant.all():
+            found = ', '.join(f'{value:.6g}' for value in values[0])
+            raise JointDynamicsError(
+                f'{name}: expected {quantity} that changes, found it constant in all {len(time)} samples '
+                f'of all joints ({found} {unit}); '
+                'if it is not measured, say effort: none'
+            )
+        for index in np.flatnonzero(constant).tolist():
+            if not motion[index] <= NEEDS_EFFORT:
+                raise JointDynamicsError(
+                    f'{name}: expected {quantity} of {joints[index]} that changes, found it constant '
+                    f'({values[0, index]:.6g} {unit}) although the '
+                    f'joint moves by {motion[index]:.3g} rad'
+                )
+            notes.append(f'{quantity} of {joints[index]} is constant: {values[0, index]:.6g} {unit}')
+    notes += _implausible(name, joints, time, arrays, implausible)
+    usable = dict(arrays)
+    for quantity, position in (('dq', 'q'), ('dtheta', 'theta')):
+        if quantity not in arrays or position not in arrays:
+            continue
+        speed, angle = arrays[quantity], arrays[position]
+        if np.ptp(angle, axis=0).max() > NEEDS_EFFORT and not speed.any():
+            del usable[quantity]
+            notes.append(f'{quantity} is 0 throughout although {position} moves: left out')
+        elif wrong := contradicting(time, angle, speed):
+            shares = ', '.join(f'{joints[column]} by {share:.0%}' for column, share in wrong)
+            note = (
+                f'{quantity} contradicts the changes of {position} within {WINDOW:g} s, {shares} (unit, sign, order?)'
+            )
+            if implausible == 'refuse':
+                note += ': left out'
+                del usable[quantity]
+            notes.append(note)
+    return usable, notes
+
+
+def _implausible(
+    name: str, joints: Sequence[str], time: Array, arrays: Mapping[str, Array], implausible: str
+) -> list[str]:
+    """Raise for what no arm has, or return notes of it.
+
+    Here after reflection to the joint side, where a wrong gear ratio shows.
+    """
+    notes = []
+    for quantity, values in arrays.items():
+        odd = beyond(quantity, time, values, bounds(quantity, joints))
+        if odd is not None:
+            what = f'{quantity} of {joints[odd.column]} at {odd.time:.6g} s is not what a joint does: {odd.what}'
+            if implausible == 'refuse':
+                raise JointDynamicsError(
+                    f'{name}: expected what a joint does, found that {what} (recording.implausible: note lets it pass)'
+                )
+            notes.append(what)
+    return notes

@@ -16,18 +16,23 @@ from numpy.typing import ArrayLike
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.recording.aligned_signals import AlignedSignals
-from joint_dynamics.recording.csv_file import write_csv
-from joint_dynamics.recording.files import read_file
+from joint_dynamics.recording.aligned import Window, align, align_pieces
+from joint_dynamics.recording.csv_file import COLUMNS, EXACT
+from joint_dynamics.recording.inputs import QUANTITIES
+from joint_dynamics.recording.load import read_samples
 from joint_dynamics.recording.recording_settings import RecordingSettings
+from joint_dynamics.recording.samples import Samples
 from joint_dynamics.robot.limits import JointLimits
 from joint_dynamics.settings.per_joint import per_joint
 
 Array = FloatArray
+#: A spacing may differ from the mean by this share of it (rounding of stamps to nanoseconds, of CSV numbers to
+#: decimals).
+UNIFORM = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
-class Recording(AlignedSignals):
+class Recording:
     """Aligned signals of one run of a robot with n joints, N samples on a uniform grid.
 
     An array is None when the quantity was not measured; an array that is there is finite and covers every joint.
@@ -62,6 +67,54 @@ class Recording(AlignedSignals):
     Raises JointDynamicsError when a shape does not fit, a value is not finite, or time is not uniform and increasing.
     """
 
+    joint_names: tuple[str, ...]
+    time: Array
+    q: Array
+    dq: Array | None = None
+    tau: Array | None = None
+    current: Array | None = None
+    theta: Array | None = None
+    dtheta: Array | None = None
+    temperature: Array | None = None
+    load_torque: Array | None = None
+    name: str = 'recording'
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        names = tuple(self.joint_names)
+        object.__setattr__(self, 'joint_names', names)
+        object.__setattr__(self, 'notes', tuple(self.notes))
+        if not names or len(set(names)) != len(names):
+            raise JointDynamicsError(
+                f'{self.name}: expected joint names that differ from each other, found {list(names)}'
+            )
+        time = np.asarray(self.time, dtype=np.float64)
+        if time.ndim != 1 or time.size < 2:
+            raise JointDynamicsError(
+                f'{self.name}: time: expected one row of at least 2 samples, found shape {time.shape}'
+            )
+        check_uniform(time, self.name)
+        object.__setattr__(self, 'time', time)
+        for quantity in QUANTITIES:
+            value = getattr(self, quantity)
+            if value is None:
+                if quantity == 'q':
+                    raise JointDynamicsError(f'{self.name}: q: expected positions, found none')
+                continue
+            array = np.asarray(value, dtype=np.float64)
+            if array.shape != (time.size, len(names)):
+                raise JointDynamicsError(
+                    f'{self.name}: {quantity}: expected (samples, joints) = ({time.size}, {len(names)}), '
+                    f'found {array.shape}'
+                )
+            if not np.isfinite(array).all():
+                row, column = np.argwhere(~np.isfinite(array))[0]
+                raise JointDynamicsError(
+                    f'{self.name}: {quantity} of {names[column]}: expected finite numbers, found {array[row, column]} '
+                    f'at {time[row]:.6g} s'
+                )
+            object.__setattr__(self, quantity, array)
+
     @staticmethod
     def load(
         spec: str | Path,
@@ -69,12 +122,13 @@ class Recording(AlignedSignals):
         joint_names: Sequence[str] | None = None,
         limits: JointLimits | None = None,
     ) -> Recording:
-        """Read a recording from files; `load_recording` by its short name.
+        """Read a recording from files.
 
         Parameters
         ----------
         spec
-            a rosbag2 folder, an .mcap, .db3 or CSV file, optionally a window `PATH@t0:t1` (s; t1 is left out).
+            a rosbag2 folder, an .mcap, .db3 or CSV file, optionally a window of it, `PATH@t0:t1`: s from the start,
+            either end may be left out, and t1 is not in it.
         settings
             which topic holds what: RecordingSettings, or the mapping it is made from.
         joint_names
@@ -87,13 +141,68 @@ class Recording(AlignedSignals):
         JointDynamicsError
             One line, for whatever is wrong with the recording.
         """
-        return read_file(Recording, spec, settings, joint_names, limits)
+        builder = RecordingBuilder(joint_names, settings, limits)
+        return builder.build(str(spec), read_samples(spec, builder))
+
+    @staticmethod
+    def load_pieces(
+        spec: str | Path,
+        settings: RecordingSettings | Mapping[str, Any] | None = None,
+        joint_names: Sequence[str] | None = None,
+        limits: JointLimits | None = None,
+    ) -> list[Recording]:
+        """Read a recording in pieces, between gaps that are too long to be bridged; in one where there is none.
+
+        A piece is called `PATH@t0:t1`, and the first has a note of what was left out.
+
+        Parameters
+        ----------
+        spec, settings, joint_names, limits
+            as of `load`.
+
+        Raises
+        ------
+        JointDynamicsError
+            As `load`, and where more than `max_left_out` of the recording would be left out.
+        """
+        builder = RecordingBuilder(joint_names, settings, limits)
+        return builder.build_pieces(str(spec), read_samples(spec, builder))
 
     def __repr__(self) -> str:
         return (
             f'<Recording {self.name}: {self.n} joints, {self.samples} samples at {self.rate:.6g} Hz'
             f' ({self.duration:.6g} s): {", ".join(self.quantities)}>'
         )
+
+    @property
+    def n(self) -> int:
+        """Number of joints."""
+        return len(self.joint_names)
+
+    @property
+    def samples(self) -> int:
+        """Number of samples N."""
+        return int(self.time.size)
+
+    @property
+    def period(self) -> float:
+        """Time between two samples, s."""
+        return float((self.time[-1] - self.time[0]) / (self.time.size - 1))
+
+    @property
+    def rate(self) -> float:
+        """Samples per second, Hz."""
+        return 1.0 / self.period
+
+    @property
+    def duration(self) -> float:
+        """Time from the first to the last sample, s."""
+        return float(self.time[-1] - self.time[0])
+
+    @property
+    def quantities(self) -> tuple[str, ...]:
+        """Names of the arrays that are there, `q` among them."""
+        return tuple(name for name in QUANTITIES if getattr(self, name) is not None)
 
     def window(self, t0: float | None = None, t1: float | None = None) -> Recording:
         """Return the samples with t0 <= time < t1 (s), time counted from t0's sample on; an open end is None.
@@ -161,11 +270,104 @@ class Recording(AlignedSignals):
         raise JointDynamicsError(f'{self.name}: expected torque or current, found only {", ".join(self.quantities)}')
 
     def save_csv(self, path: str | Path) -> None:
-        """Write a CSV file to `path` that `load` reads back bit for bit.
+        """Write a CSV file that `load` reads back, all arrays bit for bit, times to 1 ns.
 
-        Time, q<k>, dq<k>, tau<k>, cur<k>, theta<k>, …, k = 1…n.
+        Its columns are time, q<k>, dq<k>, tau<k>, cur<k>, theta<k>, …, k = 1…n.
+
+        Parameters
+        ----------
+        path
+            of the file.
+
+        Raises
+        ------
+        JointDynamicsError
+            When it cannot be written.
         """
-        write_csv(self, Path(path))
+        names = [f'{COLUMNS[quantity]}{k + 1}' for quantity in self.quantities for k in range(self.n)]
+        data = np.hstack([self.time[:, None], *(getattr(self, quantity) for quantity in self.quantities)])
+        try:
+            np.savetxt(path, data, fmt=EXACT, delimiter=',', header=','.join(['time', *names]), comments='')
+        except OSError as error:
+            raise JointDynamicsError(f'{path}: expected a file that can be written, found: {error}') from None
+
+
+class RecordingBuilder(Samples):
+    """Collects samples and aligns them when asked; used by the readers of files and by nodes alike.
+
+        builder = RecordingBuilder(joint_names, settings)
+        for topic, message_type in builder.topics().items():      # subscribe, and in the callback:
+            builder.add_message(topic, message, received_ns)
+        recording = builder.build('live')
+
+    Not thread-safe: a node hands a filled builder to its worker and goes on with a new one.
+
+    Parameters
+    ----------
+    joint_names
+        the joints wanted, in their order; None: those of the link-side positions, in order of appearance.
+    settings
+        RecordingSettings or the mapping it is made from.
+    limits
+        of these joints, where the robot is known: what is orders of magnitude beyond them is refused.
+
+    Attributes
+    ----------
+    counts
+        messages read so far, by topic.
+    unprotected
+        what is added to the message where values are not plausible, by readers of files without checksums.
+    """
+
+    def build(self, name: str = 'recording', window: Window = (None, None)) -> Recording:
+        """Return everything added so far, aligned.
+
+        What is wrong outside the window (gaps, NaN) does no harm.
+
+        Parameters
+        ----------
+        name
+            of the recording, in messages and reports.
+        window
+            (t0, t1) [s from the start], t1 left out, None for an open end.
+
+        Raises
+        ------
+        JointDynamicsError
+            One line, for what cannot be used.
+        """
+        return Recording(**align(self, name, window))
+
+    def build_pieces(self, name: str = 'recording', window: Window = (None, None)) -> list[Recording]:
+        """Return the same in pieces between gaps that are too long to be bridged; one where there is none.
+
+        Parameters
+        ----------
+        name
+            of the recording; of a piece `name@t0:t1`.
+        window
+            as of `build`.
+
+        Raises
+        ------
+        JointDynamicsError
+            One line, for what cannot be used, and where more than `max_left_out` of the settings would be left out.
+        """
+        return [Recording(**fields) for fields in align_pieces(self, name, window)]
+
+
+def check_uniform(time: Array, name: str) -> None:
+    """Raise JointDynamicsError unless `time` (N,) s is finite, increasing and evenly spaced."""
+    if not np.isfinite(time).all():
+        raise JointDynamicsError(f'{name}: time: expected finite numbers, found {time[~np.isfinite(time)][0]}')
+    steps = np.diff(time)
+    mean = (time[-1] - time[0]) / steps.size
+    worst = int(np.argmax(np.abs(steps - mean)))
+    if not mean > 0 or not abs(steps[worst] - mean) <= UNIFORM * mean + 4 * np.spacing(np.abs(time).max()):
+        raise JointDynamicsError(
+            f'{name}: time: expected it uniform and increasing (mean step {mean:.6g} s), found a step of '
+            f'{steps[worst]:.6g} s at {time[worst]:.6g} s'
+        )
 
 
 def _number(value: float | None) -> str:

@@ -15,7 +15,7 @@ from pathlib import Path
 from joint_dynamics.documents import parse_yaml, read_text
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.recording.bag_writer import LIBRARY, BagWriter, storage_name, write_metadata
-from joint_dynamics.recording.unfinished import library_of, stored_messages, unfinished_file
+from joint_dynamics.recording.mcap_file import library_of, stored_messages, unfinished_file
 
 _NAME = re.compile(r'recording_([0-9]{1,9})(?:\..*)?')
 

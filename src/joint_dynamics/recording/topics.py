@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from joint_dynamics.recording.inputs import MOTOR_SIDE
+from joint_dynamics.recording.inputs import MOTOR_SIDE, QUANTITIES
 from joint_dynamics.recording.motor_side import MotorSide
-from joint_dynamics.recording.quantities import QUANTITIES
 from joint_dynamics.settings import Settings, setting
 
 #: What `effort` of a link-side and of a motor-side JointState can be.

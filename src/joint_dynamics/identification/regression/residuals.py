@@ -16,7 +16,7 @@ from joint_dynamics.identification.regression.full_rate import FullRate
 from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.standard_rows import BLOCK
-from joint_dynamics.recording.short_names import short_name
+from joint_dynamics.recording.load import short_name
 from joint_dynamics.robot import StandardParameters
 
 

@@ -1,0 +1,301 @@
+"""Samples as they come, of a file or of live topics, kept compactly until they are aligned.
+
+Messages may name their joints in any order, and several publishers with some of the joints each may share a topic. What
+names the same joints belongs together and is one table with one row of values per stamp.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from joint_dynamics.arrays import FloatArray, IntArray
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.recording.inputs import MOTOR_SIDE, POSITIONS, QUANTITIES, Input, absolute, topic_regex
+from joint_dynamics.recording.recording_settings import RecordingSettings
+from joint_dynamics.robot.limits import JointLimits
+
+
+@dataclass(frozen=True)
+class Table:
+    """Values (K, columns) of the joints `names` at strictly increasing `stamps` (K,) ns, from one source."""
+
+    source: str
+    quantity: str
+    names: tuple[str, ...]
+    stamps: IntArray
+    values: FloatArray
+    duplicates: int = 0
+
+
+@dataclass
+class _Rows:
+    """The rows of one set of joints: 8 bytes per stamp and value, no object per message."""
+
+    names: tuple[str, ...]
+    stamps: array[int] = field(default_factory=lambda: array('q'))
+    values: array[float] = field(default_factory=lambda: array('d'))
+
+
+class Stream:
+    """Appends samples of one quantity from one source; `tables` gives them back, one table per set of joints."""
+
+    def __init__(self, source: str, quantity: str, rename: Mapping[str, str]):
+        self.source = source
+        self.quantity = quantity
+        self._rename = rename
+        self._rows: dict[frozenset[str], _Rows] = {}
+        #: Names as a message lists them -> their rows, and the order that brings the values into the rows' order.
+        self._orders: dict[tuple[str, ...], tuple[_Rows, list[int] | None]] = {}
+
+    def append(self, stamp: int, names: Sequence[str], values: Any) -> None:
+        """Append one value for each of `names` at `stamp` (ns). Raises JointDynamicsError when their numbers differ."""
+        key = tuple(names)
+        rows, order = self._orders.get(key) or self._new_order(key)
+        if len(values) != len(key):
+            raise JointDynamicsError(
+                f'{self.source}: expected {len(key)} values of {self.quantity} for {", ".join(key)}, '
+                f'found {len(values)}'
+            )
+        if order is not None:
+            values = [values[index] for index in order]
+        rows.stamps.append(stamp)
+        if isinstance(values, np.ndarray):
+            rows.values.frombytes(values.astype(np.float64, copy=False).tobytes())
+        else:
+            rows.values.extend(values)
+
+    def extend(self, stamps: IntArray, names: Sequence[str], values: FloatArray) -> None:
+        """Append a block of values (K, len(names)) at `stamps` (K,) ns."""
+        key = tuple(names)
+        rows, order = self._orders.get(key) or self._new_order(key)
+        rows.stamps.frombytes(np.ascontiguousarray(stamps, dtype=np.int64).tobytes())
+        rows.values.frombytes(
+            np.ascontiguousarray(values if order is None else values[:, order], dtype=np.float64).tobytes()
+        )
+
+    def tables(self) -> Iterator[Table]:
+        """Yield one table per set of joints, stamps that occur more than once reduced to their last sample.
+
+        Raises
+        ------
+        JointDynamicsError
+            When time goes backwards.
+        """
+        for rows in self._rows.values():
+            stamps = np.array(rows.stamps, dtype=np.int64)
+            steps = np.diff(stamps)
+            if not (steps >= 0).all():
+                at = int(np.argmax(steps < 0))
+                raise JointDynamicsError(
+                    f'{self.source}: expected stamps that go on, found time going back by {-steps[at] * 1e-9:.6g} s at'
+                    f' {(stamps[at] - stamps[0]) * 1e-9:.6g} s (message {at + 2} of {stamps.size} with {self.quantity})'
+                )
+            # The view of the buffer must not outlive this loop: an array that is looked at cannot grow.
+            values = np.array(rows.values, dtype=np.float64).reshape(stamps.size, len(rows.names))
+            last = np.append(steps > 0, True) if stamps.size else np.zeros(0, dtype=bool)
+            duplicates = int(stamps.size - last.sum())
+            if duplicates:
+                if last.sum() < 2 < stamps.size:
+                    raise JointDynamicsError(
+                        f'{self.source}: expected stamps that go on, found the same one in all {stamps.size} messages, '
+                        f'{stamps[0] * 1e-9:.9g} s; recording.stamps: received takes the time of reception'
+                    )
+                stamps, values = stamps[last], values[last]
+            yield Table(self.source, self.quantity, rows.names, stamps, values, duplicates)
+
+    def _new_order(self, key: tuple[str, ...]) -> tuple[_Rows, list[int] | None]:
+        names = tuple(self._rename.get(name, name) for name in key)
+        if len(set(names)) != len(names):
+            raise JointDynamicsError(f'{self.source}: expected each joint once in a message, found {", ".join(names)}')
+        rows = self._rows.setdefault(frozenset(names), _Rows(names))
+        order = None if rows.names == names else [names.index(name) for name in rows.names]
+        self._orders[key] = rows, order
+        return rows, order
+
+
+class Samples:
+    """Samples as they come, of a file or of live topics, by quantity and source.
+
+    Parameters
+    ----------
+    joint_names
+        the joints wanted, in their order; None: those of the link-side positions, in order of appearance.
+    settings
+        RecordingSettings or the mapping it is made from.
+    limits
+        of these joints, where the robot is known: what is orders of magnitude beyond them is refused.
+
+    Attributes
+    ----------
+    counts
+        messages read so far, by topic.
+    replacing
+        sources that count instead of the others for the joints they have.
+    notes
+        what the reader of a file has to say of it.
+    unprotected
+        what is added to the message where values are not plausible, by readers of files without checksums.
+    """
+
+    def __init__(
+        self,
+        joint_names: Sequence[str] | None = None,
+        settings: RecordingSettings | Mapping[str, Any] | None = None,
+        limits: JointLimits | None = None,
+    ):
+        self.limits = limits
+        self.unprotected = ''
+        self.notes: list[str] = []
+        self.joint_names = None if joint_names is None else tuple(joint_names)
+        self.settings = RecordingSettings.from_mapping(settings)
+        self.inputs = self.settings.inputs(self.joint_names or ())
+        self.counts: dict[str, int] = {}
+        self._streams: dict[tuple[str, str], Stream] = {}
+        self.replacing: set[str] = set()
+        self._readers: dict[str, list[Input]] = {}
+
+    def topics(self) -> dict[str, str]:
+        """Return topic -> message type of everything to subscribe to.
+
+        `{joint}` stands for each name a joint has, here or in messages. Raises JointDynamicsError where it stands for
+        names that are not known.
+        """
+        kinds: dict[str, str] = {}
+        for item in self.inputs:
+            for topic, kind in item.topics.items():
+                if '{joint}' not in topic:
+                    kinds[topic] = kind
+                elif self.joint_names is None:
+                    raise JointDynamicsError(
+                        f'{topic}: expected the names of the joints, which the topic stands for, found none'
+                    )
+                else:
+                    theirs = [name for name, ours in self.settings.names.items() if ours in self.joint_names]
+                    kinds.update({topic.replace('{joint}', name): kind for name in (*self.joint_names, *theirs)})
+        return kinds
+
+    def add_message(self, topic: str, message: Any, received: int) -> None:
+        """Add one message of `topic`, received at this time (ns).
+
+        Raises
+        ------
+        JointDynamicsError
+            When it contradicts itself.
+        """
+        readers = self.readers(topic)
+        self.count(topic)
+        for item in readers:
+            for quantity, stamp, names, values in item.read(topic, message, received):
+                self.add(quantity, stamp, names, values, topic, item.replaces)
+
+    def readers(self, topic: str) -> list[Input]:
+        """Return the adapters that want the messages of a topic."""
+        readers = self._readers.get(topic)
+        if readers is None:
+            readers = [
+                item
+                for item in self.inputs
+                if any(topic_regex(name).fullmatch(absolute(topic)) for name in item.topics)
+            ]
+            self._readers[topic] = readers
+        return readers
+
+    def count(self, topic: str, messages: int = 1) -> None:
+        """Count messages of a topic that were read."""
+        self.counts[topic] = self.counts.get(topic, 0) + messages
+
+    def add(
+        self,
+        quantity: str,
+        stamp: int,
+        names: Sequence[str],
+        values: Any,
+        source: str = 'input',
+        replaces: bool = False,
+    ) -> None:
+        """Add one sample: `values` of a quantity.
+
+        An array of Recording, or motor_position, motor_velocity, motor_torque.
+
+        `stamp` in ns of any clock, the same for all; `names` the joints, in the order of the values. Samples of one
+        source belong together; a source that `replaces` (a second encoder) counts instead of the others for the joints
+        it has.
+        """
+        if replaces:
+            self.replacing.add(source)
+        self._stream(quantity, source).append(stamp, names, values)
+
+    def add_block(
+        self,
+        quantity: str,
+        stamps: IntArray,
+        names: Sequence[str],
+        values: FloatArray,
+        source: str = 'input',
+        replaces: bool = False,
+    ) -> None:
+        """Add a block of samples of one source.
+
+        Parameters
+        ----------
+        quantity
+            as the fields of `Recording` are called.
+        stamps
+            (K,) ns.
+        names
+            of the joints.
+        values
+            (K, len(names)) in the unit of the quantity: rad, rad/s, N·m, A, °C.
+        source
+            where they come from, for messages.
+        replaces
+            see `add`.
+        """
+        if replaces:
+            self.replacing.add(source)
+        self._stream(quantity, source).extend(stamps, names, values)
+
+    def clear(self) -> None:
+        """Forget all samples (the names of interfaces, which are latched, stay)."""
+        self._streams.clear()
+        self.counts.clear()
+
+    def tables(self, name: str) -> list[Table]:
+        """Return all samples of the recording `name`, a table per quantity, source and set of joints.
+
+        Raises
+        ------
+        JointDynamicsError
+            Where time goes backwards, or no joint has a position.
+        """
+        try:
+            tables = [table for stream in self._streams.values() for table in stream.tables() if table.stamps.size]
+        except JointDynamicsError as error:
+            raise JointDynamicsError(f'{name}: {error}') from None
+        if not any(table.quantity in POSITIONS for table in tables):
+            read = ', '.join(f'{count} messages on {topic}' for topic, count in self.counts.items()) or 'no message'
+            wanted = ', '.join(
+                topic
+                for item in self.inputs
+                if any(quantity in POSITIONS for quantity in item.quantities)
+                for topic in item.topics
+            )
+            raise JointDynamicsError(
+                f'{name}: no position of any joint: expected on {wanted or "some input"}, found {read}'
+            )
+        return tables
+
+    def _stream(self, quantity: str, source: str) -> Stream:
+        stream = self._streams.get((quantity, source))
+        if stream is None:
+            if quantity not in QUANTITIES and quantity not in MOTOR_SIDE:
+                raise JointDynamicsError(
+                    f'{source}: quantity: expected one of {", ".join((*QUANTITIES, *MOTOR_SIDE))}, found {quantity!r}'
+                )
+            stream = self._streams[quantity, source] = Stream(source, quantity, self.settings.names)
+        return stream
