@@ -43,6 +43,11 @@ def environment(changes: Mapping[str, str] | None = None) -> dict[str, str]:
 
     PYTHONPATH without the empty parts that stand for the working folder.
     """
-    found = {**os.environ, **(changes or {})}
-    folders = [folder for folder in found.pop('PYTHONPATH', '').split(os.pathsep) if folder]
-    return {**found, 'PYTHONPATH': os.pathsep.join(folders)} if folders else found
+    variables = {**os.environ, **(changes or {})}
+    folders = [folder for folder in variables.pop('PYTHONPATH', '').split(os.pathsep) if folder]
+    return {**variables, 'PYTHONPATH': os.pathsep.join(folders)} if folders else variables
+
+
+def cores() -> int:
+    """Return the number of processor cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, 'sched_getaffinity') else os.cpu_count() or 1

@@ -6,7 +6,6 @@ The one call that returns an exciting trajectory.
 from __future__ import annotations
 
 import logging
-import os
 import pickle
 import queue
 import subprocess
@@ -26,7 +25,7 @@ from joint_dynamics.excitation.motion import compile_kernels
 from joint_dynamics.excitation.problem import ExcitationProblem
 from joint_dynamics.excitation.search import FoundMotion
 from joint_dynamics.excitation.trajectory import Trajectory
-from joint_dynamics.python_process import environment, module_command
+from joint_dynamics.python_process import cores, environment, module_command
 from joint_dynamics.robot import RobotModel
 
 RESERVE = 1.0
@@ -180,11 +179,6 @@ class Search:
 
 def _order(found: FoundMotion) -> tuple[float, int, int]:
     return found.merit, found.start, found.stage
-
-
-def cores() -> int:
-    """Return the number of processor cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, 'sched_getaffinity') else os.cpu_count() or 1
 
 
 def optimise(

@@ -1,15 +1,14 @@
 """Many runs of one or many robots over time: what each shows of the joints, where that changes, and what to look at.
 
-found = trend('fleet', TrendSettings(), robot=None, out='out/trend')
-found.alarms; found.rows; found.left_out
+result = trend('fleet', TrendSettings(), robot=None, out='out/trend')
+result.alarms; result.rows; result.left_out
 """
 
-from joint_dynamics.trend.analysis import Alarm, Series, find_alarms
+from joint_dynamics.trend.analysis import Alarm, Series, find_alarms, table_csv, write_parquet
 from joint_dynamics.trend.change import ChangeTest, change_points
 from joint_dynamics.trend.fleet import Trend, trend
 from joint_dynamics.trend.measure import Figure, Measurement
 from joint_dynamics.trend.runs import Run, find_runs
-from joint_dynamics.trend.table import table_csv, write_parquet
 from joint_dynamics.trend.trend_settings import QUANTITIES, TrendSettings
 
 __all__ = [

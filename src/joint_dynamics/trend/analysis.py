@@ -1,18 +1,41 @@
-"""From what the runs show to series over time, their changes, and alarms."""
+"""From what the runs show to series over time, their changes, alarms, and one table of all of it."""
 
 from __future__ import annotations
 
+import csv
 import datetime
+import io
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from joint_dynamics.arrays import FloatArray
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.output_files import write_atomically
 from joint_dynamics.trend.change import ChangePoint, ChangeTest, change_points, weights_of
 from joint_dynamics.trend.measure import Measurement
 from joint_dynamics.trend.runs import Run
-from joint_dynamics.trend.trend_settings import TrendSettings
+from joint_dynamics.trend.trend_settings import QUANTITIES, TrendSettings
+
+COLUMNS = {
+    'robot': str,
+    'date': str,
+    'run': str,
+    'joint': str,
+    'quantity': str,
+    'unit': str,
+    'value': float,
+    'std': float,
+    'reference': float,
+    'change_percent': float,
+    'temperature': float,
+    'segment': int,
+    'alarm': bool,
+}
+"""Columns and their types; `segment` counts the changes before a run, `alarm` is true at the run that showed one."""
 
 
 @dataclass(frozen=True)
@@ -24,13 +47,13 @@ class Series:
     robot, joint, quantity
         of what.
     runs
-        those that tell it, N.
+        those that show it, N.
     values, deviations, temperatures
         (N,) each, NaN where not known.
     reference
         value of the reference, None where it says none.
     changes
-        as found.
+        of its level, in order of time.
     """
 
     robot: str
@@ -74,7 +97,7 @@ class Alarm:
     before, after
         level and deviation on either side.
     z
-        how many standard deviations of a normal variable the shift was worth when it was seen.
+        the shift when it was seen, in standard deviations of a normal variable.
     """
 
     robot: str
@@ -109,15 +132,15 @@ def series_of(measured: Sequence[tuple[Run, Measurement]], quantities: Sequence[
                 points.setdefault((run.robot, figure.joint, figure.quantity), []).append(
                     (run, figure.value, std, warm, figure.reference)
                 )
-    found = []
+    series = []
     for (robot, joint, quantity), rows in points.items():
         known = [row[4] for row in rows if row[4] is not None]
         values, deviations, temperatures = np.array([row[1:4] for row in rows], dtype=float).T
         runs = tuple(row[0] for row in rows)
-        found.append(
+        series.append(
             Series(robot, joint, quantity, runs, values, deviations, temperatures, known[0] if known else None)
         )
-    return found
+    return series
 
 
 def find_alarms(series: Sequence[Series], settings: TrendSettings) -> tuple[list[Series], list[Alarm]]:
@@ -129,7 +152,7 @@ def find_alarms(series: Sequence[Series], settings: TrendSettings) -> tuple[list
     counts: dict[str, int] = {}
     for each in series:
         counts[each.robot] = counts.get(each.robot, 0) + 1
-    found, alarms = [], []
+    with_changes, alarms = [], []
     for each in series:
         test = ChangeTest.at_rate(
             settings.false_alarm_rate / counts[each.robot],
@@ -155,5 +178,67 @@ def find_alarms(series: Sequence[Series], settings: TrendSettings) -> tuple[list
                     change.z,
                 )
             )
-        found.append(replace(each, changes=tuple(changes)))
-    return found, sorted(alarms, key=lambda alarm: (alarm.date, alarm.robot, alarm.joint, alarm.quantity))
+        with_changes.append(replace(each, changes=tuple(changes)))
+    return with_changes, sorted(alarms, key=lambda alarm: (alarm.date, alarm.robot, alarm.joint, alarm.quantity))
+
+
+def rows_of(series: Sequence[Series]) -> list[dict[str, Any]]:
+    """Return the rows, a mapping of `COLUMNS` each; None where something is not known."""
+    rows = []
+    for each in series:
+        seen = {change.alarm for change in each.changes}
+        for k, run in enumerate(each.runs):
+            value = float(each.values[k])
+            rows.append(
+                {
+                    'robot': each.robot,
+                    'date': run.date.isoformat(timespec='seconds'),
+                    'run': str(run.path),
+                    'joint': each.joint,
+                    'quantity': each.quantity,
+                    'unit': QUANTITIES[each.quantity],
+                    'value': value,
+                    'std': _known(each.deviations[k]),
+                    'reference': each.reference,
+                    'change_percent': 100.0 * (value / each.reference - 1.0) if each.reference else None,
+                    'temperature': _known(each.temperatures[k]),
+                    'segment': sum(change.first <= k for change in each.changes),
+                    'alarm': k in seen,
+                }
+            )
+    return rows
+
+
+def table_csv(rows: Sequence[dict[str, Any]]) -> str:
+    """Return the rows as CSV with a line of names; what is not known is empty."""
+    stream = io.StringIO()
+    writer = csv.DictWriter(stream, list(COLUMNS), lineterminator='\n')
+    writer.writeheader()
+    writer.writerows(rows)
+    return stream.getvalue()
+
+
+def write_parquet(rows: Sequence[dict[str, Any]], path: str | Path) -> None:
+    """Write the rows as a Parquet file with typed columns.
+
+    Raises
+    ------
+    JointDynamicsError
+        Where pyarrow is missing or the file cannot be written.
+    """
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise JointDynamicsError(
+            'trend: --parquet: expected the package pyarrow, not found (pip install joint_dynamics[parquet])'
+        ) from None
+    kinds = {str: pyarrow.string(), float: pyarrow.float64(), int: pyarrow.int64(), bool: pyarrow.bool_()}
+    schema = pyarrow.schema([(name, kinds[kind]) for name, kind in COLUMNS.items()])
+    stream = io.BytesIO()
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(list(rows), schema=schema), stream)
+    write_atomically(path, stream.getvalue())
+
+
+def _known(value: float) -> float | None:
+    return float(value) if value == value else None

@@ -15,7 +15,7 @@ h is that of the false-alarm rate: the probability that any of the |z_{n,k}| of 
 It is found by simulating such series with a fixed seed. Rates below what can be counted follow from those by the tail
 of the normal distribution, P(max |z| > h) = C h φ(h), to which the excursions of a smooth Gaussian field tend.
 
-σ_i² is what a run's own samples tell; τ² is what they do not (another posture, warm-up, a gripper): from successive
+σ_i² is what a run's own samples show; τ² is what they do not (another posture, warm-up, a gripper): from successive
 differences, E (y_{i+1} − y_i)² = 2 τ² + σ_i² + σ_{i+1}² [von Neumann 1941], which a slow change does not spoil; the
 median of them, which a jump does not.
 """
@@ -108,7 +108,7 @@ def change_points(
     y = np.asarray(values, dtype=float)
     sigma = np.full(y.shape, np.nan) if deviations is None else np.asarray(deviations, dtype=float)
     warm = None if temperatures is None else np.asarray(temperatures, dtype=float)
-    found: list[ChangePoint] = []
+    changes: list[ChangePoint] = []
     start = 0
 
     def matters(part: FloatArray, first: int, n: int) -> bool:
@@ -123,9 +123,9 @@ def change_points(
         )
         if seen is None:
             break
-        found.append(ChangePoint(start + int(splits[seen]), start + int(seen), float(z[seen])))
+        changes.append(ChangePoint(start + int(splits[seen]), start + int(seen), float(z[seen])))
         start += int(splits[seen])
-    return found
+    return changes
 
 
 def weights_of(values: FloatArray, deviations: FloatArray) -> FloatArray:
@@ -202,8 +202,8 @@ def _two_means(left: list[FloatArray], right: list[FloatArray]) -> tuple[FloatAr
 def _within(sums: list[FloatArray]) -> list[FloatArray]:
     """Return Σw(y−ȳ)², and with temperatures Σw(x−x̄)², Σw(x−x̄)(y−ȳ)."""
     w, wy, wyy, *more = sums
-    found = [wyy - wy**2 / w]
-    return found if not more else [*found, more[1] - more[0] ** 2 / w, more[2] - more[0] * wy / w]
+    squares = [wyy - wy**2 / w]
+    return squares if not more else [*squares, more[1] - more[0] ** 2 / w, more[2] - more[0] * wy / w]
 
 
 def _share(product: FloatArray, square: FloatArray) -> FloatArray:

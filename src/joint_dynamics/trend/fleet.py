@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from joint_dynamics.description import DynamicsDescription
+from joint_dynamics.documents import parse_json, read_text
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.trend.analysis import Alarm, Series, find_alarms, series_of
+from joint_dynamics.output_files import write_atomically
+from joint_dynamics.trend.analysis import Alarm, Series, find_alarms, rows_of, series_of
 from joint_dynamics.trend.execution import Execution, Processes
-from joint_dynamics.trend.measure import Measurement
+from joint_dynamics.trend.measure import FORMAT, Measurement
 from joint_dynamics.trend.runs import REFERENCE, Run, content_hash, find_runs
-from joint_dynamics.trend.store import Store, key_of
-from joint_dynamics.trend.table import rows_of
 from joint_dynamics.trend.trend_settings import TrendSettings
+from joint_dynamics.version import __version__
 
 Progress = Callable[[int, int], None]
 
@@ -83,11 +87,50 @@ class Trend:
         }
 
 
+def _key_of(task: Mapping[str, Any], contents: list[str]) -> str:
+    """Return the key of a task; contents: digest of the content of each of its paths."""
+    rest = {name: value for name, value in task.items() if name not in ('paths', 'name', 'robot')}
+    text = json.dumps([FORMAT, __version__, contents, rest], sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+class _Store:
+    """What has been measured, one small file per run in a folder, so that it is not done again; None: nothing is kept.
+
+    The name is a digest of all that the result follows from: the content of the recording, what it is compared with,
+    the settings, and the version that measured it. A run that is moved or renamed is known again; one that is changed
+    is not.
+    """
+
+    def __init__(self, folder: Path | None):
+        self.folder = folder
+
+    def get(self, key: str) -> dict[str, Any] | None:
+        """Return the outcome, None where there is none or it cannot be read."""
+        if self.folder is None:
+            return None
+        with contextlib.suppress(JointDynamicsError):
+            path = self._path(key)
+            if path.is_file():
+                outcome = parse_json(read_text(path, str(path)), str(path))
+                return outcome if isinstance(outcome, dict) else None
+        return None
+
+    def put(self, key: str, outcome: Mapping[str, Any]) -> None:
+        """Keep an outcome, whole or not at all; one that was lost with its process is tried again next time."""
+        if self.folder is not None and not outcome.get('lost'):
+            write_atomically(self._path(key), json.dumps(outcome, allow_nan=False) + '\n')
+
+    def _path(self, key: str) -> Path:
+        assert self.folder is not None
+        return self.folder / key[:2] / f'{key}.json'
+
+
 @dataclass
 class _Work:
     """Tasks and outcomes of one trend."""
 
-    store: Store
+    store: _Store
     execution: Execution
     progress: Progress
     left_out: dict[str, str] = field(default_factory=dict)
@@ -99,7 +142,7 @@ class _Work:
         done = 0
         for task in tasks:
             try:
-                key = key_of(task, [content_hash(Path(path)) for path in task['paths']])
+                key = _key_of(task, [content_hash(Path(path)) for path in task['paths']])
             except JointDynamicsError as error:
                 yield task, {'error': str(error)}
                 continue
@@ -160,7 +203,7 @@ def trend(
     own = execution is None
     execution = execution or Processes(settings.processes)
     work = _Work(
-        Store(None if out is None else Path(out).expanduser() / 'runs'), execution, progress or (lambda done, of: None)
+        _Store(None if out is None else Path(out).expanduser() / 'runs'), execution, progress or (lambda done, of: None)
     )
     work.left_out.update(left_out)
     try:
@@ -182,13 +225,13 @@ def _references(
     config: Mapping[str, Any],
     work: _Work,
 ) -> tuple[dict[str, str], list[str]]:
-    """Return the reference of each robot that has recordings, as YAML, and what is to be said of them."""
-    found: dict[str, str] = {}
+    """Return the reference of each robot that has recordings, as YAML, and notes on those that are not reliable."""
+    references: dict[str, str] = {}
     tasks = []
     for name in dict.fromkeys(run.robot for run in runs if not run.estimate):
         own = [folder / REFERENCE for folder in (root / name, root) if (folder / REFERENCE).is_file()]
         if own or reference is not None:
-            found[name] = DynamicsDescription.load(own[0] if own else reference or '').to_yaml()
+            references[name] = DynamicsDescription.load(own[0] if own else reference or '').to_yaml()
             continue
         if robot is None:
             raise JointDynamicsError(
@@ -217,10 +260,10 @@ def _references(
                 if run.robot == task['name'] and not run.estimate:
                     work.left_out[str(run.path)] = f'{run.robot} has no reference: {outcome["error"]}'
             continue
-        found[task['name']] = outcome['description']
+        references[task['name']] = outcome['description']
         notes += [f'{task["name"]}: its reference is not reliable: {reason}' for reason in outcome['reasons']]
     work.anew = 0
-    return found, notes
+    return references, notes
 
 
 def _measured(

@@ -57,11 +57,11 @@ class Measurement:
     Attributes
     ----------
     figures
-        of each joint and quantity that it tells.
+        of each joint and quantity that it shows.
     temperatures
         {joint: mean, °C}, of those measured.
     notes : list of str
-        what it does not tell, and why.
+        what it does not show, and why.
     """
 
     figures: tuple[Figure, ...]
@@ -117,12 +117,12 @@ def measure_recording(
     for j, name in enumerate(fit.joint_names):
         if np.isfinite(percent[j]):
             figures.append(Figure(name, 'residual', float(percent[j]), None, _residual_of(reference)))
-        found = friction_change(fit, j)
-        if found is None:
-            notes.append(f'{name} hardly moves: its friction is not told')
+        changes = friction_change(fit, j)
+        if changes is None:
+            notes.append(f'{name} hardly moves: its friction is not known')
             continue
         viscous, coulomb = joint_friction(reference.joint(name))
-        for quantity, known, (change, std) in zip(('coulomb', 'viscous'), (coulomb, viscous), found, strict=True):
+        for quantity, known, (change, std) in zip(('coulomb', 'viscous'), (coulomb, viscous), changes, strict=True):
             figures.append(Figure(name, quantity, known + change, std, known))
     arm = Arm.from_description(None, reference)
     documents, unknown = transmissions_of(arm, [recording.select(arm.joint_names)])
@@ -177,16 +177,16 @@ def _padded(factor: FloatArray) -> FloatArray:
 
 
 def _transmission(name: str, part: Mapping[str, Any], reference: Mapping[str, Any]) -> list[Figure]:
-    found = []
+    figures = []
     if 'stiffness' in part:
         value, std = _stiffness(part['stiffness'])
         known = _stiffness(reference['stiffness'])[0] if 'stiffness' in reference else None
-        found.append(Figure(name, 'stiffness', value, std, known))
+        figures.append(Figure(name, 'stiffness', value, std, known))
     if 'backlash' in part:
         value, std = _mean(part['backlash'])
         known = _mean(reference['backlash'])[0] if 'backlash' in reference else None
-        found.append(Figure(name, 'backlash', value, std, known))
-    return found
+        figures.append(Figure(name, 'backlash', value, std, known))
+    return figures
 
 
 def _stiffness(document: Mapping[str, Any]) -> tuple[float, float | None]:

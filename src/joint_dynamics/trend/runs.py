@@ -72,7 +72,7 @@ def find_runs(root: str | Path, leave_out: str | Path | None = None) -> tuple[li
     root = Path(root).expanduser()
     if not root.is_dir():
         raise JointDynamicsError(f'trend: expected a folder of runs, found no folder {root}')
-    found: list[Run] = []
+    runs: list[Run] = []
     left_out: dict[str, str] = {}
     skipped = None if leave_out is None else Path(leave_out).expanduser().resolve()
     for path, estimate in _candidates(root, skipped):
@@ -82,12 +82,12 @@ def find_runs(root: str | Path, leave_out: str | Path | None = None) -> tuple[li
         except JointDynamicsError as error:
             left_out[str(path)] = str(error)
             continue
-        found.append(Run(parts[0] if len(parts) > 1 else root.resolve().name, path, date, estimate))
-    if not found and not left_out:
+        runs.append(Run(parts[0] if len(parts) > 1 else root.resolve().name, path, date, estimate))
+    if not runs and not left_out:
         raise JointDynamicsError(
             f'trend: expected recordings (rosbag2 folders, .mcap, .db3, .csv) or descriptions below {root}, found none'
         )
-    return sorted(found, key=lambda run: (run.robot, run.date, str(run.path))), left_out
+    return sorted(runs, key=lambda run: (run.robot, run.date, str(run.path))), left_out
 
 
 def content_hash(path: Path) -> str:

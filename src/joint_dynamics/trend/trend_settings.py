@@ -1,4 +1,4 @@
-"""What a trend is told."""
+"""Settings of a trend, and the quantities that it follows."""
 
 from __future__ import annotations
 
