@@ -82,11 +82,12 @@ bench: env
 results: env
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python bench/run.py $(ACCURACY)
 	$(BIN)/python bench/tables.py
+	$(BIN)/python tools/figures.py
 
 soak: env
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python bench/soak.py --minutes 60
 
-# the headline figures of the five papers beside ours: bench/published/results.json and docs/explanation/papers.md
+# the headline figures of the five papers beside ours: bench/published/results.json and docs/results/papers.md
 papers: env
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python bench/papers.py
 

@@ -1,4 +1,4 @@
-"""The headline figures of the five papers beside ours: measured, kept, and written as docs/explanation/papers.md.
+"""The headline figures of the five papers beside ours: measured, kept, and written as docs/results/papers.md.
 
 `make papers`, or `python bench/papers.py [G H L A M]`: measures those papers anew (all without a name, some minutes),
 keeps the values with their seeds in bench/published/results.json, and writes the table between the markers of the page.
@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 RESULTS = Path(__file__).parent / 'published' / 'results.json'
-PAGE = Path(__file__).parents[1] / 'docs' / 'explanation' / 'papers.md'
+PAGE = Path(__file__).parents[1] / 'docs' / 'results' / 'papers.md'
 MODULES = {'M': 'madsen', 'G': 'gautier', 'H': 'hamon', 'L': 'li', 'A': 'aalst'}
 TITLES = {
     'M': 'Madsen 2020, thesis [M]',

@@ -6,7 +6,8 @@ versions and date. `python bench/tables.py` (part of `make docs`) writes every k
     <!-- table BENCH KEY -->
     <!-- end -->
 
-of a page under docs/results, and the charts of `CHARTS` into docs/images. Nothing measured is typed into a page.
+of a page under docs, on those of docs/results with what it was measured on, and the charts of `CHARTS` into
+docs/images. Nothing measured is typed into a page.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ import numpy as np
 
 ROOT = Path(__file__).parents[1]
 RESULTS = Path(__file__).parent / 'results'
-PAGES = ROOT / 'docs' / 'results'
-IMAGES = ROOT / 'docs' / 'images'
+DOCS = ROOT / 'docs'
+IMAGES = DOCS / 'images'
 LIBRARIES = ('numpy', 'scipy', 'pin', 'numba', 'mujoco')
 MARKED = re.compile(r'(<!-- table (\w+) (\w+) -->\n).*?(<!-- end -->)', re.DOTALL)
 #: Bar charts: name of the picture, (bench, key) of the table, columns drawn beside each other, axis.
@@ -103,20 +104,35 @@ def kept_tables() -> dict[tuple[str, str], dict[str, Any]]:
     }
 
 
-def markdown(table: dict[str, Any]) -> str:
-    """Return a kept table as Markdown, with what it was measured on."""
+def markdown(table: dict[str, Any], sourced: bool) -> str:
+    """Return a kept table as Markdown, with what it was measured on if that is asked for."""
     names, forms = ([column[part] for column in table['columns']] for part in ('name', 'form'))
     lines = [names, ['---' if form == '' else '---:' for form in forms]]
     lines += [list(written(row, forms)) for row in table['rows']]
     body = '\n'.join('| ' + ' | '.join(cell.replace('|', '\\|') for cell in line) + ' |' for line in lines)
     versions = ', '.join(f'{name} {number}' for name, number in table['versions'].items())
     source = f'`{table["command"]}`, {table["date"]}, {table["machine"]}; {versions}'
-    return f'{table["caption"]}.\n\n{body}\n\n<small>{source}.</small>\n'
+    return f'{table["caption"]}:\n\n{body}\n' + (f'\n<small>{source}.</small>\n' if sourced else '')
 
 
-def filled(page: str, tables: dict[tuple[str, str], dict[str, Any]]) -> str:
-    """Return a page with the kept tables between its markers; KeyError: one that no bench has kept."""
-    return MARKED.sub(lambda at: f'{at[1]}\n{markdown(tables[at[2], at[3]])}\n{at[4]}', page)
+def filled(page: str, tables: dict[tuple[str, str], dict[str, Any]], sourced: bool) -> str:
+    """Return a page with the kept tables between its markers, or the command that measures one that is not kept."""
+
+    def shown(at: re.Match[str]) -> str:
+        table = tables.get((at[2], at[3]))
+        body = markdown(table, sourced) if table else f'Not measured yet: `python bench/run.py {at[2]}`.\n'
+        return f'{at[1]}\n{body}\n{at[4]}'
+
+    return MARKED.sub(shown, page)
+
+
+def pages() -> Iterator[tuple[Path, str, str]]:
+    """Yield every page that shows a table: its path, what it says, and what it should say."""
+    tables = kept_tables()
+    for path in sorted(DOCS.rglob('*.md')):
+        page = path.read_text(encoding='utf-8')
+        if MARKED.search(page):
+            yield path, page, filled(page, tables, path.parent.name == 'results')
 
 
 def draw(name: str, table: dict[str, Any], columns: tuple[str, ...], axis: str) -> None:
@@ -144,12 +160,12 @@ def draw(name: str, table: dict[str, Any], columns: tuple[str, ...], axis: str) 
 
 def main() -> None:
     """Write the kept tables into the pages, and the charts."""
+    for path, _, page in pages():
+        path.write_text(page, encoding='utf-8')
     tables = kept_tables()
-    for path in sorted(PAGES.glob('*.md')):
-        page = path.read_text(encoding='utf-8')
-        path.write_text(filled(page, tables), encoding='utf-8')
     for name, (source, columns, axis) in CHARTS.items():
-        draw(name, tables[source], columns, axis)
+        if source in tables:
+            draw(name, tables[source], columns, axis)
 
 
 if __name__ == '__main__':

@@ -46,6 +46,7 @@ CONTENTS = {
     ],
     'Reference': ['reference/index'],
     'Explanation': ['explanation/index'],
+    'How well': ['results/index'],
 }
 BELOW = {
     'how-to/beside-my-driver': ['universal_robots', 'kinova', 'ros2_control', 'gazebo', 'two_robots', 'security'],
@@ -71,11 +72,11 @@ BELOW = {
         'licences',
     ],
     'explanation/index': [
-        'excitation', 'identification', 'identification_measured', 'verdict', 'resting_joints',
-        'robust_and_physical', 'joint_tests_measured',
-        'estimation', 'estimation_measured', 'control', 'feedforward_measured', 'arm', 'simulation', 'demonstration',
-        'papers', 'errata', 'references', 'limits', 'safety', 'reliability', 'performance', 'reports', '/structure',
+        'excitation', 'identification', 'uncertainty', 'friction_terms', 'drive_gains', 'resting_joints',
+        'robust_and_physical', 'verdict', 'estimation', 'control', 'arm', 'simulation', 'errata', 'references',
+        'limits', 'safety', 'failures', 'reports', '/structure',
     ],
+    'results/index': ['identification', 'excitation', 'estimation', 'feedforward', 'chain', 'speed', 'papers'],
 }  # fmt: skip
 
 

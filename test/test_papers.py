@@ -1,4 +1,4 @@
-"""docs/explanation/papers.md is written from what the benchmark measured, and what it measured comes out again."""
+"""docs/results/papers.md is written from what the benchmark measured, and what it measured comes out again."""
 
 import json
 import re
