@@ -5,8 +5,7 @@ The joint is the base joint of the simulated UR5e, whose axis is along gravity: 
 
 import numpy as np
 
-from joint_dynamics.identification.joint_tests.data import joint_data
-from joint_dynamics.identification.joint_tests.run import merged_description, run_test, test_settings
+from joint_dynamics import identify_joint
 from joint_dynamics.simulation import FlexibleJointRobot, TrajectoryPoints, record
 
 robot = FlexibleJointRobot(seed=1)
@@ -20,8 +19,8 @@ q = np.tile(np.deg2rad([0.0, -90.0, 0.0, -90.0, 0.0, 0.0]), (time.size, 1))
 q[1:, 0] = np.cumsum(np.diff(time) * 0.5 * (dq[1:, 0] + dq[:-1, 0]))
 run = record(robot, TrajectoryPoints(time, q, dq), torque=True)
 
-result = run_test('friction', [joint_data(run, joint)], test_settings('friction', {}))
+result = identify_joint('friction', run, joint)
 print(f'{joint}: model {result.quality["model"]}, reliable: {result.reliable}', *result.reasons)
 for name, item in result.parameters.items():
     print(f'{name:8s} {item.value:10.4g} ± {item.std or np.nan:.2g} {item.unit}')
-merged_description(run.joint_names, result, None).save('joint.yaml')
+result.description.save('joint.yaml')

@@ -44,6 +44,9 @@ if TYPE_CHECKING:
     from joint_dynamics.identification import IdentificationSettings as IdentificationSettings
     from joint_dynamics.identification import identify as identify
     from joint_dynamics.identification import validate_description as validate_description
+    from joint_dynamics.identification.joint_tests.identify_joint import JointSettings as JointSettings
+    from joint_dynamics.identification.joint_tests.identify_joint import JointTestResult as JointTestResult
+    from joint_dynamics.identification.joint_tests.identify_joint import identify_joint as identify_joint
     from joint_dynamics.joint import FrictionModel as FrictionModel
     from joint_dynamics.joint import MaxwellSlip as MaxwellSlip
     from joint_dynamics.joint import TorsionalStiffness as TorsionalStiffness
@@ -68,6 +71,7 @@ _EXPORTED_BY = {
     ),
     'excitation': ('ExcitationResult', 'ExcitationSettings', 'LimitSettings', 'optimise'),
     'identification': ('IdentificationResult', 'IdentificationSettings', 'identify', 'validate_description'),
+    'identification.joint_tests.identify_joint': ('JointSettings', 'JointTestResult', 'identify_joint'),
     'joint': ('FrictionModel', 'MaxwellSlip', 'TorsionalStiffness'),
     'recording': ('Recording', 'RecordingBuilder', 'RecordingSettings'),
     'robot': ('BaseParameters', 'RobotModel'),
@@ -88,6 +92,9 @@ __all__ = [  # noqa: RUF022  (in the order of the workflow, as in docs/reference
     'IdentificationSettings',
     'IdentificationResult',
     'validate_description',
+    'identify_joint',
+    'JointSettings',
+    'JointTestResult',
     'DynamicsDescription',
     'export',
     'export_urdf',

@@ -27,7 +27,7 @@ from joint_dynamics.excitation import (
 )
 from joint_dynamics.excitation.files import coefficients
 from joint_dynamics.identification import IdentificationSettings
-from joint_dynamics.identification.joint_tests.run import test_settings as settings_of_test
+from joint_dynamics.identification.joint_tests.run import JointSettings
 from joint_dynamics.joint import PeriodicMap
 from joint_dynamics.recording import RecordingSettings
 from joint_dynamics.robot import INERTIAL, RobotModel
@@ -284,7 +284,7 @@ def test_configurations(tmp_path, changes):
     with one_error():
         PlanSettings.from_config(config.get('excitation', {}), None)
     with one_error():
-        settings_of_test('friction', config.get('joint', {}))
+        JointSettings.from_mapping(config.get('joint', {}))
 
 
 @tools.CASES
@@ -359,5 +359,5 @@ def test_the_documents_themselves_are_right():
     RecordingSettings.from_mapping(CONFIG['recording'])
     IdentificationSettings.from_config(CONFIG['identification'])
     PlanSettings.from_config(CONFIG['excitation'], None)
-    settings_of_test('friction', CONFIG['joint'])
+    JointSettings.from_mapping(CONFIG['joint'])
     assert set(LINK) == set(INERTIAL)

@@ -22,7 +22,7 @@ from joint_dynamics.demo.report import demo_report
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.excitation import PlanSettings, plan
 from joint_dynamics.identification import IdentificationSettings, identify
-from joint_dynamics.identification.joint_tests.result import Plot, TestResult, Value
+from joint_dynamics.identification.joint_tests.result import JointTestResult, Plot, Value
 from joint_dynamics.identification.joint_tests.result import Series as Line
 from joint_dynamics.recording import Recording
 from joint_dynamics.report.excitation import excitation_report
@@ -332,7 +332,7 @@ def turning():
     rate = np.gradient(angle, t)
     noise = 0.1 * np.random.default_rng(2).standard_normal(t.size)
     loop = 6 * np.tanh(8 * rate) + 2 * angle
-    result = TestResult('hysteresis', 'elbow_joint')
+    result = JointTestResult('hysteresis', 'elbow_joint')
     result.parameters['F_C'] = Value(6.0, 0.02, 'N·m')
     series = (Line('measured', angle, loop + noise, 'line'), Line('Maxwell-slip', angle, loop, 'line'))
     title = 'elbow_joint: hysteresis on validation data'

@@ -12,8 +12,10 @@ from typing import Any
 from joint_dynamics.arm import Arm
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.identification.joint_tests.data import JointData, joint_data
-from joint_dynamics.identification.joint_tests.result import TestResult
-from joint_dynamics.identification.joint_tests.run import merged_description, run_test, test_settings
+from joint_dynamics.identification.joint_tests.friction import FrictionSettings
+from joint_dynamics.identification.joint_tests.load import LoadSettings
+from joint_dynamics.identification.joint_tests.result import JointTestResult
+from joint_dynamics.identification.joint_tests.run import merged_description, run_test
 from joint_dynamics.recording import Recording
 
 
@@ -35,12 +37,12 @@ def identify_joints(
     for k, name in enumerate(robot.joint_names):
         progress(k / robot.n, name)
         data = joint_data(recordings[1], name, drive_gains=gains, arm=arm)
-        rough = merged_description(robot.joint_names, _loaded_friction(data, rough, name), rough)
+        rough, _ = merged_description(robot.joint_names, _loaded_friction(data, rough, name), rough)
     return rough
 
 
-def _loaded_friction(constant_speeds: JointData, description: DynamicsDescription, name: str) -> TestResult:
-    load = run_test('load', [constant_speeds], test_settings('load', {'load': {'form': 'quadratic'}}), {})
+def _loaded_friction(constant_speeds: JointData, description: DynamicsDescription, name: str) -> JointTestResult:
+    load = run_test('load', [constant_speeds], LoadSettings(form='quadratic'), {})
     part = {key: value for key, value in description.joint(name).items() if key != 'friction'}
     if load.reliable and load.parameters['F_C1'].value > 0.0:
         part['friction'] = {'parameters': {key: load.parameters[key].value for key in ('F_C0', 'F_C1')}}
@@ -50,13 +52,13 @@ def _loaded_friction(constant_speeds: JointData, description: DynamicsDescriptio
     return friction
 
 
-def _friction(data: JointData, part: dict[str, Any]) -> TestResult:
+def _friction(data: JointData, part: dict[str, Any]) -> JointTestResult:
     """The speed map with the most terms that the data can tell apart."""
-    result = run_test('friction', [data], test_settings('friction', {}), part)
+    result = run_test('friction', [data], FrictionSettings(), part)
     for model in ('cubic', 'viscous'):
         if result.reliable:
             break
-        result = run_test('friction', [data], test_settings('friction', {'friction': {'model': model}}), part)
+        result = run_test('friction', [data], FrictionSettings(model=model), part)
     return result
 
 

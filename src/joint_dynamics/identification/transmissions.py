@@ -14,7 +14,7 @@ from joint_dynamics.recording import Recording
 from joint_dynamics.robot import RobotModel
 
 if TYPE_CHECKING:
-    from joint_dynamics.identification.joint_tests.result import TestResult
+    from joint_dynamics.identification.joint_tests.result import JointTestResult
 
 
 def identify_transmissions(
@@ -63,7 +63,7 @@ def transmissions_of(
     return found, notes
 
 
-def _with_gain(result: TestResult, share: float) -> dict[str, Any]:
+def _with_gain(result: JointTestResult, share: float) -> dict[str, Any]:
     """Return the document of one joint, the deviation of its stiffness with that of the drive gain."""
     stiffness = result.document['stiffness']
     deviations = np.hypot(stiffness['standard_deviations'], share * np.array(stiffness['coefficients'])).tolist()

@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 
 from joint_dynamics.control.compensation import JointCheck
-from joint_dynamics.identification.joint_tests.result import Plot, TestResult
+from joint_dynamics.identification.joint_tests.result import JointTestResult, Plot
 from joint_dynamics.report.figure import CYCLE, Figure, Panel, Series
 from joint_dynamics.report.html import Report
 
@@ -33,7 +33,7 @@ def plot_figure(plot: Plot) -> Figure:
     return Figure([Panel(plot.title, plot.y_label, series)], plot.x_label, height=320)
 
 
-def joint_report(result: TestResult, recordings: list[str]) -> Report:
+def joint_report(result: JointTestResult, recordings: list[str]) -> Report:
     """Return the report of one test."""
     report = Report(f'{result.joint}: {result.test}', ', '.join(recordings))
     report.add_section('Is this reliable?')

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from joint_dynamics.errors import NotReliableError
-from joint_dynamics.identification.joint_tests.load_quadrants import identify_quadrants
-from joint_dynamics.identification.joint_tests.quadrants import fit_quadrants
+from joint_dynamics.identification.joint_tests.quadrants import fit_quadrants, identify_quadrants
 from joint_dynamics.signals.filtering import central_difference, zero_phase_lowpass
 
 RATE, G, LENGTH = 1000.0, 9.81, 1.277

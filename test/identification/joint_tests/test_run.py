@@ -15,8 +15,9 @@ from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.joint_tests import run
 from joint_dynamics.identification.joint_tests.data import joint_data
-from joint_dynamics.identification.joint_tests.result import TestResult, Value
-from joint_dynamics.identification.joint_tests.run import TESTS, merged_description, run_test, test_settings
+from joint_dynamics.identification.joint_tests.friction import FrictionSettings
+from joint_dynamics.identification.joint_tests.result import JointTestResult, Value
+from joint_dynamics.identification.joint_tests.run import TESTS, JointSettings, merged_description, run_test
 from joint_dynamics.recording import Recording
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation import ur5e_urdf
@@ -39,8 +40,7 @@ def test_the_examples_of_the_docs_are_valid():
     [first, second] = check_compensation(arm, example('reference/commands/check-compensation.md')['joints'])
     assert first.positive.temperature == 20
     assert second.positive.temperature == 45
-    for test in TESTS:
-        test_settings(test, example('reference/commands/identify-joint.md')['joint'])
+    JointSettings.from_mapping(example('reference/commands/identify-joint.md')['joint'])
 
 
 @pytest.mark.parametrize(
@@ -58,30 +58,28 @@ def test_the_examples_of_the_docs_are_valid():
 )
 def test_settings_name_the_field_that_is_wrong(config, message):
     with pytest.raises(JointDynamicsError, match=message):
-        test_settings('friction', config)
+        JointSettings.from_mapping(config)
 
 
 def test_settings_take_plain_numbers_and_lists():
-    settings = test_settings('hysteresis', {'hysteresis': {'settle': 1, 'methods': ['static', 'law']}})
+    settings = JointSettings.from_mapping({'hysteresis': {'settle': 1, 'methods': ['static', 'law']}}).hysteresis
     assert settings.settle == 1.0
     assert settings.methods == ('static', 'law')
-    assert test_settings('temperature', {'temperature': {'T_0': 30}}).T_0 == 30.0
-    with pytest.raises(JointDynamicsError, match='wobble'):
-        test_settings('wobble', {})
+    assert JointSettings.from_mapping({'temperature': {'T_0': 30}}).temperature.T_0 == 30.0
 
 
 def friction_result(**parameters):
-    result = TestResult('friction', 'a')
+    result = JointTestResult('friction', 'a')
     result.document = {'friction': {'parameters': parameters, 'standard_deviations': {}}}
     return result
 
 
 def test_results_merge_and_keep_what_was_known():
-    first = merged_description(('a', 'b'), friction_result(F_C0=5.0, F_V1=1.0), None)
-    second = merged_description(('a', 'b'), friction_result(F_C1=0.01), first)
+    first, _ = merged_description(('a', 'b'), friction_result(F_C0=5.0, F_V1=1.0), None)
+    second, _ = merged_description(('a', 'b'), friction_result(F_C1=0.01), first)
     assert second.document['joints']['a']['friction']['parameters'] == {'F_C0': 5.0, 'F_V1': 1.0, 'F_C1': 0.01}
     assert first.document['joints']['a']['friction']['parameters'] == {'F_C0': 5.0, 'F_V1': 1.0}
-    slip = TestResult('hysteresis', 'a')
+    slip = JointTestResult('hysteresis', 'a')
     for limits in ([0.5, 1.0], [0.1, 0.5, 1.0]):
         slip.document = {
             'friction': {
@@ -89,22 +87,24 @@ def test_results_merge_and_keep_what_was_known():
                 'maxwell_slip': {'operators': len(limits), 'limits': limits, 'presliding': 1e-3},
             }
         }
-        second = merged_description(('a', 'b'), slip, second)
+        second, _ = merged_description(('a', 'b'), slip, second)
     assert second.document['joints']['a']['friction']['maxwell_slip']['operators'] == 3
     orphan = friction_result(F_C1=0.01)
-    assert 'friction' not in merged_description(('a',), orphan, None).document['joints']['a']
-    assert any('friction test first' in warning for warning in orphan.warnings)
+    alone, warnings = merged_description(('a',), orphan, None)
+    assert 'friction' not in alone.document['joints']['a']
+    assert any('friction test first' in warning for warning in warnings)
 
 
 def test_what_is_measured_is_the_friction_as_it_is_now():
     """A new level beside the α of an earlier day would count the wear twice."""
-    worn = merged_description(('a', 'b'), friction_result(F_C0=5.0, F_C1=0.01, F_V1=1.0), None)
+    worn, _ = merged_description(('a', 'b'), friction_result(F_C0=5.0, F_C1=0.01, F_V1=1.0), None)
     worn.document['joints']['a']['friction'] |= {'scale': [1.4, 0.5], 'quadrants': {'dq_s': 0.1}}
     result = friction_result(F_C0=7.0)
-    found = merged_description(('a', 'b'), result, worn).document['joints']['a']['friction']
-    assert found['parameters'] == pytest.approx({'F_C0': 7.0, 'F_C1': 0.014, 'F_V1': 1.5})
-    assert 'scale' not in found
-    assert any('friction.quadrants' in warning for warning in result.warnings)
+    merged, warnings = merged_description(('a', 'b'), result, worn)
+    friction = merged.document['joints']['a']['friction']
+    assert friction['parameters'] == pytest.approx({'F_C0': 7.0, 'F_C1': 0.014, 'F_V1': 1.5})
+    assert 'scale' not in friction
+    assert any('friction.quadrants' in warning for warning in warnings)
 
 
 def test_what_a_test_cannot_take_off_is_said(make_joint, motions):
@@ -114,7 +114,7 @@ def test_what_a_test_cannot_take_off_is_said(make_joint, motions):
         'terms': [{'document': {'friction': 'F_V2'}, 'values': [0.1]}],
         'validity': {'speed': 1.0},
     }
-    result = run_test('friction', [data], test_settings('friction', {}), part)
+    result = run_test('friction', [data], FrictionSettings(), part)
     for field in ('joints.joint.terms', 'joints.joint.validity'):
         assert any(field in warning for warning in result.warnings)
 
@@ -143,7 +143,7 @@ def test_the_load_of_a_joint_is_the_arms_with_what_it_carries_and_as_it_stands()
 
 
 def test_what_is_insignificant_counts_deviations():
-    result = TestResult(
+    result = JointTestResult(
         'load', 'a', parameters={'x': Value(1.0, 0.6, ''), 'y': Value(1.0, 0.4, ''), 'z': Value(1.0, None, '')}
     )
     result.flag_insignificant(['x', 'y', 'z'], 'why')
@@ -152,7 +152,7 @@ def test_what_is_insignificant_counts_deviations():
 
 def test_no_recording_is_refused():
     with pytest.raises(JointDynamicsError, match='at least one recording'):
-        run_test('friction', [], test_settings('friction', {}))
+        run_test('friction', [], FrictionSettings())
 
 
 @pytest.mark.parametrize(
@@ -180,17 +180,17 @@ def test_every_test_is_given_its_settings_and_what_is_known(monkeypatch, test, f
     for name in ('friction', 'load', 'quadrants', 'temperature', 'hysteresis', 'stiffness', 'damping', 'inertia'):
         monkeypatch.setattr(
             run, f'identify_{name}',
-            lambda *values, name=name: (calls.append((name, *values)), TestResult(test, 'a'))[1],
+            lambda *values, name=name: (calls.append((name, *values)), JointTestResult(test, 'a'))[1],
         )  # fmt: skip
     more = {'form': form, 'dq_s': 0.04} if form else {}
-    settings = test_settings(test, {test: more})
+    settings = getattr(JointSettings.from_mapping({test: more}), test)
     recording = SimpleNamespace(joint='a')
     assert run_test(test, [recording], settings, part).test == test
     [(name, recordings, *values)] = calls
     assert name == called and recordings == [recording]
     if test in ('stiffness', 'damping'):
         settings = replace(settings, **{'rotor_inertia' if test == 'stiffness' else 'inertia': 0.7})
-    known = run.Known.of('a', part)
+    known = run.JointPrior.of('a', part)
     expected = [
         settings if one == 'settings' else getattr(known, one) if isinstance(one, str) else one for one in given
     ]

@@ -13,14 +13,12 @@ from joint_dynamics.identification.joint_tests.damping import DampingSettings, i
 from joint_dynamics.identification.joint_tests.data import JointData
 from joint_dynamics.identification.joint_tests.hysteresis import HysteresisSettings, identify_hysteresis
 from joint_dynamics.identification.joint_tests.inertia import InertiaSettings, identify_inertia
-from joint_dynamics.identification.joint_tests.load_quadrants import identify_quadrants
-from joint_dynamics.identification.joint_tests.plateaus import PlateauSettings
-from joint_dynamics.identification.joint_tests.quadrants import outside_stiction
-from joint_dynamics.identification.joint_tests.result import TestResult, Value
-from joint_dynamics.identification.joint_tests.run import Known, merged_description, run_test
+from joint_dynamics.identification.joint_tests.plateaus import PlateauSettings, steady_rows
+from joint_dynamics.identification.joint_tests.quadrants import identify_quadrants, outside_stiction
+from joint_dynamics.identification.joint_tests.result import JointTestResult, Value
+from joint_dynamics.identification.joint_tests.run import JointPrior, merged_description, run_test
 from joint_dynamics.identification.joint_tests.slip_fit import SlipData, fit_maxwell_slip
 from joint_dynamics.identification.joint_tests.speed_map import fit_speed_map
-from joint_dynamics.identification.joint_tests.steady import steady_rows
 from joint_dynamics.identification.joint_tests.stiffness import StiffnessSettings, identify_stiffness
 from joint_dynamics.identification.joint_tests.temperature import TemperatureSettings
 from joint_dynamics.identification.joint_tests.transmission import TransmissionSettings, identify_transmission
@@ -385,26 +383,23 @@ def test_what_a_test_does_not_take_off_is_remarked():
         'stiffness': {'coefficients': [1e4, 1e7]},
     }
     part['backlash'] = PeriodicMap.constant(3e-4).to_dict() | {'standard_deviations': [2e-4]}
-    known = Known.of('j', part)
+    known = JointPrior.of('j', part)
     assert known.remarks == (
         'joints.j.validity: stays as it is; the test may have gone further',
         'joints.j.backlash: within two deviations of zero, taken as not measured',
     )
     assert known.backlash is None and known.kinematic_error is None and known.rotor_inertia == 0.7
     assert known.friction.level()[0] == pytest.approx(6.0) and known.stiffness.coefficients.tolist() == [1e4, 1e7]
-    sure = Known.of('j', {'backlash': PeriodicMap.constant(3e-4).to_dict() | {'standard_deviations': [1e-4]}})
+    sure = JointPrior.of('j', {'backlash': PeriodicMap.constant(3e-4).to_dict() | {'standard_deviations': [1e-4]}})
     assert sure.backlash is not None and sure.remarks == () and sure.rotor_inertia is None and sure.friction is None
 
 
 def test_a_result_in_a_description():
-    found = TestResult('load', 'j', {'F_C1': Value(1e-3, 1e-4, '')})
+    found = JointTestResult('load', 'j', {'F_C1': Value(1e-3, 1e-4, '')})
     found.document = {'friction': {'parameters': {'F_C1': 1e-3, 'tau_max': 50.0}}, 'damping': {'value': 3.0}}
-    alone = merged_description(('i', 'j'), found, None)
+    alone, warnings = merged_description(('i', 'j'), found, None)
     assert alone.document['joints'] == {'i': {}, 'j': {'damping': {'value': 3.0}}}
-    assert found.warnings == [
-        'the friction found is not in dynamics.yaml: it needs a Coulomb level; run the friction test first and give '
-        'its dynamics.yaml with --description'
-    ]
+    assert [warning.partition(':')[0] for warning in warnings] == ['the friction is not in dynamics.yaml']
     quadrants = {
         'a_m': 1.0, 'b_m': 0.1, 'a_g': 0.9, 'b_g': 0.1, 'c_m': 4.0, 'd_m': 1.0, 'c_g': 3.0, 'd_g': 0.5, 'F_V': 5.0,
         'tau_off': 0.1, 'dq_s': 0.05,
@@ -415,12 +410,12 @@ def test_a_result_in_a_description():
             'joints': {'j': {'friction': {'parameters': {'F_C0': 5.0}, 'quadrants': quadrants}}},
         }
     )
-    found.warnings.clear()
-    merged = merged_description(('j',), found, given).document['joints']['j']
+    description, warnings = merged_description(('j',), found, given)
+    merged = description.document['joints']['j']
     assert merged['friction']['parameters'] == {'F_C0': 5.0, 'F_C1': 1e-3, 'tau_max': 50.0}
     assert merged['damping'] == {'value': 3.0}
-    assert found.warnings == ['joints.j.friction.quadrants: still stand in the place of Coulomb and viscous friction']
-    other = TestResult('load', 'k')
+    assert warnings == ['joints.j.friction.quadrants: still stand in the place of Coulomb and viscous friction']
+    other = JointTestResult('load', 'k')
     assert refused(JointDynamicsError, merged_description, ('j',), other, given) == (
         'dynamics description: expected the joint k, found j'
     )

@@ -11,7 +11,7 @@ from joint_dynamics.identification.joint_tests import friction, load, temperatur
 from joint_dynamics.identification.joint_tests.friction import FrictionSettings, identify_friction
 from joint_dynamics.identification.joint_tests.friction_motion import identify_friction_from_motion
 from joint_dynamics.identification.joint_tests.load import LoadSettings, identify_load
-from joint_dynamics.identification.joint_tests.plateaus import Plateau
+from joint_dynamics.identification.joint_tests.plateaus import Plateau, SteadyRows
 from joint_dynamics.identification.joint_tests.quadrants import (
     fit_quadrants,
     outside_stiction,
@@ -22,7 +22,6 @@ from joint_dynamics.identification.joint_tests.regression import least_squares
 from joint_dynamics.identification.joint_tests.result import nrmse_percent
 from joint_dynamics.identification.joint_tests.slip_fit import fit_maxwell_slip
 from joint_dynamics.identification.joint_tests.speed_map import MODELS, fit_speed_map
-from joint_dynamics.identification.joint_tests.steady import SteadyRows
 from joint_dynamics.identification.joint_tests.temperature import TemperatureSettings, identify_temperature
 from joint_dynamics.joint import FrictionModel, PeriodicMap
 from joint_dynamics.signals.filtering import zero_phase_lowpass

@@ -18,10 +18,10 @@ from joint_dynamics.identification.joint_tests.plateaus import (
     find_plateaus,
     group_speeds,
     mean_deviation,
+    steady_rows,
 )
 from joint_dynamics.identification.joint_tests.regression import least_squares
-from joint_dynamics.identification.joint_tests.result import TestResult, Value, friction_document, nrmse_percent
-from joint_dynamics.identification.joint_tests.steady import steady_rows
+from joint_dynamics.identification.joint_tests.result import JointTestResult, Value, friction_document, nrmse_percent
 from joint_dynamics.identification.joint_tests.transmission_maps import fit_transmission_maps, travel_since_reversal
 from joint_dynamics.joint import TorsionalStiffness
 from joint_dynamics.recording import Recording
@@ -271,7 +271,7 @@ def test_results_in_plain_numbers():
     assert nrmse_percent(np.ones(3), np.zeros(3)) == float('-inf')
     values = {'a': Value(-2.0, 0.5, 'N·m'), 'b': Value(0.0, 1.0, 's'), 'c': Value(1.0, None, '')}
     assert [item.relative_std_percent for item in values.values()] == [25.0, None, None]
-    result = TestResult('friction', 'j', values, {'rows': 7})
+    result = JointTestResult('friction', 'j', values, {'rows': 7})
     assert result.reliable
     result.flag_insignificant(['a', 'b', 'c'], 'too short')
     result.flag_insignificant(('a',), 'no reversal', deviations=5.0)
@@ -288,7 +288,7 @@ def test_results_in_plain_numbers():
         'test': 'friction', 'joint': 'j', 'verdict': 'not reliable', 'believable': False, 'warnings': ['w'],
         'reasons': result.reasons, 'rows': 7,
     }  # fmt: skip
-    assert TestResult('x', 'j').summary()['verdict'] == 'reliable'
+    assert JointTestResult('x', 'j').summary()['verdict'] == 'reliable'
     assert friction_document(values, method='motion') == {
         'friction': {
             'parameters': {'a': -2.0, 'b': 0.0, 'c': 1.0},

@@ -17,7 +17,7 @@ from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError, NotReliableError
 from joint_dynamics.identification.joint_tests.data import JointData
 from joint_dynamics.identification.joint_tests.regression import least_squares
-from joint_dynamics.identification.joint_tests.result import Plot, Series, TestResult, Value
+from joint_dynamics.identification.joint_tests.result import JointTestResult, Plot, Series, Value
 from joint_dynamics.settings import Settings, setting
 
 
@@ -62,7 +62,7 @@ def oscillation_peaks(time: FloatArray, x: FloatArray, noise: float) -> tuple[Fl
     return time[extrema[keep]], size[keep]
 
 
-def identify_damping(recordings: Sequence[JointData], settings: DampingSettings | None = None) -> TestResult:
+def identify_damping(recordings: Sequence[JointData], settings: DampingSettings | None = None) -> JointTestResult:
     """Logarithmic decrement over all extrema of each recording, one straight line through ln A against time.
 
     Uses the deformation θ − q where both sides were measured, else q.
@@ -79,7 +79,7 @@ def identify_damping(recordings: Sequence[JointData], settings: DampingSettings 
             'damping: expected the swinging inertia in kg·m² (inertia in --config, or rotor_inertia in --description), '
             f'found {"none" if settings.inertia is None else settings.inertia}'
         )
-    result = TestResult('damping', recordings[0].joint)
+    result = JointTestResult('damping', recordings[0].joint)
     rates, weights, decrements, frequencies, series = [], [], [], [], []
     for data in recordings:
         x = data.theta - data.q if data.two_sided else data.q

@@ -14,7 +14,7 @@ from joint_dynamics.identification.joint_tests.data import JointData
 from joint_dynamics.identification.joint_tests.friction_motion import identify_friction_from_motion
 from joint_dynamics.identification.joint_tests.plateaus import Plateau, PlateauSettings, find_plateaus, group_speeds
 from joint_dynamics.identification.joint_tests.regression import LinearFit, least_squares
-from joint_dynamics.identification.joint_tests.result import Plot, Series, TestResult, Value, friction_document
+from joint_dynamics.identification.joint_tests.result import JointTestResult, Plot, Series, Value, friction_document
 from joint_dynamics.identification.joint_tests.speed_map import MODELS, UNITS, SpeedMap, fit_speed_map, linear_columns
 from joint_dynamics.joint import FrictionModel, StaticFriction
 from joint_dynamics.settings import Settings, setting
@@ -46,7 +46,7 @@ class FrictionSettings(Settings):
 
 def identify_friction(
     recordings: Sequence[JointData], settings: FrictionSettings | None = None, base: FrictionModel | None = None
-) -> TestResult:
+) -> JointTestResult:
     """Fit the speed map of one joint to its plateaus, symmetric (with an offset) and per direction.
 
     Parameters
@@ -68,7 +68,7 @@ def identify_friction(
     omega = np.array([item.speed for item in plateaus])
     torque = np.array([item.torque for item in plateaus]) - _known_parts(plateaus, base)
     std = np.array([item.std for item in plateaus])
-    result = TestResult('friction', recordings[0].joint)
+    result = JointTestResult('friction', recordings[0].joint)
     both = omega.min() < 0 < omega.max()
     speeds = int(np.unique(group_speeds(np.abs(omega))).size)
     maps = _candidates(omega, torque, std, both, speeds, settings.model, result)
@@ -121,7 +121,7 @@ def _known_parts(plateaus: Sequence[Plateau], base: FrictionModel | None) -> Flo
 
 
 def _candidates(
-    omega: FloatArray, torque: FloatArray, std: FloatArray, both: bool, speeds: int, model: str, result: TestResult
+    omega: FloatArray, torque: FloatArray, std: FloatArray, both: bool, speeds: int, model: str, result: JointTestResult
 ) -> list[SpeedMap]:
     """Models the data allows: as many different speeds as terms, or the one asked for."""
     if model != 'auto':
@@ -161,7 +161,7 @@ def _single_level(omega: FloatArray, torque: FloatArray, std: FloatArray) -> Spe
 
 
 def _add_reasons(
-    result: TestResult, plateaus: Sequence[Plateau], best: SpeedMap, both: bool, speeds: int, source: str
+    result: JointTestResult, plateaus: Sequence[Plateau], best: SpeedMap, both: bool, speeds: int, source: str
 ) -> None:
     if not both:
         result.reasons.append(
@@ -205,7 +205,7 @@ def _add_reasons(
 
 
 def _asymmetric(
-    omega: FloatArray, torque: FloatArray, std: FloatArray, best: SpeedMap, result: TestResult
+    omega: FloatArray, torque: FloatArray, std: FloatArray, best: SpeedMap, result: JointTestResult
 ) -> dict[str, dict[str, Any]]:
     """F_C and F_V1 of each direction [A §5.3], the rest of the map shared.
 
@@ -251,7 +251,7 @@ def _combine(fit: LinearFit, name: str, half: str, side: float) -> tuple[float, 
 
 
 def _document(
-    result: TestResult, best: SpeedMap, plateaus: Sequence[Plateau], directions: dict[str, dict[str, Any]]
+    result: JointTestResult, best: SpeedMap, plateaus: Sequence[Plateau], directions: dict[str, dict[str, Any]]
 ) -> None:
     values = {{'F_C': 'F_C0'}.get(name, name): item for name, item in best.values.items()}
     speeds = [abs(item.speed) for item in plateaus]

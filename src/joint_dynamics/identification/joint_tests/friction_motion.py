@@ -17,9 +17,9 @@ from joint_dynamics.errors import NotReliableError
 from joint_dynamics.identification.joint_tests.data import JointData
 from joint_dynamics.identification.joint_tests.regression import LinearFit, least_squares
 from joint_dynamics.identification.joint_tests.result import (
+    JointTestResult,
     Plot,
     Series,
-    TestResult,
     Value,
     friction_document,
     nrmse_percent,
@@ -29,7 +29,7 @@ from joint_dynamics.signals.filtering import zero_phase_lowpass
 UNITS = {'F_C': 'N·m', 'F_V1': 'N·m·s/rad', 'inertia': 'kg·m²', 'offset': 'N·m'}
 
 
-def identify_friction_from_motion(recordings: Sequence[JointData], min_speed: float, bins: int = 12) -> TestResult:
+def identify_friction_from_motion(recordings: Sequence[JointData], min_speed: float, bins: int = 12) -> JointTestResult:
     """Fit F_C, F_V1, inertia and, with both directions, an offset to all samples faster than `min_speed` [rad/s].
 
     The curve is also given without a model of the speed: mean friction with its deviation in `bins` bins of speed per
@@ -46,7 +46,7 @@ def identify_friction_from_motion(recordings: Sequence[JointData], min_speed: fl
     names = ['F_C', 'F_V1', 'inertia', *(['offset'] if both else [])]
     columns = np.column_stack([np.sign(omega), omega, alpha, *([np.ones_like(omega)] if both else [])])
     fit = least_squares(columns, torque, names)
-    result = TestResult('friction', recordings[0].joint)
+    result = JointTestResult('friction', recordings[0].joint)
     for name in names:
         result.parameters[name] = Value(fit[name], fit.deviation(name), UNITS[name])
     # The curve takes more rows than are independent, so that the ramps fill their bins too; its deviations count

@@ -11,7 +11,7 @@ import numpy as np
 from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.errors import NotReliableError
 from joint_dynamics.identification.joint_tests.data import JointData
-from joint_dynamics.identification.joint_tests.result import Plot, Series, TestResult, Value
+from joint_dynamics.identification.joint_tests.result import JointTestResult, Plot, Series, Value
 from joint_dynamics.identification.joint_tests.slip_fit import METHODS, SlipData, SlipFit, fit_maxwell_slip
 from joint_dynamics.identification.joint_tests.transmission_maps import (
     TransmissionMaps,
@@ -57,7 +57,7 @@ def identify_hysteresis(
     settings: HysteresisSettings | None = None,
     base: FrictionModel | None = None,
     stiffness: TorsionalStiffness | None = None,
-) -> TestResult:
+) -> JointTestResult:
     """Maps of kinematic error and backlash, and Maxwell-slip in four ways, judged on data not used for the fit.
 
     Parameters
@@ -70,7 +70,7 @@ def identify_hysteresis(
         identified.
     """
     settings = settings or HysteresisSettings()
-    result = TestResult('hysteresis', recordings[0].joint)
+    result = JointTestResult('hysteresis', recordings[0].joint)
     maps = fit_transmission_maps(recordings, settings.points, settings.settle, stiffness)
     error, backlash = _shapes(maps, settings, result)
     amplitude = float(np.ptp(error.tables[0][maps.covered]) / 2) if maps.covered.any() else 0.0
@@ -109,7 +109,7 @@ def _median(std: FloatArray, covered: BoolArray) -> float:
 
 
 def _shapes(
-    maps: TransmissionMaps, settings: HysteresisSettings, result: TestResult
+    maps: TransmissionMaps, settings: HysteresisSettings, result: JointTestResult
 ) -> tuple[PeriodicMap, PeriodicMap]:
     """Maps as they will be stored; the backlash kept above zero, where E-GMS divides by it."""
     error, backlash = maps.kinematic_error, maps.backlash
@@ -190,7 +190,7 @@ def _identify_slip(
     base: FrictionModel | None,
     error: PeriodicMap,
     backlash: PeriodicMap,
-    result: TestResult,
+    result: JointTestResult,
 ) -> None:
     settle = max(settings.settle, 2.5 * float(backlash.tables[0].max()))
     runs = [_slip_data(data, error, settle, base) for data in recordings]

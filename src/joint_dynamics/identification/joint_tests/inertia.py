@@ -19,7 +19,7 @@ from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError, NotReliableError
 from joint_dynamics.identification.joint_tests.data import JointData
 from joint_dynamics.identification.joint_tests.regression import least_squares
-from joint_dynamics.identification.joint_tests.result import Plot, Series, TestResult, Value, nrmse_percent
+from joint_dynamics.identification.joint_tests.result import JointTestResult, Plot, Series, Value, nrmse_percent
 from joint_dynamics.settings import Settings, setting
 from joint_dynamics.signals.filtering import central_difference, zero_phase_lowpass
 
@@ -39,7 +39,7 @@ class InertiaSettings(Settings):
     )
 
 
-def identify_inertia(recordings: Sequence[JointData], settings: InertiaSettings | None = None) -> TestResult:
+def identify_inertia(recordings: Sequence[JointData], settings: InertiaSettings | None = None) -> JointTestResult:
     """Dominant inertia by the period alone and by the fit with Coulomb and viscous friction; both are reported.
 
     Flagged: an inertia within two deviations of zero.
@@ -55,7 +55,7 @@ def identify_inertia(recordings: Sequence[JointData], settings: InertiaSettings 
             'inertia: expected the stiffness of the virtual spring in N·m/rad (spring in --config), '
             f'found {"none" if settings.spring is None else settings.spring}'
         )
-    result = TestResult('inertia', recordings[0].joint)
+    result = JointTestResult('inertia', recordings[0].joint)
     periods: list[float] = []
     W, y = [], []
     plot = None

@@ -10,17 +10,16 @@ import numpy as np
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.joint_tests.data import JointData
-from joint_dynamics.identification.joint_tests.plateaus import PlateauSettings, group_speeds
+from joint_dynamics.identification.joint_tests.plateaus import PlateauSettings, SteadyRows, group_speeds, steady_rows
 from joint_dynamics.identification.joint_tests.regression import LinearFit, least_squares
 from joint_dynamics.identification.joint_tests.result import (
+    JointTestResult,
     Plot,
     Series,
-    TestResult,
     Value,
     friction_document,
     nrmse_percent,
 )
-from joint_dynamics.identification.joint_tests.steady import SteadyRows, steady_rows
 from joint_dynamics.joint import FrictionModel
 from joint_dynamics.settings import Settings, setting
 
@@ -52,7 +51,7 @@ class LoadSettings(Settings):
 
 def identify_load(
     recordings: Sequence[JointData], settings: LoadSettings | None = None, base: FrictionModel | None = None
-) -> TestResult:
+) -> JointTestResult:
     """Fit the load-dependent Coulomb level F(τ_J) = F_C0 + F_Cl |τ_J| or F_C0 + F_C1 τ_J² at constant speeds.
 
     Parameters
@@ -74,7 +73,7 @@ def identify_load(
         temperature = None if np.any(np.isnan(rows.temperature)) else rows.temperature[:, None]
         speed_part = base.speed_part(np.sign(rows.speed)[:, None], rows.speed[:, None], temperature)[:, 0]
     y = rows.friction - speed_part
-    result = TestResult('load', recordings[0].joint)
+    result = JointTestResult('load', recordings[0].joint)
     fits = {form: _fit(rows, y, form, base is not None, settings) for form in FORMS if settings.form in ('auto', form)}
     form = min(fits, key=lambda key: float(np.sum(fits[key].residual ** 2)))
     fit = fits[form]

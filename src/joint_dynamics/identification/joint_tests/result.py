@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from joint_dynamics.arrays import FloatArray
+from joint_dynamics.description import DynamicsDescription
+from joint_dynamics.errors import JointDynamicsError
 
 
 def nrmse_percent(y: FloatArray, prediction: FloatArray) -> float:
@@ -52,7 +54,7 @@ class Plot:
 
 
 @dataclass
-class TestResult:
+class JointTestResult:
     """Result of one test on one joint.
 
     Attributes
@@ -69,9 +71,9 @@ class TestResult:
         the joint's part of the dynamics description (docs/reference/joint_models.md).
     plots
         each map with data and fit.
+    merged
+        the robot's description with the result added to it; None of a test that was run by itself.
     """
-
-    __test__ = False  # not a test case of pytest, whatever its name
 
     test: str
     joint: str
@@ -81,6 +83,14 @@ class TestResult:
     reasons: list[str] = field(default_factory=list)
     document: dict[str, Any] = field(default_factory=dict)
     plots: list[Plot] = field(default_factory=list)
+    merged: DynamicsDescription | None = None
+
+    @property
+    def description(self) -> DynamicsDescription:
+        """The robot's description with the result added to it. Raises JointDynamicsError where there is none."""
+        if self.merged is None:
+            raise JointDynamicsError(f'{self.test}: expected a result of identify_joint, found one without description')
+        return self.merged
 
     @property
     def reliable(self) -> bool:
@@ -88,7 +98,7 @@ class TestResult:
         return not self.reasons
 
     def flag_insignificant(self, names: list[str] | tuple[str, ...], why: str, deviations: float = 2.0) -> None:
-        """Note a reason for every named parameter that lies within `deviations` standard deviations of zero."""
+        """Note a reason, with its cause `why`, for each of `names` within `deviations` standard deviations of zero."""
         for name in names:
             item = self.parameters[name]
             if item.std is not None and abs(item.value) < deviations * item.std:

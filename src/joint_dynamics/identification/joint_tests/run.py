@@ -16,12 +16,12 @@ from joint_dynamics.identification.joint_tests.friction import FrictionSettings,
 from joint_dynamics.identification.joint_tests.hysteresis import HysteresisSettings, identify_hysteresis
 from joint_dynamics.identification.joint_tests.inertia import InertiaSettings, identify_inertia
 from joint_dynamics.identification.joint_tests.load import LoadSettings, identify_load
-from joint_dynamics.identification.joint_tests.load_quadrants import identify_quadrants
-from joint_dynamics.identification.joint_tests.result import TestResult
+from joint_dynamics.identification.joint_tests.quadrants import identify_quadrants
+from joint_dynamics.identification.joint_tests.result import JointTestResult
 from joint_dynamics.identification.joint_tests.stiffness import StiffnessSettings, identify_stiffness
 from joint_dynamics.identification.joint_tests.temperature import TemperatureSettings, identify_temperature
 from joint_dynamics.joint import FrictionModel, PeriodicMap, TorsionalStiffness
-from joint_dynamics.settings import Settings, declarations, refusal, setting
+from joint_dynamics.settings import Settings, declarations, setting
 
 
 @dataclass(frozen=True)
@@ -44,34 +44,38 @@ class JointSettings(Settings):
 TESTS = tuple(name for name in declarations(JointSettings) if name not in ('cutoff', 'drive_gains'))
 
 
-def test_settings(test: str, config: Mapping[str, Any]) -> Any:
-    """Settings of one test from the section `joint` of a configuration.
-
-    The other tests' parts are checked too. Raises JointDynamicsError.
-    """
-    if test not in TESTS:
-        raise refusal('test', f'one of {", ".join(TESTS)}', test)
-    return getattr(JointSettings.from_mapping(config), test)
-
-
 def run_test(
     test: str, recordings: Sequence[JointData], settings: Any, part: Mapping[str, Any] | None = None
-) -> TestResult:
+) -> JointTestResult:
     """Run one test on the recordings of one joint.
 
-    part  this joint's part of a dynamics description, where there is one: friction, maps and stiffness known already
-    are taken off first.
+    Parameters
+    ----------
+    test
+        its name, one of `TESTS`.
+    recordings
+        the joint's signals, of each recording.
+    settings
+        of this test.
+    part
+        this joint's part of a dynamics description, where there is one: friction, maps and stiffness known already are
+        taken off first.
+
+    Raises
+    ------
+    JointDynamicsError
+        For another test, without recordings, and where they lack what the test needs.
     """
     if not recordings:
         raise JointDynamicsError(f'{test}: expected at least one recording, found none')
-    known = Known.of(recordings[0].joint, part or {})
-    result = _run(test, recordings, settings, known)
-    result.warnings.extend(known.remarks)
+    prior = JointPrior.of(recordings[0].joint, part or {})
+    result = _run(test, recordings, settings, prior)
+    result.warnings.extend(prior.remarks)
     return result
 
 
 @dataclass(frozen=True)
-class Known:
+class JointPrior:
     """What a description says of one joint, as its arm has it; None what it does not say."""
 
     friction: FrictionModel | None
@@ -82,8 +86,8 @@ class Known:
     remarks: tuple[str, ...]
 
     @classmethod
-    def of(cls, joint: str, part: Mapping[str, Any]) -> Known:
-        """Return what the description of the joint `name` says."""
+    def of(cls, joint: str, part: Mapping[str, Any]) -> JointPrior:
+        """Return what `part` of a description says of a joint."""
         document = {'robot': {'joint_names': [joint]}, 'joints': {joint: apply_friction_scale(part)}}
         arm = Arm.of_joints(DynamicsDescription(document))
         # A test takes off what it needs of the friction model; these have no part in it.
@@ -107,8 +111,8 @@ class Known:
         )
 
 
-def _run(test: str, recordings: Sequence[JointData], settings: Any, known: Known) -> TestResult:
-    base, rotor = known.friction, known.rotor_inertia
+def _run(test: str, recordings: Sequence[JointData], settings: Any, prior: JointPrior) -> JointTestResult:
+    base, rotor = prior.friction, prior.rotor_inertia
     if test == 'friction':
         return identify_friction(recordings, settings, base)
     if test == 'load' and settings.form == 'quadrants':
@@ -118,11 +122,11 @@ def _run(test: str, recordings: Sequence[JointData], settings: Any, known: Known
     if test == 'temperature':
         return identify_temperature(recordings, settings, base)
     if test == 'hysteresis':
-        return identify_hysteresis(recordings, settings, base, known.stiffness)
+        return identify_hysteresis(recordings, settings, base, prior.stiffness)
     if test == 'stiffness':
         if settings.rotor_inertia is None and rotor is not None:
             settings = replace(settings, rotor_inertia=rotor)
-        return identify_stiffness(recordings, settings, base, known.kinematic_error, known.backlash)
+        return identify_stiffness(recordings, settings, base, prior.kinematic_error, prior.backlash)
     if test == 'damping':
         if settings.inertia is None and rotor is not None:
             settings = replace(settings, inertia=rotor)
@@ -132,16 +136,13 @@ def _run(test: str, recordings: Sequence[JointData], settings: Any, known: Known
     raise JointDynamicsError(f'expected a test of {", ".join(TESTS)}, found {test!r}')
 
 
-test_settings.__test__ = False  # type: ignore[attr-defined]  # not a test case of pytest, whatever its name
-
-
 def merged_description(
-    joint_names: Sequence[str], result: TestResult, description: DynamicsDescription | None
-) -> DynamicsDescription:
-    """Put a test's result into a description, or into a new one that holds nothing else.
+    joint_names: Sequence[str], result: JointTestResult, description: DynamicsDescription | None
+) -> tuple[DynamicsDescription, list[str]]:
+    """Put a test's result into a description, or into a new one that holds nothing else; return it with warnings.
 
     A friction part that lacks the Coulomb level (a load or temperature test without a friction test before) cannot
-    stand alone: it is left out, with a warning on the result. What was measured is the friction as it is now: the
+    stand alone: it is left out, with a warning. What was measured is the friction as it is now: the
     present α of the description goes into its parameters, and is nominal afterwards (`arm.apply_friction_scale`).
     """
     if description is None:
@@ -155,24 +156,24 @@ def merged_description(
         raise JointDynamicsError(
             f'dynamics description: expected the joint {result.joint}, found {", ".join(document["joints"])}'
         )
-    part = document['joints'][result.joint]
+    part, warnings = document['joints'][result.joint], []
     for key, value in result.document.items():
         if key != 'friction':
             part[key] = value
             continue
         friction = merge(apply_friction_scale(part).get('friction', {}), value)
         if 'quadrants' in friction and 'quadrants' not in value:
-            result.warnings.append(
+            warnings.append(
                 f'joints.{result.joint}.friction.quadrants: still stand in the place of Coulomb and viscous friction'
             )
         if 'F_C0' in friction.get('parameters', {}):
             part['friction'] = friction
         else:
-            result.warnings.append(
-                'the friction found is not in dynamics.yaml: it needs a Coulomb level; run the friction test first and'
+            warnings.append(
+                'the friction is not in dynamics.yaml: it needs a Coulomb level; run the friction test first and'
                 ' give its dynamics.yaml with --description'
             )
-    return DynamicsDescription(document)
+    return DynamicsDescription(document), warnings
 
 
 def merge(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:

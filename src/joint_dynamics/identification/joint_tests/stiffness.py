@@ -11,7 +11,7 @@ from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.joint_tests.data import JointData
 from joint_dynamics.identification.joint_tests.regression import LinearFit, least_squares
-from joint_dynamics.identification.joint_tests.result import Plot, Series, TestResult, Value, nrmse_percent
+from joint_dynamics.identification.joint_tests.result import JointTestResult, Plot, Series, Value, nrmse_percent
 from joint_dynamics.joint import FrictionModel, PeriodicMap, TorsionalStiffness
 from joint_dynamics.settings import Settings, setting
 from joint_dynamics.signals.filtering import central_difference, zero_phase_lowpass
@@ -56,7 +56,7 @@ def identify_stiffness(
     base: FrictionModel | None = None,
     kinematic_error: PeriodicMap | None = None,
     backlash: PeriodicMap | None = None,
-) -> TestResult:
+) -> JointTestResult:
     """Fit τ_E = Σ α_p φ^{2p−1} (+ D φ̇ when moving) to deformation and torque; φ = θ − q − θ̃(θ).
 
     Where the joint moves and `base` has a Maxwell-slip part, the lost motion c 𝓑(θ) H is taken off the deformation,
@@ -77,7 +77,7 @@ def identify_stiffness(
     )
     dphi, tau = rows.dphi, rows.tau
     fit, shift, reach = _fit(rows, settings, moving)
-    result = TestResult('stiffness', recordings[0].joint)
+    result = JointTestResult('stiffness', recordings[0].joint)
     for p in range(settings.order):
         result.parameters[f'alpha_{p + 1}'] = Value(
             fit[f'alpha_{p + 1}'], fit.deviation(f'alpha_{p + 1}'), f'N·m/rad^{2 * p + 1}'.replace('^1', '')

@@ -10,17 +10,16 @@ import numpy as np
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.joint_tests.data import JointData
-from joint_dynamics.identification.joint_tests.plateaus import PlateauSettings, group_speeds
+from joint_dynamics.identification.joint_tests.plateaus import PlateauSettings, SteadyRows, group_speeds, steady_rows
 from joint_dynamics.identification.joint_tests.regression import LinearFit, least_squares
 from joint_dynamics.identification.joint_tests.result import (
+    JointTestResult,
     Plot,
     Series,
-    TestResult,
     Value,
     friction_document,
     nrmse_percent,
 )
-from joint_dynamics.identification.joint_tests.steady import SteadyRows, steady_rows
 from joint_dynamics.joint import AbsoluteTemperatureFriction, FrictionModel
 from joint_dynamics.joint.temperature import T_MAX, T_MIN, root_speed
 from joint_dynamics.settings import Settings, refusal, setting
@@ -52,7 +51,7 @@ class TemperatureSettings(Settings):
 
 def identify_temperature(
     recordings: Sequence[JointData], settings: TemperatureSettings | None = None, base: FrictionModel | None = None
-) -> TestResult:
+) -> JointTestResult:
     """Fit sgn(ω)√|ω| (F_T1 (T − T0) + F_T2 (T⁻³ − T0⁻³)) to plateaus at different temperatures.
 
     Parameters
@@ -81,7 +80,7 @@ def identify_temperature(
     if base is not None:
         load = np.where(np.isnan(rows.load), 0.0, rows.load)[:, None]
         y -= base.static(rows.speed[:, None], load)[:, 0]
-    result = TestResult('temperature', recordings[0].joint)
+    result = JointTestResult('temperature', recordings[0].joint)
     fit = _fit(rows, T, y, T_0, settings.cubic, base is not None)
     if 'F_T2' in fit.names and abs(fit['F_T2']) < 2 * fit.deviation('F_T2'):
         result.warnings.append(

@@ -28,7 +28,7 @@ import numpy as np
 from joint_dynamics.arrays import FloatArray, IntArray
 from joint_dynamics.errors import NotReliableError
 from joint_dynamics.identification.joint_tests.data import JointData
-from joint_dynamics.identification.joint_tests.result import Plot, Series, TestResult, Value, nrmse_percent
+from joint_dynamics.identification.joint_tests.result import JointTestResult, Plot, Series, Value, nrmse_percent
 from joint_dynamics.identification.regression.covariance import correlation_length
 from joint_dynamics.joint import FourierSeries, PeriodicMap, TorsionalStiffness
 from joint_dynamics.joint.lost_motion import LOADS, loads_of, lost_motion_share, place_in_play
@@ -59,7 +59,7 @@ class TransmissionSettings(Settings):
 
 def identify_transmission(
     recordings: Sequence[JointData], settings: TransmissionSettings | None = None, limit: float | None = None
-) -> TestResult:
+) -> JointTestResult:
     """Fit s(τ_J), θ̃(θ) and the lost motion to the deformation.
 
     The description gets `stiffness`, `kinematic_error` and `backlash`, a constant, with its deviation.
@@ -98,7 +98,7 @@ def identify_transmission(
             break
     backlash_deviation = float(np.sqrt(covariance[play, play].sum()))
     c1 = solution[0]
-    result = TestResult('transmission', recordings[0].joint)
+    result = JointTestResult('transmission', recordings[0].joint)
     if c1 <= 2.0 * np.sqrt(covariance[0, 0]):
         result.reasons.append(
             f'the deformation does not follow the load ({c1 / largest:.2g} rad/(N·m)): is the sign of theta or q right?'
@@ -215,7 +215,7 @@ def _deviations(compliance: FloatArray, covariance: FloatArray, largest: float) 
 
 
 def _plots(
-    result: TestResult,
+    result: JointTestResult,
     theta: FloatArray,
     phi: FloatArray,
     tau: FloatArray,
