@@ -12,8 +12,8 @@ from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.identification_settings import IdentificationSettings
 from joint_dynamics.identification.identify import identify
 from joint_dynamics.identification.regression.residuals import overall_residual
-from joint_dynamics.identification.reliability.motor_side import TRAVEL
 from joint_dynamics.identification.reliability.signals import faults
+from joint_dynamics.identification.reliability.thresholds import TRAVEL
 from joint_dynamics.identification.reliability.verdict import Reason, without_duplicates
 from joint_dynamics.identification.result import IdentificationResult
 from joint_dynamics.recording import Recording, with_short_names

@@ -96,8 +96,12 @@ def _align(samples: Samples, gathered: Gathered, aligner: Aligner) -> dict[str, 
         arrays[quantity] = array
     notes += _reflect(arrays, samples.settings.motor_side, joints)
     time = aligner.grid - aligner.grid[0]
+    corrections = samples.settings.stated()
+    arrays = samples.settings.correct(joints, time, arrays)
     arrays, odd = check_signals(aligner.name, joints, time, arrays, samples.settings.implausible)
     notes = [*aligner.report(), *duplicates, *notes, *odd]
+    if corrections:
+        notes.append(f'corrected: {", ".join(corrections)}')
     return {'name': aligner.name, 'joint_names': joints, 'time': time, **arrays, 'notes': notes}
 
 

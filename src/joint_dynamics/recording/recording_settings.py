@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from joint_dynamics.recording.corrections import Corrections
 from joint_dynamics.recording.inputs import (
     MOTOR_SIDE,
     ArrayInput,
@@ -36,7 +37,7 @@ def _all_named(texts: Sequence[str] | Mapping[str, str]) -> str | None:
 
 
 @dataclass(frozen=True)
-class RecordingSettings(Settings):
+class RecordingSettings(Corrections, Settings):
     """The part `recording:` of a configuration file; docs/reference/recordings.md has an example per input form."""
 
     SECTION = 'recording'

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -277,6 +277,8 @@ class Samples:
             tables = [table for stream in self._streams.values() for table in stream.tables() if table.stamps.size]
         except JointDynamicsError as error:
             raise JointDynamicsError(f'{name}: {error}') from None
+        first = min((int(table.stamps[0]) for table in tables), default=0)
+        tables = [replace(table, stamps=self.settings.correct_stamps(table.stamps, first)) for table in tables]
         if not any(table.quantity in POSITIONS for table in tables):
             read = ', '.join(f'{count} messages on {topic}' for topic, count in self.counts.items()) or 'no message'
             wanted = ', '.join(

@@ -7,8 +7,8 @@ import pytest
 
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.residuals import full_rate_torque
-from joint_dynamics.identification.reliability.alternative import Alternative
 from joint_dynamics.identification.reliability.alternatives import Alternatives
+from joint_dynamics.identification.reliability.explanation import Alternative
 from joint_dynamics.identification.reliability.filtered_samples import samples_of
 
 TRUTH = {
@@ -49,6 +49,18 @@ def clear(model, samples):
     return [(one.code, one.text) for one in found]
 
 
+MOTION = ('q', 'dq', 'ddq', 'dtheta', 'ddtheta')
+
+
+def moved(samples, source, factor):
+    """Samples with the motion of joint `source[j]` times `factor[j]` at joint j, and with its weights."""
+    scaled = {
+        name: getattr(samples, name)[source] * factor[:, None] for name in ('q', 'dq', 'ddq', 'dtheta', 'ddtheta')
+    }
+    sign = samples.sign[source] * np.sign(factor)[:, None]
+    return replace(samples, **scaled, sign=sign, weight=samples.weight[source])
+
+
 def only(j, value, other=1.0):
     return np.where(j == BOTH, value, other)
 
@@ -61,7 +73,7 @@ def test_good_samples_have_no_better_explanation(two_links, samples):
 def test_signs_and_scales_of_one_joint(two_links, samples, j):
     name = two_links.joint_names[j]
     sign = only(j, -1.0)
-    turned = samples.moved(BOTH, sign)
+    turned = moved(samples, BOTH, sign)
     torque = replace(samples, tau=samples.tau * sign[:, None])
     assert clear(two_links, torque)[0] == ('torque_sign', f'the torque of {name} has the opposite sign')
     assert clear(two_links, turned)[0] == ('position_sign', f'the position of {name} has the opposite sign')
@@ -82,8 +94,8 @@ def test_signs_order_and_units_of_all_joints(two_links, samples):
         (180 / np.pi, 'the positions are in degrees, not in rad'),
         (np.pi / 180, 'the positions were converted from degrees twice'),
     ):
-        assert clear(two_links, samples.moved(BOTH, np.full(2, factor)))[0] == ('degrees', text)
-    swapped = samples.moved(BOTH[::-1], np.ones(2))
+        assert clear(two_links, moved(samples, BOTH, np.full(2, factor)))[0] == ('degrees', text)
+    swapped = moved(samples, BOTH[::-1], np.ones(2))
     for changed, found in (
         (replace(samples, tau=samples.tau[::-1]), ('torque_order', f'the torques of {first} and {second} swapped')),
         (replace(swapped, weight=samples.weight), ('position_order', f'the positions of {first} and {second} swapped')),
@@ -111,8 +123,9 @@ def test_time_in_other_units(two_links, samples, factor):
         ddq=samples.ddq * factor**2,
         ddtheta=samples.ddtheta * factor**2,
     )
-    text = f'time runs {factor:g} times as fast as the stamps say'
-    text = text if factor > 1 else f'the time stamps are {1 / factor:g} times too far apart'
+    text = f'the recordings lasted {factor:g} times as long as their stamps say'
+    if factor < 1:
+        text = f'the recordings lasted {factor:g} of what their stamps say (stamps {1 / factor:g} times too far apart)'
     assert clear(two_links, faster)[0] == ('time_scale', text)
 
 

@@ -16,15 +16,10 @@ from joint_dynamics.identification.regression.residuals import full_rate_torque
 from joint_dynamics.identification.reliability.alternatives import Alternatives
 from joint_dynamics.identification.reliability.chow import ChowTest, chow
 from joint_dynamics.identification.reliability.differences import differences, recordings_or_halves
-from joint_dynamics.identification.reliability.evidence import (
-    RESOLVED,
-    NormalEquations,
-    effective_samples,
-    gain,
-    steadiness,
-)
+from joint_dynamics.identification.reliability.evidence import NormalEquations, effective_samples, gain, steadiness
 from joint_dynamics.identification.reliability.filtered_samples import row_weights, samples_of
 from joint_dynamics.identification.reliability.scales import estimate_scales
+from joint_dynamics.identification.reliability.thresholds import RESOLVED
 
 TRUTH = {
     'ZZ_1': 0.5, 'MX_1': 1.5, 'MY_1': 0.2, 'M_1': 5.0, 'ZZ_2': 0.25, 'MX_2': 0.5, 'MY_2': 0.1, 'M_2': 2.0, 'Ia_1': 0.5,

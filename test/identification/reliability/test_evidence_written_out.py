@@ -14,7 +14,6 @@ from joint_dynamics.identification.reliability import evidence
 from joint_dynamics.identification.reliability.alternatives import Alternatives
 from joint_dynamics.identification.reliability.evidence import (
     PASSES,
-    RESOLVED,
     ExplanationFit,
     NormalEquations,
     columns_of,
@@ -26,6 +25,8 @@ from joint_dynamics.identification.reliability.evidence import (
     time_blocks,
 )
 from joint_dynamics.identification.reliability.filtered_samples import FilteredSamples, row_weights, samples_of
+from joint_dynamics.identification.reliability.thresholds import RESOLVED
+from joint_dynamics.recording.corrections import Corrections
 from joint_dynamics.robot import RobotModel
 
 N, B, SAMPLES = 3, 5, 400
@@ -322,7 +323,9 @@ def test_normal_equations_of_many_motions_are_those_of_each(problem, two_links, 
     """Bit for bit: in passes of one motion, of some, of all; with motions that are shared, and that look alike."""
     monkeypatch.setattr(evidence, 'PASS', samples_per_pass)
     samples = samples_of(problem)
-    moved = samples.moved(np.array([1, 0]), np.array([1.0, -1.0]))
+    first, second = two_links.joint_names
+    swap = {first: second, second: first}
+    moved = samples.corrected(Corrections(position_order=swap, position_sign={second: -1.0}), (first, second))
     motions = [
         samples,
         replace(samples, dq=2.0 * samples.dq),
@@ -339,16 +342,27 @@ def test_normal_equations_of_many_motions_are_those_of_each(problem, two_links, 
     assert list(normals_of([], two_links)) == []
 
 
-def test_motion_of_another_joint_comes_with_its_weight_and_its_sign(problem):
-    samples = samples_of(problem)
-    factor = np.array([-2.0, 0.5])
-    moved = samples.moved(np.array([1, 0]), factor)
+def test_corrected_samples_are_those_of_corrected_recordings(problem, two_links):
+    samples, (first, second) = samples_of(problem), two_links.joint_names
+    swap = {first: second, second: first}
+    mend = Corrections(
+        position_order=swap, position_sign={first: -1.0}, position_scale={first: 2.0}, zero_offset={second: 0.3}
+    )
+    moved = samples.corrected(mend, two_links.joint_names)
     for name in ('q', 'dq', 'ddq', 'dtheta', 'ddtheta'):
         given = getattr(samples, name)
-        np.testing.assert_array_equal(getattr(moved, name), [-2.0 * given[1], 0.5 * given[0]])
+        offset = 0.3 if name == 'q' else 0.0
+        np.testing.assert_array_equal(getattr(moved, name), [-2.0 * given[1], given[0] + offset])
     np.testing.assert_array_equal(moved.sign, [-samples.sign[1], samples.sign[0]])
-    np.testing.assert_array_equal(moved.weight, samples.weight[::-1])
+    np.testing.assert_array_equal(moved.weight, samples.weight)
     np.testing.assert_array_equal(moved.tau, samples.tau)
+    both = samples.corrected(Corrections(position_order=swap, torque_order=swap), two_links.joint_names)
+    np.testing.assert_array_equal(both.weight, samples.weight[::-1])
+    np.testing.assert_array_equal(both.tau, samples.tau[::-1])
+    slower = samples.corrected(Corrections(time_scale=4.0, torque_sign={second: -1.0}), two_links.joint_names)
+    np.testing.assert_array_equal(slower.dq, samples.dq / 4)
+    np.testing.assert_array_equal(slower.ddtheta, samples.ddtheta / 16)
+    np.testing.assert_array_equal(slower.tau, [samples.tau[0], -samples.tau[1]])
 
 
 def test_time_that_runs_backwards_turns_speeds_and_not_accelerations(problem):

@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 
 from joint_dynamics.identification.regression.problem import Problem
-from joint_dynamics.identification.reliability import moved_torques
+from joint_dynamics.identification.reliability import delay
 from joint_dynamics.identification.reliability.alternatives import Alternatives
-from joint_dynamics.identification.reliability.delay import MAX_BANDWIDTH, MAX_DELAY, STEP, estimate_delay
+from joint_dynamics.identification.reliability.delay import STEP, estimate_delay
 from joint_dynamics.identification.reliability.evidence import NormalEquations
 from joint_dynamics.identification.reliability.filtered_samples import samples_of
+from joint_dynamics.identification.reliability.thresholds import MAX_BANDWIDTH, MAX_DELAY
 
 
 def two_runs(two_links, observed, factor, rate=100.0, samples=(500, 400)):
@@ -36,7 +37,7 @@ def test_every_delay_of_a_grid_is_fitted_as_by_itself(two_links, observed, facto
         return found[-1]
 
     monkeypatch.setattr(NormalEquations, 'fit_products', kept)
-    best = moved_torques.best_delay(delays, alternatives, runs, smooth, start)
+    best = delay.best_delay(delays, alternatives, runs, smooth, start)
     monkeypatch.undo()
     gains = []
     for seconds, one in zip(delays, found, strict=True):
@@ -47,7 +48,7 @@ def test_every_delay_of_a_grid_is_fitted_as_by_itself(two_links, observed, facto
         expected = alternatives.normal.fit(target)
         np.testing.assert_allclose(one.unexplained, expected.unexplained, rtol=1e-9)
         np.testing.assert_allclose(one.chi, expected.chi, rtol=1e-6, atol=1e-9)
-        gains.append(moved_torques.gain(start, expected, alternatives.count))
+        gains.append(delay.gain(start, expected, alternatives.count))
     assert best == int(np.argmax(gains))
 
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from joint_dynamics.identification.reliability.evidence import ExplanationFit
-from joint_dynamics.identification.reliability.naming import MAX_NAMED, Candidate, named
+from joint_dynamics.identification.reliability.explanation import Candidate, named
+from joint_dynamics.identification.reliability.thresholds import MAX_NAMED
 
 GIVEN = ExplanationFit(np.zeros(3), np.array([0.5, 0.4]), 3, np.array([10.0, 10.0]))
 

@@ -10,7 +10,7 @@ from joint_dynamics.identification import IdentificationSettings
 from joint_dynamics.identification.preparation.observations import filter_plan, observe
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.reliability.checks import check_training
-from joint_dynamics.identification.reliability.noise import power_density, torque_noise
+from joint_dynamics.identification.reliability.residual_reasons import power_density, torque_noise
 from joint_dynamics.robot import RobotModel
 
 

@@ -8,12 +8,11 @@ import pytest
 from joint_dynamics.identification import IdentificationSettings
 from joint_dynamics.identification.preparation.observations import filter_plan, observe
 from joint_dynamics.identification.regression.problem import Problem
-from joint_dynamics.identification.reliability.alternative import Alternative
 from joint_dynamics.identification.reliability.alternatives import Alternatives
-from joint_dynamics.identification.reliability.evidence import RESOLVED, NormalEquations
+from joint_dynamics.identification.reliability.evidence import NormalEquations
+from joint_dynamics.identification.reliability.explanation import Alternative, least_evidence, overdispersion
 from joint_dynamics.identification.reliability.filtered_samples import samples_of
-from joint_dynamics.identification.reliability.overdispersion import overdispersion
-from joint_dynamics.identification.reliability.tried import FALSE_ALARMS, KINDS, MIN_EVIDENCE, least_evidence
+from joint_dynamics.identification.reliability.thresholds import FALSE_ALARMS, KINDS, MIN_EVIDENCE, RESOLVED
 from joint_dynamics.robot import RobotModel
 
 SETTINGS = IdentificationSettings(selection=False)

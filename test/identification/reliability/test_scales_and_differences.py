@@ -14,11 +14,12 @@ from joint_dynamics.identification.preparation.observations import filter_plan, 
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.reliability.alternatives import Alternatives
 from joint_dynamics.identification.reliability.checks import check_training
-from joint_dynamics.identification.reliability.chow import UNLIKELY, ChowTest, chow
+from joint_dynamics.identification.reliability.chow import ChowTest, chow
 from joint_dynamics.identification.reliability.differences import compare_recordings, differences
 from joint_dynamics.identification.reliability.evidence import ExplanationFit, steadiness, time_blocks
 from joint_dynamics.identification.reliability.filtered_samples import samples_of
 from joint_dynamics.identification.reliability.scales import estimate_scales
+from joint_dynamics.identification.reliability.thresholds import UNLIKELY
 from joint_dynamics.recording import Recording
 from joint_dynamics.robot import RobotModel
 

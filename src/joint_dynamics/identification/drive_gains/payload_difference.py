@@ -11,11 +11,10 @@ from joint_dynamics.identification.drive_gains.payload_runs import payload_probl
 from joint_dynamics.identification.preparation.observations import Observation
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.residuals import Fit
-from joint_dynamics.identification.reliability.delay import MIN_DELAY_COST
 from joint_dynamics.identification.reliability.differences import explains_most
 from joint_dynamics.identification.reliability.evidence import NormalEquations, effective_samples, gain
 from joint_dynamics.identification.reliability.filtered_samples import row_weights
-from joint_dynamics.identification.reliability.tried import LOG_LIKELIHOOD_THRESHOLD
+from joint_dynamics.identification.reliability.thresholds import LOG_LIKELIHOOD_THRESHOLD, MIN_EFFECT
 from joint_dynamics.identification.reliability.verdict import Reason
 from joint_dynamics.robot import INERTIAL
 
@@ -88,7 +87,7 @@ def payload_differences(problem: Problem, chi: FloatArray, loaded: Sequence[Obse
     left = float(np.sqrt(share @ given.unexplained / size.sum()))
     if best is None or best[0] < LOG_LIKELIHOOD_THRESHOLD:
         return []
-    if best[1] < MIN_DELAY_COST and not explains_most(best[1], left):
+    if best[1] < MIN_EFFECT and not explains_most(best[1], left):
         return []
     value, effect, k, chi = best
     others, more = chi.reshape(2, len(INERTIAL))

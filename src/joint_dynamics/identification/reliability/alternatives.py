@@ -14,7 +14,6 @@ from dataclasses import replace
 import numpy as np
 
 from joint_dynamics.arrays import FloatArray, IntArray
-from joint_dynamics.identification.reliability.alternative import Alternative, Case, Explanation
 from joint_dynamics.identification.reliability.evidence import (
     ExplanationFit,
     NormalEquations,
@@ -27,27 +26,23 @@ from joint_dynamics.identification.reliability.evidence import (
     steadiness,
     time_blocks,
 )
+from joint_dynamics.identification.reliability.explanation import Alternative, Change, least_evidence, overdispersion
 from joint_dynamics.identification.reliability.filtered_samples import FilteredSamples
-from joint_dynamics.identification.reliability.overdispersion import overdispersion
-from joint_dynamics.identification.reliability.tried import (
+from joint_dynamics.identification.reliability.thresholds import (
+    DECOUPLING_FACTORS,
     FREE_SCALE_THRESHOLD,
     KINDS,
     LOG_LIKELIHOOD_THRESHOLD,
+    SCALE_PENALTY,
     TIME_FACTORS,
     TORQUE_FACTORS,
     TURNS,
     UP_DIRECTIONS,
-    least_evidence,
 )
+from joint_dynamics.recording.corrections import Corrections
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.robot.chain import Chain
 from joint_dynamics.robot.mounting import GRAVITY
-
-DECOUPLING_FACTORS = (1e-6, 1e6)
-"""Factors that take one joint's torque out of the common system."""
-SCALE_PENALTY = 1.5
-"""A scale is no yes or no: a model that is somewhat wrong is helped by one of many, which therefore has to gain so
-many times `LOG_LIKELIHOOD_THRESHOLD`."""
 
 
 def _back(found: ExplanationFit, order: IntArray) -> ExplanationFit:
@@ -57,14 +52,23 @@ def _back(found: ExplanationFit, order: IntArray) -> ExplanationFit:
     return replace(found, unexplained=unexplained)
 
 
+def time_text(scale: float) -> str:
+    """Say that all stamps have to be multiplied by `scale`."""
+    return (
+        f'the recordings lasted {scale:.4g} times as long as their stamps say'
+        if scale > 1
+        else f'the recordings lasted {scale:.4g} of what their stamps say (stamps {1 / scale:.4g} times too far apart)'
+    )
+
+
 class Alternatives:
     """All alternatives of one set of samples."""
 
     def __init__(self, model: RobotModel, samples: FilteredSamples):
         self.model, self.samples = model, samples
         self.names = model.joint_names
-        self.rows = columns_of(samples, model)
-        self.normal = normal_equations(self.rows, samples, model)
+        self.rows = self.columns(samples)
+        self.normal = self.equations(self.rows, samples)
         self.given = self.normal.fit(samples.tau)
         self.residuals = self.normal.residuals(samples.tau, self.given.chi)
         self.count = effective_samples(self.residuals, samples.weight, samples.part)
@@ -106,6 +110,14 @@ class Alternatives:
         """Return the evidence that an alternative of a kind needs [nats]."""
         return least_evidence(self.model, code, KINDS)
 
+    def columns(self, samples: FilteredSamples, chain: Chain | None = None) -> FloatArray:
+        """Return the columns (joints, columns, samples) that explain the torques, on another chain where given."""
+        return columns_of(samples, self.model, chain)
+
+    def equations(self, rows: FloatArray, samples: FilteredSamples) -> NormalEquations:
+        """Return the normal equations of `columns` of samples."""
+        return normal_equations(rows, samples, self.model)
+
     def normals(self, motions: Sequence[FilteredSamples]) -> Iterator[NormalEquations]:
         """Yield the normal equations of other motions."""
         return normals_of(motions, self.model)
@@ -140,119 +152,105 @@ class Alternatives:
         A torque of scale 0 or ∞ no longer shares parameters with the others: what that gains, a model that is
         somewhat wrong gains as well, so that a sign or a scale has to gain more.
         """
-        tau = self.samples.tau
-        yield self.fitted('torque_sign', 'the torques of all joints have the opposite sign', self.normal, -tau)
-        for j, name in enumerate(self.names):
-            apart = max(self._scaled(j, factor, '', '').gain for factor in DECOUPLING_FACTORS)
-            for factor in (-1.0, *TORQUE_FACTORS):
-                code, text = (
-                    ('torque_sign', f'the torque of {name} has the opposite sign')
-                    if factor < 0
-                    else ('drive_gain', f'the torque of {name} is about {1 / factor:g} times what it should be')
+        all_turned = Corrections(torque_sign=dict.fromkeys(self.names, -1.0))
+        yield from self._each([Change('torque_sign', 'the torques of all joints have the opposite sign', all_turned)])
+        for name in self.names:
+            decoupled = [Change('', '', Corrections(torque_scale={name: factor})) for factor in DECOUPLING_FACTORS]
+            apart = max(found.gain for found in self._each(decoupled))
+            changes = [
+                Change(
+                    'torque_sign', f'the torque of {name} has the opposite sign', Corrections(torque_sign={name: -1.0})
                 )
-                found = self._scaled(j, factor, code, text)
+            ]
+            changes += [
+                Change(
+                    'drive_gain',
+                    f'the torque of {name} is about {1 / factor:g} times what it should be',
+                    Corrections(torque_scale={name: factor}),
+                )
+                for factor in TORQUE_FACTORS
+            ]
+            for found in self._each(changes):
                 if found.gain > apart + FREE_SCALE_THRESHOLD and (
-                    factor < 0 or found.gain > SCALE_PENALTY * LOG_LIKELIHOOD_THRESHOLD
+                    found.code == 'torque_sign' or found.gain > SCALE_PENALTY * LOG_LIKELIHOOD_THRESHOLD
                 ):
                     yield found
 
-    def _scaled(self, j: int, factor: float, code: str, text: str) -> Alternative:
-        target = self.samples.tau.copy()
-        target[j] *= factor
-        return self.fitted(code, text, self.normal, target)
-
-    def _each(self, cases: Sequence[Case]) -> Iterator[Alternative]:
-        """Yield the alternatives of some motions, in their order."""
-        normals = self.normals([case.samples for case in cases if case.samples is not None])
-        for samples, explanations in cases:
-            normal = self.normal if samples is None else next(normals)
-            for explanation in explanations:
-                yield self.fitted(explanation.code, explanation.text, normal, explanation.target, explanation.order)
+    def _each(self, changes: Sequence[Change]) -> Iterator[Alternative]:
+        """Yield the alternatives of some changes, in their order."""
+        moved = [self.samples.corrected(change.mend, self.names) for change in changes]
+        normals = self.normals(
+            [samples for samples, change in zip(moved, changes, strict=True) if change.mend.moves_positions]
+        )
+        for change, samples in zip(changes, moved, strict=True):
+            normal = next(normals) if change.mend.moves_positions else self.normal
+            order = change.mend.torque_columns(self.names)[0] if change.mend.torque_order else None
+            yield replace(self.fitted(change.code, change.text, normal, samples.tau, order), mend=change.mend)
 
     def motions(self) -> Iterator[Alternative]:
         """Yield signs, zeros and units of positions."""
-        n, tau = self.model.n, self.samples.tau
-        same, ones = np.arange(n), np.ones(n)
-        cases = []
+        changes = []
         for j, name in enumerate(self.names):
-            factor = ones.copy()
-            factor[j] = -1.0
-            sign = Explanation('position_sign', f'the position of {name} has the opposite sign', tau)
-            axis = Explanation(
-                'axis_sign',
-                f'position and torque of {name} both have the opposite sign: its axis points the other way',
-                tau * factor[:, None],
-            )
-            cases.append(Case(self.samples.moved(same, factor), (sign, axis)))
+            turned = {name: -1.0}
+            changes += [
+                Change(
+                    'position_sign', f'the position of {name} has the opposite sign', Corrections(position_sign=turned)
+                ),
+                Change(
+                    'axis_sign',
+                    f'position and torque of {name} both have the opposite sign: its axis points the other way',
+                    Corrections(position_sign=turned, torque_sign=turned),
+                ),
+            ]
             if self.model.chain.prismatic[j]:
                 continue
-            for turn, angle in TURNS.items():
-                shift = np.zeros((n, 1))
-                shift[j] = angle
-                zero = Explanation('position_offset', f'the zero position of {name} is off by about {turn}', tau)
-                cases.append(Case(replace(self.samples, q=self.samples.q + shift), (zero,)))
+            changes += [
+                Change(
+                    'position_offset',
+                    f'the zero position of {name} is off by about {turn}',
+                    Corrections(zero_offset={name: angle}),
+                )
+                for turn, angle in TURNS.items()
+            ]
         for factor, text in (
             (np.pi / 180, 'the positions are in degrees, not in rad'),
             (180 / np.pi, 'the positions were converted from degrees twice'),
         ):
-            cases.append(Case(self.samples.moved(same, ones * factor), (Explanation('degrees', text, tau),)))
-        backwards = Explanation('time_reversed', 'the recordings run backwards in time', tau)
-        opposite = Explanation(
-            'time_reversed', 'torques and positions run in opposite directions of time', self.samples.mirrored()
+            changes.append(Change('degrees', text, Corrections(position_scale=dict.fromkeys(self.names, factor))))
+        yield from self._each(changes)
+        backwards = next(self.normals([self.samples.backwards()]))
+        yield self.fitted('time_reversed', 'the recordings run backwards in time', backwards, self.samples.tau)
+        yield self.fitted(
+            'time_reversed',
+            'torques and positions run in opposite directions of time',
+            self.normal,
+            self.samples.mirrored(),
         )
-        cases += [Case(self.samples.backwards(), (backwards,)), Case(None, (opposite,))]
-        yield from self._each(cases)
-
-    def orders_of_columns(self) -> list[tuple[str, IntArray]]:
-        """Return (what it says, the column of each joint) of any two columns swapped, and of all in reverse."""
-        n, names = self.model.n, self.names
-        found: list[tuple[str, IntArray]] = [('in reverse order', np.arange(n)[::-1])] if n > 2 else []
-        for i, k in itertools.combinations(range(n), 2):
-            swapped = np.arange(n)
-            swapped[[i, k]] = k, i
-            found.append((f'of {names[i]} and {names[k]} swapped', swapped))
-        return found
-
-    def torques_in_order(self, text: str, order: IntArray) -> Explanation:
-        """Return the explanation that the torques are in another order."""
-        said = f'the torques are {text}' if 'reverse' in text else f'the torques {text}'
-        return Explanation('torque_order', said, self.samples.tau[order], order)
 
     def orders(self) -> Iterator[Alternative]:
-        """Yield columns swapped or in reverse, of torques, of positions, of both."""
-        tau, ones = self.samples.tau, np.ones(self.model.n)
-        cases = []
-        for text, order in self.orders_of_columns():
-            moved = self.samples.moved(order, ones)
-            whole = 'reverse' in text
-            positions = Explanation(
-                'position_order', f'the positions are {text}' if whole else f'the positions {text}', tau
-            )
-            joints = Explanation(
-                'joint_order', f'the joints are {text}' if whole else f'the columns {text}', tau[order], order
-            )
-            cases += [
-                Case(None, (self.torques_in_order(text, order),)),
-                Case(replace(moved, weight=self.samples.weight), (positions,)),
-                Case(moved, (joints,)),
+        """Yield columns of any two joints swapped, or of all in reverse: of torques, of positions, of both."""
+        names, changes = self.names, []
+        swaps = [dict(zip(names, names[::-1], strict=True))] if self.model.n > 2 else []
+        swaps += [{first: second, second: first} for first, second in itertools.combinations(names, 2)]
+        for swap in swaps:
+            text = f'of {" and ".join(swap)} swapped' if len(swap) == 2 else 'are in reverse order'
+            swap = {name: other for name, other in swap.items() if name != other}
+            changes += [
+                Change('torque_order', f'the torques {text}', Corrections(torque_order=swap)),
+                Change('position_order', f'the positions {text}', Corrections(position_order=swap)),
+                Change(
+                    'joint_order',
+                    f'the columns {text}' if 'swapped' in text else f'the joints {text}',
+                    Corrections(torque_order=swap, position_order=swap),
+                ),
             ]
-        yield from self._each(cases)
+        yield from self._each(changes)
 
     def times(self) -> Iterator[Alternative]:
         """Yield other units of time."""
-        cases = []
-        for factor in TIME_FACTORS:
-            scaled = {
-                name: getattr(self.samples, name) * factor**power
-                for name, power in (('dq', 1), ('dtheta', 1), ('ddq', 2), ('ddtheta', 2))
-            }
-            text = (
-                f'time runs {1 / factor:g} times as fast as the stamps say'
-                if factor < 1
-                else f'the time stamps are {factor:g} times too far apart'
-            )
-            cases.append(Case(replace(self.samples, **scaled), (Explanation('time_scale', text, self.samples.tau),)))
-        yield from self._each(cases)
+        yield from self._each(
+            [Change('time_scale', time_text(1 / factor), Corrections(time_scale=1 / factor)) for factor in TIME_FACTORS]
+        )
 
     def mountings(self) -> Iterator[Alternative]:
         """Yield the base standing otherwise against gravity."""

@@ -6,8 +6,9 @@ semidefinite programme of `physical`). What it explains worse, ΔL = Σ_j N_j/2 
 data contradict every body: noise moves χ̂ out of the set by a few nats, as each parameter at its bound costs ½ χ²_1.
 
 A model that is somewhat wrong leaves the set of bodies, too, by about what it leaves over anyhow; so what the nearest
-one leaves more over has to be twice that, and a twentieth of the torque, or `MIN_UNEXPLAINED_SHARE` of it whatever is
-left over. Any robot found near χ̂ (`near_bodies`, without a solver) says that it is not: no programme is solved then.
+one leaves more over has to be twice that, and a twentieth of the torque, or
+`BODIES_UNEXPLAINED_SHARE` of it whatever is left over.
+Any robot found near χ̂ (`near_bodies`, without a solver) says that it is not: no programme is solved then.
 
 Where it is twice what is left over but less than a twentieth, where the solver is unsure, and without cvxpy, a
 necessary condition decides: with the base parameters alone, v'M(q)v > 0 in every posture, M the mass matrix with rotor
@@ -28,16 +29,16 @@ from joint_dynamics.identification.physical.semidefinite import physical
 from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.reliability.alternatives import Alternatives
-from joint_dynamics.identification.reliability.delay import MIN_DELAY_COST
-from joint_dynamics.identification.reliability.evidence import RESOLVED, ExplanationFit, gain
-from joint_dynamics.identification.reliability.tried import LOG_LIKELIHOOD_THRESHOLD
+from joint_dynamics.identification.reliability.evidence import ExplanationFit, gain
+from joint_dynamics.identification.reliability.thresholds import (
+    BODIES_UNEXPLAINED_SHARE,
+    LOG_LIKELIHOOD_THRESHOLD,
+    MIN_EFFECT,
+    MODEL_DETAILS,
+    RESOLVED,
+)
 from joint_dynamics.identification.reliability.verdict import Reason
 
-MIN_UNEXPLAINED_SHARE = 0.3
-"""Share of the torque (rms) that always speaks against the robot when bodies leave it more over."""
-DETAILS = 2.0
-"""So many times what the explanation leaves over bodies have to leave more over: good recordings have 0.1 to 0.6
-(real robots) and up to 1.0 (simulated flexible joints)."""
 POSTURES = 100
 """Random postures in which the mass matrix is looked at."""
 
@@ -67,7 +68,7 @@ def impossible_inertials(problem: Problem, alternatives: Alternatives) -> list[R
     lost, effect = _left_more(alternatives, nearest)
     if _explain(alternatives, lost, effect):
         return []
-    if effect < MIN_DELAY_COST:
+    if effect < MIN_EFFECT:
         return _by_mass_matrix(alternatives)
     return [
         Reason(
@@ -92,7 +93,7 @@ def _explain(alternatives: Alternatives, lost: float, effect: float) -> bool:
     """Whether bodies that lose so much, and leave such a share of the torque more over, explain the torques as well."""
     size = _variances(alternatives)[0]
     left = float(np.sqrt(alternatives.given.unexplained @ size / max(float(size.sum()), np.finfo(float).tiny)))
-    return lost < LOG_LIKELIHOOD_THRESHOLD or effect < min(DETAILS * left, MIN_UNEXPLAINED_SHARE)
+    return lost < LOG_LIKELIHOOD_THRESHOLD or effect < min(MODEL_DETAILS * left, BODIES_UNEXPLAINED_SHARE)
 
 
 def _variances(alternatives: Alternatives) -> tuple[FloatArray, FloatArray]:

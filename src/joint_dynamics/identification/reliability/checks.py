@@ -16,14 +16,13 @@ from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.residuals import Fit, overall_residual
 from joint_dynamics.identification.reliability.alternatives import Alternatives
 from joint_dynamics.identification.reliability.bodies import impossible_inertials
-from joint_dynamics.identification.reliability.chow import UNLIKELY, ChowTest
+from joint_dynamics.identification.reliability.chow import ChowTest
 from joint_dynamics.identification.reliability.coverage import Coverage, Training, judge_coverage
-from joint_dynamics.identification.reliability.delay import MIN_DELAY_COST, Delay, estimate_delay
+from joint_dynamics.identification.reliability.delay import Delay, estimate_delay
 from joint_dynamics.identification.reliability.differences import compare_recordings, differences
 from joint_dynamics.identification.reliability.excitation import excitation_reasons
+from joint_dynamics.identification.reliability.explanation import Candidate, named
 from joint_dynamics.identification.reliability.filtered_samples import samples_of
-from joint_dynamics.identification.reliability.naming import Candidate, named
-from joint_dynamics.identification.reliability.noise import torque_noise
 from joint_dynamics.identification.reliability.prediction import judge_prediction
 from joint_dynamics.identification.reliability.reasons import (
     chow_reason,
@@ -36,19 +35,15 @@ from joint_dynamics.identification.reliability.reasons import (
     scales_reason,
     unconfirmed_scales,
 )
-from joint_dynamics.identification.reliability.residual_reasons import residual_reasons
+from joint_dynamics.identification.reliability.residual_reasons import residual_reasons, torque_noise
 from joint_dynamics.identification.reliability.resting import resting_reasons
 from joint_dynamics.identification.reliability.robot_file import file_alternatives
 from joint_dynamics.identification.reliability.scales import estimate_scales
 from joint_dynamics.identification.reliability.signals import faults
-from joint_dynamics.identification.reliability.tried import LOG_LIKELIHOOD_THRESHOLD
+from joint_dynamics.identification.reliability.thresholds import LATE, LOG_LIKELIHOOD_THRESHOLD, MIN_EFFECT, UNLIKELY
 from joint_dynamics.identification.reliability.units import check_units
 from joint_dynamics.identification.reliability.verdict import Reason, without_duplicates
 from joint_dynamics.recording import Recording
-
-LATE = 0.025
-"""A delay that is longer than this [s] by two deviations is never the drives' own filters, whatever it costs, where the
-likelihood falls off again on both sides of it."""
 
 
 @dataclass(frozen=True)
@@ -112,9 +107,7 @@ def check_training(problem: Problem, recordings: Sequence[Recording]) -> CheckRe
         reasons += impossible_inertials(problem, alternatives)
     by_part = compare_recordings(alternatives, names)
     if not reasons:
-        reasons += [
-            chow_reason(name, found) for name, found in by_part.items() if _apart(by_part, found) > MIN_DELAY_COST
-        ]
+        reasons += [chow_reason(name, found) for name, found in by_part.items() if _apart(by_part, found) > MIN_EFFECT]
     notes = [explanation_note(found) for found in (*ahead[:1], *by_file[:1]) if not found.clear and not reasons]
     notes += [difference_note(found) for found in clear if not found.matters]
     notes += [*scales_note(scales), *unconfirmed_scales(scales)]
@@ -185,4 +178,4 @@ def _delayed(delay: Delay) -> bool:
     """Whether a delay counts: by what it costs, in which its deviation is as much as in itself, or by its length."""
     beyond = max(abs(delay.seconds) - 2 * delay.deviation, 0.0)
     cost = delay.cost * beyond / abs(delay.seconds) if delay.seconds else 0.0
-    return delay.clear and (cost > MIN_DELAY_COST or (beyond > LATE and delay.fall > LOG_LIKELIHOOD_THRESHOLD))
+    return delay.clear and (cost > MIN_EFFECT or (beyond > LATE and delay.fall > LOG_LIKELIHOOD_THRESHOLD))

@@ -34,8 +34,6 @@ RANK = 1e-8
 """Share of its norm that the others have to leave of a column before it is a direction of its own."""
 
 
-UNLIKELY = 1e-3
-"""Probability of a difference by chance, over all parts of a training, below which it is one."""
 NONE = (0.0, 0.0)
 
 

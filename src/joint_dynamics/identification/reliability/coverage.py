@@ -18,20 +18,16 @@ import numpy as np
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.regression.problem import Problem
-from joint_dynamics.identification.reliability.delay import MIN_DELAY_COST
-from joint_dynamics.identification.reliability.prediction import (
+from joint_dynamics.identification.reliability.thresholds import (
+    DEVIATION_RATIO,
     EQUAL_RATIO_TO_TRAINING,
     EXPLAINED_SHARE,
     MAX_RATIO_TO_TRAINING,
+    MIN_EFFECT,
     POOR_PERCENT,
+    RANGE_TOLERANCE,
 )
 from joint_dynamics.identification.reliability.verdict import Reason
-
-DEVIATION_RATIO = 2.0
-"""So many times the training's own predicted deviation another motion's has to be: else the training is no poorer for
-that motion than for itself, and the deviations say what there is to say."""
-RANGE_TOLERANCE = 1.2
-"""Share of the largest training value from which a motion has left it: filters move extremes by some percent."""
 
 
 @dataclass(frozen=True)
@@ -125,7 +121,7 @@ def judge_coverage(training: Training, unseen: Problem, percent: float) -> Cover
         )
         return Coverage([Reason('coverage', text)], (), summary)
     # a prediction that came out well enough is not refused because it might not have
-    if percent > max(EQUAL_RATIO_TO_TRAINING * training.percent, 100 * MIN_DELAY_COST):
+    if percent > max(EQUAL_RATIO_TO_TRAINING * training.percent, 100 * MIN_EFFECT):
         within = 'and it leaves the training' + where if left else 'and it lies within the training'
         note = (
             f'the validation motion is predicted worse than the training motion ({percent:.3g} against '

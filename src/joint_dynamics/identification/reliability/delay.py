@@ -1,8 +1,13 @@
-"""The delay between torque and motion, by the likelihood of the torques moved in time [s]."""
+r"""The delay between torque and motion, by the likelihood of the torques moved in time [s].
+
+A torque that is read between two samples is a mean of both, so that its products with the rows are means of those of
+whole samples. A fit needs nothing but these products; where gaps or spikes raise the bandwidth, a grid asks for
+thousands.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,23 +16,19 @@ from joint_dynamics.arrays import FloatArray
 from joint_dynamics.identification.preparation.observations import Observation
 from joint_dynamics.identification.reliability.alternatives import Alternatives
 from joint_dynamics.identification.reliability.evidence import ExplanationFit, effective_samples, gain
-from joint_dynamics.identification.reliability.moved_torques import best_delay
-from joint_dynamics.identification.reliability.overdispersion import overdispersion
-from joint_dynamics.identification.reliability.tried import LOG_LIKELIHOOD_THRESHOLD, MIN_EVIDENCE
+from joint_dynamics.identification.reliability.explanation import overdispersion
+from joint_dynamics.identification.reliability.thresholds import (
+    HELD,
+    LOG_LIKELIHOOD_THRESHOLD,
+    MAX_BANDWIDTH,
+    MAX_DELAY,
+    MIN_EVIDENCE,
+)
 
 PRECISION = 1e-4
 """To which the delay is looked for [s]."""
-MAX_DELAY = 0.4
-"""Delays up to this are looked for [s]."""
-HELD = 0.1
-"""Share of all recorded time that the torques held beyond the recordings' ends may make, at the longest delay."""
 STEP = 0.1
 """First steps, as a share of a period of the torque's bandwidth: fine enough not to miss the maximum."""
-MAX_BANDWIDTH = 125.0
-"""Bandwidth [Hz] by which the first steps are chosen at most: torques that belong to the motion of an arm have less,
-and what gaps and spikes raise it to is no reason to look more closely."""
-MIN_DELAY_COST = 0.05
-"""Share of the torque (rms) that a delay has to cost before it is held against the recordings."""
 
 
 @dataclass(frozen=True)
@@ -176,3 +177,49 @@ def _smooth(observation: Observation) -> FloatArray:
 def _read(observation: Observation, smooth: FloatArray, seconds: float) -> FloatArray:
     at = observation.time[observation.kept] + seconds
     return np.array([np.interp(at, observation.time, column) for column in smooth.T])
+
+
+TOGETHER = 32
+"""Delays whose products are formed in one pass."""
+
+
+def best_delay(
+    delays: FloatArray,
+    alternatives: Alternatives,
+    observations: Sequence[Observation],
+    smooth: Sequence[FloatArray],
+    start: ExplanationFit,
+) -> int:
+    """Return the index of the delay [s] among `delays` whose fit gains most over `start`.
+
+    smooth: filtered torques (samples, joints) of each observation at its full rate; ends are held.
+    """
+    gains = [
+        gain(start, alternatives.normal.fit_products(vector, size), alternatives.count)
+        for vector, size in _products(delays, alternatives, observations, smooth)
+    ]
+    return int(np.argmax(gains))
+
+
+def _products(
+    delays: FloatArray, alternatives: Alternatives, observations: Sequence[Observation], smooth: Sequence[FloatArray]
+) -> Iterator[tuple[FloatArray, FloatArray]]:
+    """Yield the products with the rows (joints, columns) and the size² (joints,) of the torques of each delay."""
+    rows, weight, part = alternatives.normal.rows, alternatives.normal.weight, alternatives.samples.part
+    for first in range(0, len(delays), TOGETHER):
+        some = delays[first : first + TOGETHER]
+        vectors = np.zeros((len(some), *rows.shape[:2]))
+        sizes = np.zeros((len(some), len(rows)))
+        for index, (observation, values) in enumerate(zip(observations, smooth, strict=True)):
+            here = np.flatnonzero(part == index)
+            whole, share = np.divmod(some * (len(values) - 1) / (observation.time[-1] - observation.time[0]), 1.0)
+            lags, place = np.unique(np.concatenate([whole, whole + 1]).astype(int), return_inverse=True)
+            before, after = place[: len(some)], place[len(some) :]
+            at = np.clip(observation.kept[:, None] + lags, 0, len(values) - 1)
+            own = slice(here[0], here[-1] + 1)
+            for j in range(len(rows)):
+                moved = values[at, j] * weight[j, own, None]
+                product = rows[j, :, own] @ moved
+                vectors[:, j] += ((1 - share) * product[:, before] + share * product[:, after]).T
+                sizes[:, j] += (((1 - share) * moved[:, before] + share * moved[:, after]) ** 2).sum(axis=0)
+        yield from zip(vectors, sizes, strict=True)

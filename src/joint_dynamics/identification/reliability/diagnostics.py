@@ -19,13 +19,9 @@ from joint_dynamics.arrays import FloatArray
 from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.residuals import Fit
+from joint_dynamics.identification.reliability.thresholds import AUTOCORRELATION, CORRELATED, HEAVY
 
-AUTOCORRELATION = 0.15
-CORRELATED = 0.2
-"""Rank correlation from which residuals count as following the fitted torque."""
 LAGS = 40
-HEAVY = 3.0
-"""Excess kurtosis from which residuals count as not normal."""
 
 
 def autocorrelation(residual: FloatArray, lags: int = LAGS) -> FloatArray:

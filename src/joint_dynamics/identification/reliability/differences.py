@@ -29,8 +29,7 @@ import numpy as np
 
 from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.identification.reliability.alternatives import Alternatives
-from joint_dynamics.identification.reliability.chow import UNLIKELY, ChowTest, chow
-from joint_dynamics.identification.reliability.delay import MIN_DELAY_COST
+from joint_dynamics.identification.reliability.chow import ChowTest, chow
 from joint_dynamics.identification.reliability.evidence import (
     ExplanationFit,
     NormalEquations,
@@ -38,9 +37,14 @@ from joint_dynamics.identification.reliability.evidence import (
     effective_samples,
     gain,
 )
+from joint_dynamics.identification.reliability.explanation import overdispersion
 from joint_dynamics.identification.reliability.filtered_samples import FilteredSamples
-from joint_dynamics.identification.reliability.overdispersion import overdispersion
-from joint_dynamics.identification.reliability.tried import LOG_LIKELIHOOD_THRESHOLD, MIN_EVIDENCE
+from joint_dynamics.identification.reliability.thresholds import (
+    LOG_LIKELIHOOD_THRESHOLD,
+    MIN_EFFECT,
+    MIN_EVIDENCE,
+    UNLIKELY,
+)
 from joint_dynamics.robot import INERTIAL
 from joint_dynamics.robot.standard_parameters import link_columns
 
@@ -105,7 +109,7 @@ def differences(alternatives: Alternatives, names: Sequence[str]) -> list[Differ
                     _effect(alternatives, turned.fitted),
                     turned.fitted,
                     clear=turned.clear,
-                    matters=_effect(alternatives, turned.fitted) > MIN_DELAY_COST,
+                    matters=_effect(alternatives, turned.fitted) > MIN_EFFECT,
                 )
             )
     found += _common_payload(alternatives, names, payload, [part for part in found if part.kind == 'payload'])
@@ -159,7 +163,7 @@ def _own(alternatives: Alternatives, kind: str, part: str, columns: FloatArray, 
         or (kind == 'payload' and gained / found.dispersion(alternatives) > MIN_EVIDENCE)
     )
     mass = float(found.fitted.chi[-1]) if kind == 'payload' else None
-    matters = effect > MIN_DELAY_COST or (kind == 'payload' and explains_most(effect, _left(alternatives)))
+    matters = effect > MIN_EFFECT or (kind == 'payload' and explains_most(effect, _left(alternatives)))
     return Difference(kind, part, gained, effect, found.fitted, mass, clear, matters)
 
 

@@ -28,18 +28,14 @@ import scipy.linalg
 from joint_dynamics.arrays import BoolArray, FloatArray, IntArray
 from joint_dynamics.identification.regression.covariance import blocks_of_time
 from joint_dynamics.identification.reliability.filtered_samples import FilteredSamples
+from joint_dynamics.identification.reliability.thresholds import BLOCKS, RESOLVED
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.robot.chain import Chain
 from joint_dynamics.robot.regressor import regressor_rows
 from joint_dynamics.robot.standard_parameters import drive_columns
 
-RESOLVED = 0.005
-"""Share of a torque (rms) below which no recording tells one explanation from another: drives, encoders and clocks
-are not that good."""
 PASSES = 3
 """Passes of weighting rows by their residuals; the likelihood no longer changes after that."""
-BLOCKS = 20
-"""Blocks of time in all over which a gain has to be steady: twice those of the deviations, as two parts share them."""
 PASS = 4096
 """Samples whose regressors are computed in one pass, where motions have fewer."""
 RANK = 1e-9

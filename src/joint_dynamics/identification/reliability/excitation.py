@@ -13,13 +13,8 @@ import numpy as np
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.identification.regression.least_squares import Solution
+from joint_dynamics.identification.reliability.thresholds import INFLATION_LIMIT
 from joint_dynamics.identification.reliability.verdict import Reason
-
-INFLATION_LIMIT = 30.0
-"""A deviation that grows by more than this because columns resemble each other.
-
-The parameter cannot be told from others.
-"""
 
 
 def poorly_determined_parameters(names: list[str], solution: Solution, limit: float = INFLATION_LIMIT) -> list[str]:

@@ -11,6 +11,7 @@ from joint_dynamics.arrays import FloatArray, IntArray
 from joint_dynamics.identification.preparation.observations import Observation
 from joint_dynamics.identification.regression.least_squares import PRIOR_RATIO
 from joint_dynamics.identification.regression.problem import Problem
+from joint_dynamics.recording.corrections import Corrections
 
 
 @dataclass(frozen=True)
@@ -33,12 +34,29 @@ class FilteredSamples:
     part: IntArray
     extra: Sequence[tuple[int, FloatArray]] = ()
 
-    def moved(self, source: IntArray, factor: FloatArray) -> FilteredSamples:
-        """Return the samples with the motion of joint `source[j]` times `factor[j]` at joint j; torques stay."""
+    def corrected(self, mend: Corrections, joints: Sequence[str]) -> FilteredSamples:
+        """Return the samples of the recordings as corrected, but for a delay, which only whole signals show.
+
+        Rows keep their weights but where a joint's position and torque move together.
+        """
+        order, scale = mend.torque_columns(joints)
+        tau = self.tau[order] * scale[:, None]
+        if not mend.moves_positions:
+            return replace(self, tau=tau)
+        source, factor, offset = mend.position_columns(joints)
+        rate = 1.0 / mend.time_scale
+        power = {'q': 0, 'dq': 1, 'dtheta': 1, 'ddq': 2, 'ddtheta': 2}
         scaled = {
-            name: getattr(self, name)[source] * factor[:, None] for name in ('q', 'dq', 'ddq', 'dtheta', 'ddtheta')
+            name: getattr(self, name)[source] * (factor[:, None] * rate**exponent) for name, exponent in power.items()
         }
-        return replace(self, **scaled, sign=self.sign[source] * np.sign(factor)[:, None], weight=self.weight[source])
+        scaled['q'] = scaled['q'] + offset[:, None]
+        return replace(
+            self,
+            **scaled,
+            sign=self.sign[source] * np.sign(factor)[:, None],
+            tau=tau,
+            weight=self.weight[order] if np.array_equal(order, source) else self.weight,
+        )
 
     def backwards(self) -> FilteredSamples:
         """Return the samples with time running the other way: speeds change sign, accelerations do not."""

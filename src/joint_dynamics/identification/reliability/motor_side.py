@@ -6,13 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from joint_dynamics.identification.reliability.thresholds import RATIO_TOLERANCE, TRAVEL
 from joint_dynamics.identification.reliability.verdict import Reason
 from joint_dynamics.recording import Recording
-
-#: rad (m): a joint that travels less says nothing of its ratio; deformation and kinematic error are some mrad.
-TRAVEL = 0.2
-#: Deformation, kinematic error and lost motion together, beside `TRAVEL`: a share of it by which the ratio may be off.
-RATIO_TOLERANCE = 0.1
 
 
 def motor_side_reasons(recording: Recording) -> Iterator[Reason]:

@@ -14,34 +14,20 @@ import numpy as np
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.identification.regression.residuals import Fit, overall_residual
-from joint_dynamics.identification.reliability.delay import MAX_DELAY, MIN_DELAY_COST
+from joint_dynamics.identification.reliability.thresholds import (
+    BETTER,
+    EQUAL_RATIO_TO_TRAINING,
+    EXPLAINED_SHARE,
+    MAX_DELAY,
+    MAX_RATIO_TO_TRAINING,
+    MIN_EFFECT,
+    NEARLY_ALL,
+    POOR_PERCENT,
+    SERIES_FACTOR,
+    UNRELATED_SHARE,
+    USELESS_PERCENT,
+)
 from joint_dynamics.identification.reliability.verdict import Reason
-
-MAX_RATIO_TO_TRAINING = 3.0
-"""Another motion may leave this many times the training's share of torque over; beyond, more is wrong than that it is
-another motion."""
-EQUAL_RATIO_TO_TRAINING = 1.5
-"""Up to this many times the training's share a prediction is as good as the training and needs no explanation."""
-POOR_PERCENT = 15.0
-"""Share of the torque [%] below which a prediction is not held against the description unless a change of the torques
-explains what is left."""
-USELESS_PERCENT = 50.0
-"""Share of the torque [%] from which a prediction is of no use, however much the training left over itself."""
-EXPLAINED_SHARE = 0.5
-"""Share of what is left over that the deviations of the parameters have to make before they are its cause.
-
-Half of it in rms, a quarter in power.
-"""
-UNRELATED_SHARE = 0.7
-"""Share of a joint's variation (rms) left over from which its torque has nothing to do with the motion: less than
-half of its power is explained."""
-BETTER = 0.5
-"""A change of the torques has to leave less than this share of the residual (rms)."""
-NEARLY_ALL = 1 / 3
-"""Share of the residual (rms) that a payload may leave over where no more than a tenth of the torque was left."""
-SCALE = 1.5
-"""Factors between 1/SCALE and SCALE may be wrong drive gains or another robot of the series, not another unit."""
-
 
 Change = tuple[float, str, str]
 """What is left over of the torque, Σ (N·m)², with a change of the torques; its code; what it says."""
@@ -63,7 +49,7 @@ def judge_prediction(
     predicted = np.concatenate([fit.predicted for fit in fits])
     moving = np.concatenate([np.abs(fit.dq) > fit.moving_speed for fit in fits])
     overall = overall_residual(fits, moving=True)[1]
-    as_good = max(100 * MIN_DELAY_COST, 0.0 if training_percent is None else EQUAL_RATIO_TO_TRAINING * training_percent)
+    as_good = max(100 * MIN_EFFECT, 0.0 if training_percent is None else EQUAL_RATIO_TO_TRAINING * training_percent)
     if not overall > min(USELESS_PERCENT, as_good):
         return []
     names = fits[0].joint_names
@@ -74,7 +60,7 @@ def judge_prediction(
     if not expected:
         # a change with parameters of its own takes up what friction leaves over on a poor motion: where little is left
         # over, it has to take up nearly all of it, and more than other friction of the joints would
-        some = overall < 200 * MIN_DELAY_COST
+        some = overall < 200 * MIN_EFFECT
         least = min(NEARLY_ALL**2 * left, BETTER**2 * _left_by_friction(fits)) if some else np.inf
         many = [change for change in others if change[0] < least]
     found = sorted([*_changes(tau, predicted, names), *many], key=lambda change: change[0])
@@ -82,7 +68,7 @@ def judge_prediction(
     if delayed is not None:
         found = sorted([*found, delayed], key=lambda change: change[0])
     reasons = []
-    if found and found[0][0] < min(BETTER**2 * left, left - MIN_DELAY_COST**2 * np.sum(tau**2)):
+    if found and found[0][0] < min(BETTER**2 * left, left - MIN_EFFECT**2 * np.sum(tau**2)):
         rest, code, text = found[0]
         share = 100 * np.sqrt(rest / np.sum(tau**2))
         reasons.append(
@@ -155,7 +141,7 @@ def _changes(tau: FloatArray, predicted: FloatArray, names: Sequence[str]) -> It
     with np.errstate(divide='ignore', invalid='ignore'):
         scale = np.where(expected > 0, np.diag(product) / expected, 1.0)
     fitted = size - np.where(expected > 0, np.diag(product) ** 2 / np.where(expected > 0, expected, 1.0), 0.0)
-    off = (scale > 0) & ((scale > SCALE) | (scale < 1 / SCALE)) & (fitted < 0.25 * size)
+    off = (scale > 0) & ((scale > SERIES_FACTOR) | (scale < 1 / SERIES_FACTOR)) & (fitted < 0.25 * size)
     if off.sum() > max(1, n // 2):
         factors = ', '.join(f'{name} {factor:.3g}' for name, factor in zip(names, scale, strict=True))
         yield (
@@ -205,6 +191,6 @@ def _delay(fits: Sequence[Fit]) -> tuple[float, str, str] | None:
             best = left, float(seconds)
     assert best is not None
     size = sum(float(np.sum(np.where(np.abs(fit.dq) > fit.moving_speed, fit.tau, 0.0) ** 2)) for fit in fits)
-    if here - best[0] < MIN_DELAY_COST**2 * size:
+    if here - best[0] < MIN_EFFECT**2 * size:
         return None
     return best[0], 'delay', f'the torques come {1000 * best[1]:.3g} ms after the motion they belong to'

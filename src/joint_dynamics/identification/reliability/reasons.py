@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from joint_dynamics.identification.reliability.alternative import Alternative
 from joint_dynamics.identification.reliability.alternatives import Alternatives
 from joint_dynamics.identification.reliability.chow import ChowTest
 from joint_dynamics.identification.reliability.delay import Delay
 from joint_dynamics.identification.reliability.differences import Difference
+from joint_dynamics.identification.reliability.explanation import Alternative
 from joint_dynamics.identification.reliability.scales import Scales
 from joint_dynamics.identification.reliability.verdict import Reason
 

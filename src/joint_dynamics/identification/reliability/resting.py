@@ -23,12 +23,14 @@ from joint_dynamics.arrays import FloatArray
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.stiction import not_slipped, stays
 from joint_dynamics.identification.reliability.alternatives import Alternatives
-from joint_dynamics.identification.reliability.residual_reasons import MIN_UNEXPLAINED_SHARE, covariance_of
-from joint_dynamics.identification.reliability.tried import LOG_LIKELIHOOD_THRESHOLD
+from joint_dynamics.identification.reliability.residual_reasons import covariance_of
+from joint_dynamics.identification.reliability.thresholds import (
+    BREAKAWAY,
+    LOG_LIKELIHOOD_THRESHOLD,
+    MIN_UNEXPLAINED_SHARE,
+)
 from joint_dynamics.identification.reliability.verdict import Reason
 
-BREAKAWAY = 3.0
-"""So many times the Coulomb level no joint holds that has slipped: twice the most that recorded ones do (1.5)."""
 HALVINGS = 40
 """Of the interval that the best band's centre lies in: what is left of it is 10⁻¹²."""
 

@@ -24,25 +24,17 @@ from dataclasses import replace
 import numpy as np
 
 from joint_dynamics.arrays import FloatArray, IntArray
-from joint_dynamics.identification.reliability.alternative import Alternative
 from joint_dynamics.identification.reliability.alternatives import Alternatives
-from joint_dynamics.identification.reliability.delay import MIN_DELAY_COST
-from joint_dynamics.identification.reliability.evidence import (
-    ExplanationFit,
-    NormalEquations,
-    columns_of,
-    effective_samples,
-    gain,
-    time_blocks,
-)
+from joint_dynamics.identification.reliability.evidence import ExplanationFit, NormalEquations, columns_of, gain
+from joint_dynamics.identification.reliability.explanation import Alternative, least_evidence
 from joint_dynamics.identification.reliability.filtered_samples import FilteredSamples
-from joint_dynamics.identification.reliability.tried import (
+from joint_dynamics.identification.reliability.thresholds import (
+    DISAGREEMENT_FACTOR,
     FREE_SCALE_THRESHOLD,
+    MIN_EFFECT,
     MOTION_KINDS,
     TORQUE_KINDS,
-    least_evidence,
 )
-from joint_dynamics.identification.reliability.units import DISAGREEMENT_FACTOR
 from joint_dynamics.robot import INERTIAL, RobotModel
 from joint_dynamics.robot.chain import Chain
 from joint_dynamics.robot.standard_parameters import is_inertial, link_columns
@@ -60,15 +52,9 @@ class FileAlternatives(Alternatives):
     """
 
     def __init__(self, free: Alternatives, best: ExplanationFit):
-        self.model, self.samples, self.names = free.model, free.samples, free.names
         self.free, self.best = free, best
         self.gains = {found.text: found.gain for found in free.tried}
-        self.normal = self._normal(self.samples)
-        self.given = self.normal.fit(self.samples.tau)
-        self.residuals = self.normal.residuals(self.samples.tau, self.given.chi)
-        self.count = effective_samples(self.residuals, self.samples.weight, self.samples.part)
-        self.given = replace(self.given, count=self.count)
-        self.blocks = time_blocks(self.samples.part)
+        super().__init__(free.model, free.samples)
 
     def least(self, code: str) -> float:
         """Return the evidence that an alternative of a kind needs [nats]: torques and motion each have their bound."""
@@ -76,14 +62,18 @@ class FileAlternatives(Alternatives):
 
     def normals(self, motions: Sequence[FilteredSamples]) -> Iterator[NormalEquations]:
         """Yield the normal equations of other motions."""
-        return map(self._normal, motions)
+        return (self.equations(self.columns(samples), samples) for samples in motions)
 
     def normal_on(self, chain: Chain) -> NormalEquations:
         """Return the normal equations of the motion on another chain."""
-        return self._normal(self.samples, chain)
+        return self.equations(self.columns(self.samples, chain), self.samples)
 
-    def _normal(self, samples: FilteredSamples, chain: Chain | None = None) -> NormalEquations:
-        rows = _columns(self.model, samples, chain)
+    def columns(self, samples: FilteredSamples, chain: Chain | None = None) -> FloatArray:
+        """Return the rows (joints, columns, samples): torque of the file's links, a payload's, each joint's own."""
+        return _columns(self.model, samples, chain)
+
+    def equations(self, rows: FloatArray, samples: FilteredSamples) -> NormalEquations:
+        """Return the normal equations of `columns` of samples."""
         n, first = self.model.n, rows.shape[1] - OWN * self.model.n
         friction = [np.array([first + OWN * j + 1, first + OWN * j + 2]) for j in range(n)]
         power = np.zeros((n, rows.shape[1]))
@@ -138,7 +128,7 @@ class FileAlternatives(Alternatives):
         return (
             left < DETAILS**2 * free
             and 1 / DISAGREEMENT_FACTOR < changed.chi[0] < DISAGREEMENT_FACTOR
-            and better > MIN_DELAY_COST**2
+            and better > MIN_EFFECT**2
         )
 
 
@@ -156,7 +146,7 @@ def file_alternatives(free: Alternatives, others: Iterable[Alternative] = ()) ->
 
 
 def _columns(model: RobotModel, samples: FilteredSamples, chain: Chain | None = None) -> FloatArray:
-    """Return the rows (joints, columns, samples): torque of the file's links, a payload's, what a joint has alone."""
+    """Return the rows (joints, columns, samples): torque of the file's links, a payload's, each joint's own."""
     n = model.n
     inertial = np.array([k for k in range(len(model.parameter_names)) if is_inertial(k, n)])
     stated = np.asarray(model.parameters, dtype=float)[inertial]

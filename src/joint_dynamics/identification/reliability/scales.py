@@ -21,21 +21,20 @@ import numpy as np
 
 from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.identification.reliability.alternatives import Alternatives
-from joint_dynamics.identification.reliability.evidence import RESOLVED, ExplanationFit, gain, steadiness
-from joint_dynamics.identification.reliability.overdispersion import overdispersion
-from joint_dynamics.identification.reliability.tried import LOG_LIKELIHOOD_THRESHOLD, MIN_EVIDENCE, MIN_STEADINESS
+from joint_dynamics.identification.reliability.evidence import ExplanationFit, gain, steadiness
+from joint_dynamics.identification.reliability.explanation import overdispersion
+from joint_dynamics.identification.reliability.thresholds import (
+    DATA_SHEET_FACTOR,
+    LOG_LIKELIHOOD_THRESHOLD,
+    MAX_SCALE_DEVIATION,
+    MIN_EVIDENCE,
+    MIN_STEADINESS,
+    NOTED_FACTOR,
+    PRIOR_DEVIATION,
+    RESOLVED,
+    STEADY,
+)
 
-MAX_SCALE_DEVIATION = 0.5
-"""Deviation of β from which the data do not tell a joint's scale: a factor of two is then within 1.4 of them."""
-PRIOR_DEVIATION = 3.0
-"""Deviation of β that is taken as known before any data (a factor of twenty): what no other joint feels stays there."""
-DATA_SHEET_FACTOR = 1.5
-"""Scales up to this factor apart may be drive gains of a data sheet, and are no other unit."""
-NOTED_FACTOR = 1.2
-"""Factor apart from which scales are noted where data tell: of drive gains each within a tenth."""
-STEADY = 2.0
-"""Free ratios of all torques help a model that is somewhat wrong more than any one factor does. What tells them from it
-is steadiness over blocks of time: they have to be so many times as steady as `MIN_STEADINESS`."""
 STEPS = 40
 MAX_STEP = 0.7
 """Largest step of any β: a factor of two."""

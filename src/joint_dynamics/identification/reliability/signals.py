@@ -8,35 +8,25 @@ import numpy as np
 
 from joint_dynamics.arrays import BoolArray, FloatArray, IntArray
 from joint_dynamics.identification.reliability.motor_side import motor_side_reasons
+from joint_dynamics.identification.reliability.thresholds import (
+    ABRUPT,
+    BRAKING,
+    FASTEST,
+    FAULTY_SHARE,
+    HARDER,
+    JUMP_FACTOR,
+    SAME_SIGNAL_CORRELATION,
+    SLOWEST,
+    SPEED_SCALE_FACTOR,
+    SPIKE_FACTOR,
+    SPIKE_POWER,
+)
 from joint_dynamics.identification.reliability.verdict import Reason
 from joint_dynamics.recording import Recording, encoder_step
 from joint_dynamics.signals.median import running_median
 
-SLOWEST, FASTEST = 0.01, 60.0
-"""Speeds [rad/s]: a recording whose every joint stays below the one shows no dynamics; no arm's joint reaches the
-other (573 rpm)."""
-SHARE = 0.02
-"""Share of the samples of a recording from which a fault counts."""
-JUMP_FACTOR = 3.0
-"""A step is a jump when this many times as long as those around it: two samples are missing, or more."""
-SPIKE_FACTOR = 10.0
-"""A sample is a spike when it is this many times as far from the median of its neighbours as samples are otherwise
-(99.9 %)."""
-SPIKE_POWER = 0.01
-"""Share of a signal's power that its spikes have to hold: 10 % of its rms, of which the filters leave a few percent."""
-ABRUPT = 0.2
-"""A position is stuck when it stops from, or starts with, this share of the joint's rms speed at once."""
-BRAKING, NEAR = 100.0, 5
-"""rad/s²: harder no joint of an arm stops or starts (the TX40 reaches 78); so many samples beside a standstill are
-held against it."""
-HARDER = 3.0
-"""Nor this many times as hard as the joint does elsewhere in the recording."""
-
-
-SAME_SIGNAL_CORRELATION = 0.95
-"""Correlation from which measured speed and derivative of the position are the same thing at some scale."""
-SPEED_SCALE_FACTOR = 1.25
-"""Factor from which that scale is not one."""
+NEAR = 5
+"""So many samples beside a standstill are held against it."""
 
 
 def faults(recording: Recording) -> list[Reason]:
@@ -147,7 +137,7 @@ def _missing(recording: Recording) -> Iterator[Reason]:
     # a spike goes there and back: its two jumps are next to each other
     single = jumps & ~np.roll(jumps, 1) & ~np.roll(jumps, -1)
     lost = float(np.sum(path[single] / np.maximum(ordinary[single], 1e-12) - 1))
-    if lost > SHARE * recording.samples:
+    if lost > FAULTY_SHARE * recording.samples:
         yield Reason(
             'missing_samples',
             f'{recording.name}: the positions jump {int(single.sum())} times, as if about '
@@ -163,7 +153,7 @@ def _runs(mask: BoolArray) -> IntArray:
 
 def _stuck_positions(recording: Recording) -> Iterator[Reason]:
     steps = np.diff(recording.q, axis=0)
-    least = max(5, int(SHARE * recording.samples))
+    least = max(5, int(FAULTY_SHARE * recording.samples))
     for j, name in enumerate(recording.joint_names):
         rms = float(np.sqrt(np.mean(steps[:, j] ** 2)))
         if rms == 0:
@@ -229,7 +219,7 @@ def _efforts(recording: Recording) -> Iterator[Reason]:
 
 def _effort(recording: Recording, what: str, x: FloatArray, moving: FloatArray) -> Iterator[Reason]:
     runs = _runs(np.diff(x) == 0)
-    long = runs[(runs[:, 1] - runs[:, 0]) > max(20, 5 * SHARE * len(x))]
+    long = runs[(runs[:, 1] - runs[:, 0]) > max(20, 5 * FAULTY_SHARE * len(x))]
     long = np.array([run for run in long if moving[run[0] : run[1]].mean() > 0.5]).reshape(-1, 2)
     middle, extreme = np.median(x), (x.max(), x.min())
     at_bound = [bool(len(long)) and any(x[start] == bound for start, _ in long) for bound in extreme]
@@ -246,7 +236,7 @@ def _effort(recording: Recording, what: str, x: FloatArray, moving: FloatArray) 
         (bound, share)
         for bound, flat in zip(extreme, at_bound, strict=True)
         for share in [_pile(x, moving, bound, middle)]
-        if share > SHARE or flat
+        if share > FAULTY_SHARE or flat
     ]
     if found:
         bounds = ' and '.join(f'{bound:.4g}' for bound, _ in found)
@@ -260,7 +250,7 @@ def _effort(recording: Recording, what: str, x: FloatArray, moving: FloatArray) 
     spikes = deviation > SPIKE_FACTOR * max(float(np.quantile(deviation, 0.99)), 1e-12)
     if (
         spikes.any()
-        and np.mean(spikes) < SHARE
+        and np.mean(spikes) < FAULTY_SHARE
         and (deviation[spikes] ** 2).sum() > SPIKE_POWER * ((x - middle) ** 2).sum()
     ):
         yield Reason(
@@ -289,7 +279,7 @@ def _position_spikes(recording: Recording) -> Iterator[Reason]:
         deviation = np.abs(x - running_median(x, 5))
         usual = max(float(np.quantile(deviation, 0.99)), 3 * float(np.quantile(steps[:, j], 0.95)))
         spikes = deviation > SPIKE_FACTOR * max(usual, 1e-9)
-        if spikes.any() and np.mean(spikes) < SHARE and deviation.max() > 1e-3:
+        if spikes.any() and np.mean(spikes) < FAULTY_SHARE and deviation.max() > 1e-3:
             yield Reason(
                 'spikes',
                 f'{recording.name}: the position of {name} has {int(spikes.sum())} samples far off their neighbours '

@@ -6,18 +6,14 @@ import numpy as np
 
 from joint_dynamics.identification.reliability.alternatives import Alternatives
 from joint_dynamics.identification.reliability.evidence import columns_of
-from joint_dynamics.identification.reliability.tried import LOG_LIKELIHOOD_THRESHOLD
+from joint_dynamics.identification.reliability.thresholds import (
+    DISAGREEMENT_FACTOR,
+    LOG_LIKELIHOOD_THRESHOLD,
+    SAID,
+    SMALL_TORQUE_SHARE,
+)
 from joint_dynamics.identification.reliability.verdict import Reason
 from joint_dynamics.robot.standard_parameters import is_inertial
-
-DISAGREEMENT_FACTOR = 3.0
-"""Factor by which torques and the robot file's inertials have to disagree: tools and cables weigh less than that,
-ampere and N·m differ by more."""
-SMALL_TORQUE_SHARE = 0.03
-"""Share of the effort limits below which all torques lie when they are currents; the weight of an arm's own links
-alone takes more."""
-SAID = 0.5
-"""Share of a torque's power beyond friction that the robot file has to explain before its scale says anything."""
 
 
 def check_units(alternatives: Alternatives) -> list[Reason]:

@@ -1,0 +1,160 @@
+r"""One other explanation of motion and torque: what it has to reach to be named, and which of several are.
+
+The joints share parameters. With a set of its own for every joint the likelihood rises by ΔL_own; where the model is
+right that is chance, half a nat for each of the k further parameters. A model that is somewhat wrong rises by more, and
+so it does by any freedom it is given, a wrong explanation among them. The variance factor of the
+quasi-likelihood
+
+    ĉ = 2 ΔL_own / k
+
+says by how much [McCullagh and Nelder 1989, ch. 9; Burnham and Anderson 2002, sect. 2.5]: a log-likelihood gained is
+divided by it, where it is above one, before it is compared with a threshold. It is taken under the other explanation,
+so that a recording that is corrupted, and thereby far from the given one, does not count against its correction.
+
+What an explanation gains depends on how many independent samples those of a recording are worth, which is more the less
+signal it leaves over. So each is found clear by its own count, but compared with others by one count for all, the most
+that the samples of a joint are worth under any of them: else of two mirror images that leave the same over the one
+whose residuals look whiter would stand alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from joint_dynamics.arrays import FloatArray
+from joint_dynamics.identification.reliability.evidence import ExplanationFit, NormalEquations, gain
+from joint_dynamics.identification.reliability.thresholds import (
+    FALSE_ALARMS,
+    FREE_SCALE_THRESHOLD,
+    KINDS,
+    LOG_LIKELIHOOD_THRESHOLD,
+    MAX_NAMED,
+    MIN_EVIDENCE,
+    MIN_STEADINESS,
+    RESOLVED,
+    TIE_SHARE,
+    TIME_FACTORS,
+    TORQUE_FACTORS,
+    TURNS,
+    UP_DIRECTIONS,
+)
+from joint_dynamics.identification.reliability.verdict import Reason
+from joint_dynamics.recording.corrections import Corrections
+from joint_dynamics.robot import RobotModel
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """One other explanation: code, what it says, its fit, and the log-likelihood it gains over the given one [nats].
+
+    steadiness: see `evidence.steadiness`; infinite where the gain is too small to ask; dispersion: see
+    `overdispersion`, one where the gain is too small to ask; least: what the gain has to be worth [nats]; mend: the
+    correction that makes it so, None where there is no setting for it.
+    """
+
+    code: str
+    text: str
+    fitted: ExplanationFit
+    gain: float
+    steadiness: float = np.inf
+    dispersion: float = 1.0
+    least: float = MIN_EVIDENCE
+    mend: Corrections | None = None
+
+    @property
+    def evidence(self) -> float:
+        """What the gain is worth where the model is somewhat wrong [nats]."""
+        return self.gain / self.dispersion
+
+    @property
+    def ahead(self) -> bool:
+        """Whether it gains enough: twice as much where the gain is that of a few blocks of time."""
+        return self.gain > (
+            LOG_LIKELIHOOD_THRESHOLD if self.steadiness > MIN_STEADINESS else 2 * LOG_LIKELIHOOD_THRESHOLD
+        )
+
+    @property
+    def clear(self) -> bool:
+        """Whether it is named: it gains enough, and more than a model that is somewhat wrong gains by any freedom."""
+        return self.ahead and self.evidence > self.least
+
+
+class Change(NamedTuple):
+    """A change of the recordings that an alternative supposes: what it says, and the correction that makes it."""
+
+    code: str
+    text: str
+    mend: Corrections
+
+
+def least_evidence(model: RobotModel, code: str, kinds: int = KINDS) -> float:
+    """Return the evidence that an alternative of a kind needs [nats], by how many others are of its kind.
+
+    kinds: how many there are.
+
+    Of a true model the likelihood of another one is eˣ times as large with probability e⁻ˣ at most, by Markov's
+    inequality [Ville 1939]. `FALSE_ALARMS` is shared by the kinds alike, and within a kind by its alternatives
+    [Bonferroni].
+    `MIN_EVIDENCE` where a code is none of these kinds.
+    """
+    n, turning = model.n, int(np.sum(~np.asarray(model.chain.prismatic, dtype=bool)))
+    orders = n * (n - 1) // 2 + (n > 2)
+    of_kind = {
+        'torque_sign': n + 1,
+        'drive_gain': n * len(TORQUE_FACTORS),
+        'position_sign': n,
+        'axis_sign': n,
+        'position_offset': len(TURNS) * turning,
+        'degrees': 2,
+        'time_reversed': 2,
+        'torque_order': orders,
+        'position_order': orders,
+        'joint_order': orders,
+        'time_scale': len(TIME_FACTORS),
+        'mounting': len(UP_DIRECTIONS) - 1,
+    }
+    return float(np.log(kinds * of_kind[code] / FALSE_ALARMS)) if code in of_kind else MIN_EVIDENCE
+
+
+def overdispersion(normal: NormalEquations, target: FloatArray, found: ExplanationFit, count: FloatArray) -> float:
+    """Return ĉ of an explanation, at least one.
+
+    normal, target: its normal equations, and the torque (joints, samples) that they are to explain; found: its fit;
+    count (joints,): the independent samples those of each joint are worth.
+    """
+    alone = [normal.of_joint(j).fit(target[[j]]) for j in range(len(target))]
+    own = np.array([fitted.unexplained[0] for fitted in alone])
+    further = sum(fitted.rank for fitted in alone) - found.rank
+    rise = float(count @ np.log((found.unexplained + RESOLVED**2) / (own + RESOLVED**2)))
+    return max(1.0, rise / further) if further > 0 else 1.0
+
+
+class Candidate(NamedTuple):
+    """An explanation that is clearly better: given, the fit it is better than; its own fit; what it says."""
+
+    given: ExplanationFit
+    fitted: ExplanationFit
+    reason: Reason
+
+    def gain(self, count: FloatArray) -> float:
+        """Return ΔL over the given fit [nats]; count (n,): independent samples, the same for all that are compared."""
+        return gain(self.given, self.fitted, count)
+
+
+def named(candidates: Sequence[Candidate], others: Sequence[Candidate] = ()) -> list[Candidate]:
+    """Return the best candidate, and those that gain nearly as much, the best first.
+
+    others: explanations that are not clearly better by themselves, and are named only beside one that is.
+    """
+    if not candidates:
+        return []
+    fits = [fit for candidate in candidates for fit in (candidate.given, candidate.fitted)]
+    count = np.max([fit.count for fit in fits if fit.count is not None], axis=0)
+    best = max(candidate.gain(count) for candidate in candidates)
+    least = (1 - TIE_SHARE) * best - FREE_SCALE_THRESHOLD
+    tied = [candidate for candidate in (*candidates, *others) if candidate.gain(count) > least]
+    return sorted(tied, key=lambda candidate: -candidate.gain(count))[:MAX_NAMED]

@@ -1,0 +1,208 @@
+"""All thresholds of the checks, in one table: value, [unit], and where it comes from.
+
+A threshold that was set in view of a robot is judged on others (docs/explanation/verdict.md).
+"""
+
+import numpy as np
+
+# Evidence of another explanation (alternatives, search)
+LOG_LIKELIHOOD_THRESHOLD = 20.0
+"""[nats] Log-likelihood that an alternative has to gain before it is named: odds of e²⁰ (5·10⁸), what
+remains of them after a few hundred alternatives, a prior that trusts the user a thousandfold, and residuals
+that are no noise but a model's own."""
+MIN_STEADINESS = 2.0
+"""[standard errors] Standard errors over blocks of time from which a gain is no matter of a few blocks, where a
+model is wrong."""
+FREE_SCALE_THRESHOLD = 3.0
+"""[nats] Log-likelihood by which a sign or a scale has to beat a torque without any scale: odds of twenty."""
+MIN_EVIDENCE = float(np.log(300 * 1000))
+"""[nats] Evidence that a delay, scales or a difference between parts has to bring, each one of a continuum:
+worth three hundred alternatives, with a prior that trusts the user a thousandfold. Evidence is a gain of log-
+likelihood divided by how much worse the model fits than its noise lets expect (`overdispersion`)."""
+KINDS = 16
+"""[kinds] Kinds of faults that are looked for by likelihood: the twelve of `least_evidence`, a delay, scales, a
+payload, parts that differ. A fault is first of a kind, and then one of those of its kind."""
+TORQUE_KINDS = ('torque_sign', 'drive_gain', 'torque_order')
+"""[codes]"""
+MOTION_KINDS = 9
+"""[kinds] Kinds of `least_evidence` that are none of `TORQUE_KINDS`: of positions, time and mounting."""
+FALSE_ALARMS = 0.01
+"""[share] Share of good recordings that each of three may refuse for any of its alternatives, at most: the data
+alone, the torques by the robot file, the motion by it."""
+TORQUE_FACTORS = (1e-3, 0.01, 0.1, 0.25, 0.5, 2.0, 4.0, 10.0, 100.0, 1e3)
+"""[factors] Factors tried on one joint's torque."""
+TIME_FACTORS = (1e-3, 1e-2, 0.1, 0.5, 2.0, 10.0, 100.0, 1e3)
+"""[factors] Factors tried on speeds: time stamps in other units, or at half or twice the rate."""
+UP_DIRECTIONS = {
+    'up along +x': (-1, 0, 0),
+    'up along −x': (1, 0, 0),
+    'up along +y': (0, -1, 0),
+    'up along −y': (0, 1, 0),
+    'up along +z': (0, 0, -1),
+    'up along −z': (0, 0, 1),
+}
+"""[axes]"""
+TURNS = {'+90°': np.pi / 2, '−90°': -np.pi / 2, '180°': np.pi}
+"""[rad]"""
+DECOUPLING_FACTORS = (1e-6, 1e6)
+"""[factors] Factors that take one joint's torque out of the common system."""
+SCALE_PENALTY = 1.5
+"""[factor] A scale is no yes or no: a model that is somewhat wrong is helped by one of many, which therefore has
+to gain so many times `LOG_LIKELIHOOD_THRESHOLD`."""
+MAX_NAMED = 3
+"""[variants] So many alternatives are named at most."""
+TIE_SHARE = 0.2
+"""[share] Alternatives whose log-likelihood is within this share of the best one's are named beside it: mirror
+images of one another often are."""
+RESOLVED = 0.005
+"""[share] Share of a torque (rms) below which no recording tells one explanation from another: drives, encoders
+and clocks are not that good."""
+BLOCKS = 20
+"""[blocks] Blocks of time in all over which a gain has to be steady: twice those of the deviations, as two parts
+share them."""
+
+# Bodies and the robot file
+BODIES_UNEXPLAINED_SHARE = 0.3
+"""[share] Share of the torque (rms) that always speaks against the robot when bodies leave it more over."""
+MODEL_DETAILS = 2.0
+"""[factor] So many times what the explanation leaves over bodies have to leave more over: good recordings have 0.1
+to 0.6 (real robots) and up to 1.0 (simulated flexible joints)."""
+
+# Delay
+LATE = 0.025
+"""[s] A delay that is longer than this by two deviations is never the drives' own filters, whatever it costs,
+where the likelihood falls off again on both sides of it."""
+MAX_DELAY = 0.4
+"""[s] Delays up to this are looked for."""
+HELD = 0.1
+"""[share] Share of all recorded time that the torques held beyond the recordings' ends may make, at the longest
+delay."""
+MAX_BANDWIDTH = 125.0
+"""[Hz] Bandwidth by which the first steps are chosen at most: torques that belong to the motion of an arm
+have less, and what gaps and spikes raise it to is no reason to look more closely."""
+MIN_EFFECT = 0.05
+"""[share] Share of the torque (rms) that a delay has to cost before it is held against the recordings."""
+
+# Parts of the recordings
+UNLIKELY = 1e-3
+"""[probability] Probability of a difference by chance, over all parts of a training, below which it is one."""
+
+# Scales of the torques
+MAX_SCALE_DEVIATION = 0.5
+"""[of ln] Deviation of β from which the data do not tell a joint's scale: a factor of two is then within 1.4 of
+them."""
+PRIOR_DEVIATION = 3.0
+"""[of ln] Deviation of β that is taken as known before any data (a factor of twenty): what no other joint feels
+stays there."""
+DATA_SHEET_FACTOR = 1.5
+"""[factor] Scales up to this factor apart may be drive gains of a data sheet, and are no other unit."""
+NOTED_FACTOR = 1.2
+"""[factor] Factor apart from which scales are noted where data tell: of drive gains each within a tenth."""
+STEADY = 2.0
+"""[factor] Free ratios of all torques help a model that is somewhat wrong more than any one factor does. What
+tells them from it is steadiness over blocks of time: they have to be so many times as steady as
+`MIN_STEADINESS`."""
+
+# What is left over
+FRICTION_DETAILS = 1 / 3
+"""[share] Share of a joint's friction torque that may be left over: that much load, temperature and low speed
+change it."""
+MIN_UNEXPLAINED_SHARE = 0.3
+"""[share] Share of a joint's variation (rms) that has to be left over before it is compared with friction: less is
+a matter of the model's details."""
+
+# Prediction of another motion
+MAX_RATIO_TO_TRAINING = 3.0
+"""[factor] Another motion may leave this many times the training's share of torque over; beyond, more is wrong
+than that it is another motion."""
+EQUAL_RATIO_TO_TRAINING = 1.5
+"""[factor] Up to this many times the training's share a prediction is as good as the training and needs no
+explanation."""
+POOR_PERCENT = 15.0
+"""[%] Share of the torque below which a prediction is not held against the description unless a change of the
+torques explains what is left."""
+USELESS_PERCENT = 50.0
+"""[%] Share of the torque from which a prediction is of no use, however much the training left over itself."""
+EXPLAINED_SHARE = 0.5
+"""[share] Share of what is left over that the deviations of the parameters have to make before they are its cause.
+Half of it in rms, a quarter in power."""
+UNRELATED_SHARE = 0.7
+"""[share] Share of a joint's variation (rms) left over from which its torque has nothing to do with the motion:
+less than half of its power is explained."""
+BETTER = 0.5
+"""[share] A change of the torques has to leave less than this share of the residual (rms)."""
+NEARLY_ALL = 1 / 3
+"""[share] Share of the residual (rms) that a payload may leave over where no more than a tenth of the torque was
+left."""
+SERIES_FACTOR = 1.5
+"""[factor] Factors between 1/SCALE and SCALE may be wrong drive gains or another robot of the series, not another
+unit."""
+DEVIATION_RATIO = 2.0
+"""[factor] So many times the training's own predicted deviation another motion's has to be: else the training is
+no poorer for that motion than for itself, and the deviations say what there is to say."""
+RANGE_TOLERANCE = 1.2
+"""[factor] Share of the largest training value from which a motion has left it: filters move extremes by some
+percent."""
+
+# Signals of one recording
+BREAKAWAY = 3.0
+"""[factor] So many times the Coulomb level no joint holds that has slipped: twice the most that recorded ones do
+(1.5)."""
+
+# Units
+DISAGREEMENT_FACTOR = 3.0
+"""[factor] Factor by which torques and the robot file's inertials have to disagree: tools and cables weigh less
+than that, ampere and N·m differ by more."""
+SMALL_TORQUE_SHARE = 0.03
+"""[share] Share of the effort limits below which all torques lie when they are currents; the weight of an arm's
+own links alone takes more."""
+SAID = 0.5
+"""[share] Share of a torque's power beyond friction that the robot file has to explain before its scale says
+anything."""
+
+# Signals of one recording
+SLOWEST = 0.01
+"""[rad/s] A recording whose every joint stays below this shows no dynamics."""
+FASTEST = 60.0
+"""[rad/s] No joint of an arm reaches this (573 rpm)."""
+FAULTY_SHARE = 0.02
+"""[share] Share of the samples of a recording from which a fault counts."""
+JUMP_FACTOR = 3.0
+"""[factor] A step is a jump when this many times as long as those around it: two samples are missing, or more."""
+SPIKE_FACTOR = 10.0
+"""[factor] A sample is a spike when it is this many times as far from the median of its neighbours as samples are
+otherwise (99.9 %)."""
+SPIKE_POWER = 0.01
+"""[share] Share of a signal's power that its spikes have to hold: 10 % of its rms, of which the filters leave a
+few percent."""
+ABRUPT = 0.2
+"""[share] A position is stuck when it stops from, or starts with, this share of the joint's rms speed at once."""
+BRAKING = 100.0
+"""[rad/s²] Harder no joint of an arm stops or starts (the TX40 reaches 78)."""
+HARDER = 3.0
+"""[factor] Nor this many times as hard as the joint does elsewhere in the recording."""
+SAME_SIGNAL_CORRELATION = 0.95
+"""[correlation] Correlation from which measured speed and derivative of the position are the same thing at some
+scale."""
+SPEED_SCALE_FACTOR = 1.25
+"""[factor] Factor from which that scale is not one."""
+TRAVEL = 0.2
+"""[rad] rad (m): a joint that travels less says nothing of its ratio; deformation and kinematic error are some
+mrad."""
+RATIO_TOLERANCE = 0.1
+"""[share] Deformation, kinematic error and lost motion together, beside `TRAVEL`: a share of it by which the ratio
+may be off."""
+ABOVE = 1.5
+"""[factor] So many times the cut-off of the parallel filter noise is looked at from: the filter's slope ends
+there."""
+
+# Excitation and residual diagnostics
+INFLATION_LIMIT = 30.0
+"""[factor] A deviation that grows by more than this because columns resemble each other. The parameter cannot be
+told from others."""
+AUTOCORRELATION = 0.15
+"""[correlation]"""
+CORRELATED = 0.2
+"""[correlation] Rank correlation from which residuals count as following the fitted torque."""
+HEAVY = 3.0
+"""[kurtosis] Excess kurtosis from which residuals count as not normal."""

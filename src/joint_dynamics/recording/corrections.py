@@ -1,0 +1,160 @@
+"""What is wrong with a recording by a known cause, set right as it is read: signs, order, scales, zeros, time.
+
+`joint-dynamics doctor RECORDING --mend FILE` writes these settings; without them nothing is changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from joint_dynamics.arrays import FloatArray, IntArray
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.settings import Settings, setting
+
+POSITIONS, EFFORTS = ('q', 'dq', 'theta', 'dtheta'), ('tau', 'current')
+
+
+def _signs(values: Mapping[str, float]) -> str | None:
+    return None if all(abs(value) == 1 for value in values.values()) else '1 or -1 for each joint'
+
+
+def _scales(values: Mapping[str, float]) -> str | None:
+    return None if all(value > 0 for value in values.values()) else 'a number above 0 for each joint'
+
+
+def _permutation(values: Mapping[str, str]) -> str | None:
+    return None if sorted(values) == sorted(values.values()) else 'the same joints on both sides, each once'
+
+
+@dataclass(frozen=True)
+class Corrections(Settings):
+    """What a recording is corrected by, joints by name; those that are not named stay as they are."""
+
+    SECTION = 'recording'
+
+    torque_order: Mapping[str, str] = setting(
+        {}, 'joint → joint under whose name its torque (current) was recorded', check=_permutation
+    )
+    torque_sign: Mapping[str, float] = setting({}, 'factor 1 or -1 of the torque (current) of a joint', check=_signs)
+    torque_scale: Mapping[str, float] = setting({}, 'factor of the torque (current) of a joint', check=_scales)
+    torque_delay: float = setting(
+        0.0, 'so much later than the motion they belong to torques were stamped: they are read ahead', 's'
+    )
+    position_order: Mapping[str, str] = setting(
+        {}, 'joint → joint under whose name its position and speed were recorded', check=_permutation
+    )
+    position_sign: Mapping[str, float] = setting(
+        {}, 'factor 1 or -1 of the position and speed of a joint', check=_signs
+    )
+    position_scale: Mapping[str, float] = setting(
+        {}, 'factor of the position and speed of a joint (0.0174533: recorded in degrees)', check=_scales
+    )
+    zero_offset: Mapping[str, float] = setting({}, 'added to the position of a joint, after sign and scale', 'rad')
+    time_scale: float = setting(1.0, 'factor of all time stamps, counted from the first', above=0)
+
+    def stated(self) -> dict[str, Any]:
+        """Return what is corrected, as the keys of `recording:`; {} where nothing is."""
+        return {
+            key: dict(value) if isinstance(value, Mapping) else value
+            for key in Corrections.__dataclass_fields__
+            if (value := getattr(self, key)) != getattr(NEUTRAL, key)
+        }
+
+    @property
+    def moves_positions(self) -> bool:
+        """Whether more is changed than torques."""
+        return any(not key.startswith('torque') for key in self.stated())
+
+    def torque_columns(self, joints: Sequence[str]) -> tuple[IntArray, FloatArray]:
+        """Return the recorded column of each joint's torque, and its factor, (n,) each."""
+        return _columns(joints, self.torque_order), _factors(joints, self.torque_sign, self.torque_scale)
+
+    def position_columns(self, joints: Sequence[str]) -> tuple[IntArray, FloatArray, FloatArray]:
+        """Return the recorded column of each joint's position, its factor, and its offset [rad], (n,) each."""
+        return (
+            _columns(joints, self.position_order),
+            _factors(joints, self.position_sign, self.position_scale),
+            np.array([self.zero_offset.get(name, 0.0) for name in joints]),
+        )
+
+    def then(self, later: Corrections, joints: Sequence[str]) -> Corrections:
+        """Return the corrections that do what these and then `later` do, of a recording with these joints."""
+        order, factor = self.torque_columns(joints)
+        order_after, factor_after = later.torque_columns(joints)
+        torque_order, torque_factor = order[order_after], factor_after * factor[order_after]
+        order, factor, offset = self.position_columns(joints)
+        order_after, factor_after, offset_after = later.position_columns(joints)
+        position_order, position_factor = order[order_after], factor_after * factor[order_after]
+        return Corrections(
+            torque_order=_moved(joints, torque_order),
+            torque_sign=_not_one(joints, np.sign(torque_factor)),
+            torque_scale=_not_one(joints, np.abs(torque_factor)),
+            torque_delay=self.torque_delay * later.time_scale + later.torque_delay,
+            position_order=_moved(joints, position_order),
+            position_sign=_not_one(joints, np.sign(position_factor)),
+            position_scale=_not_one(joints, np.abs(position_factor)),
+            zero_offset={
+                name: float(value)
+                for name, value in zip(joints, offset_after + factor_after * offset[order_after], strict=True)
+                if value
+            },
+            time_scale=self.time_scale * later.time_scale,
+        )
+
+    def correct_stamps(self, stamps: IntArray, first: int) -> IntArray:
+        """Return stamps (K,) [ns] scaled from the first of all."""
+        if self.time_scale == 1.0:
+            return stamps
+        return first + np.rint((stamps - first) * self.time_scale).astype(np.int64)
+
+    def correct(
+        self, joints: Sequence[str], time: FloatArray, arrays: Mapping[str, FloatArray]
+    ) -> dict[str, FloatArray]:
+        """Return the arrays (N, n) of a recording, by quantity, with all corrected but the time (N,) [s].
+
+        Raises
+        ------
+        JointDynamicsError
+            Where a joint is named that the recording does not have.
+        """
+        for key, value in self.stated().items():
+            for name in value if isinstance(value, Mapping) else ():
+                if name not in joints:
+                    raise JointDynamicsError(
+                        f'recording.{key}: expected joints of the recording ({", ".join(joints)}), found {name!r}'
+                    )
+        corrected = dict(arrays)
+        order, factor, offset = self.position_columns(joints)
+        if self.moves_positions:
+            for key in set(POSITIONS) & set(arrays):
+                corrected[key] = arrays[key][:, order] * factor + (offset if key in ('q', 'theta') else 0.0)
+        order, factor = self.torque_columns(joints)
+        for key in set(EFFORTS) & set(arrays) if self.stated() else ():
+            corrected[key] = arrays[key][:, order] * factor
+            if self.torque_delay:
+                at = time + self.torque_delay
+                corrected[key] = np.array([np.interp(at, time, column) for column in corrected[key].T]).T
+        return corrected
+
+
+NEUTRAL = Corrections()
+
+
+def _columns(joints: Sequence[str], order: Mapping[str, str]) -> IntArray:
+    return np.array([list(joints).index(order.get(name, name)) for name in joints])
+
+
+def _factors(joints: Sequence[str], *settings: Mapping[str, float]) -> FloatArray:
+    return np.array([np.prod([values.get(name, 1.0) for values in settings]) for name in joints])
+
+
+def _moved(joints: Sequence[str], order: IntArray) -> dict[str, str]:
+    return {name: joints[k] for name, k in zip(joints, order, strict=True) if joints[k] != name}
+
+
+def _not_one(joints: Sequence[str], factors: FloatArray) -> dict[str, float]:
+    return {name: float(value) for name, value in zip(joints, factors, strict=True) if value != 1.0}
