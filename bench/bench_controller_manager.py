@@ -41,9 +41,9 @@ from joint_dynamics.arm import Arm
 from joint_dynamics.control.effort_gains import controller_parameters, effort_gains
 from joint_dynamics.control.elastic_loop import elastic_joints
 from joint_dynamics.control.law_gains import law_gains
-from joint_dynamics.demo.conductor import conductor
-from joint_dynamics.demo.ros_domain import own_domain
-from joint_dynamics.demo.story import INERTIA_ERROR, tool_parameters, unknown_tool
+from joint_dynamics.demo.first_half import tool_parameters
+from joint_dynamics.demo.plant import INERTIA_ERROR, unknown_tool
+from joint_dynamics.demo.ros_client import own_domain, ros_client
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.nodes.framework.topics import LATCHED
@@ -415,7 +415,7 @@ def main():
             with (
                 own_domain(),
                 contextlib.ExitStack() as stack,
-                conductor(functools.partial(none_ended, processes)) as client,
+                ros_client(functools.partial(none_ended, processes)) as client,
             ):
                 {'cycle': cycle, 'tracking': tracking, 'handover': tracking}[options.what](
                     Bench(client, folder, stack, processes), robot, options

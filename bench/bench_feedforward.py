@@ -20,10 +20,9 @@ from std_msgs.msg import Float64MultiArray
 from tables import Table
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from joint_dynamics.demo.conductor import conductor
 from joint_dynamics.demo.processes import Processes
 from joint_dynamics.demo.robot import DemoRobot, StateRecorder, efforts_of
-from joint_dynamics.demo.ros_domain import own_domain
+from joint_dynamics.demo.ros_client import own_domain, ros_client
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.joint import FrictionModel
 from joint_dynamics.nodes.framework.topics import SENSOR
@@ -453,7 +452,7 @@ def main():
             tempfile.TemporaryDirectory() as folder,
             own_domain(),
             Processes(Path(folder)) as processes,
-            conductor(processes.check) as client,
+            ros_client(processes.check) as client,
         ):
             try:
                 parts[name](Path(folder), processes, client)

@@ -26,20 +26,19 @@ from pathlib import Path
 import numpy as np
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
+from joint_dynamics.demo.online import ADAPTIVE, ALPHA_LOWER, ALPHA_UPPER
 from rclpy.experimental import EventsExecutor
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
-from joint_dynamics.demo.conductor import conductor
+from joint_dynamics.demo.context import INPUTS, DemoContext, Display
 from joint_dynamics.demo.demo_settings import DemoSettings
-from joint_dynamics.demo.display import Display
-from joint_dynamics.demo.online import ADAPTIVE, ALPHA_LOWER, ALPHA_UPPER
+from joint_dynamics.demo.first_half import FIRST_HALF
 from joint_dynamics.demo.processes import Processes, terminated_like_interrupted
 from joint_dynamics.demo.robot import ArrayHistory, DemoRobot, trajectory_message
-from joint_dynamics.demo.ros_domain import own_domain
-from joint_dynamics.demo.story import FIRST_HALF, INPUTS, Story
+from joint_dynamics.demo.ros_client import own_domain, ros_client
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.nodes.framework.topics import SENSOR
 
@@ -117,24 +116,24 @@ class Listener:
         return counts
 
 
-def stream(story, rate, executor):
+def stream(context, rate, executor):
     """Start the robot anew, by the clock of the wall, and the nodes that follow it."""
-    for name in story.processes.pids:
-        story.processes.stop(name)
-    description = str(story.folder / 'dynamics.yaml')
+    for name in context.processes.pids:
+        context.processes.stop(name)
+    description = str(context.folder / 'dynamics.yaml')
     wall = {**INPUTS, 'use_sim_time': False, 'executor': executor}
-    story.node(
+    context.node(
         'simulator',
         {
-            'seed': story.settings.seed,
+            'seed': context.settings.seed,
             'rate': rate,
             'real_time_factor': 1.0,
             'publish_clock': False,
-            'position': story.work.q[0].tolist(),
+            'position': context.work.q[0].tolist(),
             'executor': executor,
         },
     )
-    story.node(
+    context.node(
         'estimator',
         {
             **wall,
@@ -143,10 +142,10 @@ def stream(story, rate, executor):
             'friction_upper': ALPHA_UPPER,
             'resume': False,
             'torque_rate': 50.0,
-            'output_folder': str(story.folder / 'estimated'),
+            'output_folder': str(context.folder / 'estimated'),
         },
     )
-    story.node(
+    context.node(
         'feedforward',
         {
             **wall,
@@ -162,18 +161,18 @@ def stream(story, rate, executor):
         },
         {'friction_parameters': '/estimator/friction_parameters'},
     )
-    story.node('identifier', {**wall, 'output_folder': str(story.folder / 'recorded')})
+    context.node('identifier', {**wall, 'output_folder': str(context.folder / 'recorded')})
     for name in ('simulator', 'estimator', 'feedforward', 'identifier'):
-        story.conductor.until_active(f'/{name}')
+        context.client.until_active(f'/{name}')
 
 
-def play(story, publishers):
+def play(context, publishers):
     """Have the robot play one cycle of its work, and the feedforward follow the same; return how long it takes, s."""
-    motion = story.work
-    message = trajectory_message(story.the_robot.joint_names, motion.time, motion.q, motion.dq, motion.ddq)
+    motion = context.work
+    message = trajectory_message(context.the_robot.joint_names, motion.time, motion.q, motion.dq, motion.ddq)
     # The simulated robot's own time is not that of the wall: it starts on arrival, and so does the feedforward.
     for publisher in publishers:
-        story.conductor.until(publisher.get_subscription_count, f'somebody to take {publisher.topic_name}')
+        context.client.until(publisher.get_subscription_count, f'somebody to take {publisher.topic_name}')
         publisher.publish(message)
     return float(motion.time[-1]) + 1.0
 
@@ -194,17 +193,17 @@ def soak(minutes, rate, out, description=None, executor='single_threaded'):
         own_domain(),
         Display() as display,
         Processes(logs) as processes,
-        conductor(processes.check) as client,
+        ros_client(processes.check) as client,
     ):
-        story = Story(DemoSettings(speed=1.0, budget=60.0), out, display, processes, client)
+        context = DemoContext(DemoSettings(speed=1.0, budget=60.0), out, display, processes, client)
         if description is None:
             for stage in FIRST_HALF:
-                stage(story)
+                stage(context)
         else:
             shutil.copy(description, out / 'dynamics.yaml')
-        stream(story, rate, executor)
-        story.robot = DemoRobot(client)
-        alpha = ArrayHistory(client, story.robot, '/estimator/friction_parameters')
+        stream(context, rate, executor)
+        context.robot = DemoRobot(client)
+        alpha = ArrayHistory(client, context.robot, '/estimator/friction_parameters')
         publishers = [
             client.node.create_publisher(JointTrajectory, topic, 10)
             for topic in ('/simulator/joint_trajectory', '/feedforward/reference')
@@ -220,12 +219,12 @@ def soak(minutes, rate, out, description=None, executor='single_threaded'):
             end = began + MINUTE * number
             while time.monotonic() < end:
                 if time.monotonic() >= cycle:
-                    cycle = time.monotonic() + play(story, publishers)
+                    cycle = time.monotonic() + play(context, publishers)
                 client.rest(min(1.0, max(0.0, end - time.monotonic())))
             if number % RECORDED == 0:
                 client.trigger('/identifier/stop_recording')
                 client.trigger('/identifier/clear')
-                shutil.rmtree(story.folder / 'recorded', ignore_errors=True)
+                shutil.rmtree(context.folder / 'recorded', ignore_errors=True)
             now = {name: held(pid) for name, pid in processes.pids.items()}
             table.append(now)
             show(number, listener, now, before)

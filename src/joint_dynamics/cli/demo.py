@@ -80,12 +80,11 @@ def run_demo(settings: Any, folder: Path) -> tuple[dict[str, Any], dict[str, Any
     Return the summary and the results for the report.
     """
     from joint_dynamics.cli.common import output_folder
-    from joint_dynamics.demo.conductor import conductor
-    from joint_dynamics.demo.display import Display
-    from joint_dynamics.demo.online import SECOND_HALF
+    from joint_dynamics.demo.context import DemoContext, Display
+    from joint_dynamics.demo.first_half import FIRST_HALF
     from joint_dynamics.demo.processes import Processes
-    from joint_dynamics.demo.ros_domain import own_domain
-    from joint_dynamics.demo.story import FIRST_HALF, Story
+    from joint_dynamics.demo.ros_client import own_domain, ros_client
+    from joint_dynamics.demo.second_half import SECOND_HALF
     from joint_dynamics.interrupts import terminated_like_interrupted
 
     began = time.monotonic()
@@ -98,10 +97,10 @@ def run_demo(settings: Any, folder: Path) -> tuple[dict[str, Any], dict[str, Any
         own_domain(),
         Display() as display,
         Processes(logs) as processes,
-        conductor(processes.check) as client,
+        ros_client(processes.check) as client,
     ):
-        story = Story(settings, folder, display, processes, client)
+        context = DemoContext(settings, folder, display, processes, client)
         for stage in (*FIRST_HALF, *(SECOND_HALF if settings.online else ())):
-            stage(story)
-    story.summary['seconds'] = {**display.seconds, 'total': time.monotonic() - began}
-    return story.summary, story.results
+            stage(context)
+    context.summary['seconds'] = {**display.seconds, 'total': time.monotonic() - began}
+    return context.summary, context.results

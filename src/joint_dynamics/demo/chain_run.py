@@ -105,8 +105,8 @@ class ChainRun:
         return {
             'worn_stiffness_nrmse': self.worn_stiffness,
             **{
-                f'worn_{name}_left_percent': 100.0 * found['adaptive'] / found['nominal']
-                for name, found in (('torque', self.worn_torque), ('tracking', self.worn_tracking))
+                f'worn_{name}_left_percent': 100.0 * by_law['adaptive'] / by_law['nominal']
+                for name, by_law in (('torque', self.worn_torque), ('tracking', self.worn_tracking))
             },
         }
 

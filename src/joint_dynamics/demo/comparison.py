@@ -74,8 +74,8 @@ def compare_parameters(identified: Sequence[Mapping[str, Any]], truth: Mapping[s
     )
 
 
-def map_nrmse(found: FloatArray, model: RobotModel, motion: MotionSamples, truth: Mapping[str, Any]) -> FloatArray:
-    """Return NRMSE in percent (n,) of torque maps α (n, ≥ 2) against the true springs on a motion [M3 eq 15].
+def map_nrmse(maps: FloatArray, model: RobotModel, motion: MotionSamples, truth: Mapping[str, Any]) -> FloatArray:
+    """Return NRMSE in percent (n,) of torque `maps` α (n, ≥ 2) against the true springs on a motion [M3 eq 15].
 
     truth: the simulator's document, its spring a curve, of whatever law. The range of each joint is the largest
     deformation that the true robot has on the motion, to both sides; where that is beyond the polynomial's, the
@@ -83,7 +83,7 @@ def map_nrmse(found: FloatArray, model: RobotModel, motion: MotionSamples, truth
     """
     links = StandardParameters(np.array(truth['parameters'], dtype=float), model.n).links_only().values
     torque = np.abs(model.inverse_dynamics(motion.q, motion.dq, motion.ddq, links)).max(axis=0)
-    curve, estimate = truth['spring_curve'], TorsionalStiffness(found[:, :2])
+    curve, estimate = truth['spring_curve'], TorsionalStiffness(maps[:, :2])
     phi = np.linspace(-1.0, 1.0, 201)[:, None] * np.array(
         [
             np.interp(torque[j], values, angles)
@@ -113,15 +113,15 @@ def friction_errors(
         speed, H = sign * omega, np.full_like(omega, sign)
         return arm.friction_torque(H, speed, still, None, scale) + terms.torque(still, speed, still, H)
 
-    found = {
+    curves = {
         key: 0.5 * (friction(1.0, scale) - friction(-1.0, scale))
         for key, scale in (('identified', None), ('adapted', alpha))
     }
     errors = {
         f'friction_error_{key}_percent': 100.0 * np.linalg.norm(value - true, axis=0) / np.linalg.norm(true, axis=0)
-        for key, value in found.items()
+        for key, value in curves.items()
     }
-    return {'friction_true': true, **{f'friction_{key}': value for key, value in found.items()}, **errors}
+    return {'friction_true': true, **{f'friction_{key}': value for key, value in curves.items()}, **errors}
 
 
 def mean_squares(
@@ -164,17 +164,25 @@ def reductions(before: FloatArray, after: FloatArray) -> dict[str, float]:
 
 def headlines(summary: Mapping[str, Any]) -> list[list[Any]]:
     """Return the rows of the table at the end: what, here, published."""
-    found = summary.get('identification', {})
+    figures = summary.get('identification', {})
     rows: list[list[Any]] = [
         [
             'base parameters within two stated deviations of the truth, %',
             summary.get('parameter_coverage_percent'),
             '–',
         ],
-        ['median error of a base parameter, %', found.get('median_error_percent'), '–'],
-        ['torque residual on the work, moving joints, % (not trained on)', found.get('validation_moving_percent'), '–'],
-        ['the same with joints at rest, where friction may be anything', found.get('validation_residual_percent'), '–'],
-        ['resting samples within their predicted interval of torque, %', found.get('resting_within_percent'), '–'],
+        ['median error of a base parameter, %', figures.get('median_error_percent'), '–'],
+        [
+            'torque residual on the work, moving joints, % (not trained on)',
+            figures.get('validation_moving_percent'),
+            '–',
+        ],
+        [
+            'the same with joints at rest, where friction may be anything',
+            figures.get('validation_residual_percent'),
+            '–',
+        ],
+        ['resting samples within their predicted interval of torque, %', figures.get('resting_within_percent'), '–'],
     ]
     if 'stiffness_map_nrmse' in summary:
         states, feed = summary['estimates'], summary['feedforward']

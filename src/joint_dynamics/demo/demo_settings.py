@@ -1,4 +1,4 @@
-"""What the demonstration and the chain without ROS may be told."""
+"""Settings of the demonstration and of the chain without ROS."""
 
 from __future__ import annotations
 

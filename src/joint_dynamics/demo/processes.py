@@ -1,12 +1,20 @@
-"""The processes a command starts: watched while they run, and gone when the command is, however it ends."""
+"""The processes a command starts: watched while they run, and gone when the command is, however it ends.
+
+Run as a module, `processes PARENT MODULE …` runs a module as `python -m MODULE …` does, in a process that ends with the
+one that started it. Whatever kills the parent, be it SIGKILL, the kernel then sends SIGTERM here (PR_SET_PDEATHSIG of
+Linux; elsewhere the parent's own clean-up has to do), and a node that gets SIGTERM shuts down in good order.
+"""
 
 from __future__ import annotations
 
 import atexit
 import contextlib
+import ctypes
 import os
+import runpy
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -18,6 +26,7 @@ from joint_dynamics.python_process import module_command
 
 #: Seconds from SIGINT to SIGTERM, and from SIGTERM to SIGKILL.
 PATIENCE = 5.0
+PR_SET_PDEATHSIG = 1
 
 
 class Processes:
@@ -25,7 +34,7 @@ class Processes:
 
     A context manager: leaving it ends them all, first by SIGINT, at last by SIGKILL to the whole session. A Ctrl-C of
     the terminal does not reach them, so that they end in the order this process wants; when this process is killed,
-    they get SIGTERM (see `child_process`).
+    they get SIGTERM (see the module).
     """
 
     def __init__(self, logs: Path):
@@ -55,7 +64,7 @@ class Processes:
         log = self.logs / f'{name}.log'
         try:
             with log.open('wb') as output:
-                command = module_command('joint_dynamics.demo.child_process', [str(os.getpid()), module, *arguments])
+                command = module_command('joint_dynamics.demo.processes', [str(os.getpid()), module, *arguments])
                 self._running[name] = subprocess.Popen(
                     command,
                     stdin=subprocess.DEVNULL,
@@ -128,3 +137,23 @@ def _uninterrupted() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def attach(parent: int) -> None:
+    """Ask for SIGTERM when `parent` ends; end at once where it has ended already."""
+    if sys.platform.startswith('linux'):
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+    if os.getppid() != parent:
+        sys.exit(1)
+
+
+def main() -> None:
+    """Run the module that the command line names."""
+    parent, module = int(sys.argv[1]), sys.argv[2]
+    attach(parent)
+    sys.argv = [module, *sys.argv[3:]]
+    runpy.run_module(module, run_name='__main__', alter_sys=True)
+
+
+if __name__ == '__main__':
+    main()

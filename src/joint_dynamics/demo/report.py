@@ -65,7 +65,7 @@ def _relative(row: tuple[str, str, float, float, float]) -> float:
 
 
 def _add_robot(report: Report, results: Mapping[str, Any]) -> None:
-    """Add the arm at its work: as its encoders told it, or as it was sent where the second half was not run."""
+    """Add the arm at its work: as its encoders measured it, or as it was sent where the second half was not run."""
     model = RobotModel.load(ur5e_urdf())
     shapes, remark = robot_shapes(model)
     run = results.get('runs', {}).get('adaptive')
@@ -73,7 +73,7 @@ def _add_robot(report: Report, results: Mapping[str, Any]) -> None:
         time, q, words = results['work'].time, results['work'].q, 'The work that the simulated arm was sent'
     else:
         time, q = run['time'], run['position']
-        words = 'The simulated arm at its work, worn and warm, fed forward by what was learnt, as its encoders told'
+        words = 'The simulated arm at its work, worn and warm, fed forward by what was learnt, as its encoders measured'
     limits = model.limits
     view = RobotView.of(model, time, q, shapes, (limits.lower, limits.upper))
     linked = '' if run is None else ' Reading the figures of the feedforward moves it to that time.'
@@ -129,10 +129,10 @@ def _stiffness_figure(names: Sequence[str], states: Mapping[str, Any]) -> Figure
         series = []
         for state, dashed in (('new', False), ('worn', True)):
             true = states[state]['true_spring']
-            found = TorsionalStiffness(np.asarray(states[state]['stiffness'])[j, :2])
+            estimated = TorsionalStiffness(np.asarray(states[state]['stiffness'])[j, :2])
             torques: tuple[tuple[str, Colour, FloatArray], ...] = (
                 ('true', 'measured', np.interp(phi, true['deformation'][j], true['torque'][j])),
-                ('estimated', 'predicted', found.torque(phi)),
+                ('estimated', 'predicted', estimated.torque(phi)),
             )
             series += [Series(f'{label}, {state}', torque, colour, dashed=dashed) for label, colour, torque in torques]
         panels.append(Panel(name, '[N·m]', series, 1e3 * phi))

@@ -18,7 +18,7 @@ from std_msgs.msg import Float64MultiArray, String
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from joint_dynamics.arrays import FloatArray
-from joint_dynamics.demo.conductor import Conductor
+from joint_dynamics.demo.ros_client import RosClient
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.nodes.framework.topics import RELIABLE_SENSOR
 
@@ -38,17 +38,17 @@ class DemoRobot:
         When the simulator does not speak within a minute (the first one of an installation compiles the plant).
     """
 
-    def __init__(self, conductor: Conductor, name: str = '/simulator'):
-        self._conductor, self.name = conductor, name
+    def __init__(self, client: RosClient, name: str = '/simulator'):
+        self._client, self.name = client, name
         self.truth: dict[str, Any] = {}
         self.data_sheet: dict[str, Any] = {}
-        self._publisher = conductor.node.create_publisher(
+        self._publisher = client.node.create_publisher(
             JointTrajectory, f'{name}/joint_trajectory', QoSProfile(depth=10)
         )
-        conductor.listen(String, f'{name}/truth', self._take_truth)
-        conductor.listen(String, f'{name}/data_sheet', self._take_data_sheet)
-        conductor.until(lambda: self.truth and self.data_sheet, 'the simulated robot', 120.0)
-        conductor.until_active(name)
+        client.listen(String, f'{name}/truth', self._take_truth)
+        client.listen(String, f'{name}/data_sheet', self._take_data_sheet)
+        client.until(lambda: self.truth and self.data_sheet, 'the simulated robot', 120.0)
+        client.until_active(name)
 
     def _take_truth(self, message: String) -> None:
         self.truth = json.loads(message.data)
@@ -80,7 +80,7 @@ class DemoRobot:
 
         That is counted from the present truth on, with a second for what the truth may be late.
         """
-        self._conductor.until(self._publisher.get_subscription_count, 'somebody to take trajectories')
+        self._client.until(self._publisher.get_subscription_count, 'somebody to take trajectories')
         self._publisher.publish(trajectory_message(self.joint_names, times, q, dq, ddq, effort))
         return self.time + 1.0 + float(times[-1])
 
@@ -91,14 +91,14 @@ class DemoRobot:
 
         Return what it makes of it for the robot.
         """
-        node = self._conductor.node
+        node = self._client.node
         answers: list[JointTrajectory] = []
         publisher = node.create_publisher(JointTrajectory, topic, QoSProfile(depth=10))
-        listener = self._conductor.listen(
+        listener = self._client.listen(
             JointTrajectory, f'{self.name}/joint_trajectory', answers.append, QoSProfile(depth=10)
         )
         try:
-            self._conductor.until(
+            self._client.until(
                 lambda: publisher.get_subscription_count() and listener.get_publisher_count(),
                 f'somebody to take {topic}',
             )
@@ -106,14 +106,14 @@ class DemoRobot:
             seconds, rest = divmod(round((start + EPOCH) * 1e9), 10**9)
             message.header.stamp.sec, message.header.stamp.nanosec = int(seconds), int(rest)
             publisher.publish(message)
-            self._conductor.until(
+            self._client.until(
                 lambda: answers,
                 f'a trajectory in answer to {topic} (the log of the feedforward says why there is none)',
             )
             return answers[0]
         finally:
             node.destroy_publisher(publisher)
-            self._conductor.silence(listener)
+            self._client.silence(listener)
 
     def wait(
         self, until: float, progress: Callable[[float], None] = lambda share: None, timeout: float = 300.0
@@ -128,19 +128,19 @@ class DemoRobot:
             progress(min(1.0, (self.time - start) / max(until - start, 1e-9)))
             return self.time >= until
 
-        self._conductor.until(reached, f'simulated time {until:.1f} s', timeout)
+        self._client.until(reached, f'simulated time {until:.1f} s', timeout)
 
     def command(self, **parameters: Any) -> None:
         """Set parameters of the plant (`wear`, `heating.<joint>` as heating__joint, …)."""
-        self._conductor.set_parameters(self.name, **parameters)
+        self._client.set_parameters(self.name, **parameters)
 
 
 class StatusOf:
     """The latched `~/status` of a node, waited for."""
 
-    def __init__(self, conductor: Conductor, node_name: str):
-        self._conductor, self._name, self.text = conductor, node_name, ''
-        conductor.listen(String, f'{node_name}/status', self._take)
+    def __init__(self, client: RosClient, node_name: str):
+        self._client, self._name, self.text = client, node_name, ''
+        client.listen(String, f'{node_name}/status', self._take)
 
     def _take(self, message: String) -> None:
         self.text = message.data
@@ -162,7 +162,7 @@ class StatusOf:
             # A plan is ready to be played while better ones are still looked for.
             return self.text.partition(',')[0] == word and 'improving' not in self.text
 
-        self._conductor.until(reached, f'{self._name} to be {word}', timeout)
+        self._client.until(reached, f'{self._name} to be {word}', timeout)
 
 
 class ArrayHistory:
@@ -171,10 +171,10 @@ class ArrayHistory:
     `history` holds (simulated time [s], values (n, columns)).
     """
 
-    def __init__(self, conductor: Conductor, robot: DemoRobot, topic: str):
+    def __init__(self, client: RosClient, robot: DemoRobot, topic: str):
         self._robot = robot
         self.history: list[tuple[float, FloatArray]] = []
-        conductor.listen(Float64MultiArray, topic, self._take, QoSProfile(depth=10))
+        client.listen(Float64MultiArray, topic, self._take, QoSProfile(depth=10))
 
     def _take(self, message: Float64MultiArray) -> None:
         self.history.append((self._robot.time, np.array(message.data).reshape(len(self._robot.joint_names), -1)))
@@ -193,14 +193,14 @@ class StateRecorder:
     Bytes are kept, reading them waits until the end.
     """
 
-    def __init__(self, conductor: Conductor, topic: str = '/joint_states'):
-        self._conductor = conductor
+    def __init__(self, client: RosClient, topic: str = '/joint_states'):
+        self._client = client
         self._bytes: list[bytes] = []
-        self._subscription = conductor.listen(JointState, topic, self._bytes.append, RELIABLE_SENSOR, raw=True)
+        self._subscription = client.listen(JointState, topic, self._bytes.append, RELIABLE_SENSOR, raw=True)
 
     def stop(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return simulated time (N,) s, position (N, n) rad and effort (N, n)."""
-        self._conductor.silence(self._subscription)
+        self._client.silence(self._subscription)
         messages = [deserialize_message(data, JointState) for data in self._bytes]
         stamps = np.array([message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec for message in messages])
         return (

@@ -1,14 +1,19 @@
-"""The client that leads a demonstration.
+"""The client that leads a demonstration, in a ROS domain of its own.
 
-Calls services, changes parameters, and listens, while it watches over the nodes' processes.
+It calls services, changes parameters, and listens, while it watches over the nodes' processes; in its own domain it
+neither hears nor moves a robot on the same network.
 """
 
 from __future__ import annotations
 
+import fcntl
 import math
+import os
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import rclpy
@@ -27,6 +32,7 @@ from std_srvs.srv import Trigger
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.interrupts import held_back
 from joint_dynamics.nodes.framework.topics import LATCHED
+from joint_dynamics.nodes.framework.transport import RANGE, without_shared_memory
 
 TRANSITIONS = {
     'configure': Transition.TRANSITION_CONFIGURE,
@@ -37,10 +43,13 @@ TRANSITIONS = {
 _TICK = 0.05
 ASK_AGAIN = 5.0
 """Seconds after which a state is asked for again."""
+# Above 101 the ports of a domain reach into the range from which the system picks ports for itself; 0 is where robots
+# are.
+DOMAINS = range(1, 102)
 
 
-class Conductor:
-    """See the module; `conductor()` makes one.
+class RosClient:
+    """See the module; `ros_client()` makes one.
 
     Whatever waits calls `watch` twenty times a second: it raises when there is nothing left to wait for, and may show
     progress.
@@ -169,7 +178,7 @@ class Conductor:
 
 
 @contextmanager
-def conductor(watch: Callable[[], None] = lambda: None) -> Iterator[Conductor]:
+def ros_client(watch: Callable[[], None] = lambda: None) -> Iterator[RosClient]:
     """Start rclpy without its signal handlers (Ctrl-C is for the caller), make the client.
 
     Take it all down at the end.
@@ -180,10 +189,55 @@ def conductor(watch: Callable[[], None] = lambda: None) -> Iterator[Conductor]:
         node = rclpy.create_node('demo', start_parameter_services=False)
         executor.add_node(node)
         try:
-            yield Conductor(node, executor, watch)
+            yield RosClient(node, executor, watch)
         finally:
             executor.remove_node(node)
             node.destroy_node()
             executor.shutdown()
     finally:
         rclpy.try_shutdown()
+
+
+@contextmanager
+def own_domain() -> Iterator[int]:
+    """Put a free ROS_DOMAIN_ID, kept to this machine, into the environment for this process and those it starts.
+
+    Free means: no other demonstration or test of this package on this machine has it (they lock the same files).
+
+    Raises
+    ------
+    JointDynamicsError
+        Where all are taken.
+    """
+    for domain in DOMAINS:
+        try:
+            lock = (Path(tempfile.gettempdir()) / f'joint_dynamics_test_domain_{domain}.lock').open('w')
+        except OSError:  # another user's
+            continue
+        with lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                continue
+            own = {'ROS_DOMAIN_ID': str(domain), RANGE: 'LOCALHOST'}
+            own |= without_shared_memory({**os.environ, **own})
+            with _environment(**own):
+                yield domain
+            return
+    raise JointDynamicsError(
+        'demo: expected a free ROS_DOMAIN_ID, found all of them locked by other demonstrations and tests'
+    )
+
+
+@contextmanager
+def _environment(**variables: str) -> Iterator[None]:
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value

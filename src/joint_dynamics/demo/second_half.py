@@ -12,8 +12,8 @@ import numpy as np
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.demo import motions
 from joint_dynamics.demo.comparison import friction_errors, map_nrmse, mean_squares, reductions
+from joint_dynamics.demo.context import INPUTS, DemoContext
 from joint_dynamics.demo.plant import HEATING_TIME, REST_GAIN, WEAR, heating
-from joint_dynamics.demo.story import INPUTS, Story
 
 #: Simulated seconds between sending a motion and its start. The feedforward works through all of it before; so that
 #: this holds on a busy machine as well, simulated time all but stands meanwhile.
@@ -26,13 +26,13 @@ NOMINAL = {**HYSTERESIS, 'alpha_lower': [1.0, 0.0], 'alpha_upper': [1.0, 0.0]}
 ADAPTIVE = {**HYSTERESIS, 'alpha_lower': ALPHA_LOWER, 'alpha_upper': ALPHA_UPPER}
 
 
-def watch(story: Story) -> None:
+def start_estimator(demo: DemoContext) -> None:
     """Start estimator and feedforward from the description."""
     from joint_dynamics.demo.robot import ArrayHistory
 
-    with story.display.stage('Start the estimator') as step:
-        description = str(story.folder / 'dynamics.yaml')
-        story.node(
+    with demo.display.stage('Start the estimator') as step:
+        description = str(demo.folder / 'dynamics.yaml')
+        demo.node(
             'estimator',
             {
                 **INPUTS,
@@ -43,10 +43,10 @@ def watch(story: Story) -> None:
                 'torque_rate': 50.0,
                 'save_period': 0.0,
                 'resume': False,
-                'output_folder': str(story.folder / 'estimated'),
+                'output_folder': str(demo.folder / 'estimated'),
             },
         )
-        story.node(
+        demo.node(
             'feedforward',
             {
                 **INPUTS,
@@ -65,120 +65,120 @@ def watch(story: Story) -> None:
                 'friction_parameters': '/estimator/friction_parameters',
             },
         )
-        robot = story.the_robot
-        story.results['alpha'] = ArrayHistory(story.conductor, robot, '/estimator/friction_parameters')
-        story.results['stiffness'] = ArrayHistory(story.conductor, robot, '/estimator/stiffness_parameters')
-        story.results['runs'] = {}
-        story.conductor.until_active('/estimator')
+        robot = demo.the_robot
+        demo.results['alpha'] = ArrayHistory(demo.client, robot, '/estimator/friction_parameters')
+        demo.results['stiffness'] = ArrayHistory(demo.client, robot, '/estimator/stiffness_parameters')
+        demo.results['runs'] = {}
+        demo.client.until_active('/estimator')
         step(1.0, 'stiffness and friction of every joint, sample by sample; simulated time waits for it')
 
 
-def wear(story: Story) -> None:
+def wear(demo: DemoContext) -> None:
     """Let the robot work, new at first, then worn and warm, with the feedforward of the new robot.
 
     The estimator follows.
     """
-    robot = story.the_robot
-    with story.display.stage('Work, new and cold') as step:
-        play_cycle(story, 'new', PLAIN, step)
-        _look(story, 'new')
-    with story.display.stage('Wear and warm the joints') as step:
-        power = heating(story.model.limits.effort)
+    robot = demo.the_robot
+    with demo.display.stage('Work, new and cold') as step:
+        play_cycle(demo, 'new', PLAIN, step)
+        _compare_estimates(demo, 'new')
+    with demo.display.stage('Wear and warm the joints') as step:
+        power = heating(demo.model.limits.effort)
         robot.command(wear_duration=HEATING_TIME)
         robot.command(
             **{f'wear__{joint}': WEAR for joint in robot.joint_names},
             **{f'heating__{joint}': float(watt) for joint, watt in zip(robot.joint_names, power, strict=True)},
         )
-        play_cycle(story, 'wearing', PLAIN, step)
+        play_cycle(demo, 'wearing', PLAIN, step)
         step(1.0, f'Coulomb friction and stiffness change, {np.mean(robot.truth["temperature"]):.0f} °C')
     robot.command(**{f'heating__{joint}': 0.0 for joint in robot.joint_names})
-    with story.display.stage('Exercise the worn joints') as step:
+    with demo.display.stage('Exercise the worn joints') as step:
         # The work hardly deforms the shoulder pan, which gravity does not load: its stiffness shows where it is
         # accelerated.
-        motion = motions.constant_speeds(story.work.q[0])
+        motion = motions.constant_speeds(demo.work.q[0])
         robot.wait(robot.play(motion.time, motion.q, motion.dq, motion.ddq), step)
         step(1.0, 'sharp accelerations, for the stiffness of joints that the work does not load')
 
 
-def compensate(story: Story) -> None:
+def compensate(demo: DemoContext) -> None:
     """Run the same motion with the feedforward of the new robot, without and with hysteresis, and adapted."""
     for name, words, parameters in (
         ('plain', 'Plain feedforward', PLAIN),
         ('nominal', 'The same with hysteresis', NOMINAL),
         ('adaptive', 'Adaptive feedforward', ADAPTIVE),
     ):
-        with story.display.stage(words) as step:
-            run = play_cycle(story, name, parameters, step)
+        with demo.display.stage(words) as step:
+            run = play_cycle(demo, name, parameters, step)
             step(
                 1.0,
                 f'tracking {1e3 * np.sqrt(np.mean(run["tracking_mse"])):.2f} mrad rms, feedforward off by '
                 f'{np.sqrt(np.mean(run["torque_mse"])):.2f} N·m rms',
             )
-    _look(story, 'worn')
-    runs, states = story.results['runs'], story.results['states']
-    story.summary['stiffness_map_nrmse'] = float(np.mean(states['worn']['stiffness_nrmse']))
-    story.summary['stiffness_map_nrmse_new'] = float(np.mean(states['new']['stiffness_nrmse']))
+    _compare_estimates(demo, 'worn')
+    runs, states = demo.results['runs'], demo.results['states']
+    demo.summary['stiffness_map_nrmse'] = float(np.mean(states['worn']['stiffness_nrmse']))
+    demo.summary['stiffness_map_nrmse_new'] = float(np.mean(states['new']['stiffness_nrmse']))
     plain, adaptive = runs['plain'], runs['adaptive']
-    story.summary['torque_mse_reduction_percent'] = reductions(plain['torque_mse'], adaptive['torque_mse'])[
+    demo.summary['torque_mse_reduction_percent'] = reductions(plain['torque_mse'], adaptive['torque_mse'])[
         'mean_of_ratios_percent'
     ]
-    story.summary['tracking_mse_reduction_percent'] = reductions(plain['tracking_mse'], adaptive['tracking_mse'])[
+    demo.summary['tracking_mse_reduction_percent'] = reductions(plain['tracking_mse'], adaptive['tracking_mse'])[
         'mean_of_ratios_percent'
     ]
-    story.summary['feedforward'] = {
+    demo.summary['feedforward'] = {
         f'{first}_to_{second}': {
             quantity: reductions(runs[first][f'{quantity}_mse'], runs[second][f'{quantity}_mse'])
             for quantity in ('torque', 'tracking')
         }
         for first, second in (('plain', 'adaptive'), ('plain', 'nominal'), ('nominal', 'adaptive'))
     }
-    story.summary['runs'] = {
+    demo.summary['runs'] = {
         name: {key: value.tolist() for key, value in run.items() if key.endswith('mse')} for name, run in runs.items()
     }
-    story.summary['estimates'] = {
+    demo.summary['estimates'] = {
         name: {key: value if isinstance(value, dict) else np.asarray(value).tolist() for key, value in state.items()}
         for name, state in states.items()
     }
 
 
-def play_cycle(story: Story, name: str, parameters: dict[str, Any], step: Any) -> dict[str, FloatArray]:
+def play_cycle(demo: DemoContext, name: str, parameters: dict[str, Any], step: Any) -> dict[str, FloatArray]:
     """Let the feedforward play one cycle under a law.
 
     Record it, and return mean squared errors (n,) of torque [(N·m)²] and position [rad²].
     """
     from joint_dynamics.demo.robot import StateRecorder, efforts_of
 
-    conductor, robot, motion = story.conductor, story.the_robot, story.work
-    if conductor.state('/feedforward') == 'active':
-        conductor.transition('/feedforward', 'deactivate')
-        conductor.transition('/feedforward', 'cleanup')
-    conductor.set_parameters('/feedforward', **parameters)
+    client, robot, motion = demo.client, demo.the_robot, demo.work
+    if client.state('/feedforward') == 'active':
+        client.transition('/feedforward', 'deactivate')
+        client.transition('/feedforward', 'cleanup')
+    client.set_parameters('/feedforward', **parameters)
     for verb in ('configure', 'activate'):
-        conductor.transition('/feedforward', verb)
+        client.transition('/feedforward', verb)
     # A trajectory that comes before temperatures and α are there is filled with those of the description.
-    conductor.until_ok('/feedforward: law')
+    client.until_ok('/feedforward: law')
     # And it must have heard where the robot stands.
     robot.wait(robot.time + 0.5)
     robot.command(real_time_factor=STANDING)
     begin = robot.time + LEAD
     sent = robot.refer('/feedforward/reference', begin, motion.time, motion.q, motion.dq, motion.ddq)
-    robot.command(real_time_factor=story.settings.speed)
+    robot.command(real_time_factor=demo.settings.speed)
     times, effort = efforts_of(sent)
-    recorder = StateRecorder(conductor)
+    recorder = StateRecorder(client)
     robot.wait(begin + float(motion.time[-1]) + 1.0, step)
     time, q, current = recorder.stop()
     gain = np.array(robot.data_sheet['drive_gain'])
     run = mean_squares(time - begin, q, current * gain, motion, times, effort)
-    story.results['runs'][name] = run
+    demo.results['runs'][name] = run
     return run
 
 
-def _look(story: Story, name: str) -> None:
+def _compare_estimates(demo: DemoContext, name: str) -> None:
     """Compare the present estimates with the present truth."""
-    robot = story.the_robot
+    robot = demo.the_robot
     robot.wait(robot.time + 1.0)
-    truth, alpha, stiffness = robot.truth, story.results['alpha'].last, story.results['stiffness'].last
-    description = story.results['description']
+    truth, alpha, stiffness = robot.truth, demo.results['alpha'].last, demo.results['stiffness'].last
+    description = demo.results['description']
     state = {
         'time': robot.time,
         'alpha': alpha,
@@ -187,10 +187,10 @@ def _look(story: Story, name: str) -> None:
         'speed': truth['friction_curve']['speed'],
         'temperature': truth['temperature'],
         'wear': truth['wear'],
-        'stiffness_nrmse': map_nrmse(stiffness, story.model, story.work, truth),
+        'stiffness_nrmse': map_nrmse(stiffness, demo.model, demo.work, truth),
         **friction_errors(description, alpha, truth),
     }
-    story.results.setdefault('states', {})[name] = state
+    demo.results.setdefault('states', {})[name] = state
 
 
-SECOND_HALF = (watch, wear, compensate)
+SECOND_HALF = (start_estimator, wear, compensate)
