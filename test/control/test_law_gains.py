@@ -8,6 +8,7 @@ import pytest
 from joint_dynamics.arm import Arm
 from joint_dynamics.cli.main import main
 from joint_dynamics.control.elastic_loop import ElasticJoints, elastic_joints
+from joint_dynamics.control.law import delay_margin
 from joint_dynamics.control.law_gains import law_gains
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.joint import TorsionalStiffness
@@ -82,6 +83,42 @@ def test_it_is_the_damping_that_rings_and_a_lower_stiffness_buys_none(arm, joint
     assert any(grows(arm, joint, softer, count, q) for joint in joints for count in late for q in postures)
 
 
+def test_a_rigid_arm_bears_twice_the_stated_delay(arm):
+    delay = 10 * PERIOD
+    gains = law_gains(Arm(arm.robot), PERIOD, (), delay)
+    assert gains['kp'] < 400.0
+    assert delay_margin(gains['kp'], gains['kd'])[0] > 2 * delay
+
+
+def swing(kp, kd, ki, delay, seconds=20.0, step=1e-4):
+    """Largest deflection of a double integrator in the first and in the last quarter after a push."""
+    late = round(delay / step)
+    under_way, x, v, integral, sizes = [0.0] * late, 0.0, 1.0, 0.0, []
+    for _ in range(round(seconds / step)):
+        integral += ki * x * step
+        under_way.append(-kp * x - kd * v - integral)
+        v += step * under_way.pop(0)
+        x += step * v
+        sizes.append(abs(x))
+    quarter = len(sizes) // 4
+    return max(sizes[:quarter]), max(sizes[-quarter:])
+
+
+@pytest.mark.parametrize('gains', [(400.0, 40.0, 0.0), (400.0, 20.5, 0.0), (100.0, 5.0, 20.0)])
+def test_a_push_dies_below_the_delay_margin_and_grows_above_it(gains):
+    margin = delay_margin(*gains)[0]
+    begin, end = swing(*gains, 0.9 * margin)
+    assert end < begin
+    begin, end = swing(*gains, 1.1 * margin)
+    assert end > begin
+
+
+def test_delay_margins_of_several_joints():
+    assert delay_margin(np.array([400.0, 0.0]), np.array([40.0, 0.0])) == pytest.approx([0.03236, np.inf], rel=1e-3)
+    # Nothing damps; the integral takes all that there is.
+    assert not (delay_margin(np.array([400.0, 400.0]), np.array([0.0, 5.0]), np.array([0.0, 4000.0])) > 0).any()
+
+
 def test_what_cannot_be_is_refused(arm):
     with pytest.raises(JointDynamicsError, match=r'^gains: expected a delay of 0 to 10 periods, found 0.1 s$'):
         law_gains(arm, PERIOD, (), 0.1)
@@ -95,4 +132,6 @@ def test_the_command_says_and_writes_them(arm, capsys, tmp_path):
         ['gains', '--robot', str(ur5e_urdf()), '--rate', '250', '--plugin', '--out', str(tmp_path / 'c.yaml')]
     )
     assert status == 0
-    assert 'law: kp 400 1/s², kd 40 1/s, for a torque up to two periods late' in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert 'law: kp 400 1/s², kd 40 1/s, for a torque up to two periods late; feedforward refuses to go on' in said
+    assert 'with one 32 ms late' in said

@@ -194,8 +194,8 @@ def test_pid_is_an_acceleration_scaled_by_the_inertia(make_loop, path, feed):
     np.testing.assert_allclose(
         along(loop, path, feed, [1.1], **state)[0] - plain, M @ (-40 * rate - 400 * error), atol=1e-9
     )
-    loop = make_loop('computed_torque', feedback=True, ki=100.0, integral_limit=0.05)
-    out = along(loop, path, feed, np.full(1000, 1.1), **state) - plain
+    loop = make_loop('computed_torque', feedback=True, kp=400.0, kd=40.0, ki=100.0, integral_limit=0.05)
+    out = along(loop, path, feed, np.full(1000, 1.1), **state) - plain - M @ (-40 * rate - 400 * error)
     np.testing.assert_allclose(out[0], M @ -np.full(6, 100 * 1e-3 * 1e-3), atol=1e-12)
     np.testing.assert_allclose(out[400], M @ -np.full(6, 401 * 100 * 1e-3 * 1e-3), atol=1e-9)
     np.testing.assert_allclose(out[-1], M @ -np.full(6, 0.05), atol=1e-9)
@@ -264,9 +264,14 @@ def test_what_an_arm_lacks_is_said(make_arm, make_loop, robot):
             'computed_torque',
             {},
             {'feedback': True, 'kd': 40.0},
-            'kp or ki > 0 of every joint, found none for shoulder_pan_joint',
+            'kp > 0 and kd kp > ki of every joint, found kp 0, kd 40, ki 0 of shoulder_pan_joint',
         ),
-        ('computed_torque', {}, {'feedback': True, 'kp': [400.0] * 5 + [0.0]}, 'none for wrist_3_joint'),
+        (
+            'computed_torque',
+            {},
+            {'feedback': True, 'kp': [400.0] * 5 + [0.0], 'kd': 40.0},
+            'kp 0, kd 40, ki 0 of wrist_3_joint',
+        ),
         ('computed_torque', {}, {'kq': 1.0}, "found 'kq'"),
     ]:
         with pytest.raises(JointDynamicsError, match=expected):

@@ -8,6 +8,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from joint_dynamics.arm import Arm
 from joint_dynamics.control import Controller, ControlLoop, InterfaceConfiguration, LoopSettings, create
+from joint_dynamics.control.interface import REFERENCES
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.joint import FrictionModel, MaxwellSlip, TorsionalStiffness
 from joint_dynamics.robot import RobotModel
@@ -86,6 +87,49 @@ def test_every_fault_has_a_reason_and_ends_at_the_safe_command(make_loop, path, 
         time += T
     assert loop.fallback_reason == ''
     assert loop.gate.weight == 1
+
+
+@pytest.mark.parametrize('side', ['link', 'motor'])
+def test_joint_states_later_than_the_gains_bear_are_refused_until_they_are_not(make_loop, path, feed, side):
+    """400 1/s² and 40 1/s bear 32.4 ms; a late sample alone is none, and without the PID there is nothing to bear."""
+    law, closed = ('flexible_joint', {'feedback_side': side}) if side == 'motor' else ('computed_torque', {})
+    loop = make_loop(law, feedback=True, kp=np.full(6, 400.0), kd=np.full(6, 40.0), **closed)
+    bare = make_loop()
+    time = 0.5
+
+    def late(by, seconds):
+        nonlocal time
+        reasons = set()
+        for _ in range(round(seconds / T)):
+            motion = path.at(time)
+            for one in (loop, bare):
+                feed(one, motion, time - by)
+                for row, quantity in enumerate(REFERENCES):
+                    one.reference.write(quantity, motion[row], time)
+                one.step(time, T)
+            reasons.add(loop.fallback_reason)
+            assert bare.fallback_reason == ''
+            time += T
+        return reasons
+
+    assert late(0.0, 1.0) == {''}
+    assert loop.delay == pytest.approx(T / 2, rel=0.5)
+    # A pause, and what is late for good but not too late.
+    assert late(0.045, 0.1) == {''}
+    assert late(0.030, 5.0) == {''}
+    assert loop.delay == pytest.approx(0.031, abs=5e-4)
+    reasons = late(0.045, 5.0)
+    assert any('joint states reach the torque 0.032' in reason and 'bear 0.0324 s' in reason for reason in reasons)
+    assert '' not in late(0.045, 0.1)
+    late(0.0, 2.0)
+    assert loop.fallback_reason == ''
+
+
+def test_gains_that_damp_nothing_are_refused(make_loop):
+    with pytest.raises(
+        JointDynamicsError, match=r'kd kp > ki of every joint, found kp 400, kd 0, ki 0 of wrist_1_joint'
+    ):
+        make_loop(feedback=True, kp=np.full(6, 400.0), kd=np.array([40.0, 40.0, 40.0, 0.0, 0.0, 40.0]))
 
 
 def test_a_robot_that_adds_gravity_itself_gets_zero_as_the_safe_command(make_loop, path, feed):

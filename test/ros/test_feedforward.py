@@ -226,9 +226,8 @@ def test_a_robot_that_goes_silent_gets_the_safe_command_and_the_reason(ros, star
 
 
 def test_positions_that_flip_are_not_acted_on(start, robot, model):
-    start(
-        mode='streaming', law='adaptive_friction', feedback=True, **{f'kp__{name}': 400.0 for name in model.joint_names}
-    )
+    gains = {f'{gain}__{name}': value for gain, value in (('kp', 400.0), ('kd', 40.0)) for name in model.joint_names}
+    start(mode='streaming', law='adaptive_friction', feedback=True, **gains)
     robot.hold(lambda: robot.status('command') == (DiagnosticStatus.OK, 'follows the law'))
     robot.talk(0, until=lambda: np.allclose(last(robot), model.gravity(HOME), atol=1e-6))
     count = len(robot.commands)

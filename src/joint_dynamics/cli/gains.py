@@ -88,6 +88,7 @@ def run(args: argparse.Namespace) -> int:
     from joint_dynamics.cli.common import load_config, load_robot, show_table
     from joint_dynamics.control.effort_gains import controller_parameters, effort_gains
     from joint_dynamics.control.elastic_loop import elastic_joints
+    from joint_dynamics.control.law import delay_margin
     from joint_dynamics.control.law_gains import law_gains
     from joint_dynamics.description import DynamicsDescription, write_atomically
     from joint_dynamics.errors import JointDynamicsError
@@ -103,7 +104,11 @@ def run(args: argparse.Namespace) -> int:
     if args.plugin:
         own = law_gains(arm, 1.0 / args.rate, joints, args.delay)
         late = f'{1e3 * args.delay:g} ms and up to twice as much' if args.delay else 'up to two periods'
-        print(f'law: kp {own["kp"]:g} 1/s², kd {own["kd"]:g} 1/s, for a torque {late} late')
+        bearable = delay_margin(own['kp'], own['kd'])[0]
+        print(
+            f'law: kp {own["kp"]:g} 1/s², kd {own["kd"]:g} 1/s, for a torque {late} late; feedforward refuses to go on'
+            f' with one {1e3 * bearable:.0f} ms late'
+        )
         law = {**_plugin(args.description), **{name: dict.fromkeys(robot.joint_names, own[name]) for name in own}}
     gains = effort_gains(arm, 1.0 / args.rate, ratio=args.ratio, damping=args.damping, joints=joints, delay=args.delay)
     columns = (

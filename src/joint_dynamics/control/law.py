@@ -15,6 +15,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from joint_dynamics.arm import Arm, ArmConstants
 from joint_dynamics.arrays import FloatArray
@@ -45,6 +46,32 @@ COMMON_PARAMETERS = (
         'integral_limit', 5.0, 'bound of the integral part, as an acceleration', 'rad/s²', 0.0, 1e4, per_joint=True
     ),
 )
+
+
+def delay_margin(kp: ArrayLike, kd: ArrayLike, ki: ArrayLike = 0.0) -> FloatArray:
+    """Return how late the torque of the PID may be [s] before a rigid arm swings up.
+
+    The PID is scaled by the inertia, so each joint is a double integrator of its own, (k_p + k_d s + k_i/s)/s² with its
+    crossover at ω⁶ = k_p² ω² + (k_d ω² − k_i)²; the phase margin over ω is the delay margin (K. J. Åström and
+    R. M. Murray, Feedback Systems, stability margins). Friction bears more, flexible joints less (`law_gains`).
+
+    Parameters
+    ----------
+    kp, kd, ki
+        (n,) 1/s², 1/s and 1/s³, not negative.
+
+    Returns
+    -------
+    (n,) s; not above 0 where the loop swings up without any delay, infinite without any gain.
+    """
+    kp, kd, ki = np.broadcast_arrays(*(np.array(gain, dtype=float, ndmin=1) for gain in (kp, kd, ki)))
+    margin = np.full(len(kp), np.inf)
+    for j in np.flatnonzero(kp + kd + ki > 0):
+        squares = np.roots([1.0, -(kd[j] ** 2), 2.0 * kd[j] * ki[j] - kp[j] ** 2, -(ki[j] ** 2)])
+        # Of several crossovers the one that bears the least.
+        omega = np.sqrt(squares.real[(np.abs(squares.imag) <= 1e-9 * np.abs(squares)) & (squares.real > 0)])
+        margin[j] = (np.arctan2(kd[j] * omega - ki[j] / omega, kp[j]) / omega).min()
+    return margin
 
 
 class TorqueLaw(Controller):
@@ -89,11 +116,15 @@ class TorqueLaw(Controller):
         axes['scale'] = command_scale(arm, self._output)
         for name in ('kp', 'kd', 'ki', 'integral_limit'):
             axes[name] = values[name]
-        loose = (axes['kp'] == 0) & (axes['ki'] == 0)
-        if self._feedback and loose.any():
-            # Gains under a joint name that is not the robot's would leave the arm to fall.
-            name = arm.joint_names[int(np.argmax(loose))]
-            raise JointDynamicsError(f'feedback: expected a gain kp or ki > 0 of every joint, found none for {name}')
+        kp, kd, ki = axes['kp'], axes['kd'], axes['ki']
+        # s³ + k_d s² + k_p s + k_i by Routh and Hurwitz; gains under a joint name that is not the robot's are none.
+        swings = ~((kp > 0) & (kd * kp > ki))
+        if self._feedback and swings.any():
+            k = int(np.argmax(swings))
+            raise JointDynamicsError(
+                f'feedback: expected kp > 0 and kd kp > ki of every joint, found kp {kp[k]:g}, kd {kd[k]:g},'
+                f' ki {ki[k]:g} of {arm.joint_names[k]}'
+            )
         self._references = tuple(REFERENCES)[: self.DERIVATIVES + 1]
         self._motion = np.zeros((len(REFERENCES), arm.n))
         self._measured = np.full((len(STATES), arm.n), np.nan)

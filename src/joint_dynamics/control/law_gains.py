@@ -19,6 +19,7 @@ from scipy.stats import qmc
 
 from joint_dynamics.arm import Arm
 from joint_dynamics.control.elastic_loop import ElasticJoints
+from joint_dynamics.control.law import delay_margin
 from joint_dynamics.errors import JointDynamicsError
 
 RIGID_RATE = 40.0
@@ -61,8 +62,13 @@ def law_gains(arm: Arm, period: float, joints: Sequence[ElasticJoints] = (), del
     periods = delay / period
     late = range(math.floor(periods + 1e-9), DELAY_MARGIN * max(1, math.ceil(periods - 1e-9)) + 1)
     rate = RIGID_RATE
-    while not all(
-        loop.radius(_proportional(rate) * mass, rate * mass, count) < 1.0 for loop, mass in loops for count in late
+    # A torque is held for one period beside: on average it is half a period later.
+    latest = (late[-1] + 0.5) * period
+    while not (
+        delay_margin(_proportional(rate), rate)[0] > latest
+        and all(
+            loop.radius(_proportional(rate) * mass, rate * mass, count) < 1.0 for loop, mass in loops for count in late
+        )
     ):
         rate *= LESS
         if not rate >= LEAST:

@@ -21,7 +21,7 @@ from joint_dynamics.control.input_sample import FINE
 from joint_dynamics.control.inputs import AgedInterfaces
 from joint_dynamics.control.interface import REFERENCES, STATES, Controller
 from joint_dynamics.control.joint_torque_feedback import JointTorqueFeedback
-from joint_dynamics.control.law import TorqueLaw
+from joint_dynamics.control.law import TorqueLaw, delay_margin
 from joint_dynamics.control.loaned_law import LoanedLaw
 from joint_dynamics.control.loop_sample import (
     BEYOND,
@@ -44,6 +44,7 @@ SHIPPED: tuple[type[Controller], ...] = (ComputedTorque, AdaptiveFriction, Flexi
 #: Inputs that change slowly or may be missing: their age is not that of the control loop.
 SLOW = ('temperature', 'friction_scale', 'viscous_excess')
 BOUNDS = ('desired position', 'distance from the desired position', 'desired speed', 'speed')
+DELAY = BEYOND + len(BOUNDS)
 
 
 class ControlLoop:
@@ -94,8 +95,14 @@ class ControlLoop:
         self.gate, self.handover = self._make_gate(), Handover(arm.n)
         bounds, room = self.gate.constants.bounds, settings.position_margin
         bounds['position_low'], bounds['position_high'] = limits.lower - room, limits.upper + room
-        bounds['tracking'], bounds['speed'] = settings.tracking, speed
+        bounds['tracking'], bounds['speed'], bounds['delay'] = settings.tracking, speed, self._bearable_delay()
         self.sample = self._make_sample()
+
+    def _bearable_delay(self) -> FloatArray | float:
+        if not (isinstance(self.controller, TorqueLaw) and self.controller.compiled[1].options['feedback'][0]):
+            return np.inf
+        axes = self.controller.compiled[1].axes
+        return delay_margin(axes['kp'], axes['kd'], axes['ki'])
 
     def _make_sample(self) -> Loop:
         if isinstance(self.controller, TorqueLaw) and type(self.controller) in SHIPPED:
@@ -165,6 +172,13 @@ class ControlLoop:
             return self.gate.failure or ('' if fault == FINE else 'just activated')
         if fault == NO_TIME:
             return f'time does not go on: {value} s since the last step'
+        if fault == DELAY:
+            bound = self.gate.constants.bounds['delay'][joint]
+            return (
+                f'joint states reach the torque {value:.3g} s late on average, the gains of'
+                f' {self.arm.joint_names[joint]} bear {bound:.3g} s: lower kp and kd'
+                f' (joint-dynamics gains --plugin --delay {value:.2g}), or relieve the machine'
+            )
         if fault >= BEYOND:
             what, bound = BOUNDS[fault - BEYOND], self.gate.constants.bounds[joint]
             low, high = (
@@ -177,6 +191,11 @@ class ControlLoop:
         if fault > REFERENCE_FAULT:
             return self.reference.words_of(int(fault - REFERENCE_FAULT), int(row), int(joint), time, 'reference')
         return self.state.words_of(int(fault), int(row), int(joint), time, 'state')
+
+    @property
+    def delay(self) -> float:
+        """Time from measurement to torque, as far as it is seen here, averaged over the last second [s]."""
+        return float(self.sample.status['delay'][0])
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -244,6 +263,7 @@ class ControlLoop:
         sample.holding.fill(0.0)
         sample.added.fill(0.0)
         sample.status['moved'], sample.status['fault'], sample.status['time'], self.alone = 0, NOT_YET, np.nan, False
+        sample.status['age'] = sample.status['delay'] = 0.0
         self.handover.clear()
         self.controller.on_activate()
         if position is None or not np.isfinite(position).all():

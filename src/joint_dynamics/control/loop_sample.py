@@ -13,7 +13,7 @@ from joint_dynamics.arm.constants import ArmConstants
 from joint_dynamics.arrays import BoolArray, FloatArray, IntArray
 from joint_dynamics.compilation import compiled
 from joint_dynamics.control.input_sample import FINE, Inputs, first_fault, is_fresh, is_whole
-from joint_dynamics.control.law_sample import POSITION, VELOCITY, LawConstants, LawMemory, law_torque
+from joint_dynamics.control.law_sample import MOTOR_POSITION, POSITION, VELOCITY, LawConstants, LawMemory, law_torque
 from joint_dynamics.joint.constants import Record
 from joint_dynamics.joint.laws import held
 from joint_dynamics.robot.newton_euler import inverse_dynamics
@@ -24,9 +24,12 @@ NO_SOURCE, BY_LAW, BY_EFFORT, BY_OTHERS = range(4)
 """Whose command goes out."""
 REFUSED = 5
 """A fault beside those of `input_sample`: the gate has failed. Then those of the references, and of values that are
-beyond their bounds: desired position, distance from it, desired speed, speed; a time that does not go on; and no step
-since it was activated."""
+beyond their bounds: desired position, distance from it, desired speed, speed, delay of the loop; a time that does not
+go on; and no step since it was activated."""
 REFERENCE_FAULT, BEYOND, NO_TIME, NOT_YET = 10, 20, 30, 31
+DELAY_TIME = 1.0
+"""s, over which the delay of the loop is averaged: some periods of the slowest swing that a late torque feeds, and more
+than one pause of a machine takes."""
 
 GATE = np.dtype(
     [
@@ -53,13 +56,16 @@ STATUS = np.dtype(
         ('effort_only', 'i8'),  # 1: that is so in this step
         ('gravity', 'i8'),  # 1: the safe command is gravity, 0: zero
         ('moved', 'i8'),  # 1: gravity is not that of the last known position yet
+        ('age', 'f8'),  # s, of the oldest position that the last torque came from
+        ('delay', 'f8'),  # s, from measurement to torque, averaged over DELAY_TIME
     ],
     align=True,
 )
 BOUND = np.dtype(
-    [(name, 'f8') for name in ('limit', 'rate', 'position_low', 'position_high', 'tracking', 'speed')], align=True
+    [(name, 'f8') for name in ('limit', 'rate', 'position_low', 'position_high', 'tracking', 'speed', 'delay')],
+    align=True,
 )
-"""Of one joint: N·m or A, the same per s, rad, rad/s."""
+"""Of one joint: N·m or A, the same per s, rad, rad/s, s."""
 
 
 class Gate(NamedTuple):
@@ -119,13 +125,13 @@ class Loop(NamedTuple):
 
 @compiled
 def beyond_bounds(loop, time):  # type: ignore[no-untyped-def]
-    """Return which bound is broken, 0 … 3 or −1, the joint, and the value."""
+    """Return which bound is broken, 0 … 4 or −1, the joint, and the value."""
     state, reference, n = loop.inputs.rows, loop.reference.rows, len(loop.added)
     position = velocity = False
     for row in loop.desired:
         position, velocity = position or row == POSITION, velocity or row == VELOCITY
     moving = is_whole(loop.inputs, VELOCITY, time)
-    for k in range(4):
+    for k in range(5):
         for j in range(n):
             bound, value, low, high = loop.gate.bounds[j], 0.0, 0.0, 0.0
             if k == 0 and position:
@@ -136,9 +142,19 @@ def beyond_bounds(loop, time):  # type: ignore[no-untyped-def]
                 value, low, high = reference[VELOCITY, j], -bound.speed, bound.speed
             elif k == 3 and moving:
                 value, low, high = state[VELOCITY, j], -bound.speed, bound.speed
+            elif k == 4:
+                value, low, high = loop.status[0].delay, -np.inf, bound.delay
             if not low <= value <= high:
                 return k, j, value
     return -1, 0, 0.0
+
+
+@compiled
+def average_delay(loop, time, period):  # type: ignore[no-untyped-def]
+    """Average the time from measurement to torque: a torque is as late as its position was old, and then held."""
+    status, row = loop.status[0], MOTOR_POSITION if loop.law.options[0].on_motor else POSITION
+    status.delay += min(period / DELAY_TIME, 1.0) * (status.age + 0.5 * period - status.delay)
+    status.age = time - loop.inputs.times[row].min()
 
 
 @compiled
@@ -152,6 +168,7 @@ def fault_now(loop, time, period):  # type: ignore[no-untyped-def]
     fault, row, joint = first_fault(loop.reference, loop.desired, time)
     if fault != FINE:
         return REFERENCE_FAULT + fault, row, joint, 0.0
+    average_delay(loop, time, period)
     bound, joint, value = beyond_bounds(loop, time)
     if bound >= 0:
         return BEYOND + bound, 0, joint, value

@@ -40,6 +40,7 @@ class LoopReport:
         level = ERROR if loop.gate.failure else WARN if loop.fallback_reason else OK
         values: dict[str, float | str] = {'weight': loop.gate.weight}
         if level == OK:
+            values['delay of the loop [s]'] = loop.delay
             apart = loop.state['position'] - loop.reference['position']
             values['farthest off [rad]'] = float(np.abs(apart).max())
             values['joint farthest off'] = loop.arm.joint_names[int(np.abs(apart).argmax())]
