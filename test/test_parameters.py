@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.settings import Parameter, PerJoint, Settings, parameter_cells, setting
-from joint_dynamics.settings.per_joint import per_joint
+from joint_dynamics.settings import Parameter, PerJoint, Settings, setting
+from joint_dynamics.settings.base import per_joint
+from joint_dynamics.settings.documentation import parameter_cells
 
 
 def _rising(pair: Sequence[float]) -> str | None:

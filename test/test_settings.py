@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.settings import Settings, declarations, setting, settings_table
+from joint_dynamics.settings import Settings, declarations, setting
+from joint_dynamics.settings.documentation import settings_table
 
 
 @dataclass(frozen=True)

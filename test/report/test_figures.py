@@ -7,11 +7,9 @@ import numpy as np
 import pytest
 
 from joint_dynamics.report.figure import Figure, Panel, Series, envelope
-from joint_dynamics.report.figure_html import figure_html
+from joint_dynamics.report.figure_html import figure_html, unpack
 from joint_dynamics.report.html import Report
-from joint_dynamics.report.interval import WIDTH, Interval, IntervalScale
-from joint_dynamics.report.packing import unpack
-from joint_dynamics.report.svg import panel_svg, ticks
+from joint_dynamics.report.svg import WIDTH, Interval, IntervalScale, panel_svg, ticks
 
 
 def test_long_series_are_drawn_with_their_extremes():

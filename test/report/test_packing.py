@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from joint_dynamics.report.packing import STEPS, Packer, unpack
+from joint_dynamics.report.figure_html import STEPS, Packer, unpack
 
 
 def round_trip(*given_arrays, resolution=0.0):

@@ -6,9 +6,9 @@ import re
 import numpy as np
 import pytest
 
-from joint_dynamics.report.friction import friction_samples
+from joint_dynamics.report.figure_html import unpack
 from joint_dynamics.report.identification import RESOLUTION
-from joint_dynamics.report.packing import unpack
+from joint_dynamics.report.joint_curves import friction_samples
 
 #: Bytes of a minute of seven joints at 1 kHz, with everything beside it.
 LARGEST = 5_000_000

@@ -7,7 +7,7 @@ import numpy as np
 import pinocchio
 import pytest
 
-from joint_dynamics.report.packing import unpack
+from joint_dynamics.report.figure_html import unpack
 from joint_dynamics.report.robot_shapes import capsules, robot_shapes
 from joint_dynamics.report.robot_view import RobotView
 from joint_dynamics.robot import RobotModel

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.signal
 
-from joint_dynamics.signals.butterworth import butterworth_sections, filtered, forward_backward
+from joint_dynamics.signals.filtering import butterworth_sections, filtered, forward_backward
 
 CASES = [(4, 20.0, 1000.0), (4, 0.5, 1000.0), (4, 57.0, 5000.0), (4, 440.0, 1000.0), (1, 3.0, 100.0), (3, 10.0, 50.0)]
 

@@ -5,7 +5,7 @@ import pytest
 from numpy.lib.stride_tricks import sliding_window_view
 from scipy.ndimage import median_filter
 
-from joint_dynamics.signals.median import running_median
+from joint_dynamics.signals.filtering import running_median
 
 
 @pytest.mark.parametrize('size', [1, 3, 5, 7, 21])

@@ -17,7 +17,8 @@ from joint_dynamics.control.registry import load
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.recording.motor_side import MOTOR_PARAMETERS
 from joint_dynamics.robot.robot_parameters import JOINTS, MOUNTING
-from joint_dynamics.settings import Parameter, parameter_cells
+from joint_dynamics.settings import Parameter
+from joint_dynamics.settings.documentation import parameter_cells
 
 #: References of the plugin per joint; the first three are those of `REFERENCES`, effort is added to the law's.
 REFERENCE_QUANTITIES = ('position', 'velocity', 'acceleration', 'effort')

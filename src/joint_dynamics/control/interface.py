@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.settings import Parameter, PerJoint, check_keys, value_of
-from joint_dynamics.settings.per_joint import per_joint
+from joint_dynamics.settings.base import per_joint
 
 if TYPE_CHECKING:
     from joint_dynamics.arm import Arm

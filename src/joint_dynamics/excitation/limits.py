@@ -18,7 +18,7 @@ from joint_dynamics.excitation.excitation_settings import LimitSettings
 from joint_dynamics.excitation.trajectory import MotionSamples
 from joint_dynamics.robot import RobotModel, StandardParameters
 from joint_dynamics.robot.standard_parameters import body_of
-from joint_dynamics.settings.per_joint import per_joint
+from joint_dynamics.settings.base import per_joint
 
 REACHED_IN = 0.5
 """Time [s] in which the allowed speed may be reached where no acceleration limit is given."""

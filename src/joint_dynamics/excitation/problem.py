@@ -23,7 +23,7 @@ from joint_dynamics.excitation.limits import MotionLimits
 from joint_dynamics.excitation.motion import RobotMotion, Sensitivity
 from joint_dynamics.excitation.trajectory import Trajectory
 from joint_dynamics.robot import RobotModel
-from joint_dynamics.settings.per_joint import per_joint
+from joint_dynamics.settings.base import per_joint
 
 OVERSAMPLING = 10
 EARLIER_SAMPLES = 10_000

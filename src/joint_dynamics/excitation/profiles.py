@@ -24,7 +24,7 @@ from joint_dynamics.excitation.single_joint import ConstantSpeed, LoadSweep, Slo
 from joint_dynamics.excitation.trajectory import JointPieces, PiecewiseTrajectory, at_rest
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.settings import Settings, refusal, setting
-from joint_dynamics.settings.per_joint import per_joint
+from joint_dynamics.settings.base import per_joint
 
 WAYPOINTS = (
     (-110, 0, 0, -90, 90, 0),

@@ -15,7 +15,7 @@ import numpy as np
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.settings import Parameter, PerJoint, Settings, setting
-from joint_dynamics.settings.per_joint import per_joint
+from joint_dynamics.settings.base import per_joint
 
 Array = FloatArray
 

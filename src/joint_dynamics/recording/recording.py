@@ -23,7 +23,7 @@ from joint_dynamics.recording.load import read_samples
 from joint_dynamics.recording.recording_settings import RecordingSettings
 from joint_dynamics.recording.samples import Samples
 from joint_dynamics.robot.limits import JointLimits
-from joint_dynamics.settings.per_joint import per_joint
+from joint_dynamics.settings.base import per_joint
 
 Array = FloatArray
 #: A spacing may differ from the mean by this share of it (rounding of stamps to nanoseconds, of CSV numbers to

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from joint_dynamics.description import write_atomically
 from joint_dynamics.report.figure import Figure
 from joint_dynamics.report.figure_html import figure_html
-from joint_dynamics.report.interval import Interval, IntervalScale
+from joint_dynamics.report.svg import Interval, IntervalScale
 
 if TYPE_CHECKING:  # most pages show no robot, whose shapes take long to import
     from joint_dynamics.report.robot_view import RobotView

@@ -15,11 +15,10 @@ from joint_dynamics.identification.reliability.excitation import relative_deviat
 from joint_dynamics.identification.reliability.verdict import Reason, headline
 from joint_dynamics.identification.residual_table import band_text, residual_headers, residual_rows
 from joint_dynamics.report.figure import Figure, Panel, Series
-from joint_dynamics.report.friction import add_friction
 from joint_dynamics.report.html import Report
 from joint_dynamics.report.identification_extra import add_sections
-from joint_dynamics.report.interval import Interval
-from joint_dynamics.report.stiffness import add_stiffness
+from joint_dynamics.report.joint_curves import add_friction, add_stiffness
+from joint_dynamics.report.svg import Interval
 
 RESOLUTION = 50.0
 """Steps of the torques in a page per standard deviation of the residual, which rounding changes by 1/100 at most."""

@@ -13,7 +13,7 @@ import numpy as np
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.excitation.limits import end_effector_frame, parent_joint
 from joint_dynamics.excitation.motion import LinkFrames
-from joint_dynamics.report.packing import Packer
+from joint_dynamics.report.figure_html import Packer
 from joint_dynamics.report.robot_shapes import Shape
 from joint_dynamics.report.svg import text_of
 from joint_dynamics.robot import RobotModel

@@ -13,11 +13,9 @@ Pydantic would carry the checks, but ROS 2 Jazzy's platform packages version 1 o
 2, which do not agree; and ROS needs unit, bounds and per-joint values of a parameter in a form of its own.
 """
 
-from joint_dynamics.settings.base import Settings
+from joint_dynamics.settings.base import PerJoint, Refused, Settings, check_keys, refusal, value_of
 from joint_dynamics.settings.declaration import Declaration, declarations, setting
 from joint_dynamics.settings.parameter import Parameter
-from joint_dynamics.settings.table import parameter_cells, settings_table
-from joint_dynamics.settings.values import PerJoint, Refused, check_keys, refusal, value_of
 
 __all__ = [
     'Declaration',
@@ -27,9 +25,7 @@ __all__ = [
     'Settings',
     'check_keys',
     'declarations',
-    'parameter_cells',
     'refusal',
     'setting',
-    'settings_table',
     'value_of',
 ]

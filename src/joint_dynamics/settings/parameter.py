@@ -7,9 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar, get_args
 
-from joint_dynamics.settings.base import Settings, hints
+from joint_dynamics.settings.base import Settings, hints, value_of
 from joint_dynamics.settings.declaration import Declaration, declarations, default_of
-from joint_dynamics.settings.values import value_of
 
 P = TypeVar('P', bound='Parameter')
 

@@ -1,19 +1,75 @@
-"""Zero-phase low-pass filters and derivatives of recorded signals [M5 §4, H IV.B, G II.C].
+"""Zero-phase low-pass filters, medians and derivatives of recorded signals [M5 §4, H IV.B, G II.C].
 
 A 4th-order Butterworth run forward and backward has the squared magnitude and no phase. Positions are filtered with the
 whole recording at hand. The *parallel* filter, which goes over the torque and every column of the regressor alike, is
 the same response written as a symmetric FIR kernel: it can be taken block by block, only at the samples that decimation
 keeps, and near the ends with the part of the kernel that fits, since any linear operation on both sides of Y = W χ
 leaves χ as it is.
+
+Butterworth filters and medians are written out here because scipy.signal and scipy.ndimage take longer to import than
+a recording takes to be identified.
 """
 
 from __future__ import annotations
 
 import numpy as np
+from scipy.linalg.blas import dtbsv
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.signals.butterworth import butterworth_sections, forward_backward
+
+
+def butterworth_sections(order: int, cutoff: float, rate: float) -> FloatArray:
+    """Return the sections (order/2 rounded up, 5) b0 b1 b2 a1 a2 (a0 = 1) of a low-pass filter of gain 1 at 0 Hz.
+
+    The analogue poles lie evenly on the left half of a circle; the bilinear transformation, warped so that the cut-off
+    stays where it is, brings a pair of them, s² + s/Q + 1, to z.
+
+    Parameters
+    ----------
+    cutoff, rate
+        Hz; 0 < cutoff < rate/2.
+    """
+    K = np.tan(np.pi * cutoff / rate)
+    sections = []
+    for k in range(order // 2):
+        inverse_Q = 2 * np.sin(np.pi * (2 * k + 1) / (2 * order))
+        scale = 1 + K * inverse_Q + K**2
+        b0 = K**2 / scale
+        sections.append((b0, 2 * b0, b0, 2 * (K**2 - 1) / scale, (1 - K * inverse_Q + K**2) / scale))
+    if order % 2:
+        b0 = K / (1 + K)
+        sections.append((b0, b0, 0.0, (K - 1) / (K + 1), 0.0))
+    return np.array(sections)
+
+
+def filtered(sections: FloatArray, x: FloatArray) -> FloatArray:
+    """Return signals x (signals, samples) filtered forward, as if each had been at its first value for ever.
+
+    With gain 1 at 0 Hz what is filtered is the difference from that value, from rest. The recursion
+    y_k + a1 y_{k−1} + a2 y_{k−2} = v_k is a triangular system of two bands.
+    """
+    y = x - x[:, :1]
+    samples = x.shape[1]
+    for b0, b1, b2, a1, a2 in sections:
+        v = b0 * y
+        v[:, 1:] += b1 * y[:, :-1]
+        v[:, 2:] += b2 * y[:, :-2]
+        bands = np.empty((3, samples), order='F')
+        bands[:] = np.array([[1.0], [a1], [a2]])
+        y = np.array([dtbsv(2, bands, row, lower=1, diag=1) for row in v]).reshape(x.shape)
+    return y + x[:, :1]
+
+
+def forward_backward(sections: FloatArray, x: FloatArray, padding: int) -> FloatArray:
+    """Return x (samples, …) filtered forward and backward, its ends extended by point reflection over `padding`."""
+    flat = np.ascontiguousarray(np.asarray(x, dtype=float).reshape(len(x), -1).T)
+    before = 2 * flat[:, :1] - flat[:, padding:0:-1]
+    after = 2 * flat[:, -1:] - flat[:, -2 : -2 - padding : -1]
+    forward = filtered(sections, np.concatenate([before, flat, after], axis=1))
+    both = filtered(sections, forward[:, ::-1])[:, ::-1]
+    return np.ascontiguousarray(both[:, padding : padding + len(x)].T).reshape(np.shape(x))
+
 
 ORDER = 4
 # Above this fraction of the sampling rate a filter would act on nothing but the last bins below Nyquist.
@@ -87,12 +143,21 @@ class ParallelDecimator:
 
     Parameters
     ----------
-    samples: length of the signal. cutoff, rate: [Hz]. factor: keep every `factor`-th sample.
+    samples
+        length of the signal.
+    cutoff, rate
+        Hz.
+    factor
+        keep every `factor`-th sample.
 
     Attributes
     ----------
-    kept: (K,) indices of the kept samples; cutoff [Hz]; half: reach of the kernel to either side.
-
+    kept
+        (K,) indices of the kept samples.
+    cutoff
+        Hz.
+    half
+        reach of the kernel to either side, samples.
     """
 
     def __init__(self, samples: int, cutoff: float, rate: float, factor: int):
@@ -141,3 +206,34 @@ class ParallelDecimator:
             first, end = self.span(part)
             out.append(np.tensordot(self.weights(part), x[first:end], axes=(0, 0)))
         return np.concatenate(out)
+
+
+SMALL = 5
+BLOCK = 4096
+
+
+def running_median(x: FloatArray, size: int) -> FloatArray:
+    """Return the median of `size` samples, an odd number, around every one of x (samples,), held beyond the ends.
+
+    As `scipy.ndimage.median_filter` with mode 'nearest'.
+    """
+    half = size // 2
+    held = np.concatenate([np.repeat(x[:1], half), x, np.repeat(x[-1:], half)])
+    if size == SMALL:
+        return _of_five(*(held[k : k + len(x)] for k in range(SMALL)))
+    windows = np.lib.stride_tricks.sliding_window_view(held, size)
+    medians = np.empty(len(x))
+    for first in range(0, len(x), BLOCK):
+        medians[first : first + BLOCK] = np.partition(windows[first : first + BLOCK], half, axis=1)[:, half]
+    return medians
+
+
+def _of_five(a: FloatArray, b: FloatArray, c: FloatArray, d: FloatArray, e: FloatArray) -> FloatArray:
+    """Return the median of five numbers, element by element.
+
+    Neither the least of one and the greatest of the other pair, of two pairs put in order, can be it: it is the median
+    of the three that are left.
+    """
+    low = np.maximum(np.minimum(a, b), np.minimum(c, d))
+    high = np.minimum(np.maximum(a, b), np.maximum(c, d))
+    return np.maximum(np.minimum(low, high), np.minimum(np.maximum(low, high), e))

@@ -28,7 +28,7 @@ from joint_dynamics.identification.preparation.observations import FilterPlan
 from joint_dynamics.identification.regression.methods import SolvedProblem
 from joint_dynamics.recording import Recording
 from joint_dynamics.robot import RobotModel
-from joint_dynamics.settings.per_joint import per_joint
+from joint_dynamics.settings.base import per_joint
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ from joint_dynamics.identification.reliability.verdict import Reason
 from joint_dynamics.recording import Recording
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.settings import Settings, setting
-from joint_dynamics.settings.per_joint import per_joint
+from joint_dynamics.settings.base import per_joint
 
 MAX_DEVIATION_PERCENT = 10.0
 """Deviation of a gain [%] above which it is worth no more than the manufacturer's [G III.A]."""

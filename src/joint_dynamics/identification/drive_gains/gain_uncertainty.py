@@ -19,7 +19,7 @@ from joint_dynamics.arrays import FloatArray
 from joint_dynamics.identification.regression.block import Block
 from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.recording import Recording
-from joint_dynamics.settings.per_joint import per_joint
+from joint_dynamics.settings.base import per_joint
 
 ASSUMED = 0.10 / 3**0.5
 """Relative standard deviation of gains whose own is not stated: a manufacturer's are uncertain by about 10 % [G

@@ -29,7 +29,7 @@ from joint_dynamics.identification.regression.friction_state import FrictionStat
 from joint_dynamics.joint import MaxwellSlip
 from joint_dynamics.recording import Recording, encoder_step
 from joint_dynamics.robot import RobotModel
-from joint_dynamics.settings.per_joint import per_joint
+from joint_dynamics.settings.base import per_joint
 
 MIN_STEPS = 10.0
 """Steps of the encoder in a presliding length from which on it is resolved, see above."""

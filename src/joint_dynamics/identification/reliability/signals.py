@@ -23,7 +23,7 @@ from joint_dynamics.identification.reliability.thresholds import (
 )
 from joint_dynamics.identification.reliability.verdict import Reason
 from joint_dynamics.recording import Recording, encoder_step
-from joint_dynamics.signals.median import running_median
+from joint_dynamics.signals.filtering import running_median
 
 NEAR = 5
 """So many samples beside a standstill are held against it."""

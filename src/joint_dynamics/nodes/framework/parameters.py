@@ -18,7 +18,8 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter as RosParameter
 
 from joint_dynamics.errors import JointDynamicsError, one_line
-from joint_dynamics.settings import Parameter, Settings, declarations, parameter_cells
+from joint_dynamics.settings import Parameter, Settings, declarations
+from joint_dynamics.settings.documentation import parameter_cells
 
 Applies = Literal['start', 'configure', 'at once']
 

@@ -1,5 +1,5 @@
 'use strict';
-// Undoes report/packing.py.
+// Undoes the packing of report/figure_html.py.
 const packing = (() => {
   const MISSING = -32768;
   const inflated = async text => {

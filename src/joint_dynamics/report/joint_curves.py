@@ -1,8 +1,8 @@
-"""Friction of an identified robot over speed and load, with the samples it was read from."""
+"""Friction over speed and stiffness over deformation of a robot's joints, with the samples they follow from."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from joint_dynamics.report.html import Report
 
 if TYPE_CHECKING:
     from joint_dynamics.identification import IdentificationResult
+
 
 SAMPLES = 1500
 """Of each joint, as many samples are shown, evenly chosen."""
@@ -44,12 +45,12 @@ def friction_samples(result: IdentificationResult) -> list[tuple[FloatArray, Flo
             if block.resting is not None:
                 use &= ~block.resting[j]
             part.append(np.stack([block.dq[j][use], load[j][use], (block.tau - other)[j][use]]))
-    found = []
+    samples = []
     for part in parts:
         rows = np.concatenate(part, axis=1)
         speed, load, torque = rows[:, :: max(1, -(-rows.shape[1] // SAMPLES))]
-        found.append((speed, load, torque))
-    return found
+        samples.append((speed, load, torque))
+    return samples
 
 
 def _columns(result: IdentificationResult) -> tuple[BoolArray, BoolArray]:
@@ -112,7 +113,7 @@ def friction_panel(arm: Arm, joint: int, speed: FloatArray, load: FloatArray, to
 
 def _curves(steady: SteadyFriction, speed: FloatArray, load: float, label: str, colour: Colour) -> list[Series]:
     """Return the friction in both directions, over the speeds that samples support."""
-    found = []
+    curves = []
     for sign in (-1.0, 1.0):
         own = np.abs(speed[np.sign(speed) == sign])
         if len(own) < 5:
@@ -121,6 +122,65 @@ def _curves(steady: SteadyFriction, speed: FloatArray, load: float, label: str, 
         grid = np.sort(grid)
         torque = steady.torque(grid, load)
         deviation = 2 * steady.deviation(grid, load)
-        found.append(Series(label, torque, colour, grid, low=torque - deviation, high=torque + deviation))
+        curves.append(Series(label, torque, colour, grid, low=torque - deviation, high=torque + deviation))
         label = ''
-    return found
+    return curves
+
+
+BEYOND = 1.5
+"""A curve goes on so many times beyond what supports it, dashed."""
+
+
+def add_stiffness(report: Report, result: IdentificationResult) -> None:
+    """Add a section with torque over deformation of every joint whose stiffness is described; none where none is."""
+    names = result.problem.model.joint_names
+    arm = Arm.from_description(result.problem.model, result.description)
+    if arm.stiffness is None or not np.any(arm.stiffness_described):
+        return
+    samples = friction_samples(result)
+    panels, rows = [], []
+    for j in np.flatnonzero(arm.stiffness_described):
+        document: dict[str, Any] = result.description.joint(names[j])['stiffness']
+        load = samples[j][1]
+        if not len(load):
+            continue
+        most = float(np.percentile(np.abs(load), PERCENTILE))
+        reach = float(arm.stiffness.deformation(most * np.eye(len(names))[j])[j])
+        deviation = document.get('standard_deviations') or [np.nan]
+        panels.append(_panel(arm, int(j), names[j], most, reach, float(deviation[0])))
+        value = document['coefficients'][0]
+        rows.append([names[j], value, deviation[0], 100 * deviation[0] / value, most, 1e3 * reach])
+    report.add_section('Stiffness')
+    report.add_table(
+        ['joint', 'stiffness without load, N·m/rad', 'std', 'std %', 'seen up to, N·m', 'deformation there, mrad'],
+        rows,
+        f'Of the transmission, joint side; seen: {PERCENTILE:g} % of the training samples in motion',
+    )
+    report.add_figure(
+        Figure(panels, 'deformation [mrad]', columns=2, height=150),
+        'Torque over deformation, with two deviations of the stiffness; dashed: beyond what the recordings show',
+    )
+
+
+def _panel(arm: Arm, j: int, name: str, most: float, reach: float, deviation: float) -> Panel:
+    phi = np.linspace(-BEYOND * reach, BEYOND * reach, 121)
+    assert arm.stiffness is not None
+    torque = arm.stiffness.torque(np.outer(phi, np.eye(arm.n)[j]))[:, j]
+    inside = np.abs(phi) <= reach * (1 + 1e-9)
+    spread = 2 * deviation * np.abs(phi)
+    return Panel(
+        name,
+        '[N·m]',
+        (
+            Series('beyond', torque, 'seventh', 1e3 * phi, dashed=True),
+            Series(
+                'described',
+                torque[inside],
+                'predicted',
+                1e3 * phi[inside],
+                low=(torque - spread)[inside],
+                high=(torque + spread)[inside],
+            ),
+        ),
+        note=f'seen up to {most:.3g} N·m',
+    )
