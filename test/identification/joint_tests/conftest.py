@@ -14,7 +14,8 @@ import numba
 import numpy as np
 import pytest
 
-from joint_dynamics.identification.joint_tests.data import joint_data
+from joint_dynamics.identification.joint_tests.data import JointData, joint_data
+from joint_dynamics.identification.joint_tests.plateaus import SteadyRows
 from joint_dynamics.recording import Recording
 
 RATE = 1000.0
@@ -275,3 +276,101 @@ def tells():
             assert one.std is None or (one.std.shape == one.x.shape and (one.std > 0).all())
 
     return check
+
+
+@pytest.fixture(scope='session')
+def refused():
+    def make(kind, call, *given, **more):
+        """The sentence that a call is refused with."""
+        with pytest.raises(kind) as error:
+            call(*given, **more)
+        return str(error.value)
+
+    return make
+
+
+@pytest.fixture(scope='session')
+def signals():
+    def make(q, theta, *, tau=None, tau_J=None, **more):
+        """Data of one joint at 1 kHz."""
+        omega = np.gradient(theta, 1e-3)
+        return JointData(
+            'j',
+            'run',
+            1e-3 * np.arange(len(q)),
+            1000.0,
+            q,
+            theta,
+            omega,
+            np.gradient(omega, 1e-3),
+            10.0,
+            True,
+            tau,
+            tau_J,
+            **more,
+        )
+
+    return make
+
+
+@pytest.fixture(scope='session')
+def reversing():
+    """θ, the place in the play −1 … 1 and its half width, of a joint that goes to and fro through a turn and a bit."""
+    t = 1e-3 * np.arange(12000)
+    theta = 0.6 * t + 0.35 * np.sin(6.0 * t)
+    width, place = 5e-4, np.zeros(len(t))
+    for k in range(1, len(t)):
+        place[k] = np.clip(place[k - 1] + (theta[k] - theta[k - 1]) / width, -1.0, 1.0)
+    return theta, place, width
+
+
+@pytest.fixture(scope='session')
+def of_speed():
+    def make(omega, *, rate=200.0, tau=None, tau_J=None, temperature=None, q=None):
+        """A joint that turns with ω (N,) rad/s."""
+        theta = np.concatenate([[0.0], np.cumsum(omega)[:-1]]) / rate
+        time = np.arange(len(omega)) / rate
+        alpha = np.gradient(omega, 1 / rate)
+        sides = theta if q is None else q(theta, omega)
+        return JointData(
+            'j', 'run', time, rate, sides, theta, omega, alpha, 10.0, q is not None, tau, tau_J, temperature
+        )
+
+    return make
+
+
+@pytest.fixture
+def rows():
+    """Two speeds in both directions over a load of both signs, at a temperature that rises."""
+    rng = np.random.default_rng(4)
+    speed = np.tile([0.2, -0.2, 0.5, -0.5], 30)
+    torque = rng.uniform(-80.0, 90.0, 120)
+    warmth = np.linspace(18.0, 44.0, 120) + rng.normal(size=120)
+    return SteadyRows(speed, np.zeros(120), torque, warmth, np.zeros(120))
+
+
+@pytest.fixture(scope='session')
+def solved():
+    def make(columns, y):
+        return dict(
+            zip(columns, np.linalg.lstsq(np.stack(list(columns.values()), axis=1), y, rcond=None)[0], strict=True)
+        )
+
+    return make
+
+
+@pytest.fixture(scope='session')
+def rms():
+    def make(x):
+        return float(np.sqrt(np.mean(np.square(x))))
+
+    return make
+
+
+@pytest.fixture(scope='session')
+def with_friction():
+    def make(rows, y, seed=9, noise=0.05):
+        rng = np.random.default_rng(seed)
+        return SteadyRows(rows.speed, y + noise * rng.normal(size=len(y)), rows.load, rows.temperature, rows.theta)
+
+    return make

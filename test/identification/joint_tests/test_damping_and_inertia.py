@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from joint_dynamics.errors import JointDynamicsError, NotReliableError
-from joint_dynamics.identification.joint_tests.damping import DampingSettings, identify_damping
+from joint_dynamics.identification.joint_tests.damping import DampingSettings, identify_damping, oscillation_peaks
 from joint_dynamics.identification.joint_tests.data import joint_data
-from joint_dynamics.identification.joint_tests.inertia import InertiaSettings, identify_inertia
+from joint_dynamics.identification.joint_tests.inertia import InertiaSettings, identify_inertia, interpolated
 from joint_dynamics.recording import Recording
 
 
@@ -158,3 +158,81 @@ def test_what_a_test_of_the_inertia_tells(tells):
     series = [('measured', 'points'), ('fit with friction', 'line')]
     plot = 'j: oscillation under a virtual spring', 'time [s]', 'torque [N·m]', series
     tells(identify_inertia([swing(0)], InertiaSettings(spring=60.0)), 'inertia', units, plot)
+
+
+T = 1e-3 * np.arange(12000)
+
+
+@pytest.fixture(scope='module')
+def decaying(signals):
+    def make(rate=8.0, frequency=20.0, amplitude=2e-3):
+        x = amplitude * np.exp(-rate * T[:1500]) * np.cos(2 * np.pi * frequency * T[:1500])
+        q = np.full(1500, 0.2)
+        return signals(q, q + x)
+
+    return make
+
+
+def test_a_free_oscillation_of_two_recordings(signals, refused, decaying):
+    found = identify_damping([decaying(), decaying(8.4)], DampingSettings(inertia=0.5))
+    rate = found.parameters['decay_rate']
+    assert rate.value == pytest.approx(8.2, rel=0.03) and rate.unit == '1/s'
+    assert found.parameters['D'].value == pytest.approx(2 * 0.5 * rate.value)
+    assert found.parameters['D'].std == pytest.approx(2 * 0.5 * rate.std)
+    # of two recordings at least their own scatter
+    assert rate.std >= 0.99 * 0.4 / 2
+    assert found.parameters['frequency'].value == pytest.approx(20.0, rel=1e-3)
+    assert found.quality['damping_ratio'] == pytest.approx(rate.value / (2 * np.pi * 20.0), rel=1e-3)
+    assert (found.quality['inertia'], found.quality['recordings']) == (0.5, 2)
+    assert found.document['damping'] == {
+        'value': found.parameters['D'].value, 'std': found.parameters['D'].std, 'unit': 'N·m·s/rad',
+        'method': 'free oscillation',
+    }  # fmt: skip
+    said = 'damping: expected the swinging inertia in kg·m² (inertia in --config, or rotor_inertia in --description), '
+    assert refused(JointDynamicsError, identify_damping, [decaying()]) == said + 'found none'
+    said = 'run: j: found 0 extrema of a decaying oscillation, expected at least 4'
+    still = signals(np.zeros(1500), np.zeros(1500))
+    assert refused(NotReliableError, identify_damping, [still], DampingSettings(inertia=0.5)) == said
+
+
+def test_a_swing_on_a_virtual_spring(signals, refused):
+    said = 'inertia: expected the stiffness of the virtual spring in N·m/rad (spring in --config), found none'
+    data = signals(0.2 * np.sin(6.0 * T), 0.2 * np.sin(6.0 * T))
+    assert refused(JointDynamicsError, identify_inertia, [data]) == said
+    # a chirp: its period changes along the recording
+    phase = 4.0 * T + 0.25 * T**2
+    x = 0.2 * np.sin(phase)
+    found = identify_inertia([signals(x, x)], InertiaSettings(spring=36.0))
+    assert found.quality['period_spread_percent'] > 5
+    assert 'the period changes along the recording: friction, not the spring alone, sets it' in found.warnings
+    steady = identify_inertia([data], InertiaSettings(spring=36.0))
+    assert steady.parameters['inertia'].value == pytest.approx(1.0, rel=1e-3)
+    assert steady.parameters['inertia_from_period'].value == pytest.approx(1.0, rel=1e-3)
+    assert steady.parameters['period'].value == pytest.approx(2 * np.pi / 6.0, rel=1e-4)
+    assert steady.quality['half_swings'] == 22 and steady.warnings == [] == steady.reasons
+    noise = np.random.default_rng(4).normal(size=len(T))
+    lost = signals(data.q, data.theta, tau=noise)
+    found = identify_inertia([lost], InertiaSettings(spring=36.0))
+    value = found.parameters['inertia']
+    assert (
+        f'inertia = {value.value:.4g} ± {value.std:.2g} kg·m² cannot be told from zero: the oscillation is too weak'
+        in found.reasons
+    )
+
+
+def test_extrema_of_a_decay_and_between_samples():
+    t = np.arange(0.0, 3.0, 0.005)
+    x = 2.0 * np.exp(-1.5 * t) * np.cos(2 * np.pi * 4.0 * t + 0.3) + 0.7
+    time, size = oscillation_peaks(t, x, 0.05)
+    exact = (np.arange(1, 40) * np.pi - 0.3 - np.arctan(1.5 / (8 * np.pi))) / (8 * np.pi)
+    envelope = np.abs(2.0 * np.exp(-1.5 * exact) * np.cos(8 * np.pi * exact + 0.3))
+    kept = envelope >= 0.05 * np.abs(x - 0.7).max()
+    # what is left of the decay moves the rest by a little; extrema within half a sample
+    assert abs(len(time) - kept.sum()) <= 1
+    np.testing.assert_allclose(time, exact[: len(time)], atol=0.0026)
+    np.testing.assert_allclose(size, envelope[: len(size)], atol=0.02)
+    risen = np.where(t < 1.0, x, x + 1.0 * np.cos(2 * np.pi * 4.0 * t + 0.3))
+    assert oscillation_peaks(t[: len(t) // 2], risen[: len(t) // 2], 0.05)[0].max() < 1.1
+    assert [part.size for part in oscillation_peaks(t, np.zeros_like(t), 0.05)] == [0, 0]
+    parabola = 1.0 - (t - 1.2345) ** 2
+    assert interpolated(t, parabola, np.array([np.argmax(parabola)])) == pytest.approx([1.2345], abs=1e-9)

@@ -1,12 +1,17 @@
 """Friction against speed: parameters come back, deviations are right, poor data is flagged."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from joint_dynamics.errors import JointDynamicsError, NotReliableError
+from joint_dynamics.identification.joint_tests import friction
 from joint_dynamics.identification.joint_tests.data import joint_data
 from joint_dynamics.identification.joint_tests.friction import FrictionSettings, identify_friction
-from joint_dynamics.identification.joint_tests.plateaus import PlateauSettings, find_plateaus
+from joint_dynamics.identification.joint_tests.plateaus import Plateau, PlateauSettings, find_plateaus
+from joint_dynamics.identification.joint_tests.regression import least_squares
+from joint_dynamics.identification.joint_tests.speed_map import fit_speed_map
 from joint_dynamics.joint import FrictionModel
 from joint_dynamics.recording import Recording
 
@@ -205,7 +210,6 @@ def test_curve_from_motion_without_plateaus(make_joint, motions):
 @pytest.mark.parametrize('seed', range(12))
 def test_below_the_slowest_speed_nothing_wild_is_made_up(seed):
     """Whatever the torques of the slowest plateaus: no Stribeck part grows where no plateau shows it."""
-    from joint_dynamics.identification.joint_tests.speed_map import fit_speed_map
 
     rng = np.random.default_rng(seed)
     speeds = np.geomspace(0.04, 1.5, 7)
@@ -265,3 +269,119 @@ def test_friction_lost_in_noise_and_friction_that_falls_are_said(make_joint, mot
     assert (
         f'F_V1 = {value:.3g} N·m·s/rad is negative: friction falls with speed over the whole range' in falling.warnings
     )
+
+
+RECORDING = SimpleNamespace(joint='j', name='run', load_source='recorded load', need=lambda *names: None)
+
+
+def plateaus(speeds, torque, *, std=0.02, **more):
+    fields = {'load': None, 'temperature': None, 'recording': 'run', 'trend': 0.01}
+    found = []
+    for k, speed in enumerate(speeds):
+        own = {name: value[k] if isinstance(value, list) else value for name, value in {**fields, **more}.items()}
+        known = {name: own[name] for name in own if name in Plateau.__dataclass_fields__}
+        found.append(plateau(speed=speed, torque=torque(speed), std=std, **known))
+    return found
+
+
+def plateau(**values):
+    missing = {name: 1 for name in Plateau.__dataclass_fields__ if name not in values}
+    return Plateau(**values, **missing)
+
+
+def of_plateaus(monkeypatch, made, settings=None, base=None, source='none'):
+    monkeypatch.setattr(friction, 'find_plateaus', lambda recordings, plateaus: made)
+    return identify_friction([SimpleNamespace(joint='j', load_source=source)], settings, base)
+
+
+SET = [0.1, -0.1, 0.4, -0.4, 1.0, -1.0, 1.7, -1.7]
+
+
+def test_two_lines_one_per_direction(monkeypatch, solved):
+    """What stands beside the symmetric map is half the difference of the directions."""
+    rng = np.random.default_rng(3)
+
+    def torque(w):
+        return (np.sign(w) * 7.0 + 3.0 * w if w > 0 else -5.0 + 2.0 * w) + 0.01 * rng.normal()
+
+    made = plateaus(SET, torque)
+    found = of_plateaus(monkeypatch, made, FrictionSettings(model='viscous'))
+    w, y = np.array(SET), np.array([item.torque for item in made])
+    for side, name in ((1, 'positive'), (-1, 'negative')):
+        own = np.sign(w) == side
+        F_V1, constant = np.polyfit(w[own], y[own], 1)
+        assert found.parameters[f'F_C_{name}'].value == pytest.approx(side * constant, rel=1e-8)
+        assert found.parameters[f'F_V1_{name}'].value == pytest.approx(F_V1, rel=1e-8)
+        entry = found.document['friction']['directions'][name]
+        assert entry['F_C'] == entry['F_S'] == found.parameters[f'F_C_{name}'].value
+        assert entry['F_C_std'] == found.parameters[f'F_C_{name}'].std > 0
+        assert entry['F_V1'] == found.parameters[f'F_V1_{name}'].value
+        assert entry['F_V1_std'] == found.parameters[f'F_V1_{name}'].std > 0
+        assert (found.parameters[f'F_C_{name}'].unit, found.parameters[f'F_V1_{name}'].unit) == ('N·m', 'N·m·s/rad')
+    columns = np.stack([np.sign(w), w, np.ones(8), np.abs(w)], axis=1)
+    fit = least_squares(columns, y, ['F_C', 'F_V1', 'offset', 'half'], in_time=False)
+    assert found.quality['asymmetry_deviations'] == pytest.approx(abs(fit['offset']) / fit.deviation('offset'))
+    symmetric = solved({'F_C': np.sign(w), 'F_V1': w, 'offset': np.ones(8)}, y)
+    for name, value in symmetric.items():
+        assert found.parameters[name].value == pytest.approx(value, rel=1e-6)
+    assert found.document['friction']['parameters'] == pytest.approx(
+        {'F_C0': symmetric['F_C'], 'F_V1': symmetric['F_V1'], 'offset': symmetric['offset']}, rel=1e-6
+    )
+    assert found.quality['points'][1] == {
+        'speed': -0.1, 'torque': made[1].torque, 'std': 0.02, 'temperature': None, 'load': None, 'recording': 'run',
+        'trend': 0.01,
+    }  # fmt: skip
+    assert (found.quality['plateaus'], found.quality['speeds'], found.quality['directions']) == (8, 4, 2)
+    assert found.quality['speed_range'] == [0.1, 1.7]
+
+
+def test_single_plateaus_and_few_speeds(monkeypatch, refused):
+    found = of_plateaus(monkeypatch, plateaus([0.3, -0.3], lambda w: 6.0 * np.sign(w) + 1.0 * (w > 0)))
+    assert found.parameters['F_C'].value == pytest.approx(6.5) and found.quality['model'] == 'coulomb'
+    assert found.parameters['F_C'].std == pytest.approx(0.02 / np.sqrt(2)) and found.parameters['F_C'].unit == 'N·m'
+    assert found.quality['residual_rms'] == pytest.approx(0.5) and found.quality['parameters_allowed'] == 1
+    assert found.reasons == [
+        'one speed only (0.3 rad/s): Coulomb and viscous friction cannot be told apart, F_C is the whole friction at '
+        'that speed'
+    ]
+    assert found.warnings == ['direction positive: 1 plateaus are too few for a fit of its own']
+    settings = FrictionSettings(model='cubic')
+    made = plateaus([0.3, -0.3, 0.6, -0.6], lambda w: 6.0 * np.sign(w))
+    assert refused(JointDynamicsError, of_plateaus, monkeypatch, made, settings) == (
+        'friction: expected plateaus at 4 speeds or more for the model cubic, found 2'
+    )
+
+
+def test_reasons_and_warnings_of_plateaus(monkeypatch):
+    def torque(w):
+        return 6.0 * np.sign(w) + 2.0 * w
+
+    for source, text in (
+        ('none', 'no load torque was subtracted (give --robot, or a column load)'),
+        ('robot model', 'load torque from robot model'),
+    ):
+        trend = [0.01] * 7 + [-6.0]
+        found = of_plateaus(
+            monkeypatch, plateaus(SET, torque, trend=trend), FrictionSettings(model='viscous'), source=source
+        )
+        assert found.reasons == [
+            f'the torque changes by 6 N·m along a plateau whose mean is -9.4 N·m: gravity is left in; {text}'
+        ]
+    warm = [20.0, 21.0, 22.0, 23.0, 24.0, 25.0, 26.0, 25.5]
+    found = of_plateaus(monkeypatch, plateaus(SET, torque, temperature=warm), FrictionSettings(model='viscous'))
+    assert found.warnings == ['the joint temperature spans 6.0 °C over the plateaus: part of it is in the speed map']
+    assert found.document['friction']['range'] == {'speed': [0.1, 1.7], 'temperature': [20.0, 26.0]}
+    assert found.document['friction']['parameters']['T_0'] == pytest.approx(np.mean(warm))
+    cold = of_plateaus(monkeypatch, plateaus(SET, torque, temperature=[1.0] * 8), FrictionSettings(model='viscous'))
+    assert cold.document['friction']['parameters']['T_0'] == 5.0 and cold.warnings == []
+
+
+def test_known_parts_of_load_and_temperature_are_taken_off(monkeypatch):
+    base = FrictionModel({'F_C0': 6.0, 'F_C1': 1e-3, 'F_T1': -0.1, 'T_0': 30.0})
+    loads, warm = [50.0, -40.0, 30.0, 20.0, -60.0, 70.0, 10.0, 0.0], [35.0, 20.0, 30.0, 40.0, 25.0, 22.0, 33.0, 31.0]
+    made = plateaus(SET, lambda w: 6.0 * np.sign(w) + 2.0 * w, load=loads, temperature=warm)
+    found = of_plateaus(monkeypatch, made, FrictionSettings(model='viscous'), base)
+    for item, told in zip(made, found.quality['points'], strict=True):
+        side = np.sign(item.speed)
+        known = side * 1e-3 * item.load**2 + side * np.sqrt(abs(item.speed)) * -0.1 * (item.temperature - 30.0)
+        assert told['torque'] == pytest.approx(item.torque - known, rel=1e-9)

@@ -136,3 +136,70 @@ def test_friction_known_already_is_taken_off_and_its_level_kept(make_joint, moti
     result = identify_hysteresis([data], HysteresisSettings(methods=('lr_polynomial',)), known)
     assert result.document['friction']['parameters'] == {}
     assert abs(result.parameters['F_C0'].value / joint.F_C - 1) < 0.03
+
+
+T = 1e-3 * np.arange(12000)
+
+
+def test_maps_and_operators_field_by_field(signals, reversing):
+    theta, H, width = reversing
+    rng = np.random.default_rng(5)
+    tau = 6.0 * H + 4.0 * np.gradient(theta, 1e-3) + 0.05 * rng.normal(size=len(T))
+    data = signals(theta - width * H, theta, tau=tau)
+    found = identify_hysteresis([data], HysteresisSettings(methods=('static', 'law', 'lr_polynomial'), points=60))
+    assert set(found.parameters) == {'kinematic_error_amplitude', 'backlash_mean', 'F_C0'}
+    assert [item.unit for item in found.parameters.values()] == ['rad', 'rad', 'N·m']
+    assert found.parameters['backlash_mean'].value == pytest.approx(width, rel=0.02)
+    assert found.parameters['F_C0'].value == pytest.approx(6.0, rel=0.05)
+    quality = found.quality
+    assert set(quality) == {
+        'coverage', 'map_residual_rms', 'backlash_range', 'settled_samples', 'maxwell_slip', 'method',
+    }  # fmt: skip
+    assert quality['backlash_range'][0] <= width * 1.02 and quality['backlash_range'][1] >= width * 0.98
+    assert [entry['method'] for entry in quality['maxwell_slip']] == ['static', 'law', 'lr_polynomial']
+    for entry in quality['maxwell_slip']:
+        assert set(entry) == {
+            'method', 'estimation_percent', 'validation_percent', 'F_C', 'limits', 'stiffness',
+        }  # fmt: skip
+        assert (entry['limits'] is None) == (entry['method'] == 'static') == (entry['stiffness'] is None)
+    slip = found.document['friction']['maxwell_slip']
+    assert slip['operators'] == 4 and 'standard_deviations' not in slip['presliding']
+    assert found.document['friction']['parameters'] == {'F_C0': found.parameters['F_C0'].value}
+    assert found.document['friction']['standard_deviations'] == {'F_C0': found.parameters['F_C0'].std}
+    titles = [(plot.title, plot.x_label, plot.y_label) for plot in found.plots]
+    assert titles == [
+        ('j: transmission deformation and kinematic error', 'motor angle θ [rad]', '[rad]'),
+        ('j: backlash, half the width', 'motor angle θ [rad]', '[rad]'),
+        ('j: hysteresis on validation data', 'corrected motor angle [rad]', 'friction torque [N·m]'),
+    ]
+    labels = [[one.label for one in plot.series] for plot in found.plots]
+    assert labels[0] == ['φ, ω > 0', 'φ, ω < 0', 'kinematic error'] and labels[1] == ['half the difference', 'map']
+    assert labels[2] == ['measured', quality['method'], 'static map']
+    assert [one.kind for one in found.plots[2].series] == ['points', 'line', 'line']
+    own = HysteresisSettings(methods=('law',), points=60, operators=3, r_Delta=3.0, r_k=1.5)
+    law = identify_hysteresis([data], own)
+    slip = dict(law.document['friction']['maxwell_slip'])
+    slip.pop('presliding')
+    assert slip == {'operators': 3, 'r_Delta': 3.0, 'r_k': 1.5}
+    static = identify_hysteresis([data], HysteresisSettings(methods=('static',), points=60))
+    assert 'F_C0' not in static.parameters and 'friction' not in static.document
+    known = identify_hysteresis(
+        [data], HysteresisSettings(methods=('law',), points=60), FrictionModel({'F_C0': 6.0, 'F_V1': 4.0})
+    )
+    assert known.document['friction']['parameters'] == {} == known.document['friction']['standard_deviations']
+
+
+def test_hysteresis_that_cannot_be_found(signals, refused, reversing):
+    theta, H, width = reversing
+    turned = signals(theta + width * H, theta)
+    said = refused(NotReliableError, identify_hysteresis, [turned], HysteresisSettings(points=60))
+    assert said.startswith('j: the backlash comes out as -0.000') and said.endswith(
+        ' rad: the deformation is larger against the motion than with it; is the sign of theta or q right?'
+    )
+    wrong = signals(theta - width * H, theta, tau=-6.0 * H)
+    assert refused(NotReliableError, identify_hysteresis, [wrong], HysteresisSettings(methods=('law',), points=60)) == (
+        'hysteresis: the law fit finds no Coulomb friction in the torque'
+    )
+    assert refused(JointDynamicsError, fit_maxwell_slip, [], [], PeriodicMap.constant(1e-3), methods=('x', 'a')) == (
+        "hysteresis: expected methods among static, law, lr_linear, lr_polynomial, nlr, found 'a'"
+    )

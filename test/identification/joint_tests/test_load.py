@@ -1,10 +1,15 @@
 """Friction against load."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.identification.joint_tests import load
 from joint_dynamics.identification.joint_tests.load import LoadSettings, identify_load
+from joint_dynamics.identification.joint_tests.plateaus import SteadyRows
+from joint_dynamics.identification.joint_tests.result import nrmse_percent
 from joint_dynamics.joint import FrictionModel
 
 
@@ -107,3 +112,97 @@ def test_without_a_load_there_is_nothing_to_fit(make_joint, theta):
         identify_load([make_joint().data(theta)])
     with pytest.raises(JointDynamicsError, match='form'):
         identify_load([make_joint().data(theta)], LoadSettings(form='cubic'))
+
+
+RECORDING = SimpleNamespace(joint='j', name='run', load_source='recorded load', need=lambda *names: None)
+
+
+@pytest.mark.parametrize('form', ['quadratic', 'linear'])
+@pytest.mark.parametrize('known', [True, False])
+def test_load_by_least_squares_of_its_columns(monkeypatch, rows, form, known, solved, rms, with_friction):
+    sign, name, power = np.sign(rows.speed), *{'quadratic': ('F_C1', 2), 'linear': ('F_Cl', 1)}[form]
+    base = FrictionModel({'F_C0': 6.0, 'F_V1': 4.0, 'F_T1': -0.05, 'T_0': 30.0}) if known else None
+    size = {'quadratic': 2e-3, 'linear': 0.1}[form]
+    y = sign * (6.0 + size * np.abs(rows.load) ** power) + 0.03 * rows.load + 0.4
+    speed_part = np.zeros(120)
+    if known:
+        speed_part = base.speed_part(sign[:, None], rows.speed[:, None], rows.temperature[:, None])[:, 0]
+    else:
+        y = y + sign * np.where(np.abs(rows.speed) > 0.3, 2.0, 0.0)
+    made = with_friction(rows, y + speed_part)
+    monkeypatch.setattr(load, 'steady_rows', lambda recordings, plateaus: made)
+    found = identify_load([RECORDING], LoadSettings(), base)
+    y = made.friction - speed_part
+
+    def columns(name, power):
+        chosen = {'F_C0': sign, name: sign * np.abs(rows.load) ** power}
+        if not known:
+            chosen['level_1'] = sign * (np.abs(rows.speed) > 0.3)
+        return chosen | {'offset': np.ones(120), 'gravity_error': rows.load}
+
+    fit = solved(columns(name, power), y)
+    residual = y - sum(fit[key] * column for key, column in columns(name, power).items())
+    units = {'F_C0': 'N·m', name: 'N·m/(N·m)²' if power == 2 else '', 'gravity_error': '', 'offset': 'N·m'}
+    assert {key: item.unit for key, item in found.parameters.items()} == units
+    for key in units:
+        assert found.parameters[key].value == pytest.approx(fit[key], rel=1e-8)
+        assert 0 < found.parameters[key].std < 0.1
+    quality = found.quality
+    assert (quality['form'], quality['rows'], quality['load_source']) == (form, 120, 'recorded load')
+    assert quality['load_range'] == [rows.load.min(), rows.load.max()]
+    assert quality['residual_rms'] == pytest.approx(rms(residual), rel=1e-6)
+    assert quality['fit_percent'] == pytest.approx(nrmse_percent(sign * y, sign * (y - residual)))
+    for told, other in zip(quality['forms'], (('F_C1', 2), ('F_Cl', 1)), strict=True):
+        one = solved(columns(*other), y)
+        left = y - sum(one[key] * column for key, column in columns(*other).items())
+        assert told['form'] == ('quadratic' if other[1] == 2 else 'linear')
+        assert told['residual_rms'] == pytest.approx(rms(left), rel=1e-6)
+        assert told[other[0]] == pytest.approx(one[other[0]], rel=1e-8) and told['std'] > 0
+    warnings = [
+        f'the load torque itself is {100 * fit["gravity_error"]:+.1f} % off (mass, or drive gain); taken out of the '
+        'friction'
+    ]
+    if not known:
+        warnings.append(
+            'no friction description given: F_C0 is the friction without load at the slowest speed, viscous part '
+            'included, and stays out of the description'
+        )
+    assert found.reasons == [] and found.warnings == warnings
+    document = {name: fit[name], 'tau_max': np.abs(rows.load).max()} | ({'F_C0': fit['F_C0']} if known else {})
+    assert found.document['friction']['parameters'] == pytest.approx(document, rel=1e-8)
+    assert found.document['friction']['range'] == {'load': [rows.load.min(), rows.load.max()]}
+    assert set(found.document['friction']['standard_deviations']) == set(document) - {'tau_max'}
+    (plot,) = found.plots
+    assert (plot.title, plot.x_label, plot.y_label) == (
+        'j: Coulomb level against load', 'load torque τ_J [N·m]', 'F(τ_J) [N·m]',
+    )  # fmt: skip
+    assert [(one.label, one.kind) for one in plot.series] == [
+        ('ω > 0', 'points'), ('ω < 0', 'points'), (f'{form} fit', 'line'),
+    ]  # fmt: skip
+    level = sign * (y - sum(fit[key] * columns(name, power)[key] for key in fit if key not in ('F_C0', name)))
+    for one, part in zip(plot.series, (sign > 0, sign < 0), strict=False):
+        np.testing.assert_array_equal(one.x, rows.load[part])
+        np.testing.assert_allclose(one.y, level[part], rtol=1e-7)
+    line = plot.series[-1]
+    np.testing.assert_allclose(line.x, np.linspace(rows.load.min(), rows.load.max(), 200))
+    np.testing.assert_allclose(line.y, fit['F_C0'] + fit[name] * np.abs(line.x) ** power, rtol=1e-7)
+
+
+def test_load_in_one_direction_and_without_an_error_of_its_own(monkeypatch, rows, refused, with_friction):
+    part = rows.speed > 0
+    one = SteadyRows(*(getattr(rows, key)[part] for key in ('speed', 'friction', 'load', 'temperature', 'theta')))
+    made = with_friction(one, 5.0 + 1e-3 * one.load**2)
+    monkeypatch.setattr(load, 'steady_rows', lambda recordings, plateaus: made)
+    found = identify_load([RECORDING], LoadSettings(form='quadratic'))
+    assert set(found.parameters) == {'F_C0', 'F_C1'}
+    assert found.reasons == [
+        'one direction only: friction that grows with load cannot be told from an error of the load torque'
+    ]
+    assert [entry['form'] for entry in found.quality['forms']] == ['quadratic']
+    assert [series.label for series in found.plots[0].series] == ['ω > 0', 'quadratic fit']
+    made = with_friction(rows, np.sign(rows.speed) * (5.0 + 0.1 * np.abs(rows.load)))
+    found = identify_load([RECORDING], LoadSettings(form='linear', gravity_error=False))
+    assert set(found.parameters) == {'F_C0', 'F_Cl', 'offset'} and found.reasons == []
+    assert refused(JointDynamicsError, identify_load, [RECORDING], LoadSettings(form='quadrants')) == (
+        "load: expected form auto, linear or quadratic, found 'quadrants'"
+    )

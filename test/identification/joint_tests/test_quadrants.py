@@ -3,8 +3,15 @@
 import numpy as np
 import pytest
 
-from joint_dynamics.errors import NotReliableError
-from joint_dynamics.identification.joint_tests.quadrants import fit_quadrants, identify_quadrants
+from joint_dynamics.errors import JointDynamicsError, NotReliableError
+from joint_dynamics.identification.joint_tests.data import JointData
+from joint_dynamics.identification.joint_tests.quadrants import (
+    fit_quadrants,
+    identify_quadrants,
+    outside_stiction,
+    quadrant_columns,
+    usual_columns,
+)
 from joint_dynamics.signals.filtering import central_difference, zero_phase_lowpass
 
 RATE, G, LENGTH = 1000.0, 9.81, 1.277
@@ -173,3 +180,87 @@ def test_from_recordings_with_a_known_load(make_joint, motions, tells):
     measured, usual, new = (one.y for one in result.plots[0].series)
     ratio = np.linalg.norm(new - measured) / np.linalg.norm(usual - measured)
     assert ratio == pytest.approx(inside['new'] / inside['usual'], rel=0.1)
+
+
+T = 1e-3 * np.arange(12000)
+
+
+def test_columns_of_the_quadrants_one_sample_after_the_other():
+    rng = np.random.default_rng(1)
+    X, dq, tau = rng.normal(size=(40, 2)), rng.normal(size=40), rng.normal(size=40)
+    usual, new = usual_columns(X, dq), quadrant_columns(X, dq, tau, 0.3)
+    for k in range(40):
+        s, E = np.sign(dq[k]), np.exp(-abs(dq[k]) / 0.3)
+        np.testing.assert_allclose(usual[k], [*X[k], s, dq[k], 1.0])
+        motor = tau[k] * dq[k] > 0
+        own = [[x, x * E, 0, 0] if motor else [0, 0, x, -x * E] for x in X[k]]
+        dry = [s, E * s, 0, 0] if motor else [0, 0, s, E * s]
+        np.testing.assert_allclose(new[k], [*np.ravel(own), *dry, dq[k], 1.0])
+
+
+def test_samples_outside_stiction_are_far_from_every_change_and_beyond_the_friction():
+    rng = np.random.default_rng(5)
+    t = np.linspace(0, 20, 600)
+    dq = np.sin(1.3 * t) * 0.5
+    X = (20.0 * np.cos(2.1 * t) + 3.0)[:, None]
+    tau = X[:, 0] + 2.0 * np.sign(dq) + 3.0 * dq + 0.5 + 0.1 * rng.normal(size=600)
+    moving = np.abs(dq) > 0.05
+    A = np.stack([X[:, 0], np.sign(dq), dq, np.ones(600)], axis=1)[moving]
+    _, F_C, F_V, off = np.linalg.lstsq(A, tau[moving], rcond=None)[0]
+    quadrant = [(np.sign(a), np.sign(b)) for a, b in zip(dq, tau, strict=True)]
+    changes = [k for k in range(599) if quadrant[k] != quadrant[k + 1]]
+    expected = []
+    for k in range(600):
+        beyond = moving[k] and abs(tau[k]) > abs(F_C) + abs(F_V) * abs(dq[k]) + abs(off)
+        # the change lies between c and c + 1: so many samples on either side of it
+        near = any(c - 6 < k <= c + 6 for c in changes)
+        expected.append(bool(beyond and not near))
+    np.testing.assert_array_equal(outside_stiction(X, dq, tau, 0.05, 6), expected)
+    assert 50 < sum(expected) < 550
+
+
+def test_quadrants_that_cannot_be_fitted(refused):
+    X, v = np.ones((9, 2)), np.ones(9)
+    assert refused(JointDynamicsError, fit_quadrants, X, v, v, ('a',)) == (
+        'quadrants: expected rigid (9, 1) and tau (9,), found (9, 2) and (9,)'
+    )
+    assert refused(NotReliableError, outside_stiction, X, 1e-3 * v, v, 5e-3, 8) == (
+        'only 0 samples move faster than 0.005 rad/s: too few for the load-dependent model'
+    )
+    t = np.linspace(0, 40, 2000)
+    dq, load_torque = np.sin(1.1 * t), 30.0 + 5.0 * np.sin(0.3 * t)
+    for side, word in ((1.0, 'motor'), (-1.0, 'motor')):
+        tau = side * load_torque + 2.0 * np.sign(dq)
+        assert refused(NotReliableError, fit_quadrants, side * load_torque[:, None], dq, tau, ('load',)) == (
+            f'the {word} quadrants are driven in one direction only (the motion does not pass the vertical): c_m, c_g '
+            'and tau_off cannot be told apart'
+        )
+
+
+def test_every_sample_counts_where_the_rate_is_low():
+    """Five rows per period of the cut-off, and at 50 Hz and a cut-off of 10 Hz that is all of them."""
+    t = 0.02 * np.arange(3000)
+    theta = 1.5 * np.sin(0.9 * t) + 0.4 * np.sin(2.2 * t)
+    load, omega = 40.0 * np.cos(1.7 * t), np.gradient(theta, 0.02)
+    tau = load * (1.0 + 0.1 * np.sign(omega)) + 4.0 * np.sign(omega) + 3.0 * omega
+    data = JointData('j', 'run', t, 50.0, theta, theta, omega, omega, 10.0, True, tau, load)
+    found = identify_quadrants([data], dq_s=0.05)
+    X, v, y = (zero_phase_lowpass(x, 10.0, 50.0)[:2000] for x in (load, omega, tau))
+    assert found.quality['rows'] == outside_stiction(X[:, None], v, y, 5e-3, 8).sum() > 900
+
+
+def test_load_quadrants_that_are_not_there(signals):
+    rng = np.random.default_rng(6)
+    theta = 1.5 * np.sin(0.9 * T) + 0.4 * np.sin(2.2 * T)
+    load = 40.0 * np.cos(1.7 * T)
+    omega = np.gradient(theta, 1e-3)
+    tau = load + 4.0 * np.sign(omega) + 3.0 * omega + 0.2 * rng.normal(size=len(T))
+    found = identify_quadrants([signals(theta, theta, tau=tau, tau_J=load)], dq_s=0.05)
+    gain = found.quality['held_out_gain_percent']
+    assert found.reasons == [
+        f'on data not used for the fit the residual falls by {gain:.1f} % only: no load dependence to be seen in the '
+        'quadrants'
+    ]
+    held = found.quality['held_out_residual_percent']
+    assert gain == pytest.approx(100 * (1 - held['new'] / held['usual'])) and gain < 2.0
+    assert (found.quality['form'], found.parameters['dq_s'].value) == ('quadrants', 0.05)

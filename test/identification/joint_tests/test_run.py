@@ -17,7 +17,8 @@ from joint_dynamics.identification.joint_tests import run
 from joint_dynamics.identification.joint_tests.data import joint_data
 from joint_dynamics.identification.joint_tests.friction import FrictionSettings
 from joint_dynamics.identification.joint_tests.result import JointTestResult, Value
-from joint_dynamics.identification.joint_tests.run import TESTS, JointSettings, merged_description, run_test
+from joint_dynamics.identification.joint_tests.run import TESTS, JointPrior, JointSettings, merged_description, run_test
+from joint_dynamics.joint import PeriodicMap
 from joint_dynamics.recording import Recording
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation import ur5e_urdf
@@ -142,14 +143,6 @@ def test_the_load_of_a_joint_is_the_arms_with_what_it_carries_and_as_it_stands()
     assert np.abs(data.tau_J - bare.tau_J)[inside].max() > 5.0
 
 
-def test_what_is_insignificant_counts_deviations():
-    result = JointTestResult(
-        'load', 'a', parameters={'x': Value(1.0, 0.6, ''), 'y': Value(1.0, 0.4, ''), 'z': Value(1.0, None, '')}
-    )
-    result.flag_insignificant(['x', 'y', 'z'], 'why')
-    assert [reason.split()[0] for reason in result.reasons] == ['x']
-
-
 def test_no_recording_is_refused():
     with pytest.raises(JointDynamicsError, match='at least one recording'):
         run_test('friction', [], FrictionSettings())
@@ -204,3 +197,50 @@ def test_a_test_that_does_not_exist_is_named():
         run_test('wobble', [SimpleNamespace(joint='a')], None)
     with pytest.raises(JointDynamicsError, match=r'^friction: expected at least one recording, found none$'):
         run_test('friction', [], None)
+
+
+def test_what_a_prior_does_not_take_off_is_remarked():
+    part = {
+        'friction': {'parameters': {'F_C0': 5.0, 'F_V1': 2.0}, 'scale': [1.2, 0.1]},
+        'validity': {'speed': 2.0},
+        'backlash': {'constant': 3e-4},
+        'rotor_inertia': {'value': 0.7},
+        'stiffness': {'coefficients': [1e4, 1e7]},
+    }
+    part['backlash'] = PeriodicMap.constant(3e-4).to_dict() | {'standard_deviations': [2e-4]}
+    known = JointPrior.of('j', part)
+    assert known.remarks == (
+        'joints.j.validity: stays as it is; the test may have gone further',
+        'joints.j.backlash: within two deviations of zero, taken as not measured',
+    )
+    assert known.backlash is None and known.kinematic_error is None and known.rotor_inertia == 0.7
+    assert known.friction.level()[0] == pytest.approx(6.0) and known.stiffness.coefficients.tolist() == [1e4, 1e7]
+    sure = JointPrior.of('j', {'backlash': PeriodicMap.constant(3e-4).to_dict() | {'standard_deviations': [1e-4]}})
+    assert sure.backlash is not None and sure.remarks == () and sure.rotor_inertia is None and sure.friction is None
+
+
+def test_a_result_in_a_description(refused):
+    found = JointTestResult('load', 'j', {'F_C1': Value(1e-3, 1e-4, '')})
+    found.document = {'friction': {'parameters': {'F_C1': 1e-3, 'tau_max': 50.0}}, 'damping': {'value': 3.0}}
+    alone, warnings = merged_description(('i', 'j'), found, None)
+    assert alone.document['joints'] == {'i': {}, 'j': {'damping': {'value': 3.0}}}
+    assert [warning.partition(':')[0] for warning in warnings] == ['the friction is not in dynamics.yaml']
+    quadrants = {
+        'a_m': 1.0, 'b_m': 0.1, 'a_g': 0.9, 'b_g': 0.1, 'c_m': 4.0, 'd_m': 1.0, 'c_g': 3.0, 'd_g': 0.5, 'F_V': 5.0,
+        'tau_off': 0.1, 'dq_s': 0.05,
+    }  # fmt: skip
+    given = DynamicsDescription(
+        {
+            'robot': {'joint_names': ['j']},
+            'joints': {'j': {'friction': {'parameters': {'F_C0': 5.0}, 'quadrants': quadrants}}},
+        }
+    )
+    description, warnings = merged_description(('j',), found, given)
+    merged = description.document['joints']['j']
+    assert merged['friction']['parameters'] == {'F_C0': 5.0, 'F_C1': 1e-3, 'tau_max': 50.0}
+    assert merged['damping'] == {'value': 3.0}
+    assert warnings == ['joints.j.friction.quadrants: still stand in the place of Coulomb and viscous friction']
+    other = JointTestResult('load', 'k')
+    assert refused(JointDynamicsError, merged_description, ('j',), other, given) == (
+        'dynamics description: expected the joint k, found j'
+    )

@@ -1,10 +1,13 @@
 """Maxwell-slip found from a motion whose operators are known."""
 
+import inspect
+
 import numpy as np
 import pytest
 
+from joint_dynamics.identification.joint_tests.hysteresis import HysteresisSettings
 from joint_dynamics.identification.joint_tests.slip_fit import LIMIT_RANGE, SlipData, fit_maxwell_slip
-from joint_dynamics.joint import PeriodicMap
+from joint_dynamics.joint import PeriodicMap, polynomial_limits, polynomial_stiffness
 
 WIDTH = 1e-3
 BACKLASH = PeriodicMap.constant(WIDTH)
@@ -104,3 +107,16 @@ def test_thinned_runs_begin_where_every_operator_slips():
     for name in ('theta', 'omega', 'alpha', 'y'):
         np.testing.assert_array_equal(getattr(thin, name), getattr(one, name)[one.start :: 7])
     assert (thin.start, thin.direction) == (0, one.direction)
+
+
+def test_defaults_of_the_fit_are_those_of_the_settings(reversing):
+    given, settings = inspect.signature(fit_maxwell_slip).parameters, HysteresisSettings()
+    for name in ('operators', 'r_Delta', 'r_k', 'methods', 'seed'):
+        assert given[name].default == getattr(settings, name)
+    theta, H, width = reversing
+    omega = np.gradient(theta, 1e-3)
+    alpha = np.gradient(omega, 1e-3)
+    run = SlipData(theta[3000:], omega[3000:], alpha[3000:], 6.0 * H[3000:] + 2.0 * omega[3000:], 0, 1.0)
+    fit = fit_maxwell_slip([run], [run], PeriodicMap.constant(width), methods=('law',))['law']
+    np.testing.assert_allclose(fit.limits, polynomial_limits(settings.operators, settings.r_Delta))
+    np.testing.assert_allclose(fit.stiffness, polynomial_stiffness(fit.limits, settings.r_k))

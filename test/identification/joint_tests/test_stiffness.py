@@ -7,6 +7,7 @@ import pytest
 from scipy.ndimage import gaussian_filter1d
 
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.identification.joint_tests.data import JointData
 from joint_dynamics.identification.joint_tests.hysteresis import HysteresisSettings, identify_hysteresis
 from joint_dynamics.identification.joint_tests.run import run_test
 from joint_dynamics.identification.joint_tests.stiffness import StiffnessSettings, identify_stiffness
@@ -153,3 +154,103 @@ def test_what_a_test_of_the_stiffness_tells(make_joint, tells):
     )
     rest = measured.y - (a * measured.x + b * measured.x**3)
     assert np.sqrt(np.mean(rest**2)) == pytest.approx(result.quality['residual_rms'], rel=1e-6)
+
+
+T = 1e-3 * np.arange(12000)
+
+
+LOAD = 100.0 * np.sin(2.0 * T)
+
+
+@pytest.fixture(scope='module')
+def pushed(signals):
+    def make(a=2e4, b=0.0, load=LOAD, where=0.3, noise=1e-7, **more):
+        """A standing joint under a load that changes slowly: φ of a φ + b φ³ = load."""
+        phi = load / a
+        for _ in range(60):
+            phi = phi - (a * phi + b * phi**3 - load) / (a + 3 * b * phi**2)
+        q = np.full(len(T), where)
+        return signals(q, q + phi + noise * np.random.default_rng(0).normal(size=len(T)), tau_J=load, **more), phi
+
+    return make
+
+
+def test_stiffness_of_a_standing_joint_by_load_or_locked_current(pushed):
+    data, phi = pushed(b=2e8)
+    found = identify_stiffness([data])
+    assert found.parameters['alpha_1'].value == pytest.approx(2e4, rel=1e-3)
+    assert found.parameters['alpha_2'].value == pytest.approx(2e8, rel=1e-2)
+    assert found.reasons == [] and found.warnings == []
+    assert (found.quality['source'], found.quality['moving']) == ('load', False)
+    assert found.quality['deformation_range'] == pytest.approx([phi.min(), phi.max()], rel=0.02)
+    assert found.quality['torque_range'] == pytest.approx([-100.0, 100.0], rel=0.02)
+    assert found.quality['rows'] == len(range(51, 12000 - 51, 20)) and found.quality['fit_percent'] > 99.9
+    assert (
+        'damping' not in found.document and found.document['stiffness']['range'] == found.quality['deformation_range']
+    )
+    flat = identify_stiffness([data], StiffnessSettings(order=1, offset=False))
+    assert list(flat.parameters) == ['alpha_1'] and 'phi_0' not in flat.parameters
+    current, _ = pushed()
+    locked = identify_stiffness([JointData(**{**vars(current), 'tau': LOAD, 'tau_J': None})])
+    assert locked.quality['source'] == 'current'
+    assert locked.warnings == ['locked-rotor current: friction inside the joint counts as elastic torque']
+
+
+def test_a_stiffness_that_bends_over_and_a_load_in_one_direction(signals, pushed):
+    phi = 4e-3 * np.sin(2.0 * T)
+    load = 2e4 * phi - 6e8 * phi**3
+    q = np.full(len(T), 0.3)
+    found = identify_stiffness([signals(q, q + phi + 1e-7 * np.random.default_rng(1).normal(size=len(T)), tau_J=load)])
+    assert found.reasons == ['the fitted stiffness is negative within the range of the data']
+    one, _ = pushed(load=60.0 + 50.0 * np.sin(2.0 * T))
+    found = identify_stiffness([one], StiffnessSettings(order=1, offset=False))
+    assert found.reasons == ['loaded in one direction only: an offset of the encoders cannot be told from stiffness']
+    lost, _ = pushed(load=0.05 * np.sin(2.0 * T), noise=1e-5)
+    found = identify_stiffness([lost], StiffnessSettings(order=1, offset=False))
+    value = found.parameters['alpha_1']
+    if abs(value.value) < 2 * value.std:
+        assert found.reasons[0].startswith(f'alpha_1 = {value.value:.4g} ± {value.std:.2g} N·m/rad cannot be told')
+
+
+def test_damping_of_a_moving_joint_goes_into_its_document(signals):
+    phi = 2e-3 * np.sin(3.0 * T) + 1e-3 * np.sin(7.0 * T)
+    rate = 6e-3 * np.cos(3.0 * T) + 7e-3 * np.cos(7.0 * T)
+    q = np.sin(0.7 * T)
+    load = 2e4 * phi + 40.0 * rate + 0.05 * np.random.default_rng(2).normal(size=len(T))
+    found = identify_stiffness([signals(q, q + phi, tau_J=load)], StiffnessSettings(order=1))
+    assert found.quality['source'] == 'link' and found.quality['moving'] is True
+    D = found.parameters['D']
+    assert D.value == pytest.approx(40.0, rel=0.01) and D.unit == 'N·m·s/rad'
+    assert found.document['damping'] == {
+        'value': D.value, 'std': D.std, 'unit': 'N·m·s/rad', 'method': 'stiffness from motion',
+    }  # fmt: skip
+
+
+def test_stiffness_without_a_torque_to_compare_with(signals, refused):
+    q = np.sin(T)
+    bare = signals(q, q + 1e-3 * np.sin(2 * T), tau=LOAD)
+    assert refused(JointDynamicsError, identify_stiffness, [bare]) == (
+        'stiffness: expected a load torque, found none for a joint that moves: give --robot, a column load, or '
+        'source: motor with a friction description'
+    )
+    start = 'stiffness: expected a friction description (--description) and rotor_inertia in kg·m² (--config), found '
+    settings = StiffnessSettings(source='motor')
+    assert refused(JointDynamicsError, identify_stiffness, [bare], settings) == start + 'no friction'
+    known = FrictionModel({'F_C0': 5.0})
+    assert refused(JointDynamicsError, identify_stiffness, [bare], settings, known) == start + 'no rotor_inertia'
+
+
+def test_stiffness_from_the_motor_side_takes_rotor_and_friction_off(signals):
+    """K_τ i − B θ̈ − f: with the friction of the description the load comes back, and with it the stiffness."""
+    load = 80.0 * np.sin(1.3 * T)
+    q = 0.8 * np.sin(0.9 * T)
+    theta = q + load / 2e4
+    omega = np.gradient(theta, 1e-3)
+    alpha = np.gradient(omega, 1e-3)
+    friction = np.tanh(omega / 5e-3) * (5.0 + 1e-3 * load**2) + 4.0 * omega
+    tau = load + 0.9 * alpha + friction + 0.01 * np.random.default_rng(3).normal(size=len(T))
+    base = FrictionModel({'F_C0': 5.0, 'F_C1': 1e-3, 'F_V1': 4.0})
+    found = identify_stiffness(
+        [signals(q, theta, tau=tau)], StiffnessSettings(source='motor', rotor_inertia=0.9, order=1), base
+    )
+    assert found.parameters['alpha_1'].value == pytest.approx(2e4, rel=0.01) and found.quality['source'] == 'motor'

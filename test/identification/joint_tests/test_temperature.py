@@ -1,9 +1,13 @@
 """Friction against temperature."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.identification.joint_tests import temperature
+from joint_dynamics.identification.joint_tests.result import nrmse_percent
 from joint_dynamics.identification.joint_tests.temperature import TemperatureSettings, identify_temperature
 from joint_dynamics.joint import AbsoluteTemperatureFriction, FrictionModel
 
@@ -88,3 +92,92 @@ def test_what_a_test_of_the_temperature_tells(recordings, tells):
     axes = 'temperature T [°C]', 'f_T / (sgn(ω)√|ω|) [N·m·√(s/rad)]'
     plot = 'joint: friction against temperature', *axes, [('constant speeds', 'points'), ('fit', 'line')]
     tells(result, 'temperature', units, plot)
+
+
+RECORDING = SimpleNamespace(joint='j', name='run', load_source='recorded load', need=lambda *names: None)
+
+
+@pytest.mark.parametrize('known', [True, False])
+@pytest.mark.parametrize('cubic', [True, False])
+def test_temperature_by_least_squares_of_its_columns(monkeypatch, rows, known, cubic, solved, rms, with_friction):
+    T_0, sign = 30.0, np.sign(rows.speed)
+    root = sign * np.sqrt(np.abs(rows.speed))
+    T = np.clip(rows.temperature, 20.0, 40.0)
+    change = 1.0 / T**3 - 1.0 / T_0**3
+    y = root * (-0.2 * (T - T_0) + (4e4 if cubic else 0.0) * change)
+    base = FrictionModel({'F_C0': 6.0, 'F_V1': 4.0, 'F_C1': 1e-3, 'T_0': T_0}) if known else None
+    if known:
+        described = base.static(rows.speed[:, None], rows.load[:, None])[:, 0]
+        y = y + 0.3 * root
+    else:
+        described = np.zeros(120)
+        y = y + sign * (7.0 + 3.0 * np.abs(rows.speed)) + 0.2
+    made = with_friction(rows, y + described, noise=0.01)
+    monkeypatch.setattr(temperature, 'steady_rows', lambda recordings, plateaus: made)
+    settings = TemperatureSettings(T_min=20.0, T_max=40.0, cubic=cubic, T_0=None if known else T_0)
+    found = identify_temperature([RECORDING], settings, base)
+    columns = {'F_T1': root * (T - T_0)} | ({'F_T2': root * change} if cubic else {})
+    if known:
+        columns['F_T0'] = root
+    else:
+        columns |= {f'level {speed}': (rows.speed == speed).astype(float) for speed in (-0.5, -0.2, 0.2, 0.5)}
+    target = made.friction - described
+    fit = solved(columns, target)
+    residual = target - sum(fit[key] * column for key, column in columns.items())
+    names = ['F_T1', 'F_T2'] if cubic else ['F_T1']
+    for name in names + ['F_T0'] * known:
+        assert found.parameters[name].value == pytest.approx(fit[name], rel=1e-6)
+    assert list(found.parameters) == [*names, 'T_0'] + ['F_T0'] * known
+    assert found.parameters['T_0'].value == T_0 and found.parameters['T_0'].std is None
+    quality = found.quality
+    assert quality['rows'] == 120
+    assert quality['temperature_range'] == [rows.temperature.min(), rows.temperature.max()]
+    assert quality['residual_rms'] == pytest.approx(rms(residual), rel=1e-5)
+    assert quality['fit_percent'] == pytest.approx(nrmse_percent(made.friction, made.friction - residual), rel=1e-6)
+    cube = fit['F_T2'] if cubic else 0.0
+    constant = -fit['F_T1'] * T_0 - cube / T_0**3 + (fit['F_T0'] if known else 0.0)
+    expected = {'F_T1': constant, 'F_T2': fit['F_T1'], 'F_T3': cube}
+    assert quality['absolute_form'] == pytest.approx(expected, rel=1e-6)
+    assert found.warnings == ['temperatures outside [20, 40] °C were bounded'] and found.reasons == []
+    document = found.document['friction']
+    values = {name: fit[name] for name in names} | {'T_0': T_0, 'T_min': 20.0, 'T_max': 40.0}
+    assert document['parameters'] == pytest.approx(values | ({'F_T0': fit['F_T0']} if known else {}), rel=1e-6)
+    assert document['range'] == {'temperature': quality['temperature_range']}
+    (plot,) = found.plots
+    points, line = plot.series
+    assert (plot.title, plot.x_label, plot.y_label, points.label, line.label, line.kind) == (
+        'j: friction against temperature', 'temperature T [°C]', 'f_T / (sgn(ω)√|ω|) [N·m·√(s/rad)]',
+        'constant speeds', 'fit', 'line',
+    )  # fmt: skip
+
+    def factor(t):
+        return fit['F_T1'] * (t - T_0) + cube * (1 / t**3 - 1 / T_0**3)
+
+    np.testing.assert_array_equal(points.x, T)
+    np.testing.assert_allclose(points.y, factor(T) + residual / root, rtol=1e-5, atol=1e-7)
+    np.testing.assert_allclose(line.x, np.linspace(T.min(), T.max(), 200))
+    np.testing.assert_allclose(line.y, factor(line.x), rtol=1e-5, atol=1e-7)
+
+
+def test_what_is_odd_about_a_temperature_is_warned_of(monkeypatch, rows, refused, with_friction):
+    root = np.sign(rows.speed) * np.sqrt(np.abs(rows.speed))
+    rising = with_friction(rows, root * 0.2 * (rows.temperature - 30.0) + np.sign(rows.speed) * 7.0)
+    monkeypatch.setattr(temperature, 'steady_rows', lambda recordings, plateaus: rising)
+    found = identify_temperature([RECORDING], TemperatureSettings(cubic=False))
+    assert found.warnings == [
+        'friction grows with temperature here; lubricants thin out: look for a drift of the torque, or of the load'
+    ]
+    # without a reference the mean is one
+    assert found.parameters['T_0'].value == pytest.approx(rows.temperature.mean())
+    base = FrictionModel({'F_C0': 6.0, 'T_0': 30.0})
+    assert refused(JointDynamicsError, identify_temperature, [RECORDING], TemperatureSettings(T_0=31.5), base) == (
+        'temperature: expected the T_0 of the friction description, 30 °C, found 31.5'
+    )
+    lost = with_friction(rows, np.sign(rows.speed) * 7.0, noise=1.0)
+    monkeypatch.setattr(temperature, 'steady_rows', lambda recordings, plateaus: lost)
+    found = identify_temperature([RECORDING], TemperatureSettings(cubic=False))
+    value, span = found.parameters['F_T1'], np.ptp(rows.temperature)
+    assert found.reasons == [
+        f'F_T1 = {value.value:.4g} ± {value.std:.2g} {value.unit} cannot be told from zero: the temperature spans only '
+        f'{span:.2g} °C, or friction does not depend on it'
+    ]

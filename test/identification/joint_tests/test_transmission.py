@@ -3,6 +3,8 @@
 From a motion on which gravity is periodic like the kinematic error is.
 """
 
+import re
+
 import numpy as np
 import pytest
 
@@ -147,3 +149,40 @@ def test_what_a_test_of_the_transmission_tells(tells):
     np.testing.assert_allclose(
         bent.y, PeriodicMap.from_dict(result.document['kinematic_error'])(bent.x), atol=0.02 * np.ptp(bent.y)
     )
+
+
+T = 1e-3 * np.arange(12000)
+
+
+def test_a_joint_that_is_hardly_loaded_or_deforms_the_wrong_way(signals, refused):
+    theta = np.sin(0.8 * T) * 2.0
+    load = 60.0 * np.sin(2.3 * T)
+    q = theta + load / 2e4
+    found = identify_transmission([signals(q, theta, tau_J=load)])
+    (said,) = found.reasons
+    assert re.fullmatch(
+        r'the deformation does not follow the load \(\S+ rad/\(N·m\)\): is the sign of theta or q right\?', said
+    )
+    assert found.document == {}
+    none = refused(NotReliableError, identify_transmission, [signals(theta, theta, tau_J=np.zeros(len(T)))])
+    assert none.startswith('transmission: j: expected ') and none.endswith(' samples under load, found 0')
+    good = identify_transmission([signals(theta - load / 2e4, theta, tau_J=load)], TransmissionSettings(harmonics=2))
+    assert good.parameters['alpha_1'].value == pytest.approx(2e4, rel=0.02)
+    assert good.document['stiffness']['method'] == 'from motion, with kinematic error and backlash'
+    reach = good.document['stiffness']['range'][1]
+    assert good.document['stiffness']['range'] == [-reach, reach] == good.quality['deformation_range']
+    assert good.quality['torque_range'] == pytest.approx([-60.0, 60.0], rel=0.02)
+
+
+def test_a_spring_that_stiffens_is_the_inverse_of_the_deformation(signals):
+    """φ = c₁ u − c₃ u³ of the load's share u; τ = α₁ φ + α₂ φ³ nearest to it over the loads that were there."""
+    theta, u = np.sin(0.8 * T) * 2.0, np.sin(2.3 * T)
+    phi = 3e-3 * u - 5e-4 * u**3
+    found = identify_transmission([signals(theta - phi, theta, tau_J=60.0 * u)], TransmissionSettings(harmonics=2))
+    grid = np.linspace(0.0, 1.0, 101)
+    reach = 3e-3 * grid - 5e-4 * grid**3
+    alpha = np.linalg.lstsq(np.stack([reach / 2.5e-3, (reach / 2.5e-3) ** 3], axis=1), 60.0 * grid, rcond=None)[0]
+    expected = alpha / [2.5e-3, 2.5e-3**3]
+    assert found.parameters['alpha_1'].value == pytest.approx(expected[0], rel=5e-3)
+    assert found.parameters['alpha_2'].value == pytest.approx(expected[1], rel=3e-2)
+    assert found.quality['deformation_range'][1] == pytest.approx(2.5e-3, rel=5e-3)

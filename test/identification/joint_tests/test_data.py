@@ -1,0 +1,78 @@
+"""The signals of one joint, as they come out of a recording."""
+
+import re
+
+import numpy as np
+import pinocchio
+import pytest
+
+from joint_dynamics.arm import Arm
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.identification.joint_tests.data import joint_data
+from joint_dynamics.recording import Recording
+
+RATE = 200.0
+
+
+def test_what_was_not_measured_is_named(of_speed):
+    data = of_speed(np.ones(10))
+    for name, wanted in (
+        ('tau', 'a motor torque (tau, or current with a drive gain), found none'),
+        ('temperature', 'a joint temperature, found none'),
+        ('tau_J', 'a load torque (column load, or --robot with inertial parameters), found none'),
+        ('theta', 'a motor-side angle (theta), found only q'),
+    ):
+        with pytest.raises(JointDynamicsError, match=f'^{re.escape(f"run: j: expected {wanted}")}$'):
+            data.need(name)
+    whole = of_speed(np.ones(10), tau=np.full(10, 3.0), q=lambda theta, omega: theta)
+    whole.need('tau', 'theta')
+    np.testing.assert_array_equal(whole.friction(), 3.0)
+    loaded = whole.with_load(np.full(10, 1.0), 'weighed')
+    np.testing.assert_array_equal(loaded.friction(), 2.0)
+    assert (loaded.load_source, whole.load_source, whole.samples) == ('weighed', 'none', 10)
+
+
+def test_a_joint_taken_out_of_a_recording(ur):
+    """Torque of its own gain, load as recorded or from the rigid bodies, which pinocchio knows as well."""
+    t = np.arange(800) / RATE
+    q = np.sin(np.outer(t, np.arange(1, 7)) / 2)
+    current = np.cos(np.outer(t, np.arange(1, 7)))
+    names = ur.joint_names
+    recording = Recording(names, t, q, current=current, theta=q + 1e-3, temperature=30 + q, name='run')
+    j, inside = 2, slice(100, -100)
+    data = joint_data(recording, names[j], drive_gains={names[j]: 7.0, names[0]: 1.0}, cutoff=15.0)
+    np.testing.assert_allclose(data.tau, 7.0 * current[:, j])
+    np.testing.assert_array_equal(data.theta, q[:, j] + 1e-3)
+    np.testing.assert_array_equal(data.q, q[:, j])
+    np.testing.assert_array_equal(data.temperature, 30 + q[:, j])
+    np.testing.assert_allclose(data.omega[inside], 1.5 * np.cos(1.5 * t)[inside], atol=1e-3)
+    np.testing.assert_allclose(data.alpha[inside], -2.25 * np.sin(1.5 * t)[inside], atol=1e-2)
+    assert (data.joint, data.name, data.rate, data.cutoff, data.two_sided) == (names[j], 'run', RATE, 15.0, True)
+    assert data.tau_J is None and data.load_source == 'none'
+    bare = joint_data(Recording(names, t, q, name='run'), names[j])
+    assert bare.tau is None and bare.temperature is None and not bare.two_sided
+    np.testing.assert_array_equal(bare.theta, q[:, j])
+    with pytest.raises(JointDynamicsError, match=f'^run: expected a joint of {", ".join(names)}, found hand$'):
+        joint_data(recording, 'hand')
+    load = np.full_like(q, 4.0)
+    loaded = joint_data(
+        Recording(names, t, q, load_torque=load, name='run'), names[j], arm=Arm(ur, parameters=np.zeros(14 * 6))
+    )
+    assert loaded.load_source == 'recorded load'
+    np.testing.assert_array_equal(loaded.tau_J, 4.0)
+    rng = np.random.default_rng(0)
+    standard = np.zeros((6, 14))
+    standard[:, 9], standard[:, 6:9] = rng.uniform(1, 5, 6), rng.normal(0, 0.2, (6, 3))
+    standard[:, [0, 3, 5]] = rng.uniform(0.1, 0.5, (6, 3))
+    standard[:, 10:] = 100.0  # rotors and friction do not count
+    found = joint_data(recording, names[j], arm=Arm(ur, parameters=standard.ravel()), cutoff=15.0)
+    assert found.load_source == 'robot model'
+    model = ur.pinocchio.copy()
+    for k, (xx, xy, xz, yy, yz, zz, mx, my, mz, mass) in enumerate(standard[:, :10]):
+        model.inertias[k + 1] = pinocchio.Inertia.FromDynamicParameters(
+            np.array([mass, mx, my, mz, xx, xy, yy, xz, yz, zz])
+        )
+    w = np.arange(1, 7) / 2
+    for k in range(100, 700, 60):
+        exact = pinocchio.rnea(model, model.createData(), q[k], w * np.cos(w * t[k]), -(w**2) * np.sin(w * t[k]))
+        assert found.tau_J[k] == pytest.approx(exact[j], abs=2e-3 * np.abs(exact).max())
