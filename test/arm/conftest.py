@@ -8,16 +8,17 @@ import pytest
 from joint_dynamics.arm import Arm
 from joint_dynamics.control import Path
 from joint_dynamics.description import DynamicsDescription
-from joint_dynamics.robot import RobotModel, StandardParameters
+from joint_dynamics.robot import RobotModel
 
 LAWS = ('computed_torque', 'adaptive_friction', 'flexible_joint', 'joint_torque_feedback')
 
 
-def chain_urdf(n, prismatic=()):
+def chain_urdf(n, prismatic=(), mimics=()):
     """A chain of n joints with inertials and limits, axes and offsets drawn.
 
-    `prismatic`: indices of those that slide.
+    `prismatic`: indices of those that slide; `mimics`: of those that mimic the first.
     """
+    mimic = '<mimic joint="j1" multiplier="-0.7" offset="0.2"/>'
     rng = np.random.default_rng(40 + n)
     parts = ['<robot name="chain"><link name="link0"/>']
     for k in range(n):
@@ -29,7 +30,7 @@ def chain_urdf(n, prismatic=()):
         parts.append(
             f'<joint name="j{k + 1}" type="{kind}"><parent link="link{k}"/><child link="link{k + 1}"/><axis'
             f' xyz="{axis[0]} {axis[1]} {axis[2]}"/><origin xyz="{xyz[0]} {xyz[1]} {xyz[2]}" rpy="{rpy[0]} {rpy[1]}'
-            f' {rpy[2]}"/><limit lower="-3" upper="3" velocity="3" effort="400"/></joint><link'
+            f' {rpy[2]}"/><limit lower="-3" upper="3" velocity="3" effort="400"/>{mimic * (k in mimics)}</joint><link'
             f' name="link{k + 1}"><inertial><origin xyz="{com[0]} {com[1]} {com[2]}"/><mass value="{mass}"/><inertia'
             f' ixx="{ixx}" iyy="{iyy}" izz="{izz}" ixy="0.0003" ixz="-0.0002" iyz="0.0001"/></inertial></link>'
         )
@@ -41,7 +42,7 @@ def described(robot, kinematics=True):
 
     What every field is set large in.
     """
-    standard = StandardParameters(robot.parameters, robot.n)
+    standard = robot.standard(robot.parameters)
     joints = {}
     for k, name in enumerate(robot.joint_names):
         joints[name] = {
@@ -59,7 +60,7 @@ def described(robot, kinematics=True):
     return {
         'robot': {'joint_names': list(robot.joint_names), **(robot.kinematics() if kinematics else {})},
         'joints': joints,
-        'inertial': {'standard': {name: standard.link_document(k) for k, name in enumerate(robot.joint_names)}},
+        'inertial': {'standard': {name: standard.link_document(k) for k, name in enumerate(robot.link_names)}},
     }
 
 

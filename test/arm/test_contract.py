@@ -157,11 +157,11 @@ RULES = {
     'robot.name': ('words', top('robot', 'name', value='another')),
     'robot.urdf': ('kinematics', None),
     'robot.mdh': ('kinematics', None),
-    'robot.locked': ('kinematics', None),
+    **{f'robot.{name}': ('kinematics', None) for name in ('locked', 'parallelograms', 'dependent_joints')},
     **{f'robot.identity.{name}': ('kinematics', None) for name in ('version', 'hash', 'mass')},
     **{
         f'robot.identity.joints.{name}': ('kinematics', None)
-        for name in ('type', 'parent', 'offset', 'rotation', 'axis', 'coupling')
+        for name in ('type', 'parent', 'offset', 'rotation', 'axis', 'coupling', 'follows')
     },
     'robot.coupling': ('torque', coupled),
     'inertial.coupling': ('torque', coupled),
@@ -410,7 +410,10 @@ def check_export(bench, tmp_path, payload):
     out = tmp_path / 'out.urdf'
     export_urdf(bench.description, bench.robot.urdf, out, payload)
     exported = RobotModel.from_urdf(
-        out, joints=bench.robot.joint_names, mounting=bench.description.document.get('mounting')
+        out,
+        joints=bench.robot.joint_names,
+        mounting=bench.description.document.get('mounting'),
+        parallelograms=bench.robot.parallelograms,
     )
     states = [np.ascontiguousarray(bench.motion[::12, k]) for k in range(3)]
     np.testing.assert_allclose(exported.inverse_dynamics(*states), bench.arm.link_torque(*states), rtol=0, atol=EXACT)
@@ -523,8 +526,23 @@ def test_alpha_beyond_its_bounds_is_said(tools, arm3):
 
 @pytest.mark.parametrize('n', range(1, 15))
 def test_one_to_fourteen_joints_some_sliding_all_at_once(tools, tmp_path, n):
+    check_all_at_once(tools, RobotModel.from_urdf(tools.chain_urdf(n, tuple(range(1, n, 3)))), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ('mimics', 'parallelograms'),
+    [((1,), None), ((2, 4), None), ((1, 3, 4), None), ((2,), {'j4': {'j1': -1.0, 'j2': 0.5, 'offset': 0.1}})],
+)
+def test_joints_that_follow_move_for_all(tools, tmp_path, mimics, parallelograms):
+    """The second joint and the last one slide, whichever of them follow."""
+    robot = RobotModel.from_urdf(tools.chain_urdf(6, (1, 4), mimics), parallelograms=parallelograms)
+    assert len(robot.link_names) == 6 and robot.n == 6 - len(mimics) - len(parallelograms or ())
+    check_all_at_once(tools, robot, tmp_path)
+
+
+def check_all_at_once(tools, robot, tmp_path):
     """Coupling, wall, payload, terms, quadrants, α and hysteresis together."""
-    robot = RobotModel.from_urdf(tools.chain_urdf(n, tuple(range(1, n, 3))))
+    n = robot.n
     document = tools.described(robot)
     for name in (
         'mounting',

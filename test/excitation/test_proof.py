@@ -345,7 +345,7 @@ def test_coupled_drives_count(coupled):
     assert certified_margins(coupled, fourier(coupled, np.random.default_rng(0)), all_constraints(coupled, limits))
     rng = np.random.default_rng(3)
     parameters = rng.uniform(0, 1, len(coupled.parameter_names))
-    bound = TorqueBound(parameters, np.full(6, 300.0))
+    bound = TorqueBound(coupled, parameters, np.full(6, 300.0))
     for seed in range(4):
         trajectory = fourier(coupled, np.random.default_rng(seed)).without_repetition()
         q, dq, ddq = both_sides(trajectory, 500 * RATE)

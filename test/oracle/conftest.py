@@ -18,8 +18,12 @@ def text(values):
     return ' '.join(repr(float(value)) for value in values)
 
 
-def random_urdf(rng, joints=6, branches=True):
-    """A robot of `joints` joints; each link a cloud of eight point masses, so that its inertia is that of a body."""
+def random_urdf(rng, joints=6, branches=True, mimics=0, chains=True):
+    """A robot of `joints` joints; each link a cloud of eight point masses, so that its inertia is that of a body.
+
+    mimics: of those, how many mimic one that stands before them in the file; chains: which may mimic one itself.
+    """
+    followers = set((rng.permutation(joints - 1) + 2)[:mimics].tolist()) if mimics else set()
     links, found = ['<link name="base"/>'], []
     for k in range(1, joints + 1):
         points, masses = rng.normal(scale=0.15, size=(8, 3)), rng.uniform(0.1, 1.0, 8)
@@ -35,14 +39,21 @@ def random_urdf(rng, joints=6, branches=True):
         )
         parent = rng.integers(max(0, k - 2), k) if branches and k > 1 else k - 1
         axis = rng.normal(size=3)
+        mimic = _mimic(rng, k, () if chains else followers) if k in followers else ''
         kind = 'prismatic' if rng.random() < 0.2 else 'revolute'
         found.append(
             f'<joint name="j{k}" type="{kind}"><parent link="{f"l{parent}" if parent else "base"}"/><child'
             f' link="l{k}"/><origin xyz="{text(rng.normal(scale=0.3, size=3))}"'
             f' rpy="{text(rng.uniform(-3, 3, 3))}"/><axis xyz="{text(axis / np.linalg.norm(axis))}"/><limit lower="-3"'
-            ' upper="3" velocity="3" effort="100"/></joint>'
+            f' upper="3" velocity="3" effort="100"/>{mimic}</joint>'
         )
     return f'<robot name="random">{"".join(links)}{"".join(found)}</robot>'
+
+
+def _mimic(rng, k, not_these):
+    ratio, offset = float(rng.choice([-1, 1]) * rng.uniform(0.3, 1.5)), float(rng.normal(scale=0.3))
+    leader = rng.choice([j for j in range(1, k) if j not in not_these])
+    return f'<mimic joint="j{leader}" multiplier="{ratio!r}" offset="{offset!r}"/>'
 
 
 @pytest.fixture

@@ -63,7 +63,7 @@ def test_energy_and_gravity_are_those_of_pinocchio(robot):
 def test_pseudo_inertias_are_those_of_pinocchio(robot):
     if not hasattr(pinocchio, 'PseudoInertia'):
         pytest.skip('pinocchio has PseudoInertia from 3.2 on')
-    ours = pseudo_inertias(robot.parameters, robot.n)
+    ours = pseudo_inertias(robot.standard(robot.parameters).links)
     for k in range(robot.n):
         close(ours[k], pinocchio.PseudoInertia.FromInertia(robot.pinocchio.inertias[k + 1]).toMatrix())
         assert np.linalg.eigvalsh(ours[k])[0] > 0

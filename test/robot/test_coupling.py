@@ -19,7 +19,7 @@ def test_rows_are_by_the_motors_own_joint(coupling):
     np.testing.assert_allclose(
         coupling.matrix, [[1, 0, 0, 0], [0, 1, -0.5, 0], [0, 0, 1, 0], [0.1, 0, 0.5, 1]], rtol=1e-15
     )
-    assert coupling.motors == [1, 3]
+    assert coupling.ratios.tolist() == coupling.matrix[[1, 3]].tolist() and coupling.coupled
     assert coupling.parameter_names == ['Ia_m2', 'Fv_m2', 'Fs_m2', 'Ia_m4', 'Fv_m4', 'Fs_m4']
     assert DriveCoupling(np.diag([3, 4])).parameter_names == []
 

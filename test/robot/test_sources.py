@@ -38,11 +38,14 @@ def test_limits_are_read():
     assert model.parameters is None, 'no inertials: fine for identification'
 
 
-@pytest.mark.parametrize('joints', [None, ['j1', 'grip'], ['j1', 'grip2']])
-def test_a_joint_that_mimics_one_that_moves_is_refused(joints):
-    with pytest.raises(JointDynamicsError, match='that move by themselves, found grip2, which mimics grip:'):
-        RobotModel.from_urdf(MIMIC, joints=joints)
-    assert RobotModel.from_urdf(MIMIC, joints=['j1', 'j2']).joint_names == ('j1', 'j2')
+def test_a_joint_that_mimics_moves_with_the_one_that_it_follows():
+    both = RobotModel.from_urdf(MIMIC, joints=['j1', 'grip'])
+    assert (both.joint_names, both.link_names, both.held) == (('j1', 'grip'), ('j1', 'grip', 'grip2'), {'j2': 0.0})
+    with pytest.raises(JointDynamicsError, match='that move by themselves, found grip2, which follows grip:'):
+        RobotModel.from_urdf(MIMIC, joints=['j1', 'grip2'])
+    without = RobotModel.from_urdf(MIMIC, joints=['j1', 'j2'], locked={'grip': 0.02})
+    assert without.joint_names == without.link_names == ('j1', 'j2')
+    assert without.held == {'grip': 0.02, 'grip2': 0.02}
 
 
 @pytest.mark.parametrize(

@@ -102,7 +102,7 @@ class Arm(ArmFields):
     @cached_property
     def standard(self) -> StandardParameters:
         """Standard parameters of links with payload, rotors and coupled motors; friction is not in them."""
-        found = StandardParameters(self.parameters.copy(), self.n).with_payload(self.payload)
+        found = self.robot.standard(self.parameters.copy()).with_payload(self.payload)
         found.rotor_inertia[:] = self.rotor_inertia
         found.viscous[:] = found.coulomb[:] = found.offset[:] = 0.0
         return found

@@ -59,7 +59,7 @@ def constants_of(arm: ArmFields, bodies: FloatArray) -> ArmConstants:
     terms = arm.terms.records(tables)
     ratios, motors = np.zeros((0, arm.n)), np.zeros(0, MOTOR)
     if arm.coupled is not None and arm.robot.coupling is not None:
-        ratios = arm.robot.coupling.matrix[arm.robot.coupling.motors]
+        ratios = arm.robot.coupling.ratios
         motors = np.zeros(len(ratios), MOTOR)
         for k, name in enumerate(MOTOR.names or ()):
             motors[name] = arm.coupled[k::3]

@@ -14,8 +14,7 @@ from joint_dynamics.arm.validity import Validity
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.joint import FrictionModel, PeriodicMap, TorsionalStiffness
-from joint_dynamics.robot import INERTIAL, RobotModel, StandardParameters
-from joint_dynamics.robot.standard_parameters import parameter_names
+from joint_dynamics.robot import INERTIAL, PER_JOINT, RobotModel
 
 # Given as an array or None, kept as an array after the checks.
 Values = Any
@@ -52,13 +51,14 @@ class ArmFields:
     def __post_init__(self) -> None:
         n, p = self.robot.n, len(self.robot.parameter_names)
         values = self.robot.parameters if self.parameters is None else np.array(self.parameters, dtype=float)
-        if values is None or values.shape not in ((len(parameter_names(n)),), (p,)) or not np.all(np.isfinite(values)):
+        links = PER_JOINT * len(self.robot.link_names)
+        if values is None or values.shape not in ((links,), (p,)) or not np.all(np.isfinite(values)):
             raise JointDynamicsError(
                 f'arm: expected {p} finite standard parameters, found '
                 f'{"none" if values is None else values.shape[0]}: the URDF has no inertials and no others are given'
             )
         object.__setattr__(self, 'parameters', np.concatenate([values, np.zeros(p - len(values))]))
-        _array(self, 'rotor_inertia', StandardParameters(values, n).rotor_inertia)
+        _array(self, 'rotor_inertia', self.robot.standard(self.parameters).rotor_inertia)
         _array(self, 'drive_gain', np.full(n, np.nan), finite=False)
         _array(self, 'damping', np.zeros(n))
         _array(self, 'backlash_deviation', np.zeros(n))
@@ -88,7 +88,7 @@ class ArmFields:
             # Load beyond what the joint is built for is a defect of the motion; friction must not run away with it.
             bounds = np.minimum(self.friction.parameters['tau_max'], self.effort_limit)
             object.__setattr__(self, 'friction', self.friction.bounded(bounds))
-        coupled = StandardParameters(self.parameters, n).coupled
+        coupled = self.robot.standard(self.parameters).coupled
         object.__setattr__(self, 'coupled', coupled if self.robot.coupling is not None and np.any(coupled) else None)
 
     @property

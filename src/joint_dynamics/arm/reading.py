@@ -18,7 +18,7 @@ from joint_dynamics.arm.validity import Validity
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.joint import FrictionModel, TorsionalStiffness
-from joint_dynamics.robot import RobotModel, StandardParameters, mounting_rotation
+from joint_dynamics.robot import RobotModel, mounting_rotation
 
 if TYPE_CHECKING:
     from joint_dynamics.description import DynamicsDescription
@@ -54,7 +54,7 @@ def read(robot: RobotModel | None, description: DynamicsDescription, payload: bo
     for name in names:
         description.joint(name)
     parameters = _parameters(robot, description, remarks)
-    default = np.zeros(robot.n) if parameters is None else StandardParameters(parameters, robot.n).rotor_inertia
+    default = np.zeros(robot.n) if parameters is None else robot.standard(parameters).rotor_inertia
     rotors = np.array(
         [description.joint(name).get('rotor_inertia', {}).get('value', default[k]) for k, name in enumerate(names)]
     )
@@ -104,7 +104,7 @@ def read_joints(description: DynamicsDescription) -> dict[str, Any]:
     table = {'joints': [{'name': name, 'alpha': 0.0, 'a': 0.0, 'd': 0.0, 'theta': 0.0} for name in names]}
     robot = RobotModel.from_mdh(table, coupling=coupling)
     bare = type(description)({'robot': {'joint_names': list(names)}, 'joints': document['joints']})
-    parameters = StandardParameters(np.zeros(len(robot.parameter_names)), robot.n)
+    parameters = robot.standard()
     given = document.get('inertial', {}).get('coupling', {})
     if robot.coupling is not None:
         parameters.coupled[:] = [given.get(name, 0.0) for name in robot.coupling.parameter_names]
@@ -139,7 +139,7 @@ def _standing(robot: RobotModel | None, description: DynamicsDescription, remark
                 'arm: robot.coupling: expected the joints in the order of the description '
                 f'({", ".join(description.joint_names)}), found {", ".join(robot.joint_names)}'
             )
-        own = None if robot.coupling is None else robot.coupling.matrix
+        own = robot.coupling.matrix if robot.coupling is not None and robot.coupling.coupled else None
         if own is not None and not np.allclose(own, np.asarray(coupling) / np.diag(coupling)[:, None], atol=1e-9):
             raise JointDynamicsError(
                 "arm: robot.coupling: expected the robot's coupling of its drives, found another one in the description"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from joint_dynamics.recording.recording_settings import RecordingSettings
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.robot.limits import JointLimits
 
-ROBOT_KEYS = ('joints', 'locked', 'mounting', 'coupling')
+ROBOT_KEYS = ('joints', 'locked', 'mounting', 'coupling', 'parallelograms')
 SECTIONS = ('robot', 'recording', 'identification', 'excitation', 'joint', 'trend')
 
 
@@ -42,12 +43,15 @@ def load_config(path: str | None) -> dict[str, Any]:
 
 
 def load_robot(path: str, config: Mapping[str, Any]) -> RobotModel:
-    """Build the robot with the `robot` section's joints, locked, mounting, coupling."""
+    """Build the robot with the options of the `robot` section; say which of its joints stand though they could move."""
     options = dict(config.get('robot', {}))
     unknown = sorted(set(options) - set(ROBOT_KEYS), key=str)
     if unknown:
         raise JointDynamicsError(f'robot: expected the keys {", ".join(ROBOT_KEYS)}, found {unknown[0]!r}')
-    return RobotModel.load(path, **options)
+    model = RobotModel.load(path, **options)
+    if model.held:
+        print(f'locked: {", ".join(f"{name} at {place:g}" for name, place in model.held.items())}', file=sys.stderr)
+    return model
 
 
 def load_recordings(

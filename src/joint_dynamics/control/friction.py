@@ -160,7 +160,8 @@ class FrictionCompensation:
         self.watch = RangeWatch(arm.validity if kind != 'none' else None, arm.joint_names)
         rows = {name: np.zeros(n) for name in LawMemory._fields}
         rows |= {'alpha': self.alpha, 'temperature': self.temperature, 'sliders': arm.begin(), 'seen': self.watch.seen}
-        self.memory = LawMemory(**{**rows, 'spare': np.zeros((7, n)), 'work': np.zeros((n, WORK))})
+        work = np.zeros((len(arm.robot.link_names), WORK))
+        self.memory = LawMemory(**{**rows, 'spare': np.zeros((7, n)), 'work': work})
 
     def _remark(self, arm: Arm) -> None:
         if self.kind == 'none':

@@ -83,7 +83,7 @@ class LawMemory(NamedTuple):
     torque, command
         N·m; N·m or A.
     still, spare, work
-        zeros; (7, n) and (n, WORK), written.
+        zeros; (7, n) and (N, WORK) of N links, written.
 
     """
 

@@ -122,13 +122,13 @@ def loop_of(p):  # type: ignore[no-untyped-def]
     """Return the `Loop` of a table of addresses, in the order of its fields; the sizes first.
 
     Those are joints, points of the arm's tables, terms, coupled motors, operators, quantities required, done without
-    and desired.
+    and desired, and links.
     """
-    sizes = carray(p[0], (8,), np.int64)
+    sizes = carray(p[0], (9,), np.int64)
     n, points, terms, motors = sizes[0], sizes[1], sizes[2], sizes[3]
     number = np.float64
     arm = ArmConstants(
-        carray(p[1], (n,), JOINT), carray(p[2], (points,), number), carray(p[3], (n,), LINK),
+        carray(p[1], (n,), JOINT), carray(p[2], (points,), number), carray(p[3], (sizes[8],), LINK),
         carray(p[4], (terms,), TERM), carray(p[5], (motors, n), number), carray(p[6], (motors,), MOTOR),
     )  # fmt: skip
     law = LawConstants(carray(p[7], (1,), LAW), carray(p[8], (n,), AXIS), carray(p[9], (n,), number))
@@ -137,7 +137,7 @@ def loop_of(p):  # type: ignore[no-untyped-def]
         carray(p[13], (n,), number), carray(p[14], (4, n), number), carray(p[15], (n,), number),
         carray(p[16], (n,), number), carray(p[17], (n,), number), carray(p[18], (n,), number),
         carray(p[19], (n,), number), carray(p[20], (n,), number), carray(p[21], (n,), number),
-        carray(p[22], (n,), number), carray(p[23], (7, n), number), carray(p[24], (n, WORK), number),
+        carray(p[22], (n,), number), carray(p[23], (7, n), number), carray(p[24], (sizes[8], WORK), number),
     )  # fmt: skip
     inputs = Inputs(
         carray(p[25], (STATE_ROWS, n), number), carray(p[26], (STATE_ROWS, n), number),
@@ -166,7 +166,7 @@ def loop_of(p):  # type: ignore[no-untyped-def]
 @compiled
 def host_of(p):  # type: ignore[no-untyped-def]
     """Return the `Host` behind the `Loop` of a table."""
-    n, number = carray(p[0], (8,), np.int64)[0], np.float64
+    n, number = carray(p[0], (9,), np.int64)[0], np.float64
     return Host(
         carray(p[56], (2,), number), carray(p[57], (STATE_ROWS, n), number), carray(p[58], (STATE_ROWS,), number),
         carray(p[59], (4, n), number), carray(p[60], (2,), number), carray(p[61], (n,), number),
@@ -200,7 +200,8 @@ def entry_for(loop: Loop, host: Host | None = None) -> Entry:
     """Return the compiled step of a loop: `call(time, period)`, or with a host, which has its clock, `call()`."""
     arm = loop.arm
     counts = [len(arm.joints), len(arm.tables), len(arm.terms), len(arm.motors), loop.memory.sliders.shape[1]]
-    sizes = np.array([*counts, len(loop.required), len(loop.optional), len(loop.desired)], dtype=np.int64)
+    counts += [len(loop.required), len(loop.optional), len(loop.desired), len(arm.links)]
+    sizes = np.array(counts, dtype=np.int64)
     if host is None:
         return Entry(step_entry, [sizes, *arrays_of(loop)], float, float)
     return Entry(host_entry, [sizes, *arrays_of(loop), *arrays_of(host)])

@@ -54,6 +54,6 @@ def torques_along(links, motion, work, points, out):  # type: ignore[no-untyped-
 
 def torque_derivatives(arm: Arm, motion: FloatArray) -> FloatArray:
     """Return τ_J N·m, τ̇_J N·m/s and τ̈_J N·m/s² (3, n) of a desired motion (5, n): q, q̇, q̈, q⃛, q⁗ in rad and s."""
-    out, work = np.empty((3, arm.n)), np.empty((arm.n, WORK))
+    out, work = np.empty((3, arm.n)), np.empty((len(arm.constants.links), WORK))
     torques_along(arm.constants.links, np.ascontiguousarray(motion), work, np.empty((4, arm.n)), out)
     return out

@@ -14,7 +14,7 @@ from joint_dynamics.arrays import FloatArray
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.excitation import MotionSamples
 from joint_dynamics.joint import TorsionalStiffness
-from joint_dynamics.robot import RobotModel, StandardParameters
+from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation import ur5e_urdf
 
 #: Friction of a joint is a function of speed, load and temperature; its linear stand-ins have no true value.
@@ -81,7 +81,7 @@ def map_nrmse(maps: FloatArray, model: RobotModel, motion: MotionSamples, truth:
     deformation that the true robot has on the motion, to both sides; where that is beyond the polynomial's, the
     estimate goes on as it is.
     """
-    links = StandardParameters(np.array(truth['parameters'], dtype=float), model.n).links_only().values
+    links = model.standard(np.array(truth['parameters'], dtype=float)).links_only().values
     torque = np.abs(model.inverse_dynamics(motion.q, motion.dq, motion.ddq, links)).max(axis=0)
     curve, estimate = truth['spring_curve'], TorsionalStiffness(maps[:, :2])
     phi = np.linspace(-1.0, 1.0, 201)[:, None] * np.array(

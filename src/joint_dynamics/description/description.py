@@ -23,7 +23,7 @@ from joint_dynamics.documents import parse_yaml, read_text
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.joint import PeriodicMap
 from joint_dynamics.output_files import write_atomically
-from joint_dynamics.robot import INERTIAL, RobotModel, StandardParameters
+from joint_dynamics.robot import INERTIAL, RobotModel
 
 
 class DynamicsDescription:
@@ -93,13 +93,22 @@ class DynamicsDescription:
         """The joints, in the robot's order."""
         return tuple(self.document['robot']['joint_names'])
 
+    @property
+    def link_names(self) -> tuple[str, ...]:
+        """The joint that moves each link: `joint_names`, and behind them the joints that follow others."""
+        return (*self.joint_names, *self.document['robot'].get('dependent_joints', ()))
+
     def robot_model(self) -> RobotModel:
         """Return the robot this description belongs to, from the kinematics it carries.
 
         Raise JointDynamicsError where it carries none.
         """
         robot = self.document['robot']
-        options = {'mounting': self.document.get('mounting'), 'coupling': robot.get('coupling')}
+        options = {
+            'mounting': self.document.get('mounting'),
+            'coupling': robot.get('coupling'),
+            'parallelograms': robot.get('parallelograms'),
+        }
         if 'urdf' in robot:
             return RobotModel.from_urdf(robot['urdf'], joints=self.joint_names, locked=robot.get('locked'), **options)
         if 'mdh' in robot:
@@ -198,11 +207,11 @@ class DynamicsDescription:
         if 'inertial' not in self.document:
             raise JointDynamicsError('dynamics description: inertial: expected this field, found nothing')
         self.check_robot(model)
-        standard = StandardParameters(np.zeros(len(model.parameter_names)), model.n)
-        for k, name in enumerate(model.joint_names):
-            part = self.joint(name)
+        standard = model.standard()
+        for k, name in enumerate(model.link_names):
             standard.take_link(k, self.document['inertial']['standard'][name])
-            standard.rotor_inertia[k] = part.get('rotor_inertia', {}).get('value', 0.0)
+        for k, name in enumerate(model.joint_names):
+            standard.rotor_inertia[k] = self.joint(name).get('rotor_inertia', {}).get('value', 0.0)
         if model.coupling is not None:
             coupled = self.document['inertial'].get('coupling', {})
             standard.coupled[:] = [coupled.get(name, 0.0) for name in model.coupling.parameter_names]

@@ -7,6 +7,7 @@ motor torque without what `not_exported` lists; dry friction is its constraint `
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,7 @@ from joint_dynamics.documents import parse_xml, read_text
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.output_files import write_atomically
 from joint_dynamics.robot import RobotModel
+from joint_dynamics.robot.dependent import Follows
 from joint_dynamics.robot.standard_parameters import inertia_of
 
 
@@ -78,65 +80,91 @@ def export_mjcf(
         if root.tag != 'mujoco':
             raise JointDynamicsError(f'MJCF {into}: expected the root element <mujoco>, found <{root.tag}>')
         carriers = _carriers(root, model, str(into))
-        placements, apart_by = placements_in(MjcfKinematics(into, model.joint_names), model)
+        placements, apart_by = placements_in(MjcfKinematics(into, model.link_names), model)
         _keep_inertials(root)
         for carrier in carriers:
             _take_masses_off(carrier)
-    for k, (name, carrier) in enumerate(zip(model.joint_names, carriers, strict=True)):
-        _write_inertial(carrier, bodies[k], placements[k])
+    for carrier, body, placement in zip(carriers, bodies, placements, strict=True):
+        _write_inertial(carrier, body, placement)
+    for name, carrier in zip(model.joint_names, carriers, strict=False):
         joint = _joint_of(carrier, name)
         part = description.joint(name)
         damping, friction = joint_friction(part)
         values = {'armature': part.get('rotor_inertia', {}).get('value', 0.0), 'damping': damping}
         joint.attrib.update({key: repr(float(value)) for key, value in values.items()}, frictionloss=repr(friction))
     if apart is not None:
-        body = ET.SubElement(carriers[-1], 'body', name=payload_name(root.iter('body')))
-        _write_inertial(body, apart, placements[-1])
+        last = model.n - 1
+        held = ET.SubElement(carriers[last], 'body', name=payload_name(root.iter('body')))
+        _write_inertial(held, apart, placements[last])
     ET.indent(root)
     write_atomically(out, ET.tostring(root, encoding='unicode') + '\n')
     return inconsistent_links(description, payload), apart_by
 
 
 def _new_model(model: RobotModel) -> tuple[ET.Element, list[ET.Element], list[pinocchio.SE3]]:
-    """Return the document, the body of each joint, and where the joint's frame is in it: the same."""
+    """Return the document, the body of each link, and where the joint's frame is in it: the same."""
     root = ET.Element('mujoco', model=model.pinocchio.name or 'robot')
     ET.SubElement(root, 'compiler', angle='radian', autolimits='false')
     ET.SubElement(root, 'option', gravity=_text(model.pinocchio.gravity.linear))
-    parents = [ET.SubElement(root, 'worldbody')]
-    for k, name in enumerate(model.joint_names):
-        placement = model.pinocchio.jointPlacements[k + 1]
+    parents, tree = [ET.SubElement(root, 'worldbody')], model.chain.tree
+    for row, name in enumerate(tree.names):
+        placement = model.pinocchio.jointPlacements[row + 1]
         x, y, z, w = pinocchio.Quaternion(placement.rotation).coeffs()
         body = ET.SubElement(
-            parents[model.pinocchio.parents[k + 1]],
+            parents[model.pinocchio.parents[row + 1]],
             'body',
             name=f'{name}_link',
             pos=_text(placement.translation),
             quat=_text([w, x, y, z]),
         )
-        prismatic = bool(model.chain.prismatic[k])
+        parents.append(body)
+        prismatic = bool(model.chain.prismatic[row])
         joint = ET.SubElement(body, 'joint', name=name, type='slide' if prismatic else 'hinge')
-        joint.set('axis', _text(model.chain.axis[k]))
+        joint.set('axis', _text(model.chain.axis[row]))
+        if not tree.moving[row]:
+            continue
+        k = model.joint_names.index(name)
         lower, upper = model.limits.lower[k], model.limits.upper[k]
         if np.isfinite(lower) and np.isfinite(upper):
             joint.attrib.update(limited='true', range=_text([lower, upper]))
         if np.isfinite(model.limits.effort[k]):
             effort = model.limits.effort[k]
             joint.attrib.update(actuatorfrclimited='true', actuatorfrcrange=_text([-effort, effort]))
-        parents.append(body)
-    return root, parents[1:], [pinocchio.SE3.Identity()] * model.n
+    _write_equalities(root, tree.dependent)
+    return root, [parents[row + 1] for row in tree.row], [pinocchio.SE3.Identity()] * len(tree.row)
+
+
+def _write_equalities(root: ET.Element, dependent: Mapping[str, Follows]) -> None:
+    """Write that joints follow others: one by a polynomial of its position, several by a tendon of constant length."""
+    if not dependent:
+        return
+    tendons, equalities = ET.Element('tendon'), ET.SubElement(root, 'equality')
+    for name, follows in dependent.items():
+        if len(follows.ratios) == 1:
+            ((leader, ratio),) = follows.ratios.items()
+            polynomial = _text([follows.offset, ratio, 0, 0, 0])
+            ET.SubElement(equalities, 'joint', joint1=name, joint2=leader, polycoef=polynomial)
+            continue
+        tendon = ET.SubElement(tendons, 'fixed', name=f'{name}_follows')
+        for key, factor in ((name, 1.0), *((key, -ratio) for key, ratio in follows.ratios.items())):
+            ET.SubElement(tendon, 'joint', joint=key, coef=_text([factor]))
+        length = _text([follows.offset, 0, 0, 0, 0])
+        ET.SubElement(equalities, 'tendon', tendon1=f'{name}_follows', polycoef=length)
+    if len(tendons):
+        root.append(tendons)
 
 
 def _carriers(root: ET.Element, model: RobotModel, source: str) -> list[ET.Element]:
-    """Return the body element that each joint moves."""
+    """Return the body element of each link."""
     found = {
         joint.get('name'): body for body in root.iter('body') for joint in body.findall('joint') if joint.get('name')
     }
-    missing = [name for name in model.joint_names if name not in found]
+    missing = [name for name in model.link_names if name not in found]
     if missing:
         there = ', '.join(map(str, found)) or 'none'
         hint = '; it includes other files: merge them first' if root.find('.//include') is not None else ''
         raise JointDynamicsError(f'MJCF {source}: expected the joints {", ".join(missing)}, found {there}{hint}')
-    return [found[name] for name in model.joint_names]
+    return [found[name] for name in model.link_names]
 
 
 def _joint_of(body: ET.Element, name: str) -> ET.Element:

@@ -17,6 +17,7 @@ from joint_dynamics.description.export_urdf import bodies_to_export, inconsisten
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.output_files import write_atomically
 from joint_dynamics.robot import RobotModel
+from joint_dynamics.robot.dependent import JointTree
 from joint_dynamics.robot.standard_parameters import inertia_of
 
 _HEAD = '''"""Dynamics of {name}, identified with {version} on {date}. Needs pinocchio 3 or newer, and numpy.
@@ -26,7 +27,7 @@ _HEAD = '''"""Dynamics of {name}, identified with {version} on {date}. Needs pin
     tau = inverse_dynamics(model, data, q, v, a)
 
 tau = M(q) a + diag(armature) a + h(q, v) + damping v + friction sign(v): torque on the joints [N.m], rad, SI.
-"""
+{follows}"""
 
 import numpy as np
 import pinocchio
@@ -41,7 +42,7 @@ JOINTS = [
 # name, index of the joint it moves with, placement
 FRAMES = [
 {frames}
-]
+]{matrix}
 
 
 def build():
@@ -73,9 +74,20 @@ def build():
 
 def inverse_dynamics(model, data, q, v, a):
     """Return the torque (n,) of a state, friction included."""
-    friction = np.array([joint[9] for joint in JOINTS])
-    return pinocchio.rnea(model, data, q, v, a) + model.damping * v + friction * np.sign(v)
+    friction = np.array([joint[9] for joint in JOINTS]){into_tree}
+    tau = pinocchio.rnea(model, data, q, v, a) + model.damping * v + friction * np.sign(v)
+    return {out_of_tree}tau
 '''
+_FOLLOWS = """
+Joints of the model that follow others: position of all joints G q + C of the n that move by themselves ({names}).
+"""
+_MATRIX = """
+G = np.array({matrix})
+C = np.array({offset})
+"""
+
+
+LIMITS = ('lowerPositionLimit', 'upperPositionLimit', 'velocityLimit', 'effortLimit')
 
 
 def pinocchio_model(
@@ -84,7 +96,8 @@ def pinocchio_model(
     """Return the described robot as a pinocchio model: inertias, armature, damping, dry friction, limits, gravity.
 
     Its `rnea` is the description's torque without friction and what `not_exported` lists. Joints in the order of the
-    description; frames as the robot file has them; the gravity of its mounting.
+    description; frames as the robot file has them; the gravity of its mounting. Joints that follow others are joints of
+    the model like all: their positions are `RobotModel.tree_position`, and their torques go by Gᵀ to those they follow.
 
     Parameters
     ----------
@@ -109,9 +122,10 @@ def pinocchio_model(
     robot = description.robot_model() if model is None else model
     bodies = bodies_to_export(description, 'merged' if payload == 'apart' else payload, robot)
     found = robot.pinocchio.copy()
-    for k, body in enumerate(bodies):
-        found.inertias[k + 1] = inertia_of(body)
-    parts = [description.joint(name) for name in robot.joint_names]
+    tree = robot.chain.tree
+    for row, body in zip(tree.row, bodies, strict=True):
+        found.inertias[int(row) + 1] = inertia_of(body)
+    parts = [description.joint(name) if name in robot.joint_names else {} for name in tree.names]
     damping, friction = np.array([joint_friction(part) for part in parts]).T
     found.armature = np.array([part.get('rotor_inertia', {}).get('value', 0.0) for part in parts])
     found.damping = damping
@@ -119,8 +133,7 @@ def pinocchio_model(
         found.upperDryFrictionLimit, found.lowerDryFrictionLimit = friction, -friction
     else:
         found.friction = friction
-    found.lowerPositionLimit, found.upperPositionLimit = robot.limits.lower, robot.limits.upper
-    found.velocityLimit, found.effortLimit = robot.limits.velocity, robot.limits.effort
+    robot.limits.write_to(found, tree.moving)
     return found
 
 
@@ -133,9 +146,11 @@ def export_pinocchio(
     `pinocchio_model`.
     """
     found = pinocchio_model(description, payload, model)
-    friction = [joint_friction(description.joint(name))[1] for name in model.joint_names]
+    tree = model.chain.tree
+    parts = [description.joint(name) if name in model.joint_names else {} for name in tree.names]
+    friction = [joint_friction(part)[1] for part in parts]
     joints = []
-    for k, name in enumerate(model.joint_names):
+    for k, name in enumerate(tree.names):
         joint, placement = found.joints[k + 1], found.jointPlacements[k + 1]
         row = (
             name,
@@ -148,10 +163,10 @@ def export_pinocchio(
             float(found.armature[k]),
             float(found.damping[k]),
             friction[k],
-            *(float(getattr(model.limits, key)[k]) for key in ('lower', 'upper', 'velocity', 'effort')),
+            *(float(getattr(found, key)[k]) for key in LIMITS),
         )
         joints.append(f'    ({", ".join(_text(value) for value in row)}),')
-    taken = {'universe', *model.joint_names}
+    taken = {'universe', *tree.names}
     frames = []
     for frame in found.frames:
         if frame.name not in taken and frame.type != pinocchio.FrameType.JOINT:
@@ -166,9 +181,23 @@ def export_pinocchio(
         gravity=_plain(found.gravity.linear),
         joints='\n'.join(joints),
         frames='\n'.join(frames),
+        **_following(tree),
     )
     write_atomically(out, text)
     return inconsistent_links(description, 'merged' if payload == 'apart' else payload)
+
+
+def _following(tree: JointTree) -> dict[str, str]:
+    """Return the parts of the file by which joints follow others, empty where none does."""
+    if tree.plain:
+        return dict.fromkeys(('follows', 'matrix', 'into_tree', 'out_of_tree'), '')
+    matrix = '[\n' + ''.join(f'    {_plain(row)},\n' for row in tree.matrix) + ']'
+    return {
+        'follows': _FOLLOWS.format(names=', '.join(_safe(name) for name in tree.joint_names)),
+        'matrix': _MATRIX.format(matrix=matrix, offset=_plain(tree.offset)),
+        'into_tree': '\n    q, v, a = G @ q + C, G @ v, G @ a',
+        'out_of_tree': 'G.T @ ',
+    }
 
 
 def _plain(values: FloatArray) -> list[float]:

@@ -20,6 +20,7 @@ from joint_dynamics.robot import RobotModel, mounting_rotation
 from joint_dynamics.robot.standard_parameters import INERTIAL, body_of, inertia_of
 
 VERSION = '1.9'
+MIMIC_VERSION = '1.11'
 SLIGHT = pinocchio.Inertia(1e-6, np.zeros(3), 1e-9 * np.eye(3))
 """What a link that is fixed to an identified one weighs, since SDF has no link without mass; it is taken off that."""
 UNLIMITED = '1e16'
@@ -75,17 +76,18 @@ def export_sdf(
     if into is None:
         root, carriers = _new_model(model)
         joints = {str(joint.get('name')): joint for joint in root.iter('joint')}
-        placements, apart_by, held = [pinocchio.SE3.Identity()] * model.n, 0.0, [np.zeros(len(INERTIAL))] * model.n
+        links = len(model.link_names)
+        placements, apart_by, held = [pinocchio.SE3.Identity()] * links, 0.0, [np.zeros(len(INERTIAL))] * links
         owner = root.find('model')
     else:
         root = parse_xml(read_text(into, f'SDF {into}'), f'SDF {into}')
-        theirs = SdfKinematics(root, model.joint_names, str(into))
+        theirs = SdfKinematics(root, model.link_names, str(into))
         placements, apart_by = placements_in(theirs, model)
         joints, owner = theirs.joints, theirs.model
-        carriers = [theirs.links[theirs.children[name]] for name in model.joint_names]
-        held = [_hold(theirs, name) for name in model.joint_names]
+        carriers = [theirs.links[theirs.children[name]] for name in model.link_names]
+        held = [_hold(theirs, name) for name in model.link_names]
     unphysical: list[str] = []
-    for k, name in enumerate(model.joint_names):
+    for k, name in enumerate(model.link_names):
         body = body_of(placements[k].act(inertia_of(bodies[k]))) - held[k]
         if not body[-1] > 0:
             raise JointDynamicsError(
@@ -95,14 +97,15 @@ def export_sdf(
         if not is_body(body):
             unphysical.append(name)
         _write_inertial(carriers[k], inertia_of(body))
+    for name in model.joint_names:
         part = description.joint(name)
         if 'friction' in part:
             _write_friction(joints[name], *joint_friction(part))
     if apart is not None and owner is not None:
-        name, last = payload_name(owner), str(carriers[-1].get('name'))
+        name, last = payload_name(owner), str(carriers[model.n - 1].get('name'))
         held_link = ET.SubElement(owner, 'link', name=name)
         ET.SubElement(held_link, 'pose', relative_to=last).text = _pose(pinocchio.SE3.Identity())
-        _write_inertial(held_link, placements[-1].act(inertia_of(apart)))
+        _write_inertial(held_link, placements[model.n - 1].act(inertia_of(apart)))
         joint = ET.SubElement(owner, 'joint', name=f'{name}_joint', type='fixed')
         ET.SubElement(joint, 'parent').text = last
         ET.SubElement(joint, 'child').text = name
@@ -112,31 +115,38 @@ def export_sdf(
 
 
 def _new_model(model: RobotModel) -> tuple[ET.Element, list[ET.Element]]:
-    """Return the document and the link of each joint, whose frame is the joint's."""
-    root = ET.Element('sdf', version=VERSION)
+    """Return the document and the element of each link, whose frame is its joint's."""
+    root = ET.Element('sdf', version=VERSION if model.chain.tree.plain else MIMIC_VERSION)
     robot = ET.SubElement(root, 'model', name=model.pinocchio.name or 'robot')
     ET.SubElement(robot, 'pose').text = _pose(pinocchio.SE3(mounting_rotation(model.mounting), np.zeros(3)))
-    names = ['base_link', *(f'{joint}_link' for joint in model.joint_names)]
+    tree = model.chain.tree
+    names = ['base_link', *(f'{joint}_link' for joint in tree.names)]
     links = [ET.SubElement(robot, 'link', name=name) for name in names]
     fixed = ET.SubElement(robot, 'joint', name='base_joint', type='fixed')
     ET.SubElement(fixed, 'parent').text = 'world'
     ET.SubElement(fixed, 'child').text = names[0]
-    for k, name in enumerate(model.joint_names):
-        parent = names[model.pinocchio.parents[k + 1]]
-        ET.SubElement(links[k + 1], 'pose', relative_to=name).text = _pose(pinocchio.SE3.Identity())
-        prismatic = bool(model.chain.prismatic[k])
+    for row, name in enumerate(tree.names):
+        parent = names[model.pinocchio.parents[row + 1]]
+        ET.SubElement(links[row + 1], 'pose', relative_to=name).text = _pose(pinocchio.SE3.Identity())
+        prismatic = bool(model.chain.prismatic[row])
         joint = ET.SubElement(robot, 'joint', name=name, type='prismatic' if prismatic else 'revolute')
-        ET.SubElement(joint, 'pose', relative_to=parent).text = _pose(model.pinocchio.jointPlacements[k + 1])
+        ET.SubElement(joint, 'pose', relative_to=parent).text = _pose(model.pinocchio.jointPlacements[row + 1])
         ET.SubElement(joint, 'parent').text = parent
-        ET.SubElement(joint, 'child').text = names[k + 1]
+        ET.SubElement(joint, 'child').text = names[row + 1]
         axis = ET.SubElement(joint, 'axis')
-        ET.SubElement(axis, 'xyz').text = _text(model.chain.axis[k])
-        limit = ET.SubElement(axis, 'limit')
+        ET.SubElement(axis, 'xyz').text = _text(model.chain.axis[row])
+        limit, follows = ET.SubElement(axis, 'limit'), tree.dependent.get(name)
+        if follows is not None and len(follows.ratios) == 1:
+            ((leader, ratio),) = follows.ratios.items()
+            mimic = ET.SubElement(axis, 'mimic', joint=leader)
+            for key, value in (('multiplier', ratio), ('offset', follows.offset), ('reference', 0.0)):
+                ET.SubElement(mimic, key).text = repr(value)
         for key in ('lower', 'upper', 'effort', 'velocity'):
-            value = float(getattr(model.limits, key)[k])
+            free = tree.moving[row]
+            value = float(getattr(model.limits, key)[model.joint_names.index(name)]) if free else np.inf
             unlimited = f'-{UNLIMITED}' if key == 'lower' else UNLIMITED
             ET.SubElement(limit, key).text = repr(value) if np.isfinite(value) else unlimited
-    return root, links[1:]
+    return root, [links[row + 1] for row in tree.row]
 
 
 def _hold(theirs: SdfKinematics, name: str) -> FloatArray:

@@ -19,6 +19,7 @@ from joint_dynamics.description.description import DynamicsDescription
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.output_files import write_atomically
 from joint_dynamics.robot import RobotModel, mounting_rotation
+from joint_dynamics.robot.dependent import Follows
 from joint_dynamics.robot.standard_parameters import INERTIAL, inertia_of, tensor_of
 from joint_dynamics.robot.urdf import parse_urdf, read_source
 
@@ -40,7 +41,7 @@ def pseudo_inertia(link: dict[str, float]) -> FloatArray:
 def exported_links(description: DynamicsDescription, payload: str = 'merged') -> dict[str, FloatArray]:
     """Return the ten inertial parameters of every link as `export_urdf` writes them."""
     standard = description.document['inertial']['standard']
-    links = {name: np.array([standard[name][parameter] for parameter in INERTIAL]) for name in description.joint_names}
+    links = {name: np.array([standard[name][parameter] for parameter in INERTIAL]) for name in description.link_names}
     if payload == 'merged' and description.payload_attached:
         links[description.joint_names[-1]] += description.payload()
     return links
@@ -54,7 +55,7 @@ def is_body(body: FloatArray) -> bool:
 def bodies_to_export(
     description: DynamicsDescription, payload: str, model: RobotModel | None = None
 ) -> list[FloatArray]:
-    """Return the ten inertial parameters of every link, joints in the order of the model, or of the description.
+    """Return the ten inertial parameters of every link, in the order of the model's links, or of the description's.
 
     Parameters
     ----------
@@ -84,7 +85,7 @@ def bodies_to_export(
                 f'dynamics description: expected a positive mass behind {name}, found {link[9]:.4g} kg; identify with '
                 f'`physical: true`, or from a motion that excites more{also}'
             )
-    return [links[name] for name in (description if model is None else model).joint_names]
+    return [links[name] for name in (description if model is None else model).link_names]
 
 
 def inconsistent_links(description: DynamicsDescription, payload: str = 'merged') -> list[str]:
@@ -134,6 +135,9 @@ def not_exported(description: DynamicsDescription, payload: str = 'merged', held
         found.append('mounting')
     if description.document['robot'].get('coupling') is not None or 'coupling' in description.document['inertial']:
         found.append('robot.coupling, inertial.coupling')
+    for name, entry in description.document['robot'].get('parallelograms', {}).items():
+        if len(set(entry) - {'offset'}) > 1 and 'parallelograms' not in held:
+            found.append(f'robot.parallelograms.{name}: follows several joints')
     if np.any(description.payload()) and (payload == 'without' or not description.payload_attached):
         found.append('payload')
     return found
@@ -174,34 +178,37 @@ def export_urdf(
     axes parallel to that frame. `dynamics damping` is F_V1 + α2 [N·m·s/rad; N·s/m] and `friction` α1 F_C0 [N·m; N],
     both against the motion. What a URDF has no place for, `not_exported` lists.
     """
-    bodies = dict(zip(description.joint_names, bodies_to_export(description, payload), strict=True))
+    bodies = dict(zip(description.link_names, bodies_to_export(description, payload), strict=True))
     text, name = read_source(urdf)
     root = parse_urdf(text, name)
     joints = {joint.get('name'): joint for joint in root.findall('joint')}
     links = {link.get('name'): link for link in root.findall('link')}
-    for joint_name in description.joint_names:
+    for joint_name in description.link_names:
         if joint_name not in joints:
             raise JointDynamicsError(
                 f'robot {name}: expected joint {joint_name!r}, found {", ".join(map(str, joints))}'
             )
     robot = description.document['robot']
-    description.check_robot(
-        RobotModel.from_urdf(
-            text, joints=description.joint_names, locked=robot.get('locked'), coupling=robot.get('coupling')
-        ),
-        mass=False,
+    model = RobotModel.from_urdf(
+        text,
+        joints=description.joint_names,
+        **{key: robot.get(key) for key in ('locked', 'coupling', 'parallelograms')},
     )
-    for joint_name in description.joint_names:
-        element = joints[joint_name]
-        child = element.find('child')
-        link_name = None if child is None else child.get('link')
-        _write_inertial(links[link_name], bodies[joint_name])
-        for fixed in _fixed_below(link_name, joints, set(description.joint_names)):
+    description.check_robot(model, mass=False)
+    moved = {}
+    for joint_name in description.link_names:
+        child = joints[joint_name].find('child')
+        moved[joint_name] = None if child is None else child.get('link')
+        _write_inertial(links[moved[joint_name]], bodies[joint_name])
+        for fixed in _fixed_below(moved[joint_name], joints, set(description.link_names)):
             for inertial in links[fixed].findall('inertial'):
                 links[fixed].remove(inertial)
-        _write_friction(element, description.joint(joint_name))
+    for joint_name in description.joint_names:
+        _write_friction(joints[joint_name], description.joint(joint_name))
+    for joint_name in robot.get('parallelograms', ()):
+        _write_mimic(joints[joint_name], model.chain.tree.dependent[joint_name])
     if payload == 'apart' and description.payload_attached:
-        _write_payload(root, link_name, description.payload())
+        _write_payload(root, moved[description.joint_names[-1]], description.payload())
     ET.indent(root)
     write_atomically(out, '<?xml version="1.0"?>\n' + ET.tostring(root, encoding='unicode') + '\n')
     return inconsistent_links(description, payload)
@@ -248,6 +255,15 @@ def _write_inertial(link: ET.Element, body: FloatArray) -> None:
     names = {'ixx': (0, 0), 'ixy': (0, 1), 'ixz': (0, 2), 'iyy': (1, 1), 'iyz': (1, 2), 'izz': (2, 2)}
     ET.SubElement(inertial, 'inertia', {name: repr(float(inertia.inertia[index])) for name, index in names.items()})
     link.insert(0, inertial)
+
+
+def _write_mimic(joint: ET.Element, follows: Follows) -> None:
+    """Write which joint it follows, where that is one: a URDF has no place for more."""
+    for old in joint.findall('mimic'):
+        joint.remove(old)
+    if len(follows.ratios) == 1:
+        ((leader, ratio),) = follows.ratios.items()
+        ET.SubElement(joint, 'mimic', joint=leader, multiplier=repr(ratio), offset=repr(follows.offset))
 
 
 def joint_friction(part: dict[str, Any]) -> tuple[float, float]:

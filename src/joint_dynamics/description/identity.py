@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.robot import RobotModel, StandardParameters
+from joint_dynamics.robot import RobotModel
 
 VERSION = 1
 DECIMALS = 4
@@ -30,25 +30,31 @@ QUANTITIES = {
     'rotation': 'rotation (roll, pitch, yaw) [rad]',
     'axis': 'axis',
     'coupling': 'coupling of its motor',
+    'follows': 'factors of the joints that it follows',
 }
 
 
 def identity_of(model: RobotModel) -> dict[str, Any]:
-    """Return the identity: {version, hash, joints: {name: {type, parent, offset, rotation, axis[, coupling]}}[, mass]}.
+    """Return the identity.
+
+    {version, hash, joints: {name: {type, parent, offset, rotation, axis[, coupling][, follows]}}[, mass]}.
 
     offset [m] and rotation (roll, pitch, yaw) [rad]: of the joint's frame in that of the joint before it, at zero
     position. mass [kg]: of all moving links, nominal, where the model has one.
     """
-    chain = model.chain
+    chain, tree = model.chain, model.chain.tree
     joints: dict[str, Any] = {}
-    for k, name in enumerate(model.joint_names):
+    for name, row in zip(model.link_names, tree.row, strict=True):
         joints[name] = {
-            'type': 'prismatic' if chain.prismatic[k] else 'revolute',
-            'parent': model.joint_names[chain.parent[k]] if chain.parent[k] >= 0 else None,
-            'offset': _rounded(chain.translation[k]),
-            'rotation': _rounded(_roll_pitch_yaw(chain.rotation[k])),
-            'axis': _rounded(chain.axis[k]),
+            'type': 'prismatic' if chain.prismatic[row] else 'revolute',
+            'parent': tree.names[chain.parent[row]] if chain.parent[row] >= 0 else None,
+            'offset': _rounded(chain.translation[row]),
+            'rotation': _rounded(_roll_pitch_yaw(chain.rotation[row])),
+            'axis': _rounded(chain.axis[row]),
         }
+    for name, follows in tree.dependent.items():
+        joints[name]['follows'] = {key: round(ratio, DECIMALS) for key, ratio in follows.ratios.items()}
+    for k, name in enumerate(model.joint_names):
         if model.coupling is not None and np.count_nonzero(model.coupling.matrix[k]) > 1:
             joints[name]['coupling'] = _rounded(model.coupling.matrix[k])
     identity = {'version': VERSION, 'hash': _hash(joints), 'joints': joints}
@@ -60,7 +66,7 @@ def nominal_mass(model: RobotModel) -> float | None:
     """Return the mass of all moving links [kg] as the URDF has it, None where it has none."""
     if model.parameters is None:
         return None
-    mass = float(StandardParameters(model.parameters, model.n).links[:, -1].sum())
+    mass = float(model.standard(model.parameters).links[:, -1].sum())
     return mass if mass > 0 else None
 
 
@@ -122,6 +128,8 @@ def _same(key: str, before: Any, now: Any) -> bool:
             # by the rotation itself: angles that describe the same one may differ
             apart = np.abs(_matrix(before) - _matrix(now))
         return bool(np.all(apart <= TOLERANCE))
+    if isinstance(before, Mapping) and isinstance(now, Mapping) and set(before) == set(now):
+        return all(abs(before[name] - now[name]) <= TOLERANCE for name in before)
     return bool(before == now)
 
 

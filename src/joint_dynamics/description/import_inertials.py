@@ -13,7 +13,7 @@ from joint_dynamics.description.placement import Kinematics, Posture, placements
 from joint_dynamics.description.sdf_kinematics import SdfKinematics
 from joint_dynamics.documents import parse_xml, read_text
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.robot import RobotModel, StandardParameters
+from joint_dynamics.robot import RobotModel
 from joint_dynamics.robot.standard_parameters import body_of
 
 
@@ -42,10 +42,10 @@ def import_inertials(path: str | Path, model: RobotModel) -> FloatArray:
         theirs = _UrdfKinematics(path, model)
         inertias = theirs.carried()
     elif root.tag == 'mujoco':
-        theirs = MjcfKinematics(path, model.joint_names)
+        theirs = MjcfKinematics(path, model.link_names)
         inertias = theirs.carried()
     elif root.tag == 'sdf':
-        theirs = SdfKinematics(root, model.joint_names, str(path))
+        theirs = SdfKinematics(root, model.link_names, str(path))
         inertias = theirs.carried()
     else:
         raise JointDynamicsError(
@@ -54,9 +54,7 @@ def import_inertials(path: str | Path, model: RobotModel) -> FloatArray:
     placements, _ = placements_in(theirs, model)
     if not any(inertia.mass > 0 for inertia in inertias):
         raise JointDynamicsError(f'{what}: expected inertials, found no link with a mass')
-    found = StandardParameters.zeros(
-        model.n, len(model.parameter_names) - len(StandardParameters.zeros(model.n).values)
-    )
+    found = model.standard()
     for k, (placement, inertia) in enumerate(zip(placements, inertias, strict=True)):
         found.links[k] = body_of(placement.actInv(inertia))
     return found.values
@@ -67,12 +65,20 @@ class _UrdfKinematics:
 
     def __init__(self, path: str | Path, model: RobotModel):
         self.source = f'URDF {path}'
-        self._robot = RobotModel.from_urdf(path, joints=model.joint_names, locked=model.locked or None)
+        self._robot = RobotModel.from_urdf(
+            path, joints=model.joint_names, locked=model.locked or None, parallelograms=model.parallelograms
+        )
         self._data = self._robot.pinocchio.createData()
-        self._order = [self._robot.joint_names.index(name) for name in model.joint_names]
+        names = self._robot.chain.tree.names
+        missing = [name for name in model.link_names if name not in names]
+        if missing:
+            raise JointDynamicsError(
+                f'{self.source}: expected {missing[0]} to follow other joints as in the robot file'
+            )
+        self._order = [names.index(name) for name in model.link_names]
 
     def at(self, q: FloatArray) -> Posture:
-        own = np.empty(len(q))
+        own = np.zeros(self._robot.pinocchio.nq)
         own[self._order] = q
         pinocchio.forwardKinematics(self._robot.pinocchio, self._data, own)
         places = [pinocchio.SE3(self._data.oMi[k + 1]) for k in self._order]

@@ -27,8 +27,8 @@ HINT = 1e-4
 class Posture(NamedTuple):
     """The robot of a file at one posture, in that file's world.
 
-    bodies: of each joint, where the body is that it moves; anchors, axes (n, 3): a point of each joint's line [m] and
-    its direction; parent: where the body is that the first joint's body hangs on.
+    bodies: of each link, where the body is; anchors, axes (N, 3): a point of the line that it moves about or along [m]
+    and its direction; parent: where the body is that the first joint's body hangs on.
     """
 
     bodies: list[pinocchio.SE3]
@@ -43,11 +43,11 @@ class Kinematics(Protocol):
     source: str
 
     def at(self, q: FloatArray) -> Posture:
-        """Return it at joint positions q (n,) [rad or m], all other joints at zero."""
+        """Return it at the positions q (N,) [rad or m] of the joints `RobotModel.link_names`, all others at zero."""
 
 
 def placements_in(theirs: Kinematics, model: RobotModel) -> tuple[list[pinocchio.SE3], float]:
-    """Return the placement of each joint's frame in the body that the file's joint of that name moves, and its spread.
+    """Return the placement of each link's frame in the body that the file's joint of that name moves, and its spread.
 
     The spread is by how much [m, rad] it differs between postures: how far the two disagree about the arm's shape.
 
@@ -56,7 +56,7 @@ def placements_in(theirs: Kinematics, model: RobotModel) -> tuple[list[pinocchio
     Parameters
     ----------
     theirs
-        the robot of the file, its joints those of `model`.
+        the robot of the file, its joints those of `model`, in the order of the links.
     model
         the robot.
 
@@ -70,13 +70,15 @@ def placements_in(theirs: Kinematics, model: RobotModel) -> tuple[list[pinocchio
     seen: list[list[pinocchio.SE3]] = []
     base = None
     for q in [np.zeros(model.n), *rng.uniform(-1.0, 1.0, (POSTURES - 1, model.n))]:
-        posture = theirs.at(q)
-        pinocchio.forwardKinematics(model.pinocchio, data, q)
+        tree = model.tree_position(q)
+        posture = theirs.at(tree[model.chain.tree.row])
+        pinocchio.forwardKinematics(model.pinocchio, data, tree)
+        frames = [data.oMi[int(k) + 1] for k in model.chain.tree.row]
         if base is None:
-            base = _base_of(posture, data.oMi, model)
-        seen.append([body.actInv(base * data.oMi[k + 1]) for k, body in enumerate(posture.bodies)])
+            base = _base_of(posture, frames, model)
+        seen.append([body.actInv(base * frame) for frame, body in zip(frames, posture.bodies, strict=True)])
     apart = []
-    for k, name in enumerate(model.joint_names):
+    for k, name in enumerate(model.link_names):
         off = max(float(np.abs(pinocchio.log6(seen[0][k].actInv(each[k])).vector).max()) for each in seen)
         if not off <= TOLERANCE:
             raise JointDynamicsError(
@@ -88,7 +90,7 @@ def placements_in(theirs: Kinematics, model: RobotModel) -> tuple[list[pinocchio
     return seen[0], max(apart)
 
 
-def _base_of(posture: Posture, ours: pinocchio.StdVec_SE3, model: RobotModel) -> pinocchio.SE3:
+def _base_of(posture: Posture, ours: list[pinocchio.SE3], model: RobotModel) -> pinocchio.SE3:
     """Return where the robot's base is in the file's world, by the lines that the joints move about or along.
 
     The rotation [Kabsch 1976] of axes and common normals of each two of them, then the place. What they leave open (one
@@ -96,12 +98,12 @@ def _base_of(posture: Posture, ours: pinocchio.StdVec_SE3, model: RobotModel) ->
     """
     hint = posture.parent
     lines, seen = [], []
-    for k in range(model.n):
-        frame = ours[k + 1]
-        lines.append((frame.translation, frame.rotation @ model.chain.axis[k]))
+    chain = model.chain
+    for k, (frame, row) in enumerate(zip(ours, chain.tree.row, strict=True)):
+        lines.append((frame.translation, frame.rotation @ chain.axis[row]))
         seen.append((posture.anchors[k], posture.axes[k]))
-    turning = [k for k in range(model.n) if not model.chain.prismatic[k]]
-    pairs = [(lines[k][1], seen[k][1]) for k in range(model.n)]
+    turning = [k for k, row in enumerate(chain.tree.row) if not chain.prismatic[row]]
+    pairs = [(lines[k][1], seen[k][1]) for k in range(len(lines))]
     pairs += [(_normal(lines[i], lines[k]), _normal(seen[i], seen[k])) for i in turning for k in turning if i < k]
     pairs += [(HINT * unit, HINT * hint.rotation @ unit) for unit in np.eye(3)]
     left, _, right = np.linalg.svd(sum(np.outer(there, here) for here, there in pairs))

@@ -142,7 +142,7 @@ IDENTITY = record(
                     'rotation': list_of(number, 3),
                     'axis': list_of(number, 3),
                 },
-                {'parent': optional_text, 'coupling': list_of(number)},
+                {'parent': optional_text, 'coupling': list_of(number), 'follows': mapping_of(number)},
             )
         ),
     },
@@ -160,6 +160,8 @@ DOCUMENT = record(
                 'mdh': anything_plain,
                 'identity': IDENTITY,
                 'locked': mapping_of(number),
+                'parallelograms': mapping_of(mapping_of(number)),
+                'dependent_joints': list_of(text),
                 'coupling': list_of(list_of(number)),
             },
         ),
@@ -192,20 +194,20 @@ def validate(document: Any) -> None:
     if document.get('version') != VERSION:
         fail('version', f'{VERSION}', document.get('version'))
     DOCUMENT(document, '')
-    names = list(document['robot']['joint_names'])
-    if len(set(names)) != len(names) or not names:
-        fail('robot.joint_names', 'at least one joint, each once', names)
-    for name in names:
+    names, dependent = (list(document['robot'].get(key, ())) for key in ('joint_names', 'dependent_joints'))
+    if len(set(names + dependent)) != len(names + dependent) or not names:
+        fail('robot.joint_names', 'at least one joint, each once, and none that is dependent', names)
+    for name in names + dependent:
         check_name(name, 'dynamics description: robot.joint_names')
-    for section, present in (
-        ('joints', document['joints']),
-        ('inertial.standard', document.get('inertial', {}).get('standard')),
+    for section, present, wanted in (
+        ('joints', document['joints'], names),
+        ('inertial.standard', document.get('inertial', {}).get('standard'), names + dependent),
     ):
         if present is None:
             continue
-        for name in names:
+        for name in wanted:
             if name not in present:
                 fail(f'{section}.{name}', 'this joint of robot.joint_names', 'nothing')
         for name in present:
-            if name not in names:
-                fail(f'{section}.{name}', f'a joint of robot.joint_names ({", ".join(names)})', 'another one')
+            if name not in wanted:
+                fail(f'{section}.{name}', f'a joint of robot.joint_names ({", ".join(wanted)})', 'another one')

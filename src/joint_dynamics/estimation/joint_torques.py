@@ -116,7 +116,7 @@ class JointTorques:
         self._method = OWN if use.friction == 'coulomb_viscous' else HYSTERESIS if slip is not None else STATIC
         if self._method == STATIC and arm.friction is None:
             self._method = NO_FRICTION
-        self._work = np.zeros((n, WORK)), np.zeros((3, n))
+        self._work = np.zeros((len(arm.robot.link_names), WORK)), np.zeros((3, n))
         starts = [self._slot[name].start for name in ('q', 'tau', 'theta' if self.motor_side else 'q')]
         self._columns = (*starts, *(self._slot[name].start if name in self._slot else 0 for name in ('H', 'F_v')))
         self.stride = max(int(round(TURN / self.period)), 1)

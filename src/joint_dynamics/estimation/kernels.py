@@ -44,8 +44,8 @@ def torques(arm, links, method, alpha, own, temperature, smoothed, columns, befo
 
     links: of the arm, with the payload as it is estimated. alpha (n, 2). own (n,) friction, N·m, of OWN. temperature
     (n,) °C. smoothed (3, C): values and derivatives. before (3, n): τ_J of the last sample, weights of spring and link.
-    lost (n,) rad. elastic: the coefficients of the stiffness (n, P) and 1/φ_ref (n,), or None. work (n, WORK) and
-    (3, n).
+    lost (n,) rad. elastic: the coefficients of the stiffness (n, P) and 1/φ_ref (n,), or None. work (N, WORK) of N
+    links and (3, n).
     """
     (scratch, rows), (q0, tau0, theta0, H0, F_v0) = work, columns
     n, link = len(lost), found[12]

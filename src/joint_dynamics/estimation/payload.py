@@ -11,7 +11,6 @@ payload.
 from __future__ import annotations
 
 import numpy as np
-import pinocchio
 from numpy.typing import ArrayLike
 
 from joint_dynamics.arrays import BoolArray, FloatArray
@@ -58,7 +57,6 @@ class PayloadEstimator:
     ) -> None:
         self.body, self.period = body, positive('period', period)
         self._forget = 1.0 - min(self.period / positive('memory', memory), 1.0)
-        self._data = body.model.createData()
         n = body.n
         self._per_noise = np.broadcast_to(1.0 / np.asarray(noise, dtype=float), (n,)).copy()
         spread = [largest, *(3 * [largest * reach]), *np.repeat(friction, n)]
@@ -99,10 +97,8 @@ class PayloadEstimator:
         if not slipping.any() or not np.isfinite(torque.sum() + coulomb.sum() + q.sum() + dq.sum() + ddq.sum()):
             return
         n, rows = self.body.n, self._rows
-        # Columns of a body in pinocchio: mass, first moments, then inertia; the last body is the last link.
-        regressor = pinocchio.computeJointTorqueRegressor(self.body.model, self._data, q, dq, ddq)
         weight = self._per_noise * slipping
-        rows[:, :COLUMNS] = regressor[:, -10 : -10 + COLUMNS] * weight[:, None]
+        rows[:, :COLUMNS] = self.body.last_link_regressor(q, dq, ddq)[:, :COLUMNS] * weight[:, None]
         rows[self._joint, COLUMNS + self._joint] = coulomb * weight
         rows[self._joint, COLUMNS + n + self._joint] = omega * weight
         rows[:, -1] = torque * weight

@@ -134,7 +134,8 @@ class Clearance(Constraint):
         """
         robot, geometry, data = self._robot.pinocchio, self._bodies.geometry, self._geometry_data
         for sample in np.flatnonzero(wanted.any(axis=0)):
-            pinocchio.updateGeometryPlacements(robot, self._data, geometry, data, motion.q[:, sample].copy())
+            posture = self._robot.tree_position(motion.q[:, sample].copy())
+            pinocchio.updateGeometryPlacements(robot, self._data, geometry, data, posture)
             for k in np.flatnonzero(wanted[:, sample]).tolist():
                 result = pinocchio.computeDistance(geometry, data, k)
                 distances[k, sample] = distance = result.min_distance
@@ -201,7 +202,9 @@ class Clearance(Constraint):
         """Return the distance [m] of one watched pair (samples,) at each posture q (joints, samples)."""
         robot, geometry, data = self._robot.pinocchio, self._bodies.geometry, self._geometry_data
         found = np.empty(len(pair))
-        for sample, (k, posture) in enumerate(zip(pair.tolist(), np.ascontiguousarray(q.T), strict=True)):
+        for sample, (k, posture) in enumerate(
+            zip(pair.tolist(), self._robot.tree_position(np.ascontiguousarray(q.T)), strict=True)
+        ):
             pinocchio.updateGeometryPlacements(robot, self._data, geometry, data, posture)
             found[sample] = pinocchio.computeDistance(geometry, data, k).min_distance
         return found

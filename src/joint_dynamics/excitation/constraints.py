@@ -14,7 +14,7 @@ from joint_dynamics.excitation.limits import MotionLimits, end_effector_frame, p
 from joint_dynamics.excitation.majorants import point_acceleration, torque_bounds
 from joint_dynamics.excitation.motion import RobotMotion, Sensitivity
 from joint_dynamics.excitation.trajectory import Trajectory
-from joint_dynamics.robot import RobotModel, StandardParameters
+from joint_dynamics.robot import RobotModel
 from joint_dynamics.signals.polynomial import ROUNDING
 
 
@@ -26,11 +26,10 @@ class TorqueBound(SmoothConstraint):
 
     kind = 'torque'
 
-    def __init__(self, parameters: FloatArray, limit: FloatArray):
+    def __init__(self, model: RobotModel, parameters: FloatArray, limit: FloatArray):
         self._parameters = parameters
         self._limit = limit[:, None]
-        n = len(limit)
-        own = StandardParameters(parameters, n)
+        own = model.standard(parameters)
         self._coulomb = np.append(own.coulomb, own.coupled[2::3])[:, None]
         smooth = own.copy()
         smooth.coulomb[:], smooth.coupled[2::3] = 0.0, 0.0
@@ -84,11 +83,11 @@ class TorqueBound(SmoothConstraint):
 
     def _drives(self, model: RobotModel) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Return drive per joint speed (drives, n), rotor inertias, viscous friction (drives, 1), offsets (n, 1)."""
-        own = StandardParameters(np.abs(self._parameters), model.n)
+        own = model.standard(np.abs(self._parameters))
         matrix, rotor, viscous = np.eye(model.n), own.rotor_inertia, own.viscous
         if model.coupling is not None:
             extra = own.coupled.reshape(-1, 3)
-            matrix = np.concatenate([matrix, model.coupling.matrix[list(model.coupling.motors)]])
+            matrix = np.concatenate([matrix, model.coupling.ratios])
             rotor, viscous = np.append(rotor, extra[:, 0]), np.append(viscous, extra[:, 1])
         return matrix, rotor[:, None], viscous[:, None], own.offset[:, None]
 
@@ -212,7 +211,7 @@ def make_constraints(model: RobotModel, settings: LimitSettings) -> list[Constra
     parameters = parameters_with_payload(model, settings)
     if limits.torque is not None:
         assert parameters is not None  # MotionLimits refuses a torque limit without
-        found.append(TorqueBound(parameters, limits.torque))
+        found.append(TorqueBound(model, parameters, limits.torque))
     if settings.radius is not None or settings.height is not None:
         frame = end_effector_frame(model, settings.end_effector)
         if parent_joint(frame) == 0:

@@ -117,8 +117,9 @@ class CollisionBodies:
 
     def levers(self, model: RobotModel, pair: tuple[int, int], limits: MotionLimits) -> FloatArray:
         """Return bounds (n,) of the change of a pair's distance per unit of every joint's motion [m/rad, m/m]."""
-        chain = model.chain
-        slide = np.where(chain.prismatic, np.maximum(np.abs(limits.lower), np.abs(limits.upper)), 0.0)
+        chain, share = model.chain, np.abs(model.chain.tree.matrix)
+        reach = share @ np.maximum(np.abs(limits.lower), np.abs(limits.upper)) + np.abs(chain.tree.offset)
+        slide = np.where(chain.prismatic, reach, 0.0)
         paths = []
         for body in pair:
             path, length = {}, float(np.linalg.norm(self._centre[body])) + self._radius[body]
@@ -128,12 +129,12 @@ class CollisionBodies:
                 length += float(np.linalg.norm(chain.translation[joint])) + slide[joint]
                 joint = chain.parent[joint]
             paths.append(path)
-        found = np.zeros(model.n)
+        found = np.zeros(len(chain.parent))
         for own, other in (paths, paths[::-1]):
             for joint, length in own.items():
                 if joint not in other:  # what both stand on moves them together
                     found[joint] += length
-        return found
+        return share.T @ found
 
     def pairs(self, model: RobotModel, ignored: Sequence[Sequence[str]]) -> list[tuple[int, int]]:
         """Return the pairs of bodies that can move against each other, without neighbours and without `ignored` links.

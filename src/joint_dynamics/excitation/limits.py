@@ -16,7 +16,7 @@ from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.excitation.excitation_settings import LimitSettings
 from joint_dynamics.excitation.trajectory import MotionSamples
-from joint_dynamics.robot import RobotModel, StandardParameters
+from joint_dynamics.robot import RobotModel
 from joint_dynamics.robot.standard_parameters import body_of
 from joint_dynamics.settings.base import per_joint
 
@@ -168,7 +168,8 @@ def end_effector_frame(model: RobotModel, name: str | None) -> pinocchio.Frame:
     """
     frames = model.pinocchio.frames
     if name is None:
-        return [frame for frame in frames if parent_joint(frame) == model.n][-1]
+        last = model.chain.tree.row[model.n - 1] + 1
+        return [frame for frame in frames if parent_joint(frame) == last][-1]
     found = [frame for frame in frames if frame.name == name]
     if not found:
         names = dict.fromkeys(frame.name for frame in frames if frame.name != 'universe')
@@ -181,7 +182,7 @@ def parameters_with_payload(model: RobotModel, settings: LimitSettings) -> Float
     if model.parameters is None:
         return None
     parameters = model.parameters.copy()
-    standard = StandardParameters(parameters, model.n)
+    standard = model.standard(parameters)
     standard.viscous[:] += per_joint(settings.viscous_friction, model.joint_names, 'limits.viscous_friction')
     standard.coulomb[:] += per_joint(settings.coulomb_friction, model.joint_names, 'limits.coulomb_friction')
     if settings.payload is not None:
@@ -191,5 +192,5 @@ def parameters_with_payload(model: RobotModel, settings: LimitSettings) -> Float
         xx, xy, xz, yy, yz, zz = settings.payload.inertia
         tensor = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
         body = frame.placement.act(pinocchio.Inertia(settings.payload.mass, np.array(settings.payload.com), tensor))
-        standard.links[parent_joint(frame) - 1] += body_of(body)
+        standard.links[model.chain.tree.link[parent_joint(frame) - 1]] += body_of(body)
     return parameters

@@ -72,10 +72,19 @@ def taylor_shift_bound(middle: FloatArray, half: FloatArray, count: int) -> Floa
     )
 
 
+def tree_majorants(chain: Chain, q: FloatArray) -> FloatArray:
+    """Return majorants (ORDERS, tree, N) of the tree's motion from those of the joints (ORDERS, joints, N)."""
+    if chain.tree.plain:
+        return q
+    found = np.asarray(np.abs(chain.tree.matrix) @ q)
+    found[0] += np.abs(chain.tree.offset)[:, None]
+    return found
+
+
 class MotionBounds:
     """Bounds of the links' motion for majorants q (ORDERS, joints, N) of the joints'.
 
-    Lists of (orders, N), one per link.
+    Lists of (orders, N), one per link, in the order of the tree.
 
     Parameters
     ----------
@@ -88,6 +97,7 @@ class MotionBounds:
         self.lever: list[FloatArray] = []
         self.w: list[FloatArray] = []
         self.a: list[FloatArray] = []
+        q = tree_majorants(chain, q)
         orders, _, count = q.shape
         still_w, still_a = np.zeros((orders - 1, count)), np.zeros((orders - 2, count))
         still_a[0] = np.linalg.norm(chain.gravity) if gravity else 0.0
@@ -124,10 +134,10 @@ def torque_bounds(chain: Chain, parameters: FloatArray, q: FloatArray) -> FloatA
         majorants (ORDERS, joints, N) of the joints' motion.
     """
     motion = MotionBounds(chain, q)
-    n, orders = chain.n, len(q) - 2
+    n, orders = len(chain.parent), len(q) - 2
     forces, moments = [], []
-    for i in range(n):
-        xx, xy, xz, yy, yz, zz, mx, my, mz, mass = parameters[link_columns(i)]
+    for i, link in enumerate(chain.tree.link):
+        xx, xy, xz, yy, yz, zz, mx, my, mz, mass = parameters[link_columns(link)]
         tensor = np.abs(np.linalg.eigvalsh([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])).max()
         first = np.sqrt(mx**2 + my**2 + mz**2)
         swing = derivative(motion.w[i]) + product(motion.w[i], motion.w[i])[:orders]
@@ -145,7 +155,7 @@ def torque_bounds(chain: Chain, parameters: FloatArray, q: FloatArray) -> FloatA
                 + product(motion.turn[i][:orders], moments[i])
                 + product(motion.lever[i][:orders], force)
             )
-    return found
+    return found if chain.tree.plain else np.asarray(np.abs(chain.tree.matrix).T @ found)
 
 
 def point_acceleration(chain: Chain, link: int, offset: FloatArray, q: FloatArray) -> FloatArray:

@@ -32,13 +32,13 @@ def _cross(a: FloatArray, b: FloatArray) -> FloatArray:
 
 
 class LinkFrames:
-    """Frames of all links in the base frame, for q (joints, samples) [rad or m].
+    """Frames of all links in the base frame, for q (joints, samples) [rad or m], in the order of the tree.
 
     Attributes
     ----------
     rotation: list of (3, 3, samples), origin: list of (3, samples) [m], axis: list of (3, samples), all in the base
     frame.
-    path: per link the joints that move it.
+    path: per link the joints of the tree that move it.
 
     """
 
@@ -48,7 +48,7 @@ class LinkFrames:
         self.origin: list[FloatArray] = []
         self.axis: list[FloatArray] = []
         self.path: list[tuple[int, ...]] = []
-        for link, angle in zip(chain.links(), q, strict=True):
+        for link, angle in zip(chain.links(), chain.tree.positions(q.T).T, strict=True):
             R, p = link['rotation'][:, :, None], link['translation'][:, None]
             if link['prismatic']:
                 R, p = np.broadcast_to(R, (3, 3, len(angle))), p + link['slide'][:, None] * angle
@@ -81,11 +81,13 @@ class LinkFrames:
         """
         if link < 0:
             return {}
-        found = {}
-        for j in self.path[link]:
-            axis = self.axis[j][:, samples]
-            lever = weight if self._chain.prismatic[j] else _cross(point - self.origin[j][:, samples], weight)
-            found[j] = np.einsum('rs,rs->s', axis, lever)
+        found: dict[int, FloatArray] = {}
+        for k in self.path[link]:
+            axis = self.axis[k][:, samples]
+            lever = weight if self._chain.prismatic[k] else _cross(point - self.origin[k][:, samples], weight)
+            gradient = np.einsum('rs,rs->s', axis, lever)
+            for j in np.flatnonzero(self._chain.tree.matrix[k]).tolist():
+                found[j] = found.get(j, 0.0) + self._chain.tree.matrix[k, j] * gradient
         return found
 
 
@@ -116,9 +118,9 @@ class RegressorGradient:
         self._model, self._dq, self._sign_speed = model, dq, sign_speed
         n, samples = q.shape
         self._links = model.chain.links()
-        self._motion = tuple(np.ascontiguousarray(each.T) for each in (q, np.sin(q), 1.0 - np.cos(q), dq, ddq))
+        self._motion = model.chain.motion(*(np.ascontiguousarray(each.T) for each in (q, dq, ddq)))
         self.rows = np.zeros((n, len(model.parameter_names), samples))
-        joint, link, number = np.ogrid[:n, :n, :10]
+        joint, link, number = np.ix_(np.arange(n), model.chain.tree.link, np.arange(10))
         place = joint * self.rows.shape[1] + link * PER_JOINT + number
         fill_link_rows(self._links, place, self._motion, self.rows.reshape(-1, samples))
         for i in range(n):
@@ -127,13 +129,12 @@ class RegressorGradient:
         self._fill_coupled(dq, ddq)
 
     def _fill_coupled(self, dq: FloatArray, ddq: FloatArray) -> None:
-        coupling, columns = self._model.coupling, coupled_columns(len(dq))
+        coupling, columns = self._model.coupling, coupled_columns(len(self._links))
         if coupling is None:
             return
         self.rows[:, columns] = coupling.regressor_rows(dq, ddq)
         if self._sign_speed:
-            for index, m in enumerate(coupling.motors):
-                c = coupling.matrix[m]
+            for index, c in enumerate(coupling.ratios):
                 self.rows[:, columns][:, 3 * index + 2] = c[:, None] * np.tanh(c @ dq / self._sign_speed)
 
     def pull_back(self, weight: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -141,9 +142,11 @@ class RegressorGradient:
 
         Weight as `rows`.
         """
-        grad_q, grad_dq, grad_ddq = (np.zeros(self._dq.shape) for _ in range(3))
+        tree = self._model.chain.tree
+        of_tree = np.zeros((3, len(self._links), self._dq.shape[1]))
+        pull_back(self._links, self._motion, np.ascontiguousarray(weight), *of_tree)
+        grad_q, grad_dq, grad_ddq = of_tree if tree.plain else tree.matrix.T @ of_tree
         self._drive_gradient(weight, grad_dq, grad_ddq)
-        pull_back(self._links, self._motion, np.ascontiguousarray(weight), grad_q, grad_dq, grad_ddq)
         return grad_q, grad_dq, grad_ddq
 
     def _drive_gradient(self, weight: FloatArray, grad_dq: FloatArray, grad_ddq: FloatArray) -> None:
@@ -157,13 +160,12 @@ class RegressorGradient:
         if self._model.coupling is not None:
             # the columns are linear in dq and ddq, one joint each: their slopes are their values at unit motion
             unit, none = np.eye(n), np.zeros((n, n))
-            extra = weight[:, coupled_columns(n)]
+            extra = weight[:, coupled_columns(len(self._links))]
             by_speed = self._model.coupling.regressor_rows(unit, none)
             by_speed[:, 2::3] = 0.0
             grad_dq += np.einsum('jpk,jps->ks', by_speed, extra)
             if self._sign_speed:
-                for index, m in enumerate(self._model.coupling.motors):
-                    c = self._model.coupling.matrix[m]
+                for index, c in enumerate(self._model.coupling.ratios):
                     slope = (1 - np.tanh(c @ self._dq / self._sign_speed) ** 2) / self._sign_speed
                     grad_dq += c[:, None] * (c @ extra[:, 3 * index + 2]) * slope
             grad_ddq += np.einsum('jpk,jps->ks', self._model.coupling.regressor_rows(none, unit), extra)
@@ -193,9 +195,9 @@ def _link_gradient(weight, motion, lever, motion_bar, lever_bar):  # type: ignor
 
 @compiled
 def pull_back(links, motion, weight, grad_q, grad_dq, grad_ddq):  # type: ignore[no-untyped-def]
-    """Add the gradients of Σ weight · rows of the inertial columns; weight (n, p, samples), grad_… (n, samples).
+    """Add the gradients of Σ weight · rows of the inertial columns by the tree's N joints to grad_… (N, samples).
 
-    motion: q, sin q, 1 − cos q, dq, ddq, (samples, n) each.
+    weight (n, p, samples). motion of the tree: q, sin q, 1 − cos q, dq, ddq, (samples, N) each.
     """
     q, sine, versine, dq, ddq = motion
     n = len(links)
@@ -213,7 +215,9 @@ def pull_back(links, motion, weight, grad_q, grad_dq, grad_ddq):  # type: ignore
             j = i
             while j >= 0:
                 for k in range(10):
-                    own[k] = weight[j, PER_JOINT * i + k, s]
+                    own[k] = 0.0
+                    for m in range(links[j].leaders):
+                        own[k] += links[j].ratio[m] * weight[links[j].leader[m], PER_JOINT * link.number + k, s]
                 lever = vector(levers[i, j, 0:3]), vector(levers[i, j, 3:6])
                 _link_gradient(own, now, lever, motion_bar[i], lever_bar[i, j])
                 j = links[j].parent

@@ -35,7 +35,7 @@ def predicting(result: Findings) -> DynamicsDescription:
     training nor validation, whose torques are predicted from it.
     """
     model = result.problem.model
-    standard = StandardParameters(result.standard_parameters, model.n)
+    standard = model.standard(result.standard_parameters)
     deviation = dict(zip(result.names, result.deviation, strict=True))
     values = dict(zip(result.names, result.solution.chi, strict=True))
     joints = {name: _joint(k, standard, deviation) for k, name in enumerate(model.joint_names)}
@@ -59,7 +59,7 @@ def predicting(result: Findings) -> DynamicsDescription:
                 more['std'] = float(share) * float(gain)
             joints[name]['drive_gain'] = {'value': float(gain), **more}
     inertial: dict[str, Any] = {
-        'standard': {name: standard.link_document(k) for k, name in enumerate(model.joint_names)},
+        'standard': {name: standard.link_document(k) for k, name in enumerate(model.link_names)},
         'base': [
             {'name': name, 'expression': expression, 'value': float(values[name]), 'std': _finite(deviation[name])}
             for name, expression in zip(result.problem.base.names, result.problem.base.expressions, strict=True)

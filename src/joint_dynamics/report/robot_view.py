@@ -106,7 +106,7 @@ class RobotView:
             low, high = (float(limit[j]) for limit in limits)
             if not np.isfinite(high - low):
                 low, high = used[0] - 0.1, used[1] + 0.1
-            unit = 'm' if model.chain.prismatic[j] else 'rad'
+            unit = 'm' if model.prismatic[j] else 'rad'
             ranges.append(JointRange(name, unit, low, high, used))
         step = float(moments[1] - moments[0])
         return cls(clock, shapes, poses, ranges, joints, path, float(time[0]), step, floor or 0.0, margins)

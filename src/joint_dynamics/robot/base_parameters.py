@@ -1,4 +1,4 @@
-"""Base parameters: the combinations of standard parameters that a motion can show, by rank-revealing QR (Gautier 1991).
+"""Base parameters: the combinations of standard parameters that a motion can show, by QR in order (Gautier 1991).
 
 On random states the regressor W (rows × p) has rank b < p. Some b of its columns, W_1, span the others, W_2 = W_1 K,
 hence W χ = W_1 (χ_1 + K χ_2): the base parameters are χ_1 + K χ_2. Any b independent columns do; they are chosen in the
@@ -11,10 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.linalg
 
 from joint_dynamics.arrays import FloatArray, IntArray
-from joint_dynamics.errors import JointDynamicsError
 
 # Columns to keep where there is a choice, first to last; YY, MZ and M are what Khalil's rules regroup.
 PREFERENCE = ('XX', 'XY', 'XZ', 'YZ', 'ZZ', 'MX', 'MY', 'Ia', 'Fv', 'Fc', 'Fs', 'off', 'YY', 'MZ', 'M')
@@ -114,13 +112,8 @@ def independent_columns(W: FloatArray, order: Sequence[int]) -> list[int]:
 def find_base_parameters(W: FloatArray, names: Sequence[str]) -> BaseParameters:
     """Return the base parameters of a regressor W (rows, p) evaluated on random states, p = len(names).
 
-    The rank comes from pivoted QR of the scaled columns.
-
-    Raises
-    ------
-    JointDynamicsError
-        When the choice of columns and the pivoted QR disagree on the rank, which happens only where W is too short or
-        too badly conditioned to decide.
+    A column is one of them where what those before it leave of it is above `RANK_TOLERANCE`, which is the rank, too: of
+    linkages, whose many links follow few joints, it has no gap that any other order of columns would show.
     """
     norm = np.linalg.norm(W, axis=0)
     kinds = [name.partition('_')[0] for name in names]
@@ -129,16 +122,10 @@ def find_base_parameters(W: FloatArray, names: Sequence[str]) -> BaseParameters:
     largest = {kind: max(norm[k] for k, other in enumerate(kinds) if other == kind) or 1.0 for kind in kinds}
     scale = np.array([largest[kind] for kind in kinds])
     scaled = W / scale
-    diagonal = np.abs(np.diag(scipy.linalg.qr(scaled, mode='r', pivoting=True)[0]))
-    rank = int(np.count_nonzero(diagonal > RANK_TOLERANCE * diagonal[0]))
     order = sorted(range(W.shape[1]), key=lambda column: _preference(names[column]))
     chosen = np.array(sorted(independent_columns(scaled, order)))
-    if len(chosen) != rank:
-        raise JointDynamicsError(
-            f'base parameters: expected rank {rank} from the pivoted QR, found {len(chosen)} independent columns'
-        )
     K = np.linalg.lstsq(scaled[:, chosen], scaled, rcond=None)[0] * scale / scale[chosen, None]
-    K[:, chosen] = np.eye(rank)
+    K[:, chosen] = np.eye(len(chosen))
     # in the scaled columns, where sizes compare; the rest is what the solution leaves of zero
     K[np.abs(K) * scale[chosen, None] < NEGLIGIBLE * scale] = 0.0
     return BaseParameters(tuple(names), chosen, K)

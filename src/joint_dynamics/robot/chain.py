@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.robot.dependent import Follows, JointTree
 from joint_dynamics.robot.newton_euler import LINK, inverse_dynamics_along
 
 Record = NDArray[np.void]
@@ -17,11 +19,11 @@ Record = NDArray[np.void]
 
 @dataclass(frozen=True)
 class Chain:
-    """A tree of n one-axis joints, parents first.
+    """A tree of N one-axis joints, parents first.
 
-    `parent` (n,) index of the joint before, −1 for the base; `rotation` (n, 3, 3) and `translation` (n, 3) [m] of joint
-    frame j in frame `parent[j]` at q = 0; `axis` (n, 3) unit vector in frame j; `prismatic` (n,) bool; `gravity` (3,)
-    [m/s²] in the base frame.
+    `parent` (N,) index of the joint before, −1 for the base; `rotation` (N, 3, 3) and `translation` (N, 3) [m] of joint
+    frame j in frame `parent[j]` at q = 0; `axis` (N, 3) unit vector in frame j; `prismatic` (N,) bool; `gravity` (3,)
+    [m/s²] in the base frame; `tree` which of the joints follow others, and n, the number of those that do not.
     """
 
     parent: tuple[int, ...]
@@ -30,10 +32,14 @@ class Chain:
     axis: FloatArray
     prismatic: BoolArray
     gravity: FloatArray
+    tree: JointTree
 
     @classmethod
-    def from_pinocchio(cls, model: pinocchio.Model) -> Chain:
-        """Read the tree off a model whose joints all have one coordinate; raise JointDynamicsError otherwise."""
+    def from_pinocchio(cls, model: pinocchio.Model, dependent: Mapping[str, Follows] | None = None) -> Chain:
+        """Read the tree off a model whose joints all have one coordinate; raise JointDynamicsError otherwise.
+
+        dependent: the joints that follow others.
+        """
         data = model.createData()
         neutral = pinocchio.neutral(model)
         parent, rotation, translation, axis, prismatic = [], [], [], [], []
@@ -58,28 +64,39 @@ class Chain:
             np.array(axis),
             np.array(prismatic),
             np.array(model.gravity.linear),
+            JointTree.of(list(model.names)[1:], dependent or {}),
         )
 
     def links(self, bodies: FloatArray | None = None) -> Record:
-        """Return the constants of the links, (n,) of `newton_euler.LINK`.
+        """Return the constants of the links, (N,) of `newton_euler.LINK`, in the order of the tree.
 
         Parameters
         ----------
         bodies
-            (n, 10) inertial standard parameters; None: none.
+            (N, 10) inertial standard parameters, in the order of the parameters; None: none.
         """
-        links = np.zeros(self.n, LINK)
+        links = np.zeros(len(self.parent), LINK)
         x, y, z = self.axis.T
-        zero = np.zeros(self.n)
+        zero = np.zeros(len(self.parent))
         hat = np.array([[zero, -z, y], [z, zero, -x], [-y, x, zero]]).transpose(2, 0, 1)
         links['parent'], links['prismatic'], links['axis'] = self.parent, self.prismatic, self.axis
         links['rotation'], links['translation'] = self.rotation, self.translation
         links['by_sine'], links['by_versine'] = self.rotation @ hat, self.rotation @ hat @ hat
         links['slide'] = np.einsum('ijk,ik->ij', self.rotation, self.axis)
         links['fall'] = -self.gravity
+        links['number'], links['offset'] = self.tree.link, self.tree.offset
+        for link, ratios in zip(links, self.tree.matrix, strict=True):
+            leaders = np.flatnonzero(ratios)
+            link['leaders'], link['leader'][: len(leaders)] = len(leaders), leaders
+            link['ratio'][: len(leaders)] = ratios[leaders]
         if bodies is not None:
-            links['body'] = bodies
+            links['body'] = bodies[self.tree.link]
         return links
+
+    def motion(self, q: FloatArray, dq: FloatArray, ddq: FloatArray) -> tuple[FloatArray, ...]:
+        """Return q, sin q, 1 − cos q, dq, ddq of the tree, (samples, N) each, of those of the joints (samples, n)."""
+        q, dq, ddq = self.tree.positions(q), self.tree.rates(dq), self.tree.rates(ddq)
+        return q, np.sin(q), 1.0 - np.cos(q), dq, ddq
 
     def torque(self, q: FloatArray, dq: FloatArray, ddq: FloatArray, bodies: FloatArray) -> FloatArray:
         """Return M q̈ + C q̇ + g of the links alone, τ_J, the load of the drives.
@@ -89,7 +106,7 @@ class Chain:
         q, dq, ddq
             (samples, n) [rad, rad/s, rad/s²].
         bodies
-            (n, 10) inertial standard parameters.
+            (N, 10) inertial standard parameters.
 
         Returns
         -------
@@ -101,5 +118,5 @@ class Chain:
 
     @property
     def n(self) -> int:
-        """Number of joints."""
-        return len(self.parent)
+        """Number of joints that move by themselves."""
+        return self.tree.matrix.shape[1]

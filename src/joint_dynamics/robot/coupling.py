@@ -16,19 +16,22 @@ from joint_dynamics.errors import JointDynamicsError
 
 
 class DriveCoupling:
-    """Coupling of n joints by a constant matrix.
+    """Coupling of n joints by a constant matrix, and passive joints that move with several of them.
 
     Parameters
     ----------
     matrix: (n, n), motor angles = matrix · joint angles. Rows are normalised by their diagonal (the gear ratio).
+    passive: (k, n), positions of passive joints per joint position, which rub as coupled motors do.
 
     Attributes
     ----------
-    matrix: (n, n) with unit diagonal; `motors`: indices of the motors that drive more than one joint.
+    matrix: (n, n) with unit diagonal.
+    ratios: (c, n) of the motors that drive more than one joint, and of the passive joints.
+    parameter_names: of the extra parameters, three for each of `ratios` (motors count from 1, passive joints after n).
 
     """
 
-    def __init__(self, matrix: Any):
+    def __init__(self, matrix: Any, passive: FloatArray | None = None):
         try:
             matrix = np.asarray(matrix, dtype=float)
         except (TypeError, ValueError, OverflowError):
@@ -37,6 +40,9 @@ class DriveCoupling:
             ) from None
         if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
             raise JointDynamicsError(f'coupling: expected a square matrix, found shape {matrix.shape}')
+        n = len(matrix) if passive is None else passive.shape[1]
+        if len(matrix) != n:
+            raise JointDynamicsError(f'coupling: expected {n} rows for {n} joints, found {len(matrix)}')
         diagonal = np.diag(matrix)
         if not np.all(np.abs(matrix) < 1e9) or np.any(diagonal == 0) or not abs(np.linalg.det(matrix)) >= 1e-12:
             raise JointDynamicsError(
@@ -44,19 +50,21 @@ class DriveCoupling:
                 f'{str(matrix.tolist())[:80]}'
             )
         self.matrix = matrix / diagonal[:, None]
-        self.motors = [m for m in range(len(matrix)) if np.count_nonzero(self.matrix[m]) > 1]
+        every = self.matrix if passive is None else np.concatenate([self.matrix, passive])
+        several = np.flatnonzero(np.count_nonzero(every, axis=1) > 1)
+        self.ratios = every[several]
+        self.parameter_names = [f'{kind}_m{m + 1}' for m in several for kind in ('Ia', 'Fv', 'Fs')]
 
     @property
-    def parameter_names(self) -> list[str]:
-        """Names of the extra parameters, three per coupled motor (motors count from 1)."""
-        return [f'{kind}_m{m + 1}' for m in self.motors for kind in ('Ia', 'Fv', 'Fs')]
+    def coupled(self) -> bool:
+        """Whether a motor drives more than one joint."""
+        return bool(np.any(self.matrix != np.eye(len(self.matrix))))
 
     def regressor_rows(self, dq: FloatArray, ddq: FloatArray) -> FloatArray:
         """Return the extra columns, (joints, parameters, samples), of speeds and accelerations (joints, samples)."""
         n, samples = dq.shape
-        rows = np.zeros((n, 3 * len(self.motors), samples))
-        for index, m in enumerate(self.motors):
-            c = self.matrix[m]
+        rows = np.zeros((n, 3 * len(self.ratios), samples))
+        for index, c in enumerate(self.ratios):
             for k in np.flatnonzero(c):
                 others = np.where(np.arange(n) == k, 0.0, c)
                 rows[k, 3 * index] = c[k] * (others @ ddq)

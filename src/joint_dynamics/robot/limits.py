@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pinocchio
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
@@ -37,6 +39,23 @@ class JointLimits:
     upper: FloatArray
     velocity: FloatArray
     effort: FloatArray
+
+    def of(self, joints: Sequence[bool]) -> JointLimits:
+        """Return the limits of some of the joints, (n,) whether each."""
+        chosen = np.array(joints, dtype=bool)
+        return JointLimits(self.lower[chosen], self.upper[chosen], self.velocity[chosen], self.effort[chosen])
+
+    def write_to(self, model: pinocchio.Model, moving: Sequence[bool]) -> None:
+        """Write the limits into a pinocchio model of N joints, `moving` (N,) which of its joints they are of."""
+        for name, values, none in (
+            ('lowerPositionLimit', self.lower, -np.inf),
+            ('upperPositionLimit', self.upper, np.inf),
+            ('velocityLimit', self.velocity, np.inf),
+            ('effortLimit', self.effort, np.inf),
+        ):
+            every = np.full(len(moving), none)
+            every[np.array(moving, dtype=bool)] = values
+            setattr(model, name, every)
 
     @classmethod
     def unlimited(cls, n: int) -> JointLimits:

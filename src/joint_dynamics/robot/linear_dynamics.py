@@ -7,20 +7,21 @@ of whole motions in blocks; of one state after the other by `RigidBody`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 import pinocchio
 from numpy.typing import ArrayLike
 
-from joint_dynamics.arrays import FloatArray
+from joint_dynamics.arrays import FloatArray, IntArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.robot.base_parameters import BaseParameters, find_base_parameters
 from joint_dynamics.robot.chain import Chain
 from joint_dynamics.robot.coupling import DriveCoupling
+from joint_dynamics.robot.dependent import Follows
 from joint_dynamics.robot.regressor import regressor_rows
 from joint_dynamics.robot.rigid_body import RigidBody
-from joint_dynamics.robot.standard_parameters import INERTIAL, JOINT, StandardParameters, parameter_names
+from joint_dynamics.robot.standard_parameters import INERTIAL, JOINT, StandardParameters, body_of, parameter_names
 
 # Samples per block: large enough to hide the interpreter, small enough to stay in the processor's cache.
 BLOCK = 2048
@@ -37,11 +38,17 @@ class LinearDynamics:
         (n, n) motor angles [rad] from joint angles [rad], None for one motor per joint.
     has_inertials
         whether the model's inertials are known.
+    dependent
+        the joints of the model that follow others.
 
     Attributes
     ----------
     joint_names, n
-        of the joints, in chain order.
+        of the joints that move by themselves, in chain order.
+    link_names
+        the joint that moves each link, (N,): `joint_names`, and behind them the joints that follow others.
+    prismatic
+        (n,) bool, which joints slide: their torques are forces [N].
     parameter_names
         names of the standard parameters, p in all.
     parameters : array or None
@@ -57,24 +64,42 @@ class LinearDynamics:
         For a joint that has more than one axis, or a coupling that does not fit.
     """
 
-    def __init__(self, model: pinocchio.Model, coupling: ArrayLike | None, *, has_inertials: bool):
+    def __init__(
+        self,
+        model: pinocchio.Model,
+        coupling: ArrayLike | None,
+        *,
+        has_inertials: bool,
+        dependent: Mapping[str, Follows] | None = None,
+    ):
         self.pinocchio = model
-        self.chain = Chain.from_pinocchio(model)
-        self.joint_names = tuple(model.names[j] for j in range(1, model.njoints))
+        self.chain = Chain.from_pinocchio(model, dependent)
+        tree = self.chain.tree
+        self.joint_names, self.link_names = tree.joint_names, tree.link_names
         self.n = self.chain.n
-        self.coupling = None if coupling is None else DriveCoupling(coupling)
-        if self.coupling is not None and len(self.coupling.matrix) != self.n:
-            raise JointDynamicsError(
-                f'coupling: expected {self.n} rows for {self.n} joints, found {len(self.coupling.matrix)}'
-            )
-        self.parameter_names = parameter_names(self.n) + (self.coupling.parameter_names if self.coupling else [])
+        self.prismatic = self.chain.prismatic[tree.row[: self.n]]
+        several = tree.several
+        self.coupling = (
+            None
+            if coupling is None and not len(several)
+            else DriveCoupling(np.eye(self.n) if coupling is None else coupling, several)
+        )
+        self.parameter_names = parameter_names(len(self.link_names)) + (
+            self.coupling.parameter_names if self.coupling else []
+        )
         self.parameters = self._urdf_parameters() if has_inertials else None
 
     def _urdf_parameters(self) -> FloatArray:
-        coupled = len(self.coupling.parameter_names) if self.coupling else 0
-        return StandardParameters.of_inertias(list(self.pinocchio.inertias)[1:], coupled).values
+        found = self.standard()
+        found.links[:] = [body_of(self.pinocchio.inertias[int(k) + 1]) for k in self.chain.tree.row]
+        return found.values
 
-    def columns(self, kinds: Iterable[str] = (*INERTIAL, *JOINT, 'Fs')) -> FloatArray:
+    def standard(self, values: ArrayLike | None = None) -> StandardParameters:
+        """Return standard parameters (p,) [SI] by meaning, taken as they are; None: zeros."""
+        values = np.zeros(len(self.parameter_names)) if values is None else values
+        return StandardParameters(values, self.n, len(self.link_names))
+
+    def columns(self, kinds: Iterable[str] = (*INERTIAL, *JOINT, 'Fs')) -> IntArray:
         """Return the indices (k,) of the standard parameters of these kinds.
 
         `XX` … `M`, `Ia`, `Fv`, `Fc`, `off`; `Fs` of coupled motors.
@@ -177,7 +202,7 @@ class LinearDynamics:
         JointDynamicsError
             Without either.
         """
-        return RigidBody(self.pinocchio, self._parameters(parameters), self.base_parameters(INERTIAL))
+        return RigidBody(self.pinocchio, self.chain.tree, self._parameters(parameters), self.base_parameters(INERTIAL))
 
     def gravity(self, q: ArrayLike, parameters: ArrayLike | None = None) -> FloatArray:
         """Return the gravity torque g(q) [N·m], shaped as q (samples, joints) or (joints,).
@@ -198,7 +223,7 @@ class LinearDynamics:
 
         rng: what draws them.
         """
-        reach = np.where(self.chain.prismatic, 0.5, np.pi)
+        reach = np.where(self.prismatic, 0.5, np.pi)
         shape = (samples, self.n)
         return rng.uniform(-1, 1, shape) * reach, rng.uniform(-3, 3, shape), rng.uniform(-10, 10, shape)
 

@@ -9,7 +9,9 @@ from typing import Any
 import pinocchio
 from numpy.typing import ArrayLike
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.robot.dependent import Follows, read_parallelograms, resolved
 from joint_dynamics.robot.limits import JointLimits
 from joint_dynamics.robot.linear_dynamics import LinearDynamics
 from joint_dynamics.robot.mdh import MdhTable, build_from_mdh, load_mdh
@@ -30,18 +32,22 @@ class RobotModel(LinearDynamics):
         the pinocchio model and the limits of its joints.
     mounting, coupling
         see `from_urdf`.
+    dependent
+        the joints of the model that follow others.
     has_inertials
         whether the model's inertials are known.
-    urdf, locked, mdh
-        what it was built from: text, {name: rad}, table.
+    urdf, locked, held, parallelograms, mdh
+        what it was built from: text, {name: rad or m} as given and as it is, see `from_urdf`, table.
 
     Attributes
     ----------
-    joint_names, n, limits: of the joints, in chain order.
+    joint_names, n, limits: of the joints that move by themselves, in chain order.
+    link_names, prismatic: see `LinearDynamics`.
     parameter_names: names of the standard parameters, p in all.
     parameters: (p,) [SI] from the URDF's inertials (rotor and friction 0), or None where it has none.
-    pinocchio: the pinocchio model, for forward kinematics and geometry; `urdf` its text, None for an MDH table;
-    `locked` {name: rad}.
+    pinocchio: the pinocchio model of all joints that move, for forward kinematics and geometry, at `tree_position`;
+    `urdf` its text, None for an MDH table; `locked` {name: rad or m} as it was given.
+    held: {name: rad or m} of the movable joints of the URDF that do not move here.
     mdh: the table, None for a URDF. coupling: DriveCoupling or None.
 
     Raises
@@ -57,17 +63,21 @@ class RobotModel(LinearDynamics):
         *,
         mounting: Any = None,
         coupling: ArrayLike | None = None,
+        dependent: Mapping[str, Follows] | None = None,
         has_inertials: bool = False,
         urdf: str | None = None,
         locked: Mapping[str, float] | None = None,
+        held: Mapping[str, float] | None = None,
+        parallelograms: Mapping[str, Mapping[str, float]] | None = None,
         mdh: MdhTable | None = None,
     ):
         model.gravity.linear = gravity_in_base(mounting)
-        super().__init__(model, coupling, has_inertials=has_inertials)
+        super().__init__(model, coupling, has_inertials=has_inertials, dependent=dependent)
         self.limits = limits
         self.mounting = mounting
         self.urdf = urdf
-        self.locked = dict(locked or {})
+        self.locked, self.held = dict(locked or {}), dict(held or {})
+        self.parallelograms = dict(parallelograms or {})
         self.mdh = mdh
 
     @classmethod
@@ -79,6 +89,7 @@ class RobotModel(LinearDynamics):
         locked: Mapping[str, float] | None = None,
         mounting: Any = None,
         coupling: ArrayLike | None = None,
+        parallelograms: Mapping[str, Mapping[str, float]] | None = None,
     ) -> RobotModel:
         """Build from a URDF.
 
@@ -87,26 +98,43 @@ class RobotModel(LinearDynamics):
         source
             a path or XML text.
         joints
-            those to keep (default: all movable ones that mimic no other); the rest is locked at `locked` {name: rad} or
-            0.
+            those to keep (default: all movable ones that follow no other), joints that mimic them move along; the rest
+            is locked at `locked` {name: rad or m} or 0.
         mounting
             see `mounting_rotation`.
         coupling
             (n, n) motor angles [rad] from joint angles [rad], None for one motor per joint.
+        parallelograms
+            {passive joint: {joint it copies: factor, …, offset: rad or m}}, for closed loops that a URDF cannot hold:
+            the passive joint is at Σ factor q + offset.
 
         Raises
         ------
         JointDynamicsError
             Naming what was expected and found.
         """
-        model, limits, has_inertials, text = build_from_urdf(source, joints, locked)
+        built = build_from_urdf(source, joints, locked, parallelograms)
         return cls(
-            model, limits, mounting=mounting, coupling=coupling, has_inertials=has_inertials, urdf=text, locked=locked
+            built.model,
+            built.limits,
+            mounting=mounting,
+            coupling=coupling,
+            dependent=built.dependent,
+            has_inertials=built.has_inertials,
+            urdf=built.text,
+            locked=locked,
+            held=built.held,
+            parallelograms=parallelograms,
         )
 
     @classmethod
     def from_mdh(
-        cls, source: str | Path | Mapping[str, Any], *, mounting: Any = None, coupling: ArrayLike | None = None
+        cls,
+        source: str | Path | Mapping[str, Any],
+        *,
+        mounting: Any = None,
+        coupling: ArrayLike | None = None,
+        parallelograms: Mapping[str, Mapping[str, float]] | None = None,
     ) -> RobotModel:
         """Build from an MDH table in YAML or a mapping.
 
@@ -118,6 +146,8 @@ class RobotModel(LinearDynamics):
             see `mounting_rotation`.
         coupling
             (n, n) motor angles [rad] from joint angles [rad]; None: the table's own.
+        parallelograms
+            as of `from_urdf`.
 
         Raises
         ------
@@ -126,7 +156,23 @@ class RobotModel(LinearDynamics):
         """
         table = load_mdh(source)
         coupling = table.coupling if coupling is None else coupling
-        return cls(build_from_mdh(table), table.limits, mounting=mounting, coupling=coupling, mdh=table)
+        model, declared = build_from_mdh(table), read_parallelograms(parallelograms)
+        names = list(model.names)[1:]
+        for name in (*declared, *(leader for follows in declared.values() for leader in follows.ratios)):
+            if name not in names:
+                raise JointDynamicsError(
+                    f'robot.parallelograms: expected a joint of {", ".join(names)}, found {name!r}'
+                )
+        moving = [name not in declared for name in names]
+        return cls(
+            model,
+            table.limits.of(moving),
+            mounting=mounting,
+            coupling=coupling,
+            dependent=resolved(declared, [name for name in names if name not in declared], {}),
+            parallelograms=parallelograms,
+            mdh=table,
+        )
 
     @classmethod
     def load(cls, source: str | Path, **options: Any) -> RobotModel:
@@ -171,9 +217,12 @@ class RobotModel(LinearDynamics):
             self.limits,
             mounting=mounting,
             coupling=coupling,
+            dependent=self.chain.tree.dependent,
             has_inertials=self.parameters is not None,
             urdf=self.urdf,
             locked=self.locked,
+            held=self.held,
+            parallelograms=self.parallelograms,
             mdh=self.mdh,
         )
 
@@ -187,6 +236,14 @@ class RobotModel(LinearDynamics):
         )
         if self.locked:
             found['locked'] = {name: float(value) for name, value in self.locked.items()}
-        if self.coupling is not None:
+        if not self.chain.tree.plain:
+            found['dependent_joints'] = list(self.link_names[self.n :])
+        if self.parallelograms:
+            found['parallelograms'] = {name: dict(entry) for name, entry in self.parallelograms.items()}
+        if self.coupling is not None and self.coupling.coupled:
             found['coupling'] = self.coupling.matrix.tolist()
         return found
+
+    def tree_position(self, q: FloatArray) -> FloatArray:
+        """Return where all joints of `pinocchio` are, (…, N), for those that move by themselves (…, n) [rad or m]."""
+        return self.chain.tree.positions(q)

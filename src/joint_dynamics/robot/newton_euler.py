@@ -14,6 +14,8 @@ import numpy as np
 
 from joint_dynamics.compilation import compiled
 
+LEADERS = 4
+"""Most joints that a dependent one follows."""
 LINK = np.dtype(
     [
         ('parent', 'i8'),  # −1: the base
@@ -26,12 +28,17 @@ LINK = np.dtype(
         ('slide', 'f8', (3,)),
         ('fall', 'f8', (3,)),  # −gravity in the base frame, m/s²
         ('body', 'f8', (10,)),  # XX XY XZ YY YZ ZZ [kg·m²], MX MY MZ [kg·m], M [kg]
+        ('number', 'i8'),  # of the link among the parameters
+        ('leaders', 'i8'),  # how many joints its own follows: q_tree = Σ ratio q_leader + offset; itself: one, 1, 0
+        ('leader', 'i8', (LEADERS,)),
+        ('ratio', 'f8', (LEADERS,)),
+        ('offset', 'f8'),
     ],
     align=True,
 )
 """Constants of one link and its joint; `Chain.links` makes them."""
 WORK = 24
-"""Numbers per joint that `inverse_dynamics` writes into its work array."""
+"""Numbers per link that `inverse_dynamics` writes into its work array."""
 
 
 @compiled
@@ -144,20 +151,31 @@ def wrench(link, motion):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def inverse_dynamics(links, q, dq, ddq, work, out):  # type: ignore[no-untyped-def]
-    """Write M q̈ + C q̇ + g of one state (n,) [rad, rad/s, rad/s²] into out (n,) [N·m].
+def rate(link, dq):  # type: ignore[no-untyped-def]
+    """Return how fast a link's joint moves, by those that it follows: G q̇ of the tree, or of q̈."""
+    total = 0.0
+    for k in range(link.leaders):
+        total += link.ratio[k] * dq[link.leader[k]]
+    return total
 
-    work: (n, WORK), written.
+
+@compiled
+def inverse_dynamics(links, q, dq, ddq, work, out):  # type: ignore[no-untyped-def]
+    """Write M q̈ + C q̇ + g of one state (n,) [rad, rad/s, rad/s²] into out (n,) [N·m]: Gᵀ of that of the N links.
+
+    work: (N, WORK), written.
     """
+    out[:] = 0.0
     for i in range(len(links)):
         link, own = links[i], work[i]
-        placed = placement(link, q[i], np.sin(q[i]), 1.0 - np.cos(q[i]))
+        angle = rate(link, q) + link.offset
+        placed = placement(link, angle, np.sin(angle), 1.0 - np.cos(angle))
         if link.parent < 0:
             before = base_motion(link)
         else:
             up = work[link.parent]
             before = vector(up[15:18]), vector(up[18:21]), vector(up[21:24])
-        motion = link_motion(link, placed, before, dq[i], ddq[i])
+        motion = link_motion(link, placed, before, rate(link, dq), rate(link, ddq))
         force, moment = wrench(link, motion)
         R = placed[0]
         keep(own[0:3], R[0])
@@ -171,14 +189,16 @@ def inverse_dynamics(links, q, dq, ddq, work, out):  # type: ignore[no-untyped-d
     for i in range(len(links) - 1, -1, -1):
         link, own = links[i], work[i]
         force, moment = vector(own[9:12]), vector(own[12:15])
-        out[i] = dot(vector(link.axis), force if link.prismatic else moment)
+        torque = dot(vector(link.axis), force if link.prismatic else moment)
+        for k in range(link.leaders):
+            out[link.leader[k]] += link.ratio[k] * torque
         if link.parent < 0:
             continue
         up = work[link.parent]
         R = vector(own[0:3]), vector(own[3:6]), vector(own[6:9])
         p = vector(link.translation)
         if link.prismatic:
-            p = add(p, scaled(q[i], vector(link.slide)))
+            p = add(p, scaled(rate(link, q) + link.offset, vector(link.slide)))
         force = turn(R, force)
         keep(up[9:12], add(vector(up[9:12]), force))
         keep(up[12:15], add(vector(up[12:15]), add(cross(p, force), turn(R, moment))))
@@ -186,7 +206,7 @@ def inverse_dynamics(links, q, dq, ddq, work, out):  # type: ignore[no-untyped-d
 
 @compiled
 def inverse_dynamics_along(links, q, dq, ddq, out):  # type: ignore[no-untyped-def]
-    """`inverse_dynamics` of a recording (N, n) into out (N, n)."""
+    """`inverse_dynamics` of a recording (samples, n) into out (samples, n)."""
     work = np.empty((len(links), WORK))
     for s in range(len(q)):
         inverse_dynamics(links, q[s], dq[s], ddq[s], work, out[s])

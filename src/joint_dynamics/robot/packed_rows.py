@@ -75,13 +75,14 @@ class RowPacker:
 
     def __init__(self, chain: Chain, wanted: IntArray, further: BoolArray | None = None):
         self._chain, self._wanted = chain, wanted
-        n, links = chain.n, len(parameter_names(chain.n))
+        tree, n, links = chain.tree, chain.n, len(parameter_names(len(chain.parent)))
         own = np.zeros((n, links), dtype=bool)
-        for i in range(n):
-            own[i, drive_columns(i)] = True
+        for j in range(n):
+            own[j, drive_columns(j)] = True
+        for i, link in enumerate(tree.link):
             j = i
             while j >= 0:
-                own[j, link_columns(i)] = True
+                own[tree.matrix[j] != 0, link_columns(link)] = True
                 j = chain.parent[j]
         inside = wanted < links
         self.own = np.zeros((n, len(wanted)), dtype=bool)
@@ -102,9 +103,7 @@ class RowPacker:
                 else:
                     self._again.append((row, int(self._seen[j, k])))
         self._links = chain.links()
-        self._place = np.array([[self._seen[j, link_columns(i)] for i in range(n)] for j in range(n)])
-        # Spare rows, and the caller's.
-        self._unwritten = np.setdiff1d(np.arange(self._rows), self._seen)
+        self._place = np.array([[self._seen[j, link_columns(link)] for link in tree.link] for j in range(n)])
         self._drives = np.array([self._seen[j, drive_columns(j)] for j in range(n)])
 
     def row(self, j: int, parameter: int) -> int:
@@ -118,9 +117,8 @@ class RowPacker:
 
         dtheta, ddtheta: motor side, which rotors and friction go by. Rows that the caller fills are zero.
         """
-        out = np.empty((self._rows, len(q)))
-        out[self._unwritten] = 0.0
-        fill_link_rows(self._links, self._place, (q, np.sin(q), 1.0 - np.cos(q), dq, ddq), out)
+        out = np.zeros((self._rows, len(q)))
+        fill_link_rows(self._links, self._place, self._chain.motion(q, dq, ddq), out)
         fill_drive_rows(self._drives, dtheta, ddtheta, out)
         for row, first in self._again:
             out[row] = out[first]

@@ -24,13 +24,13 @@ def regressor_rows(
         (parameters,): the inertial parameters whose columns are needed, those of others stay zero; None: all.
     """
     n, samples = q.shape
-    count = len(parameter_names(n))
+    count = len(parameter_names(len(chain.parent)))
     rows = np.zeros((n * count, samples))
     place = np.arange(n * count).reshape(n, count)
-    links = np.stack([place[:, link_columns(i)] for i in range(n)], axis=1)
+    links = np.stack([place[:, link_columns(i)] for i in chain.tree.link], axis=1)
     if wanted is not None:
-        links = np.where(np.stack([wanted[link_columns(i)] for i in range(n)]), links, -1)
+        links = np.where(np.stack([wanted[link_columns(i)] for i in chain.tree.link]), links, -1)
     q, dq, ddq = (np.ascontiguousarray(array.T) for array in (q, dq, ddq))
-    fill_link_rows(chain.links(), links, (q, np.sin(q), 1.0 - np.cos(q), dq, ddq), rows)
+    fill_link_rows(chain.links(), links, chain.motion(q, dq, ddq), rows)
     fill_drive_rows(np.stack([place[j, drive_columns(j)] for j in range(n)]), dq, ddq, rows)
     return rows.reshape(n, count, samples)

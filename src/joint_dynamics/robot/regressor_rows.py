@@ -55,7 +55,7 @@ def link_columns(lever, motion):  # type: ignore[no-untyped-def]
 
 @compiled
 def carry(links, i, placed, dq, ddq, moving, levers):  # type: ignore[no-untyped-def]
-    """Write w, ẇ, a of link i into moving (n, 9), and z, u of the joints that move it into levers (n, n, 6).
+    """Write w, ẇ, a of link i into moving (N, 9), and z, u of the joints that move it into levers (N, N, 6).
 
     Its parent's are there already; `placed` as of `placement`. Returns w, ẇ, a.
     """
@@ -83,10 +83,10 @@ def carry(links, i, placed, dq, ddq, moving, levers):  # type: ignore[no-untyped
 
 @compiled
 def fill_link_rows(links, place, motion, out):  # type: ignore[no-untyped-def]
-    """Write the columns of the links into out (rows, samples).
+    """Add the columns of the N links to out (rows, samples).
 
-    place (n, n, 10): row of out for joint, link and parameter, −1 for none. motion: q, sin q, 1 − cos q, dq, ddq,
-    (samples, n) each.
+    place (n, N, 10): row of out for joint, joint of the tree and parameter, −1 for none. motion of the tree: q, sin q,
+    1 − cos q, dq, ddq, (samples, N) each. A row is the sum over the tree's joints that the joint leads.
     """
     q, sine, versine, dq, ddq = motion
     n = len(links)
@@ -98,10 +98,12 @@ def fill_link_rows(links, place, motion, out):  # type: ignore[no-untyped-def]
             j = i
             while j >= 0:
                 lever = vector(levers[i, j, 0:3]), vector(levers[i, j, 3:6])
-                values = link_columns(lever, now)
-                for k in range(10):
-                    if place[j, i, k] >= 0:
-                        out[place[j, i, k], s] = values[k]
+                values, turned = link_columns(lever, now), links[j]
+                for m in range(turned.leaders):
+                    joint, ratio = turned.leader[m], turned.ratio[m]
+                    for k in range(10):
+                        if place[joint, i, k] >= 0:
+                            out[place[joint, i, k], s] += ratio * values[k]
                 j = links[j].parent
 
 

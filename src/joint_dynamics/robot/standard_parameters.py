@@ -1,9 +1,11 @@
 """The standard parameters of an arm, by name: ten of every link, four of every drive, three of every coupled motor.
 
-Per joint k = 1…n: inertia XX XY XZ YY YZ ZZ about the origin of joint frame k [kg·m²], first moments MX MY MZ [kg·m],
-mass M [kg], all in frame k; then rotor inertia Ia [kg·m²] reflected to the joint, viscous Fv [N·m·s/rad] and Coulomb Fc
-[N·m] friction, and an offset off [N·m]. Behind the joints, per coupled motor m: Ia_m, Fv_m, Fs_m (see `DriveCoupling`).
-Where a number stands in the vector is known here and nowhere else.
+Per link k = 1…N, those of the n joints first and behind them those of joints that follow others: inertia XX XY XZ YY
+YZ ZZ about the origin of joint frame k [kg·m²], first moments MX MY MZ [kg·m], mass M [kg], all in frame k; then rotor
+inertia Ia [kg·m²] reflected to the joint, viscous Fv [N·m·s/rad] and Coulomb Fc [N·m] friction, and an offset off
+[N·m]. Of a joint that slides the latter are kg, N·s/m, N and N; of one that follows others they act on nothing: what
+they would do is in those of the joints that it follows. Behind the links, per coupled motor m: Ia_m, Fv_m, Fs_m (see
+`DriveCoupling`). Where a number stands in the vector is known here and nowhere else.
 """
 
 from __future__ import annotations
@@ -27,9 +29,9 @@ _FROM_PINOCCHIO = [4, 5, 7, 6, 8, 9, 1, 2, 3, 0]
 _TO_PINOCCHIO = [9, 6, 7, 8, 0, 1, 3, 2, 4, 5]
 
 
-def parameter_names(n: int) -> list[str]:
-    """Return the names of the standard parameters of n joints, in the order of the regressor's columns."""
-    return [f'{name}_{k}' for k in range(1, n + 1) for name in _KINDS]
+def parameter_names(links: int) -> list[str]:
+    """Return the names of the standard parameters of N links, in the order of the regressor's columns."""
+    return [f'{name}_{k}' for k in range(1, links + 1) for name in _KINDS]
 
 
 def column(kind: str, joint: int) -> int:
@@ -37,9 +39,9 @@ def column(kind: str, joint: int) -> int:
     return PER_JOINT * joint + _KINDS.index(kind)
 
 
-def link_columns(joint: int) -> slice:
-    """Return where the ten inertial parameters of link `joint` (from 0) stand."""
-    return slice(PER_JOINT * joint, PER_JOINT * joint + len(INERTIAL))
+def link_columns(link: int) -> slice:
+    """Return where the ten inertial parameters of link `link` (from 0) stand."""
+    return slice(PER_JOINT * link, PER_JOINT * link + len(INERTIAL))
 
 
 def drive_columns(joint: int) -> slice:
@@ -47,14 +49,9 @@ def drive_columns(joint: int) -> slice:
     return slice(PER_JOINT * joint + len(INERTIAL), PER_JOINT * (joint + 1))
 
 
-def coupled_columns(n: int) -> slice:
-    """Return where the parameters of coupled motors stand: behind those of n joints."""
-    return slice(PER_JOINT * n, None)
-
-
-def is_inertial(index: int, n: int) -> bool:
-    """Whether a parameter is one of a link: not of a drive, nor of a coupled motor."""
-    return index < PER_JOINT * n and index % PER_JOINT < len(INERTIAL)
+def coupled_columns(links: int) -> slice:
+    """Return where the parameters of coupled motors stand: behind those of N links."""
+    return slice(PER_JOINT * links, None)
 
 
 def body_of(inertia: pinocchio.Inertia) -> FloatArray:
@@ -88,34 +85,35 @@ class StandardParameters:
 
     Parameters
     ----------
-    values: (14 n + c,), taken as it is (not copied). n: number of joints.
+    values: (14 N + c,), taken as it is (not copied). n: number of joints. links: N, number of links; None: n.
 
     Attributes
     ----------
-    values: (14 n + c,). links: (n, 10) view, columns `INERTIAL`. rotor_inertia, viscous, coulomb, offset: (n,) views.
+    values: (14 N + c,). links: (N, 10) view, columns `INERTIAL`. rotor_inertia, viscous, coulomb, offset: (n,) views.
     coupled: (c,) view.
 
-    Raises JointDynamicsError where there are fewer than 14 n values.
+    Raises JointDynamicsError where there are fewer than 14 N values.
 
     """
 
-    def __init__(self, values: ArrayLike, n: int):
+    def __init__(self, values: ArrayLike, n: int, links: int | None = None):
         self.values: FloatArray = np.asarray(values, dtype=float)
         self.n = n
-        if self.values.ndim != 1 or len(self.values) < PER_JOINT * n:
+        links = n if links is None else links
+        if self.values.ndim != 1 or len(self.values) < PER_JOINT * links:
             raise JointDynamicsError(
-                f'standard parameters: expected {PER_JOINT * n} numbers or more for {n} joints, found shape'
+                f'standard parameters: expected {PER_JOINT * links} numbers or more for {links} links, found shape'
                 f' {self.values.shape}'
             )
-        per_joint = self.values[: PER_JOINT * n].reshape(n, PER_JOINT)
-        self.links = per_joint[:, : len(INERTIAL)]
-        self.rotor_inertia, self.viscous, self.coulomb, self.offset = per_joint[:, len(INERTIAL) :].T
-        self.coupled = self.values[coupled_columns(n)]
+        per_link = self.values[: PER_JOINT * links].reshape(links, PER_JOINT)
+        self.links = per_link[:, : len(INERTIAL)]
+        self.rotor_inertia, self.viscous, self.coulomb, self.offset = per_link[:n, len(INERTIAL) :].T
+        self.coupled = self.values[coupled_columns(links)]
 
     @classmethod
-    def zeros(cls, n: int, coupled: int = 0) -> StandardParameters:
+    def zeros(cls, n: int, coupled: int = 0, links: int | None = None) -> StandardParameters:
         """Return parameters that are all zero; coupled: how many of coupled motors there are."""
-        return cls(np.zeros(PER_JOINT * n + coupled), n)
+        return cls(np.zeros(PER_JOINT * (n if links is None else links) + coupled), n, links)
 
     @classmethod
     def of_inertias(cls, inertias: Sequence[pinocchio.Inertia], coupled: int = 0) -> StandardParameters:
@@ -131,24 +129,24 @@ class StandardParameters:
 
     def copy(self) -> StandardParameters:
         """Return an independent copy."""
-        return StandardParameters(self.values.copy(), self.n)
+        return StandardParameters(self.values.copy(), self.n, len(self.links))
 
     def with_payload(self, body: ArrayLike) -> StandardParameters:
         """Return a copy with ten inertial parameters, in the frame of the last joint, added to the last link."""
         loaded = self.copy()
-        loaded.links[-1] += np.asarray(body, dtype=float)
+        loaded.links[self.n - 1] += np.asarray(body, dtype=float)
         return loaded
 
     def links_only(self) -> StandardParameters:
         """Return a copy whose drives are zero: no rotors, friction, offsets, coupled motors."""
-        found = StandardParameters.zeros(self.n, len(self.coupled))
+        found = StandardParameters.zeros(self.n, len(self.coupled), len(self.links))
         found.links[:] = self.links
         return found
 
-    def link_document(self, joint: int) -> dict[str, float]:
+    def link_document(self, link: int) -> dict[str, float]:
         """Return the inertial parameters of one link as {name: value}."""
-        return {name: float(value) for name, value in zip(INERTIAL, self.links[joint], strict=True)}
+        return {name: float(value) for name, value in zip(INERTIAL, self.links[link], strict=True)}
 
-    def take_link(self, joint: int, document: Mapping[str, float]) -> None:
+    def take_link(self, link: int, document: Mapping[str, float]) -> None:
         """Set the inertial parameters of one link from {name: value}; those not named become zero."""
-        self.links[joint] = [document.get(name, 0.0) for name in INERTIAL]
+        self.links[link] = [document.get(name, 0.0) for name in INERTIAL]

@@ -5,13 +5,14 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pinocchio
 
 from joint_dynamics.documents import parse_xml, read_text
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.robot.dependent import Follows, mimics_of, read_parallelograms, resolved
 from joint_dynamics.robot.limits import JointLimits, check_count
 from joint_dynamics.robot.urdf_checks import check_numbers, check_tree, plain_number
 
@@ -134,16 +135,45 @@ def _positions(locked: Any) -> Mapping[str, float] | None:
     return locked
 
 
+class BuiltRobot(NamedTuple):
+    """What a URDF gives.
+
+    Attributes
+    ----------
+    model, limits
+        the pinocchio model of the joints that move, and the limits of those that do so by themselves.
+    dependent
+        the joints of the model that follow others.
+    held
+        positions [rad or m] of the movable joints that are not in the model.
+    has_inertials, text
+        whether any link has inertials; the URDF.
+    """
+
+    model: pinocchio.Model
+    limits: JointLimits
+    dependent: dict[str, Follows]
+    held: dict[str, float]
+    has_inertials: bool
+    text: str
+
+
 def build_from_urdf(
-    source: str | Path, joints: Sequence[str] | None, locked: Mapping[str, float] | None
-) -> tuple[pinocchio.Model, JointLimits, bool, str]:
-    """Return (pinocchio model of the chosen joints, their limits, whether any link has inertials, the URDF's text).
+    source: str | Path,
+    joints: Sequence[str] | None,
+    locked: Mapping[str, float] | None,
+    parallelograms: Mapping[str, Any] | None = None,
+) -> BuiltRobot:
+    """Return the robot of the chosen joints and of all that follow them.
 
     Parameters
     ----------
     joints
-        the joints to keep, in any order (default: every movable joint that mimics no other); all others are locked, at
-        the position given in `locked` [rad or m] or at 0. The model's joint order is that of the chain.
+        the joints to keep, in any order (default: every movable joint that follows no other); those that follow them
+        move along, all others are locked, at the position given in `locked` [rad or m] or at 0. The model's joint order
+        is that of the chain.
+    parallelograms
+        joints that follow others beside those that the URDF says so of, see `read_parallelograms`.
 
     Raises
     ------
@@ -153,11 +183,14 @@ def build_from_urdf(
     text, name = read_source(source)
     root = parse_urdf(text, name)
     elements = {joint.get('name', ''): joint for joint in root.findall('joint')}
-    movable = [key for key, joint in elements.items() if joint.get('type') in MOVABLE and joint.find('mimic') is None]
-    wanted = movable if joints is None else _names(joints)
-    locked = _positions(locked)
-    for key in (*wanted, *(locked or {})):
-        if key not in elements or elements[key].get('type') not in MOVABLE:
+    movable = [key for key, joint in elements.items() if joint.get('type') in MOVABLE]
+    passive = read_parallelograms(parallelograms)
+    declared = mimics_of(elements, name) | passive
+    free = [key for key in movable if key not in declared]
+    wanted = free if joints is None else _names(joints)
+    given = dict(_positions(locked) or {})
+    for key in (*wanted, *given, *passive, *(leader for follows in passive.values() for leader in follows.ratios)):
+        if key not in movable:
             raise JointDynamicsError(
                 f'robot {name}: expected joint {key!r}, found the movable joints {", ".join(movable) or "none"}'
             )
@@ -172,8 +205,17 @@ def build_from_urdf(
         )
     if not wanted:
         raise JointDynamicsError(f'robot {name}: expected at least one movable joint, found none')
-    check_count(len(wanted), f'robot {name}')
-    _check_mimics(elements, wanted, name)
+    for key in wanted:
+        if key in declared:
+            raise JointDynamicsError(
+                f'robot {name}: expected joints that move by themselves, found {key}, which follows '
+                f'{", ".join(declared[key].ratios)}: name that one in robot.joints, {key} moves along'
+            )
+    follows = resolved(declared, wanted, given)
+    dependent = {key: place for key, place in follows.items() if place.ratios}
+    stands = {key: follows[key].offset if key in follows else given.get(key, 0.0) for key in movable}
+    lock = {key: place for key, place in stands.items() if key not in wanted and key not in dependent}
+    check_count(len(wanted) + len(dependent), f'robot {name}')
     limits = {key: _limits(elements[key], f'{name}, joint {key}') for key in wanted}
     has_inertials = any(link.find('inertial') is not None for link in root.findall('link'))
     _keep_dynamics(root)
@@ -184,30 +226,14 @@ def build_from_urdf(
         found = (str(error).splitlines() or [type(error).__name__])[0]
         raise JointDynamicsError(f'robot {name}: expected a URDF that pinocchio reads, found: {found}') from None
     reference = pinocchio.neutral(model)
-    for key, position in (locked or {}).items():
+    for key, position in lock.items():
         reference[model.joints[model.getJointId(key)].idx_q] = position
-    lock = [model.getJointId(key) for key in model.names[1:] if key not in limits]
     if lock:
-        model = pinocchio.buildReducedModel(model, lock, reference)
-    ordered = np.array([limits[key] for key in model.names[1:]]).T
-    model.lowerPositionLimit, model.upperPositionLimit, model.velocityLimit, model.effortLimit = ordered
-    return model, JointLimits(*ordered), has_inertials, text
-
-
-def _check_mimics(elements: Mapping[str, ET.Element], moving: Sequence[str], name: str) -> None:
-    """Raise JointDynamicsError for a joint that follows another which moves, or moves itself."""
-    for key, joint in elements.items():
-        mimic = joint.find('mimic')
-        if mimic is None:
-            continue
-        leader = mimic.get('joint')
-        if leader not in elements:
-            raise JointDynamicsError(f'robot {name}, joint {key}: expected a joint that it mimics, found {leader!r}')
-        if key in moving or leader in moving:
-            raise JointDynamicsError(
-                f'robot {name}: expected joints that move by themselves, found {key}, which mimics {leader}: name the '
-                'joints of the arm in robot.joints, without these two (what is left out is locked)'
-            )
+        model = pinocchio.buildReducedModel(model, [model.getJointId(key) for key in lock], reference)
+    moving = [key in limits for key in model.names[1:]]
+    bounds = JointLimits(*np.array([limits[key] for key in model.names[1:] if key in limits]).T)
+    bounds.write_to(model, moving)
+    return BuiltRobot(model, bounds, dependent, lock, has_inertials, text)
 
 
 def _keep_dynamics(root: ET.Element) -> None:

@@ -96,7 +96,8 @@ def checked_speed(problem: Problem, j: int) -> float:
     Beyond which readers hold it.
     """
     fastest = max(1e-3, *(float(np.abs(part.dtheta[:, j]).max()) for part in problem.observations))
-    allowed = float(problem.model.pinocchio.velocityLimit[j])
+    model = problem.model
+    allowed = float(model.pinocchio.velocityLimit[model.chain.tree.row[j]])
     return max(fastest, min(allowed, REACH * fastest) if 0 < allowed < UNLIMITED else REACH * fastest)
 
 

@@ -28,6 +28,7 @@ from joint_dynamics.identification.physical.semidefinite import (
     MARGIN,
     body_factors,
     body_to_link,
+    drive_parameters,
     information_root,
     kept_columns,
     nonnegative_columns,
@@ -35,7 +36,7 @@ from joint_dynamics.identification.physical.semidefinite import (
 )
 from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.problem import Problem
-from joint_dynamics.robot.standard_parameters import is_inertial, link_columns
+from joint_dynamics.robot.standard_parameters import link_columns
 
 ITERATIONS = 300
 CHECKED = 5
@@ -81,14 +82,14 @@ class _Search:
     """
 
     def __init__(self, problem: Problem, solution: Solution):
-        base, n = problem.base, problem.model.n
+        base, n = problem.base, len(problem.model.link_names)
         self._problem, self._solution, self._n = problem, solution, n
         self._pull = PhysicalOptions().pull
         bodies = prior_bodies(problem.model, solution.chi[: base.count], problem.model.parameters)
         factors = body_factors(bodies)
         # P ⪰ MARGIN in scaled coordinates is met where every eigenvalue of Z is above
         self._floor = MARGIN / np.linalg.eigvalsh(bodies)[:, 0]
-        self._others = [k for k in range(len(base.standard_names)) if not is_inertial(k, n)]
+        self._others = drive_parameters(problem.model, base)
         self._links = np.array([body_to_link(factor) @ _SYMMETRIC.reshape(10, 16).T for factor in factors])
         count = problem.columns - base.count
         to_chi = scipy.linalg.block_diag(

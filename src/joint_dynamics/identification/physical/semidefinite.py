@@ -31,8 +31,8 @@ from joint_dynamics.identification.physical.dissipation import dissipation_rows
 from joint_dynamics.identification.physical.options import PhysicalOptions
 from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.problem import Problem
-from joint_dynamics.robot import INERTIAL, RobotModel, StandardParameters
-from joint_dynamics.robot.standard_parameters import is_inertial, link_columns
+from joint_dynamics.robot import INERTIAL, BaseParameters, RobotModel
+from joint_dynamics.robot.standard_parameters import link_columns
 
 LENGTH = 0.1
 """Lengths [m] in which the pseudo-inertias are scaled, so that their eigenvalues are all masses."""
@@ -60,9 +60,9 @@ class PhysicalEstimate:
     price: float
 
 
-def pseudo_inertias(standard: FloatArray, n: int) -> FloatArray:
-    """Return the pseudo-inertias (n, 4, 4) of a standard set (14 n + …,)."""
-    return np.einsum('kp,prc->krc', StandardParameters(standard, n).links, _BASIS)
+def pseudo_inertias(links: FloatArray) -> FloatArray:
+    """Return the pseudo-inertias (N, 4, 4) of ten inertial parameters of each link (N, 10)."""
+    return np.einsum('kp,prc->krc', links, _BASIS)
 
 
 def _basis() -> FloatArray:
@@ -94,9 +94,10 @@ def prior_bodies(model: RobotModel, solution_base: FloatArray, prior: FloatArray
     Without a prior the mass of all links together is that whose weight at a quarter of the reach gives the largest
     first moment found.
     """
-    n = model.n
-    if prior is not None and np.any(StandardParameters(prior, n).links != 0):
-        bodies = _SCALE @ pseudo_inertias(prior, n) @ _SCALE
+    n = len(model.link_names)
+    links = np.zeros((n, len(INERTIAL))) if prior is None else model.standard(prior).links
+    if np.any(links != 0):
+        bodies = _SCALE @ pseudo_inertias(links) @ _SCALE
         masses = np.maximum(bodies[:, 3, 3], 10 * MARGIN)
         found = []
         for body, mass in zip(bodies, masses, strict=True):
@@ -115,6 +116,12 @@ def prior_bodies(model: RobotModel, solution_base: FloatArray, prior: FloatArray
     mass = max(max(moments, default=1.0) / (0.25 * reach), 0.1) / n
     radius = max(0.25 * reach / n, 0.02)
     return np.repeat(np.diag([mass * (radius / LENGTH) ** 2] * 3 + [mass])[None], n, axis=0)
+
+
+def drive_parameters(model: RobotModel, base: BaseParameters) -> list[int]:
+    """Return which standard parameters are of no link, of those that act at all."""
+    inertial = set(model.columns(INERTIAL).tolist())
+    return [k for k in range(len(base.standard_names)) if k not in inertial and base.matrix[:, k].any()]
 
 
 def body_factors(bodies: FloatArray) -> FloatArray:
@@ -158,11 +165,11 @@ def physical(
     cp = _cvxpy()
     options = options or PhysicalOptions()
     model, base = problem.model, problem.base
-    n, p = model.n, len(base.standard_names)
+    n, p = len(model.link_names), len(base.standard_names)
     bodies = prior_bodies(model, solution.chi[: base.count], model.parameters if prior is None else prior)
     factors = body_factors(bodies)
     Z = [cp.Variable((4, 4), symmetric=True) for _ in range(n)]
-    others = [k for k in range(p) if not is_inertial(k, n)]
+    others = drive_parameters(model, base)
     drive = cp.Variable(len(others))
     extra = cp.Variable(problem.columns - base.count) if problem.columns > base.count else None
     chi = base.matrix[:, others] @ drive
@@ -203,7 +210,7 @@ def physical(
     values = np.array(drive.value)
     values[positive] = np.maximum(values[positive], 0.0)
     standard[others] = values
-    smallest = np.linalg.eigvalsh(_SCALE @ pseudo_inertias(standard, n) @ _SCALE)[:, 0]
+    smallest = np.linalg.eigvalsh(_SCALE @ pseudo_inertias(model.standard(standard).links) @ _SCALE)[:, 0]
     if not np.all(smallest > 0):
         raise JointDynamicsError(
             'physical: expected every pseudo-inertia positive definite, found the smallest eigenvalue'

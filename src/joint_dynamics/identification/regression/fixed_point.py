@@ -20,7 +20,6 @@ from joint_dynamics.identification.regression.friction_state import FrictionStat
 from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.torque import standard_set
-from joint_dynamics.robot import StandardParameters
 
 Solver = Callable[[Problem], Solution]
 SWEEPS = 20
@@ -37,7 +36,7 @@ def state_from(problem: Problem, solution: Solution, prior: FloatArray | None) -
         standard set to lift to (the URDF's).
     """
     model, chi = problem.model, solution.chi
-    links = StandardParameters(standard_set(problem.base, chi[: problem.base.count], prior), model.n).links
+    links = model.standard(standard_set(problem.base, chi[: problem.base.count], prior)).links
     limit = np.max([np.abs(problem.loads.of(part, links)).max(axis=1) for part in problem.observations], axis=0)
     known = dict(zip(problem.names, chi, strict=True))
     width, share = np.zeros(model.n), np.zeros(model.n)

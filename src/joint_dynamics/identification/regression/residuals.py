@@ -17,7 +17,6 @@ from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.standard_rows import BLOCK
 from joint_dynamics.recording.load import short_name
-from joint_dynamics.robot import StandardParameters
 
 
 @dataclass(frozen=True)
@@ -146,7 +145,7 @@ def predict(block: Block, chi: FloatArray) -> FloatArray:
 def full_rate_torque(problem: Problem, observation: Observation, chi: FloatArray) -> FloatArray:
     """Return the torque (samples, joints) that chi (b,) predicts for every sample of an observation, unfiltered."""
     model, base = problem.model, problem.base
-    standard = StandardParameters(base.lift(chi[: base.count]), model.n)
+    standard = model.standard(base.lift(chi[: base.count]))
     Ia, Fv, Fc, offset = (
         values[:, None] for values in (standard.rotor_inertia, standard.viscous, standard.coulomb, standard.offset)
     )

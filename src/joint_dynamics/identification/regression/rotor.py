@@ -18,7 +18,7 @@ from joint_dynamics.arm import Arm, DescribedTerms
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.preparation.observations import Observation
-from joint_dynamics.robot import RobotModel, StandardParameters
+from joint_dynamics.robot import RobotModel
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class RotorSide:
             raise JointDynamicsError('rotor: dynamics description: inertial: expected this field, found nothing')
         arm = Arm.from_description(model, description)
         # Coupled motors and further terms are columns of the regression, and are found there.
-        links = StandardParameters(arm.parameters, arm.n).links_only().values
+        links = arm.robot.standard(arm.parameters).links_only().values
         remarks = (
             *arm.remarks,
             *(f'{name}: not taken off before, found anew' for name in arm.terms.names(arm.joint_names)),

@@ -6,7 +6,7 @@ import numpy as np
 
 from joint_dynamics.arrays import FloatArray, IntArray
 from joint_dynamics.identification.preparation.observations import Observation
-from joint_dynamics.robot import RobotModel, StandardParameters
+from joint_dynamics.robot import RobotModel
 from joint_dynamics.robot.packed_rows import PackedRows, RowPacker
 from joint_dynamics.robot.standard_parameters import coupled_columns
 
@@ -27,12 +27,12 @@ class ModelRows:
 
     def __init__(self, model: RobotModel, wanted: IntArray):
         self._coupling, self._wanted = model.coupling, wanted
-        self._first = coupled_columns(model.n).start
+        self._first = coupled_columns(len(model.link_names)).start
         further = np.zeros((model.n, len(wanted)), dtype=bool)
         if self._coupling is not None:
             behind = wanted - self._first
             for k in np.flatnonzero(behind >= 0):
-                further[:, k] = self._coupling.matrix[self._coupling.motors[behind[k] // 3]] != 0
+                further[:, k] = self._coupling.ratios[behind[k] // 3] != 0
         self._packer = RowPacker(model.chain, wanted, further)
 
     @property
@@ -92,8 +92,9 @@ class StandardRows:
 
     def torque(self, pieces: list[PackedRows], links: FloatArray) -> FloatArray:
         """Return the torque of the links alone, (joints, samples) [N·m]; links: (n, 10) inertial parameters."""
-        parameters = np.zeros(len(self._model.parameter_names))
-        StandardParameters(parameters, self._model.n).links[:] = links
+        standard = self._model.standard()
+        standard.links[:] = links
+        parameters = standard.values
         return np.concatenate(
             [
                 [parameters[own] @ piece.values[part] for own, part in zip(piece.columns, piece.parts, strict=True)]

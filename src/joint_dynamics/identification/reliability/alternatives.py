@@ -202,7 +202,7 @@ class Alternatives:
                     Corrections(position_sign=turned, torque_sign=turned),
                 ),
             ]
-            if self.model.chain.prismatic[j]:
+            if self.model.prismatic[j]:
                 continue
             changes += [
                 Change(

@@ -101,7 +101,7 @@ def least_evidence(model: RobotModel, code: str, kinds: int = KINDS) -> float:
     [Bonferroni].
     `MIN_EVIDENCE` where a code is none of these kinds.
     """
-    n, turning = model.n, int(np.sum(~np.asarray(model.chain.prismatic, dtype=bool)))
+    n, turning = model.n, int(np.sum(~model.prismatic))
     orders = n * (n - 1) // 2 + (n > 2)
     of_kind = {
         'torque_sign': n + 1,

@@ -37,7 +37,7 @@ from joint_dynamics.identification.reliability.thresholds import (
 )
 from joint_dynamics.robot import INERTIAL, RobotModel
 from joint_dynamics.robot.chain import Chain
-from joint_dynamics.robot.standard_parameters import is_inertial, link_columns
+from joint_dynamics.robot.standard_parameters import link_columns
 
 DETAILS = 2.0
 """So many times what free parameters leave over the robot file's links may: as bodies may (`bodies.DETAILS`)."""
@@ -85,7 +85,7 @@ class FileAlternatives(Alternatives):
     @functools.cached_property
     def by_link(self) -> float:
         """What the file's being wrong in the one link that helps most gains [nats]."""
-        return max(self._other_link(k) for k in range(self.model.n))
+        return max(self._other_link(k) for k in range(len(self.model.link_names)))
 
     def _other_link(self, link: int) -> float:
         """Return what the file's being wrong in one link gains: ten parameters of that link's own [nats]."""
@@ -148,7 +148,7 @@ def file_alternatives(free: Alternatives, others: Iterable[Alternative] = ()) ->
 def _columns(model: RobotModel, samples: FilteredSamples, chain: Chain | None = None) -> FloatArray:
     """Return the rows (joints, columns, samples): torque of the file's links, a payload's, each joint's own."""
     n = model.n
-    inertial = np.array([k for k in range(len(model.parameter_names)) if is_inertial(k, n)])
+    inertial = model.columns(INERTIAL)
     stated = np.asarray(model.parameters, dtype=float)[inertial]
     rows = columns_of(samples, model, chain, inertial)[:, : len(inertial)]
     last = np.flatnonzero(np.isin(inertial, np.arange(len(model.parameter_names))[link_columns(n - 1)]))

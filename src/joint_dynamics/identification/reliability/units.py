@@ -13,7 +13,7 @@ from joint_dynamics.identification.reliability.thresholds import (
     SMALL_TORQUE_SHARE,
 )
 from joint_dynamics.identification.reliability.verdict import Reason
-from joint_dynamics.robot.standard_parameters import is_inertial
+from joint_dynamics.robot.standard_parameters import INERTIAL
 
 
 def check_units(alternatives: Alternatives) -> list[Reason]:
@@ -58,7 +58,7 @@ def _factors(alternatives: Alternatives) -> np.ndarray:
     model, samples = alternatives.model, alternatives.samples
     parameters = model.parameters
     assert parameters is not None
-    inertial = np.array([k for k in range(len(model.parameter_names)) if is_inertial(k, model.n)])
+    inertial = model.columns(INERTIAL)
     stated = np.einsum(
         'jps,p->js', columns_of(samples, model, independent=inertial)[:, : len(inertial)], parameters[inertial]
     )

@@ -14,7 +14,6 @@ from joint_dynamics.arrays import FloatArray
 from joint_dynamics.identification.physical.dissipation import checked_speed
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.torque import standard_set
-from joint_dynamics.robot import StandardParameters
 
 
 def validity(problem: Problem, chi: FloatArray, standard: FloatArray | None = None) -> dict[str, dict[str, Any]]:
@@ -31,7 +30,7 @@ def validity(problem: Problem, chi: FloatArray, standard: FloatArray | None = No
     model = problem.model
     if standard is None:
         standard = standard_set(problem.base, chi[: problem.base.count], model.parameters)
-    links = StandardParameters(standard, model.n).links
+    links = model.standard(standard).links
     load = np.zeros(model.n)
     for part in problem.observations:
         kept = part.kept
