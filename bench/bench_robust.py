@@ -67,7 +67,7 @@ def main(methods=('wls', 'irls', 'i-irls')):
                 percent(result.validation),
                 regression_percent(result.problem, estimate.solution.chi),
                 regression_percent(result.problem.on(unseen), estimate.solution.chi) if unseen else None,
-                np.linalg.eigvalsh(pseudo_inertias(estimate.standard, model.n)).min(),
+                np.linalg.eigvalsh(pseudo_inertias(model.standard(estimate.standard).links)).min(),
             )
     table.keep()
 

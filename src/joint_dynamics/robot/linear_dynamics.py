@@ -95,7 +95,18 @@ class LinearDynamics:
         return found.values
 
     def standard(self, values: ArrayLike | None = None) -> StandardParameters:
-        """Return standard parameters (p,) [SI] by meaning, taken as they are; None: zeros."""
+        """Return standard parameters by meaning: links, drives, coupled motors.
+
+        Parameters
+        ----------
+        values : array
+            standard parameters (p,) [SI], taken as they are (not copied); None: zeros.
+
+        Raises
+        ------
+        JointDynamicsError
+            For fewer values than there are links.
+        """
         values = np.zeros(len(self.parameter_names)) if values is None else values
         return StandardParameters(values, self.n, len(self.link_names))
 

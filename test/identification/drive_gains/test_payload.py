@@ -22,7 +22,7 @@ from joint_dynamics.identification.drive_gains.payload_runs import (
 )
 from joint_dynamics.identification.preparation.observations import FilterPlan, observe
 from joint_dynamics.identification.regression.problem import Problem
-from joint_dynamics.robot import INERTIAL
+from joint_dynamics.robot import INERTIAL, StandardParameters
 
 BODY = pinocchio.Inertia(2.3, np.array([0.04, -0.02, 0.11]), np.diag([0.02, 0.025, 0.012]))
 PLAN = FilterPlan(10.0, 50.0, 20.0, 20, 0.1)
@@ -188,7 +188,7 @@ def test_the_payload_is_moved_to_a_body_only_where_it_is_none(true_robot, carryi
     body = payload_body(replace(found, values=values))
     assert body.body and body.mass == 2.3
     standard = np.concatenate([body.values, np.zeros(4)])
-    assert np.linalg.eigvalsh(pseudo_inertias(standard, 1)[0])[0] > 0
+    assert np.linalg.eigvalsh(pseudo_inertias(StandardParameters(standard, 1).links)[0])[0] > 0
 
 
 def test_uncertainty_of_drive_gains_is_in_the_payload(true_robot, carrying):

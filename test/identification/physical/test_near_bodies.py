@@ -8,6 +8,7 @@ from joint_dynamics.identification import IdentificationSettings, identify
 from joint_dynamics.identification.physical.near_bodies import near_bodies
 from joint_dynamics.identification.physical.options import PhysicalOptions
 from joint_dynamics.identification.physical.semidefinite import LENGTH, MARGIN, physical, prior_bodies, pseudo_inertias
+from joint_dynamics.robot import StandardParameters
 
 DRIVE = ('Ia', 'Fv', 'Fc')
 
@@ -21,7 +22,7 @@ def identified(request, ur, true_robot):
 
 def scaled(standard, n):
     scale = np.diag([1 / LENGTH] * 3 + [1.0])
-    return scale @ pseudo_inertias(standard, n) @ scale
+    return scale @ pseudo_inertias(StandardParameters(standard, n).links) @ scale
 
 
 def divergence(problem, solution, standard):

@@ -24,7 +24,7 @@ from joint_dynamics.identification.physical.semidefinite import (
 )
 from joint_dynamics.identification.regression.residuals import overall_residual, predict
 from joint_dynamics.recording import Recording
-from joint_dynamics.robot import INERTIAL, PER_JOINT, RobotModel
+from joint_dynamics.robot import INERTIAL, PER_JOINT, RobotModel, StandardParameters
 from joint_dynamics.robot.standard_parameters import body_of, inertia_of
 from joint_dynamics.robot.urdf_text import urdf_text
 
@@ -35,7 +35,9 @@ DRIVE = ('Ia', 'Fv', 'Fc')
 def is_physical(model, standard):
     names = model.parameter_names
     drive = [value for name, value in zip(names, standard, strict=True) if name.partition('_')[0] in DRIVE]
-    return np.linalg.eigvalsh(pseudo_inertias(standard, model.n)).min() > 0 and min(drive) >= 0
+    return (
+        np.linalg.eigvalsh(pseudo_inertias(StandardParameters(standard, model.n).links)).min() > 0 and min(drive) >= 0
+    )
 
 
 @pytest.fixture(scope='module')
@@ -52,7 +54,7 @@ def good(ur, true_robot):
 
 
 def test_pseudo_inertias_are_those_of_the_export(ur, true_robot):
-    ours = pseudo_inertias(true_robot.standard.ravel(), ur.n)
+    ours = pseudo_inertias(StandardParameters(true_robot.standard.ravel(), ur.n).links)
     for body, link in zip(ours, true_robot.standard, strict=True):
         np.testing.assert_allclose(body, exported_pseudo_inertia(dict(zip(INERTIAL, link, strict=False))), atol=1e-12)
 
@@ -105,10 +107,10 @@ def test_bounds_of_the_total_mass(ur, good, mass):
 def test_the_pull_leads_to_the_prior(ur, good, true_robot):
     prior = true_robot.standard.copy()
     prior[:, :10] *= 1.3
-    divergence, price, bodies = [], [], pseudo_inertias(prior.ravel(), ur.n)
+    divergence, price, bodies = [], [], pseudo_inertias(StandardParameters(prior.ravel(), ur.n).links)
     for pull in (1e-2, 1e2, 1e6):
         estimate = physical(good.problem, good.solution, PhysicalOptions(pull=pull), prior.ravel())
-        relative = np.linalg.solve(bodies, pseudo_inertias(estimate.standard, ur.n))
+        relative = np.linalg.solve(bodies, pseudo_inertias(StandardParameters(estimate.standard, ur.n).links))
         price.append(estimate.price)
         divergence.append(np.sum(np.trace(relative, axis1=1, axis2=2) - np.linalg.slogdet(relative)[1] - 4))
     assert divergence[0] > divergence[1] > divergence[2]
