@@ -73,7 +73,7 @@ class _UrdfKinematics:
         missing = [name for name in model.link_names if name not in names]
         if missing:
             raise JointDynamicsError(
-                f'{self.source}: expected {missing[0]} to follow other joints as in the robot file'
+                f'{self.source}: expected {missing[0]} to follow as in the robot file, found it standing'
             )
         self._order = [names.index(name) for name in model.link_names]
 
