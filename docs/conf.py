@@ -5,6 +5,7 @@ Formulas become MathML while it is built, which browsers set themselves: no scri
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from docutils import nodes
@@ -13,9 +14,19 @@ from docutils.utils.math.latex2mathml import tex2mathml
 project = 'joint_dynamics'
 author = 'The joint_dynamics authors'
 copyright = 'The joint_dynamics authors, Apache-2.0'
-extensions = ['myst_parser']
+extensions = ['myst_parser', 'sphinx.ext.autodoc', 'sphinx.ext.napoleon']
 exclude_patterns = ['static', 'images']
 nitpicky = True
+# links of the pages are held; what a docstring calls a class need not be one of ours
+nitpick_ignore_regex = [(r'py:.*', r'.*')]
+# docstrings are written to be read in the source as well: their indents are theirs, and `n` is no reference
+suppress_warnings = ['docutils', 'ref.python']
+autodoc_typehints = 'none'
+autodoc_member_order = 'bysource'
+autodoc_preserve_defaults = True
+napoleon_google_docstring = False
+napoleon_use_rtype = False
+napoleon_use_ivar = True
 highlight_language = 'none'
 myst_enable_extensions = ['dollarmath']
 # GitHub's anchors, so that links lead to the same place here and there
@@ -69,6 +80,7 @@ BELOW = {
         'dynamics_description',
         'joint_models',
         'python',
+        'api/index',
         'licences',
     ],
     'explanation/index': [
@@ -76,6 +88,7 @@ BELOW = {
         'robust_and_physical', 'verdict', 'estimation', 'control', 'arm', 'simulation', 'errata', 'references',
         'limits', 'safety', 'failures', 'reports', '/structure',
     ],
+    'reference/api/index': ['robot', 'joint', 'recording', 'excitation', 'description', 'arm', 'identification', 'estimation', 'control', 'simulation', 'trend', 'settings'],
     'results/index': ['identification', 'excitation', 'estimation', 'feedforward', 'chain', 'speed', 'papers'],
 }  # fmt: skip
 
@@ -85,6 +98,16 @@ def add_contents(app: Any, name: str, source: list[str]) -> None:
     for caption, pages in (CONTENTS if name == 'index' else {'': BELOW.get(name, [])}).items():
         lines = [':hidden:', *([f':caption: {caption}'] if caption else []), '', *pages]
         source[0] += '\n```{toctree}\n' + '\n'.join(lines) + '\n```\n' if pages else ''
+
+
+def literal(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Make reStructuredText of a docstring: code in backticks, and bars that are absolute values."""
+    for k, line in enumerate(lines):
+        parts = re.split(r'(`+[^`]*`+)', line)
+        lines[k] = ''.join(
+            f'``{part.strip("`")}``' if part[:1] == '`' else part.replace('|', '\\|').replace('*', '\\*')
+            for part in parts
+        )
 
 
 def inline_formula(translator: Any, node: nodes.math) -> None:
@@ -102,5 +125,6 @@ def block_formula(translator: Any, node: nodes.math_block) -> None:
 def setup(app: Any) -> dict[str, bool]:
     """Tell Sphinx."""
     app.connect('source-read', add_contents)
+    app.connect('autodoc-process-docstring', literal, priority=400)
     app.add_html_math_renderer('mathml', (inline_formula, None), (block_formula, None))
     return {'parallel_read_safe': True}
