@@ -83,6 +83,7 @@ results: env
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python bench/run.py $(ACCURACY)
 	$(BIN)/python bench/tables.py
 	$(BIN)/python tools/figures.py
+	$(BIN)/python tools/gallery.py
 
 soak: env
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python bench/soak.py --minutes 60
@@ -91,16 +92,20 @@ soak: env
 papers: env
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python bench/papers.py
 
-# the tables of settings, parameters and topics in docs/, anew from their declarations; then the site of all pages, into
-# out/site; a link or an anchor that leads nowhere fails it
-docs: env
+# what the pages take from elsewhere (settings, parameters, topics, what the benches kept, reports of the commands), then
+# the site of all pages, into out/site; a link or an anchor that leads nowhere fails it
+docs: env out/gallery/.made
 	$(BIN)/python -m joint_dynamics.settings.documentation docs
 	$(BIN)/python -m joint_dynamics.nodes.framework.documentation docs
 	$(BIN)/python bench/papers.py --page
+	$(BIN)/python bench/tables.py
 	rm -rf out/site
 	$(BIN)/sphinx-build -q -E -W --keep-going -n -d out/doctrees docs out/site
-	$(PYTEST) -m 'not slow' test/test_documentation.py test/test_settings_tables.py test/test_site.py test/test_shown_commands.py test/test_run_commands.py test/test_papers.py
 	@echo 'written: out/site/index.html'
+
+out/gallery/.made: $(SOURCES) tools/gallery.py examples/record_bags.py | env
+	@$(PROGRESS) 'Running the commands whose reports the site shows' out/log/gallery.log $(BIN)/python tools/gallery.py --reports
+	@touch $@
 
 # The newest versions that setup.py allows, for each Python; then run the tests.
 lock:

@@ -6,6 +6,8 @@ Formulas become MathML while it is built, which browsers set themselves: no scri
 from __future__ import annotations
 
 import re
+import shutil
+from pathlib import Path
 from typing import Any
 
 from docutils import nodes
@@ -34,6 +36,8 @@ myst_heading_anchors = 4
 html_theme = 'furo'
 html_title = 'joint_dynamics'
 html_static_path = ['static']
+# the reports that tools/gallery.py makes, which some pages show
+REPORTS = Path(__file__).parents[1] / 'out' / 'gallery'
 html_css_files = ['site.css']
 html_copy_source = False
 html_show_sphinx = False
@@ -45,7 +49,7 @@ html_theme_options = {
 
 #: The order of the pages, by section; a page that is in none fails the build.
 CONTENTS = {
-    'Begin': ['start'],
+    'Begin': ['start', 'which-page', 'gallery', 'troubleshooting', 'glossary'],
     'How to': [
         'how-to/identify-my-robot',
         'how-to/beside-my-driver',
@@ -122,9 +126,16 @@ def block_formula(translator: Any, node: nodes.math_block) -> None:
     raise nodes.SkipNode
 
 
+def copy_reports(app: Any, error: Exception | None) -> None:
+    """Put the reports beside the pages that show them."""
+    if error is None and REPORTS.is_dir():
+        shutil.copytree(REPORTS, Path(app.outdir) / 'gallery', dirs_exist_ok=True)
+
+
 def setup(app: Any) -> dict[str, bool]:
     """Tell Sphinx."""
     app.connect('source-read', add_contents)
+    app.connect('build-finished', copy_reports)
     app.connect('autodoc-process-docstring', literal, priority=400)
     app.add_html_math_renderer('mathml', (inline_formula, None), (block_formula, None))
     return {'parallel_read_safe': True}

@@ -1,0 +1,96 @@
+"""Run the commands of docs/gallery.md on a simulated robot, and keep what they give.
+
+`python tools/gallery.py --reports`, part of `make docs`: the reports that the site shows, into out/gallery.
+`python tools/gallery.py`, part of `make results`: the same, and what the commands print between the markers
+`<!-- output NAME -->` and `<!-- end -->` of the page.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / 'docs' / 'gallery.md'
+OUT = ROOT / 'out' / 'gallery'
+MARKED = re.compile(r'(<!-- output (\S+) -->\n).*?(<!-- end -->)', re.DOTALL)
+LINES = 22
+#: Name, command after `joint-dynamics`, whether it writes a report; each may use what those before it have written.
+COMMANDS = (
+    ('identify', 'identify run1 --robot robot.urdf --config physical.yaml --validate run2 --out result', True),
+    ('excite', 'excite --robot robot.urdf --config quick.yaml --out plan', True),
+    ('identify-joint', 'identify-joint friction sweep.csv --joint shoulder_pan_joint --out joint', True),
+    ('doctor', 'doctor run1 --robot robot.urdf', False),
+    ('validate', 'validate result/dynamics.yaml run2', False),
+    ('gains', 'gains --robot robot.urdf --description result/dynamics.yaml --rate 200', False),
+    ('export', 'export result/dynamics.yaml --into robot.urdf --out identified.urdf', False),
+)
+#: Files that the commands name: bodies that can exist; one search, above a table.
+FILES = {
+    'physical.yaml': 'identification: {physical: true}\n',
+    'quick.yaml': 'excitation: {fourier: {starts: 1, candidates: 10}, limits: {floor: 0.0}}\n',
+}
+SWEEP = """
+import numpy as np
+from joint_dynamics.simulation import FlexibleJointRobot, TrajectoryPoints, record
+robot = FlexibleJointRobot(seed=1)
+speeds = np.ravel([(speed, -speed) for speed in np.geomspace(0.05, 2.0, 10)])
+time = np.concatenate([[0.0], np.cumsum(np.tile([0.1, 1.2], speeds.size))])
+dq = np.zeros((time.size, robot.n))
+dq[1:, 0] = np.repeat(speeds, 2)
+q = np.tile(np.deg2rad([0.0, -90.0, 0.0, -90.0, 0.0, 0.0]), (time.size, 1))
+q[1:, 0] = np.cumsum(np.diff(time) * 0.5 * (dq[1:, 0] + dq[:-1, 0]))
+record(robot, TrajectoryPoints(time, q, dq), torque=True).save_csv('sweep.csv')
+"""
+
+
+def run(folder: str, *words: str) -> str:
+    """Run Python in a folder and return what it printed; 3 is a result that is not believed, which is said in it."""
+    environment = {**os.environ, 'COLUMNS': '110', 'NO_COLOR': '1', 'PYTHONPATH': str(ROOT / 'src')}
+    done = subprocess.run(
+        [sys.executable, *words], cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+    if done.returncode not in (0, 3):
+        raise SystemExit(f'gallery: {shlex.join(words)} ended with {done.returncode}:\n{done.stdout}{done.stderr}')
+    return done.stdout
+
+
+def shown(text: str) -> str:
+    """Return the first lines of what a command printed."""
+    lines = [line.rstrip() for line in text.strip().splitlines()]
+    return '\n'.join([*lines[:LINES], *(['…'] if len(lines) > LINES else [])])
+
+
+def main(arguments: list[str]) -> None:
+    """Run the commands, keep their reports, and write what they print unless only reports are asked for."""
+    wanted = [row for row in COMMANDS if row[2] or '--reports' not in arguments]
+    outputs = {}
+    OUT.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder:
+        run(folder, str(ROOT / 'examples' / 'record_bags.py'))
+        run(folder, '-c', SWEEP)
+        for name, text in FILES.items():
+            (Path(folder) / name).write_text(text, encoding='utf-8')
+        for name, command, reports in wanted:
+            words = shlex.split(command)
+            outputs[name] = command, run(folder, '-m', 'joint_dynamics.cli.main', *words)
+            if reports:
+                report = Path(folder) / words[-1] / 'report.html'
+                (OUT / f'{name}.html').write_text(report.read_text(encoding='utf-8'), encoding='utf-8')
+    if '--reports' in arguments:
+        return
+
+    def block(at: re.Match[str]) -> str:
+        command, text = outputs[at[2]]
+        return f'{at[1]}\n```\njoint-dynamics {command}\n```\n\n```text\n{shown(text)}\n```\n\n{at[3]}'
+
+    PAGE.write_text(MARKED.sub(block, PAGE.read_text(encoding='utf-8')), encoding='utf-8')
+
+
+if __name__ == '__main__':
+    main(sys.argv[1:])
