@@ -92,7 +92,10 @@ BELOW = {
         'robust_and_physical', 'verdict', 'estimation', 'control', 'arm', 'simulation', 'errata', 'references',
         'limits', 'safety', 'failures', 'reports', '/structure',
     ],
-    'reference/api/index': ['robot', 'joint', 'recording', 'excitation', 'description', 'arm', 'identification', 'estimation', 'control', 'simulation', 'trend', 'settings'],
+    'reference/api/index': [
+        'robot', 'joint', 'recording', 'excitation', 'description', 'arm', 'identification', 'estimation', 'control',
+        'simulation', 'trend', 'settings',
+    ],
     'results/index': ['identification', 'excitation', 'estimation', 'feedforward', 'chain', 'speed', 'papers'],
 }  # fmt: skip
 
@@ -112,6 +115,9 @@ def literal(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[
             f'``{part.strip("`")}``' if part[:1] == '`' else part.replace('|', '\\|').replace('*', '\\*')
             for part in parts
         )
+    if what in ('property', 'attribute') and lines:
+        # napoleon takes what stands before a colon for a type
+        lines[0] = lines[0].replace(': ', ' – ', 1)
 
 
 def inline_formula(translator: Any, node: nodes.math) -> None:

@@ -24,7 +24,7 @@ LINES = 22
 COMMANDS = (
     ('identify', 'identify run1 --robot robot.urdf --config physical.yaml --validate run2 --out result', True),
     ('excite', 'excite --robot robot.urdf --config quick.yaml --out plan', True),
-    ('identify-joint', 'identify-joint friction sweep.csv --joint shoulder_pan_joint --out joint', True),
+    ('identify-joint', 'identify-joint friction sweep.csv --joint shoulder_pan_joint --robot robot.urdf --out j', True),
     ('doctor', 'doctor run1 --robot robot.urdf', False),
     ('validate', 'validate result/dynamics.yaml run2', False),
     ('gains', 'gains --robot robot.urdf --description result/dynamics.yaml --rate 200', False),
