@@ -117,7 +117,7 @@ def number(text: str) -> float:
 def check_name(name: object, where: str) -> None:
     """Raise JointDynamicsError unless this is a name of printable ASCII, without spaces around it, of at most MAX_NAME.
 
-    Then no two are told apart by what nobody sees: Cyrillic letters, spaces without width, line breaks.
+    Then no two differ by what nobody sees: Cyrillic letters, spaces without width, line breaks.
     """
     if not isinstance(name, str) or not 0 < len(name) <= MAX_NAME or name != name.strip():
         found = f'one of {len(name)} characters' if isinstance(name, str) and len(name) > MAX_NAME else repr(name)
@@ -186,11 +186,11 @@ def parse_xml(text: str, what: str, max_bytes: int = MAX_BYTES) -> ET.Element:
 
 
 def _each_once(pairs: list[tuple[str, Any]], what: str) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    mapping = dict(pairs)
+    if len(mapping) < len(pairs):
         names = [name for name, _ in pairs]
         raise _twice(what, next(name for name in names if names.count(name) > 1))
-    return found
+    return mapping
 
 
 def _twice(what: str, key: str) -> JointDynamicsError:

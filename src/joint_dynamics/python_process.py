@@ -2,7 +2,7 @@
 
 `python -m` puts the working folder first on the path of modules, before the standard library, and so does an empty part
 of PYTHONPATH, as `PYTHONPATH=$PYTHONPATH:/some/where` leaves one: a `scipy.py` that lies there would be executed. `-P`
-exists from Python 3.11 on, and `-I` hides PYTHONPATH, by which a ROS installation is found.
+exists from Python 3.11 on, and `-I` hides PYTHONPATH, by which Python finds a ROS installation.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ del sys.argv[1:3]
 if 'joint_dynamics' not in sys.modules:
     spec = importlib.util.spec_from_file_location('joint_dynamics', package + '/__init__.py',
         submodule_search_locations=[package])
-    sys.modules['joint_dynamics'] = found = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(found)
+    sys.modules['joint_dynamics'] = parent = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(parent)
 runpy.run_module(module, run_name='__main__', alter_sys=True)
 """
 

@@ -1,4 +1,4 @@
-"""`joint-dynamics excite`: from a robot to a trajectory worth recording, within every limit."""
+"""`joint-dynamics excite`: from a robot to a trajectory that excites it, within every limit."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def add_parser(subparsers: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Plan, print, write; return 0, or 3 where the motion does not tell the parameters apart."""
+    """Plan, print, write; return 0, or 3 where the motion does not show all parameters."""
     from joint_dynamics.excitation import PlanSettings, plan
     from joint_dynamics.excitation.plan import with_options
 
@@ -66,13 +66,13 @@ def run(args: argparse.Namespace) -> int:
     model = load_robot(args.robot, config)
     folder = output_folder(args.out)
     with progress_display() as on_progress:
-        found = plan(model, settings, on_progress)
-    write(model, found, folder)
-    show(found)
+        planned = plan(model, settings, on_progress)
+    write(model, planned, folder)
+    show(planned)
     show_written(folder, ('trajectory.csv', 'trajectory.yaml', 'summary.json', 'report.html'))
-    if found.poor_excitation is None:
+    if planned.poor_excitation is None:
         return 0
-    print(f'joint-dynamics excite: done, but not reliable: {found.poor_excitation}', file=sys.stderr)
+    print(f'joint-dynamics excite: done, but not reliable: {planned.poor_excitation}', file=sys.stderr)
     return 3
 
 
@@ -96,35 +96,35 @@ def progress_display() -> Iterator[Callable[[Progress], None]]:
     yield show_better
 
 
-def write(model: RobotModel, found: Plan, folder: Path) -> None:
+def write(model: RobotModel, planned: Plan, folder: Path) -> None:
     """Write the trajectory, the report and the summary, as one set."""
     from joint_dynamics.excitation import to_csv, to_joint_trajectory
     from joint_dynamics.report.excitation import excitation_report
 
     write_report(
         folder,
-        found.summary(),
-        excitation_report(model, found),
-        trajectory_csv=to_csv(found.trajectory.sample(found.settings.rate)),
-        trajectory_yaml=to_joint_trajectory(found.trajectory, found.trajectory.points(found.settings.rate)),
+        planned.summary(),
+        excitation_report(model, planned),
+        trajectory_csv=to_csv(planned.trajectory.sample(planned.settings.rate)),
+        trajectory_yaml=to_joint_trajectory(planned.trajectory, planned.trajectory.points(planned.settings.rate)),
     )
 
 
-def show(found: Plan) -> None:
+def show(planned: Plan) -> None:
     """Print worth and margins."""
-    result = found.result
+    result = planned.result
     headers = ['', 'value']
     rows: list[list[Any]] = [
-        ['condition number', found.assessment.condition_number],
-        ['log det', found.assessment.log_det],
-        *([f'margin of {kind}', value] for kind, value in found.assessment.margins.items()),
+        ['condition number', planned.assessment.condition_number],
+        ['log det', planned.assessment.log_det],
+        *([f'margin of {kind}', value] for kind, value in planned.assessment.margins.items()),
     ]
     if result is not None:
         headers = ['', 'best random motion', 'optimised']
         before = [result.before.condition_number, result.before.log_det, *result.before.margins.values()]
         rows = [[name, old, new] for (name, new), old in zip(rows, before, strict=True)]
     show_table(
-        f'{found.settings.profile}: {found.trajectory.duration:.2f} s, {found.assessment.base_parameters} base'
+        f'{planned.settings.profile}: {planned.trajectory.duration:.2f} s, {planned.assessment.base_parameters} base'
         ' parameters',
         headers,
         [
@@ -132,5 +132,5 @@ def show(found: Plan) -> None:
             for row in rows
         ],
     )
-    for note in found.notes:
+    for note in planned.notes:
         print(f'note: {note}')

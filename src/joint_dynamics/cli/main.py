@@ -82,8 +82,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 3
     except JointDynamicsError as error:
         # What is refused by a function of the same name says so itself.
-        said = str(error) if str(error).startswith(args.command) else f'{args.command}: {error}'
-        print(f'joint-dynamics {said}', file=sys.stderr)
+        line = str(error) if str(error).startswith(args.command) else f'{args.command}: {error}'
+        print(f'joint-dynamics {line}', file=sys.stderr)
         return 2
     except BrokenPipeError:
         # the reader of our output went away (head, less): nothing more to say, and nothing to say it to

@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
     execution = DaskCluster(args.dask, settings.processes) if args.dask else Processes(settings.processes)
     try:
         with progress_display() as progress:
-            found = trend(
+            result = trend(
                 args.folder,
                 settings,
                 robot=args.robot,
@@ -72,13 +72,13 @@ def run(args: argparse.Namespace) -> int:
             )
     finally:
         execution.close()
-    for path, reason in found.left_out.items():
+    for path, reason in result.left_out.items():
         print(f'left out: {path}: {reason}')
-    if not found.runs:
+    if not result.runs:
         raise JointDynamicsError(f'trend: expected a run that can be used below {args.folder}, found none')
-    for note in found.notes:
+    for note in result.notes:
         print(f'note: {note}')
-    print(f'{len(found.runs)} runs of {len(found.robots)} robot(s), {found.anew} measured anew')
+    print(f'{len(result.runs)} runs of {len(result.robots)} robot(s), {result.anew} measured anew')
     show_table(
         'Alarms',
         ['robot', 'joint', 'quantity', 'seen', 'since', 'before', '±', 'after', '±', '%'],
@@ -93,19 +93,19 @@ def run(args: argparse.Namespace) -> int:
                 *alarm.after,
                 alarm.change_percent,
             ]
-            for alarm in found.alarms
+            for alarm in result.alarms
         ],
     )
-    rows = found.rows
+    rows = result.rows
     names = ['trend.csv', 'summary.json', 'report.html']
     if args.parquet:
         write_parquet(rows, folder / 'trend.parquet')
         names.append('trend.parquet')
-    write_report(folder, found.summary(), trend_report(found, args.folder), trend_csv=table_csv(rows))
+    write_report(folder, result.summary(), trend_report(result, args.folder), trend_csv=table_csv(rows))
     show_written(folder, names)
-    if not found.alarms:
+    if not result.alarms:
         return 0
-    changed = sorted({f'{alarm.robot} {alarm.joint}' for alarm in found.alarms})
+    changed = sorted({f'{alarm.robot} {alarm.joint}' for alarm in result.alarms})
     print(f'joint-dynamics trend: changed: {", ".join(changed)}', file=sys.stderr)
     return 1
 

@@ -23,7 +23,7 @@ from joint_dynamics.simulation import FlexibleJointRobot
 
 @dataclass
 class ChainRun:
-    """What the chain made, stage after stage; arrays (n,) unless said otherwise.
+    """What the chain made, stage after stage; arrays (n,) unless stated otherwise.
 
     `recordings`: exciting motion, constant speeds, work. `result`, `description`: of the identification, the
     description with the joints' physics.
@@ -31,7 +31,7 @@ class ChainRun:
     `contacts`: samples in which the first called a contact though nothing touched the arm, of `learned` samples.
     `pushes`: those felt, and all. `tracking` [rad²] and `torque` [(N·m)²]: mean squares by law, `none`, `static` and
     `adaptive`.
-    `worn_tracking`, `worn_torque`: the same of the worn and warm robot, by `nominal` (the friction found when new) and
+    `worn_tracking`, `worn_torque`: the same of the worn and warm robot, by `nominal` (friction as when new) and
     `adaptive`, both with hysteresis. `worn_stiffness`: NRMSE of the stiffness maps at the end of that.
     """
 

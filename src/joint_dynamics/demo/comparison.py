@@ -1,4 +1,4 @@
-"""What the demonstration found beside the truth of the simulated robot: the numbers (`demo_report` draws them)."""
+"""What the demonstration identified beside the truth of the simulated robot: the numbers (`demo_report` draws them)."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ def identify_joints(
 
     recordings: the exciting motion, constant speeds, of which the latter show the friction. What a test cannot tell
     from its data is left out, as its own reasons say; presliding, stiffness, kinematic error and backlash are what the
-    robot's identification has found of them, or nothing. Nothing is put in that was not measured.
+    robot's identification has of them, or nothing. Nothing is put in that was not measured.
     """
     robot = description.robot_model()
     arm = Arm.from_description(robot, description)
@@ -53,7 +53,7 @@ def _loaded_friction(constant_speeds: JointData, description: DynamicsDescriptio
 
 
 def _friction(data: JointData, part: dict[str, Any]) -> JointTestResult:
-    """The speed map with the most terms that the data can tell apart."""
+    """The speed map with the most terms that the data determine."""
     result = run_test('friction', [data], FrictionSettings(), part)
     for model in ('cubic', 'viscous'):
         if result.reliable:
@@ -72,6 +72,6 @@ def _without_friction(description: DynamicsDescription) -> DynamicsDescription:
         presliding = part.pop('friction', {}).get('maxwell_slip')
         part.pop('terms', None)
         if presliding is not None:
-            # A Coulomb level follows with the map over speed; the shape of presliding stays as it was found.
+            # A Coulomb level follows with the map over speed; the shape of presliding stays as it was identified.
             part['friction'] = {'parameters': {'F_C0': 0.0}, 'maxwell_slip': presliding}
     return DynamicsDescription(document)

@@ -96,7 +96,7 @@ class Processes:
             ]
             if lines:
                 return lines[-1]
-        return 'it said nothing'
+        return 'nothing in its log'
 
     def stop(self, name: str) -> int:
         """End one process in good order; return its exit status."""

@@ -154,7 +154,7 @@ class RosClient:
 
         Raise JointDynamicsError with its last words where it does not.
         """
-        last = ['it said nothing']
+        last = ['no status came']
 
         def take(message: DiagnosticArray) -> None:
             last.extend(

@@ -19,7 +19,7 @@ from joint_dynamics.signals.alignment import sample_period
 
 #: Motor-side quantity -> the array of the Recording it becomes.
 REFLECTED = {'motor_position': 'theta', 'motor_velocity': 'dtheta', 'motor_torque': 'tau'}
-#: s: what is left of a shorter piece behind the filters of an identification tells little.
+#: s: of a shorter piece the filters of an identification leave little.
 SHORTEST = 2.5
 
 

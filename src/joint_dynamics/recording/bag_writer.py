@@ -24,7 +24,7 @@ FLUSH_EVERY = 0.2
 """s of the wall between two chunks.
 
 What is lost where the process is killed waited for this, for the next look (`flush_when_due`) and for the processor:
-less than the half second that is told, as long as the latter two are less than 0.3 s.
+less than the half second that is documented, as long as the latter two are less than 0.3 s.
 """
 VERSION = 9
 LIBRARY = 'joint_dynamics'
@@ -39,11 +39,16 @@ class BagWriter:
 
     Parameters
     ----------
-    folder: of the recording; it must not exist, or have no file of that name.
-    file_name: of the MCAP file; None: as `ros2 bag record` names it.
+    folder
+        of the recording; it must not exist, or have no file of that name.
+    file_name
+        of the MCAP file; None: as `ros2 bag record` names it.
 
-    Raises JointDynamicsError where the folder cannot be written or exists; so do `write` and `flush`, once, after which
-    nothing more is written and the file is as one whose writer was killed.
+    Raises
+    ------
+    JointDynamicsError
+        Where the folder cannot be written or exists; so do `write` and `flush`, once, after which nothing more is
+        written and the file is as one whose writer was killed.
     """
 
     def __init__(self, folder: str | Path, file_name: str | None = None):

@@ -36,7 +36,7 @@ MAX_POINTS = 54_000_000
 
 @dataclass
 class Aligner:
-    """The grid of one recording, and what was found while signals were brought onto it.
+    """The grid of one recording, with notes on the signals that were brought onto it.
 
     Attributes
     ----------

@@ -41,15 +41,15 @@ def encoder_step(recordings: Sequence[ArrayLike]) -> FloatArray:
 def _coarsest(readings: Sequence[FloatArray]) -> float:
     decades = [_decades(values) for values in readings]
     steps = [[_step_of(part) for part in parts] for parts in decades]
-    told = [step for found in steps for step in found if step is not None]
-    if not told:
+    shown = [step for own in steps for step in own if step is not None]
+    if not shown:
         return np.nan
-    coarsest = max(told)
-    for parts, found in zip(decades, steps, strict=True):
-        near = np.concatenate([part[part < (LARGEST + 0.5) * coarsest] for part in parts])
+    coarsest = max(shown)
+    for parts, own in zip(decades, steps, strict=True):
+        small = np.concatenate([part[part < (LARGEST + 0.5) * coarsest] for part in parts])
         # passed fast, readings say nothing; slowly, they have to go by this step where they show none of their own
-        silent = not any(step is not None for step in found)
-        if silent and len(near) >= MIN_CHANGES and _multiples(near, coarsest).mean() < SHARE:
+        silent = not any(step is not None for step in own)
+        if silent and len(small) >= MIN_CHANGES and _multiples(small, coarsest).mean() < SHARE:
             return np.nan
     return coarsest
 

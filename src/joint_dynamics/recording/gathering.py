@@ -60,7 +60,7 @@ def gather(
 
 
 def _joints(tables: Sequence[Table], joint_names: tuple[str, ...] | None, name: str) -> tuple[str, ...]:
-    """Return the joints wanted, or those found; raise when none or not all of the wanted ones have a position."""
+    """Return the joints wanted, or all there are; raise when none or not all of the wanted ones have a position."""
     leading = next(quantity for quantity in POSITIONS if any(table.quantity == quantity for table in tables))
     positions = [table for table in tables if table.quantity == leading]
     there = tuple(dict.fromkeys(joint for table in positions for joint in table.names))

@@ -136,9 +136,7 @@ def unfinished_file(path: Path) -> Path | None:
 
 
 def stored_messages(path: Path) -> Iterator[StoredMessage]:
-    """Yield the messages of an MCAP file in the order they were written.
-
-    Up to the end or the last record that is whole.
+    """Yield the messages of an MCAP file in the order they were written, up to the last record that is whole.
 
     Raises
     ------

@@ -58,8 +58,12 @@ class CdrLayout:
 
     Parameters
     ----------
-    data: the message in CDR, one that a library has read without complaint.
-    kind: its type. fields: {type: (constants, fields)} as the library rosbags describes types.
+    data
+        the message in CDR, one that a library has read without complaint.
+    kind
+        its type.
+    fields
+        {type: (constants, fields)} as the library rosbags describes types.
 
     Attributes
     ----------
@@ -188,7 +192,12 @@ class TopicBlocks:
 
     Parameters
     ----------
-    samples: takes what they hold. topic, kind: of the messages. store: the type store of the library rosbags.
+    samples
+        takes what they hold.
+    topic, kind
+        of the messages.
+    store
+        the type store of the library rosbags.
 
     Attributes
     ----------

@@ -99,7 +99,7 @@ class MotorSide(Settings):
         return matrix
 
 
-#: Of a robot whose motor signals are told while it works.
+#: Parameters of a node or a law that reflects motor signals while the robot works.
 MOTOR_PARAMETERS = (
     Parameter.of(MotorSide, 'gear_ratio', per_joint=True),
     Parameter.of(MotorSide, 'zero_offsets', name='zero_offset', lower=-2 * np.pi, upper=2 * np.pi, per_joint=True),

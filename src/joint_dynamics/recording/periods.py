@@ -30,7 +30,7 @@ So that a long rest is no repetition.
 """
 
 TURNS = 5
-"""How often the lag may move on; what is found in half samples of the thinned motion is off by a few of them."""
+"""How often the lag may move on; a lag in half samples of the thinned motion is off by a few of them."""
 
 
 @dataclass(frozen=True)
@@ -121,9 +121,7 @@ class PeriodAverage:
 
 
 def average_periods(recording: Recording, period: float, *, tolerance: float = 0.05) -> PeriodAverage:
-    """Return the mean over all whole periods of `period` s in the recording, counted from its start.
-
-    The rest is left out.
+    """Return the mean over all whole periods of `period` s in the recording, from its start on.
 
     The transient at the start is no period: leave it out with a window. A period that is no whole number of samples is
     resampled.

@@ -59,16 +59,13 @@ ACCELERATION = 2000.0
 A position that needs more between two samples did not come from one.
 """
 RESOLUTION = 1e-3
-"""rad: coarsest encoder that is told from a jump."""
+"""rad: coarsest encoder whose step is no jump."""
 AMONG, TIMES = 0.99, 20.0
 """A deviation is out of the ordinary when it is TIMES the one that this share of all samples stays below."""
 LEVEL = 10.0
 """Times the usual magnitude of a speed or a torque that one sample alone may be off its neighbours."""
 REPEATED, NEAR = 2.5, 5
-"""Steps that a position may be off because samples were repeated.
-
-Samples on each side that tell how long a step is there.
-"""
+"""Steps that a position may be off because samples were repeated; samples on each side by which a step is measured."""
 FEWEST = 20
 """Samples below which nothing can be called usual."""
 CONTRADICTION = 0.5
@@ -145,7 +142,7 @@ def jump(quantity: str, time: Array, values: Array) -> ImplausibleValue | None:
     if quantity in POSITION:
         step = np.maximum(np.maximum(before, after), float(np.median(np.diff(time))))[:, None]
         scale = 1e3 if quantity == 'motor_position' else 1.0
-        # the second part: a sample that the driver lost or repeated while the joint moved; the distances around tell
+        # the second part: a sample that the driver lost or repeated while the joint moved; the distances around show
         # how fast
         allowed = np.maximum(
             TIMES * usual, scale * np.maximum(0.5 * ACCELERATION * step**2, RESOLUTION)
@@ -239,10 +236,10 @@ def check_signals(
         values = arrays[quantity]
         constant = np.ptp(values, axis=0) == 0
         if constant.all():
-            found = ', '.join(f'{value:.6g}' for value in values[0])
+            level = ', '.join(f'{value:.6g}' for value in values[0])
             raise JointDynamicsError(
                 f'{name}: expected {quantity} that changes, found it constant in all {len(time)} samples '
-                f'of all joints ({found} {unit}); '
+                f'of all joints ({level} {unit}); '
                 'if it is not measured, say effort: none'
             )
         for index in np.flatnonzero(constant).tolist():

@@ -132,7 +132,7 @@ class Recording:
         settings
             which topic holds what: RecordingSettings, or the mapping it is made from.
         joint_names
-            the joints wanted, in their order; None: all found.
+            the joints wanted, in their order; None: all there are.
         limits
             of these joints, where known, which no value exceeds by orders of magnitude.
 
@@ -246,12 +246,13 @@ class Recording:
         return replace(self, joint_names=tuple(joint_names), **arrays)
 
     def torque(self, drive_gains: Mapping[str, float] | ArrayLike | None = None) -> Array:
-        """Return the motor torque on the joint side, (N, n) N·m.
+        """Return the motor torque on the joint side, (N, n) N·m: K_τ i with drive gains [M2 eq 2.24], else as measured.
 
-        K_τ i with drive gains [M2 eq 2.24], else tau as measured.
-
-        `drive_gains` K_τ in N·m of joint torque per ampere, (n,) or by joint name, apply to a recording with `current`;
-        without them (or without current) the measured `tau` is returned.
+        Parameters
+        ----------
+        drive_gains
+            K_τ in N·m of joint torque per ampere, (n,) or by joint name, for a recording with `current`; without them
+            (or without current) the measured `tau` is returned.
 
         Raises
         ------

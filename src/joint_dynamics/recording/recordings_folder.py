@@ -21,9 +21,7 @@ _NAME = re.compile(r'recording_([0-9]{1,9})(?:\..*)?')
 
 
 def new_recording(folder: str | Path, after: int = 0) -> tuple[int, BagWriter]:
-    """Begin a recording under the first number that is above `after` and all there are, also of files.
-
-    Return the number and its writer.
+    """Begin a recording under the first number above `after` and all there are; return the number and its writer.
 
     Raises
     ------

@@ -36,7 +36,7 @@ class Series:
     difference_of
         the two series of the panel whose difference this is, so that a page need not hold it as well.
     resolution
-        below which nobody needs to tell values apart, in the unit of y: the page may round to it.
+        below which values need not be distinguished, in the unit of y: the page may round to it.
     """
 
     label: str
@@ -55,9 +55,12 @@ class Series:
 class Panel:
     """One pair of axes; `y_label` (with units in brackets) and `note` stand beside the title.
 
-    x (K,) is for all series that have none of their own.
-
-    equal: both axes have the same scale.
+    Attributes
+    ----------
+    x
+        (K,), for all series that have none of their own.
+    equal
+        whether both axes have the same scale.
     """
 
     title: str
@@ -104,12 +107,12 @@ class Figure:
     @property
     def labels(self) -> list[tuple[str, Colour, str, bool]]:
         """Label, colour, kind and dash of every named series, each once."""
-        found: dict[str, tuple[str, Colour, str, bool]] = {}
+        labels: dict[str, tuple[str, Colour, str, bool]] = {}
         for panel in self.panels:
             for series in panel.series:
                 if series.label:
-                    found.setdefault(series.label, (series.label, series.colour, series.kind, series.dashed))
-        return list(found.values())
+                    labels.setdefault(series.label, (series.label, series.colour, series.kind, series.dashed))
+        return list(labels.values())
 
 
 POINTS = 300

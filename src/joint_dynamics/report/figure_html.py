@@ -26,7 +26,7 @@ MISSING = -32768
 
 
 class Packer:
-    """Collects arrays; each is told by the entry that `add` returns, all go into one text."""
+    """Collects arrays, each with the entry that `add` returns, in one text."""
 
     def __init__(self) -> None:
         self._chunks: list[bytes] = []
@@ -145,9 +145,9 @@ def _panel(panel: Panel, packer: Packer) -> dict[str, Any]:
     def aligned(values: FloatArray, of: FloatArray) -> FloatArray:
         if of is x:
             return values
-        found = np.full(len(x), np.nan)
-        found[np.searchsorted(x, of)] = values
-        return found
+        placed = np.full(len(x), np.nan)
+        placed[np.searchsorted(x, of)] = values
+        return placed
 
     rows = []
     for series in panel.series:

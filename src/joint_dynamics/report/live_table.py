@@ -1,4 +1,4 @@
-"""A running estimation as a table in a terminal: what is learnt of each joint, its health, contacts, and the inputs.
+"""A running estimation as a table in a terminal: what is estimated of each joint, its health, contacts, and the inputs.
 
 Nothing here knows where the values come from: `joint-dynamics watch` fills in what it hears.
 """

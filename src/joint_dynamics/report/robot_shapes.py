@@ -67,15 +67,15 @@ def robot_shapes(model: RobotModel, settings: LimitSettings | None = None) -> tu
 
 def collision_shapes(bodies: CollisionBodies) -> list[Shape]:
     """Return collision bodies as shapes; what is neither a primitive nor convex is left out by `CollisionBodies`."""
-    found = []
+    shapes = []
     for body, link, joint in zip(bodies.geometry.geometryObjects, bodies.links, bodies.joints, strict=True):
         if link == FLOOR:
             continue
         kind, size = _size(body.geometry)
         place = body.placement
         tone = 2 if joint < 0 else joint % 2
-        found.append(Shape(kind, joint, np.array(place.rotation), np.array(place.translation), size, tone))
-    return found
+        shapes.append(Shape(kind, joint, np.array(place.rotation), np.array(place.translation), size, tone))
+    return shapes
 
 
 def _size(shape: Any) -> tuple[str, dict[str, Any]]:
@@ -102,9 +102,9 @@ def hull(points: FloatArray) -> dict[str, Any]:
     flat = np.sqrt(1 - height**2)
     directions = np.column_stack([flat * np.cos(angle), flat * np.sin(angle), height])
     corners = points[np.unique((points @ directions.T).argmax(axis=0))]
-    found = ConvexHull(corners, qhull_options='QJ')
+    hull = ConvexHull(corners, qhull_options='QJ')
     faces = []
-    for face, equation in zip(found.simplices, found.equations, strict=True):
+    for face, equation in zip(hull.simplices, hull.equations, strict=True):
         a, b, c = corners[face]
         outward = np.cross(b - a, c - a) @ equation[:3] > 0
         faces.append([int(i) for i in (face if outward else face[::-1])])
@@ -121,13 +121,13 @@ def capsules(model: RobotModel) -> list[Shape]:
     if np.linalg.norm(frame.placement.translation) > 0:
         children[parent_joint(frame)].append(np.array(frame.placement.translation))
     total = sum(float(np.linalg.norm(offset)) for offsets in children for offset in offsets) or 1.0
-    found: list[Shape] = []
+    shapes: list[Shape] = []
     for link, offsets in enumerate(children, start=-1):
         radius = THICKNESS * total * (1 + (TIP - 1) * max(link, 0) / max(n - 1, 1)) * 0.6
         for offset in offsets:
-            found += _capsule(link, offset, radius)
+            shapes += _capsule(link, offset, radius)
         if link >= 0:
-            found.append(
+            shapes.append(
                 Shape(
                     'cylinder',
                     link,
@@ -137,7 +137,7 @@ def capsules(model: RobotModel) -> list[Shape]:
                     1,
                 )
             )
-    return found
+    return shapes
 
 
 def _capsule(link: int, offset: FloatArray, radius: float) -> Sequence[Shape]:

@@ -187,7 +187,7 @@ def _path(x: FloatArray, y: FloatArray) -> str:
 WIDTH, HEIGHT, EDGE = 240.0, 18.0, 18.0
 APART = 30.0
 DECADES = 4
-"""At most as many powers of ten either way of the axis are told apart; smaller values are near zero."""
+"""At most as many powers of ten either way of the axis; smaller values are near zero."""
 
 
 @dataclass(frozen=True)

@@ -17,17 +17,17 @@ DEVIATIONS = 2.0
 DAY = 86400.0
 
 
-def trend_report(found: Trend, folder: str) -> Report:
+def trend_report(result: Trend, folder: str) -> Report:
     """Return the page of a trend over the runs of a folder."""
-    dates = [run.date for run in found.runs]
+    dates = [run.date for run in result.runs]
     report = Report(
         'Trend',
-        f'{folder}: {len(found.runs)} runs of {len(found.robots)} robot(s),'
+        f'{folder}: {len(result.runs)} runs of {len(result.robots)} robot(s),'
         f' {min(dates).date().isoformat()} to {max(dates).date().isoformat()}',
     )
-    _alarms(report, found)
-    _robots(report, found)
-    changed = [series for series in found.series if series.changes]
+    _alarms(report, result)
+    _robots(report, result)
+    changed = [series for series in result.series if series.changes]
     if changed:
         report.add_section('What changed')
         if len(changed) > FIGURES:
@@ -35,24 +35,24 @@ def trend_report(found: Trend, folder: str) -> Report:
         strongest = sorted(changed, key=lambda each: -max(abs(change.z) for change in each.changes))
         for series in strongest[:FIGURES]:
             report.add_figure(_figure(series), f'{series.robot}, {series.joint}: {series.quantity}')
-    if found.left_out or found.notes:
+    if result.left_out or result.notes:
         report.add_section('Left out, and notes')
-        report.add_table(['run', 'reason'], [[path, reason] for path, reason in found.left_out.items()])
-        for note in found.notes:
+        report.add_table(['run', 'reason'], [[path, reason] for path, reason in result.left_out.items()])
+        for note in result.notes:
             report.add_text(note)
     return report
 
 
-def _alarms(report: Report, found: Trend) -> None:
+def _alarms(report: Report, result: Trend) -> None:
     report.add_section('Alarms')
-    if found.alarms:
-        robots = sorted({alarm.robot for alarm in found.alarms})
-        report.add_text(f'{len(found.alarms)} change(s), of {", ".join(robots)}.', 'warning')
+    if result.alarms:
+        robots = sorted({alarm.robot for alarm in result.alarms})
+        report.add_text(f'{len(result.alarms)} change(s), of {", ".join(robots)}.', 'warning')
     else:
         report.add_text('Nothing changed.', 'good')
     report.add_text(
         f'A robot that does not change raises an alarm within 100 runs with a probability of'
-        f' {100 * found.settings.false_alarm_rate:g} %. Levels are means with their standard deviations.'
+        f' {100 * result.settings.false_alarm_rate:g} %. Levels are means with their standard deviations.'
     )
     report.add_table(
         ['robot', 'joint', 'quantity', 'unit', 'seen', 'since', 'before', '±', 'after', '±', 'change, %'],
@@ -68,15 +68,15 @@ def _alarms(report: Report, found: Trend) -> None:
                 *alarm.after,
                 alarm.change_percent,
             ]
-            for alarm in found.alarms
+            for alarm in result.alarms
         ],
     )
 
 
-def _robots(report: Report, found: Trend) -> None:
+def _robots(report: Report, result: Trend) -> None:
     report.add_section('Robots')
-    for quantity in found.settings.quantities:
-        own = [series for series in found.series if series.quantity == quantity]
+    for quantity in result.settings.quantities:
+        own = [series for series in result.series if series.quantity == quantity]
         joints = list(dict.fromkeys(series.joint for series in own))
         if not own:
             continue
@@ -86,10 +86,10 @@ def _robots(report: Report, found: Trend) -> None:
             [
                 [
                     robot,
-                    str(sum(run.robot == robot for run in found.runs)),
+                    str(sum(run.robot == robot for run in result.runs)),
                     *(_now(by_place.get((robot, joint))) for joint in joints),
                 ]
-                for robot in found.robots
+                for robot in result.robots
             ],
             f'{quantity} [{QUANTITIES[quantity]}] at the end ± its deviation; * changed',
         )

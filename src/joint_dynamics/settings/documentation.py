@@ -91,14 +91,14 @@ def filled(page: str) -> str:
 def _settings(name: str) -> type[Settings]:
     module, _, cls = name.rpartition('.')
     try:
-        found = getattr(importlib.import_module(f'joint_dynamics.{module}'), cls)
+        settings = getattr(importlib.import_module(f'joint_dynamics.{module}'), cls)
     except (ImportError, AttributeError):
-        found = None
-    if not (isinstance(found, type) and issubclass(found, Settings)):
+        settings = None
+    if not (isinstance(settings, type) and issubclass(settings, Settings)):
         raise JointDynamicsError(
             f'<!-- settings {name} -->: expected module.Class of settings, found none of that name'
         )
-    return found
+    return settings
 
 
 def main(arguments: list[str] | None = None) -> int:

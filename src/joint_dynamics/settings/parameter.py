@@ -71,18 +71,18 @@ class Parameter:
         """
         item, declared = declarations(settings)[setting]
         names = ('unit', 'lower', 'upper', 'choices', 'length', 'above', 'below', 'infinite', 'check')
-        found: dict[str, Any] = {name: getattr(declared, name) for name in names}
+        rules: dict[str, Any] = {name: getattr(declared, name) for name in names}
         default, meaning = default_of(item), declared.meaning
         if default is None:
             kind = next(option for option in get_args(hints(settings)[setting]) if option is not type(None))
             default = changes.get('default', kind() if kind in (int, float, str) else 0.0)
             meaning += f'; {_text(default)}: {declared.none}' if declared.none else ''
             if isinstance(default, (int, float)) and not declared.allows(default):
-                found.update(lower=default, above=None)
+                rules.update(lower=default, above=None)
         if isinstance(default, tuple):
-            found['element'] = type(default[0]) if default else str
+            rules['element'] = type(default[0]) if default else str
             default = list(default)
-        return cls(**{'name': setting, 'default': default, 'description': meaning, **found, **changes})
+        return cls(**{'name': setting, 'default': default, 'description': meaning, **rules, **changes})
 
     @property
     def declared(self) -> Declaration:

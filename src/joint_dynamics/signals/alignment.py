@@ -31,9 +31,7 @@ class Gap:
 
 
 def sample_period(time: Array) -> float:
-    """Return the period (s) of samples at `time` (N,) s, increasing.
-
-    A median, so that gaps, jitter and bursts do not count.
+    """Return the period (s) of samples at `time` (N,) s, increasing: a median, so that gaps and bursts do not count.
 
     It is the median of the time over LAG steps (of one step when there are few): messages that arrive in pairs have no
     short period. Where it agrees with the mean over all whole steps, gaps counted as the samples they lack, the mean is

@@ -26,7 +26,7 @@ value."""
 class CertifiedMinimum(NamedTuple):
     """What is known of the smallest value.
 
-    No value is below `bound`; `seen` is the smallest one found, at one of the ends of an interval [begin, end] [s].
+    No value is below `bound`; `seen` is the smallest one computed, at one of the ends of an interval [begin, end] [s].
     """
 
     bound: float

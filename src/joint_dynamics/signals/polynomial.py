@@ -130,11 +130,11 @@ class PiecewisePolynomial:
         T = np.diff(self.time)[:, None]
         powers = np.arange(self.coefficients.shape[1])
         size = np.abs(self.coefficients) * T[:, :, None] ** powers[None, :, None]
-        found = [
+        largest = [
             np.einsum('spn,p->sn', size, [factorial(p) / factorial(p - d) if p >= d else 0.0 for p in powers]) / T**d
             for d in range(count)
         ]
-        return np.array([one.max(axis=0) for one in found])
+        return np.array([one.max(axis=0) for one in largest])
 
     def extremes(self, derivative: int, tolerance: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Return bounds of a derivative over all time: lowest (n,), highest (n,), and a time of each.
@@ -145,7 +145,7 @@ class PiecewisePolynomial:
         n = self.coefficients.shape[2]
         factor, bend = factorial(derivative), factorial(derivative + 2) / 8
         allowance = ROUNDING * self.magnitude(derivative + 1)[derivative]
-        found = np.empty((4, n))
+        extremes = np.empty((4, n))
         widest = np.broadcast_to(np.asarray(tolerance, dtype=float), (n,))
         for j in range(n):
             one = PiecewisePolynomial(self.time, self.coefficients[:, :, j : j + 1])
@@ -172,8 +172,8 @@ class PiecewisePolynomial:
                 least = certified_minimum(self.time[:-1], self.time[1:], values, lowest, float(widest[j]))
                 ends = np.array([least.begin, least.end])
                 at_ends = values(ends, np.full(2, ends.mean()))[0]
-                found[row, j], found[2 + row, j] = sign * (least.bound - allowance[j]), ends[at_ends.argmin()]
-        return found[0], found[1], found[2], found[3]
+                extremes[row, j], extremes[2 + row, j] = sign * (least.bound - allowance[j]), ends[at_ends.argmin()]
+        return extremes[0], extremes[1], extremes[2], extremes[3]
 
 
 ROUNDING = 1e-12

@@ -110,9 +110,7 @@ class StateEstimator:
         self._states[:] = 0.0
 
     def update(self, sample: ArrayLike) -> Array:
-        """Take one sample (C,) and return value, first and second derivative, (3, C), at `delay` s before it.
-
-        A view, reused.
+        """Take one sample (C,); return value, first and second derivative, (3, C), at `delay` s before it, a view.
 
         A value that is not finite is taken to be the last one of its signal. Before the FIR is full, the past is taken
         to be the first sample.

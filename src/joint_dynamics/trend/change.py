@@ -1,6 +1,6 @@
 r"""Whether a series of runs changed, and when: the change-point model with unknown mean and variance.
 
-Of the runs 1 … n every split k is tried as a shift of the mean between run k and k + 1 [Hawkins, Qiu and Kang 2003]:
+Of the runs 1 … n every split k may be a shift of the mean between run k and k + 1 [Hawkins, Qiu and Kang 2003]:
 
     t_{n,k} = (ȳ_after − ȳ_before)/√(s² (1/W_before + 1/W_after)),    W = Σ w_i,    w_i = 1/(σ_i² + τ²)
 
@@ -12,7 +12,7 @@ weighs them, so an alarm stays when more runs come. The change is dated by the s
 series begins anew.
 
 h is that of the false-alarm rate: the probability that any of the |z_{n,k}| of 100 independent normal runs exceeds it.
-It is found by simulating such series with a fixed seed. Rates below what can be counted follow from those by the tail
+It follows from simulating such series with a fixed seed. Rates below what can be counted follow from those by the tail
 of the normal distribution, P(max |z| > h) = C h φ(h), to which the excursions of a smooth Gaussian field tend.
 
 σ_i² is what a run's own samples show; τ² is what they do not (another posture, warm-up, a gripper): from successive
@@ -38,7 +38,7 @@ SERIES = 10000
 COUNTED = 0.02
 """Smallest rate that is counted among them; below it the normal tail goes on from there."""
 SLOPE = 3.0
-"""°C: temperatures that differ by less tell no slope."""
+"""°C: temperatures that differ by less show no slope."""
 SEED = 20030435
 
 

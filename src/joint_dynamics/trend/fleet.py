@@ -117,7 +117,7 @@ class _Store:
         return None
 
     def put(self, key: str, outcome: Mapping[str, Any]) -> None:
-        """Keep an outcome, whole or not at all; one that was lost with its process is tried again next time."""
+        """Keep an outcome, whole or not at all; one that was lost with its process is measured again next time."""
         if self.folder is not None and not outcome.get('lost'):
             write_atomically(self._path(key), json.dumps(outcome, allow_nan=False) + '\n')
 

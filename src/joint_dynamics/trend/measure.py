@@ -5,8 +5,8 @@ the torque that the reference leaves over, ρ = τ − τ̂, of a moving joint i
 
     ρ = ΔF_C sgn q̇ + ΔF_V q̇ + Δo + ε,
 
-three numbers per joint, which a motion of seconds tells apart, whatever laws of friction the reference has. Deviations
-are those of the scatter between blocks of time (`regression.covariance`). Stiffness and backlash are found from the
+three numbers per joint, which a motion of seconds determines, whatever laws of friction the reference has. Deviations
+are those of the scatter between blocks of time (`regression.covariance`). Stiffness and backlash follow from the
 deformation as by `identify`. A saved estimate says all that by itself.
 """
 

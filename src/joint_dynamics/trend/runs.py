@@ -24,7 +24,7 @@ _DATE = re.compile(
     r'(?:[-_T ]?([01]\d|2[0-3])([-_.:h]?)([0-5]\d)(?:\6([0-5]\d))?)?(?!\d)'
 )
 _EARLIEST = datetime.datetime(2000, 1, 1, tzinfo=datetime.timezone.utc)
-"""A clock before it is none that tells the date: simulated time, or a computer that never had the time."""
+"""A clock before it does not show the date: simulated time, or a computer that never had the time."""
 _UTC = datetime.timezone.utc
 
 

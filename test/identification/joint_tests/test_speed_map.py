@@ -72,5 +72,5 @@ def test_deviations_of_a_map_are_those_of_its_jacobian():
 def test_plateaus_at_rest_determine_nothing(refused):
     rest = np.zeros(4)
     assert refused(NotReliableError, fit_speed_map, rest, np.ones(4), np.ones(4), 'coulomb', False) == (
-        'no plateau tells F_C'
+        'no plateau determines F_C'
     )

@@ -65,13 +65,15 @@ def oscillation_peaks(time: FloatArray, x: FloatArray, noise: float) -> tuple[Fl
 def identify_damping(recordings: Sequence[JointData], settings: DampingSettings | None = None) -> JointTestResult:
     """Logarithmic decrement over all extrema of each recording, one straight line through ln A against time.
 
-    Uses the deformation θ − q where both sides were measured, else q.
+    Uses the deformation θ − q where both sides were measured, else q. The result is not reliable when the envelope
+    falls along a straight line rather than an exponential: dry friction, not damping.
 
     Raises
     ------
+    JointDynamicsError
+        Without the swinging inertia.
     NotReliableError
-        For fewer than four extrema; flagged when the envelope falls along a straight line rather than an exponential:
-        dry friction, not damping.
+        For fewer than four extrema.
     """
     settings = settings or DampingSettings()
     if settings.inertia is None or not settings.inertia > 0:

@@ -24,11 +24,8 @@ from joint_dynamics.settings import Settings, setting
 class FrictionSettings(Settings):
     """Which samples friction is read from, and by which map over speed.
 
-    Attributes
-    ----------
-    method
-        see friction_motion. model auto: the best by the Bayesian information criterion that the number of speeds
-        allows.
+    The model `auto` is the best by the Bayesian information criterion that the number of speeds allows; the method
+    `motion` is that of `friction_motion`.
     """
 
     SECTION = 'joint.friction'
@@ -49,12 +46,17 @@ def identify_friction(
 ) -> JointTestResult:
     """Fit the speed map of one joint to its plateaus, symmetric (with an offset) and per direction.
 
+    The result is not reliable when only one direction or only one speed was driven, or when gravity was evidently left
+    in.
+
     Parameters
     ----------
+    recordings
+        with a motor torque, of one joint.
+    settings
+        None: as declared.
     base
         friction known already: its load and temperature parts are taken off where load and temperature were recorded.
-        The result is flagged as not reliable when only one direction or only one speed was driven, or when gravity was
-        evidently left in.
 
     Raises
     ------

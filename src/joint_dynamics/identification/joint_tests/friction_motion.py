@@ -33,8 +33,8 @@ def identify_friction_from_motion(recordings: Sequence[JointData], min_speed: fl
     """Fit F_C, F_V1, inertia and, with both directions, an offset to all samples faster than `min_speed` [rad/s].
 
     The curve is also given without a model of the speed: mean friction with its deviation in `bins` bins of speed per
-    direction, inertia taken off.
-    Not reliable: one direction only; speed that hardly changes, so that F_C and F_V1 cannot be told apart.
+    direction, inertia taken off. The result is not reliable with one direction only, and with a speed that hardly
+    changes, so that F_C and F_V1 are collinear.
     """
     rows = [_rows(data, min_speed, 4.0) for data in recordings]
     omega, alpha, torque = (np.concatenate(x) for x in zip(*rows, strict=True))

@@ -39,7 +39,7 @@ class HysteresisSettings(Settings):
     operators: int = setting(4, 'of the Maxwell-slip model', lower=1)
     r_Delta: float = setting(4.0, 'ratio of the limits of successive operators', above=0)
     r_k: float = setting(2.0, 'ratio of the stiffnesses of successive operators', above=0)
-    methods: tuple[str, ...] = setting(METHODS, 'fits that are tried', choices=METHODS)
+    methods: tuple[str, ...] = setting(METHODS, 'fits that compete', choices=METHODS)
     estimation_fraction: float = setting(
         0.4,
         'share of the samples of one recording that the fits see, the rest validates; of several the last validates',
@@ -58,16 +58,26 @@ def identify_hysteresis(
     base: FrictionModel | None = None,
     stiffness: TorsionalStiffness | None = None,
 ) -> JointTestResult:
-    """Maps of kinematic error and backlash, and Maxwell-slip in four ways, judged on data not used for the fit.
+    """Identify maps of kinematic error and backlash, and Maxwell-slip in four ways, judged on data not fitted to.
+
+    Without a motor torque in the recordings only the maps are identified. The rotor's inertia is fitted beside
+    Maxwell-slip.
 
     Parameters
     ----------
+    recordings
+        of slow reciprocating motion of one joint, with θ and q.
+    settings
+        None: as declared.
     base
-        friction known already: its viscous and temperature parts are taken off the torque. The rotor's inertia is
-        fitted beside.
+        friction known already: its viscous and temperature parts are taken off the torque.
     stiffness
-        takes the elastic deformation of a known load off. Without a torque in the recordings only the maps are
-        identified.
+        by which the elastic deformation under a known load is taken off.
+
+    Raises
+    ------
+    NotReliableError
+        Where a direction is missing, the backlash is not positive, or nothing slips fully.
     """
     settings = settings or HysteresisSettings()
     result = JointTestResult('hysteresis', recordings[0].joint)

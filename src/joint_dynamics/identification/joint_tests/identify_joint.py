@@ -61,7 +61,7 @@ def identify_joint(
     JointDynamicsError
         Where recordings, robot and description do not fit together or lack what the test needs.
     NotReliableError
-        Where the recordings cannot tell what the test identifies.
+        Where the recordings do not show what the test identifies.
     """
     if test not in TESTS:
         raise refusal('test', f'one of {", ".join(TESTS)}', test)

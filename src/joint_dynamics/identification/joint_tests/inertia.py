@@ -42,10 +42,12 @@ class InertiaSettings(Settings):
 def identify_inertia(recordings: Sequence[JointData], settings: InertiaSettings | None = None) -> JointTestResult:
     """Dominant inertia by the period alone and by the fit with Coulomb and viscous friction; both are reported.
 
-    Flagged: an inertia within two deviations of zero.
+    The result is not reliable with an inertia within two deviations of zero.
 
     Raises
     ------
+    JointDynamicsError
+        Without the stiffness of the virtual spring.
     NotReliableError
         Without half a period.
     """

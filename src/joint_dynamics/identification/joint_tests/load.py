@@ -28,7 +28,7 @@ FORMS = {'quadratic': ('F_C1', 2, 'N·m/(N·m)²'), 'linear': ('F_Cl', 1, '')}
 
 @dataclass(frozen=True)
 class LoadSettings(Settings):
-    """How the load term of friction is found.
+    """How the load term of friction is identified.
 
     Attributes
     ----------
@@ -54,13 +54,26 @@ def identify_load(
 ) -> JointTestResult:
     """Fit the load-dependent Coulomb level F(τ_J) = F_C0 + F_Cl |τ_J| or F_C0 + F_C1 τ_J² at constant speeds.
 
+    The result is not reliable with one direction only, or with a coefficient within two deviations of zero (the load
+    or its span is too small) [M4 eq 26-27, M6 eq 19-20].
+
     Parameters
     ----------
+    recordings
+        with motor and load torque, of one joint.
+    settings
+        None: as declared.
     base
         friction against speed and temperature, known already: then F_C0 is the Coulomb level itself. Without it the
         level of every speed is fitted too, and F_C0 is the friction without load at the slowest speed, viscous part
-        included. Not reliable: one direction, or a coefficient within two deviations of zero (load or its span
-        too small).
+        included.
+
+    Raises
+    ------
+    JointDynamicsError
+        For an unknown form, without a load torque.
+    NotReliableError
+        Without a stretch of constant speed.
     """
     settings = settings or LoadSettings()
     if settings.form not in ('auto', *FORMS):

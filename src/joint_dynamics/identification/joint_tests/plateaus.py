@@ -1,4 +1,4 @@
-"""Stretches of constant speed, found in a recording by themselves [A §5.3, M4 4.2.1], and their block means.
+"""Stretches of constant speed, detected in a recording [A §5.3, M4 4.2.1], and their block means.
 
 The block means are the rows that the fits over load and temperature are made of.
 """
@@ -40,10 +40,18 @@ class PlateauSettings(Settings):
 class Plateau:
     """One stretch of a recording at one speed.
 
-    Rows `part` of the recording, mean speed (rad/s), mean friction torque (N·m) and the deviation of that mean.
-
-    temperature °C and load N·m are means, None when not measured; trend: change of the torque from end to end by a
-    straight line, N·m.
+    Attributes
+    ----------
+    recording, part
+        its name, and the rows.
+    speed
+        mean, rad/s.
+    torque, std
+        mean friction torque and the deviation of that mean, N·m.
+    temperature, load
+        means, °C and N·m; None when not measured.
+    trend
+        change of the torque from end to end by a straight line, N·m.
     """
 
     part: slice
@@ -57,10 +65,7 @@ class Plateau:
 
 
 def mean_deviation(x: FloatArray) -> float:
-    """Deviation of the mean of a correlated signal, by batch means.
-
-    The largest over 8, 16 and 32 batches and the white-noise figure.
-    """
+    """Deviation of the mean of a correlated signal: the largest by 8, 16 and 32 batch means and of white noise."""
     candidates = [float(np.std(x, ddof=1) / np.sqrt(x.size))]
     for batches in (8, 16, 32):
         if x.size >= 4 * batches:
@@ -84,7 +89,7 @@ def constant_stretches(data: JointData, settings: PlateauSettings) -> list[slice
     mean = 0.5 * (before + after)
     steady = (np.abs(mean) > settings.min_speed) & (np.abs(after - before) < settings.tolerance * np.abs(mean))
     edges = np.flatnonzero(np.diff(np.concatenate([[False], steady, [False]]).astype(int)))
-    found = []
+    stretches = []
     for start, stop in zip(edges[::2], edges[1::2], strict=True):
         # The first and last windows reach into the ramps; what lies half a window inside them does not.
         first, end = start + half - half // 2, stop + half + half // 2
@@ -94,8 +99,8 @@ def constant_stretches(data: JointData, settings: PlateauSettings) -> list[slice
         if end - first >= settings.min_duration * data.rate and np.ptp(speed) <= 2 * settings.tolerance * np.abs(
             np.median(speed)
         ):
-            found.append(slice(int(first), int(end)))
-    return found
+            stretches.append(slice(int(first), int(end)))
+    return stretches
 
 
 def find_plateaus(recordings: Sequence[JointData], settings: PlateauSettings | None = None) -> list[Plateau]:

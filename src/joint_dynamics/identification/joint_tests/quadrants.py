@@ -6,7 +6,7 @@ model is
     τ = X χ + F_C sgn q̇ + F_V q̇ + τ_off
 
 and the new one has the products P⁺X, P⁺E X, P⁻X, −P⁻E X with P⁺, P⁻ the quadrants and E = exp(−|q̇|/q̇_s), and four dry
-terms. It is linear once q̇_s is fixed; q̇_s is found by a line search on ‖ρ‖.
+terms. It is linear once q̇_s is fixed; q̇_s follows from a line search on ‖ρ‖.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ def fit_quadrants(
     ------
     NotReliableError
         Where the motion does not pass the vertical (load of one sign per direction), so that c_m, c_g and τ_off are
-        collinear, and where the samples cannot tell the parameters apart.
+        collinear, and where the samples do not determine the parameters.
     """
     if rigid.ndim != 2 or rigid.shape != (dq.size, len(names)) or tau.shape != dq.shape:
         raise JointDynamicsError(

@@ -57,7 +57,9 @@ def least_squares(
     Raises
     ------
     JointDynamicsError
-        For too few rows, NotReliableError naming the columns that cannot be told apart.
+        For too few rows.
+    NotReliableError
+        Naming the columns that are collinear.
     """
     W, y = np.asarray(W, dtype=float), np.asarray(y, dtype=float)
     rows, columns = W.shape

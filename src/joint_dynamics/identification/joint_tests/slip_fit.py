@@ -60,9 +60,18 @@ class SlipData:
 
 @dataclass(frozen=True)
 class SlipFit:
-    """One method's answer: Coulomb level F_C N·m and its deviation, F_V1, inertia, offset, operators.
+    """One method's answer.
 
-    NRMSE in percent on both parts.
+    Attributes
+    ----------
+    F_C, F_C_std
+        Coulomb level and its deviation, N·m.
+    F_V1, inertia, offset
+        N·m·s/rad, kg·m², N·m.
+    limits, stiffness
+        (M,) of the operators; None of the static map.
+    estimation_percent, validation_percent
+        NRMSE on both parts.
     """
 
     method: str
@@ -99,10 +108,8 @@ def _columns(runs: Sequence[SlipData], backlash: PeriodicMap, limits: FloatArray
 def _solve(columns: FloatArray, y: FloatArray) -> FloatArray:
     """Least squares with the slip torques >= 0 (the last three columns are free).
 
-    By the Cholesky factor of the scaled normal equations.
-
-    The columns are bounded deformations and slow signals, so that squaring their condition number costs nothing that
-    matters here.
+    It works on the Cholesky factor of the scaled normal equations: the columns are bounded deformations and slow
+    signals, so that squaring their condition number costs nothing that matters here.
     """
     p = columns.shape[1]
     norms = np.maximum(np.linalg.norm(columns, axis=0), 1e-30)
@@ -163,15 +170,27 @@ def fit_maxwell_slip(
     methods: Sequence[str] = METHODS,
     seed: int = 0,
 ) -> dict[str, SlipFit]:
-    """Fit by every method of `methods` to the estimation runs and judge all on the validation runs.
-
-    No fit has seen these.
+    """Fit by every method of `methods` to the estimation runs and judge all on the validation runs, which no fit uses.
 
     Parameters
     ----------
+    estimation, validation
+        runs of one joint.
     backlash
-        𝓑(θ) > 0, half the backlash, rad. Raises for an unknown method; NotReliableError when the torque has no friction
-        in it.
+        𝓑(θ) > 0, half the backlash, rad.
+    operators, r_Delta, r_k
+        number of operators, ratios of successive limits and stiffnesses of the polynomial laws.
+    methods
+        names of `METHODS`.
+    seed
+        of the global search.
+
+    Raises
+    ------
+    JointDynamicsError
+        For an unknown method.
+    NotReliableError
+        When the torque has no friction in it.
     """
     unknown = sorted(set(methods) - set(METHODS))
     if unknown:

@@ -44,10 +44,7 @@ POWERS = {'F_V1': 1, 'F_V2': 2, 'F_V3': 3}
 
 @dataclass(frozen=True)
 class SpeedMap:
-    """One fitted model: parameters with deviations, its static friction.
-
-    Goodness and which parameters stand at a bound.
-    """
+    """One fitted model: its parameters with deviations, the friction they make, its fit, parameters at a bound."""
 
     model: str
     values: dict[str, Value]
@@ -90,7 +87,7 @@ def _solve(
     A, norms = columns * weights[:, None], np.linalg.norm(columns * weights[:, None], axis=0)
     low = np.where(np.isin(names, ['F_C', 'rise']), 0.0, -np.inf)
     if np.any(norms == 0):
-        raise NotReliableError(f'no plateau tells {names[int(np.argmin(norms))]}')
+        raise NotReliableError(f'no plateau determines {names[int(np.argmin(norms))]}')
     answer = lsq_linear(A / norms, torque * weights, bounds=(low, np.inf), method='bvls')
     return dict(zip(names, answer.x / norms, strict=True)), torque - columns @ (answer.x / norms)
 
@@ -111,9 +108,9 @@ def _search_shape(
     best = None
     for start_V in np.linspace(*bounds[0], 6)[1:5]:
         for start_mu in (0.6, 1.0, 2.0):
-            found = minimize(cost, np.array([start_V, start_mu]), method='L-BFGS-B', bounds=bounds)
-            if best is None or found.fun < best.fun:
-                best = found
+            local = minimize(cost, np.array([start_V, start_mu]), method='L-BFGS-B', bounds=bounds)
+            if best is None or local.fun < best.fun:
+                best = local
     assert best is not None
     stuck = [
         name
@@ -126,11 +123,19 @@ def _search_shape(
 def fit_speed_map(omega: FloatArray, torque: FloatArray, std: FloatArray, model: str, offset: bool) -> SpeedMap:
     """Fit one of `MODELS` to plateau speeds (N,) rad/s and torques (N,) N·m with deviations std (N,).
 
+    Deviations are those of the linearised fit, scaled by its own residual; a parameter at a bound has none.
+
     Parameters
     ----------
     offset
-        also a constant torque, which needs both directions. Deviations are those of the linearised fit, scaled by its
-        own residual; a parameter at a bound has none. Raises for fewer plateaus or speeds than parameters.
+        also a constant torque, which needs both directions.
+
+    Raises
+    ------
+    JointDynamicsError
+        For another model, and for fewer plateaus or speeds than it has parameters.
+    NotReliableError
+        Where no plateau determines a parameter.
     """
     if model not in MODELS:
         raise JointDynamicsError(f'friction: expected model one of {", ".join(MODELS)}, found {model!r}')

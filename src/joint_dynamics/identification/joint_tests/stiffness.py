@@ -61,10 +61,26 @@ def identify_stiffness(
 
     Where the joint moves and `base` has a Maxwell-slip part, the lost motion c 𝓑(θ) H is taken off the deformation,
     with its share c fitted too (1: all of it, 0: none): without it the backlash shows as an offset that changes sign
-    with the direction. 𝓑: `backlash`, where none was measured the presliding length of `base`, which then is but the
-    unit of c.
-    Not reliable: a coefficient within two deviations of zero, a negative stiffness within the range, load in
-    one direction only.
+    with the direction. The result is not reliable where a coefficient lies within two deviations of zero, where the
+    stiffness is negative within the range, and where the load has one direction only.
+
+    Parameters
+    ----------
+    recordings
+        with θ and a torque, of one joint.
+    settings
+        None: as declared.
+    base
+        friction known already, which the source `motor` needs.
+    kinematic_error
+        θ̃(θ) [rad], taken off the deformation.
+    backlash
+        𝓑(θ) [rad]; where none was measured the presliding length of `base` takes its place, as the unit of c.
+
+    Raises
+    ------
+    JointDynamicsError
+        Where a signal or a setting is missing that the source of the torque needs.
     """
     settings = settings or StiffnessSettings()
     for data in recordings:

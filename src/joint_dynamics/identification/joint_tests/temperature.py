@@ -29,7 +29,7 @@ UNITS = {'F_T1': 'N·m·√(s/rad)/°C', 'F_T2': 'N·m·√(s/rad)·°C³'}
 
 @dataclass(frozen=True)
 class TemperatureSettings(Settings):
-    """How the temperature term of friction is found."""
+    """How the temperature term of friction is identified."""
 
     SECTION = 'joint.temperature'
 
@@ -54,13 +54,26 @@ def identify_temperature(
 ) -> JointTestResult:
     """Fit sgn(ω)√|ω| (F_T1 (T − T0) + F_T2 (T⁻³ − T0⁻³)) to plateaus at different temperatures.
 
+    The result is not reliable with a coefficient of the temperature within two deviations of zero (its span is too
+    small).
+
     Parameters
     ----------
+    recordings
+        with motor torque and temperature, of one joint.
+    settings
+        None: as declared.
     base
         friction against speed at its T_0: only the temperature coefficients are fitted, and a root-speed term F_T0.
         Without it the friction of every speed at T0 is fitted beside them, so that no error in a speed map can pass for
-        temperature. Not reliable: a coefficient of the temperature within two deviations of zero (its span is
-        too small).
+        temperature.
+
+    Raises
+    ------
+    JointDynamicsError
+        Without a temperature, or where the reference temperatures conflict.
+    NotReliableError
+        Without a stretch of constant speed.
     """
     settings = settings or TemperatureSettings()
     for data in recordings:

@@ -5,17 +5,17 @@ The deformation of a transmission is its elastic part, the kinematic error and t
     φ = θ − q = s(τ_J) + θ̃(θ) + Σ_i b_i x/(1 + (τ_J/τ_i)²),
     s(τ) = c₁ τ − c₃ τ³,    θ̃(θ) = m + Σ_{h=1..H} a_h cos hθ + b_h sin hθ,    x ← clip(x + Δθ/𝓑, ±1),  𝓑 = Σ_i b_i
 
-linear in all coefficients once the width 𝓑 of the play is known, which is found in turn. Fitted one after the other
-each takes up a part of the other: gravity is periodic in θ as well, and lost motion that is not looked for makes the
-joint look soft. Fitted together, what tells them apart is that τ_J also changes with acceleration and posture, and that
-the lost motion goes with the direction of the motion. Without a whole turn the harmonics are not independent; each is
-held towards zero by what is plausible for it, 1.5e-4/h rad, so that the map stays small where nobody went: an arc
-minute peak to peak, of the positioning accuracy of 0.5 to 2 arc minutes that a maker of strain-wave gears states
-[Harmonic Drive, CSF and CSG series, table 40]. So is the play, by an assumption: 𝓑 = 5e-4 rad, 1.7 arc minutes either
-way; of a joint that is never unloaded the data tell nothing of it.
+linear in all coefficients once the width 𝓑 of the play is known, which is solved for in turn. Fitted one after the
+other each takes up a part of the other: gravity is periodic in θ as well, and lost motion that is not looked for makes
+the joint look soft. Fitted together, they are distinguished by τ_J, which also changes with acceleration and posture,
+and by the lost motion, which goes with the direction of the motion. Without a whole turn the harmonics are not
+independent; each is held towards zero by what is plausible for it, 1.5e-4/h rad, so that the map stays small where
+nobody went: an arc minute peak to peak, of the positioning accuracy of 0.5 to 2 arc minutes that a maker of strain-wave
+gears states [Harmonic Drive, CSF and CSG series, table 40]. So is the play, by an assumption: 𝓑 = 5e-4 rad, 1.7 arc
+minutes either way; of a joint that is never unloaded the data show nothing of it.
 c₁, c₃ ≥ 0: a spring that hardens; its polynomial τ_E(φ) of the description is the least-squares inverse of s over the
 range of the data. A c₃ within two deviations of zero is left out, and the rest fitted anew: of a cubic part the data
-tell nothing then. b_i ≥ 0; the loads τ_i are those of `joint.lost_motion`.
+show nothing then. b_i ≥ 0; the loads τ_i are those of `joint.lost_motion`.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ from joint_dynamics.joint.lost_motion import LOADS, loads_of, lost_motion_share,
 from joint_dynamics.settings import Settings, setting
 from joint_dynamics.signals.filtering import zero_phase_lowpass
 
-# Rows below which the coefficients cannot be told apart, per coefficient.
+# Fewest rows per coefficient.
 ROWS = 10
-# How often the width of the play is found anew, and the narrowest that is looked for, in plausible amplitudes.
+# How often the width of the play is solved for, and the narrowest considered, in plausible amplitudes.
 ROUNDS, NARROWEST = 3, 0.3
-# Columns of the spring, c₁ and c₃, where the data tell of both; b_i and the kinematic error follow.
+# Columns of the spring, c₁ and c₃, where the data show both; b_i and the kinematic error follow.
 SPRING = 2
 
 
 @dataclass(frozen=True)
 class TransmissionSettings(Settings):
-    """How stiffness, kinematic error and backlash are found together."""
+    """How stiffness, kinematic error and backlash are identified together."""
 
     SECTION = 'transmission'
 
@@ -62,12 +62,24 @@ def identify_transmission(
 ) -> JointTestResult:
     """Fit s(τ_J), θ̃(θ) and the lost motion to the deformation.
 
-    The description gets `stiffness`, `kinematic_error` and `backlash`, a constant, with its deviation.
+    The description gets `stiffness`, `kinematic_error` and `backlash`, a constant, with its deviation. The result is
+    not reliable where the stiffness lies within two deviations of zero.
 
-    limit: torque limit of the joint [N·m], None: the largest load that was there.
+    Parameters
+    ----------
+    recordings
+        with θ and a load torque, of one joint.
+    settings
+        None: as declared.
+    limit
+        torque limit of the joint [N·m], None: the largest load in the recordings.
 
-    Not reliable: a stiffness within two deviations of zero. Raises NotReliableError where the joint is hardly
-    ever loaded, and JointDynamicsError without θ or a load torque.
+    Raises
+    ------
+    NotReliableError
+        Where the joint is hardly ever loaded.
+    JointDynamicsError
+        Without θ or a load torque.
     """
     settings = settings or TransmissionSettings()
     rows = [_rows(data, settings) for data in recordings]

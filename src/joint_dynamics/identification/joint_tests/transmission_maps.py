@@ -67,11 +67,19 @@ def fit_transmission_maps(
 ) -> TransmissionMaps:
     """Fit θ̃ and 𝓑 as tables of `points` over one turn, from all samples more than `settle` rad past a reversal.
 
+    Where no sample falls, the tables go on smoothly and are not `covered`. When the backlash is wider than `settle`
+    allows (2.2 𝓑), the fit is repeated with more.
+
     Parameters
     ----------
+    recordings
+        of one joint, with θ and q.
+    points
+        per turn.
+    settle
+        rad.
     stiffness
-        with a known load, its deformation is taken off first. Where no sample falls, the tables go on smoothly and are
-        not `covered`. When the backlash found is wider than `settle` allows (2.2 𝓑), the fit is repeated with more.
+        of the transmission: with a known load, its deformation is taken off first.
 
     Raises
     ------
