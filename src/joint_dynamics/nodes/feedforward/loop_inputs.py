@@ -11,9 +11,9 @@ import numpy as np
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.control import ControlLoop
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.nodes.feedforward.messages import table_of
 from joint_dynamics.nodes.framework.lifecycle import DynamicsNode
 from joint_dynamics.recording.recording_settings import RecordingSettings
 
@@ -117,3 +117,13 @@ class LoopClock:
                 self._newest = max(self._newest, instant)
             return instant
         return time.monotonic() - (clock - stamp) * 1e-9
+
+
+def table_of(message: Any, joint_names: Sequence[str], columns: int, what: str) -> FloatArray:
+    """Return a Float64MultiArray of one row per joint, (n, columns); raises JointDynamicsError on another shape."""
+    n = len(joint_names)
+    values = np.array(message.data, dtype=float)
+    sizes = [dimension.size for dimension in message.layout.dim]
+    if values.size != n * columns or (sizes and sizes != [n, columns]):
+        raise JointDynamicsError(f'{what}: expected {n} rows of {columns} values, found {sizes or values.size}')
+    return values.reshape(n, columns)

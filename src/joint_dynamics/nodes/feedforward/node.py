@@ -20,12 +20,11 @@ from joint_dynamics.control import Follower, load
 from joint_dynamics.control.loop_parameters import build_loop
 from joint_dynamics.control.preflight import refuse_run_away
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.nodes.feedforward.command_sender import CommandSender
 from joint_dynamics.nodes.feedforward.loop_inputs import LoopClock, LoopInputs
 from joint_dynamics.nodes.feedforward.loop_report import LoopReport, Refusals
 from joint_dynamics.nodes.feedforward.parameters import PARAMETERS, TOPICS, check_mode, foreign_rows
 from joint_dynamics.nodes.feedforward.planning import Output, PlannedPath, Planning
-from joint_dynamics.nodes.feedforward.trajectory_sender import TrajectorySender
+from joint_dynamics.nodes.feedforward.senders import CommandSender, TrajectorySender
 from joint_dynamics.nodes.framework.diagnostics import ERROR, OK
 from joint_dynamics.nodes.framework.heartbeat import Heartbeat, HeartbeatWatch
 from joint_dynamics.nodes.framework.lifecycle import DynamicsNode
@@ -118,7 +117,7 @@ class FeedforwardNode(DynamicsNode):
             self.sender = TrajectorySender(
                 self, self.parameters['trajectory_output'], self._names, self._order, self._not_followed
             )
-            self.every(WATCH, self._look_on, steady=True)
+            self.every(WATCH, self._check_followed, steady=True)
         if self._streaming and self.parameters['reference'] == 'controller_state':
             kind = message_class('control_msgs/msg/JointTrajectoryControllerState', 'reference')
             self.subscribe(kind, 'controller_state', self.refusals.guarded(self._take_controller_state), stream=True)
@@ -242,9 +241,9 @@ class FeedforwardNode(DynamicsNode):
                 largest_interpolation_error=float(plan.filled.error.max()),
             )
 
-    def _look_on(self) -> None:
+    def _check_followed(self) -> None:
         if self.is_active:
-            self.sender.look()
+            self.sender.check_followed()
             self._go_on()
 
     def _not_followed(self, reason: str) -> None:

@@ -14,16 +14,16 @@ from typing import Any
 
 import numpy as np
 from std_msgs.msg import Header
-from trajectory_msgs.msg import JointTrajectory
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from joint_dynamics.arrays import FloatArray
+from joint_dynamics.arrays import FloatArray, IntArray
 from joint_dynamics.control import ControlLoop, FilledTrajectory, Follower, Path, check_motion, fill_effort
 from joint_dynamics.control.braking import DURATIONS, braking
 from joint_dynamics.control.follower import BROUGHT_IN
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.nodes.feedforward.messages import message_of
-from joint_dynamics.nodes.framework.background import Background, CancelledError
 from joint_dynamics.nodes.framework.parameters import ParameterValues
+from joint_dynamics.nodes.framework.worker import Background, CancelledError
+from joint_dynamics.nodes.interfaces.messages import duration
 from joint_dynamics.nodes.interfaces.start import MOVED
 from joint_dynamics.nodes.interfaces.trajectory_bytes import TrajectoryBytes
 from joint_dynamics.nodes.interfaces.trajectory_output import staying
@@ -298,3 +298,23 @@ class Planning:
                 f'{self._follower.joint_names[joint]} jump by {jump[joint]:.3g} rad now; stamp it further ahead'
             )
         return plan
+
+
+def message_of(filled: FilledTrajectory, joint_names: Sequence[str], order: IntArray, header: Any) -> JointTrajectory:
+    """Return the trajectory of `joint_names`.
+
+    These are the robot's in `order`; the header is that of the one it was made from.
+    """
+    message = JointTrajectory(header=header, joint_names=list(joint_names))
+    columns = [array[:, order] for array in (filled.q, filled.dq, filled.ddq, filled.effort)]
+    for time, q, dq, ddq, effort in zip(filled.time, *columns, strict=True):
+        message.points.append(
+            JointTrajectoryPoint(
+                positions=q.tolist(),
+                velocities=dq.tolist(),
+                accelerations=ddq.tolist(),
+                effort=effort.tolist(),
+                time_from_start=duration(float(time)),
+            )
+        )
+    return message

@@ -45,12 +45,12 @@ def filled(page: str, node_class: type[DynamicsNode]) -> str:
     }
     for name, table in tables.items():
         pattern = re.compile(rf'(<!-- {name} -->\n).*?(<!-- end -->)', re.DOTALL)
-        found = pattern.search(page)
-        if not found:
+        match = pattern.search(page)
+        if not match:
             raise JointDynamicsError(
                 f'docs of {node_class.NAME}: expected the lines <!-- {name} --> and <!-- end -->, found none'
             )
-        page = page[: found.end(1)] + f'\n{table}\n\n' + page[found.start(2) :]
+        page = page[: match.end(1)] + f'\n{table}\n\n' + page[match.start(2) :]
     return page
 
 

@@ -107,9 +107,14 @@ class EntityNode(Node):
     def advertise(
         self, kind: type, topic: str, qos: QoSProfile = STATE, *, when_inactive: bool = False, row: str | None = None
     ) -> Any:
-        """Create a publisher that lives until cleanup and, unless `when_inactive`.
+        """Create a publisher that lives until cleanup; it is silent while the node is not active.
 
-        Is silent when the node is not active.
+        Parameters
+        ----------
+        when_inactive
+            True: it speaks then too.
+        row
+            name of its row in the table of topics, where that is another than `topic`.
         """
         row = topic if row is None else row
         if when_inactive:
@@ -117,11 +122,17 @@ class EntityNode(Node):
         return self._own(self.destroy_lifecycle_publisher, row, self.create_lifecycle_publisher, kind, topic, qos)
 
     def serve(self, name: str, action: Callable[[], str | Future]) -> Any:
-        """Offer a `std_srvs/Trigger` that lives until cleanup; nothing where the launch withholds it (None).
+        """Offer a `std_srvs/Trigger` that lives until cleanup.
 
-        `action` returns the message, JointDynamicsError refuses.
+        Parameters
+        ----------
+        action
+            returns the message of the answer, or, where that takes time, a Future of the Trigger.Response; the executor
+            goes on meanwhile. A JointDynamicsError of it refuses, with its line.
 
-        Where the answer takes time, `action` returns a Future of the Trigger.Response; the executor goes on meanwhile.
+        Returns
+        -------
+        The service; None where the launch withholds it.
         """
 
         def respond(_: Trigger.Request, response: Trigger.Response) -> Trigger.Response | Future:

@@ -181,10 +181,10 @@ def mounting_from_tf(node: Node, world: str, base: str, timeout: float) -> list[
         raise JointDynamicsError(
             f'world_frame: expected static transforms from {world} to {base} on /tf_static, found frames: {known}'
         )
-    found = (0.0, 0.0, 0.0, 1.0)
+    orientation = (0.0, 0.0, 0.0, 1.0)
     for turn in chain:
-        found = quaternion_multiply(turn, found)
-    return [float(value) for value in found]
+        orientation = quaternion_multiply(turn, orientation)
+    return [float(value) for value in orientation]
 
 
 def chain_of(parents: dict[str, tuple[str, Quaternion]], world: str, base: str) -> list[Quaternion] | None:

@@ -1,8 +1,8 @@
-"""A node's long work in a process of its own, so that the node goes on listening: no ROS in here.
+"""A node's long work in a thread (`Background`) or a process of its own (`Worker`): the node goes on listening.
 
-The node writes a job into a file without a name, starts a module with the number of its descriptor, and reads one JSON
-object per line: whatever the work says on its way, at last `{"done": …}` or `{"failed": text}`. When the node's end of
-stdin closes, in whatever way the node dies, the process ends.
+For a process the node writes a job into a file without a name, starts a module with the number of its descriptor, and
+reads one JSON object per line: whatever the work says on its way, at last `{"done": …}` or `{"failed": text}`. When the
+node's end of stdin closes, in whatever way the node dies, the process ends.
 """
 
 from __future__ import annotations
@@ -15,13 +15,53 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from joint_dynamics.errors import JointDynamicsError, one_line
 from joint_dynamics.python_process import environment, module_command
 
+T = TypeVar('T')
+PATIENCE = 2.0
+"""Longest wait [s] for cancelled work to end; what has not ended by then ends with the process."""
 NICENESS = 5
 """The robot's driver may share this machine."""
+
+
+class CancelledError(Exception):
+    """Nobody wants the outcome any more."""
+
+
+class Background(Generic[T]):
+    """Calls `work(say)` in a thread.
+
+    `outcome` is None while it lasts, then what it returned or the exception it raised.
+
+    `say(line)` keeps a line on how far it is, in `line`, and raises CancelledError once `cancel` was called.
+    """
+
+    def __init__(self, work: Callable[[Callable[[str], None]], T], line: str = ''):
+        self.line = line
+        self.outcome: T | Exception | None = None
+        self._cancelled = False
+        self._work = work
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        try:
+            self.outcome = self._work(self._say)
+        except Exception as error:
+            self.outcome = error
+
+    def _say(self, line: str) -> None:
+        if self._cancelled:
+            raise CancelledError
+        self.line = line
+
+    def cancel(self) -> None:
+        """Ask it to end, and wait a moment until it has."""
+        self._cancelled = True
+        self._thread.join(PATIENCE)
 
 
 class Worker:

@@ -18,10 +18,10 @@ from std_srvs.srv import Trigger
 
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.identification_settings import IdentificationSettings
-from joint_dynamics.nodes.framework.config_file import section_of
 from joint_dynamics.nodes.framework.diagnostics import ERROR, OK, WARN
 from joint_dynamics.nodes.framework.heartbeat import HeartbeatWatch
 from joint_dynamics.nodes.framework.lifecycle import DynamicsNode
+from joint_dynamics.nodes.framework.parameters import section_of
 from joint_dynamics.nodes.framework.run import run
 from joint_dynamics.nodes.framework.topics import LATCHED, STATE, STATUS
 from joint_dynamics.nodes.framework.worker import Worker

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.nodes.framework.background import Background
 from joint_dynamics.nodes.framework.diagnostics import ERROR
+from joint_dynamics.nodes.framework.worker import Background
 from joint_dynamics.recording import BagWriter, end_unfinished, new_recording
 from joint_dynamics.recording.inputs import KEYS
 

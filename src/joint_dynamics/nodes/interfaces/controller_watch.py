@@ -14,7 +14,7 @@ import numpy as np
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.nodes.interfaces.inputs import message_class
-from joint_dynamics.nodes.interfaces.listening import Listening
+from joint_dynamics.nodes.interfaces.robot_states import Listening
 from joint_dynamics.nodes.interfaces.sent_motion import SentMotion
 
 if TYPE_CHECKING:

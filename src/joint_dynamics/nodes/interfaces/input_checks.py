@@ -41,7 +41,7 @@ class InputChecks:
         self._unfit: list[str] = []
         self._looked = -math.inf
 
-    def look(self, topic: str, message: Any, now: int) -> None:
+    def check(self, topic: str, message: Any, now: int) -> None:
         """Take one message, received at `now` ns of the node's clock."""
         if self._unnamed and topic == self._joint_states:
             self._first = min(self._first, time.monotonic())

@@ -20,7 +20,7 @@ from joint_dynamics.nodes.framework.diagnostics import ERROR, OK, STALE
 from joint_dynamics.nodes.framework.lifecycle import DynamicsNode
 from joint_dynamics.nodes.framework.topics import LATCHED, RELIABLE_SENSOR, SENSOR
 from joint_dynamics.nodes.interfaces.input_checks import InputChecks
-from joint_dynamics.nodes.interfaces.message_bytes import JointStateReader
+from joint_dynamics.nodes.interfaces.messages import JointStateReader
 from joint_dynamics.recording.inputs import JOINT_STATE, KEYS, TEMPERATURE, Input
 from joint_dynamics.recording.recording_settings import RecordingSettings
 
@@ -159,12 +159,12 @@ class InputSet:
             adapter.read,
             time.monotonic,
         )
-        ours, after, second, look = self.settings.names, self._after, self._second, self.checks.look
+        ours, after, second, check = self.settings.names, self._after, self._second, self.checks.check
 
         def take(message: Any) -> None:
             received[topic] = monotonic()
             now = clock.now().nanoseconds
-            look(topic, message, now)
+            check(topic, message, now)
             try:
                 if on_message is not None:
                     on_message(topic, message, now)

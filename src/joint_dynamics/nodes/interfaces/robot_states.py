@@ -6,6 +6,7 @@ Where it stands, whether it rests, and whether they arrive at all.
 from __future__ import annotations
 
 import math
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -16,7 +17,6 @@ from sensor_msgs.msg import JointState
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.nodes.framework.diagnostics import ERROR, OK
-from joint_dynamics.nodes.interfaces.listening import Listening
 
 if TYPE_CHECKING:
     from joint_dynamics.nodes.framework.lifecycle import DynamicsNode
@@ -25,6 +25,31 @@ REST = 0.2
 """Time [s] over which a robot has to rest before it counts as resting."""
 OTHER_CLOCK = 86400.0
 """Stamps further from the own clock than this [s] come from another kind of clock."""
+TICK = 0.04
+"""Most that listening time goes on between two ticks [s].
+
+While the process could not run, no message could be taken either.
+"""
+
+
+class Listening:
+    """Time that goes on while the executor comes round.
+
+    Attributes
+    ----------
+    time
+        for which messages could be taken, s.
+    """
+
+    def __init__(self) -> None:
+        self.time = 0.0
+        self._ticked = time.monotonic()
+
+    def tick(self) -> None:
+        """Let it go on; to be called every 20 ms of the wall by the executor that takes the messages."""
+        now = time.monotonic()
+        self.time += min(now - self._ticked, TICK)
+        self._ticked = now
 
 
 class JointStateSample(NamedTuple):

@@ -47,18 +47,18 @@ class SentMotion:
         self._position, self._before, self._late = position, before, late
         self._taken = False
 
-    def not_taken(self, told: tuple[float, FloatArray] | None) -> bool:
+    def not_taken(self, reference: tuple[float, FloatArray] | None) -> bool:
         """Whether the controller's reference has not left the place it had before, while the motion has gone on.
 
         Parameters
         ----------
-        told
+        reference
             time [s] and positions (n,) [rad] of that reference, None where it is not known.
         """
-        if told is None or self._before is None or self._taken:
+        if reference is None or self._before is None or self._taken:
             return False
         # For good: a motion may come back to where it began, and a reference that is late is there while it is not.
-        self._taken = bool(np.abs(told[1] - self._before).max() > MOVED)
-        at = min(max(told[0] - self.began - self._late, 0.0), self.duration)
+        self._taken = bool(np.abs(reference[1] - self._before).max() > MOVED)
+        at = min(max(reference[0] - self.began - self._late, 0.0), self.duration)
         way = self._position(at) - self._position(0.0)
         return not self._taken and bool(np.abs(way).max() > FAR)

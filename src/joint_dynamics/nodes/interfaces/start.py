@@ -15,7 +15,7 @@ from trajectory_msgs.msg import JointTrajectory
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.excitation import MotionSamples, Playback, Trajectory
-from joint_dynamics.nodes.framework.background import Background
+from joint_dynamics.nodes.framework.worker import Background
 from joint_dynamics.nodes.interfaces.robot_states import REST, RobotStates
 
 MOVED = 2e-3

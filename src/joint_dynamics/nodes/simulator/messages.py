@@ -12,7 +12,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.nodes.interfaces.message_bytes import JointStateWriter
+from joint_dynamics.nodes.interfaces.messages import JointStateWriter
 from joint_dynamics.simulation import TrajectoryPoints
 
 

@@ -14,7 +14,7 @@ from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
-from joint_dynamics.nodes.interfaces.message_bytes import LAYOUTS, JointStateReader, JointStateWriter, array_message
+from joint_dynamics.nodes.interfaces.messages import LAYOUTS, JointStateReader, JointStateWriter, array_message
 
 FIELDS = ('position', 'velocity', 'effort')
 

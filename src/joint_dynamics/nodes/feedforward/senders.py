@@ -1,4 +1,4 @@
-"""Planned trajectories on their way to a trajectory controller, and whether it takes them."""
+"""What the feedforward node sends: a command with every joint state, or planned trajectories, and who takes them."""
 
 from __future__ import annotations
 
@@ -7,17 +7,24 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+from rclpy.duration import Duration
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
-from joint_dynamics.arrays import IntArray
+from joint_dynamics.arrays import FloatArray, IntArray
 from joint_dynamics.nodes.feedforward.planning import PlannedPath
 from joint_dynamics.nodes.interfaces.controller_watch import ControllerWatch
-from joint_dynamics.nodes.interfaces.listening import Listening
+from joint_dynamics.nodes.interfaces.messages import array_message, joint_state
+from joint_dynamics.nodes.interfaces.robot_states import Listening
 from joint_dynamics.nodes.interfaces.sent_motion import SentMotion
 from joint_dynamics.nodes.interfaces.trajectory_output import Report, make_output
 
 if TYPE_CHECKING:
     from joint_dynamics.nodes.framework.lifecycle import DynamicsNode
+
+LAST_WORD = Duration(seconds=0.2)
+"""Longest wait for the last command to arrive."""
 
 SILENCE = 0.5
 """Silence of a controller that counts [s]: joint_trajectory_controller tells its state 50 times a second, unless set
@@ -25,6 +32,33 @@ otherwise, and a busy machine loses some."""
 
 LATE = 0.5
 """A trajectory without stamp begins when it arrives, which on a busy machine may be so much later [s]."""
+
+
+class CommandSender:
+    """Sends the commands of a loop.
+
+    Parameters
+    ----------
+    joint_names, order
+        of the joints that are sent, and their places in the robot's order.
+    """
+
+    def __init__(self, node: DynamicsNode, joint_names: Sequence[str], order: IntArray):
+        self._node, self._joint_names, self._order = node, joint_names, order
+        self._commands = node.advertise(Float64MultiArray, '~/commands')
+        self._named = node.advertise(JointState, '~/joint_commands')
+
+    def send(self, command: FloatArray) -> None:
+        """Send a command (n,) [N·m, A] in the robot's order."""
+        ordered = command[self._order]
+        self._commands.publish(array_message(ordered))
+        if self._named.get_subscription_count():
+            stamp = self._node.get_clock().now().to_msg()
+            self._named.publish(joint_state(stamp, self._joint_names, ordered))
+
+    def finish(self) -> None:
+        """Wait until the last command has arrived."""
+        self._commands.wait_for_all_acked(LAST_WORD)
 
 
 class TrajectorySender:
@@ -57,13 +91,13 @@ class TrajectorySender:
         now = self._clock()
         if self._sent is None or now > self._sent.began + self._sent.duration:
             self._output.choose()
-        told = self.controller.reference(SILENCE)
+        reference = self.controller.reference(SILENCE)
         path, order = plan.path, self._order
         self._sent = SentMotion(
             lambda time: np.asarray(path.at(time)[0][order]),
             path.end,
             now + ahead,
-            None if told is None else told[1],
+            None if reference is None else reference[1],
             LATE,
         )
         self._output.send(plan.message)
@@ -76,7 +110,7 @@ class TrajectorySender:
         """Note that the robot has told of itself."""
         self._heard = self._listening.time
 
-    def look(self) -> None:
+    def check_followed(self) -> None:
         """Look whether the controller goes along what it was sent; to be called every 20 ms of the wall."""
         self._listening.tick()
         if self._sent is None:
