@@ -74,18 +74,3 @@ PUBLIC = list(described())
 @pytest.mark.parametrize(('function', 'own', 'about'), [item[1:] for item in PUBLIC], ids=[item[0] for item in PUBLIC])
 def test_it_says_what_goes_in_what_comes_out_and_what_it_refuses(function, own, about):
     assert missing(function, own, about) == []
-
-
-def test_what_is_missing_is_seen():
-    assert len(PUBLIC) > 150
-
-    def turn(angle: 'FloatArray', speed: float) -> None:  # noqa: F821
-        raise joint_dynamics.JointDynamicsError('turn: expected nothing, found something')
-
-    assert missing(turn, 'Turn by `angle`.', '') == [
-        'parameter speed',
-        'shape of angle',
-        'unit of angle',
-        'what it raises',
-    ]
-    assert missing(turn, 'Turn by `angle` (n,) rad at `speed`; raises JointDynamicsError.', '') == []

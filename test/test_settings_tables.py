@@ -1,6 +1,5 @@
 """The tables of settings in docs/ are those of the declarations, and every class of settings has one."""
 
-import ast
 import dataclasses
 import importlib
 import pkgutil
@@ -40,17 +39,6 @@ def test_every_class_of_settings_has_a_table():
     tabled = {name.rpartition('.')[2] for names in TABLED.values() for name in names}
     # a class that others are made from is in their tables
     assert {cls.__name__ for cls in settings_classes() if not cls.__subclasses__()} - tabled == set()
-
-
-def test_what_is_called_settings_declares_them():
-    """Of the demonstration and the nodes too, which may not be there to be imported."""
-    plain = []
-    for path in sorted(Path(joint_dynamics.__file__).parent.rglob('*.py')):
-        for node in ast.walk(ast.parse(path.read_text(encoding='utf-8'))):
-            if isinstance(node, ast.ClassDef) and node.name.endswith('Settings') and node.name != 'Settings':
-                bases = [getattr(base, 'id', '') for base in node.bases]
-                plain += [] if any(base.endswith('Settings') for base in bases) else [f'{path.name}: {node.name}']
-    assert plain == []
 
 
 @pytest.mark.parametrize('cls', settings_classes(), ids=lambda cls: cls.__name__)
