@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 from joint_dynamics.documents import parse_yaml, read_text
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.recording.inputs import TEMPERATURE, absolute, topic_regex
-from joint_dynamics.recording.mcap_file import bytes_left_out, check_checksums, stored_messages, unfinished_file
+from joint_dynamics.recording.mcap_file import check_checksums, unfinished_bag
 from joint_dynamics.recording.message_blocks import TopicBlocks
 from joint_dynamics.recording.message_definitions import typestore
 from joint_dynamics.recording.samples import Samples
@@ -73,11 +72,10 @@ def _opened(path: Path, samples: Samples) -> Any:
     # Imported here: half of the start-up time of the command line otherwise.
     from rosbags.rosbag2 import Reader
 
-    unfinished = unfinished_file(path)
+    unfinished = unfinished_bag(path)
     if unfinished is not None:
-        bag = _UnfinishedBag(unfinished)
-        samples.notes.append(bag.note)
-        return bag
+        samples.notes.append(unfinished.note)
+        return unfinished
     if path.is_dir() and not (path / 'metadata.yaml').is_file():
         there = ', '.join(sorted(item.name for item in path.iterdir())[:5]) or 'nothing'
         raise JointDynamicsError(
@@ -108,56 +106,6 @@ def _read(path: Path, bag: Any, connections: list[Any], samples: Samples) -> dic
     except JointDynamicsError as error:
         raise JointDynamicsError(f'{path}: {error}') from None
     return {topic: block.messages for topic, block in blocks.items()}
-
-
-class _UnfinishedBag:
-    """An MCAP file without an end, with what `read_bag` asks of a reader of rosbags.
-
-    Attributes
-    ----------
-    connections
-        with the topic, the type, its definition and the number of messages.
-    note
-        what was read of the file, and what not.
-    """
-
-    def __init__(self, file: Path):
-        from rosbags.interfaces import MessageDefinition, MessageDefinitionFormat
-
-        formats = {
-            'ros2msg': MessageDefinitionFormat.MSG,
-            'ros2idl': MessageDefinitionFormat.IDL,
-            'omgidl': MessageDefinitionFormat.IDL,
-        }
-        self._file = file
-        by_topic: dict[str, SimpleNamespace] = {}
-        first = last = 0
-        for stored in stored_messages(file):
-            if not by_topic:
-                first = last = stored.received
-            first, last = min(first, stored.received), max(last, stored.received)
-            if stored.topic not in by_topic:
-                encoding, text = stored.definition
-                definition = MessageDefinition(formats.get(encoding, MessageDefinitionFormat.NONE), text)
-                by_topic[stored.topic] = SimpleNamespace(
-                    topic=stored.topic, msgtype=stored.kind, msgdef=definition, msgcount=0
-                )
-            by_topic[stored.topic].msgcount += 1
-        self.connections = list(by_topic.values())
-        self.note = (
-            f'never ended: read {(last - first) * 1e-9:.2f} s, up to its last whole chunk ({bytes_left_out(file)} '
-            'bytes after it left out)'
-        )
-
-    def messages(self, connections: list[Any]) -> Iterator[tuple[Any, int, bytes]]:
-        """Yield connection, time of reception (ns) and CDR bytes of the messages of these connections."""
-        by_topic = {connection.topic: connection for connection in connections}
-        for stored in stored_messages(self._file):
-            if stored.topic in by_topic:
-                yield by_topic[stored.topic], stored.received, stored.data
-
-    def close(self) -> None:
-        """Do nothing: the file is open only while it is read."""
 
 
 def _covered_by_checksums(path: Path) -> bool:

@@ -13,7 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from types import SimpleNamespace
+from typing import Any, BinaryIO, NamedTuple
 from zlib import crc32
 
 from joint_dynamics.errors import JointDynamicsError
@@ -133,6 +134,68 @@ def unfinished_file(path: Path) -> Path | None:
         file.seek(max(0, size - len(MAGIC)))
         ended = file.read() == MAGIC and size > len(MAGIC)
     return None if ended or not size else path
+
+
+def unfinished_bag(path: Path) -> UnfinishedBag | None:
+    """Return a recording that was never ended, None for one that was.
+
+    Raises
+    ------
+    JointDynamicsError
+        As `stored_messages`.
+    """
+    file = unfinished_file(path)
+    return None if file is None else UnfinishedBag(file)
+
+
+class UnfinishedBag:
+    """An MCAP file without an end, with what `bag.read_bag` asks of a reader of rosbags.
+
+    Attributes
+    ----------
+    connections
+        with the topic, the type, its definition and the number of messages.
+    note
+        what was read of the file, and what not.
+    """
+
+    def __init__(self, file: Path):
+        from rosbags.interfaces import MessageDefinition, MessageDefinitionFormat
+
+        formats = {
+            'ros2msg': MessageDefinitionFormat.MSG,
+            'ros2idl': MessageDefinitionFormat.IDL,
+            'omgidl': MessageDefinitionFormat.IDL,
+        }
+        self._file = file
+        by_topic: dict[str, SimpleNamespace] = {}
+        first = last = 0
+        for stored in stored_messages(file):
+            if not by_topic:
+                first = last = stored.received
+            first, last = min(first, stored.received), max(last, stored.received)
+            if stored.topic not in by_topic:
+                encoding, text = stored.definition
+                definition = MessageDefinition(formats.get(encoding, MessageDefinitionFormat.NONE), text)
+                by_topic[stored.topic] = SimpleNamespace(
+                    topic=stored.topic, msgtype=stored.kind, msgdef=definition, msgcount=0
+                )
+            by_topic[stored.topic].msgcount += 1
+        self.connections = list(by_topic.values())
+        self.note = (
+            f'never ended: read {(last - first) * 1e-9:.2f} s, up to its last whole chunk ({bytes_left_out(file)} '
+            'bytes after it left out)'
+        )
+
+    def messages(self, connections: list[Any]) -> Iterator[tuple[Any, int, bytes]]:
+        """Yield connection, time of reception (ns) and CDR bytes of the messages of these connections."""
+        by_topic = {connection.topic: connection for connection in connections}
+        for stored in stored_messages(self._file):
+            if stored.topic in by_topic:
+                yield by_topic[stored.topic], stored.received, stored.data
+
+    def close(self) -> None:
+        """Do nothing: the file is open only while it is read."""
 
 
 def stored_messages(path: Path) -> Iterator[StoredMessage]:

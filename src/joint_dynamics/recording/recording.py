@@ -301,23 +301,8 @@ class RecordingBuilder(Samples):
             builder.add_message(topic, message, received_ns)
         recording = builder.build('live')
 
-    Not thread-safe: a node hands a filled builder to its worker and goes on with a new one.
-
-    Parameters
-    ----------
-    joint_names
-        the joints wanted, in their order; None: those of the link-side positions, in order of appearance.
-    settings
-        RecordingSettings or the mapping it is made from.
-    limits
-        of these joints, where the robot is known: what is orders of magnitude beyond them is refused.
-
-    Attributes
-    ----------
-    counts
-        messages read so far, by topic.
-    unprotected
-        what is added to the message where values are not plausible, by readers of files without checksums.
+    Parameters and attributes are those of `Samples`. It is not thread-safe: a node hands a filled builder to its worker
+    and goes on with a new one.
     """
 
     def build(self, name: str = 'recording', window: Window = (None, None)) -> Recording:

@@ -39,15 +39,19 @@ def _joints(joints: Sequence[str]) -> str | None:
     return None if right else 'every joint once, in the order of the array'
 
 
-def _with_effort(mapping: Any) -> Any:
-    """Return the mapping with YAML's null and false, which stand for no effort, as 'none'."""
-    if isinstance(mapping, Mapping) and 'effort' in mapping and mapping['effort'] in (None, False):
-        return {**mapping, 'effort': 'none'}
-    return mapping
+class _WithEffort(Settings):
+    """A topic, by its mapping or its name alone; YAML's null and false stand for no effort."""
+
+    @classmethod
+    def from_mapping(cls: type[S], mapping: Any, where: str = '') -> S:
+        """Return the topic of a mapping or of its name alone. Raises JointDynamicsError."""
+        if isinstance(mapping, Mapping) and 'effort' in mapping and mapping['effort'] in (None, False):
+            mapping = {**mapping, 'effort': 'none'}
+        return super().from_mapping(mapping, where)
 
 
 @dataclass(frozen=True)
-class JointStates(Settings):
+class JointStates(_WithEffort):
     """A link-side JointState."""
 
     SECTION = 'recording.joint_states'
@@ -58,14 +62,9 @@ class JointStates(Settings):
         'torque', 'what its `effort` is: joint torque in N·m, motor current in A, or not used', choices=EFFORTS
     )
 
-    @classmethod
-    def from_mapping(cls: type[S], mapping: Any, where: str = '') -> S:
-        """Return the topic of a mapping or of its name alone. Raises JointDynamicsError."""
-        return super().from_mapping(_with_effort(mapping), where)
-
 
 @dataclass(frozen=True)
-class MotorStates(MotorSide):
+class MotorStates(_WithEffort, MotorSide):
     """A motor-side JointState, and how it is reflected to the joint side."""
 
     SHORT = 'topic'
@@ -74,11 +73,6 @@ class MotorStates(MotorSide):
     effort: str = setting(
         'current', 'what its `effort` is: motor torque in N·m, motor current in A, or not used', choices=EFFORTS
     )
-
-    @classmethod
-    def from_mapping(cls: type[S], mapping: Any, where: str = '') -> S:
-        """Return the topic of a mapping or of its name alone. Raises JointDynamicsError."""
-        return super().from_mapping(_with_effort(mapping), where)
 
 
 @dataclass(frozen=True)
@@ -93,7 +87,7 @@ class ArrayTopic(Settings):
 
 
 @dataclass(frozen=True)
-class _Interfaces(Settings):
+class _Interfaces(_WithEffort):
     effort: str = setting(
         'torque', 'what an interface `effort` is: joint torque in N·m, motor current in A, or not used', choices=EFFORTS
     )
@@ -111,11 +105,6 @@ class _Interfaces(Settings):
             return {name: ALIASES.get(quantity, quantity) for name, quantity in self.interfaces.items()}
         standard = {**INTERFACES, 'effort': LINK_EFFORT[self.effort]}
         return {name: quantity for name, quantity in standard.items() if quantity}
-
-    @classmethod
-    def from_mapping(cls: type[S], mapping: Any, where: str = '') -> S:
-        """Return the topic of a mapping or of its name alone. Raises JointDynamicsError."""
-        return super().from_mapping(_with_effort(mapping), where)
 
 
 @dataclass(frozen=True)
