@@ -6,13 +6,13 @@ and as many at 1 kHz; both threads at SCHED_FIFO 50 where that is permitted, as 
 
 import importlib.util
 import json
-import os
 import sys
 import tempfile
 from pathlib import Path
 
 import numpy as np
 from bench_control import cycle, simulated, truth_of
+from tables import Table
 
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.simulation import ur5e_urdf
@@ -61,8 +61,12 @@ def main():
     slow[::100] = [[[1.0], [0.0], [30.0]]]
     blocks = [motion[:, :2], motion[:, :3], np.zeros((count, 1, n)), slow]
     rows = np.hstack([np.full((count, 1), PERIOD), np.concatenate(blocks, axis=1).reshape(count, -1)])
-    print(f'load {os.getloadavg()[0]:.1f}; µs per step, all of it in update()')
-    print(f'{"":<42} {"median":>8} {"99 %":>8} {"99.9 %":>8} {"worst":>9}  late')
+    table = Table(
+        'plugin',
+        'update',
+        'Time of update() of the controller plugin, everything in it, µs',
+        {'law, pace and clock': '', **dict.fromkeys(('median', '99 %', '99.9 %', 'worst'), '.0f'), 'late': ''},
+    )
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         program = trial.compiled(folder / 'law_host_trial', '-O2')
@@ -84,10 +88,10 @@ def main():
                 answer = json.loads(done.stdout)
                 for clock in ('cpu', 'wall'):
                     found = answer[f'{clock}_us']
-                    columns = ' '.join(f'{found[key]:>8.0f}' for key in ('median', 'p99', 'p999', 'worst'))
-                    what = f'{law}, {title}, {clock}'
-                    print(f'{what:<42} {columns}  {answer["late"]} of {answer["steps"]}', flush=True)
+                    columns = (found[key] for key in ('median', 'p99', 'p999', 'worst'))
+                    table.row(f'{law}, {title}, {clock}', *columns, f'{answer["late"]} of {answer["steps"]}')
                 assert answer['allocations'] == answer['errors'] == 0, answer
+    table.keep()
 
 
 if __name__ == '__main__':
