@@ -20,12 +20,10 @@ WORDS = {
     'mixed': 'several crossings',
     'exact': 'exactly compensated: speeds stay',
 }
-
-
-SLIGHT = 1e-3
+LEAST_LOAD = 1e-3
 """N·m, a load below is shown as none."""
-MOST = 1e12
-"""Greatest number of an applied compensation."""
+LARGEST_NUMBER = 1e12
+"""Of an applied compensation."""
 
 
 def add_parser(subparsers: Any) -> None:
@@ -98,7 +96,7 @@ def _row(side: DirectionCheck) -> list[Any]:
         ', '.join(f'{item.speed:.3g} ({item.kind})' for item in side.crossings) or None,
         excess,
         speed,
-        side.load if abs(side.load) > SLIGHT else 0.0,
+        side.load if abs(side.load) > LEAST_LOAD else 0.0,
     ]
 
 
@@ -138,8 +136,10 @@ def _check_numbers(value: Any, where: str, nested: bool) -> None:
     for key, item in value.items():
         if nested:
             _check_numbers(item, f'{where}.{key}', False)
-        elif isinstance(item, bool) or not isinstance(item, (int, float)) or not abs(item) < MOST:
-            raise JointDynamicsError(f'{where}.{key}: expected a number below {MOST:g}, found {str(item)[:80]}')
+        elif isinstance(item, bool) or not isinstance(item, (int, float)) or not abs(item) < LARGEST_NUMBER:
+            raise JointDynamicsError(
+                f'{where}.{key}: expected a number below {LARGEST_NUMBER:g}, found {str(item)[:80]}'
+            )
 
 
 def _write(folder: Path, checks: list[JointCheck], args: argparse.Namespace) -> None:

@@ -10,7 +10,7 @@ from joint_dynamics.errors import JointDynamicsError
 
 FORMATS = ('urdf', 'mjcf', 'sdf', 'python')
 #: m, rad: differences below are those of rounded digits.
-TOLD = 1e-5
+ROUNDING = 1e-5
 
 
 def add_parser(subparsers: Any) -> None:
@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
     if args.solver:
         write_solver_parameters(description, args.out, args.solver)
         print(f'written: {args.solver}')
-    if done.apart > TOLD:
+    if done.apart > ROUNDING:
         print(f'note: {args.into} places links up to {done.apart:.2g} m or rad from where the robot file does')
     if done.to == 'python' and args.payload == 'apart':
         print('note: a pinocchio model has one body per joint: the payload is merged into the last')

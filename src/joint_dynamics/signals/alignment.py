@@ -52,11 +52,6 @@ def sample_period(time: Array) -> float:
     return mean if abs(mean - median) <= STEADY * median else median
 
 
-def uniform_grid(start: float, end: float, period: float) -> Array:
-    """Return start, start + period, … (s) up to end; a last point past the end by rounding only is still in."""
-    return start + period * np.arange(int(np.floor((end - start) / period + 1e-3)) + 1, dtype=np.float64)
-
-
 def longest_gap(time: Array) -> Gap:
     """Return the longest step between samples at `time` (N,) s, increasing, N >= 2."""
     steps = np.diff(time)

@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import chi2, norm, t
 
-from joint_dynamics.arrays import BoolArray, FloatArray
+from joint_dynamics.arrays import FloatArray
 
 HORIZON = 100
 """Runs for which a false-alarm rate is stated."""
@@ -231,8 +231,3 @@ def _tail(start: float, times: float) -> float:
         middle = 0.5 * (low + high)
         low, high = (middle, high) if np.log(middle) - 0.5 * middle**2 > goal else (low, middle)
     return 0.5 * (low + high)
-
-
-def alarms_in(values: FloatArray, test: ChangeTest) -> BoolArray:
-    """Return which of several series (M, N) raise an alarm."""
-    return np.asarray(np.abs(running_z(values, test)[0]).max(axis=-1) > test.limit)

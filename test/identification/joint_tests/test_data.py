@@ -1,6 +1,7 @@
 """The signals of one joint, as they come out of a recording."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pinocchio
@@ -27,7 +28,7 @@ def test_what_was_not_measured_is_named(of_speed):
     whole = of_speed(np.ones(10), tau=np.full(10, 3.0), q=lambda theta, omega: theta)
     whole.need('tau', 'theta')
     np.testing.assert_array_equal(whole.friction(), 3.0)
-    loaded = whole.with_load(np.full(10, 1.0), 'weighed')
+    loaded = replace(whole, tau_J=np.full(10, 1.0), load_source='weighed')
     np.testing.assert_array_equal(loaded.friction(), 2.0)
     assert (loaded.load_source, whole.load_source, whole.samples) == ('weighed', 'none', 10)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from joint_dynamics.arm import Arm
 from joint_dynamics.arrays import FloatArray
@@ -65,10 +65,6 @@ class JointData:
         self.need('tau')
         assert self.tau is not None
         return self.tau if self.tau_J is None else self.tau - self.tau_J
-
-    def with_load(self, tau_J: FloatArray, source: str) -> JointData:
-        """Return the same data with another transmission torque."""
-        return replace(self, tau_J=tau_J, load_source=source)
 
 
 def joint_data(
