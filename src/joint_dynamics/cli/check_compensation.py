@@ -26,15 +26,11 @@ LARGEST_NUMBER = 1e12
 """Of an applied compensation."""
 
 
-def add_parser(subparsers: Any) -> None:
-    """Add the command and its arguments."""
-    parser: argparse.ArgumentParser = subparsers.add_parser(
-        'check-compensation',
-        help='check an applied friction compensation before it is sent to a robot',
-        description=(
-            'Compares a friction compensation with the identified friction, per joint and direction. Exit status 1 when'
-            ' a joint would run away (docs/reference/commands/check-compensation.md).'
-        ),
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe the command and add its arguments."""
+    parser.description = (
+        'Compares a friction compensation with the identified friction, per joint and direction. Exit status 1 when'
+        ' a joint would run away (docs/reference/commands/check-compensation.md).'
     )
     parser.add_argument('description', metavar='DESCRIPTION', help='dynamics.yaml with the identified friction')
     parser.add_argument(

@@ -18,16 +18,12 @@ from joint_dynamics.settings import declarations
 NEEDED = ('rclpy', 'std_msgs', 'sensor_msgs', 'trajectory_msgs', 'diagnostic_msgs', 'std_srvs', 'rosgraph_msgs')
 
 
-def add_parser(subparsers: Any) -> None:
-    """Add the command and its arguments."""
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe the command and add its arguments."""
     declared = declarations(DemoSettings)
-    parser: argparse.ArgumentParser = subparsers.add_parser(
-        'demo',
-        help='run the whole story on a simulated UR5e',
-        description=(
-            'Excites, records, identifies, estimates and compensates a simulated UR5e over ROS 2 topics, and compares'
-            ' everything with the truth. Takes about three minutes; needs ROS 2, whose Python packages are enough.'
-        ),
+    parser.description = (
+        'Excites, records, identifies, estimates and compensates a simulated UR5e over ROS 2 topics, and compares'
+        ' everything with the truth. Takes about three minutes; needs ROS 2, whose Python packages are enough.'
     )
     parser.add_argument(
         '--out',

@@ -52,18 +52,14 @@ rclpy.try_shutdown()
 """
 
 
-def add_parser(subparsers: Any) -> None:
-    """Add the command."""
-    parser: argparse.ArgumentParser = subparsers.add_parser(
-        'doctor',
-        help='tell what of the installation works, or what is wrong with a recording',
-        description=(
-            'Without a recording: lists every dependency with its version and tries what the package needs; exit '
-            'status 2 when something needed is missing. With recordings: tells what is wrong or odd with them (units, '
-            'signs, order, time stamps, delays, stuck or cut-off signals, mounting, motor side) and what can be '
-            'identified from them; exit status 3 when something is wrong. With --live: the same of the topics that the '
-            'robot publishes now.'
-        ),
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe the command and add its arguments."""
+    parser.description = (
+        'Without a recording: lists every dependency with its version and tries what the package needs; exit '
+        'status 2 when something needed is missing. With recordings: tells what is wrong or odd with them (units, '
+        'signs, order, time stamps, delays, stuck or cut-off signals, mounting, motor side) and what can be '
+        'identified from them; exit status 3 when something is wrong. With --live: the same of the topics that the '
+        'robot publishes now.'
     )
     parser.add_argument('recordings', nargs='*', metavar='RECORDING', help=RECORDING_HELP)
     parser.add_argument('--robot', metavar='FILE', help='URDF, or MDH table in YAML; needed with a recording')

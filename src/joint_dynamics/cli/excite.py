@@ -26,15 +26,11 @@ if TYPE_CHECKING:
 PROFILES = ('fourier', 'bang-coast-bang', 'constant-speed', 'slow-reversals', 'load-sweep', 'trapezoids', 'waypoints')
 
 
-def add_parser(subparsers: Any) -> None:
-    """Add the command and its arguments."""
-    parser: argparse.ArgumentParser = subparsers.add_parser(
-        'excite',
-        help='plan a trajectory that excites the robot, within its limits',
-        description=(
-            'Writes trajectory.csv, trajectory.yaml (ROS JointTrajectory), summary.json and report.html'
-            ' (docs/reference/commands/excite.md).'
-        ),
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe the command and add its arguments."""
+    parser.description = (
+        'Writes trajectory.csv, trajectory.yaml (ROS JointTrajectory), summary.json and report.html'
+        ' (docs/reference/commands/excite.md).'
     )
     parser.add_argument('--robot', required=True, metavar='FILE', help='URDF, or MDH table in YAML')
     parser.add_argument('--profile', choices=PROFILES, help='default: fourier, or what --config says')

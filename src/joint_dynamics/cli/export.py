@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import Any
 
 from joint_dynamics.errors import JointDynamicsError
 
@@ -13,15 +12,11 @@ FORMATS = ('urdf', 'mjcf', 'sdf', 'python')
 ROUNDING = 1e-5
 
 
-def add_parser(subparsers: Any) -> None:
-    """Add the command and its arguments."""
-    parser: argparse.ArgumentParser = subparsers.add_parser(
-        'export',
-        help='write identified dynamics as URDF, MJCF, SDF, or a pinocchio model',
-        description=(
-            'Writes bodies, friction and, where the format has a place for it, rotor inertia of the description: a new'
-            ' model without shapes, or into a file of the robot by joint name. Says what the format cannot hold.'
-        ),
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe the command and add its arguments."""
+    parser.description = (
+        'Writes bodies, friction and, where the format has a place for it, rotor inertia of the description: a new'
+        ' model without shapes, or into a file of the robot by joint name. Says what the format cannot hold.'
     )
     parser.add_argument('description', metavar='DESCRIPTION', help='dynamics.yaml of an identification')
     parser.add_argument(

@@ -18,16 +18,12 @@ SAG = 0.1
 """rad, above which a sag is warned of: `start_tolerance` of feedforward, which refuses a motion from further off."""
 
 
-def add_parser(subparsers: Any) -> None:
-    """Add the command and its arguments."""
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe the command and add its arguments."""
     from joint_dynamics.cli.common import add_config_argument
 
-    parser: argparse.ArgumentParser = subparsers.add_parser(
-        'gains',
-        help='gains of an effort controller from the inertia of the arm',
-        description=(
-            'Gains p and d (i = 0) of a joint_trajectory_controller with effort commands, stable in every posture.'
-        ),
+    parser.description = (
+        'Gains p and d (i = 0) of a joint_trajectory_controller with effort commands, stable in every posture.'
     )
     parser.add_argument('--robot', required=True, metavar='FILE', help='URDF with inertials, or the MDH table in YAML')
     parser.add_argument(

@@ -24,15 +24,11 @@ from joint_dynamics.errors import JointDynamicsError
 RECORDING_HELP = 'rosbag2 folder or CSV file, optionally with a window PATH@t0:t1 in seconds from its start'
 
 
-def add_parser(subparsers: Any) -> None:
-    """Add the command and its arguments."""
-    parser: argparse.ArgumentParser = subparsers.add_parser(
-        'identify',
-        help='identify a robot from recordings of its motion',
-        description=(
-            'Identifies base parameters, friction and rotor inertia, and writes dynamics.yaml, summary.json and'
-            ' report.html.'
-        ),
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe the command and add its arguments."""
+    parser.description = (
+        'Identifies base parameters, friction and rotor inertia, and writes dynamics.yaml, summary.json and'
+        ' report.html.'
     )
     parser.add_argument('recordings', nargs='+', metavar='RECORDING', help=RECORDING_HELP)
     parser.add_argument('--robot', required=True, metavar='FILE', help='URDF, or MDH table in YAML')

@@ -20,16 +20,12 @@ from joint_dynamics.cli.common import (
 TESTS = ('stiffness', 'friction', 'load', 'temperature', 'hysteresis', 'damping', 'inertia')
 
 
-def add_parser(subparsers: Any) -> None:
-    """Add the command and its arguments."""
-    parser: argparse.ArgumentParser = subparsers.add_parser(
-        'identify-joint',
-        help="identify one joint's physics from a test made for it",
-        description=(
-            'Identifies stiffness, friction, load and temperature dependence, hysteresis, damping or dominant inertia'
-            ' of one joint, and writes dynamics.yaml, summary.json and report.html'
-            ' (docs/reference/commands/identify-joint.md).'
-        ),
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe the command and add its arguments."""
+    parser.description = (
+        'Identifies stiffness, friction, load and temperature dependence, hysteresis, damping or dominant inertia'
+        ' of one joint, and writes dynamics.yaml, summary.json and report.html'
+        ' (docs/reference/commands/identify-joint.md).'
     )
     parser.add_argument('test', choices=TESTS, metavar='TEST', help=', '.join(TESTS))
     parser.add_argument(

@@ -30,7 +30,7 @@ COMMANDS = {
     'watch': ('watch', 'show what a running estimator learns, live'),
     'trend': ('trend', 'follow friction, stiffness and backlash over many runs, and tell where they change'),
     'demo': ('demo', 'run the whole story on a simulated UR5e'),
-    'doctor': ('doctor', 'tell what is installed, what is missing, and what works'),
+    'doctor': ('doctor', 'tell what of the installation works, or what is wrong with a recording'),
 }
 RENAMED = {
     'export-urdf': 'export DESCRIPTION --into ROBOT --out FILE.urdf',
@@ -50,10 +50,9 @@ def build_parser(only: str | None = None) -> argparse.ArgumentParser:
     parser.add_argument('--version', action='version', version=f'%(prog)s {__version__}')
     subparsers = parser.add_subparsers(dest='command', metavar='COMMAND', required=True)
     for name, (module, summary) in COMMANDS.items():
+        command = subparsers.add_parser(name, help=summary)
         if name == only:
-            importlib.import_module(f'joint_dynamics.cli.{module}').add_parser(subparsers)
-        else:
-            subparsers.add_parser(name, help=summary)
+            importlib.import_module(f'joint_dynamics.cli.{module}').add_arguments(command)
     return parser
 
 

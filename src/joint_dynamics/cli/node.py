@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import os
-from typing import Any
 
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.python_process import environment, module_command
@@ -13,13 +12,9 @@ from joint_dynamics.python_process import environment, module_command
 NODES = ('estimator', 'excitation', 'feedforward', 'gazebo_model', 'identifier', 'simulator')
 
 
-def add_parser(subparsers: Any) -> None:
-    """Add the command and its arguments."""
-    parser: argparse.ArgumentParser = subparsers.add_parser(
-        'node',
-        help='start a node, as `ros2 run joint_dynamics` does',
-        description='Starts a node of this package in the place of this process.',
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe the command and add its arguments."""
+    parser.description = 'Starts a node of this package in the place of this process.'
     parser.add_argument('name', choices=NODES, metavar='NAME', help=', '.join(NODES))
     parser.add_argument(
         'arguments', nargs=argparse.REMAINDER, metavar='ARGUMENTS', help='of the node, as in --ros-args -p name:=value'

@@ -6,7 +6,6 @@ import argparse
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from typing import Any
 
 from joint_dynamics.cli.common import (
     add_config_argument,
@@ -19,16 +18,12 @@ from joint_dynamics.cli.common import (
 from joint_dynamics.errors import JointDynamicsError
 
 
-def add_parser(subparsers: Any) -> None:
-    """Add the command and its arguments."""
-    parser: argparse.ArgumentParser = subparsers.add_parser(
-        'trend',
-        help='follow friction, stiffness and backlash over many runs, and tell where they change',
-        description=(
-            'Measures every recording and saved estimate below a folder against the reference of its robot, and tests'
-            ' each quantity for changes over time. Writes trend.csv, summary.json and report.html; what is measured is'
-            ' kept and not done again. Exit status 1 when something changed (docs/reference/commands/trend.md).'
-        ),
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe the command and add its arguments."""
+    parser.description = (
+        'Measures every recording and saved estimate below a folder against the reference of its robot, and tests'
+        ' each quantity for changes over time. Writes trend.csv, summary.json and report.html; what is measured is'
+        ' kept and not done again. Exit status 1 when something changed (docs/reference/commands/trend.md).'
     )
     parser.add_argument('folder', metavar='FOLDER', help='a folder per robot with its runs, or the runs of one robot')
     parser.add_argument(

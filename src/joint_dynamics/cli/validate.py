@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import Any
 
 from joint_dynamics.cli.common import (
     add_config_argument,
@@ -19,15 +18,10 @@ from joint_dynamics.cli.common import (
 from joint_dynamics.cli.identify import RECORDING_HELP
 
 
-def add_parser(subparsers: Any) -> None:
-    """Add the command and its arguments."""
-    parser: argparse.ArgumentParser = subparsers.add_parser(
-        'validate',
-        help='predict the torque of recordings from a dynamics description',
-        description=(
-            'Predicts the torque of recordings and shows the residuals; the description carries the robot it'
-            ' belongs to.'
-        ),
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe the command and add its arguments."""
+    parser.description = (
+        'Predicts the torque of recordings and shows the residuals; the description carries the robot it belongs to.'
     )
     parser.add_argument('description', metavar='DESCRIPTION', help='dynamics.yaml of an identification')
     parser.add_argument('recordings', nargs='+', metavar='RECORDING', help=RECORDING_HELP)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from joint_dynamics.errors import JointDynamicsError
 
@@ -12,15 +12,11 @@ if TYPE_CHECKING:
     from joint_dynamics.report.live_table import Watched
 
 
-def add_parser(subparsers: Any) -> None:
-    """Add the command and its arguments."""
-    parser: argparse.ArgumentParser = subparsers.add_parser(
-        'watch',
-        help='show what a running estimator learns, live',
-        description=(
-            'Shows, joint by joint, what the estimator node learns, its health, contacts, and what its diagnostics say'
-            ' of the inputs; Ctrl-C ends it. It listens only.'
-        ),
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe the command and add its arguments."""
+    parser.description = (
+        'Shows, joint by joint, what the estimator node learns, its health, contacts, and what its diagnostics say'
+        ' of the inputs; Ctrl-C ends it. It listens only.'
     )
     parser.add_argument(
         'node', nargs='?', default='/estimator', metavar='NODE', help='full name of the node (default: %(default)s)'
