@@ -188,17 +188,15 @@ def test_a_free_oscillation_of_two_recordings(signals, refused, decaying):
         'value': found.parameters['D'].value, 'std': found.parameters['D'].std, 'unit': 'N·m·s/rad',
         'method': 'free oscillation',
     }  # fmt: skip
-    said = 'damping: expected the swinging inertia in kg·m² (inertia in --config, or rotor_inertia in --description), '
-    assert refused(JointDynamicsError, identify_damping, [decaying()]) == said + 'found none'
-    said = 'run: j: found 0 extrema of a decaying oscillation, expected at least 4'
+    assert 'expected the swinging inertia' in refused(JointDynamicsError, identify_damping, [decaying()])
     still = signals(np.zeros(1500), np.zeros(1500))
-    assert refused(NotReliableError, identify_damping, [still], DampingSettings(inertia=0.5)) == said
+    message = refused(NotReliableError, identify_damping, [still], DampingSettings(inertia=0.5))
+    assert 'run: j: found 0 extrema' in message
 
 
 def test_a_swing_on_a_virtual_spring(signals, refused):
-    said = 'inertia: expected the stiffness of the virtual spring in N·m/rad (spring in --config), found none'
     data = signals(0.2 * np.sin(6.0 * T), 0.2 * np.sin(6.0 * T))
-    assert refused(JointDynamicsError, identify_inertia, [data]) == said
+    assert 'stiffness of the virtual spring' in refused(JointDynamicsError, identify_inertia, [data])
     # a chirp: its period changes along the recording
     phase = 4.0 * T + 0.25 * T**2
     x = 0.2 * np.sin(phase)

@@ -335,7 +335,7 @@ def test_two_lines_one_per_direction(monkeypatch, solved):
     assert found.quality['speed_range'] == [0.1, 1.7]
 
 
-def test_single_plateaus_and_few_speeds(monkeypatch, refused):
+def test_single_plateaus_and_few_speeds(monkeypatch):
     found = of_plateaus(monkeypatch, plateaus([0.3, -0.3], lambda w: 6.0 * np.sign(w) + 1.0 * (w > 0)))
     assert found.parameters['F_C'].value == pytest.approx(6.5) and found.quality['model'] == 'coulomb'
     assert found.parameters['F_C'].std == pytest.approx(0.02 / np.sqrt(2)) and found.parameters['F_C'].unit == 'N·m'
@@ -347,9 +347,8 @@ def test_single_plateaus_and_few_speeds(monkeypatch, refused):
     assert found.warnings == ['direction positive: 1 plateaus are too few for a fit of its own']
     settings = FrictionSettings(model='cubic')
     made = plateaus([0.3, -0.3, 0.6, -0.6], lambda w: 6.0 * np.sign(w))
-    assert refused(JointDynamicsError, of_plateaus, monkeypatch, made, settings) == (
-        'friction: expected plateaus at 4 speeds or more for the model cubic, found 2'
-    )
+    with pytest.raises(JointDynamicsError, match='plateaus at 4 speeds or more for the model cubic, found 2'):
+        of_plateaus(monkeypatch, made, settings)
 
 
 def test_reasons_and_warnings_of_plateaus(monkeypatch):

@@ -192,14 +192,10 @@ def test_maps_and_operators_field_by_field(signals, reversing):
 def test_hysteresis_that_cannot_be_found(signals, refused, reversing):
     theta, H, width = reversing
     turned = signals(theta + width * H, theta)
-    said = refused(NotReliableError, identify_hysteresis, [turned], HysteresisSettings(points=60))
-    assert said.startswith('j: the backlash comes out as -0.000') and said.endswith(
-        ' rad: the deformation is larger against the motion than with it; is the sign of theta or q right?'
-    )
+    message = refused(NotReliableError, identify_hysteresis, [turned], HysteresisSettings(points=60))
+    assert message.startswith('j: the backlash comes out as -0.000') and 'sign of theta or q' in message
     wrong = signals(theta - width * H, theta, tau=-6.0 * H)
-    assert refused(NotReliableError, identify_hysteresis, [wrong], HysteresisSettings(methods=('law',), points=60)) == (
-        'hysteresis: the law fit finds no Coulomb friction in the torque'
-    )
-    assert refused(JointDynamicsError, fit_maxwell_slip, [], [], PeriodicMap.constant(1e-3), methods=('x', 'a')) == (
-        "hysteresis: expected methods among static, law, lr_linear, lr_polynomial, nlr, found 'a'"
-    )
+    settings = HysteresisSettings(methods=('law',), points=60)
+    assert 'the law fit finds no Coulomb friction' in refused(NotReliableError, identify_hysteresis, [wrong], settings)
+    with pytest.raises(JointDynamicsError, match=r"expected methods among static, .*, found 'a'"):
+        fit_maxwell_slip([], [], PeriodicMap.constant(1e-3), methods=('x', 'a'))

@@ -221,20 +221,14 @@ def test_samples_outside_stiction_are_far_from_every_change_and_beyond_the_frict
 
 def test_quadrants_that_cannot_be_fitted(refused):
     X, v = np.ones((9, 2)), np.ones(9)
-    assert refused(JointDynamicsError, fit_quadrants, X, v, v, ('a',)) == (
-        'quadrants: expected rigid (9, 1) and tau (9,), found (9, 2) and (9,)'
-    )
-    assert refused(NotReliableError, outside_stiction, X, 1e-3 * v, v, 5e-3, 8) == (
-        'only 0 samples move faster than 0.005 rad/s: too few for the load-dependent model'
-    )
+    assert 'found (9, 2) and (9,)' in refused(JointDynamicsError, fit_quadrants, X, v, v, ('a',))
+    assert 'only 0 samples move faster' in refused(NotReliableError, outside_stiction, X, 1e-3 * v, v, 5e-3, 8)
     t = np.linspace(0, 40, 2000)
     dq, load_torque = np.sin(1.1 * t), 30.0 + 5.0 * np.sin(0.3 * t)
     for side, word in ((1.0, 'motor'), (-1.0, 'motor')):
         tau = side * load_torque + 2.0 * np.sign(dq)
-        assert refused(NotReliableError, fit_quadrants, side * load_torque[:, None], dq, tau, ('load',)) == (
-            f'the {word} quadrants are driven in one direction only (the motion does not pass the vertical): c_m, c_g '
-            'and tau_off cannot be told apart'
-        )
+        message = refused(NotReliableError, fit_quadrants, side * load_torque[:, None], dq, tau, ('load',))
+        assert f'the {word} quadrants are driven in one direction only' in message
 
 
 def test_every_sample_counts_where_the_rate_is_low():

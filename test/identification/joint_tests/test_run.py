@@ -219,7 +219,7 @@ def test_what_a_prior_does_not_take_off_is_remarked():
     assert sure.backlash is not None and sure.remarks == () and sure.rotor_inertia is None and sure.friction is None
 
 
-def test_a_result_in_a_description(refused):
+def test_a_result_in_a_description():
     found = JointTestResult('load', 'j', {'F_C1': Value(1e-3, 1e-4, '')})
     found.document = {'friction': {'parameters': {'F_C1': 1e-3, 'tau_max': 50.0}}, 'damping': {'value': 3.0}}
     alone, warnings = merged_description(('i', 'j'), found, None)
@@ -241,6 +241,5 @@ def test_a_result_in_a_description(refused):
     assert merged['damping'] == {'value': 3.0}
     assert warnings == ['joints.j.friction.quadrants: still stand in the place of Coulomb and viscous friction']
     other = JointTestResult('load', 'k')
-    assert refused(JointDynamicsError, merged_description, ('j',), other, given) == (
-        'dynamics description: expected the joint k, found j'
-    )
+    with pytest.raises(JointDynamicsError, match='expected the joint k, found j'):
+        merged_description(('j',), other, given)

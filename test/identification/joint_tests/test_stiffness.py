@@ -229,15 +229,13 @@ def test_damping_of_a_moving_joint_goes_into_its_document(signals):
 def test_stiffness_without_a_torque_to_compare_with(signals, refused):
     q = np.sin(T)
     bare = signals(q, q + 1e-3 * np.sin(2 * T), tau=LOAD)
-    assert refused(JointDynamicsError, identify_stiffness, [bare]) == (
-        'stiffness: expected a load torque, found none for a joint that moves: give --robot, a column load, or '
-        'source: motor with a friction description'
+    assert 'expected a load torque, found none for a joint that moves' in refused(
+        JointDynamicsError, identify_stiffness, [bare]
     )
-    start = 'stiffness: expected a friction description (--description) and rotor_inertia in kg·m² (--config), found '
     settings = StiffnessSettings(source='motor')
-    assert refused(JointDynamicsError, identify_stiffness, [bare], settings) == start + 'no friction'
+    assert 'found no friction' in refused(JointDynamicsError, identify_stiffness, [bare], settings)
     known = FrictionModel({'F_C0': 5.0})
-    assert refused(JointDynamicsError, identify_stiffness, [bare], settings, known) == start + 'no rotor_inertia'
+    assert 'found no rotor_inertia' in refused(JointDynamicsError, identify_stiffness, [bare], settings, known)
 
 
 def test_stiffness_from_the_motor_side_takes_rotor_and_friction_off(signals):

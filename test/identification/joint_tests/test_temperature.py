@@ -159,7 +159,7 @@ def test_temperature_by_least_squares_of_its_columns(monkeypatch, rows, known, c
     np.testing.assert_allclose(line.y, factor(line.x), rtol=1e-5, atol=1e-7)
 
 
-def test_what_is_odd_about_a_temperature_is_warned_of(monkeypatch, rows, refused, with_friction):
+def test_what_is_odd_about_a_temperature_is_warned_of(monkeypatch, rows, with_friction):
     root = np.sign(rows.speed) * np.sqrt(np.abs(rows.speed))
     rising = with_friction(rows, root * 0.2 * (rows.temperature - 30.0) + np.sign(rows.speed) * 7.0)
     monkeypatch.setattr(temperature, 'steady_rows', lambda recordings, plateaus: rising)
@@ -170,9 +170,8 @@ def test_what_is_odd_about_a_temperature_is_warned_of(monkeypatch, rows, refused
     # without a reference the mean is one
     assert found.parameters['T_0'].value == pytest.approx(rows.temperature.mean())
     base = FrictionModel({'F_C0': 6.0, 'T_0': 30.0})
-    assert refused(JointDynamicsError, identify_temperature, [RECORDING], TemperatureSettings(T_0=31.5), base) == (
-        'temperature: expected the T_0 of the friction description, 30 °C, found 31.5'
-    )
+    with pytest.raises(JointDynamicsError, match=r'T_0 of the friction description, 30 °C, found 31\.5'):
+        identify_temperature([RECORDING], TemperatureSettings(T_0=31.5), base)
     lost = with_friction(rows, np.sign(rows.speed) * 7.0, noise=1.0)
     monkeypatch.setattr(temperature, 'steady_rows', lambda recordings, plateaus: lost)
     found = identify_temperature([RECORDING], TemperatureSettings(cubic=False))
