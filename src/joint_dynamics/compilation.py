@@ -140,10 +140,10 @@ def _readable(load: Callable[[], dict[Any, str]]) -> Callable[[], dict[Any, str]
     only look at the stamp after that.
     """
 
-    def found() -> dict[Any, str]:
+    def readable() -> dict[Any, str]:
         try:
             return load()
         except (AttributeError, ImportError, pickle.UnpicklingError, EOFError):
             return {}
 
-    return found
+    return readable

@@ -167,7 +167,7 @@ def push(chain: ChainRun) -> None:
     reference = path.sample(np.arange(0.0, path.end, robot.period))
     rng = np.random.default_rng([chain.settings.seed, 0xF0])
     every, long = (round(seconds * robot.rate) for seconds in (PUSH_EVERY, PUSH_LONG))
-    felt = total = 0
+    noticed_pushes = total = 0
     robot.place(reference[0, 0])
     estimator.reset_signals()
     for start in range(0, len(reference) - every, every):
@@ -183,9 +183,9 @@ def push(chain: ChainRun) -> None:
                 if estimator.update(samples.q[k], samples.current[k], samples.theta[k]):
                     noticed |= bool(estimator.contact.any())
             if part:
-                total, felt = total + 1, felt + noticed
+                total, noticed_pushes = total + 1, noticed_pushes + noticed
     _touch(robot, np.zeros(3))
-    chain.pushes = felt, total
+    chain.pushes = noticed_pushes, total
 
 
 def _touch(robot: FlexibleJointRobot, force: FloatArray) -> None:
@@ -218,12 +218,12 @@ def _run(chain: ChainRun, loop: ControlLoop | None, adaptive: bool) -> tuple[Flo
     robot, path = chain.robot, motions.cycle_path()
     reference = path.sample(np.arange(0.0, path.end, robot.period))
     robot.place(reference[0, 0])
-    fed = np.zeros((len(reference), robot.n))
+    feedforward = np.zeros((len(reference), robot.n))
     if loop is not None:
-        fed[:] = _along(chain, loop, reference, adaptive)
-    robot.shift_integral(-fed[0])
-    samples = robot.run(Command.track(reference[:, 0], reference[:, 1], fed))
-    error, left = samples.q - reference[:, 0], samples.effort - fed
+        feedforward[:] = _along(chain, loop, reference, adaptive)
+    robot.shift_integral(-feedforward[0])
+    samples = robot.run(Command.track(reference[:, 0], reference[:, 1], feedforward))
+    error, left = samples.q - reference[:, 0], samples.effort - feedforward
     return np.mean(error**2, axis=0), np.mean(left**2, axis=0)
 
 

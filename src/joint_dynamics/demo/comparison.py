@@ -137,15 +137,15 @@ def mean_squares(
     inside = time[rows]
     n = q.shape[1]
     desired = CubicHermiteSpline(motion.time, motion.q, motion.dq)(inside)
-    fed = np.column_stack([np.interp(inside, times, effort[:, j]) for j in range(n)])
-    off, missing = q[rows] - desired, torque[rows] - fed
+    feedforward = np.column_stack([np.interp(inside, times, effort[:, j]) for j in range(n)])
+    off, missing = q[rows] - desired, torque[rows] - feedforward
     return {
         'time': inside,
         'position': q[rows],
         'position_error': off,
         'torque_error': missing,
         'torque': torque[rows],
-        'feedforward': fed,
+        'feedforward': feedforward,
         'tracking_mse': np.mean(off**2, axis=0),
         'torque_mse': np.mean(missing**2, axis=0),
     }

@@ -95,12 +95,12 @@ class RosClient:
         """
         client = self._clients.get(name) or self._clients.setdefault(name, self.node.create_client(kind, name))
         self.until(client.service_is_ready, f'the service {name}', timeout)
-        asked = [(time.monotonic(), client.call_async(request))]
+        requests = [(time.monotonic(), client.call_async(request))]
 
         def answered() -> Any:
-            if time.monotonic() - asked[-1][0] > again_after:
-                asked.append((time.monotonic(), client.call_async(request)))
-            return next((future for _, future in asked if future.done()), None)
+            if time.monotonic() - requests[-1][0] > again_after:
+                requests.append((time.monotonic(), client.call_async(request)))
+            return next((future for _, future in requests if future.done()), None)
 
         return self.until(answered, f'the answer of {name}', timeout).result()
 

@@ -10,7 +10,7 @@ import numpy as np
 from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.recording.inputs import POSITIONS, SLOW
-from joint_dynamics.recording.plausibility import beyond, bounds, jump
+from joint_dynamics.recording.plausibility import bounds, first_beyond, jump
 from joint_dynamics.recording.recording_settings import RecordingSettings
 from joint_dynamics.recording.samples import Table
 from joint_dynamics.robot.limits import JointLimits
@@ -130,7 +130,7 @@ class Aligner:
     def _refuse_odd(self, table: Table, joints: Sequence[str], time: Array, values: Array) -> None:
         """Raise for a value that no joint has, or note it where the settings say so."""
         limit = bounds(table.quantity, joints, self.robot_joints, self.limits)
-        odd = beyond(table.quantity, time, values, limit) or jump(table.quantity, time, values)
+        odd = first_beyond(table.quantity, time, values, limit) or jump(table.quantity, time, values)
         if odd is None:
             return
         what = (

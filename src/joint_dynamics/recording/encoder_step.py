@@ -72,13 +72,13 @@ def _step_of(changes: FloatArray) -> float | None:
     """Return the step of sorted changes (N,) > 0, None where none shows."""
     apart = np.diff(changes, prepend=-np.inf) > TOLERANCE * changes
     for candidate in changes[apart][:MAX_CANDIDATES][::-1]:
-        near = changes[: np.searchsorted(changes, (LARGEST + 0.5) * candidate)]
-        if len(near) < MIN_CHANGES:
+        small = changes[: np.searchsorted(changes, (LARGEST + 0.5) * candidate)]
+        if len(small) < MIN_CHANGES:
             continue
         # the changes themselves are rounded: the step is what they agree on
-        step = float(np.median(near[np.abs(near - candidate) < TOLERANCE * candidate]))
-        fits = _multiples(near, step)
-        _, times = np.unique(np.round(near[fits] / step), return_counts=True)
+        step = float(np.median(small[np.abs(small - candidate) < TOLERANCE * candidate]))
+        fits = _multiples(small, step)
+        _, times = np.unique(np.round(small[fits] / step), return_counts=True)
         if fits.mean() >= SHARE and (times >= EACH).sum() >= MULTIPLES:
             return step
     return None

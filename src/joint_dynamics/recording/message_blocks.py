@@ -28,7 +28,7 @@ from joint_dynamics.recording.samples import Samples
 
 BLOCK = 4096
 """Messages of a topic that are kept until they are read together."""
-FEW = 8
+MIN_RUN = 8
 """Messages in a row below which it costs less to read each by itself."""
 LAYOUTS = 16
 """Layouts of one topic that are kept; a topic with more is read message by message."""
@@ -242,14 +242,14 @@ class TopicBlocks:
 
     def _same_length(self, received: IntArray, data: Sequence[bytes]) -> None:
         """Hand on messages of one length."""
-        if not self._blocks or len(data) < FEW or len(data[0]) < HEADER:
-            self._each(received, data)
+        if not self._blocks or len(data) < MIN_RUN or len(data[0]) < HEADER:
+            self._one_by_one(received, data)
             return
         block = np.frombuffer(b''.join(data), dtype=np.uint8).reshape(len(data), -1)
         which = self._which(received, data, block)
         for begin, end in _runs(which):
-            if which[begin] < 0 or end - begin < FEW:
-                self._each(received[begin:end], data[begin:end])
+            if which[begin] < 0 or end - begin < MIN_RUN:
+                self._one_by_one(received[begin:end], data[begin:end])
             else:
                 self._block(self._layouts[which[begin]], received[begin:end], block[begin:end])
 
@@ -301,7 +301,7 @@ class TopicBlocks:
             values: FloatArray = known.layout.numbers(block, column.values)
             self._samples.add_block(column.quantity, stamps, column.names, values, self._topic, column.replaces)
 
-    def _each(self, received: IntArray, data: Sequence[bytes]) -> None:
+    def _one_by_one(self, received: IntArray, data: Sequence[bytes]) -> None:
         for stamp, item in zip(received.tolist(), data, strict=True):
             self._one(stamp, item)
 

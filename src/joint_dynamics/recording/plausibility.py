@@ -64,7 +64,7 @@ AMONG, TIMES = 0.99, 20.0
 """A deviation is out of the ordinary when it is TIMES the one that this share of all samples stays below."""
 LEVEL = 10.0
 """Times the usual magnitude of a speed or a torque that one sample alone may be off its neighbours."""
-REPEATED, NEAR = 2.5, 5
+REPEATED, NEIGHBOURS = 2.5, 5
 """Steps that a position may be off because samples were repeated; samples on each side by which a step is measured."""
 FEWEST = 20
 """Samples below which nothing can be called usual."""
@@ -115,7 +115,7 @@ def bounds(
     return greatest
 
 
-def beyond(quantity: str, time: Array, values: Array, limit: Array) -> ImplausibleValue | None:
+def first_beyond(quantity: str, time: Array, values: Array, limit: Array) -> ImplausibleValue | None:
     """Return the first value (K, n) whose magnitude is beyond `limit` (n,), None where there is none."""
     wrong = np.abs(values) > limit
     if not wrong.any():
@@ -188,11 +188,11 @@ def _shifted(values: Array, by: int) -> Array:
 
 
 def _distance(values: Array) -> Array:
-    """Return the distance (K - 2, n) from one sample to the next, from the ones NEAR before and after.
+    """Return the distance (K - 2, n) from one sample to the next, from the ones NEIGHBOURS before and after.
 
     One wrong sample does not change it.
     """
-    return np.abs(_shifted(values, NEAR) - _shifted(values, -NEAR))[1:-1] / (2 * NEAR)
+    return np.abs(_shifted(values, NEIGHBOURS) - _shifted(values, -NEIGHBOURS))[1:-1] / (2 * NEIGHBOURS)
 
 
 def check_signals(
@@ -280,7 +280,7 @@ def _implausible(
     """
     notes = []
     for quantity, values in arrays.items():
-        odd = beyond(quantity, time, values, bounds(quantity, joints))
+        odd = first_beyond(quantity, time, values, bounds(quantity, joints))
         if odd is not None:
             what = f'{quantity} of {joints[odd.column]} at {odd.time:.6g} s is not what a joint does: {odd.what}'
             if implausible == 'refuse':

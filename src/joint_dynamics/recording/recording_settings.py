@@ -170,26 +170,26 @@ class RecordingSettings(Corrections, Settings):
         """Return one new adapter per input; `joint_names` of the robot help to tell temperatures apart."""
         header = self.stamps == 'header'
         known = (*joint_names, *(theirs for theirs, ours in self.names.items() if ours in joint_names))
-        found: list[Input] = []
+        adapters: list[Input] = []
         if self.joint_states:
             effort = LINK_EFFORT[self.joint_states.effort]
-            found.append(JointStateInput(self.joint_states.topic, 'q', 'dq', effort, header=header))
+            adapters.append(JointStateInput(self.joint_states.topic, 'q', 'dq', effort, header=header))
         if self.motor_states:
             effort = MOTOR_EFFORT[self.motor_states.effort]
-            found.append(JointStateInput(self.motor_states.topic, *MOTOR_SIDE[:2], effort, header=header))
+            adapters.append(JointStateInput(self.motor_states.topic, *MOTOR_SIDE[:2], effort, header=header))
         if self.motor_current:
-            found.append(JointStateInput(self.motor_current, effort='current', header=header))
+            adapters.append(JointStateInput(self.motor_current, effort='current', header=header))
         if self.link_states:
-            found.append(JointStateInput(self.link_states, 'q', 'dq', replaces=True, header=header))
+            adapters.append(JointStateInput(self.link_states, 'q', 'dq', replaces=True, header=header))
         if self.load_torques:
-            found.append(JointStateInput(self.load_torques, effort='load_torque', header=header))
-        found += [TemperatureInput(topic, known, header) for topic in self.temperatures]
-        found += [
+            adapters.append(JointStateInput(self.load_torques, effort='load_torque', header=header))
+        adapters += [TemperatureInput(topic, known, header) for topic in self.temperatures]
+        adapters += [
             ArrayInput(array.topic, ALIASES.get(array.quantity, array.quantity), tuple(array.joints))
             for array in self.arrays
         ]
         if (dynamic := self.dynamic_joint_states) is not None:
-            found.append(DynamicJointStateInput(dynamic.topic, dynamic.quantities, header=header))
+            adapters.append(DynamicJointStateInput(dynamic.topic, dynamic.quantities, header=header))
         if (state := self.state_interfaces) is not None:
-            found.append(StateInterfacesInput(state.values, state.names, state.quantities, header=header))
-        return tuple(found)
+            adapters.append(StateInterfacesInput(state.values, state.names, state.quantities, header=header))
+        return tuple(adapters)

@@ -1,4 +1,4 @@
-"""The report of a planned motion: worth, margins to every limit, the robot moving, its joints, its end-effector."""
+"""The report of a planned motion: quality, margins to every limit, the robot moving, its joints, its end-effector."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ def excitation_report(model: RobotModel, plan: Plan) -> Report:
         )
     else:
         report.add_text('Every limit is kept.', kind='good')
-    least = min(assessment.margins.items(), key=lambda item: item[1], default=None)
+    smallest = min(assessment.margins.items(), key=lambda item: item[1], default=None)
     report.add_numbers(
         [
             ('duration, s', trajectory.duration),
             ('condition number', assessment.condition_number if np.isfinite(assessment.condition_number) else None),
-            *([(f'smallest margin ({least[0]}), % of the limit', 100 * least[1])] if least else []),
+            *([(f'smallest margin ({smallest[0]}), % of the limit', 100 * smallest[1])] if smallest else []),
         ]
     )
     for note in plan.notes:
@@ -99,11 +99,11 @@ def excitation_report(model: RobotModel, plan: Plan) -> Report:
     if watched is not None and watched.touching:  # type: ignore[attr-defined]
         pairs = ', '.join(f'{a} – {b}' for a, b in watched.touching)  # type: ignore[attr-defined]
         report.add_text(f'Closer than the clearance in every posture and therefore not watched: {pairs}.')
-    _worth(report, plan)
+    _add_quality(report, plan)
     return report
 
 
-def _worth(report: Report, plan: Plan) -> None:
+def _add_quality(report: Report, plan: Plan) -> None:
     report.add_section('What it is worth')
     assessment, result = plan.assessment, plan.result
 

@@ -58,12 +58,12 @@ class Packer:
 
     def _codes(self, values: FloatArray, resolution: float) -> dict[str, Any]:
         values = np.asarray(values, dtype=float)
-        there = np.isfinite(values)
-        low, high = (float(values[there].min()), float(values[there].max())) if there.any() else (0.0, 0.0)
+        finite = np.isfinite(values)
+        low, high = (float(values[finite].min()), float(values[finite].max())) if finite.any() else (0.0, 0.0)
         step = max((high - low) / STEPS, resolution) or 1.0
         middle = 0.5 * (low + high)
         codes = np.full(len(values), MISSING, dtype=np.int64)
-        codes[there] = np.rint((values[there] - middle) / step)
+        codes[finite] = np.rint((values[finite] - middle) / step)
         changes = np.diff(codes, prepend=0).astype(np.uint16)
         chunk = (changes & 0xFF).astype(np.uint8).tobytes() + (changes >> 8).astype(np.uint8).tobytes()
         entry = {'kind': 'codes', 'n': len(values), 'at': self._size, 'start': middle, 'step': step}

@@ -91,8 +91,8 @@ def add_friction(report: Report, result: IdentificationResult) -> None:
 
 def friction_panel(arm: Arm, joint: int, speed: FloatArray, load: FloatArray, torque: FloatArray) -> Panel:
     """Return samples (K,) of one joint, by class of load, with the friction of the arm."""
-    most = float(np.percentile(np.abs(load), PERCENTILE))
-    edges = np.array([-most / 3, most / 3]) if most > 0 else np.array([-1.0, 1.0])
+    largest_load = float(np.percentile(np.abs(load), PERCENTILE))
+    edges = np.array([-largest_load / 3, largest_load / 3]) if largest_load > 0 else np.array([-1.0, 1.0])
     places = np.digitize(load, edges)
     series: list[Series] = []
     medians: dict[int, float] = {}
@@ -144,12 +144,12 @@ def add_stiffness(report: Report, result: IdentificationResult) -> None:
         load = samples[j][1]
         if not len(load):
             continue
-        most = float(np.percentile(np.abs(load), PERCENTILE))
-        reach = float(arm.stiffness.deformation(most * np.eye(len(names))[j])[j])
+        largest_load = float(np.percentile(np.abs(load), PERCENTILE))
+        reach = float(arm.stiffness.deformation(largest_load * np.eye(len(names))[j])[j])
         deviation = document.get('standard_deviations') or [np.nan]
-        panels.append(_panel(arm, int(j), names[j], most, reach, float(deviation[0])))
+        panels.append(_panel(arm, int(j), names[j], largest_load, reach, float(deviation[0])))
         value = document['coefficients'][0]
-        rows.append([names[j], value, deviation[0], 100 * deviation[0] / value, most, 1e3 * reach])
+        rows.append([names[j], value, deviation[0], 100 * deviation[0] / value, largest_load, 1e3 * reach])
     report.add_section('Stiffness')
     report.add_table(
         ['joint', 'stiffness without load, N·m/rad', 'std', 'std %', 'seen up to, N·m', 'deformation there, mrad'],
@@ -162,7 +162,7 @@ def add_stiffness(report: Report, result: IdentificationResult) -> None:
     )
 
 
-def _panel(arm: Arm, j: int, name: str, most: float, reach: float, deviation: float) -> Panel:
+def _panel(arm: Arm, j: int, name: str, largest_load: float, reach: float, deviation: float) -> Panel:
     phi = np.linspace(-BEYOND * reach, BEYOND * reach, 121)
     assert arm.stiffness is not None
     torque = arm.stiffness.torque(np.outer(phi, np.eye(arm.n)[j]))[:, j]
@@ -182,5 +182,5 @@ def _panel(arm: Arm, j: int, name: str, most: float, reach: float, deviation: fl
                 high=(torque + spread)[inside],
             ),
         ),
-        note=f'seen up to {most:.3g} N·m',
+        note=f'seen up to {largest_load:.3g} N·m',
     )

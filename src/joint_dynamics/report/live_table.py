@@ -131,10 +131,10 @@ def _title(watched: Watched, age: float | None) -> str:
 def _contact(watched: Watched, joint: str) -> Text:
     from rich.text import Text
 
-    felt = watched.values.get('contact', {}).get(joint)
-    if felt is None or not np.isfinite(felt):
+    contact = watched.values.get('contact', {}).get(joint)
+    if contact is None or not np.isfinite(contact):
         return Text(DASH)
-    return Text('contact', 'bold red') if felt > 0 else Text('none')
+    return Text('contact', 'bold red') if contact > 0 else Text('none')
 
 
 def _health(values: Mapping[str, Mapping[str, float]], joint: str) -> Text:

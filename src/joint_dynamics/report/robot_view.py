@@ -173,14 +173,14 @@ class RobotView:
         (centre, reach), size = self._ball(), 360.0
         yaw, pitch = -0.9, 0.42
 
-        def seen(points: FloatArray) -> FloatArray:
+        def projected(points: FloatArray) -> FloatArray:
             x, y, z = (points - centre).T
             u, v = np.cos(yaw) * x + np.sin(yaw) * y, -np.sin(yaw) * x + np.cos(yaw) * y
             unit = 0.5 * size / reach
             return np.column_stack([size / 2 + unit * u, size / 2 - unit * (np.sin(pitch) * v + np.cos(pitch) * z)])
 
         def line(points: FloatArray, style: str) -> str:
-            text = 'L'.join(f'{a:.1f} {b:.1f}' for a, b in seen(points))
+            text = 'L'.join(f'{a:.1f} {b:.1f}' for a, b in projected(points))
             return f'<path d="M{text}" {style}/>'
 
         parts = [line(self.path, 'class="s c-third"')]

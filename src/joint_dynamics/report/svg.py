@@ -125,10 +125,10 @@ class _Drawing:
             return self._points(series, x, y, kind)
         parts = []
         if series.low is not None and series.high is not None:
-            there = np.isfinite(series.low) & np.isfinite(series.high)
-            edge = np.concatenate([x[there], x[there][::-1]])
-            band = np.concatenate([series.low[there], series.high[there][::-1]])
-            if there.any():
+            finite = np.isfinite(series.low) & np.isfinite(series.high)
+            edge = np.concatenate([x[finite], x[finite][::-1]])
+            band = np.concatenate([series.low[finite], series.high[finite][::-1]])
+            if finite.any():
                 parts.append(f'<path class="b c-{series.colour}" d="{_path(self.x(edge), self.y(band))}Z"/>')
         for part in _pieces(np.isfinite(y)):
             px, py = envelope(x[part], y[part])
@@ -138,10 +138,10 @@ class _Drawing:
         return ''.join(parts)
 
     def _points(self, series: Series, x: FloatArray, y: FloatArray, kind: str) -> str:
-        there = np.flatnonzero(np.isfinite(y))
-        if not len(there):
+        finite = np.flatnonzero(np.isfinite(y))
+        if not len(finite):
             return ''
-        chosen = there[:: max(1, -(-len(there) // MOST_POINTS))]
+        chosen = finite[:: max(1, -(-len(finite) // MOST_POINTS))]
         px, py = self.x(x[chosen]), self.y(y[chosen])
         parts = []
         if series.low is not None and series.high is not None:
@@ -173,8 +173,8 @@ def _range(arrays: Sequence[FloatArray], margin: float = 0.0) -> tuple[float, fl
     return low - margin * (high - low), high + margin * (high - low)
 
 
-def _pieces(there: FloatArray) -> list[slice]:
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], there, [False]]).astype(np.int8)))
+def _pieces(finite: FloatArray) -> list[slice]:
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], finite, [False]]).astype(np.int8)))
     return [slice(int(first), int(end)) for first, end in zip(edges[::2], edges[1::2], strict=True)]
 
 
@@ -185,7 +185,7 @@ def _path(x: FloatArray, y: FloatArray) -> str:
 
 
 WIDTH, HEIGHT, EDGE = 240.0, 18.0, 18.0
-APART = 30.0
+LABEL_DISTANCE = 30.0
 DECADES = 4
 """At most as many powers of ten either way of the axis; smaller values are near zero."""
 
@@ -239,7 +239,7 @@ class IntervalScale:
         marks = [(0.0, '0')]
         for k, power in enumerate(powers[::-1]):
             # Every other power has its number, and none beside that of zero, or they would run into each other.
-            label = f'{power:g}' if k % 2 == 0 and self.place(power) - self.place(0.0) > APART else ''
+            label = f'{power:g}' if k % 2 == 0 and self.place(power) - self.place(0.0) > LABEL_DISTANCE else ''
             marks += [(power, label), (-power, f'−{label}' if label else '')]
         return marks
 

@@ -50,10 +50,10 @@ def check_keys(
                 f'{where}: expected the key {renamed[key]}, found its former name {key!r}; rename it'
             )
         if key not in known:
-            near = difflib.get_close_matches(str(key), known, n=1)
+            similar = difflib.get_close_matches(str(key), known, n=1)
             keys = f'the keys {", ".join(known)}' if known else 'no keys'
             raise JointDynamicsError(
-                f'{where}: expected {keys}, found {key!r}' + (f'; meant {near[0]}?' if near else '')
+                f'{where}: expected {keys}, found {key!r}' + (f'; meant {similar[0]}?' if similar else '')
             )
     return mapping
 

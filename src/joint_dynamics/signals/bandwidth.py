@@ -38,8 +38,8 @@ def dynamics_bandwidth(positions: Sequence[FloatArray], rates: Sequence[float]) 
         velocity = np.ascontiguousarray((np.gradient(q, 1.0 / rate, axis=0) * np.hanning(len(q))[:, None]).T)
         # zero-padding to 100 s interpolates the spectrum of a short recording
         length = max(len(q), int(100 * rate))
-        asked = int(HIGHEST_MOTION * length / rate) + 2
-        spectrum = (np.abs(lowest_frequencies(velocity, length, asked)) ** 2).sum(axis=0) / rate**2
+        count = int(HIGHEST_MOTION * length / rate) + 2
+        spectrum = (np.abs(lowest_frequencies(velocity, length, count)) ** 2).sum(axis=0) / rate**2
         power += np.interp(grid, np.arange(len(spectrum)) * rate / length, spectrum) * (grid < rate / 4)
     total = np.cumsum(power)
     if total[-1] == 0.0:

@@ -218,10 +218,10 @@ def running_median(x: FloatArray, size: int) -> FloatArray:
     As `scipy.ndimage.median_filter` with mode 'nearest'.
     """
     half = size // 2
-    held = np.concatenate([np.repeat(x[:1], half), x, np.repeat(x[-1:], half)])
+    extended = np.concatenate([np.repeat(x[:1], half), x, np.repeat(x[-1:], half)])
     if size == SMALL:
-        return _of_five(*(held[k : k + len(x)] for k in range(SMALL)))
-    windows = np.lib.stride_tricks.sliding_window_view(held, size)
+        return _of_five(*(extended[k : k + len(x)] for k in range(SMALL)))
+    windows = np.lib.stride_tricks.sliding_window_view(extended, size)
     medians = np.empty(len(x))
     for first in range(0, len(x), BLOCK):
         medians[first : first + BLOCK] = np.partition(windows[first : first + BLOCK], half, axis=1)[:, half]

@@ -186,7 +186,7 @@ def rows_of(series: Sequence[Series]) -> list[dict[str, Any]]:
     """Return the rows, a mapping of `COLUMNS` each; None where something is not known."""
     rows = []
     for each in series:
-        seen = {change.alarm for change in each.changes}
+        alarms = {change.alarm for change in each.changes}
         for k, run in enumerate(each.runs):
             value = float(each.values[k])
             rows.append(
@@ -203,7 +203,7 @@ def rows_of(series: Sequence[Series]) -> list[dict[str, Any]]:
                     'change_percent': 100.0 * (value / each.reference - 1.0) if each.reference else None,
                     'temperature': _known(each.temperatures[k]),
                     'segment': sum(change.first <= k for change in each.changes),
-                    'alarm': k in seen,
+                    'alarm': k in alarms,
                 }
             )
     return rows

@@ -118,13 +118,13 @@ def change_points(
     while start < len(y):
         part = slice(start, None)
         z, splits = running_z(y[part], test, weights_of(y[part], sigma[part]), None if warm is None else warm[part])
-        seen = next(
+        alarm = next(
             (n for n in np.flatnonzero(np.abs(z) > test.limit) if matters(y[part], int(splits[n]), int(n))), None
         )
-        if seen is None:
+        if alarm is None:
             break
-        changes.append(ChangePoint(start + int(splits[seen]), start + int(seen), float(z[seen])))
-        start += int(splits[seen])
+        changes.append(ChangePoint(start + int(splits[alarm]), start + int(alarm), float(z[alarm])))
+        start += int(splits[alarm])
     return changes
 
 

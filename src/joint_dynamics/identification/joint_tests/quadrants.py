@@ -107,10 +107,10 @@ def outside_stiction(rigid: FloatArray, dq: FloatArray, tau: FloatArray, min_spe
     known = moving & (np.abs(tau) > dissipated)
     quadrant = 2 * np.sign(dq) + np.sign(tau)
     changes = np.flatnonzero(np.diff(quadrant))
-    near = np.zeros(dq.size + 1)
-    np.add.at(near, np.maximum(changes - guard + 1, 0), 1)
-    np.add.at(near, np.minimum(changes + guard + 1, dq.size), -1)
-    return known & (np.cumsum(near)[:-1] == 0)
+    close = np.zeros(dq.size + 1)
+    np.add.at(close, np.maximum(changes - guard + 1, 0), 1)
+    np.add.at(close, np.minimum(changes + guard + 1, dq.size), -1)
+    return known & (np.cumsum(close)[:-1] == 0)
 
 
 def fit_quadrants(
@@ -201,17 +201,17 @@ def identify_quadrants(
         rad/s, below which a sample is in the stiction area.
     """
     fitted: list[list[np.ndarray]] = [[], [], []]
-    held: list[list[np.ndarray]] = [[], [], []]
+    held_out: list[list[np.ndarray]] = [[], [], []]
     for data in recordings:
         data.need('tau', 'tau_J')
         assert data.tau is not None and data.tau_J is not None
         step = max(1, int(data.rate / (OVERSAMPLING * data.cutoff)))
         columns = [zero_phase_lowpass(x, data.cutoff, data.rate)[::step] for x in (data.tau_J, data.omega, data.tau)]
         cut = 2 * columns[0].size // 3
-        for store, new, kept in zip(fitted, held, columns, strict=True):
+        for store, new, kept in zip(fitted, held_out, columns, strict=True):
             store.append(kept[:cut])
             new.append(kept[cut:])
-    (load, dq, tau), (load_new, dq_new, tau_new) = ([np.concatenate(x) for x in group] for group in (fitted, held))
+    (load, dq, tau), (load_new, dq_new, tau_new) = ([np.concatenate(x) for x in group] for group in (fitted, held_out))
     fit = fit_quadrants(load[:, None], dq, tau, ('load',), dq_s=dq_s, min_speed=min_speed, guard=GUARD)
     outside = fit.judge(load_new[:, None], dq_new, tau_new, min_speed, GUARD)
     result = JointTestResult('load', recordings[0].joint)

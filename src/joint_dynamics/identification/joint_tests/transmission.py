@@ -155,18 +155,18 @@ def _rows(data: JointData, settings: TransmissionSettings) -> tuple[FloatArray, 
     """θ, φ and τ_J of the moving samples, filtered alike and thinned to what the bandwidth needs."""
     data.need('theta', 'tau_J')
     assert data.tau_J is not None
-    cutoff, rows = _kept(data, settings)
+    cutoff, rows = _used_rows(data, settings)
     theta, phi, tau = (zero_phase_lowpass(x, cutoff, data.rate) for x in (data.theta, data.theta - data.q, data.tau_J))
     return theta[rows], phi[rows], tau[rows]
 
 
 def _filtered_place(data: JointData, width: float, settings: TransmissionSettings) -> FloatArray:
     """Return the place x within a play of 𝓑 = `width` rad at the samples of `_rows`, filtered as they are."""
-    cutoff, rows = _kept(data, settings)
+    cutoff, rows = _used_rows(data, settings)
     return zero_phase_lowpass(place_in_play(data.theta, width), cutoff, data.rate)[rows]
 
 
-def _kept(data: JointData, settings: TransmissionSettings) -> tuple[float, IntArray]:
+def _used_rows(data: JointData, settings: TransmissionSettings) -> tuple[float, IntArray]:
     cutoff = min(2.0 * settings.f_dyn, 0.4 * data.rate)
     edge = min(int(data.rate / cutoff) + 1, data.samples // 10)
     rows = np.arange(edge, data.samples - edge, max(1, int(0.2 * data.rate / cutoff)))
