@@ -33,11 +33,11 @@ def real_cases():
 
     tx40 = RobotModel.load(DATA / 'tx40' / 'mdh.yaml')
     for train, test in (('@0:3', '@3:4.48'), ('@1.48:4.48', '@0:1.48')):
-        yield f'TX40 {train}', tx40, [load('tx40', f'exciting_traj{train}')], [load('tx40', f'exciting_traj{test}')]
+        yield f'TX40, trained on {train[1:]} s', tx40, [load('tx40', f'exciting_traj{train}')], [load('tx40', f'exciting_traj{test}')]
     kr300 = RobotModel.load(DATA / 'kr300' / 'kr300.urdf')
     for train, test in (('@0:7', '@7:10'), ('@3:10', '@0:3')):
         yield (
-            f'KR300 {train}',
+            f'KR300, trained on {train[1:]} s',
             kr300,
             [load('kr300', f'FF_{run}{train}') for run in 'AB'],
             [load('kr300', f'FF_{run}{test}') for run in 'AB'],
@@ -46,7 +46,7 @@ def real_cases():
     runs = [*GEN3, 'opti_traj_testing1']
     for unseen in ('opti_traj_testing1', 'RecordTrajectory_quadratic'):
         yield (
-            f'Gen3 {unseen[:6]}',
+            f'Gen3, unseen {unseen}',
             gen3,
             [load('gen3', name) for name in runs if name != unseen],
             [load('gen3', unseen)],
@@ -96,12 +96,12 @@ def simulated_case(name, friction, seed):
         tau = load + rotor * ddq + np.sign(dq) * coulomb + viscous * dq + friction(dq, load)
         tau += rng.normal(size=tau.shape) * 0.01 * np.sqrt((tau**2).mean(axis=0))
         runs.append(Recording(model.joint_names, t, q, tau=tau, name=f'{name} {index}'))
-    return f'sim {name}', model, runs[:2], runs[2:]
+    return f'simulated, {name}', model, runs[:2], runs[2:]
 
 
 def simulated_cases():
     """Yield simulated arms."""
-    yield simulated_case('no more', lambda dq, load: 0.0 * dq, 1)
+    yield simulated_case('no further friction', lambda dq, load: 0.0 * dq, 1)
     yield simulated_case('load', lambda dq, load: 0.15 * np.sign(dq) * np.abs(load), 2)
     yield simulated_case('load²', lambda dq, load: 0.02 * np.sign(dq) * load**2, 3)
     yield simulated_case('√speed', lambda dq, load: 3.0 * np.sign(dq) * np.sqrt(np.abs(dq)), 4)
