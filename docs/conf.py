@@ -120,15 +120,21 @@ def literal(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[
         lines[0] = lines[0].replace(': ', ' – ', 1)
 
 
+def formula(text: str, *, as_block: bool = False) -> str:
+    """Return a formula as MathML; a subscript of an accented letter stands behind it, not below it."""
+    accented = r'(\\(?:d?dot|hat|tilde)\s*(?:\\[a-zA-Z]+|[a-zA-Z]|\{[^{}]*\}))(?=_)'
+    return str(tex2mathml(re.sub(accented, r'{\1}', text), as_block=as_block))
+
+
 def inline_formula(translator: Any, node: nodes.math) -> None:
     """Set a formula within a line."""
-    translator.body.append(tex2mathml(node.astext()))
+    translator.body.append(formula(node.astext()))
     raise nodes.SkipNode
 
 
 def block_formula(translator: Any, node: nodes.math_block) -> None:
     """Set a formula of its own lines."""
-    translator.body.append(f'<div class="formula">{tex2mathml(node.astext(), as_block=True)}</div>')
+    translator.body.append(f'<div class="formula">{formula(node.astext(), as_block=True)}</div>')
     raise nodes.SkipNode
 
 
