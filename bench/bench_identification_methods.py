@@ -33,7 +33,12 @@ def real_cases():
 
     tx40 = RobotModel.load(DATA / 'tx40' / 'mdh.yaml')
     for train, test in (('@0:3', '@3:4.48'), ('@1.48:4.48', '@0:1.48')):
-        yield f'TX40, trained on {train[1:]} s', tx40, [load('tx40', f'exciting_traj{train}')], [load('tx40', f'exciting_traj{test}')]
+        yield (
+            f'TX40, trained on {train[1:]} s',
+            tx40,
+            [load('tx40', f'exciting_traj{train}')],
+            [load('tx40', f'exciting_traj{test}')],
+        )
     kr300 = RobotModel.load(DATA / 'kr300' / 'kr300.urdf')
     for train, test in (('@0:7', '@7:10'), ('@3:10', '@0:3')):
         yield (
