@@ -43,8 +43,8 @@ from joint_dynamics.control.effort_gains import controller_parameters, effort_ga
 from joint_dynamics.control.elastic_loop import elastic_joints
 from joint_dynamics.control.law_gains import law_gains
 from joint_dynamics.demo.first_half import tool_parameters
-from joint_dynamics.demo.plant import INERTIA_ERROR, unknown_tool
 from joint_dynamics.demo.ros_client import own_domain, ros_client
+from joint_dynamics.demo.scenario import INERTIA_ERROR, unknown_tool
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.nodes.framework.topics import LATCHED

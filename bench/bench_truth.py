@@ -15,9 +15,9 @@ import sys
 import numpy as np
 from tables import Table
 
-from joint_dynamics.demo import motions
+from joint_dynamics.demo import scenario
 from joint_dynamics.demo.chain import exciting_motion
-from joint_dynamics.demo.plant import FLOOR, GAIN_DEVIATION, INERTIA_ERROR, demo_robot, unknown_tool
+from joint_dynamics.demo.scenario import FLOOR, GAIN_DEVIATION, INERTIA_ERROR, demo_robot, unknown_tool
 from joint_dynamics.identification import IdentificationSettings, identify
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation import FlexibleJointRobot, ModelErrors, TrajectoryPoints, play, recording_of, ur5e_urdf
@@ -70,10 +70,10 @@ def plain_robot(seed, engine, position):
 
 def identified(robot, model, deviation):
     """Excite, move at constant speeds, identify; return the result and the work that was not trained on."""
-    work = motions.cycle()
+    work = scenario.cycle()
     recordings = []
     points = exciting_motion(10.0, 2, 1).trajectory.sample(100.0)
-    for name, motion in (('exciting', points), ('speeds', motions.constant_speeds(work.q[0])), ('work', work)):
+    for name, motion in (('exciting', points), ('speeds', scenario.constant_speeds(work.q[0])), ('work', work)):
         samples = play(robot, TrajectoryPoints(motion.time, motion.q, motion.dq, motion.ddq), hold=0.5)
         recordings.append(recording_of(samples, name=name))
     sheet = dict(zip(robot.joint_names, map(float, robot.nominal_gains), strict=True))
@@ -112,7 +112,7 @@ def shares(z):
 
 def main(engine='mujoco', seeds=SEEDS):
     """Compare every robot with its truth."""
-    model, start = RobotModel.load(ur5e_urdf()), motions.cycle().q[0]
+    model, start = RobotModel.load(ur5e_urdf()), scenario.cycle().q[0]
     table = Table(
         'truth',
         engine,

@@ -10,10 +10,10 @@ import pytest
 from joint_dynamics.arm import Arm
 from joint_dynamics.control import ControlLoop, LoopSettings, create
 from joint_dynamics.demo import chain as stages
-from joint_dynamics.demo import motions
+from joint_dynamics.demo import scenario
 from joint_dynamics.demo.comparison import map_nrmse
 from joint_dynamics.demo.demo_settings import ChainSettings
-from joint_dynamics.demo.plant import demo_robot, unknown_tool
+from joint_dynamics.demo.scenario import demo_robot, unknown_tool
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.identification.preparation.observations import observe
 from joint_dynamics.identification.validate import predicted_torque
@@ -63,7 +63,7 @@ def test_adaptation_makes_no_joint_of_the_worn_robot_worse(chain):
 def test_the_estimator_follows_the_stiffness_of_the_worn_robot(chain):
     """What its map misses is, in the mean, less than a quarter of what the one found when new does; half at a joint."""
     described = Arm.from_description(chain.model, chain.description).stiffness.coefficients
-    ignored = 100.0 - map_nrmse(described, chain.model, motions.cycle(), chain.robot.truth.as_document())
+    ignored = 100.0 - map_nrmse(described, chain.model, scenario.cycle(), chain.robot.truth.as_document())
     followed = 100.0 - chain.figures()['worn_stiffness_nrmse']
     assert (ignored > 20.0).all()
     assert followed.mean() < 0.25 * ignored.mean()
@@ -72,7 +72,7 @@ def test_the_estimator_follows_the_stiffness_of_the_worn_robot(chain):
 
 def test_figures_of_the_new_robot_stay_its_own_when_it_wears(chain):
     described = Arm.from_description(chain.model, chain.description).stiffness.coefficients
-    worn = map_nrmse(described, chain.model, motions.cycle(), chain.robot.truth.as_document())
+    worn = map_nrmse(described, chain.model, scenario.cycle(), chain.robot.truth.as_document())
     assert (chain.figures()['stiffness_described_nrmse'] > worn + 10.0).all()
 
 
@@ -121,7 +121,7 @@ def test_the_short_way_from_the_first_motion_to_the_description():
 
 def test_the_same_seed_is_the_same_robot_with_either_engine():
     pytest.importorskip('mujoco', reason='the extra mujoco is not installed')
-    start = stages.motions.cycle().q[0]
+    start = scenario.cycle().q[0]
     one, other = (demo_robot(5, engine, start) for engine in ('own', 'mujoco'))
     assert one.laws == other.laws == Laws.drawn(5)
     np.testing.assert_array_equal(one.truth.parameters, other.truth.parameters)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from joint_dynamics.demo import motions as demo_motions
+from joint_dynamics.demo import scenario
 from joint_dynamics.demo.comparison import (
     Comparison,
     compare_parameters,
@@ -56,7 +56,7 @@ def test_the_true_parameters_are_compared_by_name_without_the_linear_friction(mo
 
 
 def test_a_map_that_is_right_has_100_percent_and_one_scaled_by_a_tenth_90(model, truth):
-    motion = demo_motions.cycle()
+    motion = scenario.cycle()
     true = np.array(truth['stiffness'])
     # The curve is a table of 101 points to 1.2 times the torque limit; its chords lie off the cubic by less than that.
     np.testing.assert_allclose(map_nrmse(true, model, motion, truth), 100.0, atol=0.02)
@@ -134,10 +134,10 @@ def test_headlines_show_what_there_is():
 
 
 def test_constant_speeds_hold_every_speed_both_ways_and_come_to_rest(model):
-    motion = demo_motions.constant_speeds(np.zeros(6))
+    motion = scenario.constant_speeds(np.zeros(6))
     assert np.all(motion.dq[-1] == 0)
     np.testing.assert_allclose(np.gradient(motion.q[:, 0], motion.time)[5:-5], motion.dq[5:-5, 0], atol=0.05)
-    for speed, seconds in demo_motions.SPEEDS:
+    for speed, seconds in scenario.SPEEDS:
         for direction in (1, -1):
             held = np.count_nonzero(np.isclose(motion.dq[:, 0], direction * speed)) / 200
             assert held >= seconds

@@ -15,10 +15,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from joint_dynamics.demo import motions
+from joint_dynamics.demo import scenario
 from joint_dynamics.demo.comparison import compare_parameters, friction_errors, map_nrmse, mean_squares, reductions
-from joint_dynamics.demo.plant import demo_robot
 from joint_dynamics.demo.report import demo_report
+from joint_dynamics.demo.scenario import demo_robot
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.excitation import PlanSettings, plan
 from joint_dynamics.identification import IdentificationSettings, identify
@@ -273,7 +273,7 @@ def demonstrated(ur5e_file):
     Without the nodes: what they would learn is put in their place (the described stiffness and α on their way to what
     they are), everything compared with the truth by the demonstration's own functions.
     """
-    model, work = RobotModel.load(ur5e_urdf()), motions.cycle()
+    model, work = RobotModel.load(ur5e_urdf()), scenario.cycle()
     robot = demo_robot(0, 'own', work.q[0])
     description = DynamicsDescription.load(ur5e_file)
     n, runs, states = model.n, {}, {}

@@ -15,12 +15,12 @@ import pinocchio
 from joint_dynamics.arm import Arm
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.control import ControlLoop, create
-from joint_dynamics.demo import motions
+from joint_dynamics.demo import scenario
 from joint_dynamics.demo.chain_run import ChainRun
 from joint_dynamics.demo.comparison import map_nrmse
 from joint_dynamics.demo.demo_settings import ChainSettings
 from joint_dynamics.demo.joints import identify_joints
-from joint_dynamics.demo.plant import FLOOR, GAIN_DEVIATION, HEATING_TIME, REST_GAIN, WEAR, demo_robot, heating
+from joint_dynamics.demo.scenario import FLOOR, GAIN_DEVIATION, HEATING_TIME, REST_GAIN, WEAR, demo_robot, heating
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.estimation import EstimationSettings, JointEstimator, choose_friction_method
 from joint_dynamics.excitation import MotionSamples
@@ -38,7 +38,7 @@ PUSH_EVERY, PUSH_LONG, PUSH_FORCE = 1.5, 0.3, 25.0
 def new_chain(settings: ChainSettings | None = None) -> ChainRun:
     """Return the chain before its first stage: a robot of the settings' seed, and nothing known of it yet."""
     use = settings or ChainSettings()
-    robot = demo_robot(use.seed, use.engine, motions.cycle().q[0], methods_laws=use.methods_laws)
+    robot = demo_robot(use.seed, use.engine, scenario.cycle().q[0], methods_laws=use.methods_laws)
     return ChainRun(use, robot, RobotModel.load(ur5e_urdf()))
 
 
@@ -53,8 +53,8 @@ def run_chain(settings: ChainSettings | None = None) -> ChainRun:
 @lru_cache(maxsize=4)
 def exciting_motion(period: float, repeats: int, starts: int) -> Plan:
     """Return the exciting motion, planned from the URDF alone, so one for all robots of it; always the same."""
-    work = motions.cycle()
-    lower, upper = motions.working_range(work)
+    work = scenario.cycle()
+    lower, upper = scenario.working_range(work)
     return plan(
         RobotModel.load(ur5e_urdf()),
         PlanSettings.from_config(
@@ -77,9 +77,9 @@ def exciting_motion(period: float, repeats: int, starts: int) -> Plan:
 
 def record(chain: ChainRun) -> None:
     """Play the exciting motion, constant speeds and the work, and record what the sensors say."""
-    use, robot, work = chain.settings, chain.robot, motions.cycle()
+    use, robot, work = chain.settings, chain.robot, scenario.cycle()
     points = exciting_motion(use.period, use.repeats, use.starts).trajectory.sample(100.0)
-    speeds = motions.constant_speeds(work.q[0])
+    speeds = scenario.constant_speeds(work.q[0])
     for name, motion in (('exciting', points), ('speeds', speeds), ('work', work)):
         samples = play(robot, TrajectoryPoints(motion.time, motion.q, motion.dq, motion.ddq), hold=0.5)
         chain.recordings.append(recording_of(samples, name=name))
@@ -107,7 +107,7 @@ def estimate(chain: ChainRun) -> None:
     """Let the estimators learn from the work, started from the descriptions as they were written."""
     assert chain.result is not None and chain.description is not None
     chain.estimator, chain.untaught = _estimator(chain, chain.description), _estimator(chain, chain.result.description)
-    work = motions.cycle()
+    work = scenario.cycle()
     for _ in range(chain.settings.cycles):
         samples = play(chain.robot, _trajectory(work))
         for k in range(len(samples)):
@@ -125,7 +125,7 @@ def estimate(chain: ChainRun) -> None:
 def wear_out(chain: ChainRun) -> None:
     """Wear and warm the joints at work, let the estimator follow, and feed forward without and with what it learnt."""
     assert chain.description is not None and chain.estimator is not None and chain.estimator.stiffness is not None
-    robot, work = chain.robot, motions.cycle()
+    robot, work = chain.robot, scenario.cycle()
     chain.keep_figures()
     robot.place(work.q[0])
     chain.estimator.reset_signals()
@@ -133,7 +133,7 @@ def wear_out(chain: ChainRun) -> None:
     robot.set_heating(heating(chain.model.limits.effort))
     _follow(chain, work)
     robot.set_heating(0.0)
-    for motion in (motions.constant_speeds(work.q[0]), work):
+    for motion in (scenario.constant_speeds(work.q[0]), work):
         _follow(chain, motion)
     arm = Arm.from_description(chain.model, chain.description)
     for law, parameters in (
@@ -163,7 +163,7 @@ def _follow(chain: ChainRun, motion: MotionSamples) -> None:
 def push(chain: ChainRun) -> None:
     """Push the last link at work, in random directions, and count the pushes that the estimator feels."""
     assert chain.estimator is not None
-    robot, estimator, path = chain.robot, chain.estimator, motions.cycle_path()
+    robot, estimator, path = chain.robot, chain.estimator, scenario.cycle_path()
     reference = path.sample(np.arange(0.0, path.end, robot.period))
     rng = np.random.default_rng([chain.settings.seed, 0xF0])
     every, long = (round(seconds * robot.rate) for seconds in (PUSH_EVERY, PUSH_LONG))
@@ -215,7 +215,7 @@ def feed_forward(chain: ChainRun) -> None:
 
 def _run(chain: ChainRun, loop: ControlLoop | None, adaptive: bool) -> tuple[FloatArray, FloatArray]:
     """Return mean squares (n,) over one cycle of position error [rad²] and torque left to the controller [(N·m)²]."""
-    robot, path = chain.robot, motions.cycle_path()
+    robot, path = chain.robot, scenario.cycle_path()
     reference = path.sample(np.arange(0.0, path.end, robot.period))
     robot.place(reference[0, 0])
     feedforward = np.zeros((len(reference), robot.n))

@@ -9,7 +9,7 @@ import numpy as np
 
 from joint_dynamics.arm import Arm
 from joint_dynamics.arrays import FloatArray
-from joint_dynamics.demo import motions
+from joint_dynamics.demo import scenario
 from joint_dynamics.demo.comparison import Comparison, compare_parameters, friction_errors, map_nrmse
 from joint_dynamics.demo.demo_settings import ChainSettings
 from joint_dynamics.description import DynamicsDescription
@@ -77,7 +77,7 @@ class ChainRun:
             raise JointDynamicsError(
                 'chain: expected it to have been run to the estimator, found a stage that is missing'
             )
-        truth, work = self.robot.truth.as_document(), motions.cycle()
+        truth, work = self.robot.truth.as_document(), scenario.cycle()
         comparison = self.comparison()
         friction = friction_errors(self.description, self.estimator.friction_scale()[0], truth)
         moving = self.result.summary()['validation_moving_overall_percent']

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from joint_dynamics.demo import motions
+from joint_dynamics.demo import scenario
 from joint_dynamics.demo.demo_settings import DemoSettings
 from joint_dynamics.demo.processes import Processes
 from joint_dynamics.errors import JointDynamicsError
@@ -126,7 +126,7 @@ class DemoContext:
     def work(self) -> MotionSamples:
         """The motion the robot is there for: one cycle."""
         if 'work' not in self.results:
-            self.results['work'] = motions.cycle()
+            self.results['work'] = scenario.cycle()
         return self.results['work']
 
     def node(self, name: str, parameters: dict[str, Any], remap: dict[str, str] | None = None) -> None:

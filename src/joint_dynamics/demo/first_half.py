@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import yaml
 
-from joint_dynamics.demo import motions
+from joint_dynamics.demo import scenario
 from joint_dynamics.demo.comparison import compare_parameters
 from joint_dynamics.demo.context import INPUTS, DemoContext
 from joint_dynamics.demo.joints import identify_joints as description_with_joints
-from joint_dynamics.demo.plant import FLOOR, GAIN_DEVIATION, INERTIA_ERROR, unknown_tool
+from joint_dynamics.demo.scenario import FLOOR, GAIN_DEVIATION, INERTIA_ERROR, unknown_tool
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.recording import load_recording
 from joint_dynamics.simulation import Payload
@@ -35,7 +35,7 @@ def start(demo: DemoContext) -> None:
     use = demo.settings
     with demo.display.stage('Start the nodes') as step:
         first, tool = demo.work.q[0], unknown_tool(use.seed)
-        lower, upper = motions.working_range(demo.work)
+        lower, upper = scenario.working_range(demo.work)
         config = demo.folder / 'logs' / 'excite.yaml'
         config.write_text(
             yaml.safe_dump(
@@ -132,7 +132,7 @@ def excite(demo: DemoContext) -> None:
         status.wait('done', lambda seconds, _: step(min(1.0, seconds * demo.settings.speed / length), words), 300.0)
         step(1.0, f'{words}; {_counted(demo.client.trigger("/identifier/stop_recording"))}')
     with demo.display.stage('Constant speeds') as step:
-        motion = motions.constant_speeds(demo.work.q[0])
+        motion = scenario.constant_speeds(demo.work.q[0])
         demo.client.trigger('/identifier/start_recording')
         robot.wait(robot.play(motion.time, motion.q, motion.dq, motion.ddq), step)
         step(1.0, _counted(demo.client.trigger('/identifier/stop_recording')))

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from joint_dynamics.arrays import FloatArray
-from joint_dynamics.demo import motions
+from joint_dynamics.demo import scenario
 from joint_dynamics.demo.comparison import friction_errors, map_nrmse, mean_squares, reductions
 from joint_dynamics.demo.context import INPUTS, DemoContext
-from joint_dynamics.demo.plant import HEATING_TIME, REST_GAIN, WEAR, heating
+from joint_dynamics.demo.scenario import HEATING_TIME, REST_GAIN, WEAR, heating
 
 #: Simulated seconds between sending a motion and its start. The feedforward works through all of it before; so that
 #: this holds on a busy machine as well, simulated time all but stands meanwhile.
@@ -95,7 +95,7 @@ def wear(demo: DemoContext) -> None:
     with demo.display.stage('Exercise the worn joints') as step:
         # The work hardly deforms the shoulder pan, which gravity does not load: its stiffness shows where it is
         # accelerated.
-        motion = motions.constant_speeds(demo.work.q[0])
+        motion = scenario.constant_speeds(demo.work.q[0])
         robot.wait(robot.play(motion.time, motion.q, motion.dq, motion.ddq), step)
         step(1.0, 'sharp accelerations, for the stiffness of joints that the work does not load')
 
