@@ -7,14 +7,16 @@ from numpy.lib.stride_tricks import sliding_window_view
 from scipy.ndimage import median_filter
 
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.signals.bandwidth import HARMONICS, dynamics_bandwidth, lowest_frequencies
 from joint_dynamics.signals.filtering import (
+    HARMONICS,
     ParallelDecimator,
     butterworth_sections,
     central_difference,
     decimation_factor,
+    dynamics_bandwidth,
     filtered,
     forward_backward,
+    lowest_frequencies,
     running_median,
     second_difference,
     zero_phase_kernel,

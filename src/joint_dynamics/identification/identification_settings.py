@@ -27,7 +27,7 @@ class KnownPayload(Settings):
 class IdentificationSettings(Settings):
     """What `identify` does; None means: taken from the data, by the rule named.
 
-    f_dyn is `signals.bandwidth.dynamics_bandwidth` of the training recordings where it is not given. condition_limit:
+    f_dyn is `signals.filtering.dynamics_bandwidth` of the training recordings where it is not given. condition_limit:
     of the columns scaled to norm 1. terms: see `terms_from_config`. selection: not with `ols`. options: those of `irls`
     and `i-irls` are `regression.iirls.FrictionOptions`, of `tls` `drive_gains.estimate.DriveGainOptions`.
 

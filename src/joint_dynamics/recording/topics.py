@@ -39,6 +39,7 @@ def _joints(joints: Sequence[str]) -> str | None:
     return None if right else 'every joint once, in the order of the array'
 
 
+@dataclass(frozen=True)
 class _WithEffort(Settings):
     """A topic, by its mapping or its name alone; YAML's null and false stand for no effort."""
 

@@ -19,8 +19,7 @@ from joint_dynamics.identification.preparation.observations import (
 )
 from joint_dynamics.identification.preparation.rest import find_rest
 from joint_dynamics.recording import Recording
-from joint_dynamics.signals.bandwidth import dynamics_bandwidth
-from joint_dynamics.signals.filtering import decimation_factor
+from joint_dynamics.signals.filtering import decimation_factor, dynamics_bandwidth
 
 RATE = 200.0
 NAMES = ('a', 'b')

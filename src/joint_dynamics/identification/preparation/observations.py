@@ -11,11 +11,11 @@ from joint_dynamics.arrays import FloatArray, IntArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.identification_settings import IdentificationSettings
 from joint_dynamics.recording import Recording
-from joint_dynamics.signals.bandwidth import dynamics_bandwidth
 from joint_dynamics.signals.filtering import (
     ParallelDecimator,
     central_difference,
     decimation_factor,
+    dynamics_bandwidth,
     second_difference,
     zero_phase_lowpass,
 )
