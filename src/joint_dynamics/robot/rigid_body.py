@@ -27,7 +27,7 @@ class RigidBody:
     """
 
     def __init__(self, model: pinocchio.Model, tree: JointTree, standard: FloatArray, base: BaseParameters):
-        self._model, self._tree = model.copy(), tree
+        self.model, self._tree = model.copy(), tree
         self.n = tree.matrix.shape[1]
         links = StandardParameters(standard, self.n, model.nv).links.copy()
         if np.any(links[:, 9] < 1e-3):
@@ -36,35 +36,35 @@ class RigidBody:
             links = base.lift(base.regroup(links.ravel()), prior.ravel()).reshape(prior.shape)
             links[np.abs(links[:, 9]) < 1e-6, 9] = 1e-6
         for k, body in zip(tree.row, links, strict=True):
-            self._model.inertias[int(k) + 1] = inertia_of(body)
-        self._data = self._model.createData()
+            self.model.inertias[int(k) + 1] = inertia_of(body)
+        self._data = self.model.createData()
 
     def _at(self, q: FloatArray, *rates: FloatArray) -> tuple[FloatArray, ...]:
         return self._tree.positions(q), *(self._tree.rates(rate) for rate in rates)
 
     def inverse_dynamics(self, q: FloatArray, dq: FloatArray, ddq: FloatArray) -> FloatArray:
         """Return M(q) q̈ + C(q, q̇) q̇ + g(q) [N·m], (n,), for one state, (n,) each."""
-        return self._tree.torques(pinocchio.rnea(self._model, self._data, *self._at(q, dq, ddq))).copy()
+        return self._tree.torques(pinocchio.rnea(self.model, self._data, *self._at(q, dq, ddq))).copy()
 
     def gravity(self, q: FloatArray) -> FloatArray:
         """Return g(q) [N·m], (n,)."""
-        return self._tree.torques(pinocchio.computeGeneralizedGravity(self._model, self._data, *self._at(q))).copy()
+        return self._tree.torques(pinocchio.computeGeneralizedGravity(self.model, self._data, *self._at(q))).copy()
 
     def mass_matrix(self, q: FloatArray) -> FloatArray:
         """Return M(q) [kg·m²], (n, n), symmetric, without rotor inertias."""
-        upper = np.triu(pinocchio.crba(self._model, self._data, *self._at(q)))
+        upper = np.triu(pinocchio.crba(self.model, self._data, *self._at(q)))
         return self._tree.folded(upper + np.triu(upper, 1).T)
 
     def bias(self, q: FloatArray, dq: FloatArray) -> FloatArray:
         """Return C(q, q̇) q̇ + g(q) [N·m], (n,)."""
-        return self._tree.torques(pinocchio.nonLinearEffects(self._model, self._data, *self._at(q, dq))).copy()
+        return self._tree.torques(pinocchio.nonLinearEffects(self.model, self._data, *self._at(q, dq))).copy()
 
     def coriolis_matrix(self, q: FloatArray, dq: FloatArray) -> FloatArray:
         """Return C(q, q̇), (n, n), such that Ṁ − 2C is skew (Christoffel symbols)."""
-        return self._tree.folded(pinocchio.computeCoriolisMatrix(self._model, self._data, *self._at(q, dq)).copy())
+        return self._tree.folded(pinocchio.computeCoriolisMatrix(self.model, self._data, *self._at(q, dq)).copy())
 
     def last_link_regressor(self, q: FloatArray, dq: FloatArray, ddq: FloatArray) -> FloatArray:
         """Return the columns (n, 10) of the last joint's link: mass, first moments, xx xy yy xz yz zz of its frame."""
-        rows = pinocchio.computeJointTorqueRegressor(self._model, self._data, *self._at(q, dq, ddq))
+        rows = pinocchio.computeJointTorqueRegressor(self.model, self._data, *self._at(q, dq, ddq))
         last = 10 * int(self._tree.row[self.n - 1])
         return self._tree.torques(rows[:, last : last + 10].T).T
