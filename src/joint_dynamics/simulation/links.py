@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from joint_dynamics.arrays import BoolArray, FloatArray
+from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.robot import RobotModel
 
 
@@ -76,8 +77,16 @@ class Workspace(NamedTuple):
 
 
 def links_of(model: RobotModel) -> Links:
-    """Return the tree of `model` with the inertials of its URDF; arrays are copies."""
+    """Return the tree of `model` with the inertials of its URDF; arrays are copies.
+
+    Raise JointDynamicsError for a robot with joints that follow others.
+    """
     chain = model.chain
+    if not chain.tree.plain:
+        raise JointDynamicsError(
+            'simulation: expected joints that move by themselves, found '
+            f'{", ".join(chain.tree.dependent)}, which follow others: simulate its export to MJCF'
+        )
     bodies = [model.pinocchio.inertias[k + 1] for k in range(model.n)]
     return Links(
         np.array(chain.parent, dtype=np.int64),
