@@ -64,7 +64,9 @@ CONTENTS = {
     'How well': ['results/index'],
 }
 BELOW = {
-    'how-to/beside-my-driver': ['universal_robots', 'kinova', 'linkages', 'ros2_control', 'gazebo', 'two_robots', 'security'],
+    'how-to/beside-my-driver': [
+        *('universal_robots', 'kinova', 'linkages', 'ros2_control', 'gazebo', 'two_robots', 'security'),
+    ],
     'reference/index': [
         *(
             f'{name} <commands/{name}>'
