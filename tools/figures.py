@@ -38,6 +38,10 @@ CHAINS = {
         ['desired\nmotion', 'q_d and its\nderivatives', 'law', 'safety gate', '>command'],
         ['', '', 'α, T, states'],
     ],
+    'verdict': [
+        ['recording', 'fit', 'other\nexplanations', 'likely, steady,\nbeyond errors?', '>reliable'],
+        ['', '', '', '', '>not reliable:\nreasons'],
+    ],
     'plant': [
         [
             'command',
