@@ -42,6 +42,7 @@ CHAINS = {
         ['recording', 'fit', 'other\nexplanations', 'likely, steady,\nbeyond errors?', '>reliable'],
         ['', '', '', '', '>not reliable:\nreasons'],
     ],
+    'excitation': [['robot,\nlimits', 'random\nmotions', 'search', 'proof of\nall limits', '>motion']],
     'plant': [
         [
             'command',

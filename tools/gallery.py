@@ -66,6 +66,30 @@ def shown(text: str) -> str:
     return '\n'.join([*lines[:LINES], *(['…'] if len(lines) > LINES else [])])
 
 
+def picture(folder: Path) -> None:
+    """Draw the torques of the recording that was not trained on, and what the description predicts, for README."""
+    import matplotlib as mpl
+    import matplotlib.pyplot as plt
+
+    from joint_dynamics import DynamicsDescription, Recording
+    from joint_dynamics.identification import predict_torque
+
+    mpl.rcParams.update({'svg.fonttype': 'none', 'svg.hashsalt': 'prediction', 'font.family': 'sans-serif'})
+    recording = Recording.load(folder / 'run2')
+    predicted = predict_torque(DynamicsDescription.load(folder / 'result' / 'dynamics.yaml'), recording)
+    figure, panels = plt.subplots(2, 3, figsize=(10, 4.2), sharex=True, layout='constrained')
+    part = slice(0, None, 20)
+    for k, panel in enumerate(panels.flat):
+        panel.plot(recording.time[part], recording.tau[part, k], color='#9aa5ab', lw=1.6, label='measured')
+        panel.plot(recording.time[part], predicted[part, k], color='#00796b', lw=0.9, label='predicted')
+        panel.set_title(recording.joint_names[k].removesuffix('_joint').replace('_', ' '), fontsize=10)
+        panel.spines[['top', 'right']].set_visible(False)
+    panels[0, 0].legend(frameon=False, fontsize=8)
+    figure.supxlabel('time, s', fontsize=9)
+    figure.supylabel('torque, N·m', fontsize=9)
+    figure.savefig(ROOT / 'docs' / 'images' / 'prediction.svg', metadata={'Date': None})
+
+
 def main(arguments: list[str]) -> None:
     """Run the commands, keep their reports, and write what they print unless only reports are asked for."""
     wanted = [row for row in COMMANDS if row[2] or '--reports' not in arguments]
@@ -82,8 +106,9 @@ def main(arguments: list[str]) -> None:
             if reports:
                 report = Path(folder) / words[-1] / 'report.html'
                 (OUT / f'{name}.html').write_text(report.read_text(encoding='utf-8'), encoding='utf-8')
-    if '--reports' in arguments:
-        return
+        if '--reports' in arguments:
+            return
+        picture(Path(folder))
 
     def block(at: re.Match[str]) -> str:
         command, text = outputs[at[2]]
