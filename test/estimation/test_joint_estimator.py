@@ -185,7 +185,7 @@ def test_a_push_of_ten_newton_at_the_tool(adaptive, waypoint_run, tools):
     assert np.mean(seen) >= 0.8
 
 
-def test_nothing_is_learnt_while_a_joint_is_in_contact(waypoint_run, worn_start):
+def test_nothing_is_learnt_while_a_joint_is_in_contact(waypoint_run):
     """One joint in contact stops α and stiffness of all; the same motion without it teaches both."""
 
     class Touched:
@@ -194,7 +194,7 @@ def test_nothing_is_learnt_while_a_joint_is_in_contact(waypoint_run, worn_start)
         def update(self, *_):
             return np.arange(6) == 2
 
-    arm = Arm.from_description(waypoint_run.robot.model, worn_start)
+    arm = Arm.from_description(waypoint_run.robot.model, waypoint_run.description)
     samples = waypoint_run.samples
     learnt = {}
     for contact in (True, False):

@@ -63,6 +63,18 @@ class CoulombViscousEstimator:
         self.seen = np.zeros(self.joints)
         self.excited = np.zeros(self.joints, dtype=bool)
 
+    def snapshot(self) -> Array:
+        """Return what was learnt, for `restore`."""
+        return self._rls.state.copy()
+
+    def restore(self, kept: Array) -> None:
+        """Go back to what was learnt before."""
+        self._rls.state[:] = kept
+
+    def set_coulomb(self, joint: int, value: float) -> None:
+        """Take F_C of a joint to be `value` [N·m]."""
+        self._rls.alpha[joint, 0] = value
+
     @property
     def parameters(self) -> Array:
         """[F_C, F_V] of every joint, (n, 2), N·m and N·m·s/rad."""

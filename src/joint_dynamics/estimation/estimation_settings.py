@@ -95,7 +95,9 @@ class EstimationSettings(Settings):
         upper=200,
         none='the one at which the friction is described',
     )
-    payload: bool = setting(False, 'estimate the payload at the last link, and use it')
+    payload: bool = setting(
+        False, 'the payload at the start is not known: estimate it; one that is taken up later is recognised either way'
+    )
     payload_memory: float = setting(
         30.0, 'motion after which the payload has forgotten', 's', lower=1, upper=1e6, infinite=True
     )

@@ -112,8 +112,6 @@ def make_stiffness(arm: Arm, use: EstimationSettings, period: float) -> Stiffnes
     )
 
 
-def make_payload(body: RigidBody, use: EstimationSettings, limit: Array, period: float) -> PayloadEstimator | None:
-    """Return the payload estimator where the settings ask for one; torques of joints weigh by their limit."""
-    if not use.payload:
-        return None
-    return PayloadEstimator(body, period, memory=use.payload_memory, noise=np.maximum(0.01 * limit, 0.1))
+def make_payload(body: RigidBody, use: EstimationSettings, period: float) -> PayloadEstimator:
+    """Return the payload estimator of links without payload."""
+    return PayloadEstimator(body, period, memory=use.payload_memory)

@@ -116,6 +116,18 @@ class FrictionEstimator:
         self._adapted = np.zeros(self.joints)
         self._updates = 0
 
+    def snapshot(self) -> Array:
+        """Return what was learnt, for `restore`."""
+        return self._alpha.copy()
+
+    def restore(self, kept: Array) -> None:
+        """Go back to what was learnt before."""
+        self._alpha[:] = kept
+
+    def set_coulomb(self, joint: int, value: float) -> None:
+        """Take α₁ of a joint to be `value`, within its bounds."""
+        self._alpha[joint, 0] = np.clip(value, self.lower[joint, 0], self.upper[joint, 0])
+
     @property
     def parameters(self) -> Array:
         """α, (n, 2): factor of Coulomb friction, and excess viscous friction N·m·s/rad."""

@@ -9,23 +9,33 @@ part per sample, each at some 125 Hz; the torques are of every sample.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from joint_dynamics.arm import Arm
 from joint_dynamics.arrays import BoolArray, FloatArray
+from joint_dynamics.estimation.change_test import last_link_rows
+from joint_dynamics.estimation.changes import Change, ChangeDetector
 from joint_dynamics.estimation.contact import ContactDetector, Evidence
 from joint_dynamics.estimation.coulomb_viscous import CoulombViscousEstimator
 from joint_dynamics.estimation.estimation_settings import EstimationSettings
 from joint_dynamics.estimation.estimator_factory import make_payload
 from joint_dynamics.estimation.friction import FrictionEstimator
 from joint_dynamics.estimation.joint_torques import JointTorques
+from joint_dynamics.estimation.payload import PayloadEstimator
 from joint_dynamics.estimation.remarks import remarks_of
 
 Array = FloatArray
 # Share of the lost motion that is not known; share of a deformation that may be lost motion of unknown size for it to
 # teach the stiffness.
 SLACK, MAX_UNCERTAINTY = 0.1, 0.3
+# The same for what may have changed, where an error that stays would be taken for a change.
+PLAY = 0.3
+# s of excited motion over which a stiffness that changed is compared with what it was.
+SLOW = 30.0
+# Changes that are remembered.
+NAMED = 100
 
 
 class JointEstimator(JointTorques):
@@ -42,8 +52,10 @@ class JointEstimator(JointTorques):
         (n,) bool. The torques and their parts: see `JointTorques`.
     learning
         whether α, stiffness and payload adapt; settable.
-    payload, detector
-        PayloadEstimator or None; ContactDetector.
+    payload, detector, changes
+        PayloadEstimator, None while the described payload is the one that is carried; ContactDetector; ChangeDetector.
+    named
+        the last changes that were named, `changes.Change` each.
     remarks
         what of the arm is not used, by field and joint.
 
@@ -64,9 +76,8 @@ class JointEstimator(JointTorques):
     ) -> None:
         super().__init__(arm, period, settings, motor_side=motor_side, effort=effort)
         use, turn, limit = self.settings, self.stride * self.period, self.effort_limit
-        self._unloaded = (
-            arm.carrying(np.zeros_like(arm.payload)).rigid if use.payload and arm.payload.any() else arm.rigid
-        )
+        bare = arm.carrying(np.zeros_like(arm.payload)) if arm.payload.any() else arm
+        self._unloaded, self._bare = bare.rigid, bare.constants.links
         self.detector = ContactDetector(
             self.n,
             turn,
@@ -76,15 +87,26 @@ class JointEstimator(JointTorques):
             memory=use.contact_memory,
             omega_min=use.omega_min,
         )
-        self.payload = make_payload(self._unloaded, use, limit, turn)
+        self.payload: PayloadEstimator | None = None
+        order = 1 if self.stiffness is None else self.stiffness.order
+        viscous = self.friction.upper[:, 1] if isinstance(self.friction, FrictionEstimator) else 0.05 * limit
+        self.changes = ChangeDetector(self.n, order, turn, viscous)
+        self.named: list[Change] = []
+        self._learners = [part for part in (self.friction, self.stiffness) if part is not None]
+        self._kept: dict[int, list[Any]] = {}
+        self._rows = np.zeros((self.n, 10))
+        self._no_spring, self._no_map = np.zeros((3, self.n)), np.zeros((self.n, 1))
+        described = 0.0 if arm.friction is None else arm.friction.parameters['F_C0']
+        self._coulomb_unit = np.maximum(described, 0.02 * limit)
+        known = np.zeros(2) if self.friction_model is None else np.array([1.0, 0.0])
+        self._described_friction = np.tile(known, (self.n, 1))
         self._turns: tuple[Callable[[], None], ...] = (
             self._learn_stiffness,
             self._learn_friction,
             self._detect,
             self._weigh,
+            self._watch_changes,
         )
-        if self.payload is not None:
-            self._turns += (self._learn_payload,)
         self.remarks = remarks_of(arm, use, self.motor_side)
         self.learning = True
         self.reset()
@@ -106,15 +128,20 @@ class JointEstimator(JointTorques):
         super().reset_signals()
         self.contact = np.zeros(self.n, dtype=bool)
         self.detector.reset_signals()
+        self.changes.begin_anew()
 
     def reset(self) -> None:
         """Begin again from the model: signals, α, stiffness, payload, levels of the contact detector."""
         self.reset_signals()
-        for part in (self.friction, self.stiffness, self.payload, self.detector):
+        for part in (self.friction, self.stiffness, self.detector, self.changes):
             if part is not None:
                 part.reset()
-        self.links = self.arm.constants.links
+        self.payload = (
+            make_payload(self._unloaded, self.settings, self.stride * self.period) if self.settings.payload else None
+        )
+        self.links, self._carried = self.arm.constants.links, self.arm.payload
         self.watch.reset()
+        self._spring_map = self._no_map if self.stiffness is None else self.stiffness.scaled[0].copy()
 
     @property
     def finite(self) -> bool:
@@ -131,7 +158,7 @@ class JointEstimator(JointTorques):
             stiffness.reset()
         if payload is not None and not np.isfinite(payload.parameters.sum()):
             payload.reset()
-            self.body = self.arm.rigid
+            self.links, self._carried = self.arm.constants.links, self.arm.payload
         if not np.isfinite(self.detector.level.sum()):
             self.detector.reset()
         self.reset_signals()
@@ -177,7 +204,7 @@ class JointEstimator(JointTorques):
         The payload known, where it is estimated.
         """
         touched = self.contact.any() and bool((self.contact & ~self.detector.lasting).any())
-        free = not touched and (self.payload is None or self.payload.known)
+        free = not touched and not self.changes.load_suspected and (self.payload is None or self.payload.known)
         return np.full(self.n, free)
 
     def _detect(self) -> None:
@@ -192,7 +219,7 @@ class JointEstimator(JointTorques):
         motor, deviation, none = self.torque_motor - self.torque_link, self.fusion.motor_deviation, np.zeros(self.n)
         evidence = Evidence(motor, deviation, motor, none, none, none, np.zeros(self.n, dtype=bool))
         if self.stiffness is not None:
-            lost, elastic = self.lost_motion, self.fusion.elastic
+            lost, elastic = self.lost_motion, self.fusion.elastic & ~self.changes.spring_doubted
             spring = np.where(elastic, self.torque_spring - self.torque_link, motor)
             k = np.where(elastic, self.stiffness.stiffness(self.deformation), 0.0)
             wrong = np.hypot(k * (SLACK * lost.slack + lost.uncertainty), self.settings.link_noise * self.torque_link)
@@ -203,22 +230,90 @@ class JointEstimator(JointTorques):
 
     def _weigh(self) -> None:
         self.spring_weight, self.external_deviation = self.fusion.measured(self, self.coulomb_level)
+        doubted = self.changes.spring_doubted
+        if doubted.any():
+            self.spring_weight = np.where(doubted, 0.0, self.spring_weight)
+            self.external_deviation = np.where(doubted, self.fusion.motor_deviation, self.external_deviation)
         self.link_weight = self.fusion.link_weight(self, self.external_deviation)
 
-    def _learn_payload(self) -> None:
-        assert self.payload is not None
-        if not self.learning:
-            return
+    def _watch_changes(self) -> None:
+        """Gather what tells a change, and take in what is named; see `changes`."""
         slipping = np.abs(self.omega) >= 5.0 * self.settings.omega_min
-        friction = self.speed_friction + self.coulomb_friction if self._slip is not None else self.friction_torque
-        bare = self._unloaded.inverse_dynamics(self.q, self.dq, self.ddq)
-        direction = self.coulomb_friction if self._slip is not None else np.sign(self.omega)
-        self.payload.update(
-            self.q, self.dq, self.ddq, self.rotor_torque - friction - bare, direction, self.omega, slipping
-        )
-        if self.payload.due:
-            self._hold(self.payload.taken())
+        if not self.learning or not slipping.any():
+            return
+        scale, terms = self._friction_terms()
+        lacking = self.torque_motor - self.torque_link
+        if not np.isfinite(lacking.sum()):
+            return
+        link = self.settings.link_noise * self.torque_link
+        weight = np.where(slipping, 1.0 / np.hypot(self.fusion.motor_deviation, link), 0.0)
+        motor = np.array([lacking + (scale.T * terms).sum(axis=0), *terms, weight])
+        spring, spring_map = self._no_spring, self._no_map
+        if self.stiffness is not None:
+            # what is learnt wanders within its memory
+            share = self.stride * self.period / SLOW
+            self._spring_map += np.where(self.stiffness.excited, share, 0.0)[:, None] * (
+                self.stiffness.scaled[0] - self._spring_map
+            )
+            spring_map = self._spring_map
+            spring = self._spring_rows(slipping, link)
+        if self.changes.starting:
+            self._kept[self.changes.open] = [part.snapshot() for part in self._learners]
+        last_link_rows(self.links, self.q, self._work[0], self._rows)
+        if not self.changes.take(self._rows, motor, spring, self._carried, scale, spring_map):
+            return
+        change = self.changes.find()
+        if change is not None:
+            self._take_in(change)
+        elif self.payload is not None:
+            self.payload.add(self.changes.motor_information([self.changes.newest]), self.changes.per_block)
+            if self.payload.judge():
+                self._hold(self.payload.inertial)
+
+    def _friction_terms(self) -> tuple[Array, Array]:
+        """Return α (n, 2) in force and what it multiplies (2, n), N·m and rad/s; F_C is in units of its size."""
+        if isinstance(self.friction, CoulombViscousEstimator):
+            unit = np.stack([self._coulomb_unit, np.ones(self.n)])
+            return self.friction.parameters / unit.T, unit * [np.sign(self.omega), self.omega]
+        if isinstance(self.friction, FrictionEstimator):
+            return self.friction.parameters, np.array([self.coulomb_friction, self.held_speed])
+        return self._described_friction, np.array([self.friction_torque, self.omega])
+
+    def _spring_rows(self, slipping: BoolArray, link: Array) -> Array:
+        assert self.stiffness is not None
+        lost, x = self.lost_motion, self.deformation * self.stiffness.scaled[1]
+        k = self.stiffness.stiffness(self.deformation)
+        play = k * (PLAY * lost.slack + lost.uncertainty)
+        noise = self.fusion.floor + (k * self.settings.deformation_noise) ** 2
+        deviation = np.sqrt(play**2 + link**2 + noise + self.stiffness.variance(self.deformation))
+        weight = np.where(slipping & self.fusion.elastic, 1.0 / deviation, 0.0)
+        powers = [x ** (2 * p + 1) for p in range(self.stiffness.order)]
+        return np.array([self.damping_torque - self.torque_link, weight, *powers])
+
+    def _take_in(self, change: Change) -> None:
+        """Go on with what was named; what was learnt since is taken back where the load spoilt it."""
+        blocks, since = self.changes.blocks, self.changes.since(change)
+        self.named = [*self.named[1 - NAMED :], change]
+        if change.kind == 'load':
+            for part, kept in zip(self._learners, self._kept[since[0]], strict=True):
+                part.restore(kept)
+            self._spring_map = blocks.spring_map[since[0]].copy()
+            self.payload = make_payload(self._unloaded, self.settings, self.stride * self.period)
+            self.payload.add(self.changes.motor_information(since), len(since) * self.changes.per_block)
+            self.payload.judge()
+            self._hold(blocks.payload[since[0]] + self.changes.verdict.payload[change.length - 1])
+        elif change.kind == 'stiffness':
+            assert self.stiffness is not None
+            self._spring_map[change.joint] = blocks.spring_map[since[0], change.joint] * change.value
+            self.stiffness.rescale(change.joint, self._spring_map[change.joint])
+        elif self.friction is not None:
+            unit = self._coulomb_unit if isinstance(self.friction, CoulombViscousEstimator) else np.ones(self.n)
+            self.friction.set_coulomb(change.joint, change.value * unit[change.joint])
+        self.changes.begin_anew()
 
     def _hold(self, payload: Array) -> None:
-        """Take the payload [M, MX, MY, MZ] into the link model."""
-        self.links = self.arm.carrying(np.array([0.0] * 6 + [*payload[1:], payload[0]])).constants.links
+        """Take the payload (10,) [kg·m², kg·m, kg] into the link model."""
+        self._carried = payload
+        self.links = self._bare.copy()
+        self.links['body'][self.links['number'] == self.n - 1] += payload
+        self.changes.blocks.payload[:] = payload

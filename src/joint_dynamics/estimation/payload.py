@@ -1,11 +1,11 @@
-"""Online payload: mass and first moments of what hangs on the last link, from torques in motion [M7 outlook; G II.B].
+"""Online payload: the inertial parameters of what hangs on the last link, from torques in motion [M7 outlook; G II.B].
 
-    τ̂_J − τ_J(unloaded) = Y_L(q, q̇, q̈) χ_L + F(τ_J) H a₁ + ω a₂,   χ_L = [M, MX, MY, MZ] in the last joint's frame
+    τ̂_J − τ_J(unloaded) = Y_L(q, q̇, q̈) χ_L + F(τ_J) H a₁ + ω a₂,   χ_L = [XX … ZZ, MX, MY, MZ, M]
 
-Recursive least squares in information form, A ← λ A + Σ_j w_j yᵀy, which costs little per sample and is solved when
-asked. The friction of every joint may be off by a scale a₁ and a viscous part a₂: they are estimated beside the payload
-and thrown away, because a payload that is not known yet would otherwise pull the friction, and a wrong friction the
-payload.
+in the last joint's frame. Recursive least squares in information form, A ← λ A + Σ_j w_j yᵀy, which costs little per
+sample and is solved when asked. The friction of every joint may be off by a scale a₁ and a viscous part a₂: they are
+estimated beside the payload and thrown away, because a payload that is not known yet would otherwise pull the friction,
+and a wrong friction the payload.
 """
 
 from __future__ import annotations
@@ -14,18 +14,22 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from joint_dynamics.arrays import BoolArray, FloatArray
+from joint_dynamics.estimation.change_test import BODY
 from joint_dynamics.estimation.recursive import positive
 from joint_dynamics.robot.rigid_body import RigidBody
 
 Array = FloatArray
-COLUMNS = 4
+#: Order of pinocchio's ten parameters of a body in which they are XX XY XZ YY YZ ZZ MX MY MZ M.
+ORDER = [4, 5, 7, 6, 8, 9, 1, 2, 3, 0]
+#: Mass and first moments among those.
+SHOWN = [9, 6, 7, 8]
 
 
 class PayloadEstimator:
-    """M (kg) and MX, MY, MZ (kg·m) of the payload, in the frame of the last joint.
+    """M (kg), MX, MY, MZ (kg·m) and inertia of the payload, in the frame of the last joint.
 
-    `mass` kg, `first_moments` (3,) kg·m, `covariance` (4, 4), `excitation` s of motion used; all refer to the samples
-    since `reset`. `known_share`: the parameter `known`, settable.
+    `mass` kg, `first_moments` (3,) kg·m, `covariance` (4, 4), `inertial` (10,), `excitation` s of motion; all refer to
+    the samples since `reset`. `known_share`: the parameter `known`, settable.
 
     Parameters
     ----------
@@ -40,7 +44,7 @@ class PayloadEstimator:
     friction
         deviation of the friction's scale and viscous part (N·m·s/rad), (2,).
     known
-        the payload is taken for known when its mass deviates by less than this share, or 0.1 kg, after 3 s of motion.
+        the payload is taken for known when its mass deviates by less than this share, or 0.1 kg, after 1 s of motion.
     """
 
     def __init__(
@@ -57,25 +61,18 @@ class PayloadEstimator:
     ) -> None:
         self.body, self.period = body, positive('period', period)
         self._forget = 1.0 - min(self.period / positive('memory', memory), 1.0)
-        n = body.n
-        self._per_noise = np.broadcast_to(1.0 / np.asarray(noise, dtype=float), (n,)).copy()
-        spread = [largest, *(3 * [largest * reach]), *np.repeat(friction, n)]
-        self._prior = np.diag(1.0 / np.square(spread))
+        self._per_noise = np.broadcast_to(1.0 / np.asarray(noise, dtype=float), (body.n,)).copy()
+        self._prior = np.diag((largest * np.array([reach**2] * 6 + [reach] * 3 + [1.0])) ** -2.0)
+        self._friction = np.diag(1.0 / np.square(friction))
         self.known_share = positive('known', known)
-        self._every = max(int(round(0.5 / self.period)), 1)
-        self._rows = np.zeros((n, COLUMNS + 2 * n + 1))
-        self._joint = np.arange(n)
         self.reset()
 
     def reset(self) -> None:
         """Forget everything."""
-        size = self._rows.shape[1]
-        # The last row and column hold Wᵀy and yᵀy.
-        self._information = np.zeros((size, size))
+        self._information = np.zeros((self.body.n, BODY + 3, BODY + 3))
         self._weight = 0.0
         self.excitation = 0.0
         self.known = False
-        self._updates = 0
         self._solved: tuple[Array, Array] | None = None
 
     def update(
@@ -96,50 +93,55 @@ class PayloadEstimator:
         """
         if not slipping.any() or not np.isfinite(torque.sum() + coulomb.sum() + q.sum() + dq.sum() + ddq.sum()):
             return
-        n, rows = self.body.n, self._rows
-        weight = self._per_noise * slipping
-        rows[:, :COLUMNS] = self.body.last_link_regressor(q, dq, ddq)[:, :COLUMNS] * weight[:, None]
-        rows[self._joint, COLUMNS + self._joint] = coulomb * weight
-        rows[self._joint, COLUMNS + n + self._joint] = omega * weight
-        rows[:, -1] = torque * weight
-        self._information *= self._forget
-        self._information += rows.T @ rows
-        self._weight = self._weight * self._forget + 1.0
-        self.excitation += self.period
-        self._updates += 1
+        regressor = self.body.last_link_regressor(q, dq, ddq)[:, ORDER]
+        rows = np.column_stack([regressor, coulomb, omega, torque]) * (self._per_noise * slipping)[:, None]
+        self.add(rows[:, :, None] * rows[:, None, :], 1)
+
+    def add(self, information: Array, samples: int) -> None:
+        """Take Σ w² rowᵀrow of every joint, (n, 13, 13), of [Y_L, F(τ_J) H, ω, torque], w one over the noise."""
+        forget = self._forget**samples
+        self._information = self._information * forget + information
+        self._weight = self._weight * forget + samples
+        self.excitation += samples * self.period
         self._solved = None
 
-    @property
-    def due(self) -> bool:
-        """Whether the link model should take the present payload: every half second of motion."""
-        return self._updates % self._every == 1 and self.excitation > 3.0
+    def judge(self) -> bool:
+        """Return whether the payload is known well enough, and remember it."""
+        self.known = self.excitation > 1.0 and self.mass_deviation < max(self.known_share * abs(self.mass), 0.1)
+        return self.known
 
-    def taken(self) -> Array:
-        """Return [M, MX, MY, MZ] (4,) [kg, kg·m] for the link model.
-
-        From here on the payload counts as known if it is good enough.
-        """
-        self.known = self.mass_deviation < max(self.known_share * abs(self.mass), 0.1)
-        return self.parameters
+    def _without_friction(self, share: float) -> tuple[Array, Array, float]:
+        """Return A (10, 10), b (10,) and the square that is left, friction taken out of the sum over all joints."""
+        W = share * self._information
+        cross = W[:, BODY : BODY + 2]
+        own = W[:, BODY : BODY + 2, BODY : BODY + 2] + self._friction
+        left = W - cross.transpose(0, 2, 1) @ np.linalg.solve(own, cross)
+        total = left.sum(axis=0)
+        return total[:BODY, :BODY], total[:BODY, -1], float(total[-1, -1])
 
     def _solve(self) -> tuple[Array, Array]:
         if self._solved is None:
             # Torque errors of samples a tenth of a second apart are nearly the same: they count as one.
             share = min(self.period / 0.1, 1.0)
-            W, y = share * self._information[:-1, :-1], share * self._information[:-1, -1]
-            solution = np.asarray(np.linalg.solve(W + self._prior, y), dtype=float)
-            rest = float(share * self._information[-1, -1] - 2.0 * solution @ y + solution @ W @ solution)
+            A, b, square = self._without_friction(share)
+            solution = np.asarray(np.linalg.solve(A + self._prior, b), dtype=float)
+            rest = square - 2.0 * solution @ b + solution @ A @ solution
             # Mean square of what is left, in units of `noise`; one until there is something to go by.
             rows = share * self._weight * self.body.n
             variance = (max(rest, 0.0) + 10.0) / (rows + 10.0)
-            self._solved = solved = np.asarray(solution), np.asarray(np.linalg.inv(W / variance + self._prior))
-            return solved
+            A, _, _ = self._without_friction(share / variance)
+            self._solved = solution, np.asarray(np.linalg.inv(A + self._prior))
         return self._solved
+
+    @property
+    def inertial(self) -> Array:
+        """[XX, XY, XZ, YY, YZ, ZZ, MX, MY, MZ, M], (10,), kg·m², kg·m and kg."""
+        return self._solve()[0]
 
     @property
     def parameters(self) -> Array:
         """[M, MX, MY, MZ], (4,), kg and kg·m."""
-        return self._solve()[0][:COLUMNS]
+        return self.inertial[SHOWN]
 
     @property
     def mass(self) -> float:
@@ -154,7 +156,7 @@ class PayloadEstimator:
     @property
     def covariance(self) -> Array:
         """Covariance of [M, MX, MY, MZ], (4, 4) [kg, kg·m]."""
-        return self._solve()[1][:COLUMNS, :COLUMNS]
+        return self._solve()[1][np.ix_(SHOWN, SHOWN)]
 
     @property
     def mass_deviation(self) -> float:

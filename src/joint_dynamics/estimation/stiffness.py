@@ -7,7 +7,8 @@ Recursive least squares with directional forgetting and regularisation, RLS-DF* 
 Directional forgetting drives r = ψᵀPψ towards (1 − μ)/μ in the directions that are excited and leaves the others alone,
 but "robust in poor excitation" [M3] does not reproduce: a standstill under a torque bias destroys the map. Hence our
 own default beside the thesis's run: directions scaled by φ_ref, a stronger forgetting, an excitation gate, and a
-detector of sudden changes that opens the covariance again.
+detector of errors that jump, which opens the covariance again. That it is the stiffness that changed is for `changes`
+to say, which knows of load and friction too.
 
 A covariance knows nothing of a torque that is wrong by more than its noise: where a joint is hardly ever excited, one
 such sample takes a described map away. Such a map therefore stays in force until more than a disturbance tells
@@ -32,6 +33,8 @@ Array = FloatArray
 # Every so many updates the covariance is brought back between its bounds; between two checks it cannot grow by more
 # than (1/μ)^CHECK.
 CHECK = 64
+# How far the whole of a map, and its shape, may be off after it was found changed.
+RESCALED = 0.1
 # s of excited motion before a stiffness may count as reliable.
 MIN_EXCITED_TIME = 2.0
 # s of excited motion before what is learnt takes the place of what was described. That it explains the torque is what
@@ -68,7 +71,8 @@ class StiffnessEstimator(StiffnessMap):
 
     The map in force is what is asked for by coefficients, covariance, torque, stiffness and variance.
     What is known of the quality, (n,) each: `excited` (bool, of the last update), `excitation` (s of excited motion
-    since the reset), `changes` (number of jumps detected), `noise` (N·m, deviation of the prediction error, of the map
+    since the reset), `changes` (how often `rescale` was called), `reopened`
+    (how often the error jumped), `noise` (N·m, deviation of the prediction error, of the map
     in force), `reliable` (bool, whether what is learnt may be relied on: excited for 2 s, explaining 80 % of the
     torque, growing with the deformation).
     """
@@ -164,9 +168,30 @@ class StiffnessEstimator(StiffnessMap):
         self._fresh = np.ones(self.joints, dtype=bool)
         self._updates = 0
         self.excited = np.zeros(self.joints, dtype=bool)
-        self.changes = np.zeros(self.joints, dtype=int)
+        self.changes, self.reopened = np.zeros((2, self.joints), dtype=int)
         self.reliable = np.zeros(self.joints, dtype=bool)
         self._in_force, self._square = self._rls.state.copy(), self._jumps.long.copy()
+
+    def snapshot(self) -> tuple[Array, Array, Array]:
+        """Return what was learnt, for `restore`."""
+        return self._rls.state.copy(), self._in_force.copy(), self._square.copy()
+
+    def restore(self, kept: tuple[Array, Array, Array]) -> None:
+        """Go back to what was learnt before."""
+        self._rls.state[:], self._in_force[:], self._square[:] = kept
+
+    def rescale(self, joint: int, scaled: Array) -> None:
+        """Take the map of a joint to be another, in force at once, and learn on from there.
+
+        scaled: (P,) N·m per (φ/φ_ref)^{2p−1}. Its covariance is opened for 10 % of the whole curve and of its shape.
+        """
+        rls = self._rls
+        rls.alpha[joint] = scaled
+        rls.P[joint] = (np.outer(scaled, scaled) + np.diag(scaled**2)) * (RESCALED**2 / self._floor[joint])
+        rls.bound(np.array([joint]))
+        self._in_force[joint] = rls.state[joint]
+        self._jumps.forget(np.array([joint]))
+        self.changes[joint] += 1
 
     @property
     def excitation(self) -> Array:
@@ -228,4 +253,4 @@ class StiffnessEstimator(StiffnessMap):
             self._rls.P[joint] += (np.outer(alpha, alpha) + np.diag((0.3 * alpha) ** 2)) / self._floor[joint]
         self._rls.bound(joints)
         self._jumps.forget(joints)
-        self.changes[joints] += 1
+        self.reopened[joints] += 1

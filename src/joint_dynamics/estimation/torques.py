@@ -54,7 +54,7 @@ class TorqueFusion:
 
     def __init__(self, arm: Arm, settings: EstimationSettings) -> None:
         effort = arm.robot.limits.effort
-        self._floor = (settings.torque_noise * np.where(np.isfinite(effort), effort, 100.0)) ** 2
+        self.floor = (settings.torque_noise * np.where(np.isfinite(effort), effort, 100.0)) ** 2
         self._described = arm.stiffness_described
         self._friction, self._link = settings.friction_noise, settings.link_noise
         self._per_slip_speed = 0.2 / max(settings.omega_min, 1e-6)
@@ -67,7 +67,7 @@ class TorqueFusion:
         # Where only link and rotor together were identified, the torque between them is known up to what the rotor may
         # be off.
         self.rotor_inertia_deviation = np.where(arm.rotor_identifiable, 0.0, ROTOR_INERTIA_SPREAD * arm.rotor_inertia)
-        self._fixed = np.array([self._floor, self.rotor_inertia_deviation])
+        self._fixed = np.array([self.floor, self.rotor_inertia_deviation])
         self._noise = float(self._friction), self._per_slip_speed, float(self._deformation)
         self.motor_deviation = np.full(arm.n, 1e6)
         self.elastic = np.zeros(arm.n, dtype=bool)
@@ -105,7 +105,7 @@ class TorqueFusion:
         """Return the weight of the link model beside the measured torque, (n,): none where there is contact."""
         square = deviation**2
         variance = (
-            self._floor
+            self.floor
             + (self._link * estimate.torque_link) ** 2
             + (self.rotor_inertia_deviation * estimate.rotor_acceleration) ** 2
         )

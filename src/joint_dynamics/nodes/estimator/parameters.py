@@ -140,8 +140,8 @@ TOPICS = (
         '~/payload',
         'geometry_msgs/InertiaStamped',
         'publishes',
-        'mass in kg and centre of mass in m, in the frame of the last joint, its name as frame_id (with `payload`, once'
-        ' it is known)',
+        'mass in kg and centre of mass in m, in the frame of the last joint, its name as frame_id (with `payload`, or'
+        ' after a load was taken up; once it is known)',
     ),
     TopicRow(
         '~/dynamics_description', 'std_msgs/String', 'publishes', 'the adapted dynamics description (YAML), latched'

@@ -1,0 +1,102 @@
+"""What changed: load, stiffness or friction of a simulated UR5e whose links MuJoCo computes, by what is named."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pinocchio
+import pytest
+
+pytest.importorskip('numba', reason='the simulated robot is compiled by numba')
+pytest.importorskip('mujoco', reason='the links are computed by another engine')
+
+from joint_dynamics.arm import Arm
+from joint_dynamics.estimation import EstimationSettings, JointEstimator
+from joint_dynamics.estimation.change_test import last_link_rows
+from joint_dynamics.robot.newton_euler import WORK, inverse_dynamics
+from joint_dynamics.simulation import Command, FlexibleJointRobot, Payload, TrajectoryPoints
+
+PERIOD, BEFORE, AFTER = 2e-3, 14.0, 8.0
+
+
+@pytest.fixture(scope='module')
+def run(tools):
+    """Return a function: what is estimated while something changes after 14 s of the waypoint cycle.
+
+    change(robot); softer: (n,) by what the stiffness is multiplied from then on.
+    """
+    time, q = tools.waypoint_motion(2, speed=2.0)
+    trajectory = TrajectoryPoints(time, q, np.gradient(q, time, axis=0))
+
+    def play(change=None, after=AFTER, softer=None):
+        robot = FlexibleJointRobot(seed=4, rate=1.0 / PERIOD, temperature=30.0, dynamics='mujoco')
+        arm = Arm.from_description(robot.model, tools.described(robot))
+        estimator = JointEstimator(arm, PERIOD, EstimationSettings())
+        robot.place(trajectory.sample(0.0).q[0])
+        tick, out = 0, SimpleNamespace(estimator=estimator, robot=robot, alpha=[], named=[])
+        for until, act in ((BEFORE, change or (lambda robot: None)), (BEFORE + after, None)):
+            reference = trajectory.sample(np.arange(tick, round(until / PERIOD)) * PERIOD)
+            samples = robot.run(Command.track(reference.q, reference.dq, reference.effort))
+            theta = samples.theta.copy()
+            if softer is not None and act is None:
+                # the same torque bends it more
+                theta = samples.q + (theta - samples.q) / softer
+            for k in range(len(samples.q)):
+                if k % 500 == 0:
+                    estimator.set_temperature(samples.temperature[k])
+                known = len(estimator.named)
+                estimator.update(samples.q[k], samples.current[k], theta[k])
+                for one in estimator.named[known:]:
+                    out.named.append(((tick + k) * PERIOD - BEFORE, one.kind, one.joint))
+                if k % 50 == 0:
+                    out.alpha.append(((tick + k) * PERIOD - BEFORE, estimator.friction.parameters[:, 0].copy()))
+            tick = round(until / PERIOD)
+            if act is not None:
+                act(robot)
+        return out
+
+    return play
+
+
+def test_a_load_that_is_taken_up_is_named_and_weighed(run):
+    """3 kg: named as such and nothing else, within 5 % after 5 s; friction is what it was."""
+    out = run(lambda robot: robot.attach_payload(Payload(3.0, (0.02, 0.0, 0.08))), after=5.0)
+    assert {one[1:] for one in out.named} == {('load', -1)}
+    assert out.estimator.payload.known
+    assert out.estimator.payload.mass == pytest.approx(3.0, rel=0.05)
+    before = [alpha for when, alpha in out.alpha if when < 0.0][-1]
+    # α follows its work by some 10 % on this arm; 3 kg would be 20 N·m to the lift, three times its friction
+    assert np.abs(out.alpha[-1][1] - before).max() < 0.15
+
+
+def test_a_stiffness_that_drops_is_named_and_learnt(run):
+    """The elbow at 70 %: named within 10 s, within 5 % at the end; no contact is felt, nothing else is named."""
+
+    out = run(softer=np.array([1.0, 1.0, 0.7, 1.0, 1.0, 1.0]))
+    assert [one[1:] for one in out.named] == [('stiffness', 2)]
+    assert out.estimator.stiffness.changes.tolist() == [0, 0, 1, 0, 0, 0]
+    expected = 0.7 * out.robot.truth.stiffness[2, 0]
+    assert out.estimator.stiffness.coefficients[2, 0] == pytest.approx(expected, rel=0.05)
+    assert not out.estimator.contact.any()
+
+
+def test_nothing_is_named_where_nothing_changes(run):
+    out = run()
+    assert out.named == [] and out.estimator.payload is None
+
+
+def test_a_push_is_no_load(run):
+    """Constant torques of 25 N·m at the lift and 10 N·m at the elbow, until the end: no body within reach does that."""
+    out = run(lambda robot: robot.set_external_torque([0.0, 25.0, -10.0, 0.0, 0.0, 0.0]), after=3.0)
+    assert [one for one in out.named if one[1] == 'load'] == []
+
+
+def test_rows_of_the_last_link_are_those_of_pinocchio(worn_arm):
+    rng = np.random.default_rng(3)
+    model = worn_arm.robot.pinocchio
+    links, work, rows, torque = worn_arm.constants.links, np.zeros((6, WORK)), np.empty((6, 10)), np.empty(6)
+    order = [-6, -5, -3, -4, -2, -1, -9, -8, -7, -10]
+    for q, dq, ddq in rng.uniform(-2, 2, (5, 3, 6)):
+        inverse_dynamics(links, q, dq, ddq, work, torque)
+        last_link_rows(links, q, work, rows)
+        expected = pinocchio.computeJointTorqueRegressor(model, model.createData(), q, dq, ddq)[:, order]
+        np.testing.assert_allclose(rows, expected, rtol=1e-9, atol=1e-9)
