@@ -7,7 +7,7 @@ usual. Noise is what is usual of this arm and this joint; of torques a tenth of 
 
 The load goes first: one set of ten parameters has to explain both sides of all joints. A single change has to explain
 the one side of its joint that it concerns, and leave the other as usual. A push is none of these: both sides of a joint
-feel it, and no constant load explains it.
+feel it, and no constant load explains it; no stiffness is judged over one.
 """
 
 from __future__ import annotations
@@ -96,6 +96,8 @@ class ChangeDetector:
         what the last seconds hold, and say.
     load_suspected
         bool: another load explains the last seconds better, though not well enough yet.
+    touched
+        (k,) bool, of every block: whether there was a contact in it; settable for the `open` one.
     spring_doubted
         (n,) bool: another stiffness does, while the motor side of that joint is as usual.
 
@@ -114,6 +116,7 @@ class ChangeDetector:
             np.zeros((k, n, 2)),
             np.zeros((k, n, order)),
         )
+        self.touched = np.zeros(k, dtype=bool)
         each = np.zeros((k, 2, n))
         self.verdict = Verdict(np.zeros(k), np.zeros((k, BODY)), *(each.copy() for _ in range(6)))
         wander = np.stack([np.full(n, USUAL_FRICTION), VISCOUS * viscous, np.full(n, USUAL_STIFFNESS)])
@@ -141,6 +144,7 @@ class ChangeDetector:
         if self._turns == 0:
             b.motor[k], b.spring[k], b.samples[k] = 0.0, 0.0, 0.0
             b.payload[k], b.friction[k], b.spring_map[k] = payload, friction, spring_map
+            self.touched[k] = False
         take(b, k, rows, motor, spring)
         self._turns += 1
         if self._turns < self.per_block:
@@ -166,6 +170,8 @@ class ChangeDetector:
         beyond = 0.5 * (cost - v.single_cost[lengths]) > BEYOND
         explained = v.single_cost[lengths] <= np.maximum(LEFT * samples, 2.0 * UNEXPLAINED * gain)
         alone = large & beyond & explained & as_usual[:, ::-1]
+        # a push in this time pulls the springs about
+        alone[:, SPRING] &= ~np.logical_or.accumulate(self.touched[self._since(self._filled)][::-1])[lengths, None]
         load = v.load[lengths] > LOAD
         self.load_suspected = bool(load.any())
         total, of_all = cost.sum(axis=(1, 2)), v.load_cost[lengths].sum(axis=(1, 2))

@@ -227,6 +227,7 @@ class JointEstimator(JointTorques):
                 motor, deviation, spring, np.where(elastic, wrong, 0.0), k * lost.motion, k * lost.uncertainty, elastic
             )
         self.contact = self.detector.update(evidence, self.omega, adapted)
+        self.changes.touched[self.changes.open] |= bool(self.contact.any())
 
     def _weigh(self) -> None:
         self.spring_weight, self.external_deviation = self.fusion.measured(self, self.coulomb_level)
