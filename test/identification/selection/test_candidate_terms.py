@@ -6,17 +6,18 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from joint_dynamics.arm import terms_from_config
+from joint_dynamics.arm import friction_term, terms_from_config
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.selection import candidate_terms
 from joint_dynamics.identification.selection.candidate_terms import (
+    Selection,
+    first_terms,
     gather,
     menu,
     quarters_of,
-    summary_of,
     temperature_range,
 )
-from joint_dynamics.identification.selection.ridges import Choice, SelectionStep
+from joint_dynamics.identification.selection.weights import Candidate, Choice, Worth
 
 JOINTS = ('a', 'b')
 FRICTION = {
@@ -134,10 +135,26 @@ def test_what_comes_before_and_after_repeated_motion_is_no_recording_of_its_own(
     assert np.bincount(rows.parts // 4).tolist() == [sum(counts[:3]), counts[3], counts[4]]
 
 
-def test_the_choice_is_told_step_by_step():
-    steps = [SelectionStep('law', 12.5, 4.0, {1: 0.1}), SelectionStep('other', 0.5, 0.4, {})]
-    assert summary_of(Choice({}, steps, 3.0, 2.0, []), JOINTS) == {
+def test_what_every_candidate_is_worth_stands_in_the_summary():
+    law, other = Candidate('law', (0, 1), (0, 1)), Candidate('other', (2,), (0,))
+    chosen = Worth(law, np.zeros(10), 0.125, 4.0, {0: 0.0, 1: 0.9})
+    left = Worth(other, np.zeros(10), 0.005, 0.4, {0: 1.0})
+    terms = [friction_term('b', name) for name in ('F_Cl', 'F_V2')]
+    selection = Selection(terms, Choice([chosen], [left], {1: 0.1}, 3.0, 2.0, np.zeros((0, 0))), [])
+    assert selection.summary(JOINTS, terms[:1]) == {
         'chosen': [{'term': 'law', 'gain_percent': 12.5, 'standard_errors': 4.0, 'ridges': {'b': 0.1}}],
         'left_out': [{'term': 'other', 'gain_percent': 0.5, 'standard_errors': 0.4}],
         'held_out_loss': {'without': 3.0, 'with': 2.0},
+        'impossible': list(terms[1].names),
     }
+
+
+def test_the_first_solution_has_one_law_of_each_kind():
+    first = first_terms(menu(JOINTS, np.array([[20.0, 30.0], [20.0, 30.0]])))
+    assert {term.joint for term in first} == set(JOINTS) and all(term.selected for term in first)
+    own = [term.document for term in first if term.joint == 'a']
+    friction = [document['friction'] for document in own if 'friction' in document]
+    assert sorted(friction) == ['F_C1', 'F_Cl', 'F_T0', 'load_gain', 'load_sign']
+    assert [document for document in own if 'friction' not in document] == [
+        {'hysteresis': 1e-4}, {'stribeck': {'V_S': 0.4, 'mu': 1.0}},
+    ]  # fmt: skip

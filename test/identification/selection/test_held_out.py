@@ -1,14 +1,16 @@
-"""Held-out loss written out: every fold left out, the rest solved with all its columns, the fold's rows predicted."""
+"""Held-out contributions written out: every fold left out, the rest solved, what laws add to the fold's rows."""
 
 import numpy as np
 import pytest
 
 from joint_dynamics.identification import identify
-from joint_dynamics.identification.selection.held_out import BLOCKS, HeldOut, Rows
-from joint_dynamics.identification.selection.ridges import Candidate, select
+from joint_dynamics.identification.selection.held_out import BLOCKS, DEALS, HeldOut, Law, Rows
+from joint_dynamics.identification.selection.weights import Candidate, weigh
 from joint_dynamics.recording import Recording
 
 N, B, C, K = 2, 3, 3, 160
+LAWS = [Law((0,)), Law((2, 1))]
+SHARE = 0.1
 
 
 def rows_of(seed=0, parts=None, friction=()):
@@ -21,57 +23,68 @@ def rows_of(seed=0, parts=None, friction=()):
     return Rows(base, candidates, tau, np.zeros(K, dtype=int) if parts is None else parts, friction)
 
 
-def huber(residual):
-    return np.where(np.abs(residual) < 2.0, residual**2, 4.0 * np.abs(residual) - 4.0)
-
-
-def predicted(rows, fold, ridges):
-    """Residuals (N, K) of the rows in every fold (K,) from a fit to all others."""
-    residual, chosen = np.empty(rows.tau.shape), sorted(ridges)
-    columns = np.concatenate([rows.base, rows.candidates[:, chosen]], axis=1)
+def contributions(rows, fold):
+    """What laws add to the rows of every fold (K,), with the coefficients of all others, and the torque: (3, N, K)."""
+    columns = np.concatenate([rows.base, rows.candidates], axis=1)
+    found = np.zeros((3, N, K))
     for f in np.unique(fold):
         rest = [(columns[j][:, fold != f], rows.tau[j, fold != f]) for j in range(N)]
-        gram = sum(W @ W.T for W, _ in rest)
-        right = sum(W @ y for W, y in rest)
+        gram, right = sum(W @ W.T for W, _ in rest), sum(W @ y for W, y in rest)
         # a candidate's ridge is a share of its norm in the rows that are left
-        share = np.array([0.0] * B + [ridges[column] for column in chosen])
+        share = np.array([0.0] * B + [SHARE] * C)
         solution = np.linalg.solve(gram + np.diag(share**2 * np.diag(gram)), right)
+        lifted = np.linalg.solve(gram[:B, :B], np.column_stack([gram[:B, B:], right[:B]]))
         for j in range(N):
-            residual[j, fold == f] = rows.tau[j, fold == f] - solution @ columns[j][:, fold == f]
-    return residual
+            here = columns[j][:, fold == f]
+            own = here[B:] - lifted[:, :-1].T @ here[:B]
+            for k, law in enumerate(LAWS):
+                found[k, j, fold == f] = sum(solution[B + c] * own[c] for c in law.columns)
+            found[-1, j, fold == f] = rows.tau[j, fold == f] - lifted[:, -1] @ here[:B]
+    return found
 
 
-@pytest.mark.parametrize('ridges', [{}, {0: 0.1}, {2: 0.3, 1: 0.05}])
-def test_blocks_of_time_are_predicted_from_the_others_cut_at_several_places(ridges):
+def by_block(parts):
+    """Sums of products (blocks, 3, 3), rows with a large residual counted less."""
+    residual = np.abs(parts[-1] - parts[0] - parts[1])
+    counted = np.where(residual < 2.0, 1.0, 2.0 / residual)
+    products = np.einsum('ujk,jk,vjk->kuv', parts, counted, parts)
+    return products.reshape(BLOCKS, -1, 3, 3).sum(axis=1)
+
+
+def test_blocks_of_time_are_predicted_from_the_others_cut_at_two_places():
     rows = rows_of()
     place = np.arange(K) // (K // BLOCKS)
-    expected = []
-    for deal in range(2):
-        fold = np.roll(place, -deal * K // BLOCKS // 2)
-        expected.append(huber(predicted(rows, fold, ridges)).reshape(N, BLOCKS, -1).sum(axis=2))
-    found = HeldOut(rows, deals=2).losses([ridges])
-    np.testing.assert_allclose(found[0], np.mean(expected, axis=0), rtol=1e-6)
+    expected = np.mean(
+        [by_block(contributions(rows, np.roll(place, -deal * K // BLOCKS // DEALS))) for deal in range(DEALS)], axis=0
+    )
+    products = HeldOut(rows).products(LAWS, SHARE)
+    np.testing.assert_allclose(products.gram, expected[:, :2, :2], rtol=1e-5, atol=1e-9)
+    np.testing.assert_allclose(products.right, expected[:, :2, 2], rtol=1e-5, atol=1e-9)
+    np.testing.assert_allclose(products.torque, expected[:, 2, 2], rtol=1e-5)
+    weights = np.array([0.7, 0.2])
+    left = np.append(-weights, 1.0)
+    np.testing.assert_allclose(
+        products.gains(weights), expected[:, 2, 2] - (expected @ left) @ left, rtol=1e-4, atol=1e-6
+    )
 
 
 @pytest.mark.parametrize('slow', [False, True])
-def test_friction_of_each_parts_own_is_taken_out_of_what_is_left(slow):
+def test_friction_of_each_parts_own_is_taken_out(slow):
     """Of each joint alone, in all its samples of the part, with least squares; not of what changes with the parts."""
     parts = np.repeat([4, 7, 4], [50, 70, 40])
     rows = rows_of(parts=parts, friction=((0, 2), ()))
-    residual = predicted(rows, np.arange(K) // (K // BLOCKS), {0: 0.1})
-    for part in () if slow else (4, 7):
-        own = rows.base[0][[0, 2]][:, parts == part].T
-        residual[0, parts == part] -= own @ np.linalg.lstsq(own, residual[0, parts == part], rcond=None)[0]
-    found = HeldOut(rows, deals=1).losses([{0: 0.1}], slow)
-    np.testing.assert_allclose(found[0], huber(residual).reshape(N, BLOCKS, -1).sum(axis=2), rtol=1e-6)
-
-
-def test_losses_of_several_choices_are_those_of_each_alone():
-    """A column that is none of a choice's has a ridge that leaves a millionth of it."""
-    held_out = HeldOut(rows_of(6))
-    settings = [{}, {0: 0.1}, {2: 0.03, 1: 0.3}]
-    for setting, together in zip(settings, held_out.losses(settings), strict=True):
-        np.testing.assert_allclose(together, held_out.losses([setting])[0], rtol=1e-4)
+    place = np.arange(K) // (K // BLOCKS)
+    sums = []
+    for deal in range(DEALS):
+        found = contributions(rows, np.roll(place, -deal * K // BLOCKS // DEALS))
+        for part in (4, 7):
+            own = rows.base[0][[0, 2]][:, parts == part].T
+            for k in (1, 2) if slow else (0, 1, 2):
+                column = found[k, 0, parts == part]
+                found[k, 0, parts == part] -= own @ np.linalg.lstsq(own, column, rcond=None)[0]
+        sums.append(by_block(found))
+    products = HeldOut(rows).products([Law((0,), slow), LAWS[1]], SHARE)
+    np.testing.assert_allclose(products.gram, np.mean(sums, axis=0)[:, :2, :2], rtol=1e-5, atol=1e-9)
 
 
 def test_columns_that_one_recording_alone_shows_are_held_out_with_it():
@@ -82,12 +95,11 @@ def test_columns_that_one_recording_alone_shows_are_held_out_with_it():
     base[:, 3:] *= np.where(place == 0, 1e6, 1e-3)
     candidates = rng.normal(size=(3, 2, 600))
     tau = base[:, :3].sum(axis=1) + candidates[:, 0] + 0.1 * rng.normal(size=(3, 600))
-    held_out = HeldOut(Rows(base, candidates, tau, place))
-    losses = held_out.losses([{}, {0: 0.03}])
-    assert np.isfinite(losses).all()
+    products = HeldOut(Rows(base, candidates, tau, place)).products([Law((0,))], 0.03)
+    gain = products.gains(np.ones(1))
+    assert np.isfinite(gain).all()
     # nothing tells the block itself
-    without, law = losses[:, :, 1:].sum(axis=(1, 2))
-    assert law < 0.1 * without
+    assert gain[1:].sum() > 0.9 * products.torque[1:].sum()
 
 
 JOINTS, RECORDINGS, SAMPLES = 3, 3, 240
@@ -143,8 +155,8 @@ def test_what_a_drift_makes_look_like_a_law_of_speed_is_none(make, seed):
     """A cold and slow recording, or friction that falls as a gear warms in a motion that is slow at the start."""
     rows = make(seed)
     blind = Rows(rows.base, rows.candidates, rows.tau, rows.parts)
-    assert len(select(HeldOut(blind), [LAW]).ridges) == JOINTS
-    assert select(HeldOut(rows), [LAW]).ridges == {}
+    assert len(weigh(HeldOut(blind), [LAW]).ridges) == JOINTS
+    assert weigh(HeldOut(rows), [LAW]).ridges == {}
 
 
 @pytest.mark.parametrize('seed', range(4))
@@ -152,7 +164,7 @@ def test_what_a_drift_makes_look_like_a_law_of_speed_is_none(make, seed):
     lambda seed: three_recordings(seed, 0.6, np.ones(3)), lambda seed: faded_in(seed, np.ones(len(PLACE)), 0.6),
 ])  # fmt: skip
 def test_a_law_of_speed_that_is_there_is_taken(make, seed):
-    assert set(select(HeldOut(make(seed)), [LAW]).ridges) == {0, 1, 2}
+    assert set(weigh(HeldOut(make(seed)), [LAW]).ridges) == {0, 1, 2}
 
 
 def test_what_hardly_changes_within_a_part_may_be_told_by_their_differences():
@@ -163,8 +175,8 @@ def test_what_hardly_changes_within_a_part_may_be_told_by_their_differences():
     candidates[np.arange(JOINTS), np.arange(JOINTS)] = speed * WARM[rows.parts]
     rows = Rows(rows.base, candidates, rows.tau, rows.parts, rows.friction)
     slow = Candidate('temperature', LAW.columns, LAW.joints, slow=True)
-    assert set(select(HeldOut(rows), [slow]).ridges) == {0, 1, 2}
-    assert select(HeldOut(rows), [Candidate('law', LAW.columns, LAW.joints)]).ridges == {}
+    assert set(weigh(HeldOut(rows), [slow]).ridges) == {0, 1, 2}
+    assert weigh(HeldOut(rows), [Candidate('law', LAW.columns, LAW.joints)]).ridges == {}
 
 
 @pytest.fixture(scope='module')

@@ -20,14 +20,19 @@ from joint_dynamics.identification.regression.covariance import covariance as sc
 from joint_dynamics.identification.regression.fixed_point import iterate_to_fixed_point, state_from, without_state
 from joint_dynamics.identification.regression.least_squares import Solution, ols, triangulate, triangulate_long, wls
 from joint_dynamics.identification.regression.problem import Problem
-from joint_dynamics.identification.selection.candidate_terms import choose, menu, summary_of, temperature_range
-from joint_dynamics.identification.selection.choice_uncertainty import SelectionOutcome
+from joint_dynamics.identification.selection.candidate_terms import (
+    Selection,
+    choose,
+    first_terms,
+    menu,
+    temperature_range,
+)
 
 Progress = Callable[[str], None]
 LONG = 20_000
 """Kept samples from which normal equations are tried before QR."""
-PROVISIONAL_DEALS, PROVISIONAL_SWEEPS = 1, 2
-"""Effort for the choice of terms that only tells weights and load torque of the one that counts."""
+FIRST_SWEEPS = 2
+"""Sweeps of the solution that only tells weights and load torque of the choice of terms."""
 ROBUST_METHODS = ('irls', 'i-irls')
 
 
@@ -61,7 +66,7 @@ def least_squares(problem: Problem, method: str) -> Solution:
 
 def linear(
     problem: Problem, settings: IdentificationSettings, say: Progress
-) -> tuple[Problem, Solution, SelectionOutcome]:
+) -> tuple[Problem, Solution, Selection | None]:
     """Return problem and solution by least squares, with the further terms that held-out data ask for."""
     prior = problem.model.parameters
 
@@ -71,27 +76,18 @@ def linear(
     plain = without_state(problem)
     problem, solution = iterate_to_fixed_point(problem, [], solver, solver(plain), prior, plain)
     if not settings.selection or settings.rotor is not None or settings.method in ('ols', 'i-irls'):
-        return problem, solution, SelectionOutcome()
-    say('trying further terms on held-out data')
-    given, state = problem, state_from(problem, solution, prior)
-    tried = menu(given.model.joint_names, temperature_range(given.observations))
-    found = choose(given, tried, state, solution, PROVISIONAL_DEALS)
-    if not found.terms:
-        found = choose(given, tried, state, solution)
-    if found.terms:
-        # A model without further friction weighs the rows by what it leaves over, and has another load torque. With
-        # those of the model found, terms that only made up for both are not chosen, and what they had hidden is.
-        problem, solution = iterate_to_fixed_point(
-            given, found.terms, solver, solution, prior, sweeps=PROVISIONAL_SWEEPS
-        )
-        refined = state_from(problem, solution, prior)
-        state = replace(state, links=refined.links, load_limit=refined.load_limit)
-        found = choose(given, tried, state, solution)
-        problem, solution = iterate_to_fixed_point(given, found.terms, solver, solution, prior, problem)
-    kept = {name for term in problem.terms for name in term.names}
-    impossible = [name for term in found.terms for name in term.names if name not in kept]
-    entry = {**summary_of(found.choice, problem.model.joint_names), 'impossible': impossible}
-    return problem, solution, SelectionOutcome({'selection': entry}, found.uncertainty())
+        return problem, solution, None
+    say('weighing further terms on held-out data')
+    candidates = menu(problem.model.joint_names, temperature_range(problem.observations))
+    trial, first = iterate_to_fixed_point(
+        problem, first_terms(candidates), solver, solution, prior, sweeps=FIRST_SWEEPS
+    )
+    with_laws = state_from(trial, first, prior)
+    state = replace(state_from(problem, solution, prior), links=with_laws.links, load_limit=with_laws.load_limit)
+    selection = choose(problem, candidates, state, first)
+    if selection.terms:
+        problem, solution = iterate_to_fixed_point(problem, selection.terms, solver, first, prior, trial)
+    return problem, solution, selection
 
 
 def solve_by_method(problem: Problem, settings: IdentificationSettings, say: Progress) -> SolvedProblem:
@@ -105,11 +101,12 @@ def solve_by_method(problem: Problem, settings: IdentificationSettings, say: Pro
             problem, settings, lambda trial: linear(trial, settings, say)
         )
     else:
-        problem, solution, selected = linear(problem, settings, say)
+        problem, solution, selection = linear(problem, settings, say)
         say('estimating deviations')
-        scatter = scatter_covariance(problem.blocks, solution, problem.samples)
-        covariance = selected.widened(scatter, problem.names)
-        extras = selected.extras
+        covariance, extras = scatter_covariance(problem.blocks, solution, problem.samples), {}
+        if selection is not None:
+            covariance = selection.widened(covariance, problem.names)
+            extras['selection'] = selection.summary(problem.model.joint_names, problem.terms)
     return _afterwards(SolvedProblem(problem, solution, np.asarray(covariance), extras), settings, prior, say)
 
 

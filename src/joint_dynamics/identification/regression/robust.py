@@ -16,9 +16,9 @@ from joint_dynamics.identification.regression.iirls import FrictionOptions, iirl
 from joint_dynamics.identification.regression.irls import irls
 from joint_dynamics.identification.regression.least_squares import Solution, triangulate, wls
 from joint_dynamics.identification.regression.problem import Problem
-from joint_dynamics.identification.selection.choice_uncertainty import SelectionOutcome
+from joint_dynamics.identification.selection.candidate_terms import Selection
 
-Select = Callable[[Problem], tuple[Problem, Solution, SelectionOutcome]]
+Select = Callable[[Problem], tuple[Problem, Solution, Selection | None]]
 
 
 def robust_estimate(
@@ -33,7 +33,7 @@ def robust_estimate(
     plain = without_state(problem)
     first = wls(triangulate(plain.blocks()), plain.optional, plain.selected)
     extras: dict[str, Any] = {}
-    selected: SelectionOutcome | None = None
+    selection: Selection | None = None
     if settings.method == 'i-irls':
         if plain is not problem:
             raise JointDynamicsError(
@@ -43,9 +43,13 @@ def robust_estimate(
         found, course = iirls(plain, first, options)
         extras['i_irls'] = course
     else:
-        chosen, solution, selected = select(irls(plain, first, options.threshold).problem.with_terms(problem.terms))
+        chosen, solution, selection = select(irls(plain, first, options.threshold).problem.with_terms(problem.terms))
         found = irls(chosen, solution, options.threshold)
-        extras = {**selected.extras, 'irls': {'loops': found.trace}}
+        extras['irls'] = {'loops': found.trace}
+        if selection is not None:
+            extras['selection'] = selection.summary(chosen.model.joint_names, chosen.terms)
     measured = found.problem.with_torque([observation.tau for observation in problem.observations])
-    covariance = found.covariance() if selected is None else selected.widened(found.covariance(), measured.names)
+    covariance = found.covariance()
+    if selection is not None:
+        covariance = selection.widened(covariance, measured.names)
     return measured, found.solution, covariance, {**extras, 'rejected_rows_percent': found.rejected_percent}

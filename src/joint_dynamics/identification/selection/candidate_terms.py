@@ -21,9 +21,8 @@ from joint_dynamics.identification.preparation.observations import Observation
 from joint_dynamics.identification.regression.friction_state import FrictionState
 from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.problem import Problem
-from joint_dynamics.identification.selection.choice_uncertainty import ChoiceUncertainty, choice_uncertainty
-from joint_dynamics.identification.selection.held_out import DEALS, HeldOut, Rows
-from joint_dynamics.identification.selection.ridges import JOINT_ERRORS, Candidate, Choice, SelectionStep, select
+from joint_dynamics.identification.selection.held_out import HeldOut, Rows
+from joint_dynamics.identification.selection.weights import MIN_ERRORS, Candidate, Choice, Worth, weigh
 from joint_dynamics.joint import REVERSAL
 
 STRIBECK_SPEEDS = (0.4,)
@@ -37,7 +36,9 @@ reversal passes within a sample."""
 WARMING = 3.0
 """Rise of temperature [K] within the recordings below which its effect cannot be told from that of anything else."""
 SINGLE_JOINT_ERRORS = 5.0
-"""Standard errors that are taken off the gain of a term of a single joint."""
+"""Standard errors that a term of a single joint has to be worth: no other joint bears it out."""
+FIRST_RIDGE = 0.1
+"""Ridge that all laws are held back by in the solution that weights of rows and load torque come from."""
 MAX_ROWS = 6000
 """Of more samples every so many are used."""
 
@@ -150,65 +151,80 @@ def quarters_of(recordings: IntArray) -> IntArray:
 
 @dataclass(frozen=True)
 class Selection:
-    """What `choose` found: the terms with their ridges, and the decisions; of these rows and columns `names`."""
+    """Further terms with their ridges, as held-out data weigh them.
+
+    terms: the chosen ones; choice: what all candidates were worth; names: of the columns that `choice.doubt` is about.
+    """
 
     terms: list[Term]
     choice: Choice
-    rows: Rows
     names: list[str]
 
-    def uncertainty(self) -> ChoiceUncertainty:
-        """Return what other choices that the data may have led to would change."""
-        return choice_uncertainty(self.rows, self.choice.ridges, self.choice.alternatives, self.names)
+    def widened(self, covariance: FloatArray, names: Sequence[str]) -> FloatArray:
+        """Return the covariance (b, b) of the parameters `names` (b,) with the doubt of the choice in it."""
+        index = {name: k for k, name in enumerate(self.names)}
+        rows = np.array([index.get(name, -1) for name in names])
+        known = rows >= 0
+        return np.asarray(covariance + np.where(np.outer(known, known), self.choice.doubt[np.ix_(rows, rows)], 0.0))
+
+    def summary(self, joint_names: Sequence[str], used: Sequence[Term]) -> dict[str, Any]:
+        """Return the entry `selection` of summary.json; used: the terms of the solution, as far as friction allows."""
+
+        def entry(worth: Worth) -> dict[str, Any]:
+            return {'term': worth.candidate.name, 'gain_percent': 100 * worth.gain, 'standard_errors': worth.errors}
+
+        ridges = self.choice.ridges
+        kept = {name for term in used for name in term.names}
+        return {
+            'chosen': [
+                {**entry(worth), 'ridges': {joint_names[j]: ridges[law.columns[0]] for j, law in worth.laws.items()}}
+                for worth in self.choice.chosen
+            ],
+            'left_out': [entry(worth) for worth in self.choice.left_out],
+            'held_out_loss': {'without': self.choice.loss_before, 'with': self.choice.loss_after},
+            'impossible': [name for term in self.terms for name in term.names if name not in kept],
+        }
+
+
+def first_terms(candidates: Sequence[CandidateGroup]) -> list[Term]:
+    """Return one law of each kind for all joints, held back.
+
+    A model without further friction weighs the rows by what it leaves over, and has another load torque: terms that
+    only make up for both would be chosen by these, and what they hide would not.
+    """
+    laws = [group for group in candidates if not group.single and not group.slow]
+    first = {group.kind or group.name: group for group in reversed(laws)}
+    return [replace(term, ridge=FIRST_RIDGE, selected=True) for group in first.values() for term in group.terms]
 
 
 def choose(
-    problem: Problem, tried: Sequence[CandidateGroup], state: FrictionState, solution: Solution, deals: int = DEALS
+    problem: Problem, candidates: Sequence[CandidateGroup], state: FrictionState, solution: Solution
 ) -> Selection:
     """Return the terms that lower the held-out residual.
 
     Parameters
     ----------
-    tried
-        the `menu`; of groups that were tried on the same observations before, columns that do not depend on `state`
-        are known.
+    candidates
+        the `menu`.
     state
         load torque and hysteresis that the columns of friction are made with.
     solution
         whose weights the rows have.
-    deals
-        at how many places the data are cut into blocks of time.
     """
-    terms = [term for group in tried for term in group.terms]
-    candidates = problem.with_terms([*problem.terms, *terms], state)
-    rows = gather(problem, solution, candidates)
+    terms = [term for group in candidates for term in group.terms]
+    trial = problem.with_terms([*problem.terms, *terms], state)
+    rows = gather(problem, solution, trial)
     groups, column = [], 0
-    for group in tried:
+    for group in candidates:
         joints = tuple(problem.model.joint_names.index(term.joint) for term in group.terms for _ in term.names)
         columns = tuple(range(column, column + len(joints)))
-        errors = SINGLE_JOINT_ERRORS if group.single else JOINT_ERRORS
+        errors = SINGLE_JOINT_ERRORS if group.single else MIN_ERRORS
         groups.append(Candidate(group.name, columns, joints, group.kind, errors, group.slow))
         column += len(joints)
-    choice = select(HeldOut(rows, deals), groups)
-    found, column = [], 0
+    choice = weigh(HeldOut(rows), groups)
+    chosen, column = [], 0
     for term in terms:
         if column in choice.ridges:
-            found.append(replace(term, ridge=choice.ridges[column], selected=True))
+            chosen.append(replace(term, ridge=choice.ridges[column], selected=True))
         column += len(term.names)
-    return Selection(found, choice, rows, candidates.names)
-
-
-def summary_of(choice: Choice, joint_names: Sequence[str]) -> dict[str, Any]:
-    """Return the entry `selection` of summary.json."""
-
-    def entry(step: SelectionStep) -> dict[str, Any]:
-        found: dict[str, Any] = {'term': step.name, 'gain_percent': step.gain_percent, 'standard_errors': step.errors}
-        if step.ridges:
-            found['ridges'] = {joint_names[j]: ridge for j, ridge in step.ridges.items()}
-        return found
-
-    return {
-        'chosen': [entry(step) for step in choice.steps if step.ridges],
-        'left_out': [entry(step) for step in choice.steps if not step.ridges],
-        'held_out_loss': {'without': choice.loss_before, 'with': choice.loss_after},
-    }
+    return Selection(chosen, choice, trial.names)

@@ -1,23 +1,23 @@
-r"""Held-out loss of any choice of further columns: blocks of time of the training data predicted from the others.
+r"""What laws contribute to held-out rows: blocks of time of the training data predicted from the others.
 
 The rows are cut into `BLOCKS` blocks of time, long ones: a law that only follows its neighbours in time predicts none
-of them. The cuts are made at `DEALS` places, and the losses averaged, so that none of them decides.
+of them. The cuts are made at `DEALS` places and averaged, so that none of them decides.
+
+With the base columns B solved for in each fold, y' = y − B χ̂ and C' = C − B (BᵀB)⁻¹BᵀC of the held-out rows are what
+the other columns have to explain, and p = C' x what a law contributes with the coefficients x that the other folds give
+it. `Products` of y' and all p, summed by block, are all that a weighing of laws needs. Rows are weighted as in the
+solution they come from (so rows at rest hardly count), and by Huber's rule, so that one spike decides nothing.
 
 Friction drifts: a gear that is ten kelvin colder has a fifth more of it, and where the cold recording, or the cold
-part of one, is the slow one, a law of speed takes that up. So before the loss, Coulomb and viscous friction of every
-part's own (a part: a quarter of a recording) are taken out of the residuals that its rows are predicted with [fixed
-effects: Mundlak 1978]. A law is worth what it explains within the parts, with the coefficients that all rows give it;
-one that stands for their differences is worth nothing, or less.
-
-With the base columns B solved for in each fold, y' = y − B χ̂ and C' = C − B (BᵀB)⁻¹BᵀC of the held-out rows are
-formed once (the Gram matrices without the fold), and every choice of columns is a small problem: r = y' − C' x. Rows
-are weighted as in the solution without candidates (so rows at rest hardly count), and the loss is Huber's, so that
-one spike decides nothing.
+part of one, is the slow one, a law of speed takes that up. So Coulomb and viscous friction of every part's own (a part:
+a quarter of a recording) are taken out of y' and p before [fixed effects: Mundlak 1978]. A law is worth what it
+explains within the parts, with the coefficients that all rows give it; one that stands for their differences is worth
+nothing, or less.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,13 +27,11 @@ from joint_dynamics.arrays import FloatArray, IntArray
 
 BLOCKS = 10
 """Blocks of time, as many as the deviations are stated by (`regression.covariance`)."""
-DEALS = 4
+DEALS = 2
 HUBER = 2.0
 JITTER = 1e-10
 ROUNDING = 100 * float(np.finfo(float).eps)
 """Rounding of a product of two columns over their norms: some √K roundings, with the ten thousand rows there are."""
-LEFT_OUT = 1e3
-"""Ridge of a column that is not in the model: it keeps a millionth of its coefficient."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +47,30 @@ class Rows:
     tau: FloatArray
     parts: IntArray
     friction: tuple[tuple[int, ...], ...] = ()
+
+
+@dataclass(frozen=True)
+class Law:
+    """Candidate columns of one joint that share a weight.
+
+    slow: of what hardly changes within a part (temperature), so that differences between parts tell it.
+    """
+
+    columns: tuple[int, ...]
+    slow: bool = False
+
+
+@dataclass(frozen=True)
+class Products:
+    """Sums over the held-out rows of each block: y'² (B,), y' p (B, u) and p pᵀ (B, u, u) of u laws."""
+
+    torque: FloatArray
+    right: FloatArray
+    gram: FloatArray
+
+    def gains(self, weights: FloatArray) -> FloatArray:
+        """Return by how much the laws lower the loss of each block (B,) with these weights (u,)."""
+        return 2 * self.right @ weights - (self.gram @ weights) @ weights
 
 
 @dataclass(frozen=True)
@@ -84,55 +106,63 @@ class _Fold:
         norms = np.where(norms > 0, norms, 1.0)
         return cls(here, reduced[:-1, :-1], reduced[:-1, -1], norms, left[:, :-1], left[:, -1])
 
+    def coefficients(self, columns: IntArray, ridge: float) -> FloatArray:
+        """Return the coefficients (k,) of some columns, each held back by `ridge` of its norm."""
+        norms = self.norms[columns]
+        gram = self.gram[np.ix_(columns, columns)] / np.outer(norms, norms)
+        gram.flat[:: len(gram) + 1] += ridge**2 + JITTER
+        return np.asarray(np.linalg.solve(gram, self.right[columns] / norms) / norms)
+
 
 class HeldOut:
-    """Held-out loss of any choice of candidate columns, by joint and block of time; deals: places to cut at."""
+    """The folds of some rows.
 
-    def __init__(self, rows: Rows, deals: int = DEALS):
-        n, b, samples = rows.base.shape
+    base: number of base columns; rows: that of rows in all; total (b + c + 1, b + c + 1): products of all columns and
+    the torque.
+    """
+
+    def __init__(self, rows: Rows):
+        self.base, self.rows = rows.base.shape[1], rows.tau.size
         stacked = np.concatenate([rows.base, rows.candidates, rows.tau[:, None]], axis=1)
-        total = (stacked @ stacked.transpose(0, 2, 1)).sum(axis=0)
-        place = np.arange(samples) * BLOCKS / samples
+        self.total = (stacked @ stacked.transpose(0, 2, 1)).sum(axis=0)
+        place = np.arange(rows.tau.shape[1]) * BLOCKS / rows.tau.shape[1]
         self._deals = []
-        for deal in range(deals):
-            fold = (place + deal / deals).astype(int) % BLOCKS
-            self._deals.append([_Fold.of(stacked, total, b, np.flatnonzero(fold == f)) for f in np.unique(fold)])
-        self._starts = np.unique(place.astype(int), return_index=True)[1]
-        self._shape = n, samples
+        for deal in range(DEALS):
+            fold = (place + deal / DEALS).astype(int) % BLOCKS
+            self._deals.append(
+                [_Fold.of(stacked, self.total, self.base, np.flatnonzero(fold == f)) for f in np.unique(fold)]
+            )
+        self._starts = np.append(np.unique(place.astype(int), return_index=True)[1], len(place))
         self._own = [_own_friction(rows, np.flatnonzero(rows.parts == part)) for part in np.unique(rows.parts)]
-        self.rows = rows.tau.size
+        self._shape = rows.tau.shape
 
-    def losses(self, settings: Sequence[Mapping[int, float]], slow: bool = False) -> FloatArray:
-        """Return the losses (s, n, blocks) with each of some choices of candidate columns {column: ridge}.
+    def products(self, laws: Sequence[Law], ridge: float) -> Products:
+        """Return the products of these laws, solved for together with the base columns, each held back by `ridge`."""
+        sums = [self._products(folds, laws, ridge) for folds in self._deals]
+        mean = np.mean(sums, axis=0)
+        return Products(mean[:, -1, -1], mean[:, :-1, -1], mean[:, :-1, :-1])
 
-        slow: of what hardly changes within a part, which therefore may not explain it away.
-        """
-        columns = np.array(sorted({column for setting in settings for column in setting}), dtype=int)
-        shares = np.array([[setting.get(column, LEFT_OUT) for column in columns] for setting in settings])
-        residuals = [self._residual(deal, columns, shares) for deal in self._deals]
-        if not slow:
-            for residual in residuals:
-                for here, span in self._own:
-                    own = residual[:, :, here]
-                    residual[:, :, here] = own - (own @ span) @ span.transpose(0, 2, 1)
-        losses = sum(np.add.reduceat(_huber(each), self._starts, axis=2) for each in residuals) / len(residuals)
-        return np.asarray(losses).transpose(1, 0, 2)
-
-    def _residual(self, folds: Sequence[_Fold], columns: IntArray, shares: FloatArray) -> FloatArray:
-        """Return the residuals (n, s, K) of all rows, each predicted without its fold."""
-        n, samples = self._shape
-        norms = np.array([fold.norms[columns] for fold in folds])
-        grams = np.array([fold.gram[np.ix_(columns, columns)] for fold in folds]) / (norms[:, :, None] * norms[:, None])
-        right = np.array([fold.right[columns] for fold in folds]) / norms
-        each = np.arange(len(columns))
-        grams = np.repeat(grams[:, None], len(shares), axis=1)
-        grams[:, :, each, each] += shares**2 + JITTER
-        right = np.broadcast_to(right[:, None, :, None], (*grams.shape[:-1], 1))
-        weights = np.linalg.solve(grams, right)[..., 0] / norms[:, None]
-        residual = np.empty((n, len(shares), samples))
-        for fold, x in zip(folds, weights, strict=True):
-            residual[:, :, fold.here] = fold.left[:, None] - x @ fold.columns[:, columns]
-        return residual
+    def _products(self, folds: Sequence[_Fold], laws: Sequence[Law], ridge: float) -> FloatArray:
+        """Return the sums (blocks, u + 1, u + 1) of the products of the contributions and, last, the torque."""
+        columns = np.array([column for law in laws for column in law.columns], dtype=int)
+        member = np.repeat(np.eye(len(laws)), np.array([len(law.columns) for law in laws], dtype=int), axis=1)
+        parts = np.empty((len(laws) + 1, *self._shape))
+        for fold in folds:
+            share = member * fold.coefficients(columns, ridge)
+            parts[:-1, :, fold.here] = np.einsum('uc,nck->unk', share, fold.columns[:, columns], optimize=True)
+            parts[-1][:, fold.here] = fold.left
+        quick = np.array([*(not law.slow for law in laws), True])
+        for here, span in self._own:
+            own = parts[np.ix_(quick, np.arange(self._shape[0]), here)]
+            own -= np.einsum('una,nka->unk', np.einsum('unk,nka->una', own, span), span)
+            parts[np.ix_(quick, np.arange(self._shape[0]), here)] = own
+        residual = np.abs(parts[-1] - parts[:-1].sum(axis=0))
+        counted = np.minimum(1.0, HUBER / np.maximum(residual, HUBER))
+        found = []
+        for start, end in zip(self._starts[:-1], self._starts[1:], strict=True):
+            rows = parts[:, :, start:end].reshape(len(parts), -1)
+            found.append((rows * counted[:, start:end].ravel()) @ rows.T)
+        return np.array(found)
 
 
 def _own_friction(rows: Rows, here: IntArray) -> tuple[IntArray, FloatArray]:
@@ -144,8 +174,3 @@ def _own_friction(rows: Rows, here: IntArray) -> tuple[IntArray, FloatArray]:
             basis = scipy.linalg.orth(rows.base[j][np.asarray(own)[:, None], here].T, rcond=1e-6)
             span[j, :, : basis.shape[1]] = basis
     return here, span
-
-
-def _huber(residual: FloatArray) -> FloatArray:
-    size = np.abs(residual)
-    return np.where(size < HUBER, size**2, 2 * HUBER * size - HUBER**2)
