@@ -54,6 +54,17 @@ CHAINS = {
         ['', '', '', '', '>sensors'],
     ],
 }
+#: Folders of src/joint_dynamics from the ground up.
+FLOORS = (
+    ('errors, documents, output_files, settings, compilation …',),
+    ('robot', 'joint', 'signals'),
+    ('recording', 'excitation', 'description'),
+    ('arm',),
+    ('identification', 'estimation', 'control', 'simulation'),
+    ('trend',),
+    ('report',),
+    ('nodes', 'demo', 'cli'),
+)
 
 
 def canvas(width: float, height: float):
@@ -95,6 +106,21 @@ def chain(name: str, rows: list[list[str]]) -> None:
                 axes.annotate('', (j, -i + (0.7 if up else 0.28)), (j, -i + (0.28 if up else 0.72)), arrowprops=arrow)
                 assert above
     save(figure, f'chain_{name}')
+
+
+def structure() -> None:
+    """Draw the folders of the package as floors; each may import from those below it."""
+    figure, axes = plt.subplots(figsize=(7.5, 3.6), layout='constrained')
+    axes.set_axis_off()
+    axes.set(xlim=(0, 12), ylim=(0, len(FLOORS)))
+    for level, floor in enumerate(FLOORS):
+        width = 12 / len(floor)
+        for k, name in enumerate(floor):
+            axes.add_patch(mpl.patches.FancyBboxPatch(
+                (k * width + 0.12, level + 0.14), width - 0.24, 0.72, boxstyle='round,pad=0.02', fc='white', ec=DARK
+            ))  # fmt: skip
+            axes.text((k + 0.5) * width, level + 0.5, name, ha='center', va='center', fontsize=9)
+    save(figure, 'structure')
 
 
 def blocks() -> None:
@@ -170,5 +196,5 @@ def irls() -> None:
 if __name__ == '__main__':
     for chain_name, chain_rows in CHAINS.items():
         chain(chain_name, chain_rows)
-    for draw in (blocks, friction_terms, resting, irls):
+    for draw in (structure, blocks, friction_terms, resting, irls):
         draw()
