@@ -160,7 +160,7 @@ def test_every_import_is_a_dependency():
 
 
 def test_every_package_of_the_launch_files_is_a_dependency():
-    """So that rosdep brings what `ros2 launch` starts.
+    """So that rosdep brings what `ros2 launch` starts; what simulates or drives a robot, the page of Gazebo says.
 
     The plugin that Gazebo loads and the controllers' types included.
     """
@@ -179,6 +179,8 @@ def test_every_package_of_the_launch_files_is_a_dependency():
         (ROOT / 'src/joint_dynamics/control/effort_gains.py').read_text(encoding='utf-8'),
     )
     assert {'gz_ros2_control', 'joint_trajectory_controller', 'ros_gz_sim'} <= named | set(plugins) | set(types)
+    page = (ROOT / 'docs' / 'how-to' / 'gazebo.md').read_text(encoding='utf-8')
+    keys |= set(re.findall(r'`(\w+)`', page.split('## Needs\n')[1].split('\n## ')[0]))
     # The other package of the repository depends on this one, and is loaded when asked for only.
     assert (named | set(plugins) | set(types)) - {'joint_dynamics', 'joint_dynamics_controllers'} <= keys
     other = ET.parse(ROOT / 'ros2_control' / 'package.xml').getroot()
