@@ -111,7 +111,7 @@ def generate_launch_description():
         OnProcessExit(on_exit=end_all), condition=IfCondition(LaunchConfiguration('end_together'))
     )
     # Each tells more once it runs; what it imports takes a busy machine half a minute.
-    said = LogInfo(
+    loading = LogInfo(
         msg=[
             f'loading {", ".join(WIRING)}, which need the topics robot_description and joint_states; estimator and'
             ' feedforward also a dynamics description: ',
@@ -122,4 +122,4 @@ def generate_launch_description():
             ),
         ]
     )
-    return LaunchDescription([*arguments, together, said, OpaqueFunction(function=robot_nodes)])
+    return LaunchDescription([*arguments, together, loading, OpaqueFunction(function=robot_nodes)])

@@ -28,7 +28,7 @@ def generate_launch_description():
         'security',
     )
     # Two publishers of /clock set everybody's time back with every message.
-    alone = IfElseSubstitution(EqualsSubstitution(LaunchConfiguration('namespace'), ''), 'true', 'false')
+    without_namespace = IfElseSubstitution(EqualsSubstitution(LaunchConfiguration('namespace'), ''), 'true', 'false')
     simulator = LifecycleNode(
         package='joint_dynamics',
         executable='simulator',
@@ -72,7 +72,7 @@ def generate_launch_description():
             ),
             DeclareLaunchArgument(
                 'publish_clock',
-                default_value=alone,
+                default_value=without_namespace,
                 choices=['true', 'false'],
                 description=(
                     'whether the simulator publishes /clock, else it stamps with the time of the '

@@ -92,8 +92,8 @@ def run(args: argparse.Namespace) -> int:
     if not 1.0 < args.rate <= 1e5:
         raise JointDynamicsError(f'--rate: expected 1 to 100000 Hz, found {args.rate:g}')
     robot = load_robot(args.robot, load_config(args.config))
-    known = DynamicsDescription.load(args.description) if args.description else None
-    arm = Arm(robot) if known is None else Arm.from_description(robot, known)
+    description = DynamicsDescription.load(args.description) if args.description else None
+    arm = Arm(robot) if description is None else Arm.from_description(robot, description)
     stiffness = None if args.stiffness is None else args.stiffness * (arm.n if len(args.stiffness) == 1 else 1)
     joints = elastic_joints(arm, stiffness, damping_ratio=args.joint_damping, feedback=args.feedback)
     law = None
@@ -133,7 +133,7 @@ def run(args: argparse.Namespace) -> int:
     headers = ('joint', 'p N·m/rad', 'i', 'd N·m·s/rad', 'inertia kg·m²', 'd T / I', 'least damping', 'sag mrad')
     show_table(f'Effort gains at {args.rate:g} Hz', headers, rows)
     print(_looked_at(joints, args.feedback))
-    _tell_sag(gains, known is not None)
+    _tell_sag(gains, description is not None)
     if args.out:
         written = controller_parameters(gains, plugin=law)
         write_atomically(Path(args.out), yaml.safe_dump(written, sort_keys=False))
