@@ -11,7 +11,9 @@
 // WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
 // See the License for the specific language governing permissions and
 // limitations under the License.
-// The controller as pluginlib and the controller manager meet it, before it is active: loaded, its interfaces, refusals.
+// The controller as pluginlib and the controller manager meet it, before it is active: loaded, its
+// interfaces, what it refuses.
+
 #include <gmock/gmock.h>
 
 #include <memory>
@@ -63,15 +65,16 @@ TEST_F(FeedforwardControllerTest, asks_for_one_command_of_every_joint)
   EXPECT_THAT(commands.names, ElementsAre("b/effort", "a/effort"));
 }
 
-TEST_F(FeedforwardControllerTest, is_refused_without_joints) { EXPECT_EQ(start({}), return_type::ERROR); }
+TEST_F(FeedforwardControllerTest, is_refused_without_joints)
+{
+  EXPECT_EQ(start({}), return_type::ERROR);
+}
 
-TEST_F(FeedforwardControllerTest, stays_unconfigured_without_its_description_and_asks_for_its_states_all_the_same)
+TEST_F(FeedforwardControllerTest, without_its_description_it_stays_unconfigured)
 {
   const std::vector<std::string> joints = {"b", "a"};
-  ASSERT_EQ(
-    start(
-      {rclcpp::Parameter("joints", joints), rclcpp::Parameter("description_file", "/nowhere/dynamics.yaml")}),
-    return_type::OK);
+  const rclcpp::Parameter file("description_file", "/nowhere/dynamics.yaml");
+  ASSERT_EQ(start({rclcpp::Parameter("joints", joints), file}), return_type::OK);
   EXPECT_EQ(controller_->configure().id(), State::PRIMARY_STATE_UNCONFIGURED);
   const auto states = controller_->state_interface_configuration();
   EXPECT_THAT(states.names, ElementsAre("b/position", "a/position", "b/velocity", "a/velocity"));
