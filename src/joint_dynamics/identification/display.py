@@ -24,12 +24,13 @@ def summary_line(result: Findings) -> str:
 
 
 def residual_text(fits: Sequence[Fit]) -> str:
-    """Return the overall residual of recordings with its band, and that of the fixed band, in percent and N·m."""
+    """Return the overall residual of recordings with its band, and that of the fixed band, in percent and N·m or N."""
     fixed = overall_in_fixed_band(fits)
     shown = f'{overall_residual(fits)[1]:.3g} % {band_of_all(fits)}'.rstrip()
     if fixed['residual_percent'] is None:
         return shown
-    return f'{shown} ({fixed["residual_percent"]:.3g} %, {fixed["rms"]:.3g} N·m RMS below {fixed["band_hz"]:.3g} Hz)'
+    rms = '' if fixed['rms'] is None else f', {fixed["rms"]:.3g} {fits[0].unit} RMS'
+    return f'{shown} ({fixed["residual_percent"]:.3g} %{rms} below {fixed["band_hz"]:.3g} Hz)'
 
 
 def as_html(result: Findings) -> str:

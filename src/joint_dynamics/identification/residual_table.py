@@ -29,7 +29,6 @@ def residual_rows(fits: Sequence[Fit]) -> list[list[Any]]:
     for fit in fits:
         joints, overall = fit.residual_percent()
         fixed = fit.fixed_band
-        rms = float(np.sqrt(np.mean([value**2 for value in fixed['rmse'].values()])))
         rows.append(
             [
                 fit.short_name,
@@ -38,7 +37,7 @@ def residual_rows(fits: Sequence[Fit]) -> list[list[Any]]:
                 fit.raw[1],
                 *joints,
                 fixed['residual_percent']['overall'],
-                rms,
+                *([] if fit.unit is None else [float(np.sqrt(np.mean([v**2 for v in fixed['rmse'].values()])))]),
             ]
         )
     return rows
@@ -54,5 +53,5 @@ def residual_headers(fits: Sequence[Fit]) -> list[str]:
         'unfiltered %',
         *(f'{name} %' for name in fits[0].joint_names),
         f'{fixed} %',
-        f'{fixed} N·m',
+        *([] if fits[0].unit is None else [f'{fixed} {fits[0].unit}']),
     ]

@@ -48,7 +48,8 @@ def predicted_torque(arm: Arm, observation: Observation) -> FloatArray:
 def validation_fit(arm: Arm, observation: Observation, moving_speed: float) -> Fit:
     """Return measured and predicted torque of one observation on the filtered, decimated samples."""
     predicted = predicted_torque(arm, observation)
-    raw = relative(observation.tau - predicted, observation.tau)
+    sliding = tuple(map(bool, arm.robot.prismatic))
+    raw = relative(observation.tau - predicted, observation.tau, len(set(sliding)) > 1)
     kept = observation.kept
     tau, smooth = (
         (observation.tau, predicted)
@@ -66,6 +67,7 @@ def validation_fit(arm: Arm, observation: Observation, moving_speed: float) -> F
         raw,
         FullRate(observation.time, observation.tau, predicted, observation.dq),
         band_of(observation),
+        sliding,
     )
 
 

@@ -41,7 +41,7 @@ def torque_figure(fit: Fit, filtered: bool = False) -> Figure:
     panels = [
         Panel(
             name,
-            '[N·m]',
+            f'[{unit}]',
             (
                 Series('measured', measured, 'measured', resolution=fine),
                 Series('predicted', expected, 'predicted', resolution=fine),
@@ -50,8 +50,9 @@ def torque_figure(fit: Fit, filtered: bool = False) -> Figure:
             time,
             note=f'residual {share:.1f} %' if np.isfinite(share) else '',
         )
-        for name, measured, expected, share, fine in zip(
+        for name, unit, measured, expected, share, fine in zip(
             fit.joint_names,
+            fit.units,
             np.ascontiguousarray(tau.T),
             np.ascontiguousarray(predicted.T),
             joints,

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from joint_dynamics.identification.display import residual_text
 from joint_dynamics.identification.regression.block import Block
 from joint_dynamics.identification.regression.full_rate import FullRate
 from joint_dynamics.identification.regression.residuals import (
@@ -15,6 +16,7 @@ from joint_dynamics.identification.regression.residuals import (
     relative,
     relative_of_squares,
 )
+from joint_dynamics.identification.residual_table import residual_headers, residual_rows
 
 
 def test_residuals_in_percent():
@@ -96,3 +98,32 @@ def test_residuals_in_percent():
     assert np.isnan(relative_of_squares(np.zeros(2), np.zeros(2))[1])
     block = Block(rng.normal(size=(2, 3, 4)), np.zeros((2, 4)), np.zeros((2, 4)), 0)
     np.testing.assert_allclose(predict(block, [1.0, 2.0, 3.0]), np.tensordot([1.0, 2.0, 3.0], block.rows, (0, 1)))
+
+
+def test_forces_and_torques_are_weighed_by_their_own_size():
+    """A joint that slides beside one that turns: in mm instead of m, the overall percentage is the same."""
+    rng = np.random.default_rng(4)
+    time, tau, dq = np.arange(300) * 0.01, rng.normal(size=(300, 2)) * [800.0, 5.0], rng.normal(size=(300, 2))
+    predicted = tau + rng.normal(size=tau.shape) * [40.0, 1.0]
+
+    def fit(scale=1.0, sliding=(True, False)):
+        factor = np.array([scale, 1.0])
+        full = FullRate(time, tau * factor, predicted * factor, dq)
+        raw = (np.array([7.0, 8.0]), 9.0)
+        return Fit('run', ('a', 'b'), time, tau * factor, predicted * factor, dq, 0.05, raw, full, 4.0, sliding)
+
+    mixed = fit()
+    assert (mixed.units, mixed.unit) == (('N', 'N·m'), None)
+    joints, overall = mixed.residual_percent()
+    assert overall == pytest.approx(np.sqrt((joints**2).mean()))
+    assert fit(1e-3).residual_percent()[1] == pytest.approx(overall)
+    fixed = overall_in_fixed_band([mixed, mixed])
+    assert fixed['rms'] is None and fixed['residual_percent'] == pytest.approx(
+        overall_in_fixed_band([fit(1e-3)])['residual_percent']
+    )
+    assert (fit(sliding=(True, True)).unit, fit(sliding=()).unit) == ('N', 'N·m')
+    assert residual_headers([mixed])[-1].endswith('%') and len(residual_rows([mixed])[0]) == len(
+        residual_headers([mixed])
+    )
+    assert residual_headers([fit(sliding=(True, True))])[-1].endswith(' N')
+    assert 'RMS' not in residual_text([mixed]) and ' N RMS' in residual_text([fit(sliding=(True, True))])

@@ -36,7 +36,7 @@ class Fit:
 
     time (K,) [s]; tau, predicted (K, joints) [N·m]; dq (K, joints) [rad/s]; raw_residual_percent: the same prediction
     against the unfiltered torque, per joint (joints,) and overall (float). band: of the filtered samples [Hz]; full:
-    the same at the recording's rate.
+    the same at the recording's rate. sliding: which joints slide, whose torques are forces [N]; empty: none.
     """
 
     name: str
@@ -49,6 +49,17 @@ class Fit:
     raw: tuple[FloatArray, float]
     full: FullRate
     band: float | None = None
+    sliding: tuple[bool, ...] = ()
+
+    @property
+    def units(self) -> tuple[str, ...]:
+        """The unit of each joint's torque: N of those that slide."""
+        return tuple('N' if slides else 'N·m' for slides in self.sliding) or ('N·m',) * len(self.joint_names)
+
+    @property
+    def unit(self) -> str | None:
+        """The unit of all torques, None where some joints slide and others turn."""
+        return self.units[0] if len(set(self.units)) == 1 else None
 
     @property
     def short_name(self) -> str:
@@ -71,7 +82,7 @@ class Fit:
             of the samples with |q̇_j| above the moving speed only.
         """
         mask = np.abs(self.dq) > self.moving_speed if moving else np.ones_like(self.dq, dtype=bool)
-        return relative(np.where(mask, self.residual, 0.0), np.where(mask, self.tau, 0.0))
+        return relative(np.where(mask, self.residual, 0.0), np.where(mask, self.tau, 0.0), self.unit is None)
 
     @property
     def rmse(self) -> FloatArray:
@@ -98,11 +109,12 @@ class Fit:
         {band_hz, residual_percent, moving_residual_percent, rmse [N·m]}.
         """
         squares = self.band_squares
-        moving = relative_of_squares(squares.moving_residual, squares.moving_tau)
+        mixed = self.unit is None
+        moving = relative_of_squares(squares.moving_residual, squares.moving_tau, mixed)
         rmse = np.sqrt(squares.residual / squares.samples)
         return {
             'band_hz': self.full.band,
-            'residual_percent': self._by_joint(*relative_of_squares(squares.residual, squares.tau)),
+            'residual_percent': self._by_joint(*relative_of_squares(squares.residual, squares.tau, mixed)),
             'moving_residual_percent': self._by_joint(*moving),
             'rmse': {name: float(value) for name, value in zip(self.joint_names, rmse, strict=True)},
         }
@@ -124,17 +136,24 @@ class Fit:
         return {name: float(value) if np.isfinite(value) else None for name, value in named.items()}
 
 
-def relative(residual: FloatArray, tau: FloatArray) -> tuple[FloatArray, float]:
-    """Return 100 ‖residual‖/‖tau‖ per column (samples, joints) and overall, NaN where tau is zero."""
-    return relative_of_squares((residual**2).sum(axis=0), (tau**2).sum(axis=0))
+def relative(residual: FloatArray, tau: FloatArray, mixed: bool = False) -> tuple[FloatArray, float]:
+    """Return 100 ‖residual‖/‖tau‖ per column (samples, joints) and overall, NaN where tau is zero; mixed: see below."""
+    return relative_of_squares((residual**2).sum(axis=0), (tau**2).sum(axis=0), mixed)
 
 
-def relative_of_squares(error: FloatArray, size: FloatArray) -> tuple[FloatArray, float]:
-    """Return 100 √(error/size) per joint and over all joints, NaN where size is zero."""
+def relative_of_squares(error: FloatArray, size: FloatArray, mixed: bool = False) -> tuple[FloatArray, float]:
+    """Return 100 √(error/size) per joint and over all joints, NaN where size is zero.
+
+    mixed: N and N·m do not add up, so that of all joints is the root mean square of the joints' own, each joint against
+    its own torque.
+    """
     with np.errstate(divide='ignore', invalid='ignore'):
         joints = 100 * np.sqrt(np.where(size > 0, error / size, np.nan))
-    overall = 100 * float(np.sqrt(error.sum() / size.sum())) if size.sum() > 0 else float('nan')
-    return joints, overall
+    if not size.sum() > 0:
+        return joints, float('nan')
+    if mixed:
+        return joints, float(np.sqrt(np.mean(joints[size > 0] ** 2)))
+    return joints, 100 * float(np.sqrt(error.sum() / size.sum()))
 
 
 def predict(block: Block, chi: FloatArray) -> FloatArray:
@@ -180,7 +199,7 @@ def overall_residual(recordings: Sequence[Fit], moving: bool = False) -> tuple[F
     masks = [np.abs(fit.dq) > fit.moving_speed if moving else np.ones_like(fit.dq, dtype=bool) for fit in recordings]
     residual = np.concatenate([np.where(mask, fit.residual, 0.0) for fit, mask in zip(recordings, masks, strict=True)])
     tau = np.concatenate([np.where(mask, fit.tau, 0.0) for fit, mask in zip(recordings, masks, strict=True)])
-    return relative(residual, tau)
+    return relative(residual, tau, any(fit.unit is None for fit in recordings))
 
 
 def band_of_all(recordings: Sequence[Fit]) -> str:
@@ -192,12 +211,12 @@ def band_of_all(recordings: Sequence[Fit]) -> str:
 def overall_in_fixed_band(recordings: Sequence[Fit]) -> dict[str, float | None]:
     """Return `Fit.fixed_band` of several recordings as one, of all joints together.
 
-    {band_hz (the lowest), residual_percent, moving_residual_percent, rms [N·m]}; a percentage that does not exist is
-    None.
+    {band_hz (the lowest), residual_percent, moving_residual_percent, rms [N·m or N]}; a percentage that does not exist
+    is None, and rms where some joints slide and others turn.
     """
-    squares = [fit.band_squares for fit in recordings]
+    squares, mixed = [fit.band_squares for fit in recordings], any(fit.unit is None for fit in recordings)
     error, size, moving_error, moving_size = (
-        float(sum(part.sum() for part in parts))
+        np.sum(parts, axis=0)
         for parts in (
             [found.residual for found in squares],
             [found.tau for found in squares],
@@ -206,11 +225,15 @@ def overall_in_fixed_band(recordings: Sequence[Fit]) -> dict[str, float | None]:
         )
     )
     count = sum(found.samples * len(found.residual) for found in squares)
+    percent, moving = (
+        relative_of_squares(np.atleast_1d(part), np.atleast_1d(whole), mixed)[1]
+        for part, whole in ((error, size), (moving_error, moving_size))
+    )
     return {
         'band_hz': min((fit.full.band for fit in recordings), default=None),
-        'residual_percent': 100 * (error / size) ** 0.5 if size > 0 else None,
-        'moving_residual_percent': 100 * (moving_error / moving_size) ** 0.5 if moving_size > 0 else None,
-        'rms': (error / count) ** 0.5 if count else None,
+        'residual_percent': percent if np.isfinite(percent) else None,
+        'moving_residual_percent': moving if np.isfinite(moving) else None,
+        'rms': float((error.sum() / count) ** 0.5) if count and not mixed else None,
     }
 
 
