@@ -136,7 +136,7 @@ class Samples:
         messages read so far, by topic.
     replacing
         sources that count instead of the others for the joints they have.
-    notes
+    notes : list of str
         what the reader of a file has to say of it.
     unprotected
         what is added to the message where values are not plausible, by readers of files without checksums.

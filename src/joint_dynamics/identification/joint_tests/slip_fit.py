@@ -180,7 +180,7 @@ def fit_maxwell_slip(
         𝓑(θ) > 0, half the backlash, rad.
     operators, r_Delta, r_k
         number of operators, ratios of successive limits and stiffnesses of the polynomial laws.
-    methods
+    methods : sequence of str
         names of `METHODS`.
     seed
         of the global search.
