@@ -63,7 +63,9 @@ FLOORS = (
     ('identification', 'estimation', 'control', 'simulation'),
     ('trend',),
     ('report',),
-    ('nodes', 'demo', 'cli'),
+    ('nodes',),
+    ('demo',),
+    ('cli',),
 )
 
 
@@ -110,7 +112,7 @@ def chain(name: str, rows: list[list[str]]) -> None:
 
 def structure() -> None:
     """Draw the folders of the package as floors; each may import from those below it."""
-    figure, axes = plt.subplots(figsize=(7.5, 3.6), layout='constrained')
+    figure, axes = plt.subplots(figsize=(7.5, 4.2), layout='constrained')
     axes.set_axis_off()
     axes.set(xlim=(0, 12), ylim=(0, len(FLOORS)))
     for level, floor in enumerate(FLOORS):
