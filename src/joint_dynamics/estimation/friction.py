@@ -117,11 +117,11 @@ class FrictionEstimator:
         self._updates = 0
 
     def snapshot(self) -> Array:
-        """Return what was learnt, for `restore`."""
+        """Return a copy of α (joints, 2), without unit and in N·m·s/rad, for `restore`."""
         return self._alpha.copy()
 
     def restore(self, kept: Array) -> None:
-        """Go back to what was learnt before."""
+        """Go back to α as `snapshot` returned it: `kept` (joints, 2), without unit and in N·m·s/rad."""
         self._alpha[:] = kept
 
     def set_coulomb(self, joint: int, value: float) -> None:

@@ -98,7 +98,10 @@ class PayloadEstimator:
         self.add(rows[:, :, None] * rows[:, None, :], 1)
 
     def add(self, information: Array, samples: int) -> None:
-        """Take Σ w² rowᵀrow of every joint, (n, 13, 13), of [Y_L, F(τ_J) H, ω, torque], w one over the noise."""
+        """Take `information`, Σ w² rowᵀrow of every joint, (n, 13, 13), of so many `samples`.
+
+        The rows are [Y_L, F(τ_J) H, ω, torque] in SI units, w is one over the noise of the torque [N·m].
+        """
         forget = self._forget**samples
         self._information = self._information * forget + information
         self._weight = self._weight * forget + samples
