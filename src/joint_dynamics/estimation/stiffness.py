@@ -173,11 +173,11 @@ class StiffnessEstimator(StiffnessMap):
         self._in_force, self._square = self._rls.state.copy(), self._jumps.long.copy()
 
     def snapshot(self) -> tuple[Array, Array, Array]:
-        """Return copies of the learnt coefficients and of those in force, (joints, order) N·m/rad, …, for `restore`."""
+        """Return copies of the learnt coefficients and of those in force, (n, P) N·m/rad, …, for `restore`."""
         return self._rls.state.copy(), self._in_force.copy(), self._square.copy()
 
     def restore(self, kept: tuple[Array, Array, Array]) -> None:
-        """Go back to `kept` as `snapshot` returned it: coefficients (joints, order) N·m/rad, …."""
+        """Go back to `kept` as `snapshot` returned it: coefficients (n, P) N·m/rad, …."""
         self._rls.state[:], self._in_force[:], self._square[:] = kept
 
     def rescale(self, joint: int, scaled: Array) -> None:
