@@ -130,7 +130,7 @@ def play(robot, path, law=None, alpha=(1.0, 0.0), adapt=False, side='link', arm=
                 ('viscous_excess', scale[:, 1]),
             ):
                 loop.state.write(quantity, values, 0.0)
-            fed[k] = loop.law_along(desired, 0.0, robot.period)
+            fed[k] = loop.evaluate_along(desired, 0.0, robot.period)
             if side == 'speed':
                 fed[k] += robot._control.kd * (loop.controller.motor_reference(desired)[1] - dq)
             if k == 0:

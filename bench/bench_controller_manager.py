@@ -40,8 +40,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from joint_dynamics.arm import Arm
 from joint_dynamics.control.effort_gains import controller_parameters, effort_gains
-from joint_dynamics.control.elastic_loop import elastic_joints
-from joint_dynamics.control.law_gains import law_gains
+from joint_dynamics.control.elastic_loop import elastic_joints, law_gains
 from joint_dynamics.demo.first_half import tool_parameters
 from joint_dynamics.demo.ros_client import own_domain, ros_client
 from joint_dynamics.demo.scenario import INERTIA_ERROR, unknown_tool

@@ -46,7 +46,7 @@ def play(robot, path, arm, springs, law='adaptive_friction'):
     q, warm = motion[0, 0], np.full(robot.n, 25.0)
     for k, desired in enumerate(motion):
         loop.state.write('temperature', warm, 0.0)
-        fed = loop.law_along(desired, 0.0, robot.period)
+        fed = loop.evaluate_along(desired, 0.0, robot.period)
         pull = springs.torque(q, np.zeros(robot.n), np.zeros(robot.n))
         if k == 0:
             robot.shift_integral(pull - fed)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from joint_dynamics.arm import Arm
-from joint_dynamics.control.compensation import check_compensation
+from joint_dynamics.control.applied import check_compensation
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.identification.joint_tests.data import joint_data
 from joint_dynamics.identification.joint_tests.friction import FrictionSettings, identify_friction

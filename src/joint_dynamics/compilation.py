@@ -26,7 +26,7 @@ def stamp_of(package: Path) -> str:
     digest = hashlib.sha256()
     for path in sorted(package.rglob('*.py')):
         text = path.read_bytes()
-        if b'@compiled' in text or path.stem == 'packed':
+        if b'@compiled' in text or b'@inlined' in text or path.stem == 'packed':
             digest.update(text)
     return digest.hexdigest()
 
@@ -55,6 +55,14 @@ def compiled(function: Callable[..., Any], **options: Any) -> Any:
         # way.
         return numba.njit(**options)(function)
     return kernel
+
+
+def inlined(function: Callable[..., Any]) -> Any:
+    """Return `function` compiled as `compiled` does, and inlined where other kernels call it.
+
+    Tuples of many arrays as arguments want it: a call that stays copies all and counts a reference to each.
+    """
+    return compiled(function, forceinline=True)
 
 
 def entry_of(function: Callable[..., Any], signature: Any) -> Any:
@@ -98,6 +106,8 @@ class Entry:
     ----------
     address, table
         int, of the function and of its first argument.
+    call
+        call(numbers…) calls it, and returns what it returns.
 
     Raises
     ------
@@ -106,19 +116,14 @@ class Entry:
     """
 
     def __init__(self, function: Callable[..., Any], arrays: Sequence[Any], *numbers: type) -> None:
-        self._kept = tuple(arrays)
-        if not all(array.flags.c_contiguous for array in self._kept):
+        if not all(array.flags.c_contiguous for array in arrays):
             raise ValueError(f'{function.__name__}: expected arrays without gaps')
-        self._table = (ctypes.c_void_p * len(self._kept))(*(array.ctypes.data for array in self._kept))
-        self.table, self.address = ctypes.addressof(self._table), address_of(function, *numbers)
+        table: Any = (ctypes.c_void_p * len(arrays))(*(array.ctypes.data for array in arrays))
+        table.arrays = tuple(arrays)  # alive as long as the table is
+        self.table, self.address = ctypes.addressof(table), address_of(function, *numbers)
         # one that keeps the interpreter's lock: to give it away costs more than the work
         kind = ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, *(NUMBERS[number][1] for number in numbers))
-        self._function = kind(self.address)
-
-    def call(self, *numbers: float) -> int:
-        """Call it; return what it returns."""
-        result: int = self._function(self.table, *numbers)
-        return result
+        self.call: Callable[..., int] = functools.partial(kind(self.address), table)
 
 
 def arrays_of(part: Any) -> list[Any]:

@@ -125,7 +125,7 @@ class Bench:
         for k, instant in enumerate(self.motion):
             loop.state.write('temperature', self.temperature[k], 0.0)
             if controller.OPEN_LOOP:
-                torque.append(loop.law_along(instant, 0.0, 4e-3))
+                torque.append(loop.evaluate_along(instant, 0.0, 4e-3))
             else:
                 controller.friction.warm(self.temperature[k])
                 torque.append(controller.feedforward(instant))

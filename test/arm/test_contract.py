@@ -14,14 +14,14 @@ import pytest
 
 from joint_dynamics.arm import Arm, MotorTorque
 from joint_dynamics.arm.reading import DOCUMENTATION
-from joint_dynamics.control.preflight import check_law
+from joint_dynamics.control.applied import check_law
 from joint_dynamics.description import DynamicsDescription, export_urdf, not_exported
 from joint_dynamics.description.field_checks import ListOf, MappingOf, Record
 from joint_dynamics.description.schema import DOCUMENT
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.estimation import EstimationSettings, JointEstimator
 from joint_dynamics.joint.friction_documents import PARAMETERS
-from joint_dynamics.joint.load import QUADRANT_PARAMETERS
+from joint_dynamics.joint.static_friction import QUADRANT_PARAMETERS
 from joint_dynamics.robot import RobotModel
 
 #: What stands below a field that the schema itself only knows as a tree.

@@ -30,7 +30,9 @@ def played(tools, robot, description, observation, friction):
         if observation.temperature is not None:
             loop.state.write('temperature', observation.temperature[k], 0.0)
         torque.append(
-            loop.law_along(np.array([observation.q[k], observation.dq[k], observation.ddq[k], zero, zero]), 0.0, 2e-3)
+            loop.evaluate_along(
+                np.array([observation.q[k], observation.dq[k], observation.ddq[k], zero, zero]), 0.0, 2e-3
+            )
         )
     return np.array(torque), loop
 

@@ -214,9 +214,9 @@ def test_a_law_says_what_left_the_range(tools, arm3, speed, named):
     for law in tools.LAWS:
         _, _, loop = bench.law(law)
         # Load and temperature do not matter to this friction, and are not spoken of.
-        assert [note.partition(':')[0] for note in loop.beyond] == ['joints.j2.validity.speed'] * named
+        assert [note.partition(':')[0] for note in loop.validity_violations] == ['joints.j2.validity.speed'] * named
         loop.activate()
-        assert loop.beyond == ()
+        assert loop.validity_violations == ()
 
 
 @pytest.mark.parametrize('friction', ['none', 'adaptive'])

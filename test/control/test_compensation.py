@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from joint_dynamics.arm import Arm, SteadyFriction
+from joint_dynamics.control import applied as checks
 from joint_dynamics.control import compensation as compensations
 from joint_dynamics.control.applied import AppliedCompensation
 from joint_dynamics.control.compensation import limit_cycles
@@ -26,7 +27,7 @@ def check_direction(name, friction, compensation, limit, **joint):
 
 
 def check_compensation(friction, item, limits, **joint):
-    return compensations.check_compensation(described(friction, **joint), {'j': item}, limits)
+    return checks.check_compensation(described(friction, **joint), {'j': item}, limits)
 
 
 def applied(F_C0, F_V1, **more):
@@ -150,6 +151,9 @@ def test_bad_input_is_refused(item, limits, message):
         check_compensation(REAL, item, limits)
     with pytest.raises(JointDynamicsError, match='description'):
         check_compensation(None, applied(1, 1), {'j': 1.0})
+    for limit in (0.0, -1.0, np.inf, np.nan):
+        with pytest.raises(JointDynamicsError, match='j: expected a speed limit > 0'):
+            check_direction('positive', REAL, applied(1, 1), limit)
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,11 @@ from scipy.integrate import solve_ivp
 from joint_dynamics.arm import Arm
 from joint_dynamics.cli.main import main
 from joint_dynamics.control.effort_gains import effort_gains
-from joint_dynamics.control.elastic_loop import GAIN_MARGIN, ElasticJoints, elastic_joints
+from joint_dynamics.control.elastic_loop import GAIN_MARGIN, ElasticJoints, SampledArm, elastic_joints, law_gains
+from joint_dynamics.control.law import delay_margin
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.joint import TorsionalStiffness
+from joint_dynamics.joint import FrictionModel, TorsionalStiffness
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation import FlexibleJointRobot, ur5e_urdf
 
@@ -80,23 +81,6 @@ def test_one_period_is_what_integration_gives(one, feedback):
 
     expected = solve_ivp(slope, (0.0, PERIOD), x, rtol=1e-11, atol=1e-13).y[:, -1]
     np.testing.assert_allclose(loop.A @ x + loop.B @ [u], expected, rtol=1e-8)
-
-
-def test_stability_is_what_a_simulated_loop_shows(one):
-    """Grows above 1, dies away below: both sides of the limit, at once and a period late."""
-    joints, mass = one
-    loop = joints.sampled(mass, PERIOD)
-    for scale, longest, grows in ((0.5, 1, False), (8.0, 1, True), (0.5, 3, False), (3.0, 1, False), (6.0, 9, True)):
-        p, d = np.array([scale * 30.0]), np.array([scale * 3.0])
-        assert (loop.spectral_radius(p, d, longest) > 1.0) == grows
-        sizes = []
-        for late in range(longest + 1):
-            x, under_way = np.array([0.01, 0.01, 0.0, 0.0]), [np.zeros(1)] * late
-            for _ in range(4000):
-                under_way.append(-p * x[0] - d * x[2])
-                x = loop.A @ x + loop.B @ under_way.pop(0)
-            sizes.append(np.abs(x).max())
-        assert (max(sizes) > 0.01) == grows
 
 
 def test_an_undamped_joint_bears_no_gain_on_the_link_side(one):
@@ -170,17 +154,6 @@ def test_a_delay_out_of_range_is_refused(arm):
         effort_gains(arm, PERIOD, delay=0.1)
 
 
-def test_rigid_where_no_stiffness_is_known():
-    assert elastic_joints(Arm(RobotModel.load(ur5e_urdf()))) == ()
-
-
-def test_softest_and_stiffest_of_what_is_described(arm):
-    soft, stiff = sorted(elastic_joints(arm), key=lambda joints: joints.stiffness[0])
-    np.testing.assert_allclose(soft.stiffness, STIFFNESS)
-    limit = arm.robot.limits.effort
-    np.testing.assert_allclose(stiff.stiffness, arm.stiffness.stiffness(arm.stiffness.deformation(limit)))
-
-
 @pytest.mark.parametrize(
     ('changes', 'stiffness', 'ratio', 'expected'),
     [
@@ -226,3 +199,173 @@ def test_the_command_takes_described_and_stated_stiffness(tmp_path, capsys):
     assert 'taken as rigid: no stiffness is known' in said
     assert main(['gains', '--robot', str(ur5e_urdf()), '--stiffness', '1e4']) == 2
     assert 'rotor inertia above 0' in capsys.readouterr().err
+
+
+@pytest.mark.parametrize('feedback', ['link', 'motor'])
+def test_the_radius_of_a_loop_is_how_fast_it_dies_away(feedback):
+    """Against stepping the loop itself, its torque so many periods late."""
+    rng = np.random.default_rng(5)
+    K = np.array([4e3, 3e3])
+    joints = ElasticJoints(K, np.array([2.0, 3.0]), np.array([1.0, 0.5]), np.diag([0.3, 0.2]), feedback)
+    loop = joints.sampled(np.array([[0.6, 0.1], [0.1, 0.4]]), 0.002)
+    p, d = np.array([30.0, 20.0]), np.array([3.0, 2.0])
+    offset = 0 if feedback == 'link' else 2
+
+    def dying(late):
+        x, under_way = rng.normal(size=8), [np.zeros(2)] * late
+        sizes = []
+        for _ in range(6000):
+            asked = -p * x[offset : offset + 2] - d * x[4 + offset : 6 + offset]
+            under_way.append(asked)
+            x = loop.A @ x + loop.B @ under_way.pop(0)
+            sizes.append(np.linalg.norm(x / [1, 1, 1, 1, 100, 100, 100, 100]))
+        return (max(sizes[-500:]) / max(sizes[-3500:-3000])) ** (1 / 3000)
+
+    rates = [dying(late) for late in (0, 1, 2)]
+    for late in (0, 1, 2):
+        assert loop.spectral_radius(p, d, late) == pytest.approx(max(rates[: late + 1]), rel=2e-4)
+    assert loop.stable(p, d) == all(loop.spectral_radius(f * p, f * d) < 1 for f in (1.0, 2.0))
+    assert not loop.stable(1e4 * p, d)
+    one = joints.single(1)
+    assert (one.stiffness, one.damping, one.viscous, one.rotors, one.feedback) == (3e3, 3.0, 0.5, 0.2, feedback)
+    assert isinstance(loop, SampledArm)
+
+
+def test_flexible_joints_are_those_at_their_softest_and_stiffest(make_arm):
+    arm = make_arm(damping=np.array([5.0, 0.0, 5.0, 0.0, 5.0, 5.0]))
+    limit = arm.robot.limits.effort
+    slopes = arm.stiffness.stiffness(arm.deformation(np.linspace(0, 1, 33)[:, None] * limit))
+    found = sorted(elastic_joints(arm, damping_ratio=0.1, feedback='motor'), key=lambda one: one.stiffness[0])
+    inertia = np.diag(arm.rigid.mass_matrix(np.zeros(6)))
+    rotors = np.diag(arm.rotor_torque(np.eye(6)))
+    for one, K in zip(found, (slopes.min(axis=0), slopes.max(axis=0)), strict=True):
+        np.testing.assert_allclose(one.stiffness, K)
+        assumed = 0.2 * np.sqrt(K * inertia * rotors / (inertia + rotors))
+        np.testing.assert_allclose(one.damping, np.where(arm.damping > 0, arm.damping, assumed))
+        np.testing.assert_allclose(one.rotors, np.diag(rotors))
+        np.testing.assert_allclose(one.viscous, np.where(arm.friction_described, 6.0, 0.0))
+        assert one.feedback == 'motor'
+    (stated,) = elastic_joints(arm, np.full(6, 1e4))
+    assert stated.stiffness.tolist() == [1e4] * 6 and stated.feedback == 'link'
+    falling = FrictionModel({'F_C0': np.full(6, 7.0), 'F_V1': np.array([3.0, -2.0, 1.0, 1.0, 1.0, 1.0])})
+    scaled = make_arm(
+        friction=falling, friction_scale=np.tile([0.5, 0.0], (6, 1)), friction_described=np.arange(6) != 3
+    )
+    (one,) = elastic_joints(scaled, np.full(6, 1e4))
+    assert one.viscous.tolist() == [1.5, 0.0, 0.5, 0.0, 0.5, 0.5]
+
+
+LAW_PERIOD = 0.004
+VISCOUS = np.array([8.0, 11.0, 10.0, 2.4, 2.8, 2.6])
+
+
+@pytest.fixture(scope='module')
+def joints(arm):
+    return [replace(joint, viscous=VISCOUS) for joint in elastic_joints(arm)]
+
+
+def grows(arm, joint, gains, late, q, seconds=4.0):
+    """Whether a push of the loop grows, sample by sample: the linear arm, its torques `late` periods under way."""
+    link = arm.rigid.mass_matrix(q)
+    loop, mass = joint.sampled(link, LAW_PERIOD), link + np.diag(ROTORS)
+    x, under_way, sizes = np.full(24, 1e-3), [np.zeros(6)] * late, []
+    x[12:] = 0.0
+    for _ in range(round(seconds / LAW_PERIOD)):
+        under_way.append(-mass @ (gains['kp'] * x[:6] + gains['kd'] * x[12:18]))
+        x = loop.A @ x + loop.B @ under_way.pop(0)
+        sizes.append(np.abs(x[12:]).max())
+    half = len(sizes) // 2
+    return max(sizes[half:]) > max(sizes[:half])
+
+
+def test_a_rigid_arm_has_what_it_had(arm):
+    assert law_gains(Arm(arm.robot), LAW_PERIOD) == {'kp': 400.0, 'ki': 0.0, 'kd': 40.0}
+
+
+@pytest.mark.parametrize(
+    ('delay', 'late'), [(0.0, (0, 1, 2)), (2 * LAW_PERIOD, (2, 3, 4)), (1.5 * LAW_PERIOD, (1, 2, 3, 4))]
+)
+def test_nothing_rings_from_the_stated_delay_to_twice_as_long(arm, joints, delay, late):
+    gains = law_gains(arm, LAW_PERIOD, joints, delay)
+    # A damping ratio of 0.5, and no more than a rigid arm has.
+    assert gains['kp'] == pytest.approx(min(400.0, gains['kd'] ** 2), rel=5e-3)
+    postures = np.random.default_rng(3).uniform(-np.pi, np.pi, (3, 6))
+    assert not any(grows(arm, joint, gains, count, q) for joint in joints for count in late for q in postures)
+
+
+def test_as_much_as_they_bear_and_no_less(arm, joints):
+    """A third more rings in one of a few postures; so do the rigid arm's gains, for topics as within the manager."""
+    for delay in (0.0, 2 * LAW_PERIOD):
+        gains = law_gains(arm, LAW_PERIOD, joints, delay)
+        assert 5.0 < gains['kd'] < 40.0
+        more = {'kp': gains['kp'] * 1.33**2, 'kd': gains['kd'] * 1.33}
+        rest = {'kp': 400.0, 'kd': 40.0}
+        late = range(round(delay / LAW_PERIOD), max(2, 2 * round(delay / LAW_PERIOD)) + 1)
+        postures = np.random.default_rng(4).uniform(-np.pi, np.pi, (12, 6))
+        for loud in (more, rest):
+            assert any(grows(arm, joint, loud, count, q) for joint in joints for count in late for q in postures)
+
+
+@pytest.mark.parametrize('delay', [0.0, 2 * LAW_PERIOD])
+def test_it_is_the_damping_that_rings_and_a_lower_stiffness_buys_none(arm, joints, delay):
+    """A third more k_d rings with the k_p that it damps critically, too, which is less than half of the one given."""
+    gains = law_gains(arm, LAW_PERIOD, joints, delay)
+    late = range(round(delay / LAW_PERIOD), max(2, 2 * round(delay / LAW_PERIOD)) + 1)
+    softer = {'kp': 0.25 * (1.33 * gains['kd']) ** 2, 'kd': 1.33 * gains['kd']}
+    assert softer['kp'] < 0.5 * gains['kp']
+    postures = np.random.default_rng(4).uniform(-np.pi, np.pi, (12, 6))
+    assert any(grows(arm, joint, softer, count, q) for joint in joints for count in late for q in postures)
+
+
+def test_a_rigid_arm_bears_twice_the_stated_delay(arm):
+    delay = 10 * LAW_PERIOD
+    gains = law_gains(Arm(arm.robot), LAW_PERIOD, (), delay)
+    assert gains['kp'] < 400.0
+    assert delay_margin(gains['kp'], gains['kd'])[0] > 2 * delay
+
+
+def swing(kp, kd, ki, delay, seconds=20.0, step=1e-4):
+    """Largest deflection of a double integrator in the first and in the last quarter after a push."""
+    late = round(delay / step)
+    under_way, x, v, integral, sizes = [0.0] * late, 0.0, 1.0, 0.0, []
+    for _ in range(round(seconds / step)):
+        integral += ki * x * step
+        under_way.append(-kp * x - kd * v - integral)
+        v += step * under_way.pop(0)
+        x += step * v
+        sizes.append(abs(x))
+    quarter = len(sizes) // 4
+    return max(sizes[:quarter]), max(sizes[-quarter:])
+
+
+@pytest.mark.parametrize('gains', [(400.0, 40.0, 0.0), (400.0, 20.5, 0.0), (100.0, 5.0, 20.0)])
+def test_a_push_dies_below_the_delay_margin_and_grows_above_it(gains):
+    margin = delay_margin(*gains)[0]
+    begin, end = swing(*gains, 0.9 * margin)
+    assert end < begin
+    begin, end = swing(*gains, 1.1 * margin)
+    assert end > begin
+
+
+def test_delay_margins_of_several_joints():
+    assert delay_margin(np.array([400.0, 0.0]), np.array([40.0, 0.0])) == pytest.approx([0.03236, np.inf], rel=1e-3)
+    # Nothing damps; the integral takes all that there is.
+    assert not (delay_margin(np.array([400.0, 400.0]), np.array([0.0, 5.0]), np.array([0.0, 4000.0])) > 0).any()
+
+
+def test_gains_of_a_law_that_cannot_be_are_refused(arm):
+    with pytest.raises(JointDynamicsError, match=r'^gains: expected a delay of 0 to 10 periods, found 0.1 s$'):
+        law_gains(arm, LAW_PERIOD, (), 0.1)
+    bare = ElasticJoints(STIFFNESS, np.zeros(6), np.zeros(6), np.diag(ROTORS))
+    with pytest.raises(JointDynamicsError, match=r'all make them ring'):
+        law_gains(arm, LAW_PERIOD, [bare], 0.0)
+
+
+def test_the_command_says_and_writes_the_gains_of_the_law(arm, capsys, tmp_path):
+    status = main(
+        ['gains', '--robot', str(ur5e_urdf()), '--rate', '250', '--plugin', '--out', str(tmp_path / 'c.yaml')]
+    )
+    assert status == 0
+    said = capsys.readouterr().out
+    assert 'law: kp 400 1/s², kd 40 1/s, for a torque up to two periods late; feedforward refuses to go on' in said
+    assert 'with one 32 ms late' in said

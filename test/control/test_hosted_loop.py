@@ -2,19 +2,21 @@
 
 import copy
 import gc
+import math
 
 import numpy as np
 import pytest
 import yaml
 
 from joint_dynamics.arm import Arm
-from joint_dynamics.control import Controller, ControlLoop, InterfaceConfiguration, Path, registry
+from joint_dynamics.control import Controller, ControlLoop, InterfaceConfiguration, Path, interface
 from joint_dynamics.control.hosted_loop import HostedLoop, Outcome
 from joint_dynamics.control.hosted_parameters import parameters_of, to_declare
 from joint_dynamics.control.interface import STATES
 from joint_dynamics.control.loop_parameters import GivenValues, build_loop
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation import ur5e_urdf
 
 ROW = {quantity: k for k, quantity in enumerate(STATES)}
@@ -360,7 +362,7 @@ class Faulty(Controller):
 @pytest.fixture
 def faulty(monkeypatch):
     """The law `faulty`, which is as bad as is said."""
-    points = registry.entry_points
+    points = interface.entry_points
 
     class Point:
         name, value = 'faulty', 'somewhere:Faulty'
@@ -372,7 +374,7 @@ def faulty(monkeypatch):
         point = Point(then)
         # One law more than are installed.
         monkeypatch.setattr(
-            registry, 'entry_points', lambda **how: [point] if how.get('name') == 'faulty' else [*points(**how), point]
+            interface, 'entry_points', lambda **how: [point] if how.get('name') == 'faulty' else [*points(**how), point]
         )
 
     return install
@@ -396,6 +398,13 @@ def test_a_law_that_fails_is_a_failure_and_the_safe_command_is_gravity(robot, ho
     made.activate()
     feed(made, 1.0, motion[0])
     assert made.step() == Outcome.LAW
+
+
+def test_a_law_that_fails_at_rest_is_refused_before_it_runs(host, faulty, monkeypatch):
+    faulty(RuntimeError('cold'))
+    monkeypatch.setattr(Faulty, 'on_activate', lambda self: setattr(self, '_left', 0))
+    with pytest.raises(JointDynamicsError, match='a torque at rest, found that the law raised RuntimeError: cold'):
+        host(law='faulty')
 
 
 def test_a_compiled_step_makes_no_object(robot, host):
@@ -449,7 +458,7 @@ class MotorSpring(Faulty):
 
 def test_motor_signals_are_reflected_by_ratio_and_offset(robot, host, faulty, monkeypatch):
     faulty(None)
-    monkeypatch.setattr(registry.entry_points(name='faulty')[0], 'load', lambda: MotorSpring)
+    monkeypatch.setattr(interface.entry_points(name='faulty')[0], 'load', lambda: MotorSpring)
     ratios, offsets = np.linspace(50, 100, 6), np.linspace(-0.1, 0.1, 6)
     given = {
         **{f'gear_ratio.{name}': ratio for name, ratio in zip(robot.joint_names, ratios, strict=True)},
@@ -497,3 +506,21 @@ def test_what_the_library_cannot_declare_is_listed():
     names = {name: per_joint for name, _, _, per_joint in to_declare('')}
     assert names['friction_gain']
     assert all(names.values())
+
+
+def test_a_host_has_the_joints_in_the_order_given(robot, collector):
+    text = ur5e_urdf().read_text()
+    given = {'use_description': False, 'law': 'computed_torque'}
+    names = tuple(robot.joint_names)
+    assert HostedLoop(text, '', given).joint_names == names
+    turned = HostedLoop(text, '', {**given, 'joints': list(names), 'mounting': [math.pi, 0.0, 0.0]})
+    assert turned.joint_names == names
+    down, up = (host.loop.arm.rigid.gravity(np.full(6, 0.4)) for host in (turned, HostedLoop(text, '', given)))
+    assert np.abs(down - up).max() > 1.0
+
+
+def test_a_host_of_some_of_the_joints(robot, collector):
+    names = tuple(robot.joint_names)
+    given = {'use_description': False, 'law': 'computed_torque', 'joints': list(names[:4])}
+    expected = RobotModel.load(ur5e_urdf().read_text(), joints=list(names[:4])).joint_names
+    assert HostedLoop(ur5e_urdf().read_text(), '', given).joint_names == expected != names

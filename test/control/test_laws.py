@@ -1,5 +1,7 @@
-"""The shipped laws: identities first, then the plant they invert."""
+"""The shipped laws: identities first, then the plant they invert, and what they do on the simulated arm."""
 
+import importlib.util
+import sys
 from pathlib import Path as File
 
 import numpy as np
@@ -11,6 +13,8 @@ from joint_dynamics.control.friction import FrictionCompensation
 from joint_dynamics.control.law_sample import DRIVEN
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.joint import REVERSAL, FrictionModel, MaxwellSlip, PeriodicMap, TorsionalStiffness
+from joint_dynamics.joint.stiffness import SOFTEST
+from joint_dynamics.simulation import ModelErrors
 
 LAWS = ('computed_torque', 'adaptive_friction', 'flexible_joint', 'joint_torque_feedback')
 
@@ -101,7 +105,7 @@ def test_torque_from_deformation_is_that_of_the_transmission(make_loop, arm, pat
     for gain in (0.0, 0.3):
         loop = make_loop('joint_torque_feedback', torque_gain=gain, torque_limit=1.0)
         feed(loop, motion, 0.0, motor_position=theta, motor_velocity=motion[1] + 0.1)
-        loop.look(0.0)
+        loop.refresh_inputs(0.0)
         commands.append(loop.law_now(0.0, 0.001))
     torque = arm.link_torque(*motion[:3]) - (commands[1] - commands[0]) / 0.3
     np.testing.assert_allclose(torque, arm.stiffness.torque(phi) + arm.damping * 0.1, atol=1e-6)
@@ -421,3 +425,113 @@ def test_unless_it_is_said_all_friction_is_compensated(make_arm):
             np.testing.assert_array_equal(
                 own.torque(angle, angle, speed, load), said.torque(angle, angle, speed, load), err_msg=kind
             )
+
+
+def test_a_loop_remarks_what_its_law_does(make_loop):
+    loop = make_loop('computed_torque')
+    assert loop.remarks == loop.controller.remarks != loop.arm.remarks
+    assert loop.remarks[-1].endswith(': not used by ComputedTorque')
+    assert loop.validity_violations == loop.controller.validity_violations == ()
+
+
+@pytest.fixture(scope='module')
+def bench_control():
+    """The module of the benchmark."""
+    path = File(__file__).parents[2] / 'bench' / 'bench_control.py'
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module
+    sys.path.append(str(path.parent))
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.slow
+def test_adaptation_takes_away_the_error_of_a_friction_that_is_half_of_the_true_one(bench_control):
+    def cycle(count):
+        return bench_control.cycle(count, acceleration=2 * np.pi / 3, points=4)
+
+    # Lighter than the paper's payload: at twice the acceleration the shoulder has little torque left.
+    (e0, t0), (e1, t1), alpha = bench_control.adapted(
+        cycle, (0.5, 0.0), cycles=2, seed=2, payload=(4.0, (0.0, 0.0, 0.04)), errors=ModelErrors()
+    )
+    assert bench_control.reduction(t0, t1)[0] > 84
+    assert bench_control.reduction(e0, e1)[0] > 50
+    # The gain of the shoulder's drive is off by 3 %, which goes into its α.
+    np.testing.assert_allclose(alpha[:, 0], 1.0, atol=0.35)
+
+
+def test_hysteresis_is_worth_more_than_sgn_where_the_load_reverses(bench_control):
+    path = bench_control.reversals(first=45.0, count=3)
+    (e0, t0), (e1, t1) = bench_control.against_sgn(path, seed=2)
+    assert t0[1] > 1.5 * t1[1]
+    assert e0[1] > 1.5 * e1[1]
+    assert e0.mean() > 1.5 * e1.mean()
+
+
+@pytest.mark.parametrize(('feedback', 'side'), [('motor', 'motor'), ('link', 'speed')])
+def test_the_flexible_law_halves_the_error_of_a_soft_joint_on_a_fast_move(bench_control, feedback, side):
+    path = bench_control.fast_move()
+    rigid, flexible = (
+        np.mean(bench_control.soft(path, law, feedback, 2, of) ** 2)
+        for law, of in (('adaptive_friction', 'link'), ('flexible_joint', side))
+    )
+    assert np.sqrt(flexible) < 0.5 * np.sqrt(rigid)
+
+
+def cubic(stiffness, torque):
+    """The negative α₂ whose stiffness vanishes at a torque: τ_max = (2/3) α₁ √(α₁/(3 |α₂|))."""
+    return -4.0 * stiffness**3 / (27.0 * torque**2)
+
+
+@pytest.mark.parametrize(
+    'coefficients',
+    [
+        [2e4, cubic(2e4, 155.0)],
+        [[2e4, cubic(2e4, 155.0)]] * 3 + [[5e3, 1e9]] * 3,
+        [2e4, cubic(2e4, 300.0), 0.0],
+        [1e4, -1e8, 1e12],
+        [2e4, -1e6, -1e10],
+    ],
+)
+def test_an_arm_takes_a_joint_that_softens(make_arm, coefficients):
+    arm = make_arm(stiffness=TorsionalStiffness(coefficients))
+    for share in (0.0, 1e-9, -0.5, 1.0):
+        tau = share * arm.effort_limit
+        np.testing.assert_allclose(arm.stiffness.torque(arm.deformation(tau)), tau, rtol=1e-9)
+    # Torques beyond every range still give a number.
+    assert np.isfinite(arm.deformation(np.full(6, 1e6))).all()
+
+
+def test_a_flexible_law_on_a_joint_that_softens_is_the_derivative_of_itself(make_loop, make_arm, path):
+    loop = make_loop(
+        'flexible_joint', make_arm(stiffness=TorsionalStiffness([2e4, cubic(2e4, 200.0)]), kinematic_error=None)
+    )
+    law, h = loop.controller, 1e-4
+    for time in (0.7, 1.9, 3.3):
+        before, omega_before, _ = law.motor_reference(path.at(time - h))
+        _, omega, alpha = law.motor_reference(path.at(time))
+        after, omega_after, _ = law.motor_reference(path.at(time + h))
+        # θ_d carries the first order of the damping, θ̇_d does not: D/k φ̇ ~ 3e-4 s of it.
+        np.testing.assert_allclose((after - before) / (2 * h), omega, atol=2e-3 * np.abs(omega).max())
+        np.testing.assert_allclose(
+            (omega_after - omega_before) / (2 * h), alpha, rtol=1e-5, atol=1e-5 * np.abs(alpha).max()
+        )
+
+
+@pytest.mark.parametrize(
+    ('coefficients', 'expected'),
+    [
+        (
+            [1e4, cubic(1e4, 140.0)],
+            'stiffness of shoulder_pan_joint that stays positive up to its torque limit of 150 N·m',
+        ),
+        ([1e4, cubic(1e4, 150.0 * (1 + 1e-6))], 'shoulder_pan_joint'),
+        ([[2e4, 0.0]] * 4 + [[-5e3, 1e9]] + [[2e4, 0.0]], 'wrist_2_joint'),
+        ([0.0, 0.0], 'hold up to'),
+    ],
+)
+def test_one_that_does_not_hold_the_joint_is_refused(make_arm, make_loop, coefficients, expected):
+    with pytest.raises(JointDynamicsError, match=expected):
+        make_loop('flexible_joint', make_arm(stiffness=TorsionalStiffness(coefficients)))
+    assert 0 < SOFTEST < 1

@@ -248,8 +248,6 @@ def test_settings_that_cannot_be_are_refused(arm, make_arm):
     np.testing.assert_array_equal(loop.gate.limit, arm.effort_limit)
 
 
-# Bounded in, bounded out: whatever comes, for ten simulated minutes.
-
 BAD = np.array([np.nan, np.inf, -np.inf, 1e300, -1e300, 1e20, 0.0])
 
 
@@ -460,3 +458,126 @@ def test_a_law_that_has_failed_ends_at_zero(arm, path, feed):
     law.behave = raise_it
     run(loop, path, feed, time, 1)
     np.testing.assert_array_equal(list(loop.end_holding(0.1, T))[-1], 0)
+
+
+def test_what_is_out_of_bounds_is_said_of_the_first_that_is(make_loop, path, feed, robot):
+    """Position, distance, desired and measured speed, in this order, each with its bounds and its margin."""
+    settings = LoopSettings(tracking=0.2, velocity_margin=1.5, position_margin=0.1, jump_margin=10.0)
+    name, limits = robot.joint_names[3], robot.limits
+
+    def said(desired=0.0, off=0.0, speed=0.0, measured=0.0):
+        loop = make_loop('computed_torque', settings=settings)
+        motion = path.at(0.0)
+        motion[0, 3] += desired
+        motion[1, 3] = speed
+        position, velocity = motion[0].copy(), np.zeros(6)
+        position[3] += off
+        velocity[3] = measured
+        feed(loop, motion, 0.0, position=position, velocity=velocity)
+        loop.step(0.0, 0.002)
+        return loop.fallback_reason
+
+    assert said() == ''
+    top = limits.velocity[3] * 1.5
+    assert said(off=0.19) == '' and said(speed=0.99 * top) == '' and said(measured=-0.99 * top) == ''
+    there = path.at(0.0)[0, 3]
+    high = limits.upper[3] + 0.1
+    assert said(desired=high - there - 0.01) == ''
+    for given, value, low, up in (
+        ({'desired': high - there + 0.01}, high + 0.01, limits.lower[3] - 0.1, high),
+        ({'off': -0.25}, -0.25, -0.2, 0.2), ({'speed': 1.1 * top}, 1.1 * top, -top, top),
+        ({'measured': -1.1 * top}, -1.1 * top, -top, top),
+    ):  # fmt: skip
+        text = said(**given)
+        assert text.endswith(f' of {name} is {value:.6g}, allowed are {low:.6g} … {up:.6g}'), text
+
+
+def test_what_is_added_goes_with_the_law_in_its_unit(make_arm, path, feed):
+    arm = make_arm(friction=None)
+    for output in ('effort', 'current'):
+        commands = []
+        for more in (0.0, 3.0):
+            loop = ControlLoop(create('computed_torque'), arm, LoopSettings(), {'output': output})
+            loop.activate()
+            for k in range(400):
+                loop.external_effort[:] = more
+                feed(loop, path.at(0.0), 0.002 * k)
+                out = loop.step(0.002 * k, 0.002)
+            commands.append(out)
+        unit = np.ones(6) if output == 'effort' else arm.drive_gain
+        np.testing.assert_allclose((commands[1] - commands[0]) * unit, 3.0, rtol=1e-6)
+    assert isinstance(loop.arm.robot, RobotModel)
+
+
+class SpeedLaw(Controller):
+    """Torque by the desired speed alone."""
+
+    wanted = ('velocity',)
+
+    def on_configure(self, setup):
+        self._joint_names = setup.arm.joint_names
+
+    def command_interface_configuration(self):
+        return InterfaceConfiguration.individual(self.joint_names, ['effort'])
+
+    def state_interface_configuration(self):
+        return InterfaceConfiguration()
+
+    def reference_interface_configuration(self):
+        return InterfaceConfiguration.individual(self.joint_names, self.wanted)
+
+    def update(self, time, period):
+        self.command['effort'] = 10.0 * self.reference['velocity']
+
+
+class PlaceLaw(SpeedLaw):
+    """The same, and asks for the desired position beside it."""
+
+    wanted = ('position', 'velocity')
+
+
+@pytest.mark.parametrize(('law', 'looked_at'), [(SpeedLaw, False), (PlaceLaw, True)])
+def test_where_no_position_is_desired_none_is_looked_at(arm, law, looked_at):
+    """Neither its limits nor how far the arm is from it; of the desired speed the limit, as ever."""
+    loop = ControlLoop(law(), arm, LoopSettings(tracking=0.1, safe='zero'))
+    loop.activate()
+    first = arm.joint_names[0]
+    loop.step(0.0, T)
+    assert loop.fallback_reason == f'state position of {first} has not come yet'
+    loop.state.write('position', np.zeros(6), 0.0)
+    loop.step(0.0, T)
+    assert loop.fallback_reason == f'reference {law.wanted[0]} of {first} has not come yet'
+    limit = arm.robot.limits
+    far, speed = limit.upper + 10.0, np.linspace(-0.5, 0.5, 6)
+    for k in range(300):
+        loop.state.write('position', np.zeros(6), k * T)
+        loop.reference.write('position', far, k * T)
+        loop.reference.write('velocity', speed, k * T)
+        out = loop.step(k * T, T)
+    if looked_at:
+        assert loop.fallback_reason.startswith(f'desired position of {first} is {far[0]:.6g}, allowed are ')
+        np.testing.assert_array_equal(out, 0.0)
+    else:
+        assert loop.fallback_reason == ''
+        np.testing.assert_allclose(out, 10.0 * speed)
+    loop.reference.write('position', np.full(6, 0.2), 300 * T)
+    loop.reference.write('velocity', speed, 300 * T)
+    loop.state.write('position', np.zeros(6), 300 * T)
+    loop.step(300 * T, T)
+    wrong = f'distance from the desired position of {arm.joint_names[0]} is -0.2, allowed are -0.1 … 0.1'
+    assert loop.fallback_reason == (wrong if looked_at else '')
+    loop.reference.write('position', np.zeros(6), 301 * T)
+    loop.reference.write('velocity', 100.0 * np.eye(6)[3], 301 * T)
+    loop.state.write('position', np.zeros(6), 301 * T)
+    loop.step(301 * T, T)
+    assert loop.fallback_reason.startswith(f'desired speed of {arm.joint_names[3]} is 100, allowed are ')
+
+
+def test_slow_inputs_that_are_not_there_are_named(make_loop, arm):
+    loop = make_loop('computed_torque', friction='static')
+    said = f'temperature of {arm.joint_names[0]} is missing or old: going on without'
+    assert loop.refresh_inputs(0.0) == said == loop.warning
+    loop.state.write('temperature', np.full(6, 30.0), 0.0)
+    assert loop.refresh_inputs(0.0) == '' == loop.warning
+    loop.state.write('temperature', [31.0] * 5, 9.0, [name for name in arm.joint_names if name != arm.joint_names[2]])
+    assert loop.refresh_inputs(11.0) == said.replace(arm.joint_names[0], arm.joint_names[2])

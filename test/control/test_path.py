@@ -1,3 +1,5 @@
+"""Desired motions between points: what is given is met, as smooth as it says."""
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -126,3 +128,15 @@ def test_whole_numbers_are_numbers_too():
     np.testing.assert_allclose(whole.at(0.0)[:4], start[:4], atol=1e-12)
     times = np.linspace(-0.5, 3.5, 41)
     np.testing.assert_array_equal(whole.sample(times), real.sample(times))
+
+
+def test_a_path_of_points_alone_is_the_quintic_spline_at_its_knots():
+    """Smooth, from positions: the derivatives at the points are those of scipy's quintic spline at rest at its ends."""
+    from scipy.interpolate import make_interp_spline
+
+    t, q = np.array([0.0, 0.7, 1.5, 2.0, 3.1]), np.array([[0.0], [1.0], [0.4], [-0.3], [0.2]])
+    zero = np.zeros(1)
+    spline = make_interp_spline(t, q, k=5, bc_type=([(1, zero), (2, zero)], [(1, zero), (2, zero)]))
+    path = Path(t, q)
+    for time in t[1:-1]:
+        np.testing.assert_allclose(path.at(time)[:4, 0], [spline(time, nu=d)[0] for d in range(4)], atol=1e-9)

@@ -2,12 +2,14 @@
 
 import re
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
 
 from joint_dynamics.arm import Arm
 from joint_dynamics.control import ControlLoop, LoopSettings, Path, check_motion, create, fill_effort
+from joint_dynamics.control.trajectory import instants
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.joint import FrictionModel
 from joint_dynamics.robot import RobotModel
@@ -18,7 +20,7 @@ def test_linear_interpolation_gives_the_torque_of_the_law_back(make_loop, path, 
     filled = fill_effort(make_loop(law), path, tolerance=0.002)
     other = make_loop(law)
     time = np.linspace(0, 5, 2501)
-    exact = np.array([other.law_along(path.at(t), 0.0, 0.002) for t in time])
+    exact = np.array([other.evaluate_along(path.at(t), 0.0, 0.002) for t in time])
     line = np.stack([np.interp(time, filled.time, filled.effort[:, j]) for j in range(6)], axis=1)
     limit = other.gate.limit
     assert (np.abs(line - exact) <= 0.0021 * limit + 1e-9).all()
@@ -96,7 +98,7 @@ def test_the_first_time_at_which_the_torque_is_too_large_is_named(make_loop, pat
     """Each joint by itself, upwards or downwards; torques that are within their limit at the beginning."""
     free = make_loop()
     time = np.linspace(0.0, 5.0, 2501)
-    torque = np.array([free.law_along(path.at(t), 0.0, 0.002) for t in time])
+    torque = np.array([free.evaluate_along(path.at(t), 0.0, 0.002) for t in time])
     size = np.abs(torque)
     limit = 1.01 * size.max(axis=0)
     limit[joint] = 0.5 * (size[0, joint] + size[:, joint].max())
@@ -143,7 +145,9 @@ def test_a_refused_trajectory_leaves_no_trace(make_loop, make_arm, path):
     with pytest.raises(JointDynamicsError):
         fill_effort(loop, path)
     fresh = make_loop('adaptive_friction', settings=weak)
-    np.testing.assert_array_equal(loop.law_along(path.at(0.1), 0.0, 0.01), fresh.law_along(path.at(0.1), 0.0, 0.01))
+    np.testing.assert_array_equal(
+        loop.evaluate_along(path.at(0.1), 0.0, 0.01), fresh.evaluate_along(path.at(0.1), 0.0, 0.01)
+    )
 
 
 def test_a_law_that_measures_has_no_place_here(make_loop, path):
@@ -264,12 +268,39 @@ def test_a_point_at_every_step_where_none_may_be_left_out(make_loop, path):
 
 def test_temperature_and_alpha_are_taken_at_the_first_step(make_loop, path, monkeypatch):
     loop, loads = make_loop('computed_torque'), []
-    law_along = loop.law_along
+    evaluate_along = loop.evaluate_along
 
     def watched(*arguments, load=True):
         loads.append(load)
-        return law_along(*arguments, load=load)
+        return evaluate_along(*arguments, load=load)
 
-    monkeypatch.setattr(loop, 'law_along', watched)
+    monkeypatch.setattr(loop, 'evaluate_along', watched)
     filled = fill_effort(loop, path)
     assert loads == [True] + [False] * (filled.steps - 1)
+
+
+def test_a_filled_trajectory_is_a_line_within_its_tolerance_through_the_fewest_points(make_loop, path):
+    loop = make_loop('computed_torque')
+    shares = []
+    found = fill_effort(loop, path, period=0.01, tolerance=0.02, max_spacing=0.3, tell=shares.append)
+    time = instants(path, 0.01)
+    motion = path.sample(time)
+    other = make_loop('computed_torque')
+    effort = np.array([other.evaluate_along(row, 0.0, 0.01) for row in motion])
+    keep = np.searchsorted(time, found.time - 1e-9)
+    np.testing.assert_allclose(found.effort, effort[keep], atol=1e-9)
+    for row, name in enumerate(('q', 'dq', 'ddq')):
+        np.testing.assert_allclose(getattr(found, name), motion[keep, row], atol=1e-9)
+    assert np.diff(found.time).max() <= 0.3 + 1e-9 and {0.0, 2.5, 5.0} <= set(np.round(found.time, 9))
+    line = np.stack([np.interp(time, found.time, found.effort[:, j]) for j in range(6)], axis=1)
+    allowed = 0.02 * loop.gate.limit
+    assert (np.abs(line - effort) <= allowed + 1e-9).all()
+    assert shares == pytest.approx(np.arange(1, len(time) + 1) / len(time))
+    for i, j in pairwise(keep):
+        # one further would have been beyond the tolerance, the spacing, or a point of the path
+        k = j + 1
+        if j >= len(time) - 1 or time[j] in path.times or time[k] - time[i] > 0.3 + 1e-9:
+            continue
+        share = ((time[i + 1 : k] - time[i]) / (time[k] - time[i]))[:, None]
+        off = np.abs(effort[i] + share * (effort[k] - effort[i]) - effort[i + 1 : k])
+        assert (off > allowed).any()

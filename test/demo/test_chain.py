@@ -96,7 +96,7 @@ def test_the_law_plays_the_torque_that_the_description_predicts(chain):
     for k, (q, dq, ddq) in enumerate(zip(observation.q, observation.dq, observation.ddq, strict=True)):
         if observation.temperature is not None:
             loop.state.write('temperature', observation.temperature[k], 0.0)
-        played.append(loop.law_along(np.array([q, dq, ddq, zero, zero]), 0.0, chain.robot.period))
+        played.append(loop.evaluate_along(np.array([q, dq, ddq, zero, zero]), 0.0, chain.robot.period))
     # rounding of torques below 200 N·m is a thousand times less
     np.testing.assert_allclose(np.array(played), predicted, rtol=0, atol=1e-9)
 

@@ -1,12 +1,15 @@
-"""The stiffness polynomial, its derivative and its inverse."""
+"""The stiffness polynomial, its derivative, its range and its inverse: against scipy's roots."""
+
+import warnings
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import brentq
 
-from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.joint import TorsionalStiffness
+from joint_dynamics.joint.stiffness import SOFTEST, check_range
 
 alphas = st.lists(st.sampled_from([0.0, 1.0, 3e3, 2.1e4, 5e9]), min_size=1, max_size=4).filter(any)
 
@@ -62,15 +65,6 @@ def test_all_joints_at_once_are_each_joint_alone():
     assert np.array_equal(together.torque(phi[4]), together.torque(phi)[4])
 
 
-def test_what_is_not_monotone_has_no_inverse():
-    with pytest.raises(JointDynamicsError, match='monotone'):
-        TorsionalStiffness([1e4, -1e9]).deformation(1.0)
-    with pytest.raises(JointDynamicsError, match='expected shape'):
-        TorsionalStiffness([[1.0], [2.0]]).torque(np.zeros(3))
-    with pytest.raises(JointDynamicsError, match='finite'):
-        TorsionalStiffness([np.nan])
-
-
 def test_documents_and_stacking():
     parts = [TorsionalStiffness([1e4, 2e9], 3e-3), TorsionalStiffness([3e4])]
     stacked = TorsionalStiffness.stack([TorsionalStiffness.from_dict(part.to_dict()) for part in parts])
@@ -103,37 +97,6 @@ def test_one_that_bends_over_within_its_reach_is_the_polynomial():
     assert bends.bounded_deformation(2 * tau_max) == pytest.approx(phi_max)
 
 
-@pytest.mark.parametrize(
-    ('build', 'message'),
-    [
-        (
-            lambda: TorsionalStiffness(np.ones((2, 2, 2))),
-            r'^TorsionalStiffness: expected finite coefficients of shape \(P,\) or \(n, P\), found shape \(2, 2, 2\)$',
-        ),
-        (
-            lambda: TorsionalStiffness([]),
-            r'^TorsionalStiffness: expected finite coefficients of shape \(P,\) or \(n, P\), found shape \(0,\)$',
-        ),
-        (
-            lambda: TorsionalStiffness([[1.0], [2.0]]).torque(1.0),
-            r'^TorsionalStiffness: expected shape \(…, 2\), found \(\)$',
-        ),
-        (
-            lambda: TorsionalStiffness([[1.0], [0.0]]).deformation([1.0, 1.0]),
-            (
-                r'^TorsionalStiffness.deformation: expected coefficients >= 0, one of them > 0 per joint \(monotone\),'
-                r' found \[\[1.0\], \[0.0\]\]$'
-            ),
-        ),
-        (lambda: TorsionalStiffness([1.0], np.nan), r'^TorsionalStiffness: expected a reach > 0 rad, found nan$'),
-        (lambda: TorsionalStiffness.from_dict({}), '^stiffness: expected the field coefficients, found none$'),
-    ],
-)
-def test_what_does_not_fit_is_said_in_one_line(build, message):
-    with pytest.raises(JointDynamicsError, match=message):
-        build()
-
-
 def test_without_torque_there_is_no_deformation_and_no_warning(recwarn):
     assert np.array_equal(TorsionalStiffness([0.0, 1e9]).deformation([0.0, -0.0]), [0.0, 0.0])
     assert np.array_equal(TorsionalStiffness([2e4, 0.0]).deformation([10.0, -10.0]), [5e-4, -5e-4])
@@ -148,3 +111,95 @@ def test_documents_of_one_and_of_all_joints():
     assert stacked.to_dict() == {'coefficients': [1e4, 2e9]}
     assert stacked.to_dict(1) == {'coefficients': [3e4, 0.0]}
     assert TorsionalStiffness([1e4]).to_dict() == {'coefficients': [1e4]}
+
+
+SOFTENS, HARDENS = [2e4, -3e9], [2e4, 3e9]
+#: A stiffness that falls to 0.55 of itself and rises again: 1e4 − 3e8·3 φ²… has no real root.
+DIPS = [1e4, -3e8, 9e12]
+CURVES = {
+    'straight': [2e4],
+    'hardens': HARDENS,
+    'softens': SOFTENS,
+    'of third order': [2e4, 1e9, 1e14],
+    'without first order': [0.0, 1e9],
+    'softens by its third': [2e4, 0.0, -2e15],
+    'dips': DIPS,
+}
+
+
+def reached(curve, share=0.999):
+    """The largest deformation and torque that a test goes to: of the range, or 5 mrad."""
+    phi_max = TorsionalStiffness([curve]).largest[0][0]
+    phi = share * phi_max if np.isfinite(phi_max) else 5e-3
+    return phi, float(TorsionalStiffness(curve).torque(phi))
+
+
+def test_the_range_of_a_cubic_is_in_closed_form():
+    """k(φ) = α₁ + 3 α₂ φ² vanishes at φ² = α₁/(3 |α₂|), where τ = (2/3) α₁ φ."""
+    phi, tau = TorsionalStiffness([SOFTENS, HARDENS, [1e4, -1e9]]).largest
+    s = np.sqrt(np.array([2e4 / 9e9, 1e4 / 3e9]))
+    np.testing.assert_allclose(phi[[0, 2]], s, rtol=1e-12)
+    np.testing.assert_allclose(tau[[0, 2]], [2 / 3 * 2e4 * s[0], 2 / 3 * 1e4 * s[1]], rtol=1e-12)
+    assert phi[1] == tau[1] == np.inf
+    single = TorsionalStiffness(SOFTENS).largest
+    assert [part.shape for part in single] == [(1,), (1,)]
+    assert single[0][0] == pytest.approx(s[0], rel=1e-12)
+
+
+def test_the_first_of_several_roots_ends_the_range():
+    """k = α₁ (1 − φ²/a²)(1 − φ²/b²) with a < b."""
+    a, b, alpha = 2e-3, 3e-3, 2e4
+    factors = alpha * np.array([1.0, -(a**-2 + b**-2), (a * b) ** -2])
+    phi, tau = TorsionalStiffness([factors / [1, 3, 5]]).largest
+    assert phi[0] == pytest.approx(a, rel=1e-9)
+    assert tau[0] == pytest.approx(np.polyval((factors / [1, 3, 5])[::-1], a * a) * a, rel=1e-9)
+    assert np.isinf(TorsionalStiffness([DIPS]).largest[0][0])
+
+
+@pytest.mark.parametrize('curve', CURVES.values(), ids=CURVES)
+def test_the_inverse_is_the_root_that_scipy_finds(curve):
+    model, (phi_max, tau_max) = TorsionalStiffness(curve), reached(curve)
+    torques = tau_max * np.array([-1.0, -0.4, -1e-3, 1e-6, 0.2, 0.7, 0.95])
+    expected = [brentq(lambda phi, tau=tau: model.torque(phi) - tau, -phi_max, phi_max, xtol=1e-18) for tau in torques]
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        found = model.bounded_deformation(torques)
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-15)
+    np.testing.assert_allclose(model.torque(found), torques, rtol=1e-9)
+    # a single number, zero, and a recording of several joints, each as alone
+    assert model.bounded_deformation(0.0) == 0.0
+    assert model.bounded_deformation(torques[4]) == pytest.approx(found[4], rel=1e-12)
+    rows = TorsionalStiffness([curve] * 3).bounded_deformation(np.tile(torques[:, None], (1, 3)))
+    np.testing.assert_allclose(rows, np.tile(found[:, None], (1, 3)), rtol=1e-12)
+
+
+def test_joints_of_every_kind_beside_each_other():
+    rows = [[*SOFTENS, 0.0], [*HARDENS, 0.0], DIPS, [2e4, 0.0, 0.0], [0.0, 0.0, 1e14]]
+    torques = np.array([reached(row, 0.9)[1] for row in rows]) * np.array([[1.0], [-0.3]])
+    found = TorsionalStiffness(rows).bounded_deformation(torques)
+    alone = np.stack([TorsionalStiffness(row).bounded_deformation(torques[:, j]) for j, row in enumerate(rows)], axis=1)
+    np.testing.assert_allclose(found, alone, rtol=1e-9)
+
+
+@pytest.mark.parametrize('curve', [SOFTENS, [2e4, -3e9, 0.0], CURVES['softens by its third']])
+def test_beyond_the_range_the_deformation_is_that_at_its_end(curve):
+    model = TorsionalStiffness([curve])
+    (phi,), (tau,) = model.largest
+    found = model.bounded_deformation(np.array([[1.001 * tau], [-50.0 * tau]]))
+    np.testing.assert_allclose(found[:, 0], [phi, -phi], rtol=1e-7)
+
+
+ARM = ('a', 'b')
+
+
+def test_a_joint_that_stays_stiff_is_taken():
+    rising, softening = TorsionalStiffness([HARDENS, HARDENS]), TorsionalStiffness([HARDENS, SOFTENS])
+    check_range(rising, ARM, np.full(2, np.inf))
+    tau = softening.largest[1][1]
+    # k falls to a share r of k(0) at φ² = (1 − r) φ_max²
+    share = np.sqrt(1 - 1.01 * SOFTEST)
+    check_range(softening, ARM, np.array([np.inf, tau * share * (3 - share**2) / 2]))
+    check_range(TorsionalStiffness([DIPS, DIPS]), ARM, np.array([300.0, 300.0]))
+    check_range(TorsionalStiffness([[2e4, 0.0], [0.0, 1e9]]), ARM, np.full(2, np.inf))
+    # however soft it is
+    check_range(TorsionalStiffness([[0.5, 0.0], [0.0, 0.5]]), ARM, np.full(2, np.inf))

@@ -22,7 +22,7 @@ from std_msgs.msg import Float64MultiArray  # noqa: E402
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint  # noqa: E402
 
 from joint_dynamics.arm import Arm  # noqa: E402
-from joint_dynamics.control import Controller, ControlLoop, InterfaceConfiguration, create, registry  # noqa: E402
+from joint_dynamics.control import Controller, ControlLoop, InterfaceConfiguration, create, interface  # noqa: E402
 from joint_dynamics.control import Path as Motion  # noqa: E402
 from joint_dynamics.description import DynamicsDescription  # noqa: E402
 from joint_dynamics.nodes.feedforward.node import FeedforwardNode  # noqa: E402
@@ -280,9 +280,9 @@ class Tantrum(Controller):
 def test_an_exception_in_a_plugin_ends_with_zero(monkeypatch, ros, start, robot):
     from importlib.metadata import EntryPoint
 
-    points = [EntryPoint('tantrum', f'{__name__}:Tantrum', registry.GROUP)]
+    points = [EntryPoint('tantrum', f'{__name__}:Tantrum', interface.GROUP)]
     monkeypatch.setattr(EntryPoint, 'load', lambda self: Tantrum)
-    monkeypatch.setattr(registry, 'entry_points', lambda group: points)
+    monkeypatch.setattr(interface, 'entry_points', lambda group: points)
     monkeypatch.setattr(Tantrum, 'fails', False)
     start(mode='streaming', law='tantrum')
     robot.talk(0, until=lambda: robot.commands and np.allclose(last(robot), 5.0))
@@ -435,7 +435,7 @@ def test_trajectory_mode_fills_in_what_the_law_says(ros, start, robot, model, de
     loop = ControlLoop(create('adaptive_friction'), arm)
     loop.activate()
     path = Motion([0.0, 1.5], [HOME, goal], np.zeros((2, 6)))
-    for time_, effort in ((t, loop.law_along(path.at(t), 0.0, 0.002)) for t in np.linspace(0, 1.5, 751)):
+    for time_, effort in ((t, loop.evaluate_along(path.at(t), 0.0, 0.002)) for t in np.linspace(0, 1.5, 751)):
         line = [np.interp(time_, times, rows['effort'][:, j]) for j in range(6)]
         np.testing.assert_allclose(line, effort, atol=0.35)
     assert not robot.commands

@@ -7,8 +7,7 @@ import pytest
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation import Command, FlexibleJointRobot, Laws, ModelErrors, Payload, Sensors, play, ur5e_urdf
-from joint_dynamics.simulation.inertials import spread, standard_parameters, with_payload
-from joint_dynamics.simulation.links import links_of, workspace
+from joint_dynamics.simulation.links import links_of, spread, standard_parameters, with_payload, workspace
 from joint_dynamics.simulation.rigid_body import forward_dynamics
 
 mujoco = pytest.importorskip('mujoco', reason='the extra mujoco is not installed')

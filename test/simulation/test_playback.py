@@ -45,7 +45,7 @@ def test_a_robot_elsewhere_is_placed_at_the_start():
 def test_blocks_do_not_show(waves, monkeypatch):
     runs = []
     for block in (20000, 137):
-        monkeypatch.setattr('joint_dynamics.simulation.playback.BLOCK', block)
+        monkeypatch.setattr('joint_dynamics.simulation.controllers.BLOCK', block)
         robot = FlexibleJointRobot(seed=1)
         runs.append(play(robot, waves(robot.truth.position, 0.6)))
     for name in ('q', 'current', 'temperature', 'friction'):

@@ -6,8 +6,7 @@ import pytest
 
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation import Payload, ur5e_urdf
-from joint_dynamics.simulation.inertials import spread, standard_parameters, with_payload
-from joint_dynamics.simulation.links import links_of, workspace
+from joint_dynamics.simulation.links import links_of, spread, standard_parameters, with_payload, workspace
 from joint_dynamics.simulation.rigid_body import forward_dynamics, link_energy, mass_and_bias
 
 

@@ -26,7 +26,7 @@ from joint_dynamics.arm.reading import read, read_joints
 from joint_dynamics.arm.sample import drives_along, friction_along, motor_angles, rotors_along, slip_directions
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.joint.mapping import mapped
+from joint_dynamics.joint.laws import mapped
 from joint_dynamics.robot import RigidBody, RobotModel, StandardParameters
 from joint_dynamics.robot.newton_euler import inverse_dynamics_along
 from joint_dynamics.robot.standard_parameters import point_mass

@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Check, print and, with --out, write; return 0, or 1 when a joint would run away."""
     from joint_dynamics.arm import Arm
-    from joint_dynamics.control.compensation import check_compensation
+    from joint_dynamics.control.applied import check_compensation
     from joint_dynamics.description import DynamicsDescription
 
     description = DynamicsDescription.load(args.description)

@@ -83,9 +83,8 @@ def run(args: argparse.Namespace) -> int:
     from joint_dynamics.arm import Arm
     from joint_dynamics.cli.common import load_config, load_robot, show_table
     from joint_dynamics.control.effort_gains import controller_parameters, effort_gains
-    from joint_dynamics.control.elastic_loop import elastic_joints
+    from joint_dynamics.control.elastic_loop import elastic_joints, law_gains
     from joint_dynamics.control.law import delay_margin
-    from joint_dynamics.control.law_gains import law_gains
     from joint_dynamics.description import DynamicsDescription, write_atomically
     from joint_dynamics.errors import JointDynamicsError
 

@@ -11,15 +11,16 @@ from joint_dynamics.control.interface import (
     ControllerSetup,
     InterfaceConfiguration,
     Interfaces,
+    available,
+    create,
+    load,
 )
 from joint_dynamics.control.joint_torque_feedback import JointTorqueFeedback
 from joint_dynamics.control.law import TorqueLaw
+from joint_dynamics.control.law_sample import torque_derivatives
 from joint_dynamics.control.loop import ControlLoop
-from joint_dynamics.control.loop_settings import LoopSettings
 from joint_dynamics.control.path import Path, order_joints
-from joint_dynamics.control.registry import available, create, load
-from joint_dynamics.control.safety import SafetyGate
-from joint_dynamics.control.torque_derivatives import torque_derivatives
+from joint_dynamics.control.safety import LoopSettings, SafetyGate
 from joint_dynamics.control.trajectory import FilledTrajectory, check_motion, fill_effort
 
 __all__ = [

@@ -1,4 +1,13 @@
-"""A friction compensation as a file states it, one joint at a time (docs/reference/commands/check-compensation.md)."""
+"""What compensates friction against what it takes: of a file, and of a law before it is let loose.
+
+    applied     what the controller of a robot adds, as a file states it, one joint at a time
+                (docs/reference/commands/check-compensation.md), or what a law's own compensation adds in steady slip:
+                its gain, its α, its smoothing
+    identified  the friction of the arm at its present α (`arm.SteadyFriction`): quadrants, terms, coupled motors, range
+
+A law's are both the same model, so nothing runs away with a gain of 1; it does with more, and with a friction that the
+description itself states to be different in the two directions, which a compensation of one set of parameters is not.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +17,19 @@ from typing import Any
 
 import numpy as np
 
+from joint_dynamics.arm import Arm, SteadyFriction
 from joint_dynamics.arm.steady_friction import loads_up_to
 from joint_dynamics.arrays import FloatArray
+from joint_dynamics.control.compensation import DIRECTIONS, DirectionCheck, JointCheck, check_direction, limit_cycles
+from joint_dynamics.control.friction import FrictionCompensation
+from joint_dynamics.control.interface import Controller
+from joint_dynamics.control.law import TorqueLaw
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.joint import FrictionModel
 
-DIRECTIONS = {'positive': 1.0, 'negative': -1.0}
 FIELDS = ('parameters', 'directions', 'smoothing', 'speed_limit', 'spring', 'inertia', 'temperatures')
+LAW_POINTS = 40
+"""Speeds that are looked at: what counts is the speed limit, which is one of them."""
 
 
 class AppliedCompensation:
@@ -86,3 +101,100 @@ def _finite(value: Any) -> bool:
 
 def _positive(value: Any, zero: bool) -> bool:
     return _finite(value) and (value > 0 or (zero and value == 0))
+
+
+def check_compensation(
+    arm: Arm, applied: Mapping[str, Any], speed_limits: Mapping[str, float] | None = None
+) -> list[JointCheck]:
+    """Check every joint of `applied` (by name) at each of its temperatures against the friction of the arm.
+
+    applied: by joint, fields as in docs/reference/commands/check-compensation.md.
+    speed_limits: rad/s by joint, where applied gives none;
+    None: those of the robot. Raises JointDynamicsError for a joint without identified friction or without a speed
+    limit, or an unknown field.
+    """
+    limits = speed_limits_of(arm) if speed_limits is None else speed_limits
+    rubbing = {part[0] for part in arm.terms.friction.entries} | set(np.flatnonzero(arm.friction_described).tolist())
+    checks = []
+    for joint, document in applied.items():
+        index = arm.joint_names.index(joint) if joint in arm.joint_names else -1
+        if index not in rubbing:
+            raise JointDynamicsError(f'{joint}: expected its friction in the description, found none')
+        identified = SteadyFriction(arm, index)
+        item = AppliedCompensation(joint, document, identified.most_load)
+        limit = limits.get(joint) if item.speed_limit is None else item.speed_limit
+        if limit is None:
+            raise JointDynamicsError(
+                f'{joint}: expected speed_limit (rad/s) in the applied file or the description, found none'
+            )
+        for temperature in item.temperatures or (None,):
+            positive, negative = (
+                check_direction(identified, item, name, float(limit), temperature) for name in DIRECTIONS
+            )
+            cycles = limit_cycles(positive, negative, item.spring, item.inertia)
+            checks.append(JointCheck(joint, positive, negative, tuple(cycles)))
+    return checks
+
+
+def speed_limits_of(arm: Arm) -> dict[str, float]:
+    """Return the speed limits of the joints that have one, rad/s by name."""
+    pairs = zip(arm.joint_names, arm.robot.limits.velocity, strict=True)
+    return {name: float(limit) for name, limit in pairs if np.isfinite(limit) and limit > 0}
+
+
+class LawCompensation:
+    """What a law's friction compensation adds to joint `joint` (index) in steady slip, the other joints at rest."""
+
+    loads = (0.0,)
+
+    def __init__(self, friction: FrictionCompensation, joint: int, n: int):
+        self._friction, self._joint, self._n = friction, joint, n
+
+    def torque(
+        self, speed: FloatArray, load: float = 0.0, position: float = 0.0, temperature: FloatArray | None = None
+    ) -> FloatArray:
+        """Return the compensation (G,) N·m; see `arm.SteadyFriction.torque`, but at the law's own temperature."""
+        speeds, loads, q = np.zeros((3, len(speed), self._n))
+        speeds[:, self._joint], loads[:, self._joint], q[:, self._joint] = speed, load, position
+        return self._friction.in_slip(q, speeds, loads)[:, self._joint]
+
+
+def run_away(law: Controller) -> list[str]:
+    """Return, in words, each joint and direction in which what `law` compensates exceeds friction at the speed limit.
+
+    What is within two standard deviations of the identified friction does not count. A law without friction
+    compensation, or not of this package, has nothing to be checked.
+    """
+    if not isinstance(law, TorqueLaw) or law.friction.kind == 'none':
+        return []
+    limits = speed_limits_of(law.arm)
+    reasons = []
+    for k, name in enumerate(law.arm.joint_names):
+        for direction in DIRECTIONS:
+            check = check_law(law, k, direction, limits.get(name, np.pi))
+            excess = check.excess[-1]
+            if excess > 2.0 * check.deviation[-1]:
+                where = f' under {check.load:.3g} N·m' if abs(check.load) > 1e-3 else ''
+                reasons.append(
+                    f'{name} in {direction} direction: {excess:.3g} N·m more than friction at '
+                    f'{check.speed[-1]:.3g} rad/s{where} ({check.verdict})'
+                )
+    return reasons
+
+
+def refuse_run_away(law: Controller) -> None:
+    """Raise JointDynamicsError, with what `run_away` returns, where that is anything."""
+    reasons = run_away(law)
+    if reasons:
+        raise JointDynamicsError(
+            f'friction compensation: expected none that would run away, found {"; ".join(reasons)} '
+            '(lower friction_gain, or set check_compensation to false)'
+        )
+
+
+def check_law(law: TorqueLaw, joint: int, direction: str, speed_limit: float) -> DirectionCheck:
+    """Return the check of one joint (index) and direction of a law, up to `speed_limit` rad/s, at its temperature."""
+    applied = LawCompensation(law.friction, joint, law.arm.n)
+    return check_direction(
+        SteadyFriction(law.arm, joint), applied, direction, speed_limit, law.friction.temperature, LAW_POINTS
+    )

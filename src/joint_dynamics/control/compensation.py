@@ -16,17 +16,16 @@ speed amplitude does not depend on spring or inertia, its size is V √(I/K).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
 
-from joint_dynamics.arm import Arm, SteadyFriction
+from joint_dynamics.arm import SteadyFriction
 from joint_dynamics.arrays import FloatArray
-from joint_dynamics.control.applied import DIRECTIONS, AppliedCompensation
 from joint_dynamics.errors import JointDynamicsError
 
+DIRECTIONS = {'positive': 1.0, 'negative': -1.0}
 POINTS = 1500
 """Speeds at which two curves are compared: so many evenly, and so many by their logarithm."""
 
@@ -244,42 +243,3 @@ class JointCheck:
                 for item in self.cycles
             ],
         }
-
-
-def check_compensation(
-    arm: Arm, applied: Mapping[str, Any], speed_limits: Mapping[str, float] | None = None
-) -> list[JointCheck]:
-    """Check every joint of `applied` (by name) at each of its temperatures against the friction of the arm.
-
-    applied: by joint, fields as in docs/reference/commands/check-compensation.md.
-    speed_limits: rad/s by joint, where applied gives none;
-    None: those of the robot. Raises JointDynamicsError for a joint without identified friction or without a speed
-    limit, or an unknown field.
-    """
-    limits = speed_limits_of(arm) if speed_limits is None else speed_limits
-    rubbing = {part[0] for part in arm.terms.friction.entries} | set(np.flatnonzero(arm.friction_described).tolist())
-    checks = []
-    for joint, document in applied.items():
-        index = arm.joint_names.index(joint) if joint in arm.joint_names else -1
-        if index not in rubbing:
-            raise JointDynamicsError(f'{joint}: expected its friction in the description, found none')
-        identified = SteadyFriction(arm, index)
-        item = AppliedCompensation(joint, document, identified.most_load)
-        limit = limits.get(joint) if item.speed_limit is None else item.speed_limit
-        if limit is None:
-            raise JointDynamicsError(
-                f'{joint}: expected speed_limit (rad/s) in the applied file or the description, found none'
-            )
-        for temperature in item.temperatures or (None,):
-            positive, negative = (
-                check_direction(identified, item, name, float(limit), temperature) for name in DIRECTIONS
-            )
-            cycles = limit_cycles(positive, negative, item.spring, item.inertia)
-            checks.append(JointCheck(joint, positive, negative, tuple(cycles)))
-    return checks
-
-
-def speed_limits_of(arm: Arm) -> dict[str, float]:
-    """Return the speed limits of the joints that have one, rad/s by name."""
-    pairs = zip(arm.joint_names, arm.robot.limits.velocity, strict=True)
-    return {name: float(limit) for name, limit in pairs if np.isfinite(limit) and limit > 0}

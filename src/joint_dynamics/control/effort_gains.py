@@ -34,9 +34,9 @@ ELASTIC_POSTURES = 48
 """Of these, in so many the flexible arm is looked at as a whole."""
 MOST_LATE = 10
 """Periods of delay above which a loop is better closed elsewhere."""
-LESS = 0.85
+GAIN_FACTOR = 0.85
 """Gains that let flexible joints ring are lowered by this factor until they do not."""
-LEAST = 1e-4
+LOWEST_SHARE = 1e-4
 """Share of the rigid arm's gains below which none are given."""
 LARGEST = 0.9
 """Bound of the largest eigenvalue of T M⁻¹ D in any of them: below 1, the limit with a torque one period late."""
@@ -157,23 +157,23 @@ def _without_ringing(
     heaviest = links.diagonal(axis1=1, axis2=2).max(axis=0)
     lowered, less = np.empty_like(d), np.empty_like(scale)
     for k in range(len(d)):
-        alone, one = joints.alone(k), slice(k, k + 1)
+        joint, one = joints.single(k), slice(k, k + 1)
         inertias = np.geomspace(lightest[k], heaviest[k], 5).reshape(-1, 1, 1)
-        lowered[one], less[one] = _lowered(alone, inertias, timing, d[one], scale[one])
+        lowered[one], less[one] = _lowered(joint, inertias, timing, d[one], scale[one])
     return _lowered(joints, links[:ELASTIC_POSTURES], timing, lowered, less)
 
 
 def _lowered(
     joints: ElasticJoints, links: FloatArray, timing: tuple[float, int], d: FloatArray, scale: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the first of d, LESS d, LESS² d … that is stable with each of the `links` (k, n, n), and its scale.
+    """Return the first of d, f d, f² d …, f = GAIN_FACTOR, stable with each of the `links` (k, n, n), and its scale.
 
     Friction damps beside d and does not get less with it: what it lets p be may be more than a late torque bears. Then
     scale is lowered too, which damps more than was asked for.
     """
     period, late = timing
     loops = [joints.sampled(mass, period) for mass in links]
-    shares = LESS ** np.arange(0.0, np.log(LEAST) / np.log(LESS))
+    shares = GAIN_FACTOR ** np.arange(0.0, np.log(LOWEST_SHARE) / np.log(GAIN_FACTOR))
     for weaker in shares:
         for share in shares:
             p = weaker * scale * (share * d + joints.viscous) ** 2

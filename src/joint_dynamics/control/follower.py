@@ -1,6 +1,14 @@
 """The desired motion of a loop over time.
 
 Whole trajectories that go over into each other, or one set point after the other.
+
+A motion that ends before its end does so on its own path, ever slower (`braking`). The place on the path is q(t₀ +
+s(t)) with
+
+    ṡ = 1 − S(t/T),    S(x) = 10 x³ − 15 x⁴ + 6 x⁵,    s(T) = T/2
+
+so that the motion goes over into the braking with its speed, acceleration and jerk, comes to rest after T, and leaves
+the path at no time: where the motion was clear of obstacles, the braking is.
 """
 
 from __future__ import annotations
@@ -15,6 +23,52 @@ from joint_dynamics.arrays import FloatArray
 from joint_dynamics.control.inputs import AgedInterfaces
 from joint_dynamics.control.path import DERIVATIVES, REST, Path, order_joints
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.signals.polynomial import smooth_step
+
+HARDER = 2.0
+"""How many times harder than the motion itself ever does a braking may accelerate."""
+DURATIONS = 0.1 * 2.0 ** (np.arange(11) / 2)
+"""Times in which a motion is brought to rest [s], the shortest that is gentle enough counts, else the last."""
+SPACING = 0.02
+"""Time between the points of a braking [s]; at least nine."""
+
+
+def braking(path: Path, at: float, longer_than: float = 0.0) -> Path:
+    """Return how `path` comes to rest when it is left at its time `at` [s]; times count from there.
+
+    Takes the shortest of a row of durations (0.1 … 3.2 s) at which no joint accelerates more than twice as hard as it
+    ever does on the path, or the longest of them.
+
+    Parameters
+    ----------
+    longer_than
+        s, a shorter one was no good.
+    """
+    motion = path.at(at)
+    allowed = HARDER * path.largest_acceleration
+    found = _slowed(path, at, DURATIONS[-1])
+    for duration in DURATIONS[longer_than < DURATIONS]:
+        slowed = _slowed(path, at, duration)
+        if (np.abs(slowed[3]) <= allowed * (1 + 1e-9)).all():
+            found = slowed
+            break
+    time, q, dq, ddq = found
+    return Path(time, q, dq, ddq, start=motion)
+
+
+def _slowed(path: Path, at: float, duration: float) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Return time (N,), q, dq and ddq (N, n) of the braking that lasts `duration` s."""
+    x = np.linspace(0.0, 1.0, max(9, int(np.ceil(duration / SPACING)) + 1))
+    step, slope, _ = smooth_step(x)
+    speed, change = 1.0 - step, -slope / duration
+    # The integral of S is 2.5 x⁴ − 3 x⁵ + x⁶.
+    place = duration * (x - 2.5 * x**4 + 3.0 * x**5 - x**6)
+    q, along, bend = path.sample(at + place)[:, :3].transpose(1, 0, 2)
+    speed, change = speed[:, None], change[:, None]
+    dq, ddq = along * speed, bend * speed**2 + along * change
+    dq[-1] = ddq[-1] = 0.0
+    return x * duration, q, dq, ddq
+
 
 BROUGHT_IN = 0.5
 """s, in which the distance between where a trajectory begins and where the robot is fades."""
@@ -37,8 +91,8 @@ class Points:
 class Follower:
     """The desired motion of the joints of a robot; times are s of the loop's clock.
 
-    smooth: whether trajectories are made four times differentiable (see `Path`). near: rad, a trajectory that starts at
-    its first point starts at most so far from where the robot is, or is desired to be.
+    smooth: whether trajectories are made four times differentiable (see `Path`). start_tolerance: rad, a trajectory
+    that starts at its first point starts at most so far from where the robot is, or is desired to be.
 
     Attributes
     ----------
@@ -47,9 +101,9 @@ class Follower:
 
     """
 
-    def __init__(self, joint_names: Sequence[str], *, smooth: bool = True, near: float = 0.1):
+    def __init__(self, joint_names: Sequence[str], *, smooth: bool = True, start_tolerance: float = 0.1):
         self.joint_names = tuple(joint_names)
-        self._smooth, self.near = smooth, near
+        self._smooth, self.start_tolerance = smooth, start_tolerance
         self.clear()
 
     def clear(self) -> None:
@@ -64,8 +118,8 @@ class Follower:
 
         Like a joint trajectory controller: when the first point is later than the start, the motion goes there from the
         motion desired then, or from `position` (n,) rad, where the robot stands, when there is none. A first point at
-        the start that is up to `near` away from there is no step: the motion begins there, and the distance fades as
-        1 − s(t / BROUGHT_IN), s a smooth step.
+        the start that is up to `start_tolerance` away from there is no step: the motion begins there, and the distance
+        fades as 1 − s(t / BROUGHT_IN), s a smooth step.
 
         Raises
         ------
@@ -123,10 +177,10 @@ class Follower:
             time = np.append(0.0, time)
             given = [np.vstack([row, values]) for row, values in zip(motion, given, strict=False)]
         apart = here - given[0][0]
-        if not (np.abs(apart) <= self.near).all():
+        if not (np.abs(apart) <= self.start_tolerance).all():
             joint = int(np.argmax(np.abs(apart)))
             raise JointDynamicsError(
-                f'trajectory: expected it to start within {self.near:g} rad of where the robot is, found '
+                f'trajectory: expected it to start within {self.start_tolerance:g} rad of where the robot is, found '
                 f'{self.joint_names[joint]} at {given[0][0][joint]:.4g} rad, from {here[joint]:.4g} rad'
             )
         if apart.any() and time[-1] > 0:

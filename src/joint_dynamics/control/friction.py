@@ -32,7 +32,7 @@ from joint_dynamics.control.law_sample import (
     compensations,
 )
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.joint.mapping import mapped
+from joint_dynamics.joint.laws import mapped
 from joint_dynamics.robot.newton_euler import WORK
 
 Kind = Literal['none', 'static', 'hysteresis']

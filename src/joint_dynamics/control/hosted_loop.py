@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 
 from joint_dynamics.arrays import FloatArray
+from joint_dynamics.control.applied import refuse_run_away
 from joint_dynamics.control.hosted_parameters import REFERENCE_QUANTITIES, parameters_of
 from joint_dynamics.control.interface import STATES
 from joint_dynamics.control.loop import SLOW, ControlLoop
 from joint_dynamics.control.loop_parameters import GivenValues, build_loop
 from joint_dynamics.control.loop_sample import CLOSED, FAILED, LAW, SAFE
-from joint_dynamics.control.preflight import refuse_run_away
 from joint_dynamics.control.step_entry import Host, entry_for, give_command, take_inputs
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.errors import JointDynamicsError

@@ -12,8 +12,8 @@ from typing import Any
 
 import yaml
 
+from joint_dynamics.control.interface import load
 from joint_dynamics.control.loop_parameters import LOOP_PARAMETERS, foreign_parameters
-from joint_dynamics.control.registry import load
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.recording.motor_side import MOTOR_PARAMETERS
 from joint_dynamics.robot.robot_parameters import JOINTS, MOUNTING

@@ -19,7 +19,6 @@ from numpy.typing import ArrayLike
 
 from joint_dynamics.arm import Arm, ArmConstants
 from joint_dynamics.arrays import FloatArray
-from joint_dynamics.control.command_scale import command_scale
 from joint_dynamics.control.friction import FrictionCompensation, friction_parameters
 from joint_dynamics.control.interface import (
     REFERENCES,
@@ -32,6 +31,25 @@ from joint_dynamics.control.interface import (
 from joint_dynamics.control.law_sample import NO_TORQUE_LOOP, LawConstants, LawMemory, law_torque
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.joint.stiffness import check_range
+
+
+def command_scale(arm: Arm, output: str) -> FloatArray:
+    """Return the command per torque, (n,): 1, or 1/K_τ [A/(N·m)] where `output` is `current`.
+
+    Raises
+    ------
+    JointDynamicsError
+        Where a joint has no drive gain and the command is a current.
+    """
+    if output != 'current':
+        return np.ones(arm.n)
+    if not np.all(np.isfinite(arm.drive_gain)):
+        missing = arm.joint_names[int(np.argmin(np.isfinite(arm.drive_gain)))]
+        raise JointDynamicsError(
+            f'output: expected a drive gain of every joint for a command in A, found none for {missing}'
+        )
+    return np.asarray(1.0 / arm.drive_gain)
+
 
 COMMON_PARAMETERS = (
     ControllerParameter('gravity', True, 'whether the command holds gravity; false for a robot that adds it itself'),
@@ -207,7 +225,7 @@ class TorqueLaw(Controller):
         )
 
     @property
-    def beyond(self) -> tuple[str, ...]:
+    def validity_violations(self) -> tuple[str, ...]:
         """What of the motion has left the range of validity of the friction since the law was activated.
 
         Joint and quantity.

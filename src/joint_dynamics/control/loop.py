@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -10,19 +10,15 @@ import numpy as np
 
 from joint_dynamics.arm import Arm
 from joint_dynamics.arrays import FloatArray, IntArray
-from joint_dynamics.compilation import Entry
 from joint_dynamics.control.adaptive_friction import AdaptiveFriction
-from joint_dynamics.control.command_scale import command_scale
 from joint_dynamics.control.computed_torque import ComputedTorque
+from joint_dynamics.control.controller_adapter import ControllerAdapter
 from joint_dynamics.control.flexible_joint import FlexibleJoint
 from joint_dynamics.control.friction import FrictionCompensation
-from joint_dynamics.control.handover import Handover, taken_over
-from joint_dynamics.control.input_sample import FINE
-from joint_dynamics.control.inputs import AgedInterfaces
+from joint_dynamics.control.inputs import FINE, AgedInterfaces
 from joint_dynamics.control.interface import REFERENCES, STATES, Controller
 from joint_dynamics.control.joint_torque_feedback import JointTorqueFeedback
-from joint_dynamics.control.law import TorqueLaw, delay_margin
-from joint_dynamics.control.loaned_law import LoanedLaw
+from joint_dynamics.control.law import TorqueLaw, command_scale, delay_margin
 from joint_dynamics.control.loop_sample import (
     BEYOND,
     BY_OTHERS,
@@ -36,8 +32,7 @@ from joint_dynamics.control.loop_sample import (
     finish,
     hold,
 )
-from joint_dynamics.control.loop_settings import LoopSettings
-from joint_dynamics.control.safety import SafetyGate
+from joint_dynamics.control.safety import Handover, LoopSettings, SafetyGate, taken_over
 from joint_dynamics.control.step_entry import entry_for
 
 SHIPPED: tuple[type[Controller], ...] = (ComputedTorque, AdaptiveFriction, FlexibleJoint, JointTorqueFeedback)
@@ -85,7 +80,7 @@ class ControlLoop:
     ):
         self.controller, self.arm = controller, arm
         self.settings = settings = settings or LoopSettings()
-        self._law = LoanedLaw(controller, arm, parameters)
+        self._law = ControllerAdapter(controller, arm, parameters)
         self.output, self.references = self._law.output, self._law.references
         names, limits = arm.joint_names, arm.robot.limits
         speed = np.where(limits.velocity > 0, limits.velocity, np.inf) * settings.velocity_margin
@@ -127,7 +122,7 @@ class ControlLoop:
             handover=self.handover.constants,
             rest=self.handover.rest,
             status=status,
-            added=np.zeros(n),
+            external_effort=np.zeros(n),
             known=np.zeros(n),
             holding=np.zeros(n),
         )
@@ -137,23 +132,19 @@ class ControlLoop:
         """Whether all of a step is one compiled function, as of the shipped laws; others are called in Python."""
         return type(self.controller) in SHIPPED
 
-    @cached_property
-    def _entry(self) -> Entry:
-        return entry_for(self.sample)
-
     @property
-    def added(self) -> FloatArray:
+    def external_effort(self) -> FloatArray:
         """(n,) N·m, what is asked for beside the law, before the gate; zeros, to be written into."""
-        return self.sample.added
+        return self.sample.external_effort
 
     @property
-    def alone(self) -> bool:
+    def effort_only(self) -> bool:
         """Whether that is passed on where there is no reference, as long as the state is as it should be; settable."""
-        return bool(self.sample.status['alone'][0])
+        return bool(self.sample.status['may_be_effort_only'][0])
 
-    @alone.setter
-    def alone(self, value: bool) -> None:
-        self.sample.status['alone'] = value
+    @effort_only.setter
+    def effort_only(self, value: bool) -> None:
+        self.sample.status['may_be_effort_only'] = value
 
     @property
     def warning(self) -> str:
@@ -203,12 +194,12 @@ class ControlLoop:
         return getattr(self.controller, 'remarks', self.arm.remarks)
 
     @property
-    def beyond(self) -> tuple[str, ...]:
+    def validity_violations(self) -> tuple[str, ...]:
         """What of the motion has left the range of validity of the described friction since activation.
 
         Worth saying when it comes.
         """
-        return tuple(getattr(self.controller, 'beyond', ()))
+        return tuple(getattr(self.controller, 'validity_violations', ()))
 
     @property
     def safe_command(self) -> FloatArray:
@@ -261,9 +252,10 @@ class ControlLoop:
         self.reference.clear()
         self._law.clear()
         sample.holding.fill(0.0)
-        sample.added.fill(0.0)
-        sample.status['moved'], sample.status['fault'], sample.status['time'], self.alone = 0, NOT_YET, np.nan, False
-        sample.status['age'] = sample.status['delay'] = 0.0
+        sample.external_effort.fill(0.0)
+        status, self.effort_only = sample.status, False
+        status['moved'], status['fault'], status['time'] = 0, NOT_YET, np.nan
+        status['age'] = status['delay'] = 0.0
         self.handover.clear()
         self.controller.on_activate()
         if position is None or not np.isfinite(position).all():
@@ -316,15 +308,17 @@ class ControlLoop:
 
         time: s, steady; period: s since the last.
         """
-        return None if self.advance(time, period) == CLOSED else self.gate.last
+        return None if self.advance(time, period) == CLOSED else self.gate.constants.last.copy()
 
-    def advance(self, time: float, period: float) -> int:
-        """Make the same step; return what it came to, of `loop_sample`. The command is the gate's last.
+    @cached_property
+    def advance(self) -> Callable[[float, float], int]:
+        """What makes the same step, of time and period as `step` takes them, and returns what it came to.
 
-        time, period: s, as of `step`.
+        That is one of `loop_sample`, the command the gate's last: one compiled call where `is_compiled`.
         """
-        if self.is_compiled:
-            return self._entry.call(time, period)
+        return entry_for(self.sample).call if self.is_compiled else self._step_in_python
+
+    def _step_in_python(self, time: float, period: float) -> int:
         sample = self.sample
         status = sample.status
         status['time'], status['period'] = time, period
@@ -338,7 +332,7 @@ class ControlLoop:
             sample.gate.command[:] = command
         return int(finish(sample, command is not None))
 
-    def law_along(self, motion: FloatArray, time: float, period: float, *, load: bool = True) -> FloatArray:
+    def evaluate_along(self, motion: FloatArray, time: float, period: float, *, load: bool = True) -> FloatArray:
         """Return the law's command (n,) at one instant of a desired motion that is tracked perfectly, past the gate.
 
         Parameters
@@ -357,7 +351,7 @@ class ControlLoop:
         """
         return self._law.along(motion, time, period, self.state if load else None)
 
-    def look(self, time: float) -> str:
+    def refresh_inputs(self, time: float) -> str:
         """Return what slow input is missing or old at `time` s, '' when all are there: `warning` from here on.
 
         Before the law is asked for anything.

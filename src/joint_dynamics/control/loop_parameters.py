@@ -14,10 +14,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from joint_dynamics.arm import Arm
-from joint_dynamics.control.interface import Controller
+from joint_dynamics.control.interface import Controller, load
 from joint_dynamics.control.loop import SHIPPED, ControlLoop
-from joint_dynamics.control.loop_settings import LoopSettings
-from joint_dynamics.control.registry import load
+from joint_dynamics.control.safety import LoopSettings
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.settings import Parameter

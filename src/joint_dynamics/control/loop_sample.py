@@ -11,8 +11,8 @@ import numpy as np
 
 from joint_dynamics.arm.constants import ArmConstants
 from joint_dynamics.arrays import BoolArray, FloatArray, IntArray
-from joint_dynamics.compilation import compiled
-from joint_dynamics.control.input_sample import FINE, Inputs, first_fault, is_fresh, is_whole
+from joint_dynamics.compilation import inlined
+from joint_dynamics.control.inputs import FINE, Inputs, first_fault, is_fresh, is_whole
 from joint_dynamics.control.law_sample import MOTOR_POSITION, POSITION, VELOCITY, LawConstants, LawMemory, law_torque
 from joint_dynamics.joint.constants import Record
 from joint_dynamics.joint.laws import held
@@ -51,7 +51,7 @@ STATUS = np.dtype(
         ('row', 'i8'),
         ('joint', 'i8'),
         ('value', 'f8'),  # what was beyond its bounds
-        ('alone', 'i8'),  # 1: what is added is passed on where there is no reference
+        ('may_be_effort_only', 'i8'),  # 1: what is added is passed on where there is no reference
         ('missing', 'i8'),  # values that the law does without
         ('effort_only', 'i8'),  # 1: that is so in this step
         ('gravity', 'i8'),  # 1: the safe command is gravity, 0: zero
@@ -100,7 +100,7 @@ class Loop(NamedTuple):
         (1,) of `HANDOVER`; (n,) the difference that fades.
     status
         (1,) of `STATUS`.
-    added, known, holding
+    external_effort, known, holding
         (n,) N·m asked for beside the law; rad where the arm was last known to be; N·m gravity there.
 
     """
@@ -118,15 +118,15 @@ class Loop(NamedTuple):
     handover: Record
     rest: FloatArray
     status: Record
-    added: FloatArray
+    external_effort: FloatArray
     known: FloatArray
     holding: FloatArray
 
 
-@compiled
+@inlined
 def beyond_bounds(loop, time):  # type: ignore[no-untyped-def]
     """Return which bound is broken, 0 … 4 or −1, the joint, and the value."""
-    state, reference, n = loop.inputs.rows, loop.reference.rows, len(loop.added)
+    state, reference, n = loop.inputs.rows, loop.reference.rows, len(loop.external_effort)
     position = velocity = False
     for row in loop.desired:
         position, velocity = position or row == POSITION, velocity or row == VELOCITY
@@ -149,7 +149,7 @@ def beyond_bounds(loop, time):  # type: ignore[no-untyped-def]
     return -1, 0, 0.0
 
 
-@compiled
+@inlined
 def average_delay(loop, time, period):  # type: ignore[no-untyped-def]
     """Average the time from measurement to torque: a torque is as late as its position was old, and then held."""
     status, row = loop.status[0], MOTOR_POSITION if loop.law.options[0].on_motor else POSITION
@@ -157,7 +157,7 @@ def average_delay(loop, time, period):  # type: ignore[no-untyped-def]
     status.age = time - loop.inputs.times[row].min()
 
 
-@compiled
+@inlined
 def fault_now(loop, time, period):  # type: ignore[no-untyped-def]
     """Return why the law cannot be followed: fault, row, joint, value."""
     if not period > 0.0:
@@ -175,7 +175,7 @@ def fault_now(loop, time, period):  # type: ignore[no-untyped-def]
     return FINE, 0, 0, 0.0
 
 
-@compiled
+@inlined
 def lacks_only_references(loop, time):  # type: ignore[no-untyped-def]
     """Whether the state is there and within its bounds, and the references are not there or old."""
     if first_fault(loop.inputs, loop.required, time)[0] != FINE:
@@ -183,13 +183,13 @@ def lacks_only_references(loop, time):  # type: ignore[no-untyped-def]
     if first_fault(loop.reference, loop.desired, time)[0] == FINE:
         return False
     if is_whole(loop.inputs, VELOCITY, time):
-        for j in range(len(loop.added)):
+        for j in range(len(loop.external_effort)):
             if not abs(loop.inputs.rows[VELOCITY, j]) <= loop.gate.bounds[j].speed:
                 return False
     return True
 
 
-@compiled
+@inlined
 def begin(loop):  # type: ignore[no-untyped-def]
     """Look at what the loop is given, and write down why the law is not followed; hand the law what it reads."""
     status, gate = loop.status[0], loop.gate.state[0]
@@ -200,13 +200,13 @@ def begin(loop):  # type: ignore[no-untyped-def]
         return
     status.fault, status.row, status.joint, status.value = fault_now(loop, time, period)
     if status.fault != FINE:
-        if status.alone and period > 0.0 and lacks_only_references(loop, time):
+        if status.may_be_effort_only and period > 0.0 and lacks_only_references(loop, time):
             status.fault, status.effort_only = FINE, 1
         return
     read_state(loop, time)
 
 
-@compiled
+@inlined
 def read_state(loop, time):  # type: ignore[no-untyped-def]
     """Hand the law what is measured; what is too old of what it can do without is not a number.
 
@@ -215,13 +215,13 @@ def read_state(loop, time):  # type: ignore[no-untyped-def]
     loop.measured[:] = loop.inputs.rows
     loop.status[0].missing = 0
     for row in loop.optional:
-        for j in range(len(loop.added)):
+        for j in range(len(loop.external_effort)):
             if not is_fresh(loop.inputs, row, j, time):
                 loop.measured[row, j] = np.nan
                 loop.status[0].missing += 1
 
 
-@compiled
+@inlined
 def blend(handover, rest, source, command, gate, period):  # type: ignore[no-untyped-def]
     """u(t) = u_new(t) + (1 − t/T) (u_old − u_new(0)) for 0 ≤ t < T, written into the command; see `handover`."""
     h = handover[0]
@@ -238,7 +238,7 @@ def blend(handover, rest, source, command, gate, period):  # type: ignore[no-unt
             command[j] += h.share * rest[j]
 
 
-@compiled
+@inlined
 def wait(handover, period):  # type: ignore[no-untyped-def]
     """Let `period` s pass: what is left to fade gets less. A period that is no number is none."""
     h = handover[0]
@@ -246,7 +246,7 @@ def wait(handover, period):  # type: ignore[no-untyped-def]
         h.share = max(h.share - max(0.0, period) / h.time, 0.0)
 
 
-@compiled
+@inlined
 def gate_step(gate, given, holds, period):  # type: ignore[no-untyped-def]
     """u(k) = clip(clip(w u_law + (1 − w) u_safe, u(k−1) ± r T), ±u_max), into `last`; see `SafetyGate`.
 
@@ -277,7 +277,7 @@ def gate_step(gate, given, holds, period):  # type: ignore[no-untyped-def]
         gate.last[j] = out
 
 
-@compiled
+@inlined
 def hold(loop):  # type: ignore[no-untyped-def]
     """Write the safe command, in its unit: gravity where the arm was last known to be."""
     status, memory = loop.status[0], loop.memory
@@ -288,17 +288,17 @@ def hold(loop):  # type: ignore[no-untyped-def]
         loop.gate.safe[j] = loop.holding[j] * loop.law.axes[j].scale
 
 
-@compiled
+@inlined
 def finish(loop, given):  # type: ignore[no-untyped-def]
     """From the law's command, where it is given, to what goes out; return what the step came to."""
-    status, gate, n = loop.status[0], loop.gate, len(loop.added)
+    status, gate, n = loop.status[0], loop.gate, len(loop.external_effort)
     state, valid = gate.state[0], status.fault == FINE and not status.effort_only
     if status.effort_only:
         given = True
         gate.command[:] = 0.0
     if given:
         for j in range(n):
-            gate.command[j] += loop.added[j] * loop.law.axes[j].scale
+            gate.command[j] += loop.external_effort[j] * loop.law.axes[j].scale
         source = BY_EFFORT if status.effort_only else BY_LAW
         blend(loop.handover, loop.rest, source, gate.command, gate, status.period)
     else:
@@ -316,7 +316,7 @@ def finish(loop, given):  # type: ignore[no-untyped-def]
     return LAW if status.fault == FINE else SAFE
 
 
-@compiled
+@inlined
 def step(loop):  # type: ignore[no-untyped-def]
     """Make the step at `status.time`; the command is `gate.last` [N·m or A] unless it is CLOSED."""
     if not loop.gate.state[0].open:

@@ -1,4 +1,6 @@
-"""The safety gate between law and wire: finite, limited in torque and in rate, and on any fault a ramp to what is safe.
+"""What a control loop and its gate allow: settings, the safety gate, and the hand-over from one source to another.
+
+The gate between law and wire: finite, limited in torque and in rate, and on any fault a ramp to what is safe.
 
     u(k) = clip(clip(w u_law + (1 − w) u_safe, u(k−1) ± r T), ±u_max)
 
@@ -8,18 +10,79 @@ failure (an exception in a law, a command that is not finite) is a fault that st
 its u_safe is zero.
 
 The ramp ends in time because the rate allows it: r t_ramp ≥ 2 u_max is required.
+
+From one source of commands to another there is no step: what they differ by fades out.
+
+    u(t) = u_new(t) + (1 − t/T) (u_old − u_new(0)) for 0 ≤ t < T, and u_new(t) from then on.
+
+The first u_old is what the joints bear when the loop takes over from a controller that it knows nothing of
+(`taken_over`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from joint_dynamics.arm import Arm
 from joint_dynamics.arrays import BoolArray, FloatArray
-from joint_dynamics.control.loop_sample import BOUND, GATE, Gate, gate_step
+from joint_dynamics.control.loop_sample import BOUND, GATE, HANDOVER, NO_SOURCE, Gate, gate_step
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.settings import PerJoint, Settings, setting
+
+
+@dataclass(frozen=True)
+class LoopSettings(Settings):
+    """What the loop and its gate allow."""
+
+    effort_limit: PerJoint | None = setting(
+        None,
+        'largest command of each joint',
+        'N·m',
+        above=0,
+        infinite=True,
+        none='the effort limit of the URDF, which it cannot exceed',
+    )
+    effort_rate: PerJoint | None = setting(
+        None,
+        'largest change of the command of each joint',
+        'N·m/s',
+        above=0,
+        infinite=True,
+        none='50 limits per second',
+    )
+    ramp_time: float = setting(0.5, 'time from a fault to the safe command', 's', lower=0.01, upper=10)
+    safe: str = setting(
+        'gravity',
+        'what is commanded on a fault: gravity, that of the arm where it is (nothing where `gravity` is false); zero',
+        choices=('gravity', 'zero'),
+    )
+    timeout: float = setting(0.05, 'largest age of joint states and set points', 's', lower=0.001, upper=5)
+    slow_timeout: float = setting(
+        10.0, 'largest age of temperatures and of the parameters of the estimator', 's', lower=0.1, upper=3600
+    )
+    max_period: float = setting(0.02, 'longest step that counts in full', 's', above=0)
+    tracking: float = setting(
+        0.5, 'largest distance of the link from the desired position', 'rad', lower=0.001, upper=10
+    )
+    velocity_margin: float = setting(
+        1.2, 'largest speed, measured and desired, as a multiple of the limit in the URDF', lower=0.1, upper=10
+    )
+    position_margin: float = setting(
+        0.05, 'how far beyond the limits in the URDF a desired position may be', 'rad', lower=0, upper=10
+    )
+    jump_margin: float = setting(
+        0.01,
+        'what a measured position may jump by between two samples beyond what the largest speed allows: resolution '
+        'of the encoder, jitter of the stamps',
+        'rad',
+        lower=0,
+        upper=10,
+    )
+    holds_gravity: bool = setting(True, "whether the command holds gravity, see the laws' parameter `gravity`")
 
 
 class SafetyGate:
@@ -164,3 +227,67 @@ class SafetyGate:
     def bounded(self, safe: FloatArray) -> FloatArray:
         """Return a safe command (n,) within the limits; what of it is not finite counts as zero."""
         return np.clip(np.where(np.isfinite(safe), safe, 0.0), -self.limit, self.limit)
+
+
+REST = 1e-9
+"""rad/s, of joints that are about to move: friction there is what holds them at rest at most."""
+
+
+class Handover:
+    """The command of n joints, continuous when its source changes; `loop_sample.blend` has the step.
+
+    Attributes
+    ----------
+    constants, rest
+        (1,) of `loop_sample.HANDOVER`, settings and state; (n,) the difference that fades.
+    """
+
+    def __init__(self, joints: int, time: float = 0.0):
+        self.constants, self.rest = np.zeros(1, HANDOVER), np.zeros(joints)
+        self.time = time
+
+    @property
+    def time(self) -> float:
+        """T [s]; 0: the new source counts at once. Settable."""
+        return float(self.constants['time'][0])
+
+    @time.setter
+    def time(self, value: float) -> None:
+        self.constants['time'] = value
+
+    def clear(self, source: int = NO_SOURCE) -> None:
+        """Forget where commands came from; they come from `source` (of `loop_sample`) now."""
+        self.constants['source'], self.constants['share'] = source, 0.0
+
+
+def taken_over(
+    arm: Arm, q: FloatArray, measured: FloatArray, left: FloatArray, *, holds_gravity: bool = True
+) -> FloatArray | None:
+    """Return the torque (n,) N·m with which whoever had the joints before holds them, None where nothing tells.
+
+    What is measured tells it; else what stands on the command interface, where it can be what holds the arm: a
+    torque that was left there long ago, for another posture, is not within friction of gravity. Zeros tell nothing: a
+    trajectory controller leaves them when it ends, and a driver that measures no torque may show them.
+
+    Parameters
+    ----------
+    arm
+        whose gravity and friction they are.
+    q
+        (n,) rad, where it is.
+    measured, left
+        (n,) N·m: of the motors, gravity in it; the last command that stands there. NaN: not known.
+    holds_gravity
+        whether a command holds gravity, or the robot adds that itself.
+    """
+    gravity = arm.rigid.gravity(q)
+    added = np.zeros(arm.n) if holds_gravity else gravity
+    if _tells(measured):
+        return measured - added
+    speed = np.outer([-REST, REST], np.ones(arm.n))
+    low, high = gravity - added + arm.friction_torque(np.sign(speed), speed, np.tile(gravity, (2, 1)))
+    return left if _tells(left) and np.all((low <= left) & (left <= high)) else None
+
+
+def _tells(torque: FloatArray) -> bool:
+    return bool(np.isfinite(torque).all() and torque.any())

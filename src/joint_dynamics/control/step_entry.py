@@ -14,7 +14,7 @@ from joint_dynamics.arm.constants import MOTOR, ArmConstants
 from joint_dynamics.arm.term_laws import TERM
 from joint_dynamics.arrays import BoolArray, FloatArray, IntArray
 from joint_dynamics.compilation import Entry, address_of, arrays_of, compiled
-from joint_dynamics.control.input_sample import JUMP, Inputs, take, take_entry
+from joint_dynamics.control.inputs import JUMP, Inputs, take, take_entry
 from joint_dynamics.control.interface import REFERENCES, STATES
 from joint_dynamics.control.law_sample import AXIS, LAW, LawConstants, LawMemory
 from joint_dynamics.control.loop_sample import BOUND, CLOSED, FAILED, GATE, HANDOVER, STATUS, Gate, Loop, hold, step
@@ -84,12 +84,12 @@ def take_inputs(host, loop):  # type: ignore[no-untyped-def]
     if when == when:
         for row in range(3):
             take(loop.reference, row, host.reference[row], host.given, when)
-    alone, young = 1, status.time - host.reference_time[1] <= host.timeout[0]
+    only, young = 1, status.time - host.reference_time[1] <= host.timeout[0]
     for j in range(n):
         asked = np.isfinite(host.reference[3, j]) and young
-        loop.added[j] = host.reference[3, j] if asked else 0.0
-        alone = alone if asked else 0
-    status.alone = alone
+        loop.external_effort[j] = host.reference[3, j] if asked else 0.0
+        only = only if asked else 0
+    status.may_be_effort_only = only
 
 
 @compiled

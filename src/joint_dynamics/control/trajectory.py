@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from joint_dynamics.arrays import FloatArray
-from joint_dynamics.control.inputs import beyond
+from joint_dynamics.control.inputs import out_of_bounds
 from joint_dynamics.control.loop import ControlLoop
 from joint_dynamics.control.path import DERIVATIVES, Path
 from joint_dynamics.errors import JointDynamicsError
@@ -115,7 +115,7 @@ def fill_effort(
         steps = np.diff(time, prepend=time[0] - period)
         effort = np.empty((len(time), loop.arm.n))
         for k in range(len(time)):
-            effort[k] = loop.law_along(motion[k], now, steps[k], load=k == 0)
+            effort[k] = loop.evaluate_along(motion[k], now, steps[k], load=k == 0)
             if tell is not None:
                 tell((k + 1) / len(time))
         effort += _speed_part(loop, motion, side, np.asarray(speed_gain, dtype=float))
@@ -186,7 +186,7 @@ def _within(
         k = int(np.argmax(outside))
         raise JointDynamicsError(
             'trajectory: expected it within the limits, found at '
-            f'{time[k]:.3f} s {beyond(loop.arm.joint_names, values[k], low, high, what)}'
+            f'{time[k]:.3f} s {out_of_bounds(loop.arm.joint_names, values[k], low, high, what)}'
         )
 
 
@@ -196,7 +196,7 @@ def _never_leaves(loop: ControlLoop, path: Path, derivative: int, low: FloatArra
     low, high = low - ALLOWED * room, high + ALLOWED * room
     least, most, when_least, when_most = path.extremes(derivative, ALLOWED / 4 * room)
     for values, when in ((least, when_least), (most, when_most)):
-        violation = beyond(loop.arm.joint_names, values, low, high, what)
+        violation = out_of_bounds(loop.arm.joint_names, values, low, high, what)
         if violation:
             k = int(np.argmax((values < low) | (values > high)))
             raise JointDynamicsError(

@@ -237,7 +237,7 @@ def _along(chain: ChainRun, loop: ControlLoop, reference: FloatArray, adaptive: 
         inputs |= {'friction_scale': scale[:, 0], 'viscous_excess': scale[:, 1]}
     for quantity, values in inputs.items():
         loop.state.write(quantity, values, 0.0)
-    return np.array([loop.law_along(row, 0.0, robot.period) for row in reference])
+    return np.array([loop.evaluate_along(row, 0.0, robot.period) for row in reference])
 
 
 STAGES = (record, identify_all, estimate, feed_forward, push, wear_out)

@@ -3,14 +3,20 @@
 Models in docs/reference/joint_models.md.
 """
 
+from joint_dynamics.joint.friction_documents import polynomial_limits, polynomial_stiffness
 from joint_dynamics.joint.friction_model import FrictionModel
-from joint_dynamics.joint.load import CoulombLevel, LoadFriction, QuadrantFriction
 from joint_dynamics.joint.maps import FourierSeries, PeriodicMap
 from joint_dynamics.joint.maxwell_slip import REVERSAL, MaxwellSlip
-from joint_dynamics.joint.slip_operators import polynomial_limits, polynomial_stiffness
-from joint_dynamics.joint.static_friction import PowerLawFriction, StaticFriction
+from joint_dynamics.joint.static_friction import (
+    AbsoluteTemperatureFriction,
+    CoulombLevel,
+    LoadFriction,
+    PowerLawFriction,
+    QuadrantFriction,
+    StaticFriction,
+    TemperatureFriction,
+)
 from joint_dynamics.joint.stiffness import TorsionalStiffness
-from joint_dynamics.joint.temperature import AbsoluteTemperatureFriction, TemperatureFriction
 
 __all__ = [
     'REVERSAL',

@@ -75,6 +75,10 @@ def of_fields(**fields: ArrayLike) -> tuple[Record, int | None]:
     return records, joints
 
 
+NONE: FloatArray = np.zeros(1)
+"""Tables without anything in them."""
+
+
 class Tables:
     """Numbers of no fixed length, one after the other; `array()` is what the laws take."""
 

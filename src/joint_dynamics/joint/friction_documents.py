@@ -1,4 +1,7 @@
-"""The parameters of a friction model by name, and the documents of joints that they are read from."""
+"""The parameters of friction by name and the operators of its Maxwell-slip part, as the documents of joints have them.
+
+The operators follow polynomial laws [M6 eq 17-18] where they are not given themselves.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.joint.load import QUADRANT_PARAMETERS, QuadrantFriction
 from joint_dynamics.joint.maps import PeriodicMap
-from joint_dynamics.joint.temperature import T_MAX, T_MIN
+from joint_dynamics.joint.static_friction import QUADRANT_PARAMETERS, T_MAX, T_MIN, QuadrantFriction
 
 # Name, default, meaning and unit; the order is that of the documents. F_S None means F_C0.
 PARAMETERS: dict[str, float | None] = {
@@ -77,3 +80,78 @@ def check_fields(given: Mapping[str, Any], known: set[str], *, needed: str, what
 def maps_of(items: Sequence[Mapping[str, Any] | PeriodicMap]) -> list[PeriodicMap]:
     """Return maps as they are, and documents as maps. Raises JointDynamicsError."""
     return [item if isinstance(item, PeriodicMap) else PeriodicMap.from_dict(item) for item in items]
+
+
+def polynomial_limits(operators: int, r_Delta: float = 4.0) -> FloatArray:
+    """Deformation limits Δ_i = (i/M)^{r_Δ}, i = 1…M, relative to the backlash [M6 eq 17]; r_Δ = 1 is linear spacing.
+
+    Shape (M,).
+    """
+    return (np.arange(1, operators + 1) / operators) ** r_Delta
+
+
+def polynomial_stiffness(limits: ArrayLike, r_k: float = 2.0) -> FloatArray:
+    """Stiffness of the operators k_i = (1/Δ_i)(M+1−i)^{r_k}/Σ_j j^{r_k}, so that Σ k_i Δ_i = 1 [M6 eq 18].
+
+    Shape (M,).
+    """
+    limits = np.asarray(limits, dtype=float)
+    share = np.arange(limits.size, 0, -1.0) ** r_k
+    return share / share.sum() / limits
+
+
+def operators_of(
+    documents: Sequence[Mapping[str, Any]],
+) -> tuple[FloatArray, FloatArray, PeriodicMap, dict[str, float] | None]:
+    """Read the operators of all joints, a document each.
+
+    Returns
+    -------
+    limits, stiffness
+        Δ_i and k_i, (n, M) each, relative.
+    presliding
+        lengths [rad], a map of n joints.
+    laws
+        exponents r_Δ and r_k that all of them follow; None where limits or stiffness are given themselves, or joints
+        differ.
+
+    Raises
+    ------
+    JointDynamicsError
+        For a field that is not known or not there, and where the numbers of operators differ.
+    """
+    limits, stiffness, presliding = [], [], []
+    for document in documents:
+        unknown = set(document) - {'operators', 'r_Delta', 'r_k', 'limits', 'stiffness', 'presliding'}
+        if unknown:
+            raise JointDynamicsError(f'maxwell_slip: expected a known field, found {min(unknown, key=str)!r}')
+        presliding.append(_presliding(document))
+        given = document.get('limits')
+        law = document.get('stiffness')
+        operators, r_Delta = int(document.get('operators', 4)), document.get('r_Delta', 4.0)
+        row = polynomial_limits(operators, r_Delta) if given is None else np.asarray(given, float)
+        limits.append(row)
+        stiffness.append(polynomial_stiffness(row, document.get('r_k', 2.0)) if law is None else np.asarray(law, float))
+    if len({row.size for row in limits}) != 1 or any(
+        k.shape != row.shape for k, row in zip(stiffness, limits, strict=True)
+    ):
+        raise JointDynamicsError(
+            'maxwell_slip: expected the same number of operators for every joint, and limits and stiffness '
+            'alike, found '
+            f'{[row.size for row in limits]} limits and {[k.size for k in stiffness]} stiffnesses'
+        )
+    found = None
+    laws = [{key: document[key] for key in ('r_Delta', 'r_k') if key in document} for document in documents]
+    if all(law == laws[0] for law in laws) and not any('limits' in d or 'stiffness' in d for d in documents):
+        found = {'r_Delta': float(laws[0].get('r_Delta', 4.0)), 'r_k': float(laws[0].get('r_k', 2.0))}
+    return np.stack(limits), np.stack(stiffness), PeriodicMap.stack(presliding), found
+
+
+def _presliding(document: Mapping[str, Any]) -> PeriodicMap:
+    if 'presliding' not in document:
+        raise JointDynamicsError(
+            'maxwell_slip.presliding: expected the presliding length, a number [rad] or a map over the angle, found'
+            ' nothing'
+        )
+    given = document['presliding']
+    return PeriodicMap.from_dict(given) if isinstance(given, Mapping) else PeriodicMap.constant(given)

@@ -22,21 +22,18 @@ from numpy.typing import ArrayLike
 
 from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.joint.constants import Record, blank
+from joint_dynamics.joint import laws
+from joint_dynamics.joint.constants import NONE, Record, blank
 from joint_dynamics.joint.friction_documents import DOCUMENT_FIELDS, PARAMETERS, check_fields, maps_of, quadrants_of
-from joint_dynamics.joint.load import QUADRANT_PARAMETERS, QuadrantFriction
-from joint_dynamics.joint.mapping import (
-    coulomb_levels,
-    dry_frictions,
-    mapped,
-    speed_frictions,
-    viscous_torques,
-    warmths,
-)
 from joint_dynamics.joint.maps import PeriodicMap
 from joint_dynamics.joint.maxwell_slip import MaxwellSlip
-from joint_dynamics.joint.static_friction import as_parameter, direction
-from joint_dynamics.joint.temperature import check_temperatures
+from joint_dynamics.joint.static_friction import (
+    QUADRANT_PARAMETERS,
+    QuadrantFriction,
+    as_parameter,
+    check_temperatures,
+    direction,
+)
 
 
 class FrictionModel:
@@ -123,30 +120,30 @@ class FrictionModel:
         """Which joints have Hamon's friction, (n,) bool."""
         return np.zeros(self.joints, dtype=bool) if self.quadrants is None else ~np.isnan(self.quadrants['dq_s'])
 
-    def _of(self, loop: Any, *given: ArrayLike) -> FloatArray:
-        return mapped(loop, (self._constants,), self.joints, *given)
+    def _of(self, law: int, *given: ArrayLike) -> FloatArray:
+        return laws.evaluate(law, self.joints, self._constants, NONE, *given)
 
     def level(self, tau_J: ArrayLike = 0.0) -> FloatArray:
         """Coulomb level F(τ_J) (…, n) [N·m] under the torque tau_J through the transmission (…, n) [N·m]."""
-        return self._of(coulomb_levels, tau_J)
+        return self._of(laws.COULOMB_LEVEL, tau_J)
 
     def dry(self, H: ArrayLike, omega: ArrayLike, tau_J: ArrayLike = 0.0) -> FloatArray:
         """Dry friction F(τ_J) H, or Hamon's where the joint has `quadrants`, (…, n) [N·m].
 
         What α₁ of the adaptive law scales. H (…, n); omega, tau_J: ω and τ_J (…, n) [rad/s, N·m].
         """
-        return self._of(dry_frictions, H, omega, tau_J)
+        return self._of(laws.DRY_FRICTION, H, omega, tau_J)
 
     def viscous(self, omega: ArrayLike) -> FloatArray:
         """Return F_V1 ω + F_V2 |ω|ω + F_V3 ω³ (…, n) [N·m]; omega: ω (…, n) [rad/s]."""
-        return self._of(viscous_torques, omega)
+        return self._of(laws.VISCOUS, omega)
 
     def temperature_factor(self, temperature: ArrayLike | None = None) -> FloatArray:
         """Return the factor of sgn(ω)√|ω|, (…, n) [N·m·√(s/rad)], at a temperature (…, n) or one [°C].
 
         Without one the joint is taken to be at T0.
         """
-        return self._of(warmths, self.parameters['T_0'] if temperature is None else temperature)
+        return self._of(laws.WARMTH, self.parameters['T_0'] if temperature is None else temperature)
 
     def speed_part(
         self,
@@ -167,7 +164,7 @@ class FrictionModel:
             what `temperature_factor` gives for the temperature, where it is known already.
         """
         warm = self.temperature_factor(temperature) if temperature_factor is None else temperature_factor
-        return self._of(speed_frictions, H, omega, warm)
+        return self._of(laws.SPEED_FRICTION, H, omega, warm)
 
     def torque(
         self, H: ArrayLike, omega: ArrayLike, tau_J: ArrayLike = 0.0, temperature: ArrayLike | None = None

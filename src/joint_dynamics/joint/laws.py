@@ -4,15 +4,21 @@
     tables  what of it has no fixed length (`constants.Tables`)
     omega   ω, speed of the motor side, rad/s;  load  τ_J, torque through the transmission, N·m;  H  hysteresis, −1 … 1
 
-Signs and symbols as in `FrictionModel`, `MaxwellSlip`, `PeriodicMap` and `TorsionalStiffness`, which map these laws
-over arrays. Importing this module imports numba.
+Signs and symbols as in `FrictionModel`, `MaxwellSlip`, `PeriodicMap` and `TorsionalStiffness`, which `evaluate` these
+laws over arrays, joints in the last axis, samples before. Importing this module imports numba.
 """
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Callable
+from typing import Any
 
+import numpy as np
+from numpy.typing import ArrayLike
+
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.compilation import compiled
+from joint_dynamics.joint.constants import Record
 
 
 @compiled
@@ -82,7 +88,7 @@ def warmth(c, temperature):  # type: ignore[no-untyped-def]
     [M6 eq 11] prints (T − T0)⁻³, which diverges where its text says the term is zero.
     """
     T = c.T_min if temperature < c.T_min else c.T_max if temperature > c.T_max else temperature
-    return c.F_T0 + (c.F_T1 * (T - c.T_0) + c.F_T2 * (T**-3.0 - c.T_0**-3.0))
+    return c.F_T0 + (c.F_T1 * (T - c.T_0) + c.F_T2 * (1.0 / (T * T * T) - 1.0 / (c.T_0 * c.T_0 * c.T_0)))
 
 
 @compiled
@@ -264,3 +270,105 @@ def encoder(c, tables, theta):  # type: ignore[no-untyped-def]
     One step of the fixed point: what is left is θ̃ θ̃', below 1e-7 rad.
     """
     return theta + map_value(c.error, tables, theta)
+
+
+(ERROR, ERROR_SLOPE, COULOMB_LEVEL, STRIBECK, VISCOUS, ROOT_SPEED, DRY_FRICTION, SPEED_FRICTION, WARMTH, ELASTIC_TORQUE,
+ STIFFNESS, STIFFNESS_SLOPE, DEFORMATION) = range(13)  # fmt: skip
+"""What `value` and `evaluate` know: the laws that have a value at each instant by itself."""
+
+
+@compiled
+def value(law, c, tables, x, y, z):  # type: ignore[no-untyped-def]
+    """Return a law of the joint, by its name above, of up to three quantities, in the order that it takes them."""
+    if law == ERROR:
+        return map_value(c.error, tables, x)
+    if law == ERROR_SLOPE:
+        return map_slope(c.error, tables, x)
+    if law == COULOMB_LEVEL:
+        return coulomb_level(c, x)
+    if law == STRIBECK:
+        return stribeck(c, x)
+    if law == VISCOUS:
+        return viscous(c, x)
+    if law == ROOT_SPEED:
+        return root_speed(x)
+    if law == DRY_FRICTION:
+        return dry_friction(c, x, y, z)
+    if law == SPEED_FRICTION:
+        return speed_friction(c, x, y, z)
+    if law == WARMTH:
+        return warmth(c, x)
+    if law == ELASTIC_TORQUE:
+        return elastic_torque(c, tables, x)
+    if law == STIFFNESS:
+        return stiffness(c, tables, x)
+    if law == STIFFNESS_SLOPE:
+        return stiffness_slope(c, tables, x)
+    return deformation(c, tables, x)
+
+
+@compiled
+def values(law, joints, tables, x, y, z, out):  # type: ignore[no-untyped-def]
+    """`value` of joints (n,) at x, y and z (N, n), into out."""
+    for j in range(out.shape[1]):
+        for s in range(len(out)):
+            out[s, j] = value(law, joints[j], tables, x[s, j], y[s, j], z[s, j])
+
+
+@compiled
+def slips(joints, tables, theta, sliders, out):  # type: ignore[no-untyped-def]
+    """`slip` of joints (n,) along theta (N, n), one sample after the other, from `sliders` (n, M) on."""
+    for s in range(len(theta)):
+        for j in range(theta.shape[1]):
+            out[s, j] = slip(joints[j], tables, theta[s, j], sliders[j])
+
+
+@compiled
+def relative_deformations(joints, tables, theta, sliders, out):  # type: ignore[no-untyped-def]
+    """δ_i/(𝓑 Δ_i) of joints (n,) along theta (N, n), into out (N, n, M), from `sliders` (n, M) on."""
+    for s in range(len(theta)):
+        for j in range(theta.shape[1]):
+            c = joints[j]
+            angle, length = presliding(c, tables, theta[s, j], sliders[j])
+            for i in range(c.operators):
+                sliders[j, i], out[s, j, i] = slide(sliders[j, i], angle, length * tables[c.slip + i])
+
+
+def mapped(loop: Callable[..., None], constants: tuple[Any, ...], joints: int | None, *given: ArrayLike) -> FloatArray:
+    """Return what a compiled loop over rows (N, n) makes of arrays (…, n); of any shape where `joints` is None.
+
+    Parameters
+    ----------
+    loop
+        of `constants`, the rows of each array that is given, and those of the result, which it writes.
+    joints
+        n; None: one joint, whatever the shape.
+    given
+        arrays that broadcast to the shape of the result.
+    """
+    shape = np.broadcast_shapes(*(np.shape(each) for each in given), () if joints is None else (joints,))
+    rows, out = (-1, 1 if joints is None else joints), np.empty(shape)
+    # copies, so that a loop is compiled for one kind of array
+    copies = np.empty((len(given), *shape))
+    for k, each in enumerate(given):
+        copies[k] = each
+    loop(*constants, *copies.reshape(-1, *out.reshape(rows).shape), out.reshape(rows))
+    return out
+
+
+def evaluate(law: int, joints: int | None, constants: Record, tables: FloatArray, *given: ArrayLike) -> FloatArray:
+    """Return a law, by its name above, at arrays (…, n); of one joint, of any shape, where `joints` is None.
+
+    Parameters
+    ----------
+    constants, tables
+        (n,) of `constants.JOINT`, and what of them has no fixed length.
+    given
+        the quantities that the law takes, as many as it does.
+    """
+
+    def loop(*rows: FloatArray) -> None:
+        *quantities, out = rows
+        values(law, constants, tables, *(quantities[min(k, len(quantities) - 1)] for k in range(3)), out)
+
+    return mapped(loop, (), joints, *given)

@@ -16,8 +16,8 @@ from numpy.typing import ArrayLike
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.joint.constants import MAP, Record, Tables
-from joint_dynamics.joint.mapping import map_slopes, map_values, mapped
+from joint_dynamics.joint import laws
+from joint_dynamics.joint.constants import MAP, Record, Tables, blank
 
 MAX_HARMONICS = 12
 TURN = 2.0 * np.pi
@@ -43,7 +43,8 @@ class PeriodicMap:
     def _take(self, tables: tuple[FloatArray, ...], periods: tuple[float, ...], joints: int | None) -> None:
         self._tables, self._periods, self.joints = tables, periods, joints
         points = Tables()
-        self._records = self.records(points)
+        self._constants = blank(len(tables))
+        self._constants['error'] = self.records(points)
         self._points = points.array()
 
     def records(self, points: Tables) -> Record:
@@ -84,19 +85,19 @@ class PeriodicMap:
         """The points, one array per joint."""
         return tuple(table.copy() for table in self._tables)
 
-    def _angles(self, theta: ArrayLike) -> FloatArray:
+    def _of(self, law: int, theta: ArrayLike) -> FloatArray:
         given = np.asarray(theta, dtype=float)
         if self.joints is not None and given.shape[-1:] != (self.joints,):
             raise JointDynamicsError(f'PeriodicMap: expected theta of shape (…, {self.joints}), found {given.shape}')
-        return given
+        return laws.evaluate(law, self.joints, self._constants, self._points, given)
 
     def __call__(self, theta: ArrayLike) -> FloatArray:
         """Value at θ (rad; any shape, or (…, n) for a stacked map), same shape as θ."""
-        return mapped(map_values, (self._records, self._points), self.joints, self._angles(theta))
+        return self._of(laws.ERROR, theta)
 
     def derivative(self, theta: ArrayLike) -> FloatArray:
         """Slope d(map)/dθ at θ (per rad), constant between points."""
-        return mapped(map_slopes, (self._records, self._points), self.joints, self._angles(theta))
+        return self._of(laws.ERROR_SLOPE, theta)
 
     def for_joint(self, joint: int) -> PeriodicMap:
         """Return the map of one joint."""

@@ -18,9 +18,9 @@ from numpy.typing import ArrayLike
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.joint.constants import Record, Tables, blank
-from joint_dynamics.joint.mapping import relative_deformations, slips
+from joint_dynamics.joint.friction_documents import operators_of, polynomial_limits, polynomial_stiffness
+from joint_dynamics.joint.laws import relative_deformations, slips
 from joint_dynamics.joint.maps import PeriodicMap
-from joint_dynamics.joint.slip_operators import operators_of, polynomial_limits, polynomial_stiffness
 
 REVERSAL = 1e-4
 """Angle [rad] of friction that turns over at once: the narrowest that identification tries.

@@ -19,8 +19,8 @@ from numpy.typing import ArrayLike
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.joint import laws
 from joint_dynamics.joint.constants import Record, Tables, blank
-from joint_dynamics.joint.mapping import deformations, elastic_torques, mapped, stiffness_slopes, stiffnesses
 
 #: Least stiffness within the working range, as a share of that without load.
 SOFTEST = 0.05
@@ -84,14 +84,14 @@ class TorsionalStiffness:
         """φ_max (n,) rad and τ_max (n,) N·m, infinite where the stiffness never vanishes."""
         phi = np.where(np.isfinite(self._records['elastic_range']), np.inf, self._records['phi_max'])
         bent = np.isfinite(phi)
-        torque = mapped(elastic_torques, (self._records, self._tables), len(phi), np.where(bent, phi, 0.0))
+        torque = laws.evaluate(laws.ELASTIC_TORQUE, len(phi), self._records, self._tables, np.where(bent, phi, 0.0))
         return phi, np.where(bent, torque, np.inf)
 
-    def _of(self, loop: Any, x: ArrayLike) -> FloatArray:
+    def _of(self, law: int, x: ArrayLike) -> FloatArray:
         array = np.asarray(x, dtype=float)
         if self._joints is not None and (array.ndim == 0 or array.shape[-1] != self._joints):
             raise JointDynamicsError(f'TorsionalStiffness: expected shape (…, {self._joints}), found {array.shape}')
-        return mapped(loop, (self._records, self._tables), self._joints, array)
+        return laws.evaluate(law, self._joints, self._records, self._tables, array)
 
     @staticmethod
     def basis(phi: ArrayLike, order: int) -> FloatArray:
@@ -100,15 +100,15 @@ class TorsionalStiffness:
 
     def torque(self, phi: ArrayLike) -> FloatArray:
         """Elastic torque τ_E(φ) [N·m] of the deformation phi [rad], (…,) of one joint or (…, n); same shape."""
-        return self._of(elastic_torques, phi)
+        return self._of(laws.ELASTIC_TORQUE, phi)
 
     def stiffness(self, phi: ArrayLike) -> FloatArray:
         """Stiffness k(φ) = dτ_E/dφ [N·m/rad] at the deformation phi [rad], (…,) or (…, n); same shape."""
-        return self._of(stiffnesses, phi)
+        return self._of(laws.STIFFNESS, phi)
 
     def curvature(self, phi: ArrayLike) -> FloatArray:
         """Return dk/dφ = Σ (2p−1)(2p−2) α_p φ^{2p−3} [N·m/rad²] at phi [rad], (…,) or (…, n); same shape."""
-        return self._of(stiffness_slopes, phi)
+        return self._of(laws.STIFFNESS_SLOPE, phi)
 
     def deformation(self, torque: ArrayLike) -> FloatArray:
         """Deformation φ [rad] with τ_E(φ) = torque [N·m]: the one real root, same shape as the torque.
@@ -128,7 +128,7 @@ class TorsionalStiffness:
 
         torque [N·m] (…,) or (…, n).
         """
-        return self._of(deformations, torque)
+        return self._of(laws.DEFORMATION, torque)
 
     def to_dict(self, joint: int = 0) -> dict[str, Any]:
         """Plain document of one joint: `{coefficients: [α_1, …]}`, N·m/rad^{2p−1}, and `range`, rad, if it ends."""

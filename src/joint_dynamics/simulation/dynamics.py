@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from joint_dynamics.arrays import FloatArray
-from joint_dynamics.simulation.compiled import compiled
+from joint_dynamics.compilation import inlined
 from joint_dynamics.simulation.hysteresis import bristle, hysteresis
 from joint_dynamics.simulation.packed import COGGING, CONTACT, DAMPING, ERROR, EXTERNAL, FRICTION, MOTOR, TRAVEL, WIDTH
 from joint_dynamics.simulation.periodic import locate, lookup
@@ -33,7 +33,7 @@ EXPONENTIAL_DROP, RATIONAL_DROP = range(2)
 THIN = 0.02
 
 
-@compiled
+@inlined
 def lost_motion_share(law: int, ratio: float) -> float:
     """Return γ, the share of the lost motion left by `ratio` times the load that halves it: 1 at 0, falling to 0."""
     r = abs(ratio)
@@ -48,7 +48,7 @@ def lost_motion_share(law: int, ratio: float) -> float:
     return 1.0 / (1.0 + r * r)
 
 
-@compiled
+@inlined
 def stribeck(form: int, ratio: float, shape: float) -> float:
     """Return the share of static over Coulomb friction left at `ratio` times the Stribeck speed, from 1 to 0."""
     if ratio <= 0.0:
@@ -58,7 +58,7 @@ def stribeck(form: int, ratio: float, shape: float) -> float:
     return np.exp(-(ratio**shape))
 
 
-@compiled
+@inlined
 def viscous_torque(c: Any, omega: float) -> float:
     """Return the part of friction without hysteresis [N·m] at the reference temperature."""
     speed = abs(omega)
@@ -74,7 +74,7 @@ def viscous_torque(c: Any, omega: float) -> float:
     return torque
 
 
-@compiled
+@inlined
 def spring_torque(c: Any, phi: float, wind: float) -> float:
     """Return the elastic torque [N·m] of an unworn transmission deformed by `phi` [rad], its slip at `wind`."""
     square = phi * phi
@@ -86,14 +86,14 @@ def spring_torque(c: Any, phi: float, wind: float) -> float:
     return torque
 
 
-@compiled
+@inlined
 def travel(c: Any, maps: FloatArray, theta: float) -> float:
     """Return normalised travel x(θ) of the joint with constants `c` and `maps` (nodes, 6)."""
     low, high, s = locate(maps.shape[0], theta)
     return c.travel_rate * theta + lookup(maps, TRAVEL, low, high, s)[0]
 
 
-@compiled
+@inlined
 def deformation(
     c: Any, maps: FloatArray, joint: Any, q: float, theta: float, omega: float
 ) -> tuple[float, float, float]:
@@ -122,7 +122,7 @@ def deformation(
     )
 
 
-@compiled
+@inlined
 def temperature_effect(c: Any, temperature: float) -> float:
     """Return what temperature [°C] does to friction: per √|ω| [N·m/√(rad/s)], or exp(−β (T − T0)) − 1 where β > 0."""
     T = min(max(temperature, c.coldest), c.hottest)
@@ -132,7 +132,7 @@ def temperature_effect(c: Any, temperature: float) -> float:
     return c.temperature_linear * (T - T0) + c.temperature_cubic * (1.0 / (T * T * T) - 1.0 / (T0 * T0 * T0))
 
 
-@compiled
+@inlined
 def friction(c: Any, wear: float, warm: float, theta: float, omega: float, torque: float, H: float) -> float:
     """Return the friction torque f on the rotor [N·m], against positive speed; H is the hysteresis.
 
@@ -153,7 +153,7 @@ def friction(c: Any, wear: float, warm: float, theta: float, omega: float, torqu
     return level * H * (1.0 + c.friction_direction * H) + slip
 
 
-@compiled
+@inlined
 def motor_torque(c: Any, joint: Any, theta: float) -> float:
     """Return K_τ i [N·m], the gain at the winding's temperature, at motor angle `theta` [rad] and at this current."""
     gain = c.gain * (1.0 + c.gain_slope * (joint.winding - 25.0))
@@ -165,7 +165,7 @@ def motor_torque(c: Any, joint: Any, theta: float) -> float:
     return gain * joint.current
 
 
-@compiled
+@inlined
 def sliding(c: Any, play: FloatArray, radius: FloatArray, weight: FloatArray, x: float) -> float:
     """Return H of one joint at normalised travel x: of its bristle, or of its plays."""
     if c.bristle > 0.0:
@@ -173,7 +173,7 @@ def sliding(c: Any, play: FloatArray, radius: FloatArray, weight: FloatArray, x:
     return hysteresis(x, play, radius, weight)
 
 
-@compiled
+@inlined
 def joint_torques(
     c: Any,
     maps: FloatArray,
@@ -194,7 +194,7 @@ def joint_torques(
     return torque, friction(c, joint.wear, joint.temperature_effect, theta, omega, torque, H), lever, rate, H
 
 
-@compiled
+@inlined
 def rates(
     links: Any,
     plant: Any,
@@ -238,7 +238,7 @@ def rates(
             power[CONTACT] += outside.constraint[j] * motion[1, j]
 
 
-@compiled
+@inlined
 def unwind(c: Any, joint: Any, phi: float) -> float:
     """Let deformation `phi` [rad] drag the slipping part of the spring along; return the energy [J] that this burns."""
     if c.slip_stiffness <= 0.0:
@@ -249,7 +249,7 @@ def unwind(c: Any, joint: Any, phi: float) -> float:
     return (1.0 - c.wear_stiffness * joint.wear) * c.slip_stiffness * c.slip_range * abs(moved)
 
 
-@compiled
+@inlined
 def spring_energy(plant: Any, state: Any) -> float:
     """Return the energy of all springs [J]."""
     total = 0.0

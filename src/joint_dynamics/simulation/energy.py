@@ -6,20 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from joint_dynamics.arrays import FloatArray
 from joint_dynamics.simulation.dynamics import spring_energy
 from joint_dynamics.simulation.links import Links, Workspace
-from joint_dynamics.simulation.packed import (
-    COGGING,
-    CONTACT,
-    DAMPING,
-    EXTERNAL,
-    FRICTION,
-    MOTOR,
-    SETTINGS,
-    Plant,
-    PlantState,
-)
+from joint_dynamics.simulation.packed import PlantConstants, PlantState
 from joint_dynamics.simulation.rigid_body import link_energy
 
 
@@ -55,14 +44,8 @@ class Energy:
     @property
     def throughput(self) -> float:
         """Sum of the works' magnitudes, J."""
-        return (
-            abs(self.motor)
-            + abs(self.cogging)
-            + abs(self.external)
-            + abs(self.friction)
-            + abs(self.damping)
-            + abs(self.contact)
-        )
+        works = self.motor, self.cogging, self.external, self.friction, self.damping, self.contact
+        return sum(map(abs, works))
 
 
 class EnergyAudit:
@@ -71,34 +54,24 @@ class EnergyAudit:
     def __init__(self) -> None:
         self._start = 0.0
 
-    def reset(self, links: Links, plant: Plant, state: PlantState, work: Workspace) -> None:
+    def reset(self, links: Links, plant: PlantConstants, state: PlantState, work: Workspace) -> None:
         """Start anew from the present state."""
         state.work[:] = 0.0
         self._start = sum(_stored(links, plant, state, work))
 
-    def balance(self, links: Links, plant: Plant, state: PlantState, work: Workspace) -> Energy:
+    def balance(self, links: Links, plant: PlantConstants, state: PlantState, work: Workspace) -> Energy:
         """Return the balance since the start."""
         stored = _stored(links, plant, state, work)
-        W: FloatArray = state.work
-        gained = W[MOTOR] + W[COGGING] + W[EXTERNAL] + W[CONTACT] + W[SETTINGS] - W[FRICTION] - W[DAMPING]
+        motor, cogging, external, friction, damping, contact, settings = state.work.tolist()
+        gained = motor + cogging + external + contact + settings - friction - damping
         kinetic, potential, rotors, springs = stored
-        return Energy(
-            kinetic,
-            rotors,
-            potential,
-            springs,
-            float(W[MOTOR]),
-            float(W[COGGING]),
-            float(W[EXTERNAL]),
-            float(W[FRICTION]),
-            float(W[DAMPING]),
-            float(W[CONTACT]),
-            float(W[SETTINGS]),
-            float(sum(stored) - self._start - gained),
-        )
+        works = motor, cogging, external, friction, damping, contact, settings
+        return Energy(kinetic, rotors, potential, springs, *works, float(sum(stored) - self._start - gained))
 
 
-def _stored(links: Links, plant: Plant, state: PlantState, work: Workspace) -> tuple[float, float, float, float]:
+def _stored(
+    links: Links, plant: PlantConstants, state: PlantState, work: Workspace
+) -> tuple[float, float, float, float]:
     kinetic, potential = link_energy(
         links, np.ascontiguousarray(state.motion[0]), np.ascontiguousarray(state.motion[1]), work
     )

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from joint_dynamics.arrays import FloatArray
-from joint_dynamics.simulation.compiled import compiled
+from joint_dynamics.compilation import inlined
 from joint_dynamics.simulation.dynamics import (
     deformation,
     joint_torques,
@@ -66,12 +66,12 @@ class Control(NamedTuple):
     bandwidth: float
 
 
-@compiled
+@inlined
 def _quantised(angle: float, step: float) -> float:
     return np.rint(angle / step) * step if step > 0.0 else angle
 
 
-@compiled
+@inlined
 def _read_encoders(state: Any, control: Any, period: float) -> None:
     """Read the encoders once: quantised angles, and low-passed differences for speeds."""
     blend = 1.0 - np.exp(-2.0 * np.pi * control.bandwidth * period)
@@ -85,7 +85,7 @@ def _read_encoders(state: Any, control: Any, period: float) -> None:
         joint.motor_reading = motor
 
 
-@compiled
+@inlined
 def _command(
     plant: Any,
     state: Any,
@@ -111,7 +111,7 @@ def _command(
         wanted[j] = min(max(torque, -limit), limit) / c.nominal_gain
 
 
-@compiled
+@inlined
 def _settings(plant: Any, state: Any, period: float) -> None:
     """Let the lost motion shrink under load and wear approach its goal.
 
@@ -127,7 +127,7 @@ def _settings(plant: Any, state: Any, period: float) -> None:
     state.work[SETTINGS] += spring_energy(plant, state) - before
 
 
-@compiled
+@inlined
 def _warm(plant: Any, state: Any, heat: FloatArray, ambient: float, period: float, heat_speed: float) -> None:
     """Advance winding, gear and sensor temperatures by `period` [s] under the gears' losses `heat` (n,) [W]."""
     for j in range(heat.size):
@@ -141,7 +141,7 @@ def _warm(plant: Any, state: Any, heat: FloatArray, ambient: float, period: floa
         joint.sensed += share * (joint.gear - joint.sensed)
 
 
-@compiled
+@inlined
 def runge_kutta(
     links: Any, plant: Any, state: Any, step: float, heat: FloatArray, scratch: FloatArray, work: Any, outside: Any
 ) -> None:
@@ -187,7 +187,7 @@ def runge_kutta(
         heat[j] += burnt_in_spring
 
 
-@compiled
+@inlined
 def measure(plant: Any, state: Any, out: FloatArray) -> None:
     """Fill `out` (rows, n) with readings and truth of this instant, in the order of ROWS, all but the command.
 
@@ -206,7 +206,7 @@ def measure(plant: Any, state: Any, out: FloatArray) -> None:
         out[10, j], out[11, j], out[12, j], out[13, j] = torque, f, H, joint.gear
 
 
-@compiled
+@inlined
 def run(
     links: Any,
     plant: Any,

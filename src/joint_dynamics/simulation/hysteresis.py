@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from joint_dynamics.arrays import FloatArray
+from joint_dynamics.compilation import inlined
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.simulation.compiled import compiled
 
 
-@compiled
+@inlined
 def hysteresis(x: float, play: FloatArray, radius: FloatArray, weight: FloatArray) -> float:
     """Return H at normalised travel x for the plays `play` (M,), which stay where they are."""
     total = 0.0
@@ -32,7 +32,7 @@ def hysteresis(x: float, play: FloatArray, radius: FloatArray, weight: FloatArra
     return total
 
 
-@compiled
+@inlined
 def drag(x: float, play: FloatArray, radius: FloatArray) -> None:
     """Let x drag the plays `play` (M,) along, in place."""
     for m in range(radius.size):
@@ -42,7 +42,7 @@ def drag(x: float, play: FloatArray, radius: FloatArray) -> None:
             play[m] = x + radius[m]
 
 
-@compiled
+@inlined
 def bristle(stiffness: float, unloading: float, moved: float, before: float) -> float:
     """Return H after the normalised travel has moved by `moved` in one direction; `before` it H was, |before| < 1.
 

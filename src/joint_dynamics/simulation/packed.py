@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.simulation.drives import Drives
 
-#: Columns of the maps in `Plant.maps`: value here, slope in the next.
+#: Columns of the maps in `PlantConstants.maps`: value here, slope in the next.
 ERROR, WIDTH, TRAVEL = 0, 2, 4
 #: Drives' arrays that are not one number per joint.
 _SHARED = ('kinematic_error', 'backlash', 'travel', 'reference_temperature', 'temperature_range', 'radius', 'weight')
@@ -55,7 +55,7 @@ JOINT = np.dtype(
 MOTOR, COGGING, EXTERNAL, FRICTION, DAMPING, CONTACT, SETTINGS = range(7)
 
 
-class Plant(NamedTuple):
+class PlantConstants(NamedTuple):
     """Constants: `joints` (n,) records, `maps` (n, nodes, 6), `radius` and `weight` (M,) of the hysteresis."""
 
     joints: NDArray[Any]
@@ -73,7 +73,7 @@ class PlantState(NamedTuple):
     work: FloatArray
 
 
-def pack(drives: Drives) -> Plant:
+def pack(drives: Drives) -> PlantConstants:
     """Return `drives` for the kernels."""
     joints = np.zeros(drives.gain.size, dtype=CONSTANTS).view(np.recarray)
     for name in CONSTANTS.names or ():
@@ -82,7 +82,7 @@ def pack(drives: Drives) -> Plant:
     joints['reference_temperature'] = drives.reference_temperature
     joints['coldest'], joints['hottest'] = drives.temperature_range
     maps = np.ascontiguousarray(np.concatenate([drives.kinematic_error, drives.backlash, drives.travel], axis=2))
-    return Plant(joints, maps, np.ascontiguousarray(drives.radius), np.ascontiguousarray(drives.weight))
+    return PlantConstants(joints, maps, np.ascontiguousarray(drives.radius), np.ascontiguousarray(drives.weight))
 
 
 def rest(n: int, operators: int, temperature: float) -> PlantState:

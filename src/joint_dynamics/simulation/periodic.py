@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from joint_dynamics.arrays import FloatArray
+from joint_dynamics.compilation import inlined
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.simulation.compiled import compiled
 
 #: Nodes per turn of the tables.
 NODES = 720
 
 
-@compiled
+@inlined
 def locate(nodes: int, angle: float) -> tuple[int, int, float]:
     """Return where `angle` [rad] lies in a table of `nodes` nodes per turn.
 
@@ -34,7 +34,7 @@ def locate(nodes: int, angle: float) -> tuple[int, int, float]:
     return low, high, position - low
 
 
-@compiled
+@inlined
 def lookup(table: FloatArray, column: int, low: int, high: int, s: float) -> tuple[float, float]:
     """Return (value, slope per rad) of the map in columns `column` (value) and `column` + 1 (slope) of `table`.
 
@@ -49,7 +49,7 @@ def lookup(table: FloatArray, column: int, low: int, high: int, s: float) -> tup
     return a + s * (da + s * (c2 + s * c3)), (da + s * (2.0 * c2 + s * 3.0 * c3)) * per_step
 
 
-@compiled
+@inlined
 def _lookup_all(table: FloatArray, angles: FloatArray, out: FloatArray) -> None:
     for k in range(angles.size):
         low, high, s = locate(table.shape[0], angles[k])

@@ -12,51 +12,67 @@ from __future__ import annotations
 
 from typing import Any
 
+import numba
 import numpy as np
+from llvmlite import ir
+from numba.core import types
 
 from joint_dynamics.arrays import FloatArray
-from joint_dynamics.simulation.compiled import call_outside, compiled
+from joint_dynamics.compilation import inlined
 
 Vector = tuple[float, float, float]
 
 
-@compiled
+@numba.extending.intrinsic
+def call_outside(typing_context: Any, function: Any, model: Any, data: Any) -> Any:
+    """Call the C function void(void *model, void *data) at address `function`; a kernel with numbers can be cached."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pointer = ir.IntType(8).as_pointer()
+        callee = builder.inttoptr(arguments[0], ir.FunctionType(ir.VoidType(), [pointer, pointer]).as_pointer())
+        builder.call(callee, [builder.inttoptr(argument, pointer) for argument in arguments[1:]])
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64, types.int64), generate
+
+
+@inlined
 def _at(array: FloatArray, k: int, first: int) -> Vector:
     """Return the three numbers of row k from column `first` on."""
     return array[k, first], array[k, first + 1], array[k, first + 2]
 
 
-@compiled
+@inlined
 def _put(array: FloatArray, k: int, first: int, v: Vector) -> None:
     array[k, first], array[k, first + 1], array[k, first + 2] = v
 
 
-@compiled
+@inlined
 def _dot(a: Vector, b: Vector) -> float:
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
-@compiled
+@inlined
 def _cross(a: Vector, b: Vector) -> Vector:
     return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
 
 
-@compiled
+@inlined
 def _sum(a: Vector, b: Vector) -> Vector:
     return a[0] + b[0], a[1] + b[1], a[2] + b[2]
 
 
-@compiled
+@inlined
 def _difference(a: Vector, b: Vector) -> Vector:
     return a[0] - b[0], a[1] - b[1], a[2] - b[2]
 
 
-@compiled
+@inlined
 def _times(a: Vector, factor: float) -> Vector:
     return a[0] * factor, a[1] * factor, a[2] * factor
 
 
-@compiled
+@inlined
 def _row_times(row: Vector, matrix: FloatArray, k: int) -> Vector:
     """Return `row` times the matrix k of `matrix` (n, 3, 3)."""
     return (
@@ -66,7 +82,7 @@ def _row_times(row: Vector, matrix: FloatArray, k: int) -> Vector:
     )
 
 
-@compiled
+@inlined
 def _place(links: Any, q: FloatArray, work: Any) -> None:
     """Fill the pose of every joint frame and every joint axis S_k = [u; o × u] (or [0; u] for a sliding joint)."""
     for k in range(q.size):
@@ -92,7 +108,7 @@ def _place(links: Any, q: FloatArray, work: Any) -> None:
             _put(work.axis, k, 3, _cross(_at(work.origin, k, 0), _at(work.axis, k, 0)))
 
 
-@compiled
+@inlined
 def _weigh(links: Any, work: Any) -> None:
     """Fill mass, first moment and inertia (xx, xy, xz, yy, yz, zz) of every link about the base origin."""
     for k in range(links.mass.size):
@@ -114,7 +130,7 @@ def _weigh(links: Any, work: Any) -> None:
         work.inertia[k, 5] = _dot(zI, z) + h[0] * c[0] + h[1] * c[1]
 
 
-@compiled
+@inlined
 def _momentum(work: Any, k: int, w: Vector, v: Vector) -> tuple[Vector, Vector]:
     """Return I ω + h × v and m v − h × ω of the (composite) inertia k under the spatial velocity [ω; v]."""
     xx, xy, xz = _at(work.inertia, k, 0)
@@ -124,7 +140,7 @@ def _momentum(work: Any, k: int, w: Vector, v: Vector) -> tuple[Vector, Vector]:
     return _sum(turning, _cross(h, v)), _difference(_times(v, work.mass[k]), _cross(h, w))
 
 
-@compiled
+@inlined
 def mass_and_bias(links: Any, q: FloatArray, dq: FloatArray, work: Any) -> None:
     """Fill work.M with the mass matrix M(q) and work.bias with C(q, q̇) q̇ + g(q); tau = M q̈ + bias."""
     n = q.size
@@ -171,7 +187,7 @@ def mass_and_bias(links: Any, q: FloatArray, dq: FloatArray, work: Any) -> None:
                 work.force[parent, i] += work.force[k, i]
 
 
-@compiled
+@inlined
 def forward_dynamics(
     links: Any, q: FloatArray, dq: FloatArray, tau: FloatArray, ddq: FloatArray, work: Any, outside: Any
 ) -> None:
@@ -211,7 +227,7 @@ def forward_dynamics(
         ddq[i] = total
 
 
-@compiled
+@inlined
 def link_energy(links: Any, q: FloatArray, dq: FloatArray, work: Any) -> tuple[float, float]:
     """Return (kinetic, potential) energy [J] of the links, potential 0 with all mass at the base origin."""
     _place(links, q, work)

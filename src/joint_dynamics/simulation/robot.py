@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +15,77 @@ from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation import engine
 from joint_dynamics.simulation.drives import Drives
-from joint_dynamics.simulation.joint_controller import joint_controller, largest_inertia
 from joint_dynamics.simulation.laws import Laws
+from joint_dynamics.simulation.links import Links, Workspace
 from joint_dynamics.simulation.model_errors import ModelErrors, Sensors
 from joint_dynamics.simulation.plant import Plant
-from joint_dynamics.simulation.samples import Command, Samples
+from joint_dynamics.simulation.rigid_body import mass_and_bias
 from joint_dynamics.simulation.stability import MAX_STEP
-from joint_dynamics.simulation.ur5e import ur5e_urdf
+from joint_dynamics.simulation.trajectory import Command, Samples
+
+
+def ur5e_urdf() -> Path:
+    """Return the path of the UR5e's URDF that ships with the package."""
+    return Path(__file__).with_name('ur5e.urdf')
+
+
+def ur5e_description(prefix: str = '') -> str:
+    """Return the UR5e's URDF as text, `prefix` before every name of a link and a joint.
+
+    As `tf_prefix` of robot drivers.
+    """
+    text = ur5e_urdf().read_text(encoding='utf-8')
+    return re.sub(r'<(link|joint) name="|(parent|child) link="', lambda match: match.group(0) + prefix, text)
+
+
+def joint_controller(
+    drives: Drives, sensors: Sensors, largest: FloatArray, gains: Mapping[str, ArrayLike], motor_side: bool
+) -> engine.Control:
+    """Return the controller: gains of a double pole at 4 Hz for the largest inertia, where none are given.
+
+    Parameters
+    ----------
+    largest
+        (n,) kg·m², largest inertia of the links about each joint, see `largest_inertia`.
+    gains
+        kp, ki, kd, numbers or (n,) each, in place of the default.
+    motor_side
+        whether the position is fed back from the motor.
+
+    Raises
+    ------
+    JointDynamicsError
+        For an unknown gain, and for one that is not at least 0.
+    """
+    unknown = set(gains) - {'kp', 'ki', 'kd'}
+    if unknown:
+        raise JointDynamicsError(f'simulation: expected gains kp, ki, kd, found {", ".join(sorted(unknown))}')
+    n = len(largest)
+    inertia = largest + drives.rotor_inertia
+    # Stiffer than the double pole where the rotor dominates; the integral takes 1/5 s.
+    kp = 25.0**2 * inertia + 55.0**2 * drives.rotor_inertia
+    default = {'kp': kp, 'ki': 5.0 * kp, 'kd': 2.0 * np.sqrt(kp * inertia)}
+    values = {}
+    for name, fallback in default.items():
+        value = np.broadcast_to(np.asarray(gains.get(name, fallback), dtype=float), (n,)).copy()
+        if not (np.isfinite(value) & (value >= 0.0)).all():
+            raise JointDynamicsError(f'simulation: expected gains {name} >= 0, found {value}')
+        values[name] = value
+    motor = 2.0 * np.pi / 2.0**sensors.motor_bits / drives.gear_ratio if sensors.motor_bits else np.zeros(n)
+    link = np.full(n, 2.0 * np.pi / 2.0**sensors.link_bits if sensors.link_bits else 0.0)
+    return engine.Control(
+        values['kp'], values['ki'], values['kd'], motor_side, link, motor, float(sensors.speed_bandwidth)
+    )
+
+
+def largest_inertia(links: Links, work: Workspace, n: int) -> FloatArray:
+    """Return the largest inertia of the links about each joint, over sampled postures (n,) [kg·m²]."""
+    largest = np.zeros(n)
+    for q in np.random.default_rng(7).uniform(-np.pi, np.pi, (24, n)):
+        mass_and_bias(links, q, np.zeros(n), work)
+        largest = np.maximum(largest, np.diag(work.M))
+    return largest
+
 
 UR_JOINTS = (
     'shoulder_pan_joint',
@@ -157,24 +223,16 @@ class FlexibleJointRobot(Plant):
 
     def compile(self) -> None:
         """Compile what a tick needs, where that has not been done on this machine; nothing moves."""
-        nothing = np.empty((0, self.n))
-        engine.run(
-            self._links,
-            self._plant,
-            self._state,
-            self._control,
-            engine.PID,
-            nothing,
-            nothing,
-            nothing,
-            self.period,
-            self._substeps,
-            self.ambient,
-            self.heat_speed,
-            self._work,
-            self._outside,
-            np.empty((0, len(engine.ROWS), self.n)),
-        )
+        self._advance(Command.torque(np.empty((0, self.n))))
+
+    def _advance(self, command: Command) -> tuple[int, FloatArray]:
+        """Run a tick per row of `command`; return how many were done, and what was measured (ticks, rows, n)."""
+        out = np.empty((len(command.effort), len(engine.ROWS), self.n))
+        done = engine.run(
+            self._links, self._plant, self._state, self._control, command.mode, command.q, command.dq, command.effort,
+            self.period, self._substeps, self.ambient, self.heat_speed, self._work, self._outside, out,
+        )  # fmt: skip
+        return done, out
 
     def step(self, command: Command | None = None) -> Samples:
         """Run one tick under `command` (default: the last one, at first to stand still), return one-row `Samples`."""
@@ -195,26 +253,8 @@ class FlexibleJointRobot(Plant):
             Where the motion is no longer finite.
         """
         command = command.checked(self.n)
-        ticks = len(command.effort)
-        out = np.empty((ticks, len(engine.ROWS), self.n))
-        start = self._ticks
-        done = engine.run(
-            self._links,
-            self._plant,
-            self._state,
-            self._control,
-            command.mode,
-            command.q,
-            command.dq,
-            command.effort,
-            self.period,
-            self._substeps,
-            self.ambient,
-            self.heat_speed,
-            self._work,
-            self._outside,
-            out,
-        )
+        start, (done, out) = self._ticks, self._advance(command)
+        ticks = len(out)
         self._ticks += done
         if done < ticks:
             raise JointDynamicsError(

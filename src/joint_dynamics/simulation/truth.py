@@ -12,9 +12,8 @@ from joint_dynamics.arrays import FloatArray
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation.drives import Drives
 from joint_dynamics.simulation.dynamics import friction, spring_torque, temperature_effect
-from joint_dynamics.simulation.inertials import standard_parameters
 from joint_dynamics.simulation.laws import Laws
-from joint_dynamics.simulation.links import Links
+from joint_dynamics.simulation.links import Links, standard_parameters
 from joint_dynamics.simulation.packed import PlantState, pack
 from joint_dynamics.simulation.periodic import evaluate
 

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from joint_dynamics.arm import Arm
-from joint_dynamics.control.compensation import check_compensation
+from joint_dynamics.control.applied import check_compensation
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.joint_tests import run

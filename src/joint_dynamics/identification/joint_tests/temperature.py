@@ -21,7 +21,7 @@ from joint_dynamics.identification.joint_tests.result import (
     nrmse_percent,
 )
 from joint_dynamics.joint import AbsoluteTemperatureFriction, FrictionModel
-from joint_dynamics.joint.temperature import T_MAX, T_MIN, root_speed
+from joint_dynamics.joint.static_friction import T_MAX, T_MIN, root_speed
 from joint_dynamics.settings import Settings, refusal, setting
 
 UNITS = {'F_T1': 'N·m·√(s/rad)/°C', 'F_T2': 'N·m·√(s/rad)·°C³'}

@@ -32,7 +32,7 @@ class LoopReport:
         loop = self._loop
         self._diagnostics.set('law', WARN if loop.warning else OK, loop.warning or self._law)
         if loop.arm.validity is not None:
-            self._diagnostics.beyond(loop.beyond)
+            self._diagnostics.beyond(loop.validity_violations)
 
     def tell_command(self) -> None:
         """Tell what the last command followed, and which limits it met."""

@@ -17,8 +17,8 @@ from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
 from joint_dynamics.control import Follower, load
+from joint_dynamics.control.applied import refuse_run_away
 from joint_dynamics.control.loop_parameters import build_loop
-from joint_dynamics.control.preflight import refuse_run_away
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.nodes.feedforward.loop_inputs import LoopClock, LoopInputs
 from joint_dynamics.nodes.feedforward.loop_report import LoopReport, Refusals
@@ -88,7 +88,7 @@ class FeedforwardNode(DynamicsNode):
         for remark in self.loop.remarks:
             self.get_logger().info(remark)
         self.follower = Follower(
-            arm.joint_names, smooth=values['interpolation'] == 'smooth', near=values['start_tolerance']
+            arm.joint_names, smooth=values['interpolation'] == 'smooth', start_tolerance=values['start_tolerance']
         )
         self._names = tuple(values['command_joints'] or arm.joint_names)
         # Where each joint of the command is in the robot's order; the command may leave joints out, but not have
@@ -299,7 +299,7 @@ class FeedforwardNode(DynamicsNode):
         loop = self.loop
         if not self._streaming and loop.gate.is_open and not self.planning.busy:
             # Before a trajectory comes: whether α and temperatures will count in it.
-            loop.look(self.now())
+            loop.refresh_inputs(self.now())
         self._loop_report.tell_law()
 
     def _report(self) -> None:

@@ -18,8 +18,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from joint_dynamics.arrays import FloatArray, IntArray
 from joint_dynamics.control import ControlLoop, FilledTrajectory, Follower, Path, check_motion, fill_effort
-from joint_dynamics.control.braking import DURATIONS, braking
-from joint_dynamics.control.follower import BROUGHT_IN
+from joint_dynamics.control.follower import BROUGHT_IN, DURATIONS, braking
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.nodes.framework.parameters import ParameterValues
 from joint_dynamics.nodes.framework.worker import Background, CancelledError
@@ -288,7 +287,7 @@ class Planning:
         if not plan.stamped and (resting or self._output is not None):
             plan = replace(plan, start=now)
         jump = np.abs(plan.path.at(max(now - plan.start, 0.0))[0] - here)
-        if plan.start <= now and not (jump <= self._follower.near).all():
+        if plan.start <= now and not (jump <= self._follower.start_tolerance).all():
             joint = int(np.argmax(np.nan_to_num(jump, nan=np.inf)))
             if self._output is not None:
                 # The friction's hysteresis has gone along a motion that will not be.

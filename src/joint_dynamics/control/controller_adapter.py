@@ -14,7 +14,7 @@ from joint_dynamics.control.interface import COMMANDS, REFERENCES, STATES, Contr
 from joint_dynamics.errors import JointDynamicsError
 
 
-class LoanedLaw:
+class ControllerAdapter:
     """A controller reads copies: whatever it does to them, the measured position stays what it is.
 
     Parameters

@@ -1,0 +1,117 @@
+"""Friction along the desired motion: its formula, its bounds, and where it left the range it was checked in."""
+
+import numpy as np
+import pytest
+
+from joint_dynamics.arm import Validity
+from joint_dynamics.control.friction import FrictionCompensation
+from joint_dynamics.control.law_sample import DRIVEN
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.joint import MaxwellSlip
+
+
+def test_friction_along_the_desired_motion_by_its_formula(make_arm):
+    """gain · (α1 F(τ_J) H + α2 ω + F_v(ω, T)): H of the desired angle, less of it where the motion stands."""
+    rng = np.random.default_rng(4)
+    arm = make_arm(kinematic_error=None)
+    gain = np.array([1.0, 0.9, 0.8, 1.1, 1.2, 0.5])
+    given = FrictionCompensation(arm, 'hysteresis', gain=gain, rest_gain=0.25)
+    given.adapt(np.full(6, 1.3), np.full(6, 0.02))
+    given.warm(np.array([20.0, 31.0, np.nan, 25.0, 26.0, 400.0]))
+    expected_T = np.array([20.0, 31.0, arm.friction.parameters['T_0'][2], 25.0, 26.0, 0.0])
+    expected_T[5] = arm.friction.parameters['T_max'][5]
+    np.testing.assert_array_equal(given.temperature, expected_T)
+    slip = MaxwellSlip(6, 5e-4)
+    theta = np.zeros(6)
+    for _ in range(50):
+        theta = theta + 1e-4 * rng.normal(size=6)
+        omega, load = 0.05 * rng.normal(size=6), 30.0 * rng.normal(size=6)
+        H = slip.step(theta)
+        H = H * (0.25 + 0.75 * np.minimum(np.abs(omega) / DRIVEN, 1.0))
+        dry = 1.3 * arm.friction.dry(H, omega, load) + 0.02 * omega
+        expected = gain * (dry + arm.friction.speed_part(H, omega, expected_T))
+        np.testing.assert_allclose(given.torque(theta, theta, omega, load), expected, rtol=1e-9, atol=1e-9)
+        in_slip = np.sign(omega)
+        expected = gain * (
+            1.3 * arm.friction.dry(in_slip, omega, load)
+            + 0.02 * omega
+            + arm.friction.speed_part(in_slip, omega, expected_T)
+        )
+        np.testing.assert_allclose(given.in_slip(theta, omega, load), expected, rtol=1e-9, atol=1e-9)
+    given.adapt(np.array([9.0, 0.1, np.nan, 1.0, 1.0, 1.0]), np.array([0.0, 0.0, 0.03, -9.0, 9.0, np.nan]))
+    np.testing.assert_array_equal(given.alpha[:, 0], [2.5, 0.4, 1.3, 1.0, 1.0, 1.0])
+    np.testing.assert_array_equal(given.alpha[:, 1], [0.0, 0.0, 0.03, -0.05, 0.05, 0.02])
+    smooth = FrictionCompensation(arm, 'static', smoothing=0.1)
+    omega = np.linspace(-0.3, 0.3, 6)
+    H = np.tanh(omega / 0.1)
+    expected = arm.friction.dry(H, omega, np.zeros(6)) + arm.friction.speed_part(H, omega, smooth.temperature)
+    np.testing.assert_allclose(smooth.torque(theta, None, omega, np.zeros(6)), expected, rtol=1e-9)
+    none = FrictionCompensation(arm, 'none')
+    assert not none.torque(theta, theta, omega, omega).any() and not none.in_slip(theta, omega, omega).any()
+
+
+def refused(call, *given, **more):
+    """The sentence that a call is refused with."""
+    with pytest.raises(JointDynamicsError) as told:
+        call(*given, **more)
+    return str(told.value)
+
+
+def test_what_of_the_friction_is_not_used_is_remarked(make_arm):
+    names = make_arm().joint_names
+
+    def remarks(kind, arm, **more):
+        return FrictionCompensation(arm, kind, **more).remarks
+
+    assert remarks('static', make_arm()) == ['joints.*.friction.maxwell_slip: not used (friction is static)']
+    assert remarks('hysteresis', make_arm()) == []
+    assert remarks('none', make_arm()) == [
+        'joints.*.friction, inertial.coupling: friction is not compensated (friction is none)'
+    ]
+    assert remarks('none', make_arm(friction=None)) == []
+    scale = np.tile([1.0, 0.0], (6, 1))
+    scale[1], scale[4] = (3.0, 0.01), (1.0, -0.2)
+    found = remarks('hysteresis', make_arm(friction_scale=scale))
+    assert found == [
+        f'joints.{names[1]}.friction.scale: [3.0, 0.01] is beyond the bounds of α, [2.5, 0.01] is used',
+        f'joints.{names[4]}.friction.scale: [1.0, -0.2] is beyond the bounds of α, [1.0, -0.05] is used',
+    ]
+    wide = remarks('hysteresis', make_arm(friction_scale=scale), viscous_share=0.5)
+    assert wide == found[:1]
+    for bounds in (([1.0], [2.0]), ([0.5, 0.1], [2.0, 0.0])):
+        lower, upper = (np.array(one) for one in bounds)
+        assert refused(FrictionCompensation, make_arm(), 'static', alpha_bounds=bounds) == (
+            f'alpha bounds: expected two numbers each, lower <= upper, found {lower} and {upper}'
+        )
+
+
+@pytest.fixture
+def checked(make_arm):
+    """The arm with friction checked up to 1 rad/s and 50 N·m, between 10 and 40 °C."""
+    return make_arm(validity=Validity(np.full(6, 1.0), np.full(6, 50.0), np.full(6, 10.0), np.full(6, 40.0)))
+
+
+def moved(compensation, speed, load=0.0):
+    zero = np.zeros(6)
+    compensation.torque(zero, zero, np.array([0.5, speed, 0.0, 0.0, 0.0, 0.0]), np.full(6, load))
+    return compensation.watch.notes()
+
+
+@pytest.mark.parametrize('kind', ['static', 'hysteresis'])
+def test_joint_and_quantity_that_left_the_range_are_named(checked, kind):
+    compensation = FrictionCompensation(checked, kind)
+    name = checked.joint_names[1]
+    assert moved(compensation, 1.0, 50.0) == []
+    assert moved(compensation, -1.2) == [
+        f'joints.{name}.validity.speed: above 1 rad/s, friction is held at its value there'
+    ]
+    # it stays said, until the law begins anew
+    assert len(moved(compensation, 0.0)) == 1
+    assert len(moved(compensation, 0.0, -60.0)) == 7
+    compensation.reset()
+    assert moved(compensation, 0.5) == []
+
+
+def test_where_nothing_is_compensated_or_checked_nothing_is_watched(checked, make_arm):
+    assert moved(FrictionCompensation(checked, 'none'), 5.0) == []
+    assert moved(FrictionCompensation(make_arm(), 'static'), 5.0) == []
