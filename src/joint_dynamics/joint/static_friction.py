@@ -12,8 +12,8 @@ N·m on the joint side. `FrictionModel` has all of it in one, and hysteresis.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -43,8 +43,25 @@ def as_parameter(name: str, value: ArrayLike, *, positive: bool = False) -> Floa
     return array
 
 
+class FrictionPart:
+    """A part whose fields are numbers or (n,), kept as arrays.
+
+    They are finite but for those of `BOUNDS`, which may be infinite; those of `POSITIVE` are above zero.
+    """
+
+    POSITIVE: ClassVar[tuple[str, ...]] = ()
+    BOUNDS: ClassVar[tuple[str, ...]] = ('tau_max',)
+
+    def __post_init__(self) -> None:
+        for field in fields(self):  # type: ignore[arg-type]
+            name, given = field.name, getattr(self, field.name)
+            bounds, positive = name in self.BOUNDS, name in self.POSITIVE
+            value = np.array(given, dtype=float) if bounds else as_parameter(name, given, positive=positive)
+            object.__setattr__(self, name, value)
+
+
 @dataclass(frozen=True)
-class StaticFriction:
+class StaticFriction(FrictionPart):
     """s(ω) = sgn(ω)(F_C + (F_S − F_C) exp(−(|ω|/V_S)^μ)) + F_V1 ω + F_V2 |ω|ω + F_V3 ω³ + offset.
 
     F_C Coulomb, F_S breakaway (Stribeck) level, N·m; V_S Stribeck speed, rad/s, > 0; mu its shape, > 0; F_V1 N·m·s/rad,
@@ -61,16 +78,16 @@ class StaticFriction:
     F_V3: Parameter = 0.0
     offset: Parameter = 0.0
 
+    POSITIVE = ('V_S', 'mu')
+
     def __post_init__(self) -> None:
         if self.F_S is None:
             object.__setattr__(self, 'F_S', self.F_C)
-        for name in ('F_C', 'F_S', 'V_S', 'mu', 'F_V1', 'F_V2', 'F_V3', 'offset'):
-            object.__setattr__(self, name, as_parameter(name, getattr(self, name), positive=name in ('V_S', 'mu')))
+        super().__post_init__()
 
     def _of(self, law: int, *given: ArrayLike) -> FloatArray:
-        names = ('F_C', 'F_S', 'V_S', 'mu', 'F_V1', 'F_V2', 'F_V3', 'offset')
-        fields = {'F_C0' if name == 'F_C' else name: getattr(self, name) for name in names}
-        records, joints = of_fields(**fields)
+        values = {'F_C0' if field.name == 'F_C' else field.name: getattr(self, field.name) for field in fields(self)}
+        records, joints = of_fields(**values)
         return laws.evaluate(law, joints, records, NONE, *given)
 
     def stribeck(self, omega: ArrayLike) -> FloatArray:
@@ -88,7 +105,7 @@ class StaticFriction:
 
 
 @dataclass(frozen=True)
-class PowerLawFriction:
+class PowerLawFriction(FrictionPart):
     """τ_f = (f_c + f_v |q̇|^α) sgn q̇ + f_o [L eq 4].
 
     f_c N·m; f_v N·m·(s/rad)^α; alpha > 0; f_o offset N·m.
@@ -99,9 +116,7 @@ class PowerLawFriction:
     alpha: Parameter = 1.0
     f_o: Parameter = 0.0
 
-    def __post_init__(self) -> None:
-        for name in ('f_c', 'f_v', 'alpha', 'f_o'):
-            object.__setattr__(self, name, as_parameter(name, getattr(self, name), positive=name == 'alpha'))
+    POSITIVE = ('alpha',)
 
     def torque(self, omega: ArrayLike, smoothing: float = 0.0) -> FloatArray:
         """Friction torque at ω, N·m; `smoothing` (rad/s) replaces sgn by tanh(ω/smoothing)."""
@@ -126,7 +141,7 @@ def check_temperatures(low: FloatArray, high: FloatArray, T_0: FloatArray | None
 
 
 @dataclass(frozen=True)
-class TemperatureFriction:
+class TemperatureFriction(FrictionPart):
     """f_T = sgn(ω)√|ω| (F_T1 (T − T0) + F_T2 (T⁻³ − T0⁻³)), zero at T0 [M6 eq 11, corrected].
 
     F_T1 N·m·√(s/rad)/°C, F_T2 N·m·√(s/rad)·°C³, T in °C bounded to [T_min, T_max].
@@ -139,8 +154,7 @@ class TemperatureFriction:
     T_max: Parameter = T_MAX
 
     def __post_init__(self) -> None:
-        for name in ('F_T1', 'F_T2', 'T_0', 'T_min', 'T_max'):
-            object.__setattr__(self, name, as_parameter(name, getattr(self, name)))
+        super().__post_init__()
         check_temperatures(self.T_min, self.T_max, self.T_0)
 
     def factor(self, temperature: ArrayLike) -> FloatArray:
@@ -154,7 +168,7 @@ class TemperatureFriction:
 
 
 @dataclass(frozen=True)
-class AbsoluteTemperatureFriction:
+class AbsoluteTemperatureFriction(FrictionPart):
     """f_T = sgn(ω)√|ω| (F_T1 + F_T2 T + F_T3 T⁻³) [M4 eq 28]; T in °C bounded to [T_min, T_max]."""
 
     F_T1: Parameter = 0.0
@@ -164,8 +178,7 @@ class AbsoluteTemperatureFriction:
     T_max: Parameter = T_MAX
 
     def __post_init__(self) -> None:
-        for name in ('F_T1', 'F_T2', 'F_T3', 'T_min', 'T_max'):
-            object.__setattr__(self, name, as_parameter(name, getattr(self, name)))
+        super().__post_init__()
         check_temperatures(self.T_min, self.T_max)
 
     def factor(self, temperature: ArrayLike) -> FloatArray:
@@ -183,7 +196,7 @@ class AbsoluteTemperatureFriction:
 
 
 @dataclass(frozen=True)
-class CoulombLevel:
+class CoulombLevel(FrictionPart):
     """Coulomb level F(τ_J) = F_C0 + F_Cl |τ_J| + F_C1 τ_J², N·m [M6 eq 20, with the linear form of M4 as an option].
 
     F_C0 N·m, F_Cl (linear) N·m per N·m, F_C1 (quadratic) N·m per (N·m)²; |τ_J| is bounded to tau_max, because the
@@ -196,12 +209,10 @@ class CoulombLevel:
     tau_max: Parameter = np.inf
 
     def __post_init__(self) -> None:
-        for name in ('F_C0', 'F_Cl', 'F_C1'):
-            object.__setattr__(self, name, as_parameter(name, getattr(self, name)))
         bound = np.array(self.tau_max, dtype=float)
-        if np.any(np.isnan(bound)) or np.any(bound < 0):
+        if not np.all(bound >= 0):
             raise JointDynamicsError(f'tau_max: expected values >= 0, found {self.tau_max!r}')
-        object.__setattr__(self, 'tau_max', bound)
+        super().__post_init__()
 
     def level(self, tau_J: ArrayLike) -> FloatArray:
         """F(τ_J), N·m, at the transmission torque τ_J (N·m, joint side)."""
@@ -210,15 +221,11 @@ class CoulombLevel:
 
 
 @dataclass(frozen=True)
-class LoadFriction:
+class LoadFriction(FrictionPart):
     """Load part alone: sgn(ω)(linear |τ_J| + quadratic τ_J²), N·m [M4 eq 27 and the forms it is compared with]."""
 
     linear: Parameter = 0.0
     quadratic: Parameter = 0.0
-
-    def __post_init__(self) -> None:
-        for name in ('linear', 'quadratic'):
-            object.__setattr__(self, name, as_parameter(name, getattr(self, name)))
 
     def torque(self, omega: ArrayLike, tau_J: ArrayLike, smoothing: float = 0.0) -> FloatArray:
         """Load-dependent friction torque, N·m."""
@@ -229,7 +236,7 @@ QUADRANT_PARAMETERS = ('a_m', 'b_m', 'a_g', 'b_g', 'c_m', 'd_m', 'c_g', 'd_g', '
 
 
 @dataclass(frozen=True)
-class QuadrantFriction:
+class QuadrantFriction(FrictionPart):
     """Hamon's dry friction, depending on load, speed and the sign of the output power P = τ_out q̇ [H eq 25-30].
 
         τ = P⁺(a_m + b_m E) τ_out + P⁻(a_g − b_g E) τ_out + P⁺(c_m + d_m E) sgn q̇ + P⁻(c_g + d_g E) sgn q̇ + F_V q̇ +
@@ -251,9 +258,7 @@ class QuadrantFriction:
     tau_off: Parameter = 0.0
     dq_s: Parameter = 0.03
 
-    def __post_init__(self) -> None:
-        for name in (*QUADRANT_PARAMETERS, 'dq_s'):
-            object.__setattr__(self, name, as_parameter(name, getattr(self, name), positive=name == 'dq_s'))
+    POSITIVE = ('dq_s',)
 
     @staticmethod
     def columns(tau_out: ArrayLike, dq: ArrayLike, dq_s: ArrayLike, power: ArrayLike | None = None) -> FloatArray:

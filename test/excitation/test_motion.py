@@ -1,4 +1,4 @@
-"""The regressor and its reverse pass against the model's own regressor and against differences."""
+"""Points of the links and the regressor along a motion, with the gradients they hand back."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The criteria: what they tend to, what they do not depend on, and their gradients."""
+"""Criteria of excitation are what they stand for, with their gradients."""
 
 import numpy as np
 import pytest
