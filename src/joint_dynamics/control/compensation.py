@@ -53,9 +53,9 @@ class Crossing:
 
 @dataclass(frozen=True)
 class LimitCycle:
-    """Oscillation under a spring: speed amplitude rad/s; amplitude rad and period s where spring and inertia are known.
+    """Oscillation under a spring: its speed amplitude [rad/s], and whether it is stable.
 
-    Stable or not.
+    `amplitude` [rad] and `period` [s] where spring and inertia are known.
     """
 
     speed: float
@@ -191,9 +191,14 @@ def _crossings(speed: FloatArray, excess: FloatArray) -> tuple[Crossing, ...]:
 def limit_cycles(
     positive: DirectionCheck, negative: DirectionCheck, spring: float | None = None, inertia: float | None = None
 ) -> list[LimitCycle]:
-    """Limit cycles under a spring up to the speed limit.
+    """Return the limit cycles under a spring up to the speed limit: where a cycle neither gains nor loses energy.
 
-    Zeros of the energy gained per cycle over the speed amplitude.
+    Parameters
+    ----------
+    positive, negative
+        checks of both directions of a joint.
+    spring, inertia
+        N·m/rad and kg·m²; None: not known.
     """
     phase = (np.arange(200) + 0.5) * (np.pi / 400)
 

@@ -29,9 +29,7 @@ from joint_dynamics.errors import JointDynamicsError
 
 
 class FlexibleJoint(TorqueLaw):
-    """The law of the module; needs a desired motion that is four times differentiable.
-
-    The stiffness of the transmissions.
+    """The law of the module; needs a desired motion that is four times differentiable, and the described stiffness.
 
     Its PID closes on the link, or on the motors about θ_d, where it is collocated and bears more gain.
     """

@@ -1,6 +1,6 @@
-"""Joint torque feedback: the flexible-joint feedforward.
+"""Joint torque feedback: the flexible-joint feedforward, and a loop around the torque that the transmission carries.
 
-A loop around the torque that the transmission really carries [patent 2].
+The loop is that of [patent 2]:
 
     u = u_FF + u_FB + K_τJ (τ_J,d + u_FB − τ̂_J)
 

@@ -33,14 +33,16 @@ ALLOWED = 1e-8
 
 @dataclass(frozen=True)
 class FilledTrajectory:
-    """Points for a joint trajectory controller with an effort interface: time (P,) s, the rest (P, n).
-
-    Rad, rad/s, rad/s², and `effort`.
+    """Points for a joint trajectory controller with an effort interface.
 
     Attributes
     ----------
+    time
+        (P,) s.
+    q, dq, ddq
+        (P, n) rad, rad/s, rad/s².
     effort
-        in the unit of the law's output.
+        (P, n), in the unit of the law's output.
     steps
         instants at which the law was evaluated.
     error
@@ -75,6 +77,9 @@ def fill_effort(
 ) -> FilledTrajectory:
     """Return `path` with the torque of the loop's law.
 
+    The torque that is sent is a straight line between points each of which is within its limit, and so it is within it
+    everywhere.
+
     Parameters
     ----------
     now
@@ -95,8 +100,7 @@ def fill_effort(
     blend
         s, in which c is reached from it.
     tell
-        called between the steps with the share of them that is done; what it raises ends the work. The torque that is
-        sent is a straight line between points each of which is within its limit, and so it is within it everywhere.
+        called between the steps with the share of them that is done; what it raises ends the work.
 
     Raises
     ------

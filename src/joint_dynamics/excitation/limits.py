@@ -28,8 +28,8 @@ REACHED_IN = 0.5
 class MotionLimits:
     """Limits of n joints, (n,) each.
 
-    `lower`, `upper` [rad or m], `velocity`, `acceleration` (magnitudes, per s and s²) and.
-    `torque` [N·m], None when it is not limited.
+    `lower`, `upper` [rad or m], `velocity`, `acceleration` (magnitudes, per s and s²) and `torque` [N·m], None when it
+    is not limited.
     """
 
     lower: FloatArray

@@ -115,9 +115,7 @@ class ExcitationResult:
 
 @dataclass
 class Search:
-    """What has come in so far: motions and when they came [s], starts that are done.
-
-    Limits in the way where none was found.
+    """What has come in so far: motions and when they came [s], starts that are done, limits that were in the way.
 
     A start counts when those before it cannot end the search without it, so that nothing depends on which was faster;
     all do in a search that was `cut` by the clock or the user.

@@ -34,9 +34,7 @@ SHORTEST = 0.1
 
 
 def delay_of(trajectory: Trajectory, at: float, q: ArrayLike) -> tuple[float, float]:
-    """Return by how much a robot at q (n,) [rad] at time `at` [s] of the motion is behind it [s].
-
-    How far from it even so [rad].
+    """Return by how much a robot at q (n,) [rad] at time `at` [s] is behind the motion [s], and how far from it even so.
 
     Of the delays from 0 to 0.5 s the shortest that explains the posture as well as any other does, to 1 mrad and half
     as much again: where the motion is slow, all do, and the delay is 0.
@@ -50,9 +48,7 @@ def delay_of(trajectory: Trajectory, at: float, q: ArrayLike) -> tuple[float, fl
 
 
 def come_to_rest(q: ArrayLike, dq: ArrayLike, acceleration: ArrayLike) -> tuple[FloatArray, float]:
-    """Return the posture (n,) [rad] where a robot at q that moves at dq (n,) [rad/s] is at rest.
-
-    The time that takes [s].
+    """Return where a robot at q (n,) [rad] that moves at dq (n,) [rad/s] is at rest (n,) [rad], and when [s].
 
     All joints slow down evenly and together, the one that needs longest at its allowed acceleration (n,) [rad/s²].
     """

@@ -126,9 +126,9 @@ class Trapezoids(Settings):
 
 @dataclass(frozen=True)
 class SlowReversals(Settings):
-    """Very slow to-and-fro over a turn, at rest at every reversal [M4 4.3, M6 5.2].
+    """Very slow to-and-fro over a turn, at rest at every reversal, for kinematic error, backlash and presliding.
 
-    Kinematic error, backlash and presliding.
+    [M4 4.3, M6 5.2]
 
     Every cycle goes forth and back under ± acceleration a, four phases +a −a −a +a (unequal ±a, as printed in [M6 eq
     21], never comes to rest), and gains `net`: a (t_1² − t_2²) = net, 2 (t_1 + t_2) = cycle. With 3° net a turn has 120
