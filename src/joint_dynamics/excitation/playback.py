@@ -34,7 +34,7 @@ SHORTEST = 0.1
 
 
 def delay_of(trajectory: Trajectory, at: float, q: ArrayLike) -> tuple[float, float]:
-    """Return by how much a robot at q (n,) [rad] at time `at` [s] is behind the motion [s], and how far from it even so.
+    """Return by how much a robot at q (n,) [rad] is behind the motion at time `at` [s], and how far off it even so.
 
     Of the delays from 0 to 0.5 s the shortest that explains the posture as well as any other does, to 1 mrad and half
     as much again: where the motion is slow, all do, and the delay is 0.
