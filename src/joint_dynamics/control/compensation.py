@@ -180,12 +180,12 @@ def check_direction(
 
 
 def _crossings(speed: FloatArray, excess: FloatArray) -> tuple[Crossing, ...]:
-    found = []
+    crossings = []
     for k in np.flatnonzero(np.diff(np.sign(excess)) != 0):
         share = excess[k] / (excess[k] - excess[k + 1])
         kind = 'attracting' if excess[k] > excess[k + 1] else 'repelling'
-        found.append(Crossing(float(speed[k] + share * (speed[k + 1] - speed[k])), kind))
-    return tuple(found)
+        crossings.append(Crossing(float(speed[k] + share * (speed[k + 1] - speed[k])), kind))
+    return tuple(crossings)
 
 
 def limit_cycles(

@@ -150,11 +150,11 @@ def elastic_joints(
         return ()
     if not 0.0 < damping_ratio < 1.0:
         raise JointDynamicsError(f'gains: expected a damping ratio between 0 and 1, found {damping_ratio!r}')
-    found = _described(arm) if stiffness is None else np.atleast_2d(np.asarray(stiffness, dtype=float))
-    if found.shape[1] != arm.n:
-        raise JointDynamicsError(f'gains: expected {arm.n} values of stiffness, found {found.shape[1]}')
-    if not (np.isfinite(found) & (found > 0)).all():
-        raise JointDynamicsError(f'gains: expected stiffness above 0 N·m/rad, found {found.min(axis=0).tolist()}')
+    springs = _described(arm) if stiffness is None else np.atleast_2d(np.asarray(stiffness, dtype=float))
+    if springs.shape[1] != arm.n:
+        raise JointDynamicsError(f'gains: expected {arm.n} values of stiffness, found {springs.shape[1]}')
+    if not (np.isfinite(springs) & (springs > 0)).all():
+        raise JointDynamicsError(f'gains: expected stiffness above 0 N·m/rad, found {springs.min(axis=0).tolist()}')
     rotors = arm.rotor_torque(np.eye(arm.n))
     if not np.linalg.eigvalsh(rotors).min() > 0:
         raise JointDynamicsError(
@@ -166,7 +166,7 @@ def elastic_joints(
     slope = 0.0 if arm.friction is None else arm.friction_scale[:, 0] * arm.friction.parameters['F_V1']
     viscous = np.where(arm.friction_described, np.maximum(slope, 0.0), 0.0)
     joints = []
-    for row in {tuple(found.min(axis=0)), tuple(found.max(axis=0))}:
+    for row in {tuple(springs.min(axis=0)), tuple(springs.max(axis=0))}:
         spring = np.array(row)
         assumed = 2.0 * damping_ratio * np.sqrt(spring * reduced)
         joints.append(ElasticJoints(spring, np.where(arm.damping > 0, arm.damping, assumed), viscous, rotors, feedback))

@@ -46,13 +46,13 @@ def braking(path: Path, at: float, longer_than: float = 0.0) -> Path:
     """
     motion = path.at(at)
     allowed = HARDER * path.largest_acceleration
-    found = _slowed(path, at, DURATIONS[-1])
+    chosen = _slowed(path, at, DURATIONS[-1])
     for duration in DURATIONS[longer_than < DURATIONS]:
         slowed = _slowed(path, at, duration)
         if (np.abs(slowed[3]) <= allowed * (1 + 1e-9)).all():
-            found = slowed
+            chosen = slowed
             break
-    time, q, dq, ddq = found
+    time, q, dq, ddq = chosen
     return Path(time, q, dq, ddq, start=motion)
 
 

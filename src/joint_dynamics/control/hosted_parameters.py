@@ -145,7 +145,7 @@ def _library_row(row: Parameter) -> dict[str, Any]:
     is_list = isinstance(row.default, list)
     kind = (type(row.default[0]) if row.default else row.element) if is_list else type(row.default)
     name = {bool: 'bool', int: 'int', float: 'double', str: 'string'}[kind] + ('_array' if is_list else '')
-    found: dict[str, Any] = {'type': name, 'default_value': row.default, 'description': _described(row)}
+    entry: dict[str, Any] = {'type': name, 'default_value': row.default, 'description': _described(row)}
     rules: dict[str, Any] = {}
     if row.choices and not is_list:
         rules['one_of<>'] = [list(row.choices)]
@@ -153,7 +153,7 @@ def _library_row(row: Parameter) -> dict[str, Any]:
         rules['bounds<>'] = [kind(row.lower), kind(row.upper)]
     elif not is_list and row.above is not None:
         rules['gt<>'] = [kind(row.above)]
-    return {**found, 'validation': rules} if rules else found
+    return {**entry, 'validation': rules} if rules else entry
 
 
 def table_rst() -> str:

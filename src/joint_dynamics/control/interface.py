@@ -298,16 +298,16 @@ def load(name: str) -> type[Controller]:
         raise JointDynamicsError(f'law: expected one controller {name!r}, found {" and ".join(sorted(values))}')
     point = _found()[name]
     try:
-        found = point.load()
+        law = point.load()
     except Exception as error:
         raise JointDynamicsError(
             f'law: expected {name!r} ({point.value}) to load, found {type(error).__name__}: {error}'
         ) from error
-    if not (isinstance(found, type) and issubclass(found, Controller)):
+    if not (isinstance(law, type) and issubclass(law, Controller)):
         raise JointDynamicsError(
-            f'law: expected {point.value} to be a subclass of joint_dynamics.control.Controller, found {found!r}'
+            f'law: expected {point.value} to be a subclass of joint_dynamics.control.Controller, found {law!r}'
         )
-    return found
+    return law
 
 
 def create(name: str) -> Controller:

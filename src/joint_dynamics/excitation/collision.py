@@ -201,13 +201,13 @@ class Clearance(Constraint):
     def distances(self, pair: IntArray, q: FloatArray) -> FloatArray:
         """Return the distance [m] of one watched pair (samples,) at each posture q (joints, samples)."""
         robot, geometry, data = self._robot.pinocchio, self._bodies.geometry, self._geometry_data
-        found = np.empty(len(pair))
+        distances = np.empty(len(pair))
         for sample, (k, posture) in enumerate(
             zip(pair.tolist(), self._robot.tree_position(np.ascontiguousarray(q.T)), strict=True)
         ):
             pinocchio.updateGeometryPlacements(robot, self._data, geometry, data, posture)
-            found[sample] = pinocchio.computeDistance(geometry, data, k).min_distance
-        return found
+            distances[sample] = pinocchio.computeDistance(geometry, data, k).min_distance
+        return distances
 
     def pull_back(self, motion: RobotMotion, weight: FloatArray, sensitivity: Sensitivity) -> None:
         """Add the gradient of Σ weight · slack: nᵀ(ṗ_2 − ṗ_1) at the nearest points 1 and 2, n from 1 to 2."""
@@ -265,9 +265,9 @@ class _ClearanceSearch:
         self.distance, self.exact = self.distance[:, wanted], self.exact[:, wanted]
 
     def _look(self, pair: IntArray, t: FloatArray, inside: FloatArray) -> FloatArray:
-        found = self._of.distances(pair, self._trajectory.one_sided(t, inside)[0])
-        self.seen = min(self.seen, float(found.min(initial=np.inf)))
-        return found
+        distances = self._of.distances(pair, self._trajectory.one_sided(t, inside)[0])
+        self.seen = min(self.seen, float(distances.min(initial=np.inf)))
+        return distances
 
     def refine(self) -> None:
         """Compute distances that were bounds by spheres, and halve the intervals whose distances are exact."""

@@ -203,7 +203,7 @@ def make_constraints(model: RobotModel, settings: LimitSettings) -> list[Constra
     Raise JointDynamicsError for one that cannot be given.
     """
     limits = MotionLimits.of(model, settings)
-    found: list[Constraint] = [
+    constraints: list[Constraint] = [
         JointBound('position', 'q', limits.lower, limits.upper),
         JointBound('velocity', 'dq', -limits.velocity, limits.velocity),
         JointBound('acceleration', 'ddq', -limits.acceleration, limits.acceleration),
@@ -211,7 +211,7 @@ def make_constraints(model: RobotModel, settings: LimitSettings) -> list[Constra
     parameters = parameters_with_payload(model, settings)
     if limits.torque is not None:
         assert parameters is not None  # MotionLimits refuses a torque limit without
-        found.append(TorqueBound(model, parameters, limits.torque))
+        constraints.append(TorqueBound(model, parameters, limits.torque))
     if settings.radius is not None or settings.height is not None:
         frame = end_effector_frame(model, settings.end_effector)
         if parent_joint(frame) == 0:
@@ -219,7 +219,7 @@ def make_constraints(model: RobotModel, settings: LimitSettings) -> list[Constra
         for kind in ('radius', 'height'):
             bounds = getattr(settings, kind)
             if bounds is not None:
-                found.append(
+                constraints.append(
                     EndEffectorBound(
                         kind,
                         _bounds(bounds),
@@ -228,7 +228,7 @@ def make_constraints(model: RobotModel, settings: LimitSettings) -> list[Constra
                         reach(model),
                     )
                 )
-    return found
+    return constraints
 
 
 def _bounds(given: Sequence[float | None]) -> tuple[float, float]:

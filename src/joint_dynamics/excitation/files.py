@@ -134,8 +134,8 @@ def load_plan(path: str | Path) -> tuple[Trajectory, bool]:
     try:
         if isinstance(document, Mapping) and isinstance(document.get('trajectory'), Mapping):
             motion = document['trajectory']
-            found = _from_points(motion) if 'points' in motion else _from_coefficients(motion)
-            return found, document.get('torque_limit') is not False
+            trajectory = _from_points(motion) if 'points' in motion else _from_coefficients(motion)
+            return trajectory, document.get('torque_limit') is not False
         if isinstance(document, Mapping) and 'points' in document:
             return _from_points(document), True
     except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:

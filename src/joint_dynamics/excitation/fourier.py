@@ -72,10 +72,10 @@ class FourierBasis:
         rising = t < self.duration / 2
         x = np.clip(np.where(rising, t, self.duration - t) / self.ramp, 0.0, 1.0)
         s, ds, dds = smooth_step(x)
-        found = np.array([s, ds, dds / 2, 10 - 60 * x + 60 * x**2, 30 * x - 15, np.full_like(x, 6.0)])
+        shape = np.array([s, ds, dds / 2, 10 - 60 * x + 60 * x**2, 30 * x - 15, np.full_like(x, 6.0)])
         order = np.arange(1, ORDERS + 1)[:, None]
-        found[1:] *= np.where(x < 1, (np.where(rising, 1.0, -1.0) / self.ramp) ** order, 0.0)
-        return found
+        shape[1:] *= np.where(x < 1, (np.where(rising, 1.0, -1.0) / self.ramp) ** order, 0.0)
+        return shape
 
     def _envelope(self, t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         rising = t < self.duration / 2

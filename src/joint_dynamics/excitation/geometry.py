@@ -105,15 +105,15 @@ class CollisionBodies:
         The bodies' own distances never fall below them.
         """
         centres = [frames.point(joint, centre) for joint, centre in zip(self.joints, self._centre, strict=True)]
-        found = np.empty((len(pairs), frames.origin[0].shape[1]))
-        for row, (i, k) in zip(found, pairs, strict=True):
+        distances = np.empty((len(pairs), frames.origin[0].shape[1]))
+        for row, (i, k) in zip(distances, pairs, strict=True):
             apart = (
                 centres[i][2] - self._floor
                 if self.links[k] == FLOOR
                 else np.sqrt(((centres[i] - centres[k]) ** 2).sum(axis=0))
             )
             np.subtract(apart, self._radius[i] + self._radius[k], out=row)
-        return found
+        return distances
 
     def levers(self, model: RobotModel, pair: tuple[int, int], limits: MotionLimits) -> FloatArray:
         """Return bounds (n,) of the change of a pair's distance per unit of every joint's motion [m/rad, m/m]."""
@@ -129,12 +129,12 @@ class CollisionBodies:
                 length += float(np.linalg.norm(chain.translation[joint])) + slide[joint]
                 joint = chain.parent[joint]
             paths.append(path)
-        found = np.zeros(len(chain.parent))
+        lever = np.zeros(len(chain.parent))
         for own, other in (paths, paths[::-1]):
             for joint, length in own.items():
                 if joint not in other:  # what both stand on moves them together
-                    found[joint] += length
-        return share.T @ found
+                    lever[joint] += length
+        return share.T @ lever
 
     def pairs(self, model: RobotModel, ignored: Sequence[Sequence[str]]) -> list[tuple[int, int]]:
         """Return the pairs of bodies that can move against each other, without neighbours and without `ignored` links.
@@ -151,7 +151,7 @@ class CollisionBodies:
                 f' ({", ".join(dict.fromkeys(self.links))}), found {", ".join(unknown)}'
             )
         skip = {frozenset(pair) for pair in ignored}
-        found = []
+        pairs = []
         for i in range(len(self.links)):
             for k in range(i + 1, len(self.links)):
                 a, b = self.joints[i], self.joints[k]
@@ -162,8 +162,8 @@ class CollisionBodies:
                 if FLOOR in (self.links[i], self.links[k]):
                     neighbours = a == b
                 if not neighbours and frozenset((self.links[i], self.links[k])) not in skip:
-                    found.append((i, k))
-        return found
+                    pairs.append((i, k))
+        return pairs
 
 
 def _convex(shape: Any) -> Any:

@@ -170,11 +170,11 @@ def end_effector_frame(model: RobotModel, name: str | None) -> pinocchio.Frame:
     if name is None:
         last = model.chain.tree.row[model.n - 1] + 1
         return [frame for frame in frames if parent_joint(frame) == last][-1]
-    found = [frame for frame in frames if frame.name == name]
-    if not found:
+    matching = [frame for frame in frames if frame.name == name]
+    if not matching:
         names = dict.fromkeys(frame.name for frame in frames if frame.name != 'universe')
         raise JointDynamicsError(f'limits.end_effector: expected one of {", ".join(names)}, found {name!r}')
-    return found[-1]
+    return matching[-1]
 
 
 def parameters_with_payload(model: RobotModel, settings: LimitSettings) -> FloatArray | None:

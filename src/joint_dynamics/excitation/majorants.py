@@ -37,10 +37,10 @@ def rotation_norm_bound(angle: FloatArray) -> FloatArray:
     R′ = φ′ [axis]× R, and so ‖R‖ has the majorant exp(Σ_k≥1 φ_k t^k).
     """
     rate = derivative(angle)
-    found = [np.ones_like(angle[0])]
+    bounds = [np.ones_like(angle[0])]
     for k in range(1, len(angle)):
-        found.append(sum(rate[i] * found[k - 1 - i] for i in range(k)) / k)
-    return np.array(found)
+        bounds.append(sum(rate[i] * bounds[k - 1 - i] for i in range(k)) / k)
+    return np.array(bounds)
 
 
 def compose_series(outer: FloatArray, inner: FloatArray) -> FloatArray:
@@ -48,15 +48,15 @@ def compose_series(outer: FloatArray, inner: FloatArray) -> FloatArray:
 
     The constant of g is where f is taken and has no part in them.
     """
-    found = np.zeros(np.broadcast_shapes(outer.shape, inner.shape))
-    found[0] = outer[0]
+    series = np.zeros(np.broadcast_shapes(outer.shape, inner.shape))
+    series[0] = outer[0]
     step = inner.copy()
     step[0] = 0.0
     power = step
     for order in range(1, len(outer)):
-        found = found + outer[order] * power
+        series = series + outer[order] * power
         power = product(power, step)
-    return found
+    return series
 
 
 def taylor_shift_bound(middle: FloatArray, half: FloatArray, count: int) -> FloatArray:
@@ -76,9 +76,9 @@ def tree_majorants(chain: Chain, q: FloatArray) -> FloatArray:
     """Return majorants (ORDERS, tree, N) of the tree's motion from those of the joints (ORDERS, joints, N)."""
     if chain.tree.plain:
         return q
-    found = np.asarray(np.abs(chain.tree.matrix) @ q)
-    found[0] += np.abs(chain.tree.offset)[:, None]
-    return found
+    bounds = np.asarray(np.abs(chain.tree.matrix) @ q)
+    bounds[0] += np.abs(chain.tree.offset)[:, None]
+    return bounds
 
 
 class MotionBounds:
@@ -143,9 +143,9 @@ def torque_bounds(chain: Chain, parameters: FloatArray, q: FloatArray) -> FloatA
         swing = derivative(motion.w[i]) + product(motion.w[i], motion.w[i])[:orders]
         forces.append(abs(mass) * motion.a[i] + first * swing)
         moments.append(tensor * swing + first * motion.a[i])
-    found = np.empty((orders, n, q.shape[2]))
+    bounds = np.empty((orders, n, q.shape[2]))
     for i in reversed(range(n)):
-        found[:, i] = forces[i] if chain.prismatic[i] else moments[i]
+        bounds[:, i] = forces[i] if chain.prismatic[i] else moments[i]
         parent = chain.parent[i]
         if parent >= 0:
             force = product(motion.turn[i][:orders], forces[i])
@@ -155,7 +155,7 @@ def torque_bounds(chain: Chain, parameters: FloatArray, q: FloatArray) -> FloatA
                 + product(motion.turn[i][:orders], moments[i])
                 + product(motion.lever[i][:orders], force)
             )
-    return found if chain.tree.plain else np.asarray(np.abs(chain.tree.matrix).T @ found)
+    return bounds if chain.tree.plain else np.asarray(np.abs(chain.tree.matrix).T @ bounds)
 
 
 def point_acceleration(chain: Chain, link: int, offset: FloatArray, q: FloatArray) -> FloatArray:

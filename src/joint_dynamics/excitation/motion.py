@@ -81,14 +81,14 @@ class LinkFrames:
         """
         if link < 0:
             return {}
-        found: dict[int, FloatArray] = {}
+        gradients: dict[int, FloatArray] = {}
         for k in self.path[link]:
             axis = self.axis[k][:, samples]
             lever = weight if self._chain.prismatic[k] else _cross(point - self.origin[k][:, samples], weight)
             gradient = np.einsum('rs,rs->s', axis, lever)
             for j in np.flatnonzero(self._chain.tree.matrix[k]).tolist():
-                found[j] = found.get(j, 0.0) + self._chain.tree.matrix[k, j] * gradient
-        return found
+                gradients[j] = gradients.get(j, 0.0) + self._chain.tree.matrix[k, j] * gradient
+        return gradients
 
 
 def compile_kernels(model: RobotModel) -> None:

@@ -139,7 +139,7 @@ class Search:
                 return start
             if start not in self.done:
                 return min(self.starts, start + self.patience - idle)
-            merit = min((found.merit for _, found in self.arrivals if found.start == start), default=np.inf)
+            merit = min((motion.merit for _, motion in self.arrivals if motion.start == start), default=np.inf)
             idle = 0 if merit < best - GAIN or not np.isfinite(best) else idle + 1
             best = min(best, merit)
         return self.starts
@@ -152,8 +152,8 @@ class Search:
     def remaining(self, seconds: float) -> float | None:
         """Return how much longer the starts that are sure to count take [s], by the work done in `seconds`."""
         shares = dict.fromkeys(self.done, 1.0)
-        for _, found in self.arrivals:
-            shares[found.start] = max(shares.get(found.start, 0.0), found.share)
+        for _, motion in self.arrivals:
+            shares[motion.start] = max(shares.get(motion.start, 0.0), motion.share)
         done = sum(shares.values())
         left = sum(1.0 - shares.get(start, 0.0) for start in range(self.enough()))
         return seconds * left / done if done > 0 else None
@@ -161,22 +161,22 @@ class Search:
     def best(self, random: bool = False) -> FoundMotion | None:
         """Return the best motion of the starts that count; random: the best of those the searches began with."""
         enough = self.enough()
-        found = [one for _, one in self.arrivals if one.start < enough and (one.stage < 0 or not random)]
-        return min(found, key=_order, default=None)
+        motions = [one for _, one in self.arrivals if one.start < enough and (one.stage < 0 or not random)]
+        return min(motions, key=_order, default=None)
 
     def history(self) -> tuple[tuple[float, float], ...]:
         """Return (seconds, value) each time a motion came that was better than all before it."""
         kept: list[tuple[float, float]] = []
         enough, least = self.enough(), None
-        for seconds, found in self.arrivals:
-            if found.start < enough and (least is None or _order(found) < _order(least)):
-                least = found
-                kept.append((seconds, found.value))
+        for seconds, motion in self.arrivals:
+            if motion.start < enough and (least is None or _order(motion) < _order(least)):
+                least = motion
+                kept.append((seconds, motion.value))
         return tuple(kept)
 
 
-def _order(found: FoundMotion) -> tuple[float, int, int]:
-    return found.merit, found.start, found.stage
+def _order(motion: FoundMotion) -> tuple[float, int, int]:
+    return motion.merit, motion.start, motion.stage
 
 
 def optimise(

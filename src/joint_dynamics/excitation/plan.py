@@ -59,10 +59,10 @@ class PlanSettings(Settings):
         check_keys(section, KEYS, cls.SECTION)
         name = str(profile or section.get('profile', FOURIER)).replace('-', '_')
         given = {key: section[key] for key in ('posture', 'rate', 'condition_limit') if key in section}
-        found = cls.from_mapping({**given, 'profile': name, 'limits': section.get('limits')})
+        settings = cls.from_mapping({**given, 'profile': name, 'limits': section.get('limits')})
         kind = ExcitationSettings if name == FOURIER else PROFILES[name]
         known = [key for key in declarations(kind) if key not in ('limits', 'posture')]
-        return found.replaced(options=check_keys(section.get(name) or {}, known, f'{cls.SECTION}.{name}'))
+        return settings.replaced(options=check_keys(section.get(name) or {}, known, f'{cls.SECTION}.{name}'))
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Plan:
 
         `trajectory` holds the coefficients of a Fourier series, of other motions the points at their knots.
         """
-        found: dict[str, Any] = {
+        summary: dict[str, Any] = {
             'profile': self.settings.profile,
             'torque_limit': self.settings.limits.torque_limit,
             **self.assessment.to_dict(),
@@ -94,7 +94,7 @@ class Plan:
             'joint_names': list(self.trajectory.joint_names),
         }
         if self.result is not None:
-            found.update(
+            summary.update(
                 before=self.result.before.to_dict(),
                 finished_starts=self.result.finished,
                 ended=self.result.ended,
@@ -103,26 +103,26 @@ class Plan:
                 history=[list(entry) for entry in self.result.history],
             )
         motion = self.trajectory
-        found['trajectory'] = coefficients(motion) if isinstance(motion, FourierTrajectory) else knot_points(motion)
-        return found
+        summary['trajectory'] = coefficients(motion) if isinstance(motion, FourierTrajectory) else knot_points(motion)
+        return summary
 
     @property
     def notes(self) -> list[str]:
         """What whoever plays the motion should know."""
-        found = []
+        notes = []
         if self.settings.limits.floor is None and self.settings.limits.height is None:
-            found.append(NO_FLOOR)
+            notes.append(NO_FLOOR)
         if 'clearance' not in self.assessment.margins:
-            found.append(
+            notes.append(
                 'the arm may hit itself: clearance was not checked, as it is switched off or the robot has no collision'
                 ' geometry'
             )
         if self.result is not None and not self.result.reproducible:
-            found.append(
+            notes.append(
                 f'the search was ended ({self.result.ended}) after {self.result.finished} of'
                 f' {self.result.settings.starts} starts; the same seed may give another motion'
             )
-        return found
+        return notes
 
     @property
     def poor_excitation(self) -> str | None:

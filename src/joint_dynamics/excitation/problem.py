@@ -225,10 +225,10 @@ class ExcitationProblem:
         """
         trajectory, motion = self.trajectory(x), self._motion(x)
         begin, end = intervals(trajectory)
-        found = {one.kind: one.certified(self.model, trajectory, begin, end) for one in self.constraints}
+        slacks = {one.kind: one.certified(self.model, trajectory, begin, end) for one in self.constraints}
         return (
-            {one.kind: max(0.0, one.smallest(motion) - found[one.kind]) for one in self.constraints},
-            {kind: max(0.0, -slack) for kind, slack in found.items()},
+            {one.kind: max(0.0, one.smallest(motion) - slacks[one.kind]) for one in self.constraints},
+            {kind: max(0.0, -slack) for kind, slack in slacks.items()},
         )
 
     def feasible(self, trajectory: FourierTrajectory, shares: Sequence[float] = SHARES) -> FourierTrajectory | None:

@@ -218,14 +218,14 @@ def make_profile(
 
 def checked(model: RobotModel, trajectory: PiecewiseTrajectory, constraints: list[Constraint]) -> Assessment:
     """Return the assessment of a motion; raise JointDynamicsError when it may break a limit."""
-    found = assess(model, trajectory, check_times(trajectory), constraints, KINDS)
-    if not found.feasible:
-        kind, margin = found.worst
+    assessment = assess(model, trajectory, check_times(trajectory), constraints, KINDS)
+    if not assessment.feasible:
+        kind, margin = assessment.worst
         raise JointDynamicsError(
             f'profile: expected a motion within the limits, found {kind} exceeded by {-margin:.2%} of its limit: '
             'choose other ends, speeds or posture'
         )
-    return found
+    return assessment
 
 
 def _drawn(

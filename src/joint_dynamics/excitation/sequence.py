@@ -122,10 +122,10 @@ class Succession(Trajectory):
 
     def majorants(self, begin: FloatArray, end: FloatArray) -> FloatArray:
         """Return bounds of |q^(k)|/k! over intervals, (ORDERS, joints, N)."""
-        found = np.empty((ORDERS, self.n, len(begin)))
+        bounds = np.empty((ORDERS, self.n, len(begin)))
         for here, since, part in self._of((begin + end) / 2):
-            found[:, :, here] = part.majorants(*(np.clip(t[here] - since, 0.0, part.duration) for t in (begin, end)))
-        return found
+            bounds[:, :, here] = part.majorants(*(np.clip(t[here] - since, 0.0, part.duration) for t in (begin, end)))
+        return bounds
 
     def magnitude(self) -> FloatArray:
         """Return the greatest of the parts, (3, joints)."""
@@ -217,9 +217,9 @@ class Braking(Trajectory):
         path[2] = np.where((begin < T / 2) & (end > T / 2), 0.75 / T, path[2])
         last = self._trajectory.duration
         inner = self._trajectory.majorants(*(np.clip(self._path(t)[0], 0.0, last) for t in (begin, end)))
-        found = compose_series(inner, path[:, None, :])
-        found[1:, :, self._path((begin + end) / 2)[0] > last] = 0.0
-        return found
+        bounds = compose_series(inner, path[:, None, :])
+        bounds[1:, :, self._path((begin + end) / 2)[0] > last] = 0.0
+        return bounds
 
     def magnitude(self) -> FloatArray:
         """Return the sums of magnitudes of the terms of q, dq, ddq, (3, joints)."""

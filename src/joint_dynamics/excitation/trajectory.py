@@ -258,21 +258,21 @@ class PiecewiseTrajectory(Trajectory):
         """
         inside = (begin + end) / 2
         first, last = self.one_sided(begin, inside), self.one_sided(end, inside)
-        found = np.zeros((ORDERS, self.n, len(begin)))
-        found[1] = np.maximum(np.abs(first[1]), np.abs(last[1]))
-        found[2] = np.abs(first[2]) / 2
-        found[0] = np.minimum(np.abs(first[0]), np.abs(last[0])) + found[1] * (end - begin)
-        return found
+        bounds = np.zeros((ORDERS, self.n, len(begin)))
+        bounds[1] = np.maximum(np.abs(first[1]), np.abs(last[1]))
+        bounds[2] = np.abs(first[2]) / 2
+        bounds[0] = np.minimum(np.abs(first[0]), np.abs(last[0])) + bounds[1] * (end - begin)
+        return bounds
 
     def magnitude(self) -> FloatArray:
         """Return the sums of magnitudes of the terms of q, dq, ddq, (3, joints)."""
-        found = np.empty((3, self.n))
+        sizes = np.empty((3, self.n))
         for j, (begin, position, speed, acceleration) in enumerate(self._joints):
-            found[0, j] = np.abs(position).max() + 2 * np.abs(speed).max() * np.diff(begin, append=begin[-1]).max()
-            found[1, j] = np.abs(speed).max() + (np.abs(acceleration) * np.diff(begin, append=begin[-1])).max()
-            found[2, j] = np.abs(acceleration).max()
+            sizes[0, j] = np.abs(position).max() + 2 * np.abs(speed).max() * np.diff(begin, append=begin[-1]).max()
+            sizes[1, j] = np.abs(speed).max() + (np.abs(acceleration) * np.diff(begin, append=begin[-1])).max()
+            sizes[2, j] = np.abs(acceleration).max()
         # position and speed at a knot are sums over all pieces before
-        return found * np.maximum(1.0, np.array([[1e-3 * len(table[0]) for table in self._joints]]))
+        return sizes * np.maximum(1.0, np.array([[1e-3 * len(table[0]) for table in self._joints]]))
 
     def one_sided(self, t: FloatArray, inside: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return q, dq and ddq at t as the pieces that `inside` (samples,) is in have them, (joints, samples) each."""

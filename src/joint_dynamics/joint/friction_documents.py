@@ -140,11 +140,11 @@ def operators_of(
             'alike, found '
             f'{[row.size for row in limits]} limits and {[k.size for k in stiffness]} stiffnesses'
         )
-    found = None
+    shared = None
     laws = [{key: document[key] for key in ('r_Delta', 'r_k') if key in document} for document in documents]
     if all(law == laws[0] for law in laws) and not any('limits' in d or 'stiffness' in d for d in documents):
-        found = {'r_Delta': float(laws[0].get('r_Delta', 4.0)), 'r_k': float(laws[0].get('r_k', 2.0))}
-    return np.stack(limits), np.stack(stiffness), PeriodicMap.stack(presliding), found
+        shared = {'r_Delta': float(laws[0].get('r_Delta', 4.0)), 'r_k': float(laws[0].get('r_k', 2.0))}
+    return np.stack(limits), np.stack(stiffness), PeriodicMap.stack(presliding), shared
 
 
 def _presliding(document: Mapping[str, Any]) -> PeriodicMap:

@@ -105,10 +105,10 @@ class MujocoBodies:
 def _library(mujoco: Any) -> ctypes.CDLL:
     folder = Path(mujoco.__file__).parent
     patterns = ('libmujoco*.so*', 'libmujoco*.dylib', 'mujoco*.dll')
-    found = [path for pattern in patterns for path in sorted(folder.glob(pattern))]
-    if not found:
+    libraries = [path for pattern in patterns for path in sorted(folder.glob(pattern))]
+    if not libraries:
         raise JointDynamicsError(f'simulation: engine mujoco: expected its library in {folder}, found none')
-    return ctypes.CDLL(str(found[0]))
+    return ctypes.CDLL(str(libraries[0]))
 
 
 def _text(values: Any) -> str:

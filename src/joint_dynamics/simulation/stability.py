@@ -42,15 +42,15 @@ def eigenvalues(links: Links, drives: Drives, postures: FloatArray) -> FloatArra
     K = np.block([[np.diag(spring), -np.diag(spring)], [-np.diag(spring), np.diag(spring + presliding)]])
     D = np.diag(drives.damping)
     C = np.block([[D, -D], [-D, D + np.diag(viscous)]])
-    found = []
+    spectra = []
     for q in postures:
         mass_and_bias(links, q, np.zeros(n), work)
         M = np.zeros((2 * n, 2 * n))
         M[:n, :n] = work.M
         M[n:, n:] = np.diag(drives.rotor_inertia)
         A = np.block([[np.zeros((2 * n, 2 * n)), np.eye(2 * n)], [-np.linalg.solve(M, K), -np.linalg.solve(M, C)]])
-        found.append(np.linalg.eigvals(A))
-    return np.array(found)
+        spectra.append(np.linalg.eigvals(A))
+    return np.array(spectra)
 
 
 def substeps(links: Links, drives: Drives, period: float, max_step: float = MAX_STEP, postures: int = 24) -> int:

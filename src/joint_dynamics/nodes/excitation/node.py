@@ -168,8 +168,8 @@ class ExcitationNode(DynamicsNode):
         if ready is not None:
             motion, message = ready
             self.playback, self.planned = start.playback, None
-            told = self.controller.reference(self.parameters['state_timeout'])
-            before = None if told is None else told[1]
+            desired = self.controller.reference(self.parameters['state_timeout'])
+            before = None if desired is None else desired[1]
             self.playing = RunningMotion(motion, self.now() + LEAD, before)
             self._heart.beat()
             self._sender.send(message, self.playing.began, lambda: self._accepted(start, motion))
@@ -210,8 +210,8 @@ class ExcitationNode(DynamicsNode):
         if self.playing is None or self.playback is None:
             return 0.0
         motion, began = self.playing.motion, self.playing.began
-        told = self.controller.reference(self.parameters['state_timeout'])
-        at, q = told if told is not None else (self.states.time, self.states.q)
+        desired = self.controller.reference(self.parameters['state_timeout'])
+        at, q = desired if desired is not None else (self.states.time, self.states.q)
         delay, apart = delay_of(motion, at - began, q)
         if not apart <= self.parameters['tracking_error']:
             return self._hold(f'{reason}, and the robot was {apart:.3g} rad from its path')

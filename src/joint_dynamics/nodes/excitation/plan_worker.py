@@ -25,8 +25,8 @@ class PlanJob:
 
 def unpacked(text: str) -> Trajectory:
     """Return the motion of a message."""
-    found: Trajectory = pickle.loads(base64.b64decode(text))
-    return found
+    trajectory: Trajectory = pickle.loads(base64.b64decode(text))
+    return trajectory
 
 
 def work(job: PlanJob, send: Callable[..., None]) -> dict[str, Any]:
@@ -47,9 +47,9 @@ def work(job: PlanJob, send: Callable[..., None]) -> dict[str, Any]:
         best = progress.best
         send(progress=str(progress), motion=_packed(progress.trajectory) if better else None)
 
-    found = plan(job.robot, job.settings, tell, job.earlier)
-    value = '' if found.result is None else f'condition number {found.assessment.condition_number:.2f}'
-    return {'line': value, 'motion': _packed(found.trajectory)}
+    planned = plan(job.robot, job.settings, tell, job.earlier)
+    value = '' if planned.result is None else f'condition number {planned.assessment.condition_number:.2f}'
+    return {'line': value, 'motion': _packed(planned.trajectory)}
 
 
 def _packed(trajectory: Trajectory | None) -> str:
