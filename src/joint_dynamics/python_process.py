@@ -8,6 +8,7 @@ exists from Python 3.11 on, and `-I` hides PYTHONPATH, by which Python finds a R
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -46,6 +47,21 @@ def environment(changes: Mapping[str, str] | None = None) -> dict[str, str]:
     variables = {**os.environ, **(changes or {})}
     folders = [folder for folder in variables.pop('PYTHONPATH', '').split(os.pathsep) if folder]
     return {**variables, 'PYTHONPATH': os.pathsep.join(folders)} if folders else variables
+
+
+def start_worker(module: str) -> subprocess.Popen[bytes]:
+    """Start `module` as a process of one thread, to be fed by pickles through its input; it answers by its output.
+
+    In a session of its own: an interrupt from the keyboard is for the caller, who then ends it.
+    """
+    one_thread = {f'{library}_NUM_THREADS': '1' for library in ('OPENBLAS', 'OMP', 'MKL', 'VECLIB_MAXIMUM')}
+    return subprocess.Popen(
+        module_command(module),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=environment(one_thread),
+        start_new_session=True,
+    )
 
 
 def cores() -> int:

@@ -25,7 +25,7 @@ from joint_dynamics.excitation.motion import compile_kernels
 from joint_dynamics.excitation.problem import ExcitationProblem
 from joint_dynamics.excitation.search import FoundMotion
 from joint_dynamics.excitation.trajectory import Trajectory
-from joint_dynamics.python_process import cores, environment, module_command
+from joint_dynamics.python_process import cores, start_worker
 from joint_dynamics.robot import RobotModel
 
 RESERVE = 1.0
@@ -216,7 +216,7 @@ def optimise(
     state = Search(settings.starts, settings.patience)
     budget = np.inf if settings.time_budget is None else settings.time_budget
     inbox: queue.Queue[tuple[int, Any]] = queue.Queue()
-    workers: list[subprocess.Popen[Any]] = []
+    workers: list[subprocess.Popen[bytes]] = []
     waiting = iter(range(settings.starts))
     ended = ALL
     try:
@@ -292,17 +292,9 @@ def _progress(state: Search, settings: ExcitationSettings, seconds: float) -> Pr
     )
 
 
-def _worker(inbox: queue.Queue[Any], number: int) -> subprocess.Popen[Any]:
+def _worker(inbox: queue.Queue[Any], number: int) -> subprocess.Popen[bytes]:
     """Start a search process whose messages end up in the inbox, with its number; None when it has ended."""
-    one_thread = {f'{library}_NUM_THREADS': '1' for library in ('OPENBLAS', 'OMP', 'MKL', 'VECLIB_MAXIMUM')}
-    # in a session of its own: an interrupt from the keyboard is for the caller, who then ends the searches
-    worker = subprocess.Popen(
-        module_command('joint_dynamics.excitation.worker'),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        env=environment(one_thread),
-        start_new_session=True,
-    )
+    worker = start_worker('joint_dynamics.excitation.worker')
 
     def listen() -> None:
         assert worker.stdout is not None
@@ -316,7 +308,7 @@ def _worker(inbox: queue.Queue[Any], number: int) -> subprocess.Popen[Any]:
     return worker
 
 
-def _tell(worker: subprocess.Popen[Any], message: Any) -> None:
+def _tell(worker: subprocess.Popen[bytes], message: Any) -> None:
     assert worker.stdin is not None
     try:
         pickle.dump(message, worker.stdin)

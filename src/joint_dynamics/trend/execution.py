@@ -14,7 +14,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Any
 
 from joint_dynamics.errors import JointDynamicsError, one_line
-from joint_dynamics.python_process import cores, environment, module_command
+from joint_dynamics.python_process import cores, start_worker
 from joint_dynamics.trend.measure import work
 
 Task = Mapping[str, Any]
@@ -83,17 +83,8 @@ class Processes(Execution):
         self._threads.shutdown()
 
     def _start(self) -> subprocess.Popen[bytes]:
-        one_thread = {f'{library}_NUM_THREADS': '1' for library in ('OPENBLAS', 'OMP', 'MKL', 'VECLIB_MAXIMUM')}
-        # in a session of its own: an interrupt from the keyboard is for the caller, who then ends it
-        process = subprocess.Popen(
-            module_command('joint_dynamics.trend.worker'),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env=environment(one_thread),
-            start_new_session=True,
-        )
-        self._all.append(process)
-        return process
+        self._all.append(start_worker('joint_dynamics.trend.worker'))
+        return self._all[-1]
 
     def _measure(self, task: Task, process: subprocess.Popen[bytes]) -> Outcome:
         assert process.stdin is not None
