@@ -13,10 +13,10 @@ def arm(robot):
     return Arm(robot)
 
 
-def exact_rate(rigid, q, dq, ddq, dddq):
+def exact_rate(model, q, dq, ddq, dddq):
     """τ̇ = ∂τ/∂q q̇ + ∂τ/∂q̇ q̈ + M q⃛, symbolic in pinocchio."""
-    data = rigid.model.createData()
-    pinocchio.computeRNEADerivatives(rigid.model, data, q, dq, ddq)
+    data = model.createData()
+    pinocchio.computeRNEADerivatives(model, data, q, dq, ddq)
     M = np.triu(data.M) + np.triu(data.M, 1).T
     return data.dtau_dq @ dq + data.dtau_dv @ ddq + M @ dddq
 
@@ -27,12 +27,12 @@ def test_first_derivative_is_the_exact_one_and_second_its_derivative(arm, seed):
     motion = rng.normal(size=(5, arm.n)) * np.array([1.0, 2.0, 4.0, 20.0, 100.0])[:, None]
     tau, rate, curvature = torque_derivatives(arm, motion)
     np.testing.assert_allclose(tau, arm.link_torque(*motion[:3]), atol=1e-12)
-    np.testing.assert_allclose(rate, exact_rate(arm.rigid, *motion[:4]), rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(rate, exact_rate(arm.robot.pinocchio, *motion[:4]), rtol=1e-8, atol=1e-8)
 
     def rate_at(s):
         q, v, a, j, d = motion
         return exact_rate(
-            arm.rigid,
+            arm.robot.pinocchio,
             q + v * s + a * s**2 / 2 + j * s**3 / 6 + d * s**4 / 24,
             v + a * s + j * s**2 / 2 + d * s**3 / 6,
             a + j * s + d * s**2 / 2,
