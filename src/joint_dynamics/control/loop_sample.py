@@ -151,9 +151,13 @@ def beyond_bounds(loop, time):  # type: ignore[no-untyped-def]
 
 @inlined
 def average_delay(loop, time, period):  # type: ignore[no-untyped-def]
-    """Average the time from measurement to torque: a torque is as late as its position was old, and then held."""
+    """Average the time from measurement to torque: a torque is as late as its position was old, and then held.
+
+    A step longer than `max_period` counts as one of that, as in the gate: a period that is nonsense is soon forgotten.
+    """
     status, row = loop.status[0], MOTOR_POSITION if loop.law.options[0].on_motor else POSITION
-    status.delay += min(period / DELAY_TIME, 1.0) * (status.age + 0.5 * period - status.delay)
+    share = min(period, loop.gate.state[0].max_period) / DELAY_TIME
+    status.delay += share * (status.age + 0.5 * min(period, DELAY_TIME) - status.delay)
     status.age = time - loop.inputs.times[row].min()
 
 
