@@ -138,7 +138,8 @@ class Bench:
         more = [word for pair in (remap or {}).items() for word in ('-r', ':='.join(pair))]
         command = [sys.executable, '-m', f'joint_dynamics.nodes.{name}.node', '--ros-args', '--params-file', str(file)]
         process = self.start(name, [*command, *more])
-        self.client.until_active(f'/{name}', 120.0)
+        # A machine that is new to the simulator or the law compiles first.
+        self.client.until_active(f'/{name}', 600.0)
         return process
 
     def manager(self, urdf, parameters, loaded):

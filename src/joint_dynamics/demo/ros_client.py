@@ -132,16 +132,16 @@ class RosClient:
         if not self.call(ChangeState, f'{node_name}/change_state', request, timeout).success:
             raise JointDynamicsError(f'{node_name}: expected it to {verb}, found that it refused (its log says why)')
 
-    def state(self, node_name: str) -> str:
-        """Return the label of a node's lifecycle state."""
-        return str(
-            self.call(GetState, f'{node_name}/get_state', GetState.Request(), again_after=ASK_AGAIN).current_state.label
-        )
+    def state(self, node_name: str, timeout: float = 60.0) -> str:
+        """Return the label of a node's lifecycle state, which it tells within `timeout` s."""
+        name = f'{node_name}/get_state'
+        return str(self.call(GetState, name, GetState.Request(), timeout, ASK_AGAIN).current_state.label)
 
     def until_active(self, node_name: str, timeout: float = 60.0) -> None:
         """Wait until a node that starts by itself is active."""
         end = time.monotonic() + timeout
-        while self.state(node_name) != 'active':
+        # One that is being configured answers when that is done.
+        while self.state(node_name, timeout) != 'active':
             if time.monotonic() > end:
                 raise JointDynamicsError(
                     f'{node_name}: expected it to be active within {timeout:g} s, found that it is not (its log '
