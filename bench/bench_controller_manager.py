@@ -382,7 +382,8 @@ def report(way, joint_states, names, path, begin):
         inside = (s >= 0.0) & (s <= path.end)
         return q[inside] - path.sample(s[inside])[:, 0]
 
-    shifts = np.arange(-0.1, 0.6, 0.004)
+    # As late as the states still hold all of it.
+    shifts = np.arange(-0.1, t[-1] - begin - path.end, 0.004)
     best = shifts[np.argmin([np.mean(error(shift) ** 2) for shift in shifts])]
     rms = 1e3 * np.sqrt(np.mean(error(best) ** 2, axis=0))
     worst = 1e3 * np.abs(error(best)).max(axis=0)

@@ -33,7 +33,7 @@ def path(bench):
 def states(path, error, begin=5.0):
     """Joint states of an arm that is on the path but for `error(s)` (6,) rad."""
     found = []
-    for s in np.arange(-0.5, path.end + 1.0, 0.01):
+    for s in np.arange(-0.5, path.end + 3.0, 0.01):
         message = JointState(name=list(NAMES), position=(path.at(s)[0] + error(s)).tolist())
         seconds, nanoseconds = divmod(round((begin + s) * 1e9), 10**9)
         message.header.stamp.sec, message.header.stamp.nanosec = seconds, nanoseconds
@@ -43,7 +43,12 @@ def states(path, error, begin=5.0):
 
 def test_an_arm_on_its_path_has_a_tracking_error(bench, path, capsys):
     bench.report('pid', states(path, lambda s: 2e-3 * np.ones(6)), NAMES, path, 5.0)
-    assert 'mean 2.0' in capsys.readouterr().out
+    assert 'pid | 2.0 | 2.0 | 2 |' in capsys.readouterr().out
+
+
+def test_a_motion_that_begins_late_has_the_same_tracking_error(bench, path, capsys):
+    bench.report('trajectory', states(path, lambda s: 2e-3 * np.ones(6), begin=6.0), NAMES, path, 5.0)
+    assert 'trajectory | 2.0 | 2.0 | 2 |' in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
