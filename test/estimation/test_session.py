@@ -40,9 +40,9 @@ class Feed:
         )
 
     def step(self):
-        for stamp in self.session.run():
-            self.external.append(self.session.estimator.external.copy())
-            self.stamps.append(stamp)
+        for estimate in self.session.run():
+            self.external.append(estimate.external)
+            self.stamps.append(estimate.stamp)
 
     def sample(self, k, **options):
         for quantity in ('q', 'current', 'theta'):

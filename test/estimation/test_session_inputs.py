@@ -41,9 +41,9 @@ def feed(session, samples, effort='current', start=0, watch=lambda stamp: None):
         stamp = (start + k) * 2 * MS
         for quantity, values in (('q', 0.3 * wave[k]), (effort, 2.0 * wave[k]), ('theta', 0.301 * wave[k])):
             session.take(quantity, stamp, names, values)
-        for at in session.run():
-            found.append(at)
-            watch(at)
+        for estimate in session.run():
+            found.append(estimate.stamp)
+            watch(estimate.stamp)
     return found
 
 

@@ -222,8 +222,8 @@ def test_it_gives_what_the_same_samples_give_here(ros, arm, start, assert_docume
             here.take('temperature', stamp, arm.robot.joint_names, arm.samples.temperature[k])
         for quantity in ('q', 'theta', 'current'):
             here.take(quantity, stamp, arm.robot.joint_names, getattr(arm.samples, quantity)[k])
-        for when in here.run():
-            kept[when] = here.estimator.torque.copy(), here.estimator.external.copy()
+        for estimate in here.run():
+            kept[estimate.stamp] = estimate.torque, estimate.external
     assert given(node) == samples
     assert node.session.estimator.friction.parameters == pytest.approx(here.estimator.friction.parameters, abs=0.05)
     assert node.session.estimator.friction.parameters[:, 0] == pytest.approx(np.ones(6), abs=0.25)
@@ -423,10 +423,10 @@ def test_a_contact_of_one_sample_is_said_at_once(ros, arm, start):
 
     def one_contact():
         # Asked before the samples have come, it gives none.
-        for stamp in run():
+        for estimate in run():
             node.session.run = run
             node.session.estimator.contact = np.arange(6) == 3
-            yield stamp
+            yield estimate._replace(contact=np.arange(6) == 3)
         node.session.estimator.contact = np.zeros(6, dtype=bool)
 
     node.session.run = one_contact

@@ -14,7 +14,7 @@ from joint_dynamics.estimation.joint_estimator import JointEstimator
 from joint_dynamics.estimation.observers import FrictionObserver, MomentumObserver
 from joint_dynamics.estimation.payload import PayloadEstimator
 from joint_dynamics.estimation.recursive import RecursiveLeastSquares
-from joint_dynamics.estimation.session import EstimationSession
+from joint_dynamics.estimation.session import EstimationSession, TorqueEstimate
 from joint_dynamics.estimation.stiffness import StiffnessEstimator
 from joint_dynamics.estimation.timeline import Timeline
 from joint_dynamics.estimation.torques import TorqueFusion
@@ -37,6 +37,7 @@ __all__ = [
     'RecursiveLeastSquares',
     'StiffnessEstimator',
     'Timeline',
+    'TorqueEstimate',
     'TorqueFusion',
     'choose_friction_method',
     'estimates',

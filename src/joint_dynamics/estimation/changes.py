@@ -42,7 +42,7 @@ LOWEST, HIGHEST = np.array([-1.0, -0.7])[:, None], np.array([2.0, -0.1])[:, None
 """Between which they are: a stiffness breaks down at once, it does not grow."""
 STEADY = 0.8
 """Share of the blocks since that a change must make better."""
-LOAD, SINGLE = 30.0, 30.0
+LOAD, SINGLE = 30.0, 50.0
 """Gain in log-likelihood that a change of the load, and one of a joint, need."""
 BEYOND = np.array([8.0, 4.0])[:, None]
 """Gain of a change of friction and of stiffness against one that is as large as usual."""

@@ -40,10 +40,11 @@ class FrictionEstimator:
     rate
         rates of the two parameters, 1/s: number or (2,); 0.1 to 1 is sensible, no value is unstable.
     initial
-        α(0), (2,) or (n, 2). lower, upper bounds of α, (2,) or (n, 2); the paper's [0.4, −0.05], [1.5, 0.05] by
-        default. omega_min.
-    hold
-        rad/s and s: no adaptation when |ω| stayed below omega_min for that long [M6 eq 28].
+        α(0), (2,) or (n, 2).
+    lower, upper
+        bounds of α, (2,) or (n, 2); the paper's [0.4, −0.05] and [1.5, 0.05] by default.
+    omega_min, hold
+        rad/s and s: no adaptation when |ω| stayed below `omega_min` for so long [M6 eq 28].
     information
         smallest eigenvalue of the correlation matrix of Y, 1 − |corr(Y₁, Y₂)|, that is needed; 0: the paper's condition
         only.

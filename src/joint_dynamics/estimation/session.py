@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from joint_dynamics.arm import Arm
+from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.estimation.conditions import Condition, conditions
@@ -42,6 +43,31 @@ PERIOD = 0.002
 # Motor torque: the first of these that the inputs offer.
 EFFORTS = ('current', 'tau', 'motor_torque')
 MOTOR = {'motor_position': 'theta', 'motor_torque': 'tau'}
+
+
+class TorqueEstimate(NamedTuple):
+    """What was estimated of one sample, for the time it belongs to, the delay taken off; signs as of `JointTorques`.
+
+    Attributes
+    ----------
+    stamp
+        ns.
+    q, dq
+        (n,) rad and rad/s, smoothed, of the link.
+    torque, external, friction
+        (n,) N·m: through the transmission, what the link gives to its surroundings, of the friction.
+    contact
+        (n,) bool.
+
+    """
+
+    stamp: int
+    q: FloatArray
+    dq: FloatArray
+    torque: FloatArray
+    external: FloatArray
+    friction: FloatArray
+    contact: BoolArray
 
 
 class EstimationSession:
@@ -236,10 +262,10 @@ class EstimationSession:
         if self.estimator is not None:
             self.estimator.set_temperature(self._temperatures)
 
-    def run(self) -> Iterator[int]:
+    def run(self) -> Iterator[TorqueEstimate]:
         """Do the steps that are complete.
 
-        Yield for each that gave estimates the stamp (ns) they belong to, the delay taken off.
+        Yield for each that gave estimates what they are.
         """
         for stamp, arrays in self.timeline.samples():
             begin = time.perf_counter()
@@ -258,7 +284,11 @@ class EstimationSession:
                 ready = False
             self.seconds += time.perf_counter() - begin
             if ready:
-                yield stamp - round(self.estimator.delay / NS)
+                now = self.estimator
+                yield TorqueEstimate(
+                    stamp - round(now.delay / NS), now.q.copy(), now.dq.copy(), now.torque, now.external,
+                    now.friction_torque, now.contact,
+                )  # fmt: skip
 
     def forget_time(self) -> None:
         """Begin anew with the signals: the clock has jumped, or the robot was not listened to.

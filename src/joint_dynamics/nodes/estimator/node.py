@@ -19,7 +19,7 @@ from std_msgs.msg import Float64MultiArray, String
 from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.errors import JointDynamicsError, one_line
-from joint_dynamics.estimation import EstimationSession, HealthThresholds, estimates
+from joint_dynamics.estimation import EstimationSession, HealthThresholds, TorqueEstimate, estimates
 from joint_dynamics.estimation.conditions import contact_condition
 from joint_dynamics.nodes.estimator.messages import payload_message, table
 from joint_dynamics.nodes.estimator.parameters import PARAMETERS, TOPICS, TUNED, settings_of
@@ -164,8 +164,9 @@ class EstimatorNode(DynamicsNode):
             return
         rate = self.parameters['torque_rate']
         step = 1e9 / rate if rate > 0 else 0.0
-        for stamp in self.session.run():
-            self._say_contact()
+        for estimate in self.session.run():
+            stamp = estimate.stamp
+            self._say_contact(estimate.contact)
             # Half a sample early is as near as it gets.
             if (
                 self._published < 0
@@ -173,14 +174,12 @@ class EstimatorNode(DynamicsNode):
                 or stamp - self._published >= step - 0.5e9 * (self.session.timeline.period or 0.0)
             ):
                 self._published = stamp
-                self._publish_torques(stamp)
+                self._publish_torques(estimate)
 
     # Outputs.
 
-    def _say_contact(self) -> None:
+    def _say_contact(self, contact: BoolArray) -> None:
         """Say a contact of a joint that has none in the diagnostics at once: it may be over before the next report."""
-        assert self.session.estimator is not None
-        contact = self.session.estimator.contact
         if self._contact is None or (contact & ~self._contact).any():
             level, message, shown = contact_condition(self.session)
             self.diagnostics.set('contact', LEVELS[level], message, **shown)
@@ -188,13 +187,11 @@ class EstimatorNode(DynamicsNode):
                 self.diagnostics.publish()
             self._contact = contact
 
-    def _publish_torques(self, stamp: int) -> None:
-        estimate, names = self.session.estimator, self.robot.joint_names
-        assert estimate is not None
-        when = stamp_message(stamp)
+    def _publish_torques(self, estimate: TorqueEstimate) -> None:
+        names, when = self.robot.joint_names, stamp_message(estimate.stamp)
         self._torques.publish(joint_state(when, names, estimate.torque, estimate.q, estimate.dq))
         self._external.publish(joint_state(when, names, estimate.external))
-        self._frictions.publish(joint_state(when, names, estimate.friction_torque))
+        self._frictions.publish(joint_state(when, names, estimate.friction))
 
     def _publish_parameters(self) -> None:
         estimate = None if self._session is None else self._session.estimator
