@@ -4,10 +4,12 @@ Real robots, and simulated arms with friction of several kinds.
 
 `plain`: WLS with Coulomb and viscous friction, all rows alike. `rest`: the same, a stay at rest as one row. Then every
 term alone on top of that, for all joints, at a ridge of 0.1. `default`: what `identify` chooses by held-out training
-data. Residuals in percent of the torque, moving samples.
+data. Residuals in percent of the torque, moving samples. `bench_identification_methods.py unseen` leaves out every term
+alone.
 """
 
 import os
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -119,7 +121,8 @@ def unseen_percent(model, training, unseen, settings):
     return overall_residual(result.validation, moving=True)[1], result
 
 
-def main():
+def main(parts=()):
+    """Measure; parts: `['unseen']` alone, or all."""
     cases = ([*real_cases()] if DATA.is_dir() else []) + [*simulated_cases()]
     if not DATA.is_dir():
         print(f'real recordings are not at {DATA}')
@@ -144,17 +147,19 @@ def main():
         ]
         terms = []
         for group in menu(model.joint_names, None):
-            if not group.single:
+            if not group.single and parts != ['unseen']:
                 settings = IdentificationSettings(selection=False, terms=group.terms)
                 terms.append(unseen_percent(model, training, unseen, settings)[0])
         value, result = unseen_percent(model, training, unseen, IdentificationSettings())
         chosen = ', '.join(step['term'] for step in result.extras['selection']['chosen'])
-        alone.row(name, *terms)
+        if terms:
+            alone.row(name, *terms)
         table.row(name, *percents, value, chosen or 'none')
     if DATA.is_dir():
         table.keep()
-        alone.keep()
+        if alone.rows:
+            alone.keep()
 
 
 if __name__ == '__main__':
-    main()
+    main(sys.argv[1:])
