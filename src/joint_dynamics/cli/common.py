@@ -8,10 +8,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from joint_dynamics.description import prepare_folder, summary_text, write_set
+import yaml
+
+from joint_dynamics.description import prepare_folder, summary_text, write_atomically, write_set
 from joint_dynamics.documents import parse_yaml, read_text
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.recording import Recording, load_pieces, load_recording
+from joint_dynamics.recording.corrections import Corrections
 from joint_dynamics.recording.recording_settings import RecordingSettings
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.robot.limits import JointLimits
@@ -112,8 +115,47 @@ def show_verdict(line: str, reasons: Sequence[Any]) -> None:
 
     console = Console(soft_wrap=True)
     console.print(Text.assemble('verdict: ', (line, 'bold red' if reasons else 'bold green')))
-    for reason in reasons[1:]:
-        console.print(Text.assemble(('not reliable: ', 'bold red'), str(reason)))
+    show_reasons(console, 'not reliable', reasons, first=1)
+
+
+def show_reasons(console: Any, kind: str, reasons: Sequence[Any], first: int = 0) -> None:
+    """Print reasons from the `first` on, a line each, and in one more what explains the same about as well."""
+    from rich.text import Text
+
+    for index, reason in enumerate(reasons):
+        if index >= first:
+            console.print(Text.assemble((f'{kind}: ', 'bold red'), str(reason)))
+        if reason.variants:
+            others = '; '.join(variant.text.partition(':')[0] for variant in reason.variants)
+            console.print(Text.assemble(('   or, about as well: ', 'dim'), (others, 'dim')))
+
+
+def mend_of(summary: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the sections of a configuration that mend what a summary is of, {} where none are known."""
+    return {key: value for key, value in summary.get('mend', {}).items() if key in SECTIONS}
+
+
+def write_mend(path: str | Path, summary: Mapping[str, Any], config: Mapping[str, Any], joints: Sequence[str]) -> None:
+    """Write `config` with the corrections of a summary to a file, and print what they gain.
+
+    Corrections that `config` states already come first, and those of the summary after them.
+    """
+    mend = mend_of(summary)
+    before = RecordingSettings.from_mapping(config.get('recording', {}))
+    both = Corrections(**before.stated()).then(Corrections(**mend.get('recording', {})), joints).stated()
+    kept = {key: value for key, value in config.get('recording', {}).items() if key not in before.stated()}
+    whole = {**config, **{key: {**config.get(key, {}), **value} for key, value in mend.items()}}
+    if both or kept:
+        whole['recording'] = {**kept, **both}
+    write_atomically(path, yaml.safe_dump(whole, sort_keys=False, allow_unicode=True))
+    print(f'mend: {path} (--config {path})')
+    left = summary['mend'].get('left_percent', {})
+    if left:
+        show_table(
+            'Left over of data that took no part, %',
+            ['joint', 'as it is', 'mended'],
+            [[name, entry['before'], entry['after']] for name, entry in left.items()],
+        )
 
 
 #: Characters from which on a name without spaces goes below a table that is too wide for it.

@@ -13,7 +13,16 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from joint_dynamics.cli.common import add_config_argument, load_config, load_recordings, load_robot, show_table
+from joint_dynamics.cli.common import (
+    add_config_argument,
+    load_config,
+    load_recordings,
+    load_robot,
+    mend_of,
+    show_reasons,
+    show_table,
+    write_mend,
+)
 from joint_dynamics.cli.identify import RECORDING_HELP
 from joint_dynamics.errors import JointDynamicsError
 
@@ -63,6 +72,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument('recordings', nargs='*', metavar='RECORDING', help=RECORDING_HELP)
     parser.add_argument('--robot', metavar='FILE', help='URDF, or MDH table in YAML; needed with a recording')
+    parser.add_argument(
+        '--mend', metavar='FILE', help='write the configuration that mends the recording, --config with it, to FILE'
+    )
     parser.add_argument('--live', action='store_true', help='listen to the robot, which should move, instead of a file')
     parser.add_argument(
         '--seconds', type=float, default=SECONDS, metavar='S', help='how long to listen (default: %(default)g)'
@@ -97,9 +109,11 @@ def run(args: argparse.Namespace) -> int:
     model = load_robot(args.robot, config)
     # What a reader would refuse is what a doctor is asked for.
     config['recording'] = {'implausible': 'note', **config.get('recording', {})}
+    if args.mend and len(args.recordings) > 1:
+        raise JointDynamicsError(f'doctor --mend: expected one RECORDING, found {len(args.recordings)}')
     wrong = False
     for recording in load_recordings(args.recordings, config, model.joint_names, model.limits):
-        wrong |= _examine(model, recording, config)
+        wrong |= _examine(model, recording, config, args.mend, load_config(args.config))
     return 3 if wrong else 0
 
 
@@ -130,7 +144,9 @@ def _live(args: argparse.Namespace) -> int:
     return 3 if _examine(model, recording, config) else 0
 
 
-def _examine(model: Any, recording: Any, config: dict[str, Any]) -> bool:
+def _examine(
+    model: Any, recording: Any, config: dict[str, Any], mend: str | None = None, stated: dict[str, Any] | None = None
+) -> bool:
     from rich.console import Console
     from rich.text import Text
 
@@ -159,8 +175,7 @@ def _examine(model: Any, recording: Any, config: dict[str, Any]) -> bool:
             for joint in found.joints
         ],
     )
-    for reason in found.reasons:
-        console.print(Text.assemble(('wrong: ', 'bold red'), str(reason)))
+    show_reasons(console, 'wrong', found.reasons)
     for line in found.odd:
         console.print(Text.assemble(('odd: ', 'yellow'), line))
     for line in found.able:
@@ -169,6 +184,11 @@ def _examine(model: Any, recording: Any, config: dict[str, Any]) -> bool:
         console.print(Text.assemble(('cannot be: ', 'yellow'), line))
     if not found.reasons:
         console.print(Text('nothing wrong found', 'bold green'))
+    if mend is not None:
+        if found.result is None or not mend_of(found.result.summary()):
+            print('no correction is known: nothing written')
+        else:
+            write_mend(mend, found.result.summary(), stated or {}, model.joint_names)
     return bool(found.reasons)
 
 

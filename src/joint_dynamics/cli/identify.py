@@ -14,10 +14,12 @@ from joint_dynamics.cli.common import (
     load_config,
     load_recordings,
     load_robot,
+    mend_of,
     output_folder,
     show_table,
     show_verdict,
     show_written,
+    write_mend,
 )
 from joint_dynamics.errors import JointDynamicsError
 
@@ -112,6 +114,8 @@ def run(args: argparse.Namespace) -> int:
     names = write_result(folder, result.description, result.summary(), report, reliable)
     show(result)
     show_written(folder, names, reliable)
+    if not reliable and mend_of(result.summary()):
+        write_mend(folder / 'mend.yaml', result.summary(), config, model.joint_names)
     if reliable:
         print(f'next: {next_command(args.robot, folder, recordings[0].rate, args.config)}')
         return 0

@@ -99,6 +99,8 @@ def _provenance(result: Findings) -> dict[str, Any]:
         'validation': {fit.name: _finite(fit.residual_percent()[1]) for fit in result.validation},
         'condition_number': _finite(result.solution.condition_number),
         'believable': not result.reasons,
+        'joints': result.extras.get('joints'),
+        'uses': result.extras.get('uses'),
         'coverage': _coverage(result),
         **_resting(result),
         'filters': {name: _finite(value) for name, value in vars(result.plan).items()},

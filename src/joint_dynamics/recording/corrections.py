@@ -65,6 +65,13 @@ class Corrections(Settings):
         }
 
     @property
+    def joints(self) -> tuple[str, ...]:
+        """The joints that are named."""
+        return tuple(
+            dict.fromkeys(name for value in self.stated().values() if isinstance(value, dict) for name in value)
+        )
+
+    @property
     def moves_positions(self) -> bool:
         """Whether more is changed than torques."""
         return any(not key.startswith('torque') for key in self.stated())

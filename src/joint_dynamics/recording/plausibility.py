@@ -73,6 +73,8 @@ CONTRADICTION = 0.5
 
 Unit, sign or order wrong: 1 and more.
 """
+ALIKE = 0.2
+"""Share by which the factors of the joints may differ that count as one."""
 WINDOW, MOVES = 0.1, 0.005
 """s, over which speeds are summed up; rad, the rms distance over it from which a joint counts as moving."""
 NEEDS_EFFORT = 0.01
@@ -164,9 +166,10 @@ def jump(quantity: str, time: Array, values: Array) -> ImplausibleValue | None:
     )
 
 
-def contradicting(time: Array, position: Array, speed: Array) -> list[tuple[int, float]]:
+def contradicting(time: Array, position: Array, speed: Array) -> tuple[list[tuple[int, float]], bool]:
     """Return (column, share) of the joints whose speeds do not add up to the distances of their positions.
 
+    And whether all are off by one factor, and none between degrees and rad: the time is wrong then, not the speeds.
     Speeds (N, n) rad/s, positions (N, n) rad, uniform `time`.
     """
     period = float((time[-1] - time[0]) / (len(time) - 1))
@@ -176,10 +179,15 @@ def contradicting(time: Array, position: Array, speed: Array) -> list[tuple[int,
     travelled = summed[steps:] - summed[:-steps]
     with np.errstate(over='ignore'):
         size, error = (np.sqrt(np.mean(array**2, axis=0)) for array in (distances, travelled - distances))
-    return [
+        factor = np.sum(distances * travelled, axis=0) / np.maximum(np.sum(travelled**2, axis=0), np.finfo(float).tiny)
+    moves = size > MOVES
+    common = float(np.median(factor[moves])) if moves.any() else 0.0
+    alike = common > 0 and bool(np.all(np.abs(factor[moves] / common - 1) < ALIKE))
+    wrong = [
         (int(column), float(error[column] / size[column]))
-        for column in np.flatnonzero((size > MOVES) & (error > CONTRADICTION * size))
+        for column in np.flatnonzero(moves & (error > CONTRADICTION * size))
     ]
+    return wrong, alike and abs(np.log(common * np.pi / 180)) > ALIKE and abs(np.log(common * 180 / np.pi)) > ALIKE
 
 
 def _shifted(values: Array, by: int) -> Array:
@@ -259,12 +267,13 @@ def check_signals(
         if np.ptp(angle, axis=0).max() > NEEDS_EFFORT and not speed.any():
             del usable[quantity]
             notes.append(f'{quantity} is 0 throughout although {position} moves: left out')
-        elif wrong := contradicting(time, angle, speed):
+        elif (contradiction := contradicting(time, angle, speed))[0]:
+            wrong, by_time = contradiction
             shares = ', '.join(f'{joints[column]} by {share:.0%}' for column, share in wrong)
             note = (
                 f'{quantity} contradicts the changes of {position} within {WINDOW:g} s, {shares} (unit, sign, order?)'
             )
-            if implausible == 'refuse':
+            if implausible == 'refuse' and not by_time:
                 note += ': left out'
                 del usable[quantity]
             notes.append(note)

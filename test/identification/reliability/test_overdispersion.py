@@ -84,7 +84,10 @@ def test_all_alternatives_together_refuse_no_more_than_one_good_recording_in_a_h
     tried = Counter(found.code for found in alternatives.all())
     counted = {code: np.exp(least_evidence(model, code)) * FALSE_ALARMS / KINDS for code in tried}
     for code, number in tried.items():
-        if code in ('torque_sign', 'drive_gain'):
+        if code == 'time_scale':
+            # all are tried, and the best is yielded
+            assert number == 1 <= counted[code]
+        elif code in ('torque_sign', 'drive_gain'):
             assert number <= counted[code]
         else:
             assert number == pytest.approx(counted[code])

@@ -42,7 +42,7 @@ from joint_dynamics.identification.reliability.thresholds import (
 from joint_dynamics.recording.corrections import Corrections
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.robot.chain import Chain
-from joint_dynamics.robot.mounting import GRAVITY
+from joint_dynamics.robot.mounting import GRAVITY, mounting_rotation
 
 
 def _back(found: ExplanationFit, order: IntArray) -> ExplanationFit:
@@ -153,10 +153,10 @@ class Alternatives:
         somewhat wrong gains as well, so that a sign or a scale has to gain more.
         """
         all_turned = Corrections(torque_sign=dict.fromkeys(self.names, -1.0))
-        yield from self._each([Change('torque_sign', 'the torques of all joints have the opposite sign', all_turned)])
+        yield from self.changed([Change('torque_sign', 'the torques of all joints have the opposite sign', all_turned)])
         for name in self.names:
             decoupled = [Change('', '', Corrections(torque_scale={name: factor})) for factor in DECOUPLING_FACTORS]
-            apart = max(found.gain for found in self._each(decoupled))
+            apart = max(found.gain for found in self.changed(decoupled))
             changes = [
                 Change(
                     'torque_sign', f'the torque of {name} has the opposite sign', Corrections(torque_sign={name: -1.0})
@@ -170,13 +170,13 @@ class Alternatives:
                 )
                 for factor in TORQUE_FACTORS
             ]
-            for found in self._each(changes):
+            for found in self.changed(changes):
                 if found.gain > apart + FREE_SCALE_THRESHOLD and (
                     found.code == 'torque_sign' or found.gain > SCALE_PENALTY * LOG_LIKELIHOOD_THRESHOLD
                 ):
                     yield found
 
-    def _each(self, changes: Sequence[Change]) -> Iterator[Alternative]:
+    def changed(self, changes: Sequence[Change]) -> Iterator[Alternative]:
         """Yield the alternatives of some changes, in their order."""
         moved = [self.samples.corrected(change.mend, self.names) for change in changes]
         normals = self.normals(
@@ -217,7 +217,7 @@ class Alternatives:
             (180 / np.pi, 'the positions were converted from degrees twice'),
         ):
             changes.append(Change('degrees', text, Corrections(position_scale=dict.fromkeys(self.names, factor))))
-        yield from self._each(changes)
+        yield from self.changed(changes)
         backwards = next(self.normals([self.samples.backwards()]))
         yield self.fitted('time_reversed', 'the recordings run backwards in time', backwards, self.samples.tau)
         yield self.fitted(
@@ -244,24 +244,25 @@ class Alternatives:
                     Corrections(torque_order=swap, position_order=swap),
                 ),
             ]
-        yield from self._each(changes)
+        yield from self.changed(changes)
 
     def times(self) -> Iterator[Alternative]:
         """Yield other units of time."""
-        yield from self._each(
+        yield from self.changed(
             [Change('time_scale', time_text(1 / factor), Corrections(time_scale=1 / factor)) for factor in TIME_FACTORS]
         )
 
     def mountings(self) -> Iterator[Alternative]:
         """Yield the base standing otherwise against gravity."""
         chain = self.model.chain
-        for text, direction in UP_DIRECTIONS.items():
-            gravity = GRAVITY * np.array(direction, dtype=float)
+        for text, angles in UP_DIRECTIONS.items():
+            gravity = mounting_rotation(angles).T @ np.array([0.0, 0.0, -GRAVITY])
             if np.allclose(gravity, chain.gravity, atol=0.1 * GRAVITY):
                 continue
-            yield self.fitted(
+            found = self.fitted(
                 'mounting',
                 f'the base stands otherwise: with {text} of its own frame',
                 self.normal_on(replace(chain, gravity=gravity)),
                 self.samples.tau,
             )
+            yield replace(found, mounting=angles)

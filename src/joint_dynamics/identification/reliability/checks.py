@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.drive_gains.payload_difference import payload_changes
@@ -16,31 +18,25 @@ from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.residuals import Fit, overall_residual
 from joint_dynamics.identification.reliability.alternatives import Alternatives
 from joint_dynamics.identification.reliability.bodies import impossible_inertials
+from joint_dynamics.identification.reliability.causes import find_causes
 from joint_dynamics.identification.reliability.chow import ChowTest
 from joint_dynamics.identification.reliability.coverage import Coverage, Training, judge_coverage
-from joint_dynamics.identification.reliability.delay import Delay, estimate_delay
-from joint_dynamics.identification.reliability.differences import compare_recordings, differences
-from joint_dynamics.identification.reliability.excitation import excitation_reasons
-from joint_dynamics.identification.reliability.explanation import Candidate, named
+from joint_dynamics.identification.reliability.differences import compare_recordings
+from joint_dynamics.identification.reliability.excitation import excitation_reasons, poorly_determined_parameters
 from joint_dynamics.identification.reliability.filtered_samples import samples_of
+from joint_dynamics.identification.reliability.joints import judge_joints, rated_torques, uses
 from joint_dynamics.identification.reliability.prediction import judge_prediction
 from joint_dynamics.identification.reliability.reasons import (
     chow_reason,
-    delay_reason,
     difference_note,
-    difference_reason,
     explanation_note,
-    explanation_reason,
     scales_note,
-    scales_reason,
     unconfirmed_scales,
 )
-from joint_dynamics.identification.reliability.residual_reasons import residual_reasons, torque_noise
+from joint_dynamics.identification.reliability.residual_reasons import at_floor, residual_reasons, torque_noise
 from joint_dynamics.identification.reliability.resting import resting_reasons
-from joint_dynamics.identification.reliability.robot_file import file_alternatives
-from joint_dynamics.identification.reliability.scales import estimate_scales
 from joint_dynamics.identification.reliability.signals import faults
-from joint_dynamics.identification.reliability.thresholds import LATE, LOG_LIKELIHOOD_THRESHOLD, MIN_EFFECT, UNLIKELY
+from joint_dynamics.identification.reliability.thresholds import MIN_EFFECT, MIN_UNEXPLAINED_SHARE, UNLIKELY
 from joint_dynamics.identification.reliability.units import check_units
 from joint_dynamics.identification.reliability.verdict import Reason, without_duplicates
 from joint_dynamics.recording import Recording
@@ -48,11 +44,24 @@ from joint_dynamics.recording import Recording
 
 @dataclass(frozen=True)
 class CheckResult:
-    """reasons, the most telling first; notes: what does not speak against the result; summary: of summary.json."""
+    """reasons, the most telling first; notes: what does not speak against the result; summary: of summary.json.
+
+    weak: joints whose torque is no better known than their sensor resolves, with what would help.
+    """
 
     reasons: Sequence[Reason]
     notes: Sequence[str] = ()
     summary: dict[str, Any] = field(default_factory=dict)
+    weak: Mapping[str, str] = field(default_factory=dict)
+
+
+WEAK = 'at the floor of its sensor: a motion that loads it more would tell'
+
+
+def _poor(alternatives: Alternatives) -> list[str]:
+    """Return the joints of which more is left over than a matter of the model's details."""
+    share = np.sqrt(alternatives.given.unexplained)
+    return [name for name, left in zip(alternatives.names, share, strict=True) if left > MIN_UNEXPLAINED_SHARE]
 
 
 def check_training(problem: Problem, recordings: Sequence[Recording]) -> CheckResult:
@@ -65,59 +74,46 @@ def check_training(problem: Problem, recordings: Sequence[Recording]) -> CheckRe
     )
     samples = samples_of(problem)
     alternatives = Alternatives(problem.model, samples)
-    delay, noise = estimate_delay(alternatives, problem.observations), torque_noise(problem.observations)
     names = [observation.name for observation in problem.observations]
-    changes = differences(alternatives, names)
-    ahead = alternatives.ahead()
-    candidates = [
-        Candidate(alternatives.given, found.fitted, explanation_reason(alternatives, found))
-        for found in ahead
-        if found.clear
-    ]
-    from_file = file_alternatives(alternatives, ahead)
-    by_file = [] if from_file is None else from_file.ahead()
-    candidates += [
-        Candidate(from_file.given, found.fitted, explanation_reason(from_file, found))
-        for found in by_file
-        if from_file is not None and found.clear
-    ]
-    if _delayed(delay):
-        candidates.append(Candidate(alternatives.given, delay.fitted, delay_reason(delay)))
-    scales = estimate_scales(alternatives)
-    if scales.clear:
-        candidates.append(Candidate(alternatives.given, scales.fitted, scales_reason(scales)))
-    clear = [found for found in changes if found.clear]
-    candidates += [
-        Candidate(alternatives.given, found.fitted, difference_reason(found)) for found in clear if found.matters
-    ]
-    others = [
-        Candidate(alternatives.given, found.fitted, explanation_reason(alternatives, found))
-        for found in alternatives.tried
-        if found.gain > 0 and not found.clear
-    ]
-    better = named(candidates, others)
+    rated, placeholder = rated_torques(problem.model)
+    measured = next((reason for reason in own if 'recording' in reason.mend), None)
+    causes = find_causes(alternatives, problem.observations, measured)
     reasons = [
-        *own,
+        *(reason for reason in own if measured is None or reason.code != measured.code),
         *resting_reasons(problem, alternatives),
-        *(candidate.reason for candidate in better),
-        *check_units(alternatives),
+        *causes.reasons,
+        *check_units(alternatives, rated),
     ]
-    reasons += residual_reasons(alternatives, better[0].fitted if better else None, noise)
+    floor = at_floor(alternatives, rated)
+    reasons += residual_reasons(alternatives, causes.fitted(), torque_noise(problem.observations), floor)
     if not reasons:
         reasons += impossible_inertials(problem, alternatives)
     by_part = compare_recordings(alternatives, names)
     if not reasons:
         reasons += [chow_reason(name, found) for name, found in by_part.items() if _apart(by_part, found) > MIN_EFFECT]
-    notes = [explanation_note(found) for found in (*ahead[:1], *by_file[:1]) if not found.clear and not reasons]
-    notes += [difference_note(found) for found in clear if not found.matters]
-    notes += [*scales_note(scales), *unconfirmed_scales(scales)]
+    first = causes.first
+    notes = [
+        explanation_note(found)
+        for found in (*first.ahead[:1], *first.ahead_by_file[:1])
+        if not found.clear and not reasons
+    ]
+    notes += [difference_note(found) for found in first.differences if found.clear and not found.matters]
+    notes += [*scales_note(first.scales), *unconfirmed_scales(first.scales)]
+    if placeholder:
+        notes.append(f'the effort limits of the robot file are placeholders ({placeholder}): nothing is judged by them')
     return CheckResult(
         without_duplicates(reasons),
         notes,
         {
-            'delay': delay.summary(),
-            **scales.summary(),
+            'delay': first.delay.summary(),
+            **first.scales.summary(),
             'parts': {name: found.summary() for name, found in by_part.items()},
+            **causes.summary(),
+        },
+        {
+            name: WEAK
+            for name, low in zip(alternatives.names, floor, strict=True)
+            if low and name in _poor(alternatives)
         },
     )
 
@@ -171,11 +167,10 @@ def check_recordings(
         *predicted,
         *covered.reasons,
     ]
-    return CheckResult(without_duplicates(reasons), [*found.notes, *covered.notes], found.summary | covered.summary)
-
-
-def _delayed(delay: Delay) -> bool:
-    """Whether a delay counts: by what it costs, in which its deviation is as much as in itself, or by its length."""
-    beyond = max(abs(delay.seconds) - 2 * delay.deviation, 0.0)
-    cost = delay.cost * beyond / abs(delay.seconds) if delay.seconds else 0.0
-    return delay.clear and (cost > MIN_EFFECT or (beyond > LATE and delay.fall > LOG_LIKELIHOOD_THRESHOLD))
+    reasons = without_duplicates(reasons)
+    seen = validation or training
+    joints = judge_joints(seen, reasons, found.weak, rated_torques(problem.model)[0])
+    good = uses(joints, reasons, not poorly_determined_parameters(problem.names, solution))
+    notes = [*found.notes, *covered.notes, *(str(one) for one in joints if one.state == 'weak')]
+    verdicts = {'joints': {one.name: one.summary() for one in joints}, 'uses': good}
+    return CheckResult(reasons, notes, found.summary | covered.summary | verdicts, found.weak)

@@ -50,6 +50,8 @@ class Delay:
     fall
         how much less likely the likelier end of the searched range is [nats]. A delay has a peak of likelihood; where
         any lateness is as good, as of a slow motion one way, whose columns make up for it, there is none.
+    moved
+        the torques there, (joints, samples).
     """
 
     seconds: float
@@ -59,6 +61,7 @@ class Delay:
     fitted: ExplanationFit
     dispersion: float = 1.0
     fall: float = np.inf
+    moved: FloatArray | None = None
 
     @property
     def clear(self) -> bool:
@@ -129,6 +132,7 @@ def estimate_delay(alternatives: Alternatives, observations: Sequence[Observatio
         replace(found, count=count),
         overdispersion(normal, target(seconds), found, count),
         fall,
+        target(seconds),
     )
 
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -53,7 +53,7 @@ class Alternative:
 
     steadiness: see `evidence.steadiness`; infinite where the gain is too small to ask; dispersion: see
     `overdispersion`, one where the gain is too small to ask; least: what the gain has to be worth [nats]; mend: the
-    correction that makes it so, None where there is no setting for it.
+    correction that makes it so, None where there is none; mounting: of the base, roll, pitch, yaw [rad].
     """
 
     code: str
@@ -64,6 +64,14 @@ class Alternative:
     dispersion: float = 1.0
     least: float = MIN_EVIDENCE
     mend: Corrections | None = None
+    mounting: tuple[float, float, float] | None = None
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """The sections of a configuration that make it so, {} where there are none."""
+        if self.mounting is not None:
+            return {'robot': {'mounting': list(self.mounting)}}
+        return {} if self.mend is None else {'recording': self.mend.stated()}
 
     @property
     def evidence(self) -> float:
@@ -134,11 +142,12 @@ def overdispersion(normal: NormalEquations, target: FloatArray, found: Explanati
 
 
 class Candidate(NamedTuple):
-    """An explanation that is clearly better: given, the fit it is better than; its own fit; what it says."""
+    """An explanation that is clearly better: given, the fit it is better than; its own fit; what it says; its mend."""
 
     given: ExplanationFit
     fitted: ExplanationFit
     reason: Reason
+    mend: Corrections | None = None
 
     def gain(self, count: FloatArray) -> float:
         """Return ΔL over the given fit [nats]; count (n,): independent samples, the same for all that are compared."""

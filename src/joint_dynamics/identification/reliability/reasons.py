@@ -37,6 +37,8 @@ def explanation_reason(alternatives: Alternatives, found: Alternative) -> Reason
         f'{found.text}: that explains the torques clearly better ({_shares(alternatives, found)}; log-likelihood '
         f'+{found.gain:.0f}); correct '
         f'{_REMEDY.get(found.code, "the recording or its settings")}',
+        mend=found.config,
+        joints=() if found.mend is None else found.mend.joints,
     )
 
 
@@ -51,16 +53,16 @@ def explanation_note(found: Alternative) -> str:
 
 _REMEDY = {
     'mounting': 'robot.mounting',
-    'degrees': 'the unit of the positions',
-    'time_scale': 'the time stamps',
+    'degrees': 'the unit of the positions (recording.position_scale)',
+    'time_scale': 'the time stamps (recording.time_scale)',
     'time_reversed': 'the time stamps',
-    'drive_gain': 'the unit or the drive gain',
-    'torque_sign': 'the sign of the effort or of the drive gain',
-    'position_offset': 'the zero position',
+    'drive_gain': 'the unit or the drive gain (recording.torque_scale)',
+    'torque_sign': 'the sign of the effort or of the drive gain (recording.torque_sign)',
+    'position_offset': 'the zero position (recording.zero_offset)',
     'joint_order': 'the names of the joints',
-    'torque_order': 'the order of the efforts',
-    'position_order': 'the order of the positions',
-    'position_sign': 'the sign of the position',
+    'torque_order': 'the order of the efforts (recording.torque_order)',
+    'position_order': 'the order of the positions (recording.position_order)',
+    'position_sign': 'the sign of the position (recording.position_sign)',
     'axis_sign': 'the axis in the robot file, or both signs',
 }
 
@@ -73,6 +75,7 @@ def delay_reason(delay: Delay) -> Reason:
         f'the torques come {abs(1000 * delay.seconds):.3g} ± {1000 * delay.deviation:.2g} ms {side} the motion they '
         'belong to, which leaves '
         f'{100 * delay.cost:.3g} % of the torque over: align the time stamps of efforts and positions',
+        mend={'recording': {'torque_delay': delay.seconds}},
     )
 
 
@@ -115,6 +118,7 @@ def scales_reason(scales: Scales) -> Reason:
         f'the torques do not go together: in what several joints feel, they are these many times those of the other '
         f'joints: {listed} (log-likelihood +{scales.gain:.0f}); look whether they are currents (then give drive '
         'gains), or whether a unit or a drive gain is wrong',
+        mend={} if scales.mend is None else {'recording': scales.mend.stated()},
     )
 
 

@@ -12,6 +12,7 @@ from joint_dynamics.identification.reliability.alternatives import Alternatives
 from joint_dynamics.identification.reliability.evidence import RANK, ExplanationFit, gain
 from joint_dynamics.identification.reliability.thresholds import (
     ABOVE,
+    FLOOR_SHARE,
     FRICTION_DETAILS,
     LOG_LIKELIHOOD_THRESHOLD,
     MIN_UNEXPLAINED_SHARE,
@@ -21,20 +22,35 @@ from joint_dynamics.identification.reliability.thresholds import (
 from joint_dynamics.identification.reliability.verdict import Reason
 
 
+def at_floor(alternatives: Alternatives, rated: FloatArray) -> BoolArray:
+    """Return which joints leave no more over than their sensors resolve, (n,); rated (n,) [N·m], NaN where unknown."""
+    samples = alternatives.samples
+    square = (alternatives.normal.residuals(samples.tau, alternatives.given.chi) ** 2).sum(axis=1)
+    left = np.sqrt(square / np.maximum((samples.weight**2).sum(axis=1), 1.0))
+    return np.asarray(left < FLOOR_SHARE * np.nan_to_num(rated))
+
+
 def residual_reasons(
-    alternatives: Alternatives, better: ExplanationFit | None, noise: FloatArray | None = None
+    alternatives: Alternatives,
+    better: ExplanationFit | None,
+    noise: FloatArray | None = None,
+    floor: BoolArray | None = None,
 ) -> list[Reason]:
     """Return what the residuals of the given explanation say.
 
-    better: an explanation that is, if any; noise (n,): of each torque (rms) [N·m], none where not given.
+    better: an explanation that is, if any; noise (n,): of each torque (rms) [N·m], none where not given; floor (n,):
+    joints of which nothing is said (`at_floor`).
     """
     given, normal, samples, names = alternatives.given, alternatives.normal, alternatives.samples, alternatives.names
     residual = np.sqrt((normal.residuals(samples.tau, given.chi) ** 2).sum(axis=1))
     variation, moves = _variation(alternatives), _moving(alternatives)
+    floor = np.zeros(len(names), dtype=bool) if floor is None else floor
     rest = residual if better is None else residual * np.sqrt(better.unexplained / np.maximum(given.unexplained, 1e-12))
     share = np.minimum(residual, rest) / np.where(variation > 0, variation, np.inf)
     within = _share_within(alternatives) * np.where(residual > 0, np.minimum(rest / residual, 1.0), 1.0)
-    unrelated = [j for j in range(len(names)) if moves[j] and (share[j] > UNRELATED_SHARE or within[j] > 1)]
+    unrelated = [
+        j for j in range(len(names)) if moves[j] and not floor[j] and (share[j] > UNRELATED_SHARE or within[j] > 1)
+    ]
     reasons = []
     if unrelated:
         listed = ', '.join(f'{names[j]} {100 * max(share[j], within[j]):.0f} %' for j in unrelated)
@@ -44,11 +60,12 @@ def residual_reasons(
                 f'the torque has little to do with the motion (left over of its variation: {listed}): look whether '
                 'effort was '
                 'measured, and whether robot and joints are the right ones',
+                joints=tuple(names[j] for j in unrelated),
             )
         )
     if better is not None:
         return reasons
-    beyond = [j for j in _beyond_friction(alternatives, noise) if j not in unrelated]
+    beyond = [j for j in _beyond_friction(alternatives, noise) if j not in unrelated and not floor[j]]
     if beyond:
         listed = ', '.join(f'{names[j]} {100 * residual[j] / max(variation[j], 1e-12):.0f} %' for j in beyond)
         reasons.append(

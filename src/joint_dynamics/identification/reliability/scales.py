@@ -34,6 +34,7 @@ from joint_dynamics.identification.reliability.thresholds import (
     RESOLVED,
     STEADY,
 )
+from joint_dynamics.recording.corrections import Corrections
 
 STEPS = 40
 MAX_STEP = 0.7
@@ -70,6 +71,13 @@ class Scales:
             return []
         away = known[(np.abs(size) > 0.5 * np.log(DATA_SHEET_FACTOR)) & (np.abs(size) > 2 * self.deviation[known])]
         return [int(j) for j in away[np.argsort(-np.abs(np.log(self.factor)[away]))]]
+
+    @property
+    def mend(self) -> Corrections | None:
+        """What brings one torque to the scale of the others; where several are off, none tells which are right."""
+        if len(self.off) != 1:
+            return None
+        return Corrections(torque_scale={self.names[self.off[0]]: float(1 / self.factor[self.off[0]])})
 
     @property
     def told(self) -> bool:

@@ -97,10 +97,18 @@ def _measured_speeds(recording: Recording) -> Iterator[Reason]:
     listed = ', '.join(f'{name} {factor:.3g}' for name, factor in off.items())
     if alike and common > 0:
         degrees = abs(np.log(common * np.pi / 180)) < 0.2
+        spread = float(np.max(np.abs(factors - common)))
+        text = (
+            'positions are in degrees'
+            if degrees
+            else f'the recording lasted {common * recording.duration:.3g} s, its stamps say '
+            f'{recording.duration:.3g} s; look at the unit and the rate of the time stamps'
+        )
         yield Reason(
             'degrees' if degrees else 'time_scale',
-            f'{recording.name}: the positions change {common:.3g} times as fast as the measured speeds say: '
-            + ('positions are in degrees' if degrees else 'look at the unit and the rate of the time stamps'),
+            f'{recording.name}: the positions change {common:.3g} ± {spread:.2g} times as fast as the measured speeds '
+            f'say: {text}',
+            {} if degrees else {'recording': {'time_scale': float(f'{common:.4g}')}},
         )
     elif alike:
         yield Reason(

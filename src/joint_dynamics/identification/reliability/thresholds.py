@@ -34,14 +34,14 @@ TORQUE_FACTORS = (1e-3, 0.01, 0.1, 0.25, 0.5, 2.0, 4.0, 10.0, 100.0, 1e3)
 TIME_FACTORS = (1e-3, 1e-2, 0.1, 0.5, 2.0, 10.0, 100.0, 1e3)
 """[factors] Factors tried on speeds: time stamps in other units, or at half or twice the rate."""
 UP_DIRECTIONS = {
-    'up along +x': (-1, 0, 0),
-    'up along −x': (1, 0, 0),
-    'up along +y': (0, -1, 0),
-    'up along −y': (0, 1, 0),
-    'up along +z': (0, 0, -1),
-    'up along −z': (0, 0, 1),
+    'up along +x': (0.0, -np.pi / 2, 0.0),
+    'up along −x': (0.0, np.pi / 2, 0.0),
+    'up along +y': (np.pi / 2, 0.0, 0.0),
+    'up along −y': (-np.pi / 2, 0.0, 0.0),
+    'up along +z': (0.0, 0.0, 0.0),
+    'up along −z': (np.pi, 0.0, 0.0),
 }
-"""[axes]"""
+"""[rad] Ways a base may stand, with the roll, pitch and yaw of `robot.mounting`."""
 TURNS = {'+90°': np.pi / 2, '−90°': -np.pi / 2, '180°': np.pi}
 """[rad]"""
 DECOUPLING_FACTORS = (1e-6, 1e6)
@@ -49,6 +49,11 @@ DECOUPLING_FACTORS = (1e-6, 1e6)
 SCALE_PENALTY = 1.5
 """[factor] A scale is no yes or no: a model that is somewhat wrong is helped by one of many, which therefore has
 to gain so many times `LOG_LIKELIHOOD_THRESHOLD`."""
+GROUP_ADVANTAGE = 10.0
+"""[nats] A group of torques reordered with signs, one of a hundred, has to gain so much more than one change after the
+other: odds of 200 beyond their number."""
+FOLDS = 5
+"""[parts] Of the blocks of time, each predicted by parameters of the others before a correction counts as proved."""
 MAX_NAMED = 3
 """[variants] So many alternatives are named at most."""
 TIE_SHARE = 0.2
@@ -206,3 +211,20 @@ CORRELATED = 0.2
 """[correlation] Rank correlation from which residuals count as following the fitted torque."""
 HEAVY = 3.0
 """[kurtosis] Excess kurtosis from which residuals count as not normal."""
+
+# Verdict per joint, uses
+FLOOR_SHARE = 0.005
+"""[share] Of a joint's rated torque (rms): what torque sensors and drives resolve, noise and bias together; less is no
+matter of the model (LBR Med 7: 0.0014 and 0.0033 at its hardly loaded joints 1 and 7)."""
+PLACEHOLDER_FACTOR = 9.0
+"""[factor] Three times the largest torque of the arm's own weight is what a joint of such an arm could need, with
+payload and acceleration; limits that are all three times beyond that are placeholders."""
+HEAVIEST = 785.0
+"""[kg/m³] Mass over the cube of the reach: a tenth of a block of steel as long, wide and high as the arm's reach; arms
+have 30 to 250."""
+FEEDFORWARD_PERCENT = 25.0
+"""[%] Of its torque that a joint may leave over for a feedforward that takes three quarters of the work."""
+CONTACT_SHARE = 0.03
+"""[share] Of its rated torque that a joint may leave over where contacts are to be told from it."""
+PAYLOAD_PERCENT = 15.0
+"""[%] Of all torque that may be left over where a payload is to be found by what it adds."""

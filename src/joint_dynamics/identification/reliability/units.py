@@ -4,31 +4,46 @@ from __future__ import annotations
 
 import numpy as np
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.identification.reliability.alternatives import Alternatives
 from joint_dynamics.identification.reliability.evidence import columns_of
 from joint_dynamics.identification.reliability.thresholds import (
     DISAGREEMENT_FACTOR,
+    HEAVIEST,
     LOG_LIKELIHOOD_THRESHOLD,
     SAID,
     SMALL_TORQUE_SHARE,
 )
 from joint_dynamics.identification.reliability.verdict import Reason
+from joint_dynamics.robot.mounting import GRAVITY
 from joint_dynamics.robot.standard_parameters import INERTIAL
 
 
-def check_units(alternatives: Alternatives) -> list[Reason]:
-    """Return a reason where most torques are a fraction of what inertials and limits let expect."""
+def check_units(alternatives: Alternatives, rated: FloatArray) -> list[Reason]:
+    """Return a reason where torques are a fraction of what inertials and limits let expect, or more than any arm's.
+
+    rated: what the joints are rated for (n,) [N·m], NaN where not known (`joints.rated_torques`).
+    """
     model, samples = alternatives.model, alternatives.samples
-    limits = np.asarray(model.limits.effort, dtype=float)
     largest = np.quantile(np.abs(samples.tau), 0.99, axis=1)
-    known = np.isfinite(limits) & (limits > 0)
-    if known.all() and np.all(largest < SMALL_TORQUE_SHARE * limits):
+    if np.isfinite(rated).all() and np.all(largest < SMALL_TORQUE_SHARE * rated):
         return [
             Reason(
                 'current',
                 f'no effort reaches {100 * SMALL_TORQUE_SHARE:g} % of its limit in the robot file (largest: '
-                f'{100 * float((largest / limits).max()):.2g} %): '
+                f'{100 * float((largest / rated).max()):.2g} %): '
                 'look whether it is a current (then give drive gains), or in another unit than N·m',
+            )
+        ]
+    reach = sum(float(np.linalg.norm(place.translation)) for place in list(model.pinocchio.jointPlacements)[2:])
+    heaviest = HEAVIEST * reach**4 * GRAVITY
+    if reach > 0 and largest.max() > heaviest and not np.any(model.chain.prismatic):
+        return [
+            Reason(
+                'current',
+                f'{alternatives.names[int(largest.argmax())]} gives {largest.max():.3g} N·m, more than an arm of '
+                f'{reach:.2g} m could weigh ({heaviest:.2g} N·m for a tenth of a block of steel of its reach): look '
+                'whether efforts are in mN·m, or another unit than N·m',
             )
         ]
     if model.parameters is None or not np.any(model.parameters):

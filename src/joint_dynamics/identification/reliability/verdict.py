@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 CODES = {
@@ -43,10 +43,18 @@ CODES = {
 
 @dataclass(frozen=True)
 class Reason:
-    """Why a result cannot be relied on. code: one of `CODES`; text: what was found, and what to do."""
+    """Why a result cannot be relied on.
+
+    code: one of `CODES`; text: what was found, and what to do; mend: the sections of a configuration that set it right,
+    {} where there are none; variants: what explains the recordings about as well; joints:
+    those that are wrong, none where it is a matter of the whole arm.
+    """
 
     code: str
     text: str
+    mend: Mapping[str, Any] = field(default_factory=dict)
+    variants: tuple[Reason, ...] = ()
+    joints: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.code not in CODES:
@@ -55,9 +63,14 @@ class Reason:
     def __str__(self) -> str:
         return self.text
 
-    def summary(self) -> dict[str, str]:
-        """Return {code, text}."""
-        return {'code': self.code, 'text': self.text}
+    def summary(self) -> dict[str, Any]:
+        """Return {code, text}, with `mend` (sections of a configuration) and `variants` where there are any."""
+        found: dict[str, Any] = {'code': self.code, 'text': self.text}
+        if self.mend:
+            found['mend'] = dict(self.mend)
+        if self.variants:
+            found['variants'] = [variant.summary() for variant in self.variants]
+        return found
 
 
 def headline(reasons: Sequence[Reason], percent: float | None = None, band: str = '') -> str:

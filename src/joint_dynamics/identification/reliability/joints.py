@@ -1,0 +1,160 @@
+"""The verdict joint by joint: how far its torque is known, in N·m and of what it is rated for, and for which uses.
+
+A joint is **wrong** where a reason names it, **weak** where more of its torque is left over than friction can explain
+but that is at the floor of its sensor (`FLOOR_SHARE` of what it is rated for), else **reliable** within the error that
+its unseen torque (else that of the training) leaves in motion. A weak joint refuses no arm.
+
+What a joint is rated for is the effort limit of the robot file, where that can be believed: limits that are all one
+round number, or all far above what any joint of an arm of such masses could need, are placeholders.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from joint_dynamics.arrays import FloatArray
+from joint_dynamics.identification.regression.residuals import Fit
+from joint_dynamics.identification.reliability.thresholds import (
+    CONTACT_SHARE,
+    FEEDFORWARD_PERCENT,
+    MIN_UNEXPLAINED_SHARE,
+    PAYLOAD_PERCENT,
+    PLACEHOLDER_FACTOR,
+)
+from joint_dynamics.identification.reliability.verdict import Reason
+from joint_dynamics.robot import RobotModel
+
+POSTURES = 200
+"""Random postures in which the weight of an arm is looked at."""
+
+
+@dataclass(frozen=True)
+class JointVerdict:
+    """What is known of one joint's torque.
+
+    state: reliable, weak or wrong; error, torque: rms of what is left over of its torque in motion, and of that torque
+    [N·m]; rated: what it is rated for [N·m], None where no limit is believed; why: of a weak or wrong joint.
+    """
+
+    name: str
+    state: str
+    error: float
+    torque: float
+    rated: float | None
+    why: str = ''
+
+    @property
+    def percent(self) -> float:
+        """The error in percent of the torque."""
+        return 100 * self.error / self.torque if self.torque > 0 else np.nan
+
+    def __str__(self) -> str:
+        rated = '' if self.rated is None else f', {100 * self.error / self.rated:.2g} % of its rated torque'
+        known = f'within {self.error:.3g} N·m ({self.percent:.3g} % of its torque{rated})'
+        return (
+            f'{self.name}: {self.state} {known}' if not self.why else f'{self.name}: {self.state}, {self.why}; {known}'
+        )
+
+    def summary(self) -> dict[str, Any]:
+        """Return the entry of one joint in summary.json and in the description, numbers that do not exist None."""
+        return {
+            'state': self.state,
+            'error': _finite(self.error),
+            'percent': _finite(self.percent),
+            'rated': self.rated,
+            'why': self.why,
+        }
+
+
+def rated_torques(model: RobotModel) -> tuple[FloatArray, str]:
+    """Return what the joints are rated for (n,) [N·m], NaN where that is not known, and why limits are not believed."""
+    limits = np.asarray(model.limits.effort, dtype=float)
+    known = np.isfinite(limits) & (limits > 0)
+    nothing = np.full(model.n, np.nan)
+    if not known.any():
+        return nothing, ''
+    if known.all() and model.n > 2 and np.ptp(limits) == 0 and limits[0] == float(f'{limits[0]:.0e}'):
+        return nothing, f'all are {limits[0]:g} N·m'
+    need = weight_torque(model, model.parameters)
+    if need > 0 and limits[known].min() > PLACEHOLDER_FACTOR * need:
+        return nothing, f'the least is {limits[known].min():g} N·m, the weight of the whole arm makes {need:.3g} N·m'
+    return np.where(known, limits, np.nan), ''
+
+
+def weight_torque(model: RobotModel, parameters: FloatArray | None) -> float:
+    """Return the largest torque [N·m] that the weight of links with standard parameters (p,) makes in any joint."""
+    if parameters is None or not np.any(parameters):
+        return 0.0
+    q = model.random_states(POSTURES, np.random.default_rng(0))[0]
+    return float(np.abs(model.inverse_dynamics(q, np.zeros_like(q), np.zeros_like(q), parameters)).max())
+
+
+def judge_joints(
+    fits: Sequence[Fit], reasons: Sequence[Reason], weak: dict[str, str], rated: FloatArray
+) -> list[JointVerdict]:
+    """Return the verdict of each joint.
+
+    Parameters
+    ----------
+    fits
+        of the validation, else of the training.
+    reasons
+        why the result cannot be relied on; those that name no joint make none wrong.
+    weak
+        joint → why its torque is no better known than its sensor.
+    rated
+        (n,) [N·m], NaN where not known.
+    """
+    found = []
+    for j, name in enumerate(fits[0].joint_names):
+        moving = [np.abs(fit.dq[:, j]) > fit.moving_speed for fit in fits]
+        error, torque = (
+            _rms(np.concatenate([getattr(fit, key)[where, j] for fit, where in zip(fits, moving, strict=True)]))
+            for key in ('residual', 'tau')
+        )
+        own = [reason for reason in reasons if name in reason.joints]
+        state = 'wrong' if own else 'weak' if name in weak else 'reliable'
+        why = own[0].text.partition(':')[0] if own else weak.get(name, '')
+        known = None if np.isnan(rated[j]) else float(rated[j])
+        if state == 'reliable' and not error < MIN_UNEXPLAINED_SHARE * torque and not np.isnan(error):
+            state, why = 'weak', 'little of its torque is explained'
+        found.append(JointVerdict(name, state, error, torque, known, why))
+    return found
+
+
+def uses(joints: Sequence[JointVerdict], reasons: Sequence[Reason], all_told: bool) -> dict[str, str]:
+    """Return {use: '' where the result is good for it, else why not}; all_told: whether every parameter is determined.
+
+    feedforward: the torque of a motion; contact: what the torques leave over is a contact; payload: a mass by the
+    torques that it adds; simulation: a forward model, which needs every parameter.
+    """
+    if reasons:
+        return dict.fromkeys(('feedforward', 'contact', 'payload', 'simulation'), 'the result is not reliable')
+    poor = [one.name for one in joints if one.state == 'reliable' and one.percent > FEEDFORWARD_PERCENT]
+    weak = [one.name for one in joints if one.state != 'reliable']
+    coarse = [one.name for one in joints if one.rated is not None and one.error > CONTACT_SHARE * one.rated]
+    total = float(np.sqrt(np.nansum([one.torque**2 for one in joints])))
+    percent = 100 * float(np.sqrt(np.nansum([one.error**2 for one in joints]))) / total if total > 0 else np.nan
+    unrated = all(one.rated is None for one in joints)
+    return {
+        'feedforward': f'{", ".join(poor)} above {FEEDFORWARD_PERCENT:g} % of the torque' if poor else '',
+        'contact': 'no rated torques are known'
+        if unrated
+        else f'{", ".join(coarse)} above {100 * CONTACT_SHARE:g} % of the rated torque'
+        if coarse
+        else '',
+        'payload': '' if percent < PAYLOAD_PERCENT else f'{percent:.2g} % of all torque is left over',
+        'simulation': f'weak: {", ".join(weak)}' if weak else '' if all_told else 'not every parameter is determined',
+    }
+
+
+def _rms(x: FloatArray) -> float:
+    return float(np.sqrt(np.mean(x**2))) if x.size else np.nan
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
