@@ -67,9 +67,8 @@ class Corrections(Settings):
     @property
     def joints(self) -> tuple[str, ...]:
         """The joints that are named."""
-        return tuple(
-            dict.fromkeys(name for value in self.stated().values() if isinstance(value, dict) for name in value)
-        )
+        mappings = [value for value in self.stated().values() if isinstance(value, dict)]
+        return tuple(dict.fromkeys(name for mapping in mappings for name in mapping))
 
     @property
     def moves_positions(self) -> bool:

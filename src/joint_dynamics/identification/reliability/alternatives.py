@@ -20,6 +20,7 @@ from joint_dynamics.identification.reliability.evidence import (
     columns_of,
     effective_samples,
     gain,
+    highest,
     normal_equations,
     normal_of,
     normals_of,
@@ -35,6 +36,8 @@ from joint_dynamics.identification.reliability.thresholds import (
     LOG_LIKELIHOOD_THRESHOLD,
     SCALE_PENALTY,
     TIME_FACTORS,
+    TIME_PRECISION,
+    TIME_STEP,
     TORQUE_FACTORS,
     TURNS,
     UP_DIRECTIONS,
@@ -247,10 +250,20 @@ class Alternatives:
         yield from self.changed(changes)
 
     def times(self) -> Iterator[Alternative]:
-        """Yield other units of time."""
-        yield from self.changed(
-            [Change('time_scale', time_text(1 / factor), Corrections(time_scale=1 / factor)) for factor in TIME_FACTORS]
-        )
+        """Yield the other unit of time that explains most, refined where it explains the torques better at all."""
+
+        def scaled(factor: float) -> Alternative:
+            return next(self.changed([Change('time_scale', time_text(factor), Corrections(time_scale=factor))]))
+
+        best = max(map(scaled, TIME_FACTORS), key=lambda found: found.gain)
+        if best.ahead and best.mend is not None:
+            middle = np.log(best.mend.time_scale)
+            ends = middle - np.log(TIME_STEP), middle + np.log(TIME_STEP)
+            scale = highest(lambda logarithm: scaled(float(np.exp(logarithm))).gain, *ends, TIME_PRECISION)
+            refined = scaled(float(f'{np.exp(scale):.4g}'))
+            # a round factor is likelier than its neighbours
+            best = refined if refined.gain > best.gain + FREE_SCALE_THRESHOLD else best
+        yield best
 
     def mountings(self) -> Iterator[Alternative]:
         """Yield the base standing otherwise against gravity."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from joint_dynamics.arrays import FloatArray
+from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.drive_gains.payload_difference import payload_changes
 from joint_dynamics.identification.identification_settings import IdentificationSettings
@@ -58,10 +58,10 @@ class CheckResult:
 WEAK = 'at the floor of its sensor: a motion that loads it more would tell'
 
 
-def _poor(alternatives: Alternatives) -> list[str]:
-    """Return the joints of which more is left over than a matter of the model's details."""
-    share = np.sqrt(alternatives.given.unexplained)
-    return [name for name, left in zip(alternatives.names, share, strict=True) if left > MIN_UNEXPLAINED_SHARE]
+def _poor(alternatives: Alternatives, floor: BoolArray) -> list[str]:
+    """Return the joints at the floor of their sensors that leave more over than a matter of the model's details."""
+    left = np.sqrt(alternatives.given.unexplained)
+    return [name for name, poor in zip(alternatives.names, floor & (left > MIN_UNEXPLAINED_SHARE), strict=True) if poor]
 
 
 def check_training(problem: Problem, recordings: Sequence[Recording]) -> CheckResult:
@@ -110,11 +110,7 @@ def check_training(problem: Problem, recordings: Sequence[Recording]) -> CheckRe
             'parts': {name: found.summary() for name, found in by_part.items()},
             **causes.summary(),
         },
-        {
-            name: WEAK
-            for name, low in zip(alternatives.names, floor, strict=True)
-            if low and name in _poor(alternatives)
-        },
+        dict.fromkeys(_poor(alternatives, floor), WEAK),
     )
 
 

@@ -7,7 +7,7 @@ thousands.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,7 +15,7 @@ import numpy as np
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.identification.preparation.observations import Observation
 from joint_dynamics.identification.reliability.alternatives import Alternatives
-from joint_dynamics.identification.reliability.evidence import ExplanationFit, effective_samples, gain
+from joint_dynamics.identification.reliability.evidence import ExplanationFit, effective_samples, gain, highest
 from joint_dynamics.identification.reliability.explanation import overdispersion
 from joint_dynamics.identification.reliability.thresholds import (
     HELD,
@@ -103,7 +103,7 @@ def estimate_delay(alternatives: Alternatives, observations: Sequence[Observatio
     grid = np.linspace(-longest, longest, 2 * half + 1)
     best = best_delay(grid, alternatives, observations, smooth, start)
     low, high = grid[max(best - 1, 0)], grid[min(best + 1, 2 * half)]
-    seconds = _highest(better, low, high)
+    seconds = highest(better, low, high, PRECISION)
     found = normal.fit(target(seconds))
     count = np.maximum(
         alternatives.count,
@@ -143,23 +143,6 @@ def longest_delay(observations: Sequence[Observation]) -> float:
     """
     durations = [observation.time[-1] - observation.time[0] for observation in observations]
     return min(MAX_DELAY, HELD * float(np.mean(durations)))
-
-
-def _highest(function: Callable[[float], float], low: float, high: float) -> float:
-    """Return where a function with one maximum between low and high has it, to 0.1 ms, by golden section."""
-    share = (np.sqrt(5) - 1) / 2
-    left, right = high - share * (high - low), low + share * (high - low)
-    at_left, at_right = function(left), function(right)
-    while high - low > PRECISION:
-        if at_left > at_right:
-            high, right, at_right = right, left, at_left
-            left = high - share * (high - low)
-            at_left = function(left)
-        else:
-            low, left, at_left = left, right, at_right
-            right = low + share * (high - low)
-            at_right = function(right)
-    return float(left if at_left > at_right else right)
 
 
 def _bandwidth(observation: Observation) -> float:

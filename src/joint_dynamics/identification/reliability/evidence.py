@@ -295,3 +295,20 @@ def gain(given: ExplanationFit, other: ExplanationFit, count: FloatArray) -> flo
     floor = RESOLVED**2
     ratio = np.log((given.unexplained + floor) / (other.unexplained + floor))
     return float(0.5 * count @ ratio - 0.5 * (other.rank - given.rank) * np.log(max(count.sum(), 2.0)))
+
+
+def highest(function: Callable[[float], float], low: float, high: float, precision: float) -> float:
+    """Return where a function with one maximum between low and high has it, to `precision`, by golden section."""
+    share = (np.sqrt(5) - 1) / 2
+    left, right = high - share * (high - low), low + share * (high - low)
+    at_left, at_right = function(left), function(right)
+    while high - low > precision:
+        if at_left > at_right:
+            high, right, at_right = right, left, at_left
+            left = high - share * (high - low)
+            at_left = function(left)
+        else:
+            low, left, at_left = left, right, at_right
+            right = low + share * (high - low)
+            at_right = function(right)
+    return float(left if at_left > at_right else right)

@@ -10,7 +10,7 @@ round number, or all far above what any joint of an arm of such masses could nee
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,9 +55,8 @@ class JointVerdict:
     def __str__(self) -> str:
         rated = '' if self.rated is None else f', {100 * self.error / self.rated:.2g} % of its rated torque'
         known = f'within {self.error:.3g} N·m ({self.percent:.3g} % of its torque{rated})'
-        return (
-            f'{self.name}: {self.state} {known}' if not self.why else f'{self.name}: {self.state}, {self.why}; {known}'
-        )
+        why = f' ({self.why})' if self.why else ''
+        return f'{self.name}: {self.state}{why} {known}'
 
     def summary(self) -> dict[str, Any]:
         """Return the entry of one joint in summary.json and in the description, numbers that do not exist None."""
@@ -94,7 +93,7 @@ def weight_torque(model: RobotModel, parameters: FloatArray | None) -> float:
 
 
 def judge_joints(
-    fits: Sequence[Fit], reasons: Sequence[Reason], weak: dict[str, str], rated: FloatArray
+    fits: Sequence[Fit], reasons: Sequence[Reason], weak: Mapping[str, str], rated: FloatArray
 ) -> list[JointVerdict]:
     """Return the verdict of each joint.
 

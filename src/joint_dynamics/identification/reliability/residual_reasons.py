@@ -48,9 +48,8 @@ def residual_reasons(
     rest = residual if better is None else residual * np.sqrt(better.unexplained / np.maximum(given.unexplained, 1e-12))
     share = np.minimum(residual, rest) / np.where(variation > 0, variation, np.inf)
     within = _share_within(alternatives) * np.where(residual > 0, np.minimum(rest / residual, 1.0), 1.0)
-    unrelated = [
-        j for j in range(len(names)) if moves[j] and not floor[j] and (share[j] > UNRELATED_SHARE or within[j] > 1)
-    ]
+    looked_at = np.flatnonzero(moves & ~floor).tolist()
+    unrelated = [j for j in looked_at if share[j] > UNRELATED_SHARE or within[j] > 1]
     reasons = []
     if unrelated:
         listed = ', '.join(f'{names[j]} {100 * max(share[j], within[j]):.0f} %' for j in unrelated)

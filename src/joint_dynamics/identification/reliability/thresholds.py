@@ -31,8 +31,10 @@ FALSE_ALARMS = 0.01
 alone, the torques by the robot file, the motion by it."""
 TORQUE_FACTORS = (1e-3, 0.01, 0.1, 0.25, 0.5, 2.0, 4.0, 10.0, 100.0, 1e3)
 """[factors] Factors tried on one joint's torque."""
-TIME_FACTORS = (1e-3, 1e-2, 0.1, 0.5, 2.0, 10.0, 100.0, 1e3)
-"""[factors] Factors tried on speeds: time stamps in other units, or at half or twice the rate."""
+TIME_FACTORS = (1e-3, 1e-2, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.4, 2.0, 3.0, 5.0, 10.0, 20.0, 100.0, 1e3)
+"""[factors] Of time stamps that are tried; between them the best is refined."""
+TIME_STEP, TIME_PRECISION = 1.5, 1e-3
+"""[factor, of ln] The best is refined so far to both sides, and to this."""
 UP_DIRECTIONS = {
     'up along +x': (0.0, -np.pi / 2, 0.0),
     'up along −x': (0.0, np.pi / 2, 0.0),
