@@ -34,6 +34,7 @@ from joint_dynamics.identification.reliability.thresholds import (
     FREE_SCALE_THRESHOLD,
     KINDS,
     LOG_LIKELIHOOD_THRESHOLD,
+    ROUND_TIME,
     SCALE_PENALTY,
     TIME_FACTORS,
     TIME_PRECISION,
@@ -261,8 +262,8 @@ class Alternatives:
             ends = middle - np.log(TIME_STEP), middle + np.log(TIME_STEP)
             scale = highest(lambda logarithm: scaled(float(np.exp(logarithm))).gain, *ends, TIME_PRECISION)
             refined = scaled(float(f'{np.exp(scale):.4g}'))
-            # a round factor is likelier than its neighbours
-            best = refined if refined.gain > best.gain + FREE_SCALE_THRESHOLD else best
+            # units and rates are round
+            best = best if abs(scale - middle) < ROUND_TIME else refined
         yield best
 
     def mountings(self) -> Iterator[Alternative]:

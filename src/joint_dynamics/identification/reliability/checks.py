@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from joint_dynamics.identification.reliability.differences import compare_record
 from joint_dynamics.identification.reliability.excitation import excitation_reasons, poorly_determined_parameters
 from joint_dynamics.identification.reliability.filtered_samples import samples_of
 from joint_dynamics.identification.reliability.joints import judge_joints, rated_torques, uses
+from joint_dynamics.identification.reliability.moments import moment_reasons
 from joint_dynamics.identification.reliability.prediction import judge_prediction
 from joint_dynamics.identification.reliability.reasons import (
     chow_reason,
@@ -86,6 +87,12 @@ def check_training(problem: Problem, recordings: Sequence[Recording]) -> CheckRe
     ]
     floor = at_floor(alternatives, rated)
     reasons += residual_reasons(alternatives, causes.fitted(), torque_noise(problem.observations), floor)
+    begun, begun_notes = moment_reasons(causes.last.alternatives, causes.last.observations)
+    vague = [reason for reason in causes.reasons if reason.code == 'recordings_differ']
+    if begun and len(vague) == len(causes.reasons):
+        reasons = [replace(begun[0], variants=tuple(vague)), *(reason for reason in reasons if reason not in vague)]
+    elif causes.mend.stated():
+        reasons += begun
     if not reasons:
         reasons += impossible_inertials(problem, alternatives)
     by_part = compare_recordings(alternatives, names)
@@ -98,6 +105,7 @@ def check_training(problem: Problem, recordings: Sequence[Recording]) -> CheckRe
         if not found.clear and not reasons
     ]
     notes += [difference_note(found) for found in first.differences if found.clear and not found.matters]
+    notes += begun_notes
     notes += [*scales_note(first.scales), *unconfirmed_scales(first.scales)]
     if placeholder:
         notes.append(f'the effort limits of the robot file are placeholders ({placeholder}): nothing is judged by them')

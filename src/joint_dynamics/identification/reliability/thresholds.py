@@ -33,8 +33,8 @@ TORQUE_FACTORS = (1e-3, 0.01, 0.1, 0.25, 0.5, 2.0, 4.0, 10.0, 100.0, 1e3)
 """[factors] Factors tried on one joint's torque."""
 TIME_FACTORS = (1e-3, 1e-2, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.4, 2.0, 3.0, 5.0, 10.0, 20.0, 100.0, 1e3)
 """[factors] Of time stamps that are tried; between them the best is refined."""
-TIME_STEP, TIME_PRECISION = 1.5, 1e-3
-"""[factor, of ln] The best is refined so far to both sides, and to this."""
+TIME_STEP, TIME_PRECISION, ROUND_TIME = 1.5, 1e-3, 0.03
+"""[factor, of ln, of ln] The best is refined so far to both sides, to this; nearer than the last it stays."""
 UP_DIRECTIONS = {
     'up along +x': (0.0, -np.pi / 2, 0.0),
     'up along −x': (0.0, np.pi / 2, 0.0),
@@ -93,6 +93,12 @@ MIN_EFFECT = 0.05
 # Parts of the recordings
 UNLIKELY = 1e-3
 """[probability] Probability of a difference by chance, over all parts of a training, below which it is one."""
+
+# What begins at a moment
+LEAST_JUMP, JUMP_STEP = 0.01, 1e-3
+"""[rad] Encoders that jump by less are a matter of transmissions; the step of the derivative."""
+LEAST_SCALE_CHANGE, LEAST_FRICTION_CHANGE = 0.1, 0.2
+"""[share] By which a torque, or a joint's friction, has to change at a moment: warm joints change theirs by as much."""
 
 # Scales of the torques
 MAX_SCALE_DEVIATION = 0.5

@@ -33,6 +33,7 @@ CODES = {
     'residual': 'more torque is left over than friction can explain',
     'payload_mixed': 'recordings with and without, or with different payloads',
     'recordings_differ': 'recordings differ in friction, offset or sign',
+    'changed_midway': 'an encoder or the scale of a torque changes at a moment of a recording',
     'friction_sign': 'friction drives instead of braking',
     'negative_inertia': 'inertias no body has',
     'validation': 'another motion is predicted much worse than the training motion',
