@@ -26,6 +26,7 @@ from joint_dynamics.identification.reliability.reasons import (
     scales_reason,
     unconfirmed_scales,
 )
+from joint_dynamics.recording.corrections import Corrections
 from joint_dynamics.robot import INERTIAL, StandardParameters
 
 NAMES = ('a', 'b')
@@ -168,11 +169,13 @@ def test_what_differs_is_told_with_its_share_and_its_remedy():
     delay.seconds = 0.01234
     assert delay_reason(delay).code == 'delay' and ' ms after the motion ' in delay_reason(delay).text
     scales = SimpleNamespace(
-        names=NAMES, factor=np.array([0.5, 2.0]), deviation=np.array([0.1, 0.05]), off=(1,), gain=88.8
-    )
+        names=NAMES, factor=np.array([0.5, 2.0]), deviation=np.array([0.1, 0.05]), off=(1,), gain=88.8,
+        mend=Corrections(torque_scale={'b': 0.5}),
+    )  # fmt: skip
     reason = scales_reason(scales)
     assert reason.code == 'drive_gain' and 'of the other joints: b 2 ± 0.1 (log-likelihood +89)' in reason.text
-    scales.off = (0, 1)
+    assert reason.mend == {'recording': {'torque_scale': {'b': 0.5}}}
+    scales.off, scales.mend = (0, 1), None
     reason = scales_reason(scales)
     assert reason.code == 'current' and 'a 0.5 ± 0.05, b 2 ± 0.1 (log-likelihood +89)' in reason.text
 
@@ -180,11 +183,14 @@ def test_what_differs_is_told_with_its_share_and_its_remedy():
 @pytest.mark.parametrize(
     ('code', 'remedy'),
     [
-        ('mounting', 'robot.mounting'), ('degrees', 'the unit of the positions'), ('time_scale', 'the time stamps'),
-        ('time_reversed', 'the time stamps'), ('drive_gain', 'the unit or the drive gain'),
-        ('torque_sign', 'the sign of the effort or of the drive gain'), ('position_offset', 'the zero position'),
-        ('joint_order', 'the names of the joints'), ('torque_order', 'the order of the efforts'),
-        ('position_order', 'the order of the positions'), ('position_sign', 'the sign of the position'),
+        ('mounting', 'robot.mounting'), ('degrees', 'the unit of the positions (recording.position_scale)'),
+        ('time_scale', 'the time stamps (recording.time_scale)'), ('time_reversed', 'the time stamps'),
+        ('drive_gain', 'the unit or the drive gain (recording.torque_scale)'),
+        ('torque_sign', 'the sign of the effort or of the drive gain (recording.torque_sign)'),
+        ('position_offset', 'the zero position (recording.zero_offset)'), ('joint_order', 'the names of the joints'),
+        ('torque_order', 'the order of the efforts (recording.torque_order)'),
+        ('position_order', 'the order of the positions (recording.position_order)'),
+        ('position_sign', 'the sign of the position (recording.position_sign)'),
         ('axis_sign', 'the axis in the robot file, or both signs'), ('stuck', 'the recording or its settings'),
     ],
 )  # fmt: skip
@@ -192,7 +198,12 @@ def test_a_better_explanation_is_told_by_the_joint_it_helps_most(code, remedy):
     given = SimpleNamespace(unexplained=np.array([0.5, 0.04, 0.25]))
     alternatives = SimpleNamespace(names=('a', 'b', 'c'), given=given)
     fitted = SimpleNamespace(unexplained=np.array([0.49, 0.01, 0.01]))
-    reason = explanation_reason(alternatives, SimpleNamespace(code=code, text='this', fitted=fitted, gain=123.4))
+    mend = Corrections(torque_sign={'c': -1.0})
+    found = SimpleNamespace(
+        code=code, text='this', fitted=fitted, gain=123.4, mend=mend, config={'recording': mend.stated()}
+    )
+    reason = explanation_reason(alternatives, found)
+    assert (reason.mend, reason.joints) == ({'recording': {'torque_sign': {'c': -1.0}}}, ('c',))
     assert (reason.code, reason.text) == (
         code,
         'this: that explains the torques clearly better (50 % of the torque of c left over would become 10 %; '

@@ -187,7 +187,7 @@ def contradicting(time: Array, position: Array, speed: Array) -> tuple[list[tupl
         (int(column), float(error[column] / size[column]))
         for column in np.flatnonzero(moves & (error > CONTRADICTION * size))
     ]
-    return wrong, alike and abs(np.log(common * np.pi / 180)) > ALIKE and abs(np.log(common * 180 / np.pi)) > ALIKE
+    return wrong, alike and bool(abs(np.log(common * np.pi / 180)) > ALIKE < abs(np.log(common * 180 / np.pi)))
 
 
 def _shifted(values: Array, by: int) -> Array:

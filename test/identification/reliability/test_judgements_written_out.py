@@ -320,7 +320,7 @@ def seen(two_links):
         tau = own + noise * np.random.default_rng(7).normal(size=own.shape)
         model = SimpleNamespace(
             n=2, chain=two_links.chain, coupling=None, parameters=parameters, parameter_names=names,
-            pinocchio=two_links.pinocchio, base_parameters=two_links.base_parameters,
+            pinocchio=two_links.pinocchio, columns=two_links.columns, base_parameters=two_links.base_parameters,
         )  # fmt: skip
         samples = FilteredSamples(**arrays, tau=tau, weight=weight, part=np.zeros(900, dtype=int))
         found = SimpleNamespace(model=model, samples=samples, names=two_links.joint_names, count=np.full(2, count))

@@ -20,7 +20,13 @@ from joint_dynamics.identification.reliability.alternatives import Alternatives
 from joint_dynamics.identification.reliability.bodies import impossible_inertials
 from joint_dynamics.identification.reliability.causes import find_causes
 from joint_dynamics.identification.reliability.chow import ChowTest
-from joint_dynamics.identification.reliability.coverage import Coverage, Training, judge_coverage
+from joint_dynamics.identification.reliability.coverage import (
+    Coverage,
+    Training,
+    judge_coverage,
+    left_in_motion,
+    plain_least_squares,
+)
 from joint_dynamics.identification.reliability.differences import compare_recordings
 from joint_dynamics.identification.reliability.excitation import excitation_reasons, poorly_determined_parameters
 from joint_dynamics.identification.reliability.filtered_samples import samples_of
@@ -79,16 +85,16 @@ def check_training(problem: Problem, recordings: Sequence[Recording]) -> CheckRe
     rated, placeholder = rated_torques(problem.model)
     measured = next((reason for reason in own if 'recording' in reason.mend), None)
     causes = find_causes(alternatives, problem.observations, measured)
-    reasons = [
-        *(reason for reason in own if measured is None or reason.code != measured.code),
-        *resting_reasons(problem, alternatives),
-        *causes.reasons,
-        *check_units(alternatives, rated),
-    ]
+    own = [reason for reason in own if measured is None or reason.code != measured.code]
+    own += resting_reasons(problem, alternatives)
+    # a cause whose correction is proved comes first, else what a recording shows by itself
+    reasons = [*causes.reasons, *own] if causes.mend.stated() else [*own, *causes.reasons]
+    reasons += check_units(alternatives, rated)
     floor = at_floor(alternatives, rated)
     reasons += residual_reasons(alternatives, causes.fitted(), torque_noise(problem.observations), floor)
-    begun, begun_notes = moment_reasons(causes.last.alternatives, causes.last.observations)
-    vague = [reason for reason in causes.reasons if reason.code == 'recordings_differ']
+    vague = [reason for reason in causes.reasons if reason.code in ('recordings_differ', 'payload_mixed')]
+    parts = max((found.gain for found in causes.last.differences if found.clear and vague), default=0.0)
+    begun, begun_notes = moment_reasons(causes.last.alternatives, causes.last.observations, parts)
     if begun and len(vague) == len(causes.reasons):
         reasons = [replace(begun[0], variants=tuple(vague)), *(reason for reason in reasons if reason not in vague)]
     elif causes.mend.stated():
@@ -172,9 +178,22 @@ def check_recordings(
         *covered.reasons,
     ]
     reasons = without_duplicates(reasons)
+    compared: dict[str, Any] = {}
+    if unseen is not None:
+        own, plain = left_in_motion(unseen, solution.chi), left_in_motion(unseen, plain_least_squares(problem))
+        compared = {
+            'plain_least_squares': {
+                'own_percent': own if np.isfinite(own) else None,
+                'plain_percent': plain if np.isfinite(plain) else None,
+            }
+        }
     seen = validation or training
     joints = judge_joints(seen, reasons, found.weak, rated_torques(problem.model)[0])
     good = uses(joints, reasons, not poorly_determined_parameters(problem.names, solution))
     notes = [*found.notes, *covered.notes, *(str(one) for one in joints if one.state == 'weak')]
-    verdicts = {'joints': {one.name: one.summary() for one in joints}, 'uses': good}
+    if compared and np.isfinite(own):
+        notes.append(
+            f'of the torque of the validation in motion {own:.3g} % is left over, by plain least squares {plain:.3g} %'
+        )
+    verdicts = compared | {'joints': {one.name: one.summary() for one in joints}, 'uses': good}
     return CheckResult(reasons, notes, found.summary | covered.summary | verdicts, found.weak)

@@ -148,6 +148,28 @@ def predicted_deviation(problem: Problem, covariance: FloatArray) -> float:
     return 100 * float(np.sqrt(max(spread, 0.0) / size)) if size > 0 else float('nan')
 
 
+def plain_least_squares(problem: Problem) -> FloatArray:
+    """Return the parameters (b,) of ordinary least squares over all rows, without further terms' columns (zero)."""
+    b = problem.base.count
+    matrix, vector = np.zeros((b, b)), np.zeros(b)
+    for block in problem.blocks():
+        rows = block.rows[:, :b]
+        matrix += np.einsum('jbs,jcs->bc', rows, rows, optimize=True)
+        vector += np.einsum('jbs,js->b', rows, block.tau, optimize=True)
+    scale = np.sqrt(np.maximum(np.diag(matrix), np.finfo(float).tiny))
+    return np.asarray(np.linalg.lstsq(matrix / np.outer(scale, scale), vector / scale, rcond=1e-12)[0] / scale)
+
+
+def left_in_motion(problem: Problem, chi: FloatArray) -> float:
+    """Return what the first parameters chi leave over of the torque in motion [%], NaN where nothing moves."""
+    left = size = 0.0
+    for block in problem.blocks():
+        moving = 1.0 if block.resting is None else ~block.resting
+        rest = block.tau - np.einsum('jbs,b->js', block.rows[:, : len(chi)], chi, optimize=True)
+        left, size = left + float(((rest * moving) ** 2).sum()), size + float(((block.tau * moving) ** 2).sum())
+    return 100 * float(np.sqrt(left / size)) if size > 0 else float('nan')
+
+
 def _largest(problem: Problem, key: str) -> FloatArray:
     return np.asarray(
         np.max([np.abs(getattr(part, key)[part.kept]).max(axis=0) for part in problem.observations], axis=0)

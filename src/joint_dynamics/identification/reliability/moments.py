@@ -6,8 +6,8 @@ others found anew, follows from sums over the samples behind it alone,
 
     ΔL = ½ (cᵀ Σ⁻¹ ρ)² / (cᵀ Σ⁻¹ c − bᵀ A⁻¹ b),    b = Wᵀ Σ⁻¹ c,    A = Wᵀ Σ⁻¹ W,
 
-so that all moments cost one pass over the samples. Σ makes the samples of a joint worth as many as independent ones.
-What is best then is fitted without it, and judged as every explanation is; it has to make `MIN_EFFECT` of a torque.
+so that all moments cost one pass over the samples. What is best then is fitted without it, and judged as every
+explanation is; it has to make `MIN_EFFECT` of a torque.
 """
 
 from __future__ import annotations
@@ -22,15 +22,21 @@ from joint_dynamics.identification.preparation.observations import Observation
 from joint_dynamics.identification.reliability.alternatives import Alternatives
 from joint_dynamics.identification.reliability.thresholds import (
     JUMP_STEP,
+    LARGEST_JUMP,
     LEAST_FRICTION_CHANGE,
     LEAST_JUMP,
     LEAST_SCALE_CHANGE,
     MIN_EFFECT,
+    OWN_SHARE,
     RESOLVED,
 )
 from joint_dynamics.identification.reliability.verdict import Reason
 
-LIMITS = {'encoder': LEAST_JUMP, 'scale': LEAST_SCALE_CHANGE, 'friction': LEAST_FRICTION_CHANGE}
+LIMITS = {
+    'encoder': (LEAST_JUMP, LARGEST_JUMP),
+    'scale': (LEAST_SCALE_CHANGE, np.inf),
+    'friction': (LEAST_FRICTION_CHANGE, np.inf),
+}
 
 
 @dataclass(frozen=True)
@@ -50,13 +56,18 @@ class Moment:
     column: FloatArray
 
 
-def moment_reasons(alternatives: Alternatives, observations: Sequence[Observation]) -> tuple[list[Reason], list[str]]:
-    """Return a reason for what begins at a moment, and notes of what is not held against a result (friction)."""
+def moment_reasons(
+    alternatives: Alternatives, observations: Sequence[Observation], other: float = 0.0
+) -> tuple[list[Reason], list[str]]:
+    """Return a reason for what begins at a moment, and notes of what is not held against a result (friction).
+
+    other: what parts that differ otherwise gain [nats]; nothing is said of a moment that gains less.
+    """
     found = best_moment(alternatives)
-    if found is None or abs(found.size) < LIMITS[found.kind]:
+    if found is None or not LIMITS[found.kind][0] < abs(found.size) < LIMITS[found.kind][1]:
         return [], []
     mended = alternatives.fitted('changed_midway', '', alternatives.normal, alternatives.samples.tau - found.column)
-    if not mended.clear:
+    if not mended.clear or mended.gain < other:
         return [], []
     name = alternatives.names[found.joint]
     index = int(alternatives.samples.part[found.sample])
@@ -81,7 +92,8 @@ def best_moment(alternatives: Alternatives) -> Moment | None:
     """Return the column and moment that gain most, None where no column is one."""
     samples, normal, given = alternatives.samples, alternatives.normal, alternatives.given
     size = ((samples.tau * samples.weight) ** 2).sum(axis=1)
-    inverse = alternatives.count / np.maximum((given.unexplained + RESOLVED**2) * size, np.finfo(float).tiny)
+    # residuals that hold a jump make samples look worth few: all joints are taken to be worth the most
+    inverse = alternatives.count.max() / np.maximum((given.unexplained + RESOLVED**2) * size, np.finfo(float).tiny)
     information = np.tensordot(inverse, normal.matrix, axes=1)
     scale = np.sqrt(np.maximum(np.diag(information), np.finfo(float).tiny))
     inverted = np.linalg.pinv(information / np.outer(scale, scale), rcond=1e-10, hermitian=True) / np.outer(
@@ -106,7 +118,7 @@ def best_moment(alternatives: Alternatives) -> Moment | None:
             ends = [values[..., last : last + 1] if last < values.shape[-1] else 0.0 for values in (b, c, r)]
             bs, cs, rs = (values[..., inner] - end for values, end in zip((b, c, r), ends, strict=True))
             left = cs - np.einsum('bs,bc,cs->s', bs, inverted, bs, optimize=True)
-            good = left > 1e-6 * np.maximum(cs, np.finfo(float).tiny)
+            good = left > OWN_SHARE * np.maximum(cs, np.finfo(float).tiny)
             gains = np.where(good, 0.5 * rs**2 / np.where(good, left, 1.0), 0.0)
             k = int(np.argmax(gains))
             if best is None or gains[k] > best.gain:

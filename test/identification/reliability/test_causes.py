@@ -1,0 +1,115 @@
+"""Several faults at once are found one after the other, and what mends them is proved and written."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import yaml
+
+from joint_dynamics.cli.main import main
+from joint_dynamics.identification import IdentificationSettings
+from joint_dynamics.identification.preparation.observations import filter_plan, observe
+from joint_dynamics.identification.regression.problem import Problem
+from joint_dynamics.identification.reliability.checks import check_training
+from joint_dynamics.recording import Recording
+from joint_dynamics.robot import RobotModel
+
+
+@pytest.fixture(scope='module')
+def arm(ur_table, true_robot_of):
+    model = RobotModel.from_mdh(ur_table)
+    recording = true_robot_of(model).record(1, duration=20.0, rate=100.0)
+    return model, replace(recording, dq=np.gradient(recording.q, recording.period, axis=0))
+
+
+def check(model, recording):
+    settings = IdentificationSettings()
+    plan = filter_plan([recording], settings)
+    return check_training(Problem(model, [observe(recording, plan)], rest_speed=settings.rest_speed), [recording])
+
+
+def swapped(tau, i, k):
+    order = np.arange(tau.shape[1])
+    order[[i, k]] = k, i
+    return tau[:, order]
+
+
+def turned(tau, *joints):
+    return tau * np.where(np.isin(np.arange(tau.shape[1]), joints), -1.0, 1.0)
+
+
+def test_a_good_recording_has_no_cause(arm):
+    found = check(*arm)
+    assert not found.reasons and 'mend' not in found.summary
+
+
+@pytest.mark.parametrize('measured', [True, False])
+def test_two_signs_and_the_time_are_found_one_after_the_other(arm, measured):
+    """With measured speeds the time comes first, told by them alone; without it is found by the torques."""
+    model, recording = arm
+    names = model.joint_names
+    bad = replace(
+        recording, time=recording.time / 5.0, tau=turned(recording.tau, 1, 3), dq=recording.dq if measured else None
+    )
+    found = check(model, bad)
+    mend = found.summary['mend']['recording']
+    assert mend['torque_sign'] == {names[1]: -1.0, names[3]: -1.0}
+    assert mend['time_scale'] == pytest.approx(5.0, rel=0.03) and set(mend) == {'torque_sign', 'time_scale'}
+    codes = [reason.code for reason in found.reasons]
+    assert set(codes) == {'time_scale', 'torque_sign'}
+    if measured:
+        assert codes[0] == 'time_scale' and 'lasted 20 s, its stamps say 4 s' in found.reasons[0].text
+    for entry in found.summary['mend']['left_percent'].values():
+        assert entry['after'] < 10 and entry['after'] < entry['before']
+
+
+def test_torques_of_a_wrist_in_another_order_with_other_signs(arm):
+    model, recording = arm
+    names = model.joint_names
+    found = check(model, replace(recording, tau=turned(swapped(recording.tau, 4, 5), 4, 5), dq=None))
+    mend = found.summary['mend']['recording']
+    assert mend == {
+        'torque_order': {names[4]: names[5], names[5]: names[4]},
+        'torque_sign': {names[4]: -1.0, names[5]: -1.0},
+    }
+
+
+@pytest.mark.parametrize('kind', ['encoder', 'scale'])
+def test_what_begins_at_a_moment_is_named_with_joint_and_moment(arm, kind):
+    model, recording = arm
+    q, tau, half = recording.q.copy(), recording.tau.copy(), recording.samples // 2
+    if kind == 'encoder':
+        q[half:, 1] += 0.1
+    else:
+        tau[half:, 1] *= 1.5
+    found = check(model, replace(recording, q=q, tau=tau, dq=None))
+    reason = next(reason for reason in found.reasons if reason.code == 'changed_midway')
+    assert reason.joints == (model.joint_names[1],)
+    moment = float(reason.text.partition(' from ')[2].partition(' s on')[0])
+    assert abs(moment - 10.0) < 0.5
+
+
+def test_the_doctor_writes_a_configuration_by_which_it_is_well(arm, ur_table, tmp_path, capsys):
+    model, recording = arm
+    names = model.joint_names
+    robot, path, mend = tmp_path / 'robot.yaml', tmp_path / 'run.csv', tmp_path / 'mend.yaml'
+    robot.write_text(yaml.safe_dump(ur_table))
+    Recording(names, recording.time / 3.0, recording.q, recording.dq, tau=turned(recording.tau, 2)).save_csv(path)
+    given = tmp_path / 'given.yaml'
+    given.write_text(yaml.safe_dump({'recording': {'max_gap': 0.5}, 'identification': {'selection': False}}))
+    arguments = ['doctor', str(path), '--robot', str(robot)]
+    assert main([*arguments, '--config', str(given), '--mend', str(mend)]) == 3
+    assert 'mended' in capsys.readouterr().out
+    written = yaml.safe_load(mend.read_text())
+    assert written['identification'] == {'selection': False} and written['recording']['max_gap'] == 0.5
+    assert written['recording']['torque_sign'] == {names[2]: -1.0}
+    assert written['recording']['time_scale'] == pytest.approx(3.0, rel=0.01)
+    assert main([*arguments, '--config', str(mend)]) == 0
+    out = tmp_path / 'out'
+    assert main(['identify', *arguments[1:], '--config', str(mend), '--no-report', '--out', str(out)]) == 0
+    assert main(['identify', *arguments[1:], '--config', str(given), '--no-report', '--out', str(out)]) == 3
+    assert yaml.safe_load((out / 'mend.yaml').read_text()) == written
+
+
+def test_one_recording_at_a_time_is_mended(tmp_path, capsys):
+    assert main(['doctor', 'a.csv', 'b.csv', '--robot', 'r.urdf', '--mend', str(tmp_path / 'mend.yaml')]) == 2
