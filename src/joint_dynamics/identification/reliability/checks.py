@@ -87,8 +87,9 @@ def check_training(problem: Problem, recordings: Sequence[Recording]) -> CheckRe
     causes = find_causes(alternatives, problem.observations, measured)
     own = [reason for reason in own if measured is None or reason.code != measured.code]
     own += resting_reasons(problem, alternatives)
-    # a cause whose correction is proved comes first, else what a recording shows by itself
-    reasons = [*causes.reasons, *own] if causes.mend.stated() else [*own, *causes.reasons]
+    # what a recording shows by itself comes first, but for a few samples far off, which explain nothing else
+    spikes = [reason for reason in own if reason.code == 'spikes']
+    reasons = [*(reason for reason in own if reason.code != 'spikes'), *causes.reasons, *spikes]
     reasons += check_units(alternatives, rated)
     floor = at_floor(alternatives, rated)
     reasons += residual_reasons(alternatives, causes.fitted(), torque_noise(problem.observations), floor)
