@@ -264,7 +264,8 @@ def test_what_is_said_of_measured_speeds():
         (
             (2.0, 2.0),
             'time_scale',
-            '2 times|: the recording lasted 40 s, its stamps say 20 s; look at the unit and the rate of the time stamps',
+            '2 times|: the recording lasted 40 s, its stamps say 20 s; look at the unit and the rate of the time '
+            'stamps',
         ),
         ((60.0, 60.0), 'degrees', '60 times|: positions are in degrees'),
         ((-1.0, -1.0), 'time_reversed', '-1 times|: time runs backwards'),
