@@ -151,7 +151,7 @@ def main(parts=()):
                 settings = IdentificationSettings(selection=False, terms=group.terms)
                 terms.append(unseen_percent(model, training, unseen, settings)[0])
         value, result = unseen_percent(model, training, unseen, IdentificationSettings())
-        chosen = ', '.join(step['term'] for step in result.extras['selection']['chosen'])
+        chosen = ', '.join(step['term'] for step in result.details.selection['chosen'])
         if terms:
             alone.row(name, *terms)
         table.row(name, *percents, value, chosen or 'none')

@@ -134,7 +134,7 @@ def main(engine='mujoco', seeds=SEEDS):
             result, work = identified(robot, model, 0.0 if kind == 'plain' else GAIN_DEVIATION)
             z, rubs, _, _, total, joints = compared(result, robot.truth, model, work)
             every.append((z, rubs, total, joints.max()))
-            terms = ', '.join(sorted({step['term'] for step in result.extras['selection']['chosen']}))
+            terms = ', '.join(sorted({step['term'] for step in result.details.selection['chosen']}))
             friction = shares(rubs) if kind == 'plain' else None
             table.row(kind, f'seed {seed}', shares(z), friction, 100 * total, 100 * joints.max(), terms or 'none')
             for reason in result.reasons:

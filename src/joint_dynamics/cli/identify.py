@@ -167,22 +167,22 @@ def show(result: Any) -> None:
             residual_headers(result.validation),
             residual_rows(result.validation),
         )
-    if 'drive_gains' in result.extras:
+    if result.drive_gains is not None:
         show_table(
             'Drive gains (N·m/A, joint side)',
             ['joint', 'gain', 'std', 'a priori', 'change %', 'by TLS', 'by WLS'],
             [
                 [name, *(gain[key] for key in ('value', 'std', 'prior', 'change_percent', 'tls', 'wls'))]
-                for name, gain in result.extras['drive_gains'].items()
+                for name, gain in result.drive_gains.items()
             ],
         )
-    if 'payload' in result.extras:
+    if result.payload is not None:
         show_table(
             'Payload (SI, frame of the last joint)',
             ['parameter', 'value', 'std', ''],
             [
                 [name, entry['value'], entry['std'], 'known' if entry['known'] else '']
-                for name, entry in result.extras['payload'].items()
+                for name, entry in result.payload.items()
                 if isinstance(entry, dict)
             ],
         )

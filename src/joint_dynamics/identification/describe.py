@@ -42,14 +42,14 @@ def predicting(result: Findings) -> DynamicsDescription:
     names = list(model.joint_names)
     for term in result.problem.terms:
         add_term(joints[term.joint], term, values, deviation, result.problem.state, names.index(term.joint))
-    for name, checked in result.extras.get('validity', {}).items():
+    for name, checked in result.validity.items():
         joints[name]['validity'] = dict(checked)
-    for name, transmission in result.extras.get('transmissions', {}).items():
+    for name, transmission in result.transmissions.items():
         joints[name] |= transmission
     if result.rotor is not None:
         for k, name in enumerate(names):
             joints[name] |= result.rotor.document_of(name, _drive(standard, k))
-    identified, stated = result.extras.get('drive_gains', {}), result.settings.drive_gain_deviation
+    identified, stated = result.drive_gains or {}, result.settings.drive_gain_deviation
     for name, gain in (result.settings.drive_gains or {}).items():
         if name in joints:
             more = {
@@ -69,9 +69,7 @@ def predicting(result: Findings) -> DynamicsDescription:
         inertial['coupling'] = {
             name: float(value) for name, value in zip(model.coupling.parameter_names, standard.coupled, strict=True)
         }
-    document: dict[str, Any] = (
-        {} if 'payload' not in result.extras else {'payload': payload_part(result.extras['payload'])}
-    )
+    document: dict[str, Any] = {} if result.payload is None else {'payload': payload_part(result.payload)}
     return DynamicsDescription(
         document
         | {
@@ -99,8 +97,8 @@ def _provenance(result: Findings) -> dict[str, Any]:
         'validation': {fit.name: _finite(fit.residual_percent()[1]) for fit in result.validation},
         'condition_number': _finite(result.solution.condition_number),
         'believable': not result.reasons,
-        'joints': result.extras.get('joints'),
-        'uses': result.extras.get('uses'),
+        'joints': result.checks.get('joints'),
+        'uses': result.checks.get('uses'),
         'coverage': _coverage(result),
         **_resting(result),
         'filters': {name: _finite(value) for name, value in vars(result.plan).items()},
@@ -127,10 +125,10 @@ def _coverage(result: Findings) -> dict[str, Any] | None:
 
 def _resting(result: Findings) -> dict[str, Any]:
     """What `validate` needs of the friction at rest; nothing where rest was not looked at."""
-    if 'resting' not in result.extras:
+    if result.resting is None:
         return {}
     names = result.problem.model.joint_names
-    return {'resting': resting_document(result.extras['resting'], result.solution.sigma.tolist(), names)}
+    return {'resting': resting_document(result.resting, result.solution.sigma.tolist(), names)}
 
 
 def payload_part(found: dict[str, Any]) -> dict[str, Any]:

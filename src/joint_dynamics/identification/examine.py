@@ -117,7 +117,7 @@ def _figures(recording: Recording, rest_speed: float, result: IdentificationResu
     speed = np.abs(np.gradient(recording.q, recording.period, axis=0))
     effort = recording.tau if recording.tau is not None else recording.current
     left = np.full(recording.n, np.nan) if result is None else overall_residual(result.training, moving=True)[0]
-    scales = {} if result is None else result.extras.get('torque_scales') or {}
+    scales = {} if result is None else result.checks.get('torque_scales') or {}
     for j, name in enumerate(recording.joint_names):
         scale = scales.get(name, {})
         yield JointFigures(

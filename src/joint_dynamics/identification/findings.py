@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.identification.identification_settings import IdentificationSettings
 from joint_dynamics.identification.preparation.observations import FilterPlan
-from joint_dynamics.identification.regression.least_squares import Solution
+from joint_dynamics.identification.regression.least_squares import MethodDetails, Solution
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.residuals import Fit, band_of_all, overall_in_fixed_band, overall_residual
 from joint_dynamics.identification.regression.rotor import RotorSide
@@ -21,6 +21,9 @@ from joint_dynamics.identification.reliability.excitation import (
     relative_deviation_percent,
 )
 from joint_dynamics.identification.reliability.verdict import Reason, headline, summary_of
+
+ENTRIES = ('drive_gain_deviation', 'drive_gains', 'payload', 'validity', 'resting', 'diagnostics')
+"""Fields that are entries of summary.json by the same name."""
 
 
 @dataclass(frozen=True)
@@ -37,9 +40,17 @@ class Findings:
     reasons: Sequence[Reason]
     seconds: float
     notes: Sequence[str] = ()
-    extras: dict[str, Any] = field(default_factory=dict)
     standard: FloatArray | None = None
     rotor: RotorSide | None = None
+    details: MethodDetails = field(default_factory=MethodDetails)
+    validity: Mapping[str, dict[str, Any]] = field(default_factory=dict)
+    resting: dict[str, Any] | None = None
+    transmissions: Mapping[str, dict[str, Any]] = field(default_factory=dict)
+    drive_gain_deviation: dict[str, Any] | None = None
+    drive_gains: dict[str, Any] | None = None
+    payload: dict[str, Any] | None = None
+    diagnostics: dict[str, Any] | None = None
+    checks: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def names(self) -> list[str]:
@@ -132,8 +143,15 @@ class Findings:
                 )
             ],
             'notes': list(self.notes),
-            **self.extras,
+            **self._entries(),
+            **self.checks,
         }
+
+    def _entries(self) -> dict[str, Any]:
+        """Return the entries of those steps that were taken."""
+        own = {name: getattr(self, name) for name in ENTRIES}
+        found = own | {'transmissions': self.transmissions or None} | vars(self.details)
+        return {name: entry for name, entry in found.items() if entry is not None}
 
 
 def _finite(value: float | None) -> float | None:

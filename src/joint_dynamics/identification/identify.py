@@ -76,7 +76,7 @@ def identify(
     plan, measured = filter_plan(data.training, settings), data.training
     converted = to_torques(model, data.averaged(settings.period, plan), plan, settings, say)
     data, settings = converted.data, converted.settings
-    extras, notes = dict(converted.extras), list(converted.notes)
+    notes = list(converted.notes)
 
     # 2 The linear system: filtered motion, rotors that are known taken off
     say(f'filtering {len(data.training)} recording(s) at {plan.position_cutoff:.3g} Hz')
@@ -108,20 +108,21 @@ def identify(
     say('validating')
     measured_validation = observed(data.validation)
     unseen = problem.on(loading(measured_validation)) if data.validation else None
-    extras['validity'] = validity(problem, solution.chi, solved.standard)
+    resting = None
     if problem.rest_speed > 0:
         encoder = Encoder.of(model, [*measured, *data.validation], data.training, settings.encoder_step)
-        extras['resting'] = resting_entry(problem, unseen, solution.chi, covariance, solution.sigma, encoder)
-        notes += presliding_notes(extras['resting'])
+        resting = resting_entry(problem, unseen, solution.chi, covariance, solution.sigma, encoder)
+        notes += presliding_notes(resting)
 
     # 6 The payload
     payload_runs = loading(observed(data.payload_runs))
-    if payload_runs and 'payload' not in extras:
+    payload = converted.payload
+    if payload_runs and payload is None:
         say('payload')
         carried = identify_payload(
             problem, solution.chi, payload_runs, settings.known_payload, scatter, gain_uncertainty
         )
-        extras['payload'] = as_body(carried, notes).summary()
+        payload = as_body(carried, notes).summary()
 
     # 7 What its description predicts, with the transmissions where both their sides were recorded
     result = IdentificationResult(
@@ -134,15 +135,19 @@ def identify(
         validation=(),
         reasons=(),
         seconds=0.0,
-        extras=extras | solved.extras,
         standard=solved.standard,
         rotor=rotor,
+        details=solved.details,
+        validity=validity(problem, solution.chi, solved.standard),
+        resting=resting,
+        drive_gain_deviation=converted.drive_gain_deviation,
+        drive_gains=converted.drive_gains,
+        payload=payload,
     )
     transmissions, unknown = identify_transmissions(
         model, measured, result.standard_parameters, settings.drive_gain_deviation
     )
-    if transmissions:
-        result.extras['transmissions'] = transmissions
+    result = replace(result, transmissions=transmissions)
     arm = Arm.from_description(None, predicting(result))
     training, validated = (
         [validation_fit(arm, part, settings.moving_speed) for part in group]
@@ -153,7 +158,7 @@ def identify(
     say('checking whether the result holds')
     judged = check_recordings(problem, solution, measured, training, validated, unseen, settings, covariance)
     different = payload_differences(problem, solution.chi, payload_runs)
-    weak_gains = poorly_determined_gains(extras.get('drive_gains', {}))
+    weak_gains = poorly_determined_gains(converted.drive_gains or {})
 
     notes += [*judged.notes, *data.notes, *([] if rotor is None else rotor.remarks), *unknown]
     reasons = without_duplicates([*judged.reasons, *different, *weak_gains])
@@ -164,7 +169,8 @@ def identify(
         result,
         training=training,
         validation=validated,
-        extras=result.extras | {'diagnostics': diagnose(problem, solution, training)} | judged.summary,
+        diagnostics=diagnose(problem, solution, training),
+        checks=judged.summary,
         reasons=[replace(reason, text=with_short_names(reason.text, called)) for reason in reasons],
         notes=[with_short_names(note, called) for note in notes],
         seconds=time.perf_counter() - started,

@@ -24,10 +24,15 @@ class IdentificationResult(Findings):
     chosen.
     solution: chi (b,) and conditioning. covariance: (b, b), robust against correlation in time.
     training, validation: one Fit per recording. reasons: why the result is not reliable (empty where it is).
-    seconds: how long it took. notes: of the recordings and of the method, for the reader. extras: summary entries of
-    single methods.
+    seconds: how long it took. notes: of the recordings and of the method, for the reader.
     standard: (p,) full standard set, where the method found one. rotor: what was compensated before, None where nothing
-    was.
+    was. details: what the steps of the method say of themselves.
+    validity: {joint: {speed, load, temperature}} within which the friction was checked. resting: friction of joints at
+    rest, None: rest was not looked at. transmissions: {joint: stiffness, kinematic error, backlash} of those where both
+    sides were recorded.
+    drive_gain_deviation: {value, assumed} of currents. drive_gains, payload: as identified, None: not asked for.
+    diagnostics: of the residuals. checks: delay, torque scales, differences between recordings and the like, entries of
+    summary.json.
 
     """
 

@@ -86,9 +86,8 @@ def validate_description(
     recordings: Sequence[Recording],
     settings: IdentificationSettings | None = None,
     drive_gains: Mapping[str, float] | None = None,
-    notes: list[str] | None = None,
 ) -> list[Fit]:
-    """Predict the torque of every recording and return one Fit each.
+    """Predict the torque of every recording and return one Fit each; `judge_description` says what to think of them.
 
     Parameters
     ----------
@@ -100,8 +99,6 @@ def validate_description(
         cut-offs are its own, else those the description was identified with, else from the recordings.
     drive_gains
         {joint: N·m/A}; None: the settings', or the description's.
-    notes : list of texts
-        is told where a motion leaves the range of validity, and by how much.
 
     Raises
     ------
@@ -110,12 +107,8 @@ def validate_description(
     """
     settings = settings or IdentificationSettings()
     arm = Arm.from_description(None, description)
-    fits = []
-    for observation in _observed(description, arm, recordings, settings, drive_gains):
-        fits.append(validation_fit(arm, observation, settings.moving_speed))
-        if notes is not None:
-            notes += [f'{observation.name}: {text}' for text in beyond_validity(arm, observation)]
-    return fits
+    observations = _observed(description, arm, recordings, settings, drive_gains)
+    return [validation_fit(arm, observation, settings.moving_speed) for observation in observations]
 
 
 def judge_description(

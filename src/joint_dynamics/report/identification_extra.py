@@ -23,19 +23,19 @@ POINTS = 800
 
 def add_sections(report: Report, result: IdentificationResult) -> None:
     """Add a section for everything the result has beside the plain solution."""
-    extras = result.extras
-    for key, add in (
-        ('selection', _selection),
-        ('drive_gains', _drive_gains),
-        ('payload', _payload),
-        ('irls', _loops),
-        ('i_irls', _loops),
-        ('essential', _essential),
-        ('physical', _physical),
+    details = result.details
+    for entry, add in (
+        (details.selection, _selection),
+        (result.drive_gains, _drive_gains),
+        (result.payload, _payload),
+        (details.irls, _loops),
+        (details.i_irls, _loops),
+        (details.essential, _essential),
+        (details.physical, _physical),
     ):
-        if key in extras:
-            add(report, extras[key])
-    if 'diagnostics' in extras:
+        if entry is not None:
+            add(report, entry)
+    if result.diagnostics is not None:
         _diagnostics(report, result)
 
 
@@ -148,7 +148,8 @@ def _physical(report: Report, entry: dict[str, Any]) -> None:
 
 
 def _diagnostics(report: Report, result: IdentificationResult) -> None:
-    entry = result.extras['diagnostics']
+    entry = result.diagnostics
+    assert entry is not None
     report.add_section('What the residuals say')
     keys = ('trend', 'largest_autocorrelation', 'spread', 'skewness', 'excess_kurtosis')
     rows = []

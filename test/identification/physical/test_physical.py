@@ -136,7 +136,7 @@ def test_identify_physical_writes_a_description_of_bodies(ur, true_robot):
     settings = IdentificationSettings.from_config({'physical': True, 'selection': False})
     result = identify(ur, [true_robot.record(5, duration=8.0, noise=0.3)], settings=settings)
     assert inconsistent_links(result.description) == []
-    assert result.extras['physical']['price'] >= 0
+    assert result.details.physical['price'] >= 0
 
 
 @pytest.mark.parametrize(

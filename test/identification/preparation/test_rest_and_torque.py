@@ -146,12 +146,10 @@ def test_slip_is_steady_one_way_and_remembers_at_rest():
 
 
 def test_residual_checks_see_what_is_wrong(true_robot):
-    good = identify(true_robot.model, [true_robot.record(5, duration=20.0, noise=0.03)], settings=PLAIN).extras[
-        'diagnostics'
-    ]
+    good = identify(true_robot.model, [true_robot.record(5, duration=20.0, noise=0.03)], settings=PLAIN).diagnostics
     bad = identify(
         true_robot.model, [true_robot.record(5, duration=20.0, noise=0.03, correlated=True)], settings=PLAIN
-    ).extras['diagnostics']
+    ).diagnostics
 
     def independent(entry):
         return sum(checks['independent'] for checks in entry['residuals'].values())

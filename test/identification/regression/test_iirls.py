@@ -121,7 +121,7 @@ def test_friction_entirely_outside_ends_where_it_does_inside(problem, first):
 def test_identify_by_i_irls_and_its_description(ur, training, record):
     unseen = record(14, 30.0, 45.0, duration=10.0)
     result = identify(ur, training, [unseen], IdentificationSettings(method='i-irls'))
-    assert result.extras['i_irls']['converged']
+    assert result.details.i_irls['converged']
     assert result.validation[0].residual_percent()[1] < 3
     again = validate_description(result.description, [unseen])[0]
     np.testing.assert_allclose(again.predicted, result.validation[0].predicted, atol=0.05 * np.abs(again.tau).max())

@@ -175,6 +175,6 @@ def test_identify_by_irls(ur, true_robot):
         result.validation[0].residual_percent()[1]
         < 1.5 * identify(ur, [recording], [unseen]).validation[0].residual_percent()[1]
     )
-    assert result.extras['irls']['loops'][-1]['replaced_samples_percent'] == pytest.approx(10.0, abs=0.5)
+    assert result.details.irls['loops'][-1]['replaced_samples_percent'] == pytest.approx(10.0, abs=0.5)
     # the fit shows the torque as measured, outliers and all
     assert result.training[0].residual_percent()[1] > 10

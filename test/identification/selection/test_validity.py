@@ -9,7 +9,7 @@ import pytest
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.identification import IdentificationSettings, identify
 from joint_dynamics.identification.describe import describe
-from joint_dynamics.identification.validate import validate_description
+from joint_dynamics.identification.validate import judge_description, validate_description
 
 
 @pytest.fixture(scope='module')
@@ -37,16 +37,15 @@ def test_the_description_states_what_the_summary_does(trained):
 
 def test_the_training_is_within_its_own_range(trained):
     slow, result = trained
-    notes = []
-    validate_description(describe(result), [slow], notes=notes)
-    assert notes == []
+    assert not any('.validity.' in note for note in judge_description(describe(result), [slow]).notes)
 
 
 def test_a_motion_beyond_is_held_and_said_with_its_extent(trained):
     slow, result = trained
-    description, notes = describe(result), []
+    description = describe(result)
     held = narrowed(description, 0.1)
-    (within,), (beyond,) = validate_description(description, [slow]), validate_description(held, [slow], notes=notes)
+    (within,), judged = validate_description(description, [slow]), judge_description(held, [slow])
+    (beyond,), notes = judged.fits, [note for note in judged.notes if '.validity.' in note]
     names = description.joint_names
     assert [note.partition(': joints.')[2].partition(':')[0] for note in notes] == [
         f'{name}.validity.speed' for name in names

@@ -41,8 +41,8 @@ class ConvertedRecordings:
         as they came, with torques, and with the gains and their deviation that hold now.
     covariance
         (n, n) of the gains' relative errors, None where nothing is uncertain.
-    extras
-        entries of the summary: gains and payload found, the deviation stated or assumed.
+    drive_gain_deviation, drive_gains, payload
+        entries of the summary: the deviation stated or assumed, the gains and the payload that were identified.
     notes : list of texts
         for the reader.
     """
@@ -50,7 +50,9 @@ class ConvertedRecordings:
     data: PreparedRecordings
     settings: IdentificationSettings
     covariance: FloatArray | None
-    extras: dict[str, Any] = field(default_factory=dict)
+    drive_gain_deviation: dict[str, Any] | None = None
+    drive_gains: dict[str, Any] | None = None
+    payload: dict[str, Any] | None = None
     notes: list[str] = field(default_factory=list)
 
     def uncertainty(self, model: RobotModel, solved: SolvedProblem) -> GainUncertainty | None:
@@ -83,30 +85,31 @@ def to_torques(
     used = None if settings.method == 'tls' else settings.drive_gains
     stated, assumed = stated_or_assumed(settings.drive_gain_deviation, used, data.training)
     settings = replace(settings, drive_gain_deviation=stated)
-    extras: dict[str, Any] = {}
+    deviation: dict[str, Any] | None = None
     notes: list[str] = [] if assumed is None else [assumed]
     if stated and used:
         value = dict(stated) if isinstance(stated, Mapping) else stated
-        extras['drive_gain_deviation'] = {'value': value, 'assumed': assumed is not None}
+        deviation = {'value': value, 'assumed': assumed is not None}
     covariance = gain_covariance(stated, model.joint_names) if stated and settings.drive_gains else None
     if settings.method == 'tls':
         say('drive gains by total least squares')
-        gains, covariance, found = _identified(model, data, plan, settings, notes)
+        gains, covariance, summary, payload = _identified(model, data, plan, settings, notes)
         prior = settings.drive_gains
         data = data.each(lambda recording: _in_torque(model, recording, gains, prior))
-        return ConvertedRecordings(data, replace(settings, drive_gains=gains), covariance, extras | found, notes)
+        settings = replace(settings, drive_gains=gains)
+        return ConvertedRecordings(data, settings, covariance, deviation, summary, payload, notes)
     if model.coupling is not None and settings.drive_gains:
         known = settings.drive_gains
         data = data.each(
             lambda recording: recording if recording.current is None else with_torque(model, recording, known)
         )
-    return ConvertedRecordings(data, settings, covariance, extras, notes)
+    return ConvertedRecordings(data, settings, covariance, deviation, notes=notes)
 
 
 def _identified(
     model: RobotModel, data: PreparedRecordings, plan: FilterPlan, settings: IdentificationSettings, notes: list[str]
-) -> tuple[dict[str, float], FloatArray, dict[str, Any]]:
-    """Return gains {joint: N·m/A}, the covariance of their relative errors, and the summary of gains and payload."""
+) -> tuple[dict[str, float], FloatArray, dict[str, Any], dict[str, Any]]:
+    """Return gains {joint: N·m/A}, the covariance of their relative errors, the summaries of gains and payload."""
     if not settings.known_payload:
         raise JointDynamicsError(
             'tls: expected the weighed mass of the payload (--payload-mass, or payload.mass in the configuration),'
@@ -123,8 +126,8 @@ def _identified(
         rest_speed=settings.rest_speed,
         solver=DriveGainOptions.from_mapping(settings.options).solver,
     )
-    summary = {'drive_gains': found.summary(), 'payload': as_body(found.payload, notes).summary()}
-    return found.by_joint, found.relative_covariance, summary
+    payload = as_body(found.payload, notes).summary()
+    return found.by_joint, found.relative_covariance, found.summary(), payload
 
 
 def as_body(payload: PayloadParameters, notes: list[str]) -> PayloadParameters:

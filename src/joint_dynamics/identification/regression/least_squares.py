@@ -209,6 +209,32 @@ class Solution:
         return np.where(block.resting, block.scale / self.rest_sigma[:, None], factor)
 
 
+@dataclass(frozen=True)
+class MethodDetails:
+    """What the steps of a method say of themselves, as in summary.json; None: not taken.
+
+    Attributes
+    ----------
+    selection
+        further terms, chosen and left out, with what they are worth on held-out data.
+    irls, i_irls
+        course of the loops, and whether they converged.
+    rejected_rows_percent
+        rows that the robust methods leave out.
+    essential
+        parameters dropped, by the rule that was asked for.
+    physical
+        price of the set of bodies, in all and per row, and the prior.
+    """
+
+    selection: dict[str, Any] | None = None
+    irls: dict[str, Any] | None = None
+    i_irls: dict[str, Any] | None = None
+    rejected_rows_percent: float | None = None
+    essential: dict[str, Any] | None = None
+    physical: dict[str, Any] | None = None
+
+
 def solve(
     triangles: Triangles,
     sigma: FloatArray,

@@ -1,13 +1,9 @@
-"""How a problem is solved, by the name of the method: least squares, robust, with the friction fitted apart.
-
-What may follow.
-"""
+"""How a problem is solved, by the name of the method; then essential parameters and physical consistency, if asked."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,7 +14,14 @@ from joint_dynamics.identification.identification_settings import Identification
 from joint_dynamics.identification.physical.options import PhysicalOptions
 from joint_dynamics.identification.regression.covariance import covariance as scatter_covariance
 from joint_dynamics.identification.regression.fixed_point import iterate_to_fixed_point, state_from, without_state
-from joint_dynamics.identification.regression.least_squares import Solution, ols, triangulate, triangulate_long, wls
+from joint_dynamics.identification.regression.least_squares import (
+    MethodDetails,
+    Solution,
+    ols,
+    triangulate,
+    triangulate_long,
+    wls,
+)
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.selection.candidate_terms import (
     Selection,
@@ -38,7 +41,7 @@ ROBUST_METHODS = ('irls', 'i-irls')
 
 @dataclass(frozen=True)
 class SolvedProblem:
-    """Problem (with the terms and state of the solution), solution, covariance (b, b), summary entries.
+    """Problem (with the terms and state of the solution), solution, covariance (b, b), what the steps say.
 
     standard: (p,) full set or None.
     """
@@ -46,7 +49,7 @@ class SolvedProblem:
     problem: Problem
     solution: Solution
     covariance: FloatArray
-    extras: dict[str, Any] = field(default_factory=dict)
+    details: MethodDetails
     standard: FloatArray | None = None
 
 
@@ -97,17 +100,17 @@ def solve_by_method(problem: Problem, settings: IdentificationSettings, say: Pro
     if settings.method in ROBUST_METHODS:
         from joint_dynamics.identification.regression.robust import robust_estimate
 
-        problem, solution, covariance, extras = robust_estimate(
+        problem, solution, covariance, details = robust_estimate(
             problem, settings, lambda trial: linear(trial, settings, say)
         )
     else:
         problem, solution, selection = linear(problem, settings, say)
         say('estimating deviations')
-        covariance, extras = scatter_covariance(problem.blocks, solution, problem.samples), {}
+        covariance, details = scatter_covariance(problem.blocks, solution, problem.samples), MethodDetails()
         if selection is not None:
             covariance = selection.widened(covariance, problem.names)
-            extras['selection'] = selection.summary(problem.model.joint_names, problem.terms)
-    return _afterwards(SolvedProblem(problem, solution, np.asarray(covariance), extras), settings, prior, say)
+            details = MethodDetails(selection=selection.summary(problem.model.joint_names, problem.terms))
+    return _afterwards(SolvedProblem(problem, solution, np.asarray(covariance), details), settings, prior, say)
 
 
 def stated_prior(problem: Problem, settings: IdentificationSettings) -> FloatArray | None:
@@ -125,7 +128,7 @@ def _afterwards(
     solved: SolvedProblem, settings: IdentificationSettings, prior: FloatArray | None, say: Progress
 ) -> SolvedProblem:
     """Essential parameters and physical consistency, where asked for."""
-    problem, solution, extras = solved.problem, solved.solution, dict(solved.extras)
+    problem, solution, details = solved.problem, solved.solution, solved.details
     standard = None
     if settings.essential:
         from joint_dynamics.identification.physical.essential import essential_parameters
@@ -137,15 +140,15 @@ def _afterwards(
         essential = essential_parameters(
             triangulate(problem.blocks()), solution, problem.names, rule=rule, optional=problem.optional, growth=growth
         )
-        extras['essential'] = essential.summary()
+        details = replace(details, essential=essential.summary())
     if settings.physical:
         from joint_dynamics.identification.physical.semidefinite import physical
 
         say('moving into the set of physical parameters')
         options = PhysicalOptions.from_given(settings.physical)
         estimate = physical(problem, solution, options, prior)
-        extras['physical'] = {'price': estimate.price, 'price_per_row': estimate.price / max(solution.rows, 1.0)}
-        if options.prior is not None:
-            extras['physical']['prior'] = options.prior
+        entry = {'price': estimate.price, 'price_per_row': estimate.price / max(solution.rows, 1.0)}
+        prior_file = {} if options.prior is None else {'prior': options.prior}
+        details = replace(details, physical=entry | prior_file)
         solution, standard = estimate.solution, estimate.standard
-    return replace(solved, solution=solution, extras=extras, standard=standard)
+    return replace(solved, solution=solution, details=details, standard=standard)
