@@ -341,10 +341,10 @@ class Faulty(Controller):
     THEN = 0.0
 
     def on_configure(self, setup):
-        self._joint_names, self._left = setup.arm.joint_names, 100
+        self._joint_names, self.left = setup.arm.joint_names, 100
 
     def on_activate(self):
-        self._left = 100
+        self.left = 100
 
     def command_interface_configuration(self):
         return InterfaceConfiguration.individual(self.joint_names, ['effort'])
@@ -353,10 +353,10 @@ class Faulty(Controller):
         return InterfaceConfiguration()
 
     def update(self, time, period):
-        self._left -= 1
-        if self._left < 0 and isinstance(self.THEN, Exception):
+        self.left -= 1
+        if self.left < 0 and isinstance(self.THEN, Exception):
             raise self.THEN
-        self.command['effort'] = 0.0 if self._left >= 0 else self.THEN
+        self.command['effort'] = 0.0 if self.left >= 0 else self.THEN
 
 
 @pytest.fixture
@@ -402,7 +402,7 @@ def test_a_law_that_fails_is_a_failure_and_the_safe_command_is_gravity(robot, ho
 
 def test_a_law_that_fails_at_rest_is_refused_before_it_runs(host, faulty, monkeypatch):
     faulty(RuntimeError('cold'))
-    monkeypatch.setattr(Faulty, 'on_activate', lambda self: setattr(self, '_left', 0))
+    monkeypatch.setattr(Faulty, 'on_activate', lambda self: setattr(self, 'left', 0))
     with pytest.raises(JointDynamicsError, match='a torque at rest, found that the law raised RuntimeError: cold'):
         host(law='faulty')
 
