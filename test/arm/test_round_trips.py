@@ -59,8 +59,8 @@ def test_what_the_estimator_saves_is_the_arm_it_had(tools, arm3):
     estimator = JointEstimator(arm, 2e-3, EstimationSettings(payload=True), effort='torque')
     estimator.friction.reset(np.array([[1.3, 0.4], [0.8, -0.2], [1.1, 0.1]]))
     learn_payload(estimator.payload, arm, np.array([0.0] * 6 + [0.1, -0.05, 0.2, 2.5]))
-    np.testing.assert_allclose(estimator.payload.taken(), [2.5, 0.1, -0.05, 0.2], atol=0.05)
-    assert estimator.payload.known
+    np.testing.assert_allclose(estimator.payload.parameters, [2.5, 0.1, -0.05, 0.2], atol=0.05)
+    assert estimator.payload.judge()
     learn_stiffness(estimator.stiffness, [1.5e4, 2e8])
     np.testing.assert_allclose(estimator.stiffness.coefficients[:, 0], 1.5e4, rtol=0.01)
     assert estimator.stiffness.reliable.all()
