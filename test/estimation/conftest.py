@@ -90,6 +90,15 @@ def make_joint(seed=0, seconds=35.0, period=1e-3, stiffness=(2e4, 3e9), noise=0.
 
 
 @pytest.fixture(scope='session')
+def arm():
+    """A rigid UR5e; where a test file needs one with friction and springs, its own `arm` is the worn one."""
+    from joint_dynamics.robot import RobotModel
+    from joint_dynamics.simulation import ur5e_urdf
+
+    return RobotModel.load(ur5e_urdf())
+
+
+@pytest.fixture(scope='session')
 def joint():
     """Return `make_joint`, which computes joints."""
     return make_joint

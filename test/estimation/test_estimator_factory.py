@@ -7,6 +7,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from joint_dynamics.estimation.estimator_factory import gain_of
+
 pytest.importorskip('numba', reason='the simulated robot is compiled by numba')
 
 from joint_dynamics.errors import JointDynamicsError
@@ -14,7 +16,6 @@ from joint_dynamics.estimation import (
     CoulombViscousEstimator,
     EstimationSettings,
     FrictionEstimator,
-    HealthMonitor,
     PayloadEstimator,
     StiffnessEstimator,
     estimator_factory,
@@ -27,9 +28,8 @@ from joint_dynamics.estimation.description_update import (
     reference_of,
 )
 from joint_dynamics.estimation.estimator_factory import largest_backlash, make_friction, make_payload, make_stiffness
-from joint_dynamics.estimation.health import HealthThresholds, JointHealth
+from joint_dynamics.estimation.health import JointHealth
 from joint_dynamics.estimation.remarks import remarks_of
-from joint_dynamics.joint import TorsionalStiffness
 
 PERIOD = 0.01
 
@@ -139,99 +139,6 @@ def test_payload_has_the_memory_that_is_set(arm, given):
     assert given['memory'] == 9.0 and made.body is arm.rigid and made.period == PERIOD
 
 
-@pytest.mark.parametrize(
-    'bad',
-    [
-        {'friction': 'magic'},
-        {'stiffness_source': 'x'},
-        {'stiffness_preset': 'x'},
-        {'window': -1.0},
-        {'window': float('inf')},
-        {'friction_rate': (1.0, -1.0)},
-        {'link_noise': float('nan')},
-        {'payload_memory': float('nan')},
-        {'stiffness_order': 0},
-        {'friction_lower': (3.0, 0.0)},
-        {'friction_lower': (0.4, 0.06)},
-    ],
-)
-def test_settings_name_the_field_that_is_wrong(bad):
-    with pytest.raises(JointDynamicsError, match=rf'\b{next(iter(bad))}(\[\d\])?: expected .*, found '):
-        EstimationSettings(**bad)
-
-
-def test_settings_that_are_allowed():
-    EstimationSettings(payload_memory=np.inf, stiffness_memory=np.inf, temperature=-20.0, stiffness_order=1)
-    EstimationSettings(friction_lower=(0.5, 0.05), friction_upper=(0.5, 0.05))
-    thesis = EstimationSettings.thesis(window=0.2)
-    assert thesis == EstimationSettings(
-        window=0.2,
-        taper=False,
-        information=0.0,
-        friction_upper=(1.5, 0.05),
-        viscous_share=0.0,
-        stiffness_preset='thesis',
-    )
-    assert replace(EstimationSettings(), omega_min=0.5) == EstimationSettings(omega_min=0.5)
-
-
-def test_health_in_every_word():
-    reference = TorsionalStiffness([[2e4, 3e9]] * 3)
-
-    def anew():
-        return HealthMonitor(
-            reference, 2e-3, HealthThresholds((0.1, 0.2), (0.3, 0.5), 5.0, 2.0), np.array([1.0, 2.0, 1.0])
-        )
-
-    monitor = anew()
-    coefficients = reference.coefficients * [[0.9], [0.8], [1.25]]
-    np.testing.assert_allclose(monitor.stiffness_ratios(coefficients), [0.9, 0.8, 1.25])
-    # over the working range, of another shape: the projection of one torque on the other
-    phi = 2e-3 * np.linspace(0.05, 1.0, 20)
-    known = 2e4 * phi + 3e9 * phi**3
-    ratio = 2e4 * phi @ known / (known @ known)
-    np.testing.assert_allclose(monitor.stiffness_ratios(np.tile([2e4, 0.0], (3, 1))), ratio)
-    words = [
-        ('warning', 'stiffness -10 % against the reference', 0.9, None),
-        ('error', 'stiffness -20 % against the reference', 0.8, None),
-        ('error', 'stiffness +25 % against the reference', 1.25, None),
-    ]
-    factors = np.array([[0.9 - 1e-9], [0.8 - 1e-9], [1.25]])
-    found = monitor.judge(stiffness=reference.coefficients * factors)
-    assert [(item.status, item.reason) for item in found] == [word[:2] for word in words]
-    assert [item.friction_ratio for item in found] == [None] * 3
-    np.testing.assert_allclose([item.stiffness_ratio for item in found], [0.9, 0.8, 1.25])
-    # twice its deviation taken off
-    found = anew().judge(stiffness=reference.coefficients * factors, stiffness_deviation=np.array([0.01, 0.04, 0.08]))
-    assert [item.status for item in found] == ['ok', 'warning', 'ok']
-    both = anew().judge(
-        stiffness=reference.coefficients * factors,
-        stiffness_excitation=np.array([4.9, 5.0, 5.0]),
-        friction=np.array([1.1, 2.61, 1.51]),
-        friction_deviation=np.array([0.0, 0.0, 0.1]),
-        friction_excitation=np.array([5.0, 5.0, 4.9]),
-    )
-    expected = [
-        JointHealth('ok', 'Coulomb friction +10 % against the reference'),
-        JointHealth('error', 'stiffness -20 % against the reference'),
-        JointHealth('error', 'stiffness +25 % against the reference'),
-    ]
-    assert [(item.status, item.reason) for item in both] == [(item.status, item.reason) for item in expected]
-    np.testing.assert_allclose([item.friction_ratio for item in both], [1.1, 1.305, 1.51])
-    few = anew().judge(stiffness=coefficients, stiffness_excitation=np.zeros(3), friction=np.ones(3),
-                        friction_excitation=np.zeros(3))  # fmt: skip
-    assert few[0].reason == 'stiffness not excited yet; Coulomb friction not excited yet'
-    none = HealthMonitor(None).judge(stiffness=np.ones((2, 2)))
-    assert none == [JointHealth('unknown', 'no reference', None, None)] * 2
-    assert np.isnan(HealthMonitor(None).stiffness_ratios(np.ones((2, 2)))).tolist() == [True, True]
-    with pytest.raises(JointDynamicsError, match=r'^health: expected stiffness or friction, found neither$'):
-        monitor.judge()
-    for name, limits in (('stiffness', (0.3, 0.1)), ('friction', (0.0, 0.1))):
-        with pytest.raises(JointDynamicsError, match=rf'\b{name}(\[\d\])?: expected .*, found '):
-            HealthThresholds(**{name: limits})
-    HealthThresholds(stiffness=(0.1, 0.1))
-
-
 def test_the_adapted_description_in_every_field(description, arm):
     """Friction of two kinds of estimator, learnt and described stiffness, payload, runs; the original left alone."""
     before = description.to_yaml()
@@ -329,3 +236,18 @@ def test_what_needs_the_motor_side_angle_is_named(arm):
     }
     thesis = remarks_of(partly, replace(use, stiffness_preset='thesis'), True)
     assert thesis == [f'joints.({only}).stiffness: not used, the preset thesis begins from none']
+
+
+def test_what_is_measured_decides_what_it_is_multiplied_by(arm):
+    gains, gap = arm.drive_gain, np.array([8.0, 9.0, np.nan, np.inf, 7.0, 6.0])
+    for effort, gain, expected in (
+        ('current', gains, gains), (None, gains, gains), ('torque', gains, None), (None, gap, None),
+        ('torque', gap, None),
+    ):  # fmt: skip
+        np.testing.assert_equal(gain_of(replace(arm, drive_gain=gain), effort), expected)
+    for effort, said in (
+        ('current', f'expected the drive gain .* found none of {arm.joint_names[2]}$'),
+        ('power', r"expected the effort to be current or torque, found 'power'$"),
+    ):
+        with pytest.raises(JointDynamicsError, match=said):
+            gain_of(replace(arm, drive_gain=gap), effort)

@@ -1,12 +1,14 @@
 """The adaptive law and its alternative: no gain can make it unstable, and it adapts only to what the motion tells."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.estimation import CoulombViscousEstimator, FrictionEstimator
+from joint_dynamics.estimation import FrictionEstimator
 
 PERIOD = 1e-3
 
@@ -137,49 +139,79 @@ def test_covariance_shrinks_with_what_is_seen():
     assert np.linalg.eigvalsh(estimator.covariance[0]).min() > 0
 
 
-def test_least_squares_alternative_equals_batch_without_forgetting():
-    Y = regressor(3.0)
-    Y = Y[np.abs(Y[:, 1]) > 0.02]
-    rng = np.random.default_rng(3)
-    f = 7.0 * np.sign(Y[:, 1]) + 3.0 * Y[:, 1] + rng.normal(0, 0.5, len(Y))
-    estimator = CoulombViscousEstimator(1, PERIOD, memory=np.inf, deviation=(1e4, 1e4))
-    for k in range(len(Y)):
-        estimator.update(f[k : k + 1], Y[k, 1:])
-    W = np.stack([np.sign(Y[:, 1]), Y[:, 1]], axis=1)
-    assert estimator.parameters[0] == pytest.approx(np.linalg.lstsq(W, f, rcond=None)[0], rel=1e-7)
-    assert estimator.predict(np.array([0.5]))[0] == pytest.approx(estimator.parameters[0] @ [1.0, 0.5])
+def test_bounds_in_no_order_are_refused():
+    with pytest.raises(JointDynamicsError, match=r'lower <= upper bounds, found .*2\.0'):
+        FrictionEstimator(1, lower=[2.0, 0.0])
 
 
-def test_least_squares_alternative_forgets_and_stays_bounded():
-    estimator = CoulombViscousEstimator(1, PERIOD, memory=3.0)
-    Y = regressor(30.0)
-    for k, omega in enumerate(Y[:, 1]):
-        F_C = 6.0 if k < len(Y) // 2 else 9.0
-        estimator.update([F_C * np.sign(omega) + 2.0 * omega], [omega])
-    assert estimator.parameters[0] == pytest.approx([9.0, 2.0], abs=0.05)
-    for _ in range(8000):
-        estimator.update([5.0], [1.0])
-        estimator.update([np.nan], [np.nan])
-    assert np.isfinite(estimator.covariance).all()
-    assert np.linalg.eigvalsh(estimator.covariance[0]).max() <= 1e4 * (1 + 1e-9)
-    assert np.linalg.eigvalsh(estimator.covariance[0]).min() > 0
-
-
-@pytest.mark.parametrize(
-    'bad',
-    [
-        {'joints': 0},
-        {'joints': 1, 'rate': -1.0},
-        {'joints': 1, 'lower': [2.0, 0.0]},
-        {'joints': 1, 'memory': 0.0},
-        {'joints': 1, 'period': 0.0},
-    ],
-)
-def test_bad_settings_are_refused(bad):
-    with pytest.raises(JointDynamicsError):
-        FrictionEstimator(**bad)
-
-
-def test_wrong_shapes_are_refused():
-    with pytest.raises(JointDynamicsError, match='shape'):
-        FrictionEstimator(2).update([1.0], [1.0, 1.0], [1.0, 1.0])
+def test_the_adaptive_law_is_as_printed():
+    """Gains by mean(Y²) every tenth sample, normalised step, clipped to the bounds; two joints, broken samples too."""
+    rng = np.random.default_rng(4)
+    n, period, memory, hold, information, omega_min = 2, 2e-3, 1.0, 0.02, 0.05, 0.05
+    rate, floor = np.array([0.8, 0.5]), np.array([[0.3, 0.1], [0.2, 0.05]])
+    lower, upper = np.array([0.5, -0.2]), np.array([1.4, 0.3])
+    estimator = FrictionEstimator(
+        n, period, rate=rate, initial=[0.45, 0.1], lower=lower, upper=upper, omega_min=omega_min, hold=hold,
+        information=information, memory=memory, floor=floor,
+    )  # fmt: skip
+    alpha = np.tile([0.5, 0.1], (n, 1))
+    np.testing.assert_array_equal(estimator.parameters, alpha)
+    mean, seen, still, adapted = np.zeros((n, 4)), np.zeros(n), np.full(n, round(hold / period) + 1), np.zeros(n)
+    gain, informative = np.zeros((n, 2)), [False] * n
+    t = np.arange(4000) * period
+    omega = np.stack([np.sin(3 * t) + 0.5 * np.sin(7 * t), 0.8 * np.sin(2 * t)], axis=1)
+    omega[1000:1400] = 0.04
+    coulomb = np.array([5.0, 3.0]) * np.tanh(omega / 0.1)
+    friction = coulomb * [1.2, 2.0] + omega * 0.05 + rng.normal(0, 0.3, omega.shape)
+    friction[500, 0] = np.inf
+    friction[600, 1], coulomb[700, 0], omega[800, 1] = 1e9, np.nan, -np.inf
+    allowed = rng.random(omega.shape) < 0.9
+    for k in range(len(t)):
+        error = estimator.update(friction[k], coulomb[k], omega[k], allowed[k])
+        if k == 500:
+            assert not estimator.moving[0]
+        for j in range(n):
+            Y, f = np.array([coulomb[k, j], omega[k, j]]), friction[k, j]
+            expected = f - alpha[j] @ Y
+            sane = bool(abs(expected) < 1e9 and np.isfinite(Y).all())
+            if not sane:
+                Y, expected = np.zeros(2), 0.0
+            still[j] = 0 if abs(Y[1]) >= omega_min else still[j] + 1
+            moving = sane and still[j] <= round(hold / period) and allowed[k, j]
+            if moving:
+                seen[j] += 1
+                products = np.array([Y[0] ** 2, Y[1] ** 2, Y[0] * Y[1], expected**2])
+                mean[j] += (products - mean[j]) / min(seen[j], memory / period)
+            if k % 10 == 0:
+                gain[j] = period * rate / np.maximum(mean[j, :2], floor[j])
+                informative[j] = bool(
+                    seen[j] >= 0.3 / period
+                    and mean[j, 0] > 0
+                    and 1 - abs(mean[j, 2]) / math.sqrt(mean[j, 0] * mean[j, 1]) >= information
+                )
+            active = moving and informative[j]
+            if active:
+                alpha[j] += gain[j] * Y * expected / (1 + gain[j] @ Y**2)
+                alpha[j] = np.clip(alpha[j], lower, upper)
+                adapted[j] += 1
+            assert estimator.moving[j] == moving and estimator.excited[j] == active
+            assert error[j] == pytest.approx(expected, rel=1e-9, abs=1e-9)
+        np.testing.assert_allclose(estimator.parameters, alpha, rtol=1e-9)
+        np.testing.assert_array_equal(estimator.informative, informative)
+    np.testing.assert_allclose(estimator.noise, np.sqrt(mean[:, 3]), rtol=1e-9)
+    np.testing.assert_allclose(estimator.excitation, adapted * period, rtol=1e-12)
+    assert adapted.min() > 1000
+    at_bound = (np.array(alpha) == lower) | (np.array(alpha) == upper)
+    np.testing.assert_array_equal(estimator.saturated, at_bound)
+    assert at_bound[1].all() and not at_bound[0].any()
+    for j in range(n):
+        weight = min(seen[j], memory / period) * period / 0.1 / mean[j, 3]
+        matrix = np.array([[mean[j, 0], mean[j, 2]], [mean[j, 2], mean[j, 1]]])
+        P = np.linalg.inv(np.diag(12.0 / (upper - lower) ** 2) + weight * matrix)
+        np.testing.assert_allclose(estimator.covariance[j], P, rtol=1e-9)
+    estimator.reset([9.0, -9.0])
+    np.testing.assert_array_equal(estimator.parameters, [[1.4, -0.2]] * 2)
+    assert estimator.saturated.all()
+    estimator.reset([0.0, 0.1])
+    np.testing.assert_array_equal(estimator.saturated, [[True, False]] * 2)
+    assert not (estimator.excitation.any() or estimator.noise.any() or estimator.informative.any())

@@ -1,5 +1,7 @@
 """Lost motion: the play of a backlash, taken up by load; what is not known of it is said."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -87,3 +89,76 @@ def test_the_loads_halve_their_parts():
 def test_bad_settings_are_refused():
     with pytest.raises(JointDynamicsError, match='limit'):
         LostMotion(1, None, -1.0, PERIOD)
+
+
+def test_lost_motion_by_the_formulas():
+    rng = np.random.default_rng(6)
+    period, limit = 8e-3, np.array([150.0, 250.0])
+
+    def backlash(theta):
+        return np.array([1e-3, 2e-3]) * (1.5 + np.sin(theta))
+
+    def of(j, tau):
+        return 0.5 / (1.0 + (tau / (0.01 * limit[j])) ** 2) + 0.5 / (1.0 + (tau / (0.04 * limit[j])) ** 2)
+
+    deviation = np.array([0.0, 3e-4])
+    lost = LostMotion(2, backlash, limit, period, deviation)
+    theta, load = np.cumsum(rng.normal(0, 4e-4, (600, 2)), axis=0), np.cumsum(rng.normal(0, 0.6, (600, 2)), axis=0)
+    state = [SimpleNamespace(place=0.0, spread=0.0, step=0.0, motion=0.0, known=False, loads=None) for _ in range(2)]
+    for k in range(len(theta)):
+        lost.update(theta[k], load[k])
+        for j, one in enumerate(state):
+            width = backlash(theta[k])[j]
+            if k:
+                one.place = min(max(one.place + (theta[k, j] - theta[k - 1, j]) / width, -1.0), 1.0)
+            one.known = one.known or abs(one.place) >= 1.0
+            one.loads = one.loads or [load[k, j]] * 2
+            one.loads = [x + period / lag * (load[k, j] - x) for x, lag in zip(one.loads, (0.1, 0.3), strict=True)]
+            left = [of(j, x) for x in (load[k, j], *one.loads)]
+            one.spread = max(max(left) - min(left), (1 - period / 0.2) * one.spread)
+            slack = left[1] * width
+            one.step = max(abs(slack * one.place - one.motion), (1 - period / 0.05) * one.step)
+            one.motion = slack * one.place
+            uncertainty = (one.spread if one.known else 1.0) * width + one.step + 2.0 * max(left) * deviation[j]
+            assert lost.motion[j] == pytest.approx(one.motion, rel=1e-9, abs=1e-18)
+            assert lost.slack[j] == pytest.approx(slack, rel=1e-9)
+            assert lost.uncertainty[j] == pytest.approx(uncertainty, rel=1e-9)
+    assert all(one.known for one in state)
+    # a period longer than what is remembered: the load itself, and nothing kept
+    coarse = LostMotion(2, backlash, limit, 1.0)
+    for k in range(3):
+        coarse.update(theta[200 * k], load[200 * k])
+    np.testing.assert_allclose(coarse.slack, backlash(theta[400]) * of(np.arange(2), load[400]), rtol=1e-12)
+    lost.reset()
+    assert not (lost.motion.any() or lost.slack.any() or lost.uncertainty.any())
+    lost.update(theta[0], load[0])
+    np.testing.assert_array_equal(lost.motion, 0.0)
+    unknown = 2.0 * deviation * [of(j, load[0, j]) for j in range(2)]
+    np.testing.assert_allclose(lost.uncertainty, backlash(theta[0]) + unknown, rtol=1e-12)
+
+
+def test_where_there_is_no_play_it_stays_where_it_was():
+    """Known over a part of the turn only: outside it no motion is lost, and back inside the play is as it was left."""
+    load = np.zeros(3)
+
+    def backlash(theta):
+        return np.where(theta < 1.0, [1e-3, 2e-3, 4e-3], 0.0)
+
+    lost = LostMotion(3, backlash, 100.0, 8e-3)
+    for theta in (0.0, 5e-4):
+        lost.update(np.full(3, theta), load)
+    places = [0.5, 0.25, 0.125]
+    np.testing.assert_allclose(lost.motion, np.multiply(places, [1e-3, 2e-3, 4e-3]), rtol=1e-12)
+    for theta in (1.5, 1.6):
+        lost.update(np.full(3, theta), load)
+        assert not (lost.motion.any() or lost.slack.any())
+    # to get back the joint turns by more than the play is wide, whatever stood there before
+    lost.update(np.full(3, 1.6 - 1.0), load)
+    np.testing.assert_allclose(lost.motion, [-1e-3, -2e-3, -4e-3], rtol=1e-12)
+    # and where the step is within the play, from where it was left
+    width = np.zeros(3)
+    lost = LostMotion(3, lambda theta: width, 100.0, 8e-3)
+    for theta, wide in ((0.0, 1e-3), (2.5e-4, 1e-3), (0.7, 0.0), (0.7, 0.0), (0.7 + 2.5e-4, 1e-3)):
+        width = np.full(3, wide)
+        lost.update(np.full(3, theta), load)
+    np.testing.assert_allclose(lost.motion, 5e-4, rtol=1e-9)

@@ -10,8 +10,6 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from joint_dynamics.estimation import FrictionObserver, MomentumObserver
-from joint_dynamics.robot import RobotModel
-from joint_dynamics.simulation import ur5e_urdf
 
 
 @given(gain=st.floats(0.1, 1e5), period=st.floats(1e-4, 0.1), inertia=st.floats(0.01, 10.0))
@@ -51,11 +49,6 @@ def test_friction_observer_holds_on_broken_values():
     assert np.isfinite(observer.friction).all()
 
 
-@pytest.fixture(scope='module')
-def arm():
-    return RobotModel.load(ur5e_urdf())
-
-
 def falling(arm, push, seconds=1.0, period=1e-3):
     """A frictionless arm moved by torques (gravity, a swing), pushed in the middle by `push` (n,) N·m along q."""
     body, data = arm.pinocchio, arm.pinocchio.createData()
@@ -86,3 +79,30 @@ def test_momentum_observer_keeps_going_over_broken_values(arm):
     for k, (tau, q, dq) in enumerate(falling(arm, np.zeros(6), 0.2)):
         observer.update(np.full(6, np.nan) if k == 50 else tau, q, dq)
     assert np.abs(observer.external).max() < 0.5
+
+
+def test_observers_solve_their_implicit_step(arm):
+    """F̂⁺ and r⁺ put into the equations of the model, discretised backwards: nothing is left."""
+    rng = np.random.default_rng(7)
+    period, gain, inertia = 2e-3, 25.0, rng.uniform(0.1, 2.0, 6)
+    friction, momentum = FrictionObserver(6, period, inertia, gain), MomentumObserver(arm.rigid_body(), period, gain)
+    model, data = arm.pinocchio, arm.pinocchio.createData()
+    omega_hat = expected = None
+    for _ in range(5):
+        q, dq, torque, drive, omega = rng.uniform(-1, 1, (5, 6))
+        f, r = friction.update(drive, torque, omega).copy(), momentum.update(torque, q, dq).copy()
+        p = pinocchio.crba(model, data, q) @ dq
+        if omega_hat is None:
+            np.testing.assert_array_equal([f, r], np.zeros((2, 6)))
+            omega_hat, expected = omega, p
+            continue
+        omega_hat = omega_hat + period * (drive - torque - f) / inertia
+        np.testing.assert_allclose(f, gain * inertia * (omega_hat - omega), rtol=1e-9, atol=1e-12)
+        C = pinocchio.computeCoriolisMatrix(model, data, q, dq)
+        free = C.T @ dq - pinocchio.computeGeneralizedGravity(model, data, q)
+        expected = expected + period * (torque + free - r)
+        np.testing.assert_allclose(r, gain * (expected - p), rtol=1e-9, atol=1e-9)
+    for observer, broken in ((friction, ([np.nan] * 6, torque, omega)), (momentum, ([np.inf] * 6, q, dq))):
+        before = observer.update(*broken).copy()
+        observer.reset()
+        assert before.any() and not (observer.friction if observer is friction else observer.external).any()

@@ -378,3 +378,24 @@ def test_a_joint_in_company_is_learnt_as_alone():
     for joint, estimator in enumerate(alone):
         np.testing.assert_array_equal(together.coefficients[joint], estimator.coefficients[0])
         np.testing.assert_array_equal(together.covariance[joint], estimator.covariance[0])
+
+
+def test_without_gate_and_novelty_a_standstill_teaches_too():
+    """`ordinary` is the batch solution, whatever the order of the samples: none is left out, however often it comes."""
+    rng = np.random.default_rng(10)
+    phi = np.repeat([0.3e-3, -1e-6, 0.0, 1e-3], [400, 5, 5, 400])
+    tau = 2e4 * phi + 1e9 * phi**3 + rng.normal(0, 0.1, phi.size)
+    estimator = StiffnessEstimator.ordinary(1, scale=1e-3, hold=0.01, initial_covariance=1e6)
+    assert (estimator.mu, estimator.delta) == (1.0, 0.0)
+    for one, torque in zip(phi, tau, strict=True):
+        estimator.update([one], [torque])
+        assert estimator.excited[0]
+    x = phi / 1e-3
+    W = np.stack([x, x**3], axis=1)
+    batch = np.linalg.solve(W.T @ W + 1e-6 * np.eye(2), W.T @ tau)
+    np.testing.assert_allclose(estimator.coefficients[0], batch / [1e-3, 1e-9], rtol=1e-6)
+    assert not estimator.changes.any()
+    # said otherwise, it is otherwise
+    gated = StiffnessEstimator.ordinary(1, scale=1e-3, gate=0.5e-3, mu=0.9)
+    gated.update([0.3e-3], [6.0])
+    assert not gated.excited[0] and gated.mu == 0.9

@@ -16,7 +16,6 @@ from dataclasses import replace
 from joint_dynamics.arm import Validity
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.estimation import EstimationSettings, JointEstimator
-from joint_dynamics.estimation.estimator_factory import gain_of
 from joint_dynamics.estimation.torques import TorqueFusion
 from joint_dynamics.joint import FrictionModel, QuadrantFriction
 from joint_dynamics.joint.lost_motion import loads_of, lost_motion_share
@@ -295,26 +294,8 @@ def test_weights_are_those_of_the_inverse_variances(arm):
         np.testing.assert_array_equal(deviation, fusion.motor_deviation)
 
 
-def test_what_is_measured_decides_what_it_is_multiplied_by(arm):
-    gains = arm.drive_gain
-    unknown = replace(arm, drive_gain=np.where(np.arange(arm.n) == 2, np.nan, gains))
-    for effort, one, expected in (
-        ('current', arm, gains), (None, arm, gains), ('torque', arm, None), (None, unknown, None),
-        ('torque', unknown, None),
-    ):  # fmt: skip
-        found = gain_of(one, effort)
-        assert (found is None) == (expected is None)
-        if expected is not None:
-            np.testing.assert_array_equal(found, expected)
-    with pytest.raises(
-        JointDynamicsError, match=f'^estimator: expected the drive gain .* found none of {arm.joint_names[2]}$'
-    ):
-        gain_of(unknown, 'current')
-    with pytest.raises(
-        JointDynamicsError, match=r"^estimator: expected the effort to be current or torque, found 'power'$"
-    ):
-        gain_of(arm, 'power')
-    with pytest.raises(JointDynamicsError, match=r'^estimator: expected θ with every sample, found none$'):
+def test_an_estimator_of_the_motor_side_needs_its_angle(arm):
+    with pytest.raises(JointDynamicsError, match='expected θ with every sample, found none'):
         JointEstimator(arm, PERIOD).update(np.zeros(arm.n), np.zeros(arm.n))
 
 

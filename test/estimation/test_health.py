@@ -1,0 +1,174 @@
+"""Health by the change against a reference, and the trend of changes."""
+
+import numpy as np
+import pytest
+
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.estimation import HealthMonitor, HealthThresholds, trend
+from joint_dynamics.estimation.health import JointHealth
+from joint_dynamics.joint import TorsionalStiffness
+
+REFERENCE = TorsionalStiffness([[2e4, 3e9], [5e3, 1e8]])
+
+
+def test_health_names_the_joint_and_the_change():
+    monitor = HealthMonitor(REFERENCE)
+    enough = np.full(2, 60.0)
+    found = monitor.judge(
+        stiffness=REFERENCE.coefficients * [[1.0], [0.85]],
+        stiffness_excitation=enough,
+        friction=np.array([1.02, 1.5]),
+        friction_excitation=enough,
+    )
+    assert [item.status for item in found] == ['ok', 'error']
+    assert found[1].reason == 'Coulomb friction +50 % against the reference'
+    assert found[1].stiffness_ratio == pytest.approx(0.85)
+    stiff_only = monitor.judge(stiffness=REFERENCE.coefficients * [[1.0], [0.85]], stiffness_excitation=enough)
+    assert stiff_only[1].status == 'warning'
+    assert 'stiffness -15 %' in stiff_only[1].reason
+
+
+def test_health_compares_torques_not_coefficients():
+    """Another split between the terms that gives the same torque over the working range is no wear."""
+    phi = np.linspace(-1e-3, 1e-3, 41)
+    W = np.stack([phi, phi**3], axis=1)
+    other = np.linalg.lstsq(W[:, :1], TorsionalStiffness([2e4, 3e9]).torque(phi), rcond=None)[0]
+    monitor = HealthMonitor(TorsionalStiffness([[2e4, 3e9]]))
+    assert monitor.stiffness_ratios(np.array([[other[0], 0.0]]))[0] == pytest.approx(1.0, abs=0.02)
+
+
+def test_a_change_that_wanders_about_its_threshold_is_decided_once():
+    """Entered beyond 25 % by two deviations, left below 20 % by two: nothing in between is news."""
+    monitor, enough = HealthMonitor(None), np.array([60.0])
+    rng = np.random.default_rng(7)
+
+    def status(change):
+        return monitor.judge(
+            friction=np.array([1.0 + change]), friction_deviation=np.array([0.01]), friction_excitation=enough
+        )[0].status
+
+    assert [status(0.25 + 0.04 * value) for value in rng.uniform(-1, 0.4, 200)] == ['ok'] * 200
+    assert status(0.28) == 'warning'
+    assert {status(0.25 + 0.04 * value) for value in rng.uniform(-1, 1, 200)} == {'warning'}
+    assert status(0.43) == 'error'
+    assert {status(0.38 + 0.04 * value) for value in rng.uniform(-1, 1, 200)} == {'error'}
+    assert status(0.29) == 'warning'
+    assert status(0.17) == 'ok'
+    assert status(0.25) == 'ok'
+
+
+def test_health_does_not_judge_what_it_does_not_know():
+    monitor = HealthMonitor(None, thresholds=HealthThresholds(excitation=5.0))
+    assert monitor.judge(stiffness=np.ones((1, 2)))[0].status == 'unknown'
+    few = monitor.judge(friction=np.array([1.9]), friction_excitation=np.array([1.0]))
+    assert few[0].status == 'unknown'
+    assert 'not excited' in few[0].reason
+    uncertain = monitor.judge(
+        friction=np.array([1.5]), friction_deviation=np.array([0.2]), friction_excitation=np.array([60.0])
+    )
+    assert uncertain[0].status == 'ok'
+
+
+def test_trend_has_a_slope_and_its_deviation():
+    rng = np.random.default_rng(4)
+    days = np.arange(40.0)
+    slopes = []
+    for _ in range(200):
+        slope, deviation = trend(days, 1.0 - 0.002 * days + rng.normal(0, 0.01, days.size))
+        slopes.append((slope, deviation))
+    slopes = np.array(slopes)
+    assert slopes[:, 0].mean() == pytest.approx(-0.002, abs=1e-4)
+    assert slopes[:, 1].mean() == pytest.approx(slopes[:, 0].std(), rel=0.15)
+
+
+def test_health_in_every_word():
+    reference = TorsionalStiffness([[2e4, 3e9]] * 3)
+
+    def anew():
+        return HealthMonitor(
+            reference, 2e-3, HealthThresholds((0.1, 0.2), (0.3, 0.5), 5.0, 2.0), np.array([1.0, 2.0, 1.0])
+        )
+
+    monitor = anew()
+    coefficients = reference.coefficients * [[0.9], [0.8], [1.25]]
+    np.testing.assert_allclose(monitor.stiffness_ratios(coefficients), [0.9, 0.8, 1.25])
+    # over the working range, of another shape: the projection of one torque on the other
+    phi = 2e-3 * np.linspace(0.05, 1.0, 20)
+    known = 2e4 * phi + 3e9 * phi**3
+    ratio = 2e4 * phi @ known / (known @ known)
+    np.testing.assert_allclose(monitor.stiffness_ratios(np.tile([2e4, 0.0], (3, 1))), ratio)
+    words = [
+        ('warning', 'stiffness -10 % against the reference', 0.9, None),
+        ('error', 'stiffness -20 % against the reference', 0.8, None),
+        ('error', 'stiffness +25 % against the reference', 1.25, None),
+    ]
+    factors = np.array([[0.9 - 1e-9], [0.8 - 1e-9], [1.25]])
+    found = monitor.judge(stiffness=reference.coefficients * factors)
+    assert [(item.status, item.reason) for item in found] == [word[:2] for word in words]
+    assert [item.friction_ratio for item in found] == [None] * 3
+    np.testing.assert_allclose([item.stiffness_ratio for item in found], [0.9, 0.8, 1.25])
+    # twice its deviation taken off
+    found = anew().judge(stiffness=reference.coefficients * factors, stiffness_deviation=np.array([0.01, 0.04, 0.08]))
+    assert [item.status for item in found] == ['ok', 'warning', 'ok']
+    both = anew().judge(
+        stiffness=reference.coefficients * factors,
+        stiffness_excitation=np.array([4.9, 5.0, 5.0]),
+        friction=np.array([1.1, 2.61, 1.51]),
+        friction_deviation=np.array([0.0, 0.0, 0.1]),
+        friction_excitation=np.array([5.0, 5.0, 4.9]),
+    )
+    expected = [
+        JointHealth('ok', 'Coulomb friction +10 % against the reference'),
+        JointHealth('error', 'stiffness -20 % against the reference'),
+        JointHealth('error', 'stiffness +25 % against the reference'),
+    ]
+    assert [(item.status, item.reason) for item in both] == [(item.status, item.reason) for item in expected]
+    np.testing.assert_allclose([item.friction_ratio for item in both], [1.1, 1.305, 1.51])
+    few = anew().judge(stiffness=coefficients, stiffness_excitation=np.zeros(3), friction=np.ones(3),
+                        friction_excitation=np.zeros(3))  # fmt: skip
+    assert few[0].reason == 'stiffness not excited yet; Coulomb friction not excited yet'
+    assert np.isnan(HealthMonitor(None).stiffness_ratios(np.ones((2, 2)))).tolist() == [True, True]
+    with pytest.raises(JointDynamicsError, match='expected stiffness or friction, found neither'):
+        monitor.judge()
+
+
+@pytest.mark.parametrize('name', ['stiffness', 'friction'])
+def test_thresholds_are_above_zero_and_in_order(name):
+    for limits, expected in (((0.3, 0.2), 'warning and error, warning ≤ error'), ((0.0, 0.1), '')):
+        with pytest.raises(JointDynamicsError, match=rf'\b{name}(\[\d\])?: expected .*{expected}.*, found '):
+            HealthThresholds(**{name: limits})
+    HealthThresholds(**{name: (0.2, 0.2)})
+
+
+def test_health_is_that_of_the_worse_of_stiffness_and_friction():
+    stiff = TorsionalStiffness(np.array([[2e4], [1e4]]))
+    monitor = HealthMonitor(stiff, 1e-3, HealthThresholds(), 0.5)
+    given = {
+        'stiffness': np.array([[1.6e4], [1e4]]), 'stiffness_deviation': np.array([0.01, 0.2]),
+        'stiffness_excitation': np.array([9.0, 5.0]), 'friction': np.array([0.5, 0.75]),
+        'friction_deviation': np.array([0.01, 0.01]), 'friction_excitation': np.array([4.9, 9.0]),
+    }  # fmt: skip
+    assert monitor.judge(**given) == [
+        JointHealth('warning', 'stiffness -20 % against the reference', pytest.approx(0.8), 1.0),
+        JointHealth('error', 'Coulomb friction +50 % against the reference', 1.0, 1.5),
+    ]
+    alone = monitor.judge(friction=np.array([0.5, 0.65]))
+    assert alone == [
+        JointHealth('ok', 'Coulomb friction +0 % against the reference', None, 1.0),
+        JointHealth('warning', 'Coulomb friction +30 % against the reference', None, 1.3),
+    ]
+    unseen = monitor.judge(stiffness=given['stiffness'], stiffness_excitation=np.zeros(2))
+    assert unseen[1] == JointHealth('unknown', 'stiffness not excited yet', 1.0, None)
+    bare = HealthMonitor(None).judge(stiffness=given['stiffness'])
+    assert bare == [JointHealth('unknown', 'no reference', None, None)] * 2
+
+
+def test_a_trend_is_a_straight_line_with_its_scatter():
+    t, y = np.array([0.0, 1.0, 2.5, 4.0, 7.0]), np.array([1.0, 0.9, 0.95, 0.7, 0.6])
+    (slope, _), spread = np.polyfit(t, y, 1), np.polyfit(t, y, 1, cov=True)[1]
+    found = trend(t, y)
+    assert found == (pytest.approx(slope), pytest.approx(np.sqrt(spread[0, 0])))
+    for few in (([0.0, 1.0], [1.0, 2.0]), ([3.0, 3.0, 3.0], [1.0, 2.0, 3.0])):
+        assert np.isnan(trend(*few)).all()
+    slope, deviation = trend([0.0, 1.0, 3.0], [1.0, 2.0, 4.0])
+    assert slope == pytest.approx(1.0) and deviation == pytest.approx(0.0, abs=1e-12)

@@ -1,0 +1,112 @@
+"""A payload beside friction: learnt from the torques, forgotten with its memory, and the batch solution."""
+
+import math
+
+import numpy as np
+import pinocchio
+import pytest
+
+from joint_dynamics.estimation import PayloadEstimator
+from joint_dynamics.robot import PER_JOINT
+
+
+def loaded_samples(arm, payload, scale, samples=300, seed=0, noise=0.2):
+    """Torque that the unloaded model lacks, on random motion: payload, friction wrong by `scale`, noise.
+
+    Computed by the batch regressor.
+    """
+    rng = np.random.default_rng(seed)
+    q, dq, ddq = rng.uniform(-2, 2, (samples, 6)), rng.uniform(-1, 1, (samples, 6)), rng.uniform(-2, 2, (samples, 6))
+    last = PER_JOINT * 5
+    columns = [last + 9, last + 6, last + 7, last + 8]
+    coulomb = np.sign(dq) * np.array([8, 8, 7, 2, 2, 2.0])
+    torque = (
+        arm.regressor(q, dq, ddq)[:, :, columns] @ payload
+        + coulomb * scale[0]
+        + dq * scale[1]
+        + rng.normal(0, noise, q.shape)
+    )
+    return q, dq, ddq, torque, coulomb
+
+
+@pytest.mark.parametrize('payload', [[7.5, 0.0, 0.0, 0.6], [0.8, 0.05, -0.02, 0.04], [0.0, 0.0, 0.0, 0.0]])
+def test_payload_comes_back_beside_wrong_friction(arm, payload):
+    estimator = PayloadEstimator(arm.rigid_body(), 0.1)
+    for state in zip(*loaded_samples(arm, np.array(payload), (0.15, 0.4)), strict=True):
+        q, dq, ddq, torque, coulomb = state
+        estimator.update(q, dq, ddq, torque, coulomb, dq, np.abs(dq) > 0.05)
+    deviation = np.sqrt(np.diag(estimator.covariance))
+    error = np.abs(estimator.parameters - payload)
+    assert estimator.mass == pytest.approx(payload[0], abs=0.05)
+    assert np.all(error < 5 * deviation)
+    assert estimator.mass_deviation < 0.05
+    assert estimator.judge() and estimator.known
+
+
+def test_standing_joints_teach_nothing(arm):
+    estimator = PayloadEstimator(arm.rigid_body(), 0.1)
+    zero = np.zeros(6)
+    for _ in range(100):
+        estimator.update(zero, zero, zero, np.full(6, 5.0), zero, zero, np.zeros(6, dtype=bool))
+    assert estimator.excitation == 0
+    assert estimator.mass == 0.0
+    assert not estimator.judge() and not estimator.known
+
+
+def test_another_payload_is_learnt_within_the_memory(arm):
+    estimator = PayloadEstimator(arm.rigid_body(), 0.1, memory=5.0)
+    for mass in (5.0, 2.0):
+        for state in zip(*loaded_samples(arm, np.array([mass, 0, 0, 0.1 * mass]), (0.0, 0.0)), strict=True):
+            estimator.update(*state, state[1], np.ones(6, dtype=bool))
+        assert estimator.mass == pytest.approx(mass, rel=0.02)
+    estimator.update(*(np.full(6, np.nan),) * 6, np.ones(6, dtype=bool))
+    assert np.isfinite(estimator.parameters).all()
+
+
+def test_the_payload_is_the_weighted_and_regularised_batch_solution(arm):
+    """A = Σ λ^age w² WᵀW, the prior's inverse variances on its diagonal; deviations by what is left over."""
+    rng = np.random.default_rng(8)
+    period, memory, noise, samples = 0.05, 2.0, np.array([2.0, 2.0, 1.0, 0.5, 0.5, 0.25]), 80
+    estimator = PayloadEstimator(
+        arm.rigid_body(), period, memory=memory, noise=noise, largest=5.0, reach=0.2, friction=(0.4, 2.0), known=0.3
+    )
+    A, b, yy, weight, motion = np.zeros((22, 22)), np.zeros(22), 0.0, 0.0, 0.0
+    # pinocchio's XX XY YY XZ YZ ZZ as XX XY XZ YY YZ ZZ, then first moments and mass
+    order = [-6, -5, -3, -4, -2, -1, -9, -8, -7, -10]
+    for k in range(samples):
+        q, dq, ddq, coulomb, omega = rng.uniform(-2, 2, (5, 6))
+        slipping = rng.random(6) < 0.7
+        full = pinocchio.computeJointTorqueRegressor(arm.pinocchio, arm.pinocchio.createData(), q, dq, ddq)
+        torque = full[:, -10:-6] @ [2.0, 0.1, -0.2, 0.3] + 0.2 * coulomb + 0.7 * omega + rng.normal(0, 0.3, 6) * noise
+        if k % 20 == 19:
+            torque[3] = np.nan
+        estimator.update(q, dq, ddq, torque, coulomb, omega, slipping)
+        if slipping.any() and k % 20 != 19:
+            W = np.hstack([full[:, order], np.diag(coulomb), np.diag(omega)]) * (slipping / noise)[:, None]
+            y, forget = torque * slipping / noise, 1 - period / memory
+            A, b, yy, weight = forget * A + W.T @ W, forget * b + W.T @ y, forget * yy + y @ y, forget * weight + 1
+            motion += period
+    assert estimator.excitation == pytest.approx(motion, rel=1e-12)
+    prior = np.diag(1.0 / np.array([*[0.2] * 6, 1.0, 1.0, 1.0, 5.0, *[0.4] * 6, *[2.0] * 6]) ** 2)
+    share = period / 0.1
+    solution = np.linalg.solve(share * A + prior, share * b)
+    # what the friction beside it costs counts as left over
+    friction = np.diag(np.where(np.arange(22) < 10, 0.0, np.diag(prior)))
+    rest = share * (yy - 2 * solution @ b) + solution @ (share * A + friction) @ solution
+    variance = (rest + 10.0) / (share * weight * 6 + 10.0)
+    covariance = np.linalg.inv(share * A / variance + prior)
+    shown = [9, 6, 7, 8]
+    np.testing.assert_allclose(estimator.inertial, solution[:10], rtol=1e-8)
+    np.testing.assert_allclose(estimator.parameters, solution[shown], rtol=1e-8)
+    np.testing.assert_allclose(estimator.covariance, covariance[np.ix_(shown, shown)], rtol=1e-7)
+    assert estimator.mass == estimator.parameters[0]
+    np.testing.assert_array_equal(estimator.first_moments, estimator.parameters[1:])
+    assert estimator.mass_deviation == pytest.approx(math.sqrt(covariance[9, 9]), rel=1e-7)
+    # known when its deviation is less than a share of it, or than 0.1 kg
+    assert not estimator.known
+    for share, known in ((2.0, True), (1e-9, estimator.mass_deviation < 0.1)):
+        estimator.known_share = share * estimator.mass_deviation / estimator.mass
+        assert estimator.judge() == estimator.known == known
+    estimator.reset()
+    assert not estimator.parameters.any() and estimator.excitation == 0 and not estimator.known
+    np.testing.assert_allclose(estimator.covariance, np.diag([25.0, 1.0, 1.0, 1.0]), rtol=1e-9)
