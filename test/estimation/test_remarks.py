@@ -12,12 +12,6 @@ from joint_dynamics.joint import FrictionModel, MaxwellSlip
 SIMPLE = EstimationSettings(friction='coulomb_viscous')
 
 
-WHY = 'not used (friction coulomb_viscous begins from F_C0 and F_V1 alone)'
-
-
-ONLY = 'holds further terms alone (friction coulomb_viscous is learnt where the motion is)'
-
-
 @pytest.mark.parametrize(
     ('name', 'shaped'),
     [
@@ -33,7 +27,8 @@ def test_what_a_coulomb_and_viscous_friction_has_no_place_for(arm, name, shaped)
     part[[1, 4]] = 8.0 if name == 'F_S' else 0.1
     more = Arm(arm, friction=FrictionModel({**values, name: part}))
     who = f'{arm.joint_names[1]}, {arm.joint_names[4]}'
-    assert remarks_of(more, SIMPLE, True) == [f'joints.({who}).friction.parameters.{name}: {shaped}{WHY}']
+    (remark,) = remarks_of(more, SIMPLE, True)
+    assert remark.startswith(f'joints.({who}).friction.parameters.{name}: {shaped}not used')
     assert remarks_of(more, EstimationSettings(friction='none'), True) == []
     assert remarks_of(Arm(arm), SIMPLE, True) == []
 
@@ -41,18 +36,17 @@ def test_what_a_coulomb_and_viscous_friction_has_no_place_for(arm, name, shaped)
 def test_hysteresis_and_range_that_a_coulomb_and_viscous_friction_does_not_use(arm):
     names, joints = arm.joint_names, ', '.join(arm.joint_names)
     model = FrictionModel({'F_C0': np.full(6, 7.0)}, MaxwellSlip(6, 5e-4))
-    found = remarks_of(Arm(arm, friction=model), SIMPLE, True)
-    assert found == [f'joints.({joints}).friction.maxwell_slip: {WHY}']
+    (remark,) = remarks_of(Arm(arm, friction=model), SIMPLE, True)
+    assert remark.startswith(f'joints.({joints}).friction.maxwell_slip: not used')
     none = np.full(6, np.inf)
     speed, load, low, high = none.copy(), none.copy(), -none, none.copy()
     speed[0], load[1:3], low[3], high[3] = 1.0, 20.0, 10.0, 60.0
     rich = FrictionModel({'F_C0': np.full(6, 7.0), 'F_C1': np.full(6, 1e-3), 'F_T1': np.full(6, -0.1)})
     found = remarks_of(Arm(arm, friction=rich, validity=Validity(speed, load, low, high)), SIMPLE, True)
-    assert [remark for remark in found if 'validity' in remark] == [
-        f'joints.({names[0]}).validity.speed: {ONLY}',
-        f'joints.({names[1]}, {names[2]}).validity.load: {ONLY}',
-        f'joints.({names[3]}).validity.temperature: {ONLY}',
-    ]
+    assert [remark.partition(': ')[0] for remark in found if 'validity' in remark] == [
+        f'joints.({names[0]}).validity.speed', f'joints.({names[1]}, {names[2]}).validity.load',
+        f'joints.({names[3]}).validity.temperature',
+    ]  # fmt: skip
 
 
 def test_a_described_scale_beyond_its_bounds(arm):
@@ -60,7 +54,6 @@ def test_a_described_scale_beyond_its_bounds(arm):
     scale = np.tile([1.0, 0.0], (6, 1))
     scale[2] = 3.0, -0.01
     use = EstimationSettings(viscous_share=0.0)
-    found = remarks_of(Arm(arm, friction=model, friction_scale=scale), use, True)
-    assert found == [
-        f'joints.{arm.joint_names[2]}.friction.scale: [3.0, -0.01] is beyond the bounds of α, [2.5, -0.01] is used'
-    ]
+    (remark,) = remarks_of(Arm(arm, friction=model, friction_scale=scale), use, True)
+    for part in (f'joints.{arm.joint_names[2]}.friction.scale: [3.0, -0.01]', 'bounds of α', '[2.5, -0.01] is used'):
+        assert part in remark

@@ -3,11 +3,17 @@
 Not from the package's regressor.
 """
 
+from dataclasses import replace
+from types import SimpleNamespace
+
 import numpy as np
 import pinocchio
 import pytest
 
-from joint_dynamics.identification.preparation.observations import Observation
+from joint_dynamics.identification.findings import Findings
+from joint_dynamics.identification.preparation.observations import FilterPlan, Observation
+from joint_dynamics.identification.regression.problem import Problem
+from joint_dynamics.identification.regression.residuals import BandSquares, full_rate_torque
 from joint_dynamics.recording import Recording
 from joint_dynamics.robot import PER_JOINT, RobotModel
 from joint_dynamics.signals.filtering import ParallelDecimator
@@ -125,3 +131,59 @@ def observe_two_links(seed=0, samples=600, *, rate=100.0, factor=None, cutoff=4.
 @pytest.fixture(scope='session')
 def observed():
     return observe_two_links
+
+
+@pytest.fixture(scope='session')
+def made_result():
+    """Return what makes findings of two parameters and one recording, of whose 4 N·m are 0.5 N·m left over."""
+    squares = BandSquares(*(np.array([9 * value**2]) for value in (0.5, 4.0, 0.5, 4.0)), 9)
+    fit = SimpleNamespace(
+        name='run <1>', time=np.zeros(321), dq=np.ones((3, 1)), moving_speed=0.0, residual=np.full((3, 1), 0.5),
+        tau=np.full((3, 1), 4.0), unit='N·m', band=3.0, full=SimpleNamespace(band=10.0), band_squares=squares,
+        summary=lambda: {'recording': 'run'},
+    )  # fmt: skip
+    solution = SimpleNamespace(
+        chi=np.array([1.23456, -2.0]),
+        condition_number=np.inf,
+        sigma=np.array([0.1, 0.2]),
+        inflation=np.array([1.0, 400.0]),
+    )
+
+    def of(names=('p<', 'q'), **changes):
+        base = SimpleNamespace(count=2, expressions=['a & b', 'c'])
+        values = {
+            'problem': SimpleNamespace(base=base, names=list(names), model=SimpleNamespace(joint_names=('a', 'b'))),
+            'settings': SimpleNamespace(method='wls'), 'plan': FilterPlan(1.5, 7.5, 3.0, None, 0.2),
+            'solution': solution, 'covariance': np.diag(np.square([0.0123, 0.5])), 'training': [fit], 'validation': [],
+            'reasons': [], 'seconds': 1.5, **changes,
+        }  # fmt: skip
+        return Findings(**values)
+
+    return of
+
+
+TRUTH = {
+    'ZZ_1': 0.5, 'MX_1': 1.5, 'MY_1': 0.2, 'M_1': 5.0, 'ZZ_2': 0.25, 'MX_2': 0.5, 'MY_2': 0.1, 'M_2': 2.0, 'Ia_1': 0.5,
+    'Ia_2': 0.1, 'Fv_1': 2.0, 'Fv_2': 1.0, 'Fc_1': 1.5, 'Fc_2': 0.6, 'off_1': 0.1,
+}  # fmt: skip
+
+
+@pytest.fixture(scope='session')
+def two_link_runs(two_links, observed):
+    """Return what makes recordings of two links with 2 % noise, and their base parameters."""
+    standard = np.zeros(len(two_links.parameter_names))
+    for name, value in TRUTH.items():
+        standard[two_links.parameter_names.index(name)] = value
+    chi = two_links.base_parameters().regroup(standard)
+
+    def of(seed, samples=400, carried=0.0):
+        run = observed(seed, samples, factor=4)
+        more = standard.copy()
+        for name, value in {'M_2': carried, 'MX_2': 0.3 * carried, 'ZZ_2': 0.1 * carried}.items():
+            more[two_links.parameter_names.index(name)] += value
+        own = two_links.base_parameters().regroup(more)
+        tau = full_rate_torque(Problem(two_links, [run]), run, own)
+        noise = np.random.default_rng(seed).normal(size=tau.shape)
+        return replace(run, name=f'run {seed}', tau=tau + 0.02 * tau.std(axis=0) * noise)
+
+    return of, chi

@@ -8,6 +8,7 @@ import pytest
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.examine import examine
 from joint_dynamics.identification.reliability.motor_side import motor_side_reasons
+from joint_dynamics.recording import Recording
 
 
 @pytest.fixture(scope='module')
@@ -114,3 +115,37 @@ def test_temperatures_tell_where_they_change(true_robot, good):
     )
     warming = replace(good, temperature=30.0 + np.outer(good.time, np.ones(good.n)))
     assert any('friction over temperature' in line for line in examine(true_robot.model, warming).able)
+
+
+def test_where_no_torque_was_recorded_the_rest_is_told_all_the_same(two_links):
+    """Motor side, temperatures, one direction: what could be found, and what not."""
+    t = 0.01 * np.arange(400)
+    q = np.stack([t, np.sin(4 * t)], axis=1)
+    names = two_links.joint_names
+    found = examine(two_links, Recording(names, t, q, name='run'))
+    assert found.result is None and found.able == ()
+    for lines, starts in (
+        (found.odd, ('no measured speeds', 'neither torque nor current')),
+        (found.unable, (
+            'dynamics of the robot: ', 'stiffness, kinematic error, backlash: expected motor positions, found none',
+            'friction over temperature: expected joint temperatures, found none', 'Coulomb friction apart from an',
+        )),
+    ):  # fmt: skip
+        assert [line[: len(start)] for line, start in zip(lines, starts, strict=True)] == list(starts)
+    assert found.unable[-1].endswith(f': {names[0]}')
+    first, second = found.joints
+    assert (first.name, first.travel, first.resting) == (names[0], pytest.approx(t[-1]), 0.0)
+    assert first.fastest == pytest.approx(1.0)
+    for figures in found.joints:
+        assert np.isnan([figures.effort, figures.left, figures.scale, figures.scale_std]).all()
+    speed = np.abs(np.gradient(q[:, 1], 0.01))
+    assert second.fastest == pytest.approx(np.quantile(speed, 0.99))
+    assert second.resting == pytest.approx(np.mean(speed <= 0.01))
+    warm = np.stack([20.0 + 0.5 * t, 20.0 + 0.7 * t], axis=1)
+    both = examine(two_links, Recording(names, t, q, theta=q, temperature=warm, name='run'))
+    (line,) = both.able
+    assert line.startswith('stiffness, kinematic error and backlash')
+    assert 'temperature: expected a change of 3 °C, found 2.8 °C' in both.unable[1]
+    warmer = examine(two_links, Recording(names, t, q, temperature=2 * warm, name='run'))
+    (line,) = warmer.able
+    assert line.startswith('friction over temperature') and '5.59 °C' in line

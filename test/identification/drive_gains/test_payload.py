@@ -142,8 +142,20 @@ def test_bad_input(true_robot):
         identify_payload(problem, true_robot.base, [])
     with pytest.raises(JointDynamicsError, match='all ten known'):
         identify_payload(problem, true_robot.base, [observation], dict.fromkeys(INERTIAL, 0.1))
-    with pytest.raises(JointDynamicsError, match=r'payload\.MX: expected a finite number'):
-        known_payload({'MX': float('nan')})
+
+
+@pytest.mark.parametrize(
+    ('name', 'value', 'expected'),
+    [
+        ('mass', 1.0, f'expected one of {", ".join(INERTIAL)}'),
+        *(('M', value, 'payload.M: expected a mass above 0 kg') for value in (0.0, -1.0, np.inf, True, '4')),
+        *(('MX', value, 'payload.MX: expected a finite number') for value in (np.nan, None, False)),
+    ],
+)
+def test_payloads_that_cannot_be_are_named(name, value, expected):
+    found = re.escape(repr(name if name == 'mass' else value))
+    with pytest.raises(JointDynamicsError, match=f'{expected}, found {found}'):
+        known_payload({name: value})
 
 
 def test_two_different_payloads_are_told(true_robot, carrying):

@@ -1,412 +1,270 @@
-"""Drive gains of a simulated TX40-like robot from an unloaded and a loaded run.
-
-Motion, torque and drives are pinocchio's and this file's.
-"""
+"""The three ways to solve the system of currents written out: dense matrices of a few motors, with rows at rest."""
 
 from dataclasses import replace
 
 import numpy as np
-import pinocchio
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+import scipy.linalg
 
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.identification import IdentificationSettings, identify
-from joint_dynamics.identification.drive_gains.estimate import (
-    CurrentSystem,
-    DriveGainOptions,
-    current_observations,
-    identify_drive_gains,
-    motor_currents,
-    poorly_determined_gains,
-    with_torque,
-)
-from joint_dynamics.identification.drive_gains.payload import identify_payload, solve_robot_and_payload
-from joint_dynamics.identification.drive_gains.payload_runs import payload_problem
 from joint_dynamics.identification.drive_gains.total_least_squares import (
+    deviations,
+    homogeneous,
+    linearised,
     mixed,
+    mixed_start,
     total_least_squares,
     weighted_least_squares,
 )
-from joint_dynamics.identification.preparation.observations import FilterPlan, observe
+from joint_dynamics.identification.regression.block import Block
 from joint_dynamics.identification.regression.least_squares import triangulate
-from joint_dynamics.identification.regression.problem import Problem
-from joint_dynamics.identification.validate import validate_description
-from joint_dynamics.recording import Recording
-from joint_dynamics.robot import INERTIAL, RobotModel
 
-HALF = np.pi / 2
-TX40 = [
-    (0, 0, 0, 0),
-    (-HALF, 0, 0, 0),
-    (0, 0.225, 0.035, 0),
-    (HALF, 0, 0.225, 0),
-    (-HALF, 0, 0, 0),
-    (HALF, 0, 0, np.pi),
-]
-GEARS = np.diag([32.0, 32.0, 45.0, -48.0, 45.0, 32.0])
-GEARS[5, 4] = 32.0
-GAINS = np.array([33.9, 32.4, 24.2, -9.21, 16.3, 6.79])
-PRIOR = GAINS * (0.95, 1.05, 1.1, 1.3, 1.15, 0.75)
-HEAVY = np.array([0.0959, -0.0143, 0.0246, 0.0929, 0.0373, 0.0603, -0.275, -0.284, 0.448, 4.59])
-LIGHT = np.array([0.02, -0.002, 0.004, 0.02, 0.006, 0.012, -0.06, -0.05, 0.13, 1.686])
-WEIGHED = {'M': 4.59}
-PLAN = FilterPlan(10.0, 50.0, 20.0, 3, 0.1)
-NOISE = 0.02
-RUNS = 20
+N, B, SAMPLES = 3, 5, 400
+GAINS = np.array([20.0, -8.0, 3.0])
+NOISE = np.array([0.02, 0.3, 0.1])
+HELD = 3.0
+"""Deviation of currents at rest over that in motion."""
 
 
-class TX40Like:
-    def __init__(self):
-        rng = np.random.default_rng(40)
-        names = ('alpha', 'a', 'd', 'theta')
-        self.model = RobotModel.from_mdh(
-            {'joints': [dict(zip(names, row, strict=True)) for row in TX40], 'position_coupling_R': GEARS.tolist()}
-        )
-        self.coupling = np.eye(6)
-        self.coupling[5, 4] = 1.0
-        self.links = np.zeros((6, 10))
-        for k, (mass, size) in enumerate(
-            zip((7.0, 6.0, 4.5, 1.5, 1.0, 0.3), (0.1, 0.13, 0.12, 0.06, 0.05, 0.03), strict=True)
-        ):
-            centre = rng.normal(scale=0.4 * size, size=3) + np.array([0.1 * (k == 1), 0, 0])
-            tensor = mass * (
-                size**2 * np.diag((0.6, 0.8, 0.7)) + centre @ centre * np.eye(3) - np.outer(centre, centre)
-            )
-            self.links[k] = (*tensor[np.triu_indices(3)], *(mass * centre), mass)
-        self.drives = np.array(
-            [
-                [0.35, 7.0, 5.5, 0.3],
-                [0.35, 4.5, 7.7, 0.1],
-                [0.083, 1.57, 6.3, -0.2],
-                [0.027, 0.73, 1.9, 0.05],
-                [0.04, 0.9, 1.4, 0.02],
-                [0.0097, 0.5, 1.77, 0.09],
-            ]
-        )
-
-    def motor_torque(self, q, dq, ddq, payload):
-        links = self.links.copy()
-        links[5] += payload
-        model = self.model.pinocchio.copy()
-        for k, (xx, xy, xz, yy, yz, zz, mx, my, mz, mass) in enumerate(links):
-            model.inertias[k + 1] = pinocchio.Inertia.FromDynamicParameters(
-                np.array([mass, mx, my, mz, xx, xy, yy, xz, yz, zz])
-            )
-        data = model.createData()
-        rigid = np.array([pinocchio.rnea(model, data, *state) for state in zip(q, dq, ddq, strict=True)])
-        Ia, Fv, Fc, off = self.drives.T
-        speed, acceleration = dq @ self.coupling.T, ddq @ self.coupling.T
-        return rigid @ np.linalg.inv(self.coupling) + Ia * acceleration + Fv * speed + Fc * np.sign(speed) + off
-
-    def record(self, seed, payload=0.0, noise=NOISE, counts=2**17, rate=125.0):
-        """16 s of a random series; currents with noise of `noise` times their rms below 20 Hz.
-
-        Encoders with `counts` steps per turn.
-        """
-        rng = np.random.default_rng(seed)
-        t = np.arange(0, 16.0, 1 / rate)
-        k = 2 * np.pi * 0.125 * np.arange(1, 6)
-        sine, cosine = np.sin(np.outer(t, k)), np.cos(np.outer(t, k))
-        a, b = 0.7 * rng.normal(size=(2, 5, 6)) * np.array([1.0, 0.9, 1.1, 1.3, 1.3, 1.6])
-        k = k[:, None]
-        q, dq, ddq = (
-            sine @ (a / k) + cosine @ (b / k) + rng.uniform(-0.5, 0.5, 6),
-            cosine @ a - sine @ b,
-            -sine @ (a * k) - cosine @ (b * k),
-        )
-        current = self.motor_torque(q, dq, ddq, payload) / GAINS
-        white = (
-            np.fft.rfft(rng.normal(size=current.shape), axis=0) * (np.fft.rfftfreq(len(t), 1 / rate) < 20.0)[:, None]
-        )
-        white = np.fft.irfft(white, n=len(t), axis=0)
-        current = current + noise * np.sqrt((current**2).mean(axis=0)) * white / white.std(axis=0)
-        step = 2 * np.pi / counts
-        return Recording(self.model.joint_names, t, np.round(q / step) * step, current=current, name=f'run {seed}')
+def made(seed, *, rest=True, noise=NOISE):
+    """Blocks of an unloaded and a loaded run, each with stays of ten samples; the last column is the load's own."""
+    rng = np.random.default_rng(seed)
+    z = rng.normal(size=B)
+    blocks = []
+    for run in range(2):
+        W = rng.normal(size=(N, B, SAMPLES)) * np.array([1.0, 10.0, 0.1, 3.0, 1.0])[:, None]
+        y = rng.normal(size=(N, SAMPLES)) * 4.0 * run
+        # motor 1 does not see the second parameter; unloaded, nobody the last one
+        W[0, 1] = 0.0
+        W[:, -1] *= run
+        still = np.repeat(rng.random((N, SAMPLES // 10)) < 0.25, 10, axis=1) & rest
+        white = rng.normal(size=(N, SAMPLES)) * noise[:, None]
+        # of a stay, all samples are off by the same
+        white = np.where(still, HELD * np.repeat(white[:, ::10], 10, axis=1), white)
+        current = (np.einsum('mbs,b->ms', W, z) + y) / GAINS[:, None] + white
+        rows = np.concatenate([current[:, None], -W], axis=1)
+        scale = np.where(still, 10**-0.5, 1.0)
+        for start in range(0, SAMPLES, 150):
+            part = slice(start, min(start + 150, SAMPLES))
+            more = {'resting': still[:, part], 'scale': scale[:, part]} if rest else {}
+            blocks.append(Block(rows[:, :, part], y[:, part], y[:, part], run, part, **more))
+    return blocks, z
 
 
-@pytest.fixture(scope='module')
-def robot():
-    return TX40Like()
+def dense(blocks, sigma, rest_sigma):
+    """Weighted rows (rows, n + b) of all motors with one column per current, right side, and the motor of each row."""
+    rows, right, motors = [], [], []
+    for block in blocks:
+        for m in range(N):
+            still = np.zeros(block.tau.shape[1], dtype=bool) if block.resting is None else block.resting[m]
+            scale = np.ones(len(still)) if block.scale is None else block.scale[m]
+            factor = scale / np.where(still, np.inf if rest_sigma is None else rest_sigma[m], sigma[m])
+            own = np.zeros((len(still), N))
+            own[:, m] = block.rows[m, 0]
+            rows.append(np.concatenate([own, block.rows[m, 1:].T], axis=1) * factor[:, None])
+            right.append(block.tau[m] * factor)
+            motors.append(np.full(len(still), m))
+    return np.concatenate(rows), np.concatenate(right), np.concatenate(motors)
 
 
-@pytest.fixture(scope='module')
-def clean(robot):
-    return robot.record(1, noise=0.0, counts=2**26), robot.record(2, HEAVY, noise=0.0, counts=2**26)
-
-
-def prior(robot):
-    return dict(zip(robot.model.joint_names, PRIOR, strict=True))
-
-
-def mass_of(robot, recording, found):
-    problem = Problem(robot.model, [observe(with_torque(robot.model, recording, found.by_joint), PLAN)])
-    return identify_payload(problem, found.chi, problem.observations).mass
-
-
-@pytest.fixture(scope='module')
-def runs(robot):
-    """Twenty noisy pairs of runs.
-
-    Errors of the gains by every solver [%], z-scores, errors of the masses of two other recordings [%].
-    """
-    by_solver, scores, masses = {'wls': [], 'tls': [], 'mixed': []}, [], []
-    for seed in range(100, 100 + 4 * RUNS, 4):
-        found = identify_drive_gains(
-            robot.model, [robot.record(seed)], [robot.record(seed + 1, HEAVY)], WEIGHED, PLAN, prior=prior(robot)
-        )
-        for solver, gains in found.by_solver.items():
-            by_solver[solver].append(100 * (gains / GAINS - 1))
-        scores.append((found.gains - GAINS) / found.deviation)
-        masses.append(
-            [
-                100 * (mass_of(robot, robot.record(seed + 2 + k, body), found) / body[-1] - 1)
-                for k, body in enumerate((HEAVY, LIGHT))
-            ]
-        )
-    return {solver: np.array(errors) for solver, errors in by_solver.items()}, np.array(scores), np.array(masses)
-
-
-def test_gains_from_the_weighed_mass(runs):
-    errors = np.abs(runs[0]['mixed'])
-    assert errors[:, 1:].max() < 3.0
-    assert errors[:, 0].max() < 5.0
-    assert np.abs(runs[0]['mixed'].mean(axis=0)).max() < 0.3
-
-
-def test_least_squares_attenuates_the_gains_and_total_least_squares_does_not(runs):
-    by_solver = runs[0]
-    mean, uncertainty = (
-        {solver: function(errors) for solver, errors in by_solver.items()}
-        for function in (lambda errors: errors.mean(axis=0), lambda errors: errors.std(axis=0) / np.sqrt(RUNS))
-    )
-    assert (mean['wls'] + 5 * uncertainty['wls'] < 0.0).all()
-    assert (mean['wls'] < -2.0).all()
-    for solver in ('tls', 'mixed'):
-        assert (np.abs(mean[solver]) < 0.1 * np.abs(mean['wls'])).all()
-
-
-def test_stated_deviations_are_those_of_twenty_runs(runs):
-    scores = runs[1]
-    assert np.mean(np.abs(scores) < 2.0) > 0.9
-    assert 0.5 < np.sqrt((scores**2).mean()) < 1.3
-
-
-def test_payload_masses_of_other_recordings(runs):
-    errors = np.abs(runs[2])
-    assert errors.max() < 1.0
-
-
-def test_without_noise_all_solvers_find_the_gains(robot, clean):
-    unloaded, loaded = clean
-    for known in (WEIGHED, dict(zip(INERTIAL, HEAVY.tolist(), strict=True))):
-        found = identify_drive_gains(robot.model, [unloaded], [loaded], known, PLAN)
-        for solver in ('mixed', 'tls'):
-            assert np.allclose(found.by_solver[solver], GAINS, rtol=4e-3), (solver, known)
-        assert np.allclose(found.payload.values, HEAVY, atol=6e-3)
-        assert found.payload.known.sum() == len(known)
-        assert (found.payload.deviation[found.payload.known] == 0).all()
-
-
-def test_robot_and_payload_follow_the_scale_of_the_known_mass(robot, clean):
-    """All torques are proportional to the only thing that has a scale."""
-    unloaded, loaded = clean
-    once = identify_drive_gains(robot.model, [unloaded], [loaded], WEIGHED, PLAN)
-    twice = identify_drive_gains(robot.model, [unloaded], [loaded], {'M': 2 * 4.59}, PLAN)
-    assert np.allclose(twice.gains, 2 * once.gains, rtol=1e-6)
-    assert np.allclose(twice.chi, 2 * once.chi, rtol=1e-6, atol=1e-9)
-
-
-@pytest.fixture(scope='module')
-def triangles(robot):
-    """Triangles and blocks of one noisy pair of runs; property tests scale their columns as other units would."""
-    robot_problem = Problem(robot.model, current_observations(robot.model, [robot.record(500)], PLAN, None))
-    loaded = payload_problem(robot_problem, current_observations(robot.model, [robot.record(501, HEAVY)], PLAN, None))
-    system = CurrentSystem(robot_problem, loaded, WEIGHED, 0.01)
-    blocks = list(system.blocks())
-    return system, blocks
-
-
-def solutions(system, blocks):
+@pytest.fixture(params=[(0, True), (1, True), (2, False)], ids=['a', 'b', 'without rest'])
+def system(request):
+    seed, rest = request.param
+    blocks, z = made(seed, rest=rest)
     triangles = triangulate(blocks)
-    start = weighted_least_squares(triangles, system.optional)
-    regression = mixed(
-        triangles, lambda: blocks, system.optional, start, [*system.robot.samples, *system.loaded.samples]
-    )
-    return regression, total_least_squares(triangles, start)[0], start.chi
+    return blocks, z, triangles, weighted_least_squares(triangles, np.zeros(N + B))
 
 
-@settings(max_examples=4, deadline=None)
-@given(st.lists(st.floats(-3, 3), min_size=6, max_size=6), st.integers(0, 10_000))
-def test_units_do_not_matter(triangles, decades, seed):
-    """Currents in mA, parameters in other units: every solution is the same in its new units, deviations too."""
-    system, blocks = triangles
-    scale = 10.0 ** np.array(decades)
-    columns = 10.0 ** np.random.default_rng(seed).uniform(-3, 3, blocks[0].rows.shape[1] - 1)
+def test_one_column_per_current_is_the_same_system(system):
+    blocks, _, triangles, _ = system
+    whole = homogeneous(triangles)
+    A, y, motor = dense(blocks, np.ones(N), np.full(N, np.inf))
+    rng = np.random.default_rng(0)
+    for _ in range(3):
+        x = rng.normal(size=N + B)
+        expected = [np.linalg.norm((y - A @ x)[motor == m]) for m in range(N)]
+        np.testing.assert_allclose(whole.residual_norms(x), expected, rtol=1e-9)
+    np.testing.assert_array_equal(whole.counts, triangles.counts)
+    own = np.array([np.abs(A[motor == m]).max(axis=0) > 0 for m in range(N)])
+    np.testing.assert_array_equal(whole.own, own)
+
+
+def test_weighted_least_squares_is_that_of_the_rows(system):
+    blocks, _, _, start = system
+    A, y, _ = dense(blocks, start.sigma, start.rest_sigma)
+    np.testing.assert_allclose(start.chi, np.linalg.lstsq(A, y, rcond=None)[0], rtol=1e-7)
+
+
+def test_total_least_squares_is_the_smallest_singular_vector(system):
+    """Of columns of norm 1; with the published covariance [G eq 17-23]."""
+    blocks, _, triangles, start = system
+    A, y, _ = dense(blocks, start.sigma, start.rest_sigma)
+    W = np.column_stack([A, -y])
+    scale = np.linalg.norm(W, axis=0)
+    values, vectors = np.linalg.eigh((W / scale).T @ (W / scale))
+    expected = vectors[:, 0] / vectors[-1, 0] / scale * scale[-1]
+    x, covariance = total_least_squares(triangles, start)
+    np.testing.assert_allclose(x, expected[:-1], rtol=1e-6)
+    # the matrix of rank one less that is nearest: σ² (1 + ‖x‖²) (Ŵᵀ Ŵ)⁻¹ of the columns but the last
+    best = (W / scale) @ (np.eye(N + B + 1) - np.outer(vectors[:, 0], vectors[:, 0]))
+    normalised = x / scale[-1] * scale[:-1]
+    rows = sum(triangles.counts) + (0 if triangles.resting is None else sum(triangles.resting.counts))
+    spread = values[0] / (rows - (N + B + 1)) * (1 + normalised @ normalised)
+    spread = spread * np.linalg.inv(best[:, :-1].T @ best[:, :-1])
+    np.testing.assert_allclose(covariance, spread * np.outer(scale[-1] / scale[:-1], scale[-1] / scale[:-1]), rtol=1e-4)
+
+
+def test_the_closed_form_is_the_smallest_eigenvalue_against_the_noise_of_the_currents(system):
+    """What the exact columns leave of the currents, against what its own regression leaves of each current alone."""
+    blocks, _, triangles, start = system
+    A, y, motor = dense(blocks, start.sigma, start.rest_sigma)
+    V, exact = A[:, :N], np.column_stack([A[:, N:], y])
+    Q = np.linalg.qr(exact)[0]
+    left = V - Q @ (Q.T @ V)
+    power = np.zeros(N)
+    moving, y_moving, motor_moving = dense(blocks, start.sigma, None)
+    for m in range(N):
+        own = motor_moving == m
+        others = np.column_stack([moving[own][:, N:], y_moving[own]])
+        others = others[:, np.abs(others).max(axis=0) > 0]
+        # parameters from the rows in motion; their residuals, and those of the rows at rest with them
+        fit = np.linalg.lstsq(others, moving[own][:, m], rcond=None)[0]
+        count, rank = triangles.counts[m], others.shape[1]
+        power[m] = np.sum((moving[own][:, m] - others @ fit) ** 2) * count / (count - rank)
+        if triangles.resting is not None:
+            everything = np.column_stack([A[motor == m][:, N:], y[motor == m]])
+            shown = np.abs(everything).max(axis=0) > 0
+            residual = A[motor == m][:, m] - everything[:, shown] @ fit
+            moving_rows = np.abs(moving[own]).max(axis=1) > 0
+            power[m] += np.sum(residual[~moving_rows] ** 2)
+    vectors = scipy.linalg.eigh(left.T @ left, np.diag(power))[1]
+    g = vectors[:, 0]
+    z = np.linalg.lstsq(exact, -V @ g, rcond=None)[0]
+    expected = np.concatenate([g, z[:-1]]) / -z[-1]
+    np.testing.assert_allclose(mixed_start(triangles, start), expected, rtol=1e-6)
+
+
+def test_the_closed_form_does_not_attenuate_and_least_squares_does():
+    """A hundred times the noise of one current: its own gain suffers by weighted least squares, and no other's."""
+    errors = {'wls': [], 'mixed': []}
+    for seed in range(12):
+        blocks, _ = made(seed, rest=False, noise=NOISE * [1.0, 4.0, 10.0])
+        triangles = triangulate(blocks)
+        start = weighted_least_squares(triangles, np.zeros(N + B))
+        errors['wls'].append(start.chi[:N] / GAINS - 1)
+        errors['mixed'].append(mixed_start(triangles, start)[:N] / GAINS - 1)
+    mean = {name: np.mean(values, axis=0) for name, values in errors.items()}
+    spread = np.std(errors['mixed'], axis=0) / np.sqrt(12)
+    assert (np.abs(mean['mixed']) < 4 * spread).all()
+    assert mean['wls'].min() < -0.02
+
+
+def gauss_newton(blocks, x):
+    """Jacobian of the predicted currents and their residuals, (rows, n + b), (rows,), motor, at rest, stay's weight."""
+    g, z = x[:N], x[N:]
+    J, rho, motors, rests, scales = [], [], [], [], []
+    for block in blocks:
+        for m in range(N):
+            W = -block.rows[m, 1:].T
+            torque = W @ z + block.tau[m]
+            tangent = np.zeros((len(torque), N + B))
+            tangent[:, m], tangent[:, N:] = -torque / g[m] ** 2, W / g[m]
+            J.append(tangent)
+            rho.append(block.rows[m, 0] - torque / g[m])
+            motors.append(np.full(len(torque), m))
+            rests.append(np.zeros(len(torque), dtype=bool) if block.resting is None else block.resting[m])
+            scales.append(np.ones(len(torque)) if block.scale is None else block.scale[m])
+    return (np.concatenate(one) for one in (J, rho, motors, rests, scales))
+
+
+def solution_of(blocks):
+    triangles = triangulate(blocks)
+    start = weighted_least_squares(triangles, np.zeros(N + B))
+    return triangles, mixed(triangles, lambda: blocks, np.zeros(N + B), start, [SAMPLES, SAMPLES])
+
+
+def test_the_mixed_solution_is_the_regression_of_the_currents(system):
+    blocks, z, _, _ = system
+    triangles, found = solution_of(blocks)
+    J, rho, motor, rest, scale = gauss_newton(blocks, found.x)
+    sigma, rest_sigma = deviations(linearised(triangles, found.x), found.x)
+    for m in range(N):
+        moving = (motor == m) & ~rest
+        used = np.count_nonzero(np.abs(J[moving]).max(axis=0))
+        assert sigma[m] == pytest.approx(np.sqrt(np.sum(rho[moving] ** 2) / (moving.sum() - used)), rel=1e-6)
+        assert sigma[m] == pytest.approx(NOISE[m], rel=0.15)
+        if rest.any():
+            still = (motor == m) & rest
+            stays = np.sum(scale[still] ** 2)
+            alone = np.sqrt(np.sum((rho * scale)[still] ** 2) / stays)
+            assert rest_sigma[m] == pytest.approx(max(alone, sigma[m]), rel=1e-6)
+    if not rest.any():
+        assert rest_sigma is None
+        rest_sigma = sigma
+    weight = scale / np.where(rest, rest_sigma[motor], sigma[motor])
+    A, r = J * weight[:, None], rho * weight
+    step = np.linalg.lstsq(A, r, rcond=None)[0]
+    deviation = np.sqrt(np.diag(np.linalg.inv(A.T @ A)))
+    # no step is left
+    assert np.abs(step / deviation).max() < 1e-5
+    np.testing.assert_allclose(found.inverse, np.linalg.inv(A.T @ A), rtol=1e-5)
+    norms = np.linalg.norm(A, axis=0)
+    assert found.condition_number == pytest.approx(np.linalg.cond(A / norms), rel=1e-5)
+    np.testing.assert_allclose(found.inflation, deviation * norms, rtol=1e-5)
+    # deviations of the torques, and the truth within those of the parameters
+    np.testing.assert_allclose(found.sigma, sigma * np.abs(GAINS), rtol=0.1)
+    np.testing.assert_allclose(found.sigma, sigma * np.abs(found.x[:N]), rtol=1e-6)
+    error = (found.x - np.concatenate([GAINS, z])) / np.sqrt(np.diag(found.covariance))
+    assert np.abs(error).max() < 4.5
+    assert 1 < found.iterations < 20
+
+
+def test_deviations_are_those_of_many_runs():
+    scores = []
+    for seed in range(20):
+        blocks, z = made(seed, rest=False)
+        found = solution_of(blocks)[1]
+        scores.append((found.x - np.concatenate([GAINS, z])) / np.sqrt(np.diag(found.covariance)))
+    assert 0.7 < np.sqrt(np.mean(np.square(scores))) < 1.3
+
+
+def test_units_of_current_and_parameters_do_not_matter(system):
+    blocks, _, triangles, start = system
+    units = np.array([1e3, 1.0, 1e-2])
+    columns = 10.0 ** np.arange(-2, 3)
     other = []
     for block in blocks:
         rows = block.rows.copy()
-        rows[:, 0] *= scale[:, None]
+        rows[:, 0] *= units[:, None]
         rows[:, 1:] *= columns[:, None]
         other.append(replace(block, rows=rows))
-    factor = np.concatenate([scale, columns])
-    before, after = solutions(system, blocks), solutions(system, other)
-    assert np.allclose(after[0].x * factor, before[0].x, rtol=1e-4, atol=1e-7)
-    assert np.allclose(
-        np.sqrt(np.diag(after[0].covariance))[:6] * scale, np.sqrt(np.diag(before[0].covariance))[:6], rtol=1e-3
+    again = triangulate(other)
+    factor = np.concatenate([units, columns])
+    np.testing.assert_allclose(
+        mixed_start(again, weighted_least_squares(again, np.zeros(N + B))) * factor,
+        mixed_start(triangles, start),
+        rtol=1e-6,
     )
-    for one, two in zip(after[1:], before[1:], strict=True):
-        assert np.allclose(one[:6] * scale, two[:6], rtol=1e-4)
 
 
-def test_torques_with_prior_gains_in_them_give_the_same_as_currents(robot):
-    unloaded, loaded = robot.record(7), robot.record(8, HEAVY)
-    before = prior(robot)
-    direct = identify_drive_gains(robot.model, [unloaded], [loaded], WEIGHED, PLAN)
-    scaled = [with_torque(robot.model, recording, before) for recording in (unloaded, loaded)]
-    assert scaled[0].current is None
-    again = identify_drive_gains(robot.model, scaled[:1], scaled[1:], WEIGHED, PLAN, prior=before)
-    assert np.allclose(again.gains, direct.gains, rtol=1e-6)
-    factors = identify_drive_gains(robot.model, scaled[:1], scaled[1:], WEIGHED, PLAN)
-    assert np.allclose(factors.gains * PRIOR, direct.gains, rtol=1e-6)
-    entry = again.summary()['joint_4']
-    assert entry['prior'] == pytest.approx(PRIOR[3])
-    assert entry['change_percent'] == pytest.approx(100 * (entry['value'] / PRIOR[3] - 1))
-
-
-def test_torque_of_coupled_drives_takes_the_power_of_the_motors(robot):
-    """τᵀ q̇ of the joints is τ_mᵀ θ̇ of the motors."""
-    recording = robot.record(3, noise=0.0)
-    dq = np.random.default_rng(0).normal(size=recording.q.shape)
-    tau = with_torque(robot.model, recording, dict(zip(robot.model.joint_names, GAINS, strict=True))).tau
-    motor = motor_currents(robot.model, recording, None) * GAINS
-    assert np.allclose((tau * dq).sum(axis=1), (motor * (dq @ robot.coupling.T)).sum(axis=1))
-
-
-def test_currents_of_coupled_drives_from_identification_to_validation(robot):
-    """identify by `tls` and validate from its description read the same currents as the same joint torques."""
-    unloaded, loaded, other = robot.record(41), robot.record(42, HEAVY), robot.record(43)
-    result = identify(
-        robot.model,
-        [unloaded],
-        [other],
-        IdentificationSettings(method='tls', f_dyn=10.0, payload={'mass': 4.59}, selection=False),
-        loaded=[loaded],
+def test_exact_currents_are_solved_exactly_and_nothing_is_too_certain(system):
+    blocks, z = made(3, noise=0 * NOISE)
+    triangles, found = solution_of(blocks)
+    truth = np.concatenate([GAINS, z])
+    np.testing.assert_allclose(found.x, truth, rtol=1e-6)
+    sigma, rest = deviations(linearised(triangles, truth), truth)
+    assert (sigma > 0).all() and (rest >= sigma).all()
+    np.testing.assert_allclose(
+        total_least_squares(triangles, weighted_least_squares(triangles, np.zeros(N + B)))[0], truth, rtol=1e-5
     )
-    assert np.allclose([result.settings.drive_gains[name] for name in robot.model.joint_names], GAINS, rtol=0.03)
-    again = validate_description(result.description, [other])[0]
-    assert result.validation[0].residual_percent()[1] < 4.0
-    assert again.residual_percent()[1] == pytest.approx(result.validation[0].residual_percent()[1], rel=0.05)
 
 
-def test_payload_along_with_the_robot(robot):
-    """With right gains, robot and payload come out of both recordings together, unloaded ones sharpening the robot."""
-    gains = dict(zip(robot.model.joint_names, GAINS, strict=True))
-    unloaded, loaded = (
-        observe(with_torque(robot.model, recording, gains), PLAN)
-        for recording in (robot.record(21), robot.record(22, LIGHT))
-    )
-    solution, covariance, payload = solve_robot_and_payload(Problem(robot.model, [unloaded]), [loaded])
-    assert np.abs((payload.values - LIGHT) / payload.deviation).max() < 4.0
-    assert payload.mass == pytest.approx(LIGHT[-1], rel=0.02)
-    assert covariance.shape == (len(solution.chi),) * 2
-
-
-def test_two_payloads_among_the_loaded_recordings_are_named_with_their_masses(robot):
-    """Gains of `tls`, with one weighed mass stated for both: the reason is the payloads, not the gains."""
-    runs = [robot.record(44, HEAVY), robot.record(45, HEAVY), robot.record(46, LIGHT)]
-    settings = IdentificationSettings(method='tls', f_dyn=10.0, payload={'mass': 4.59}, selection=False)
-    mixed = identify(robot.model, [robot.record(47)], settings=settings, loaded=runs)
-    (reason,) = [reason for reason in mixed.reasons if reason.code == 'payload_mixed']
-    assert 'run 46' in reason.text
-    same = identify(robot.model, [robot.record(47)], settings=settings, loaded=runs[:2])
-    assert 'payload_mixed' not in [reason.code for reason in same.reasons]
-
-
-@pytest.mark.parametrize(('share', 'poor'), [(1.0, 0), (0.003, 6)])
-def test_a_payload_too_light_to_calibrate_with_is_said_to_be(robot, share, poor):
-    found = identify_drive_gains(
-        robot.model, [robot.record(31)], [robot.record(32, share * HEAVY)], {'M': share * 4.59}, PLAN
-    )
-    reasons = poorly_determined_gains(found.summary())
-    assert len(reasons) == poor
-    assert all('joint_' in reason.text and 'expected at most 10 %' in reason.text for reason in reasons)
-
-
-@pytest.mark.parametrize(
-    ('known', 'message'),
-    [({}, 'weighed mass'), ({'MX': 0.0}, 'weighed mass'), ({'M': -1.0}, 'mass above 0 kg'), ({'mass': 1.0}, 'XX, XY')],
-)
-def test_what_is_known_must_set_the_scale(robot, clean, known, message):
-    with pytest.raises(JointDynamicsError, match=message):
-        identify_drive_gains(robot.model, [clean[0]], [clean[1]], known, PLAN)
-
-
-def test_each_way_gives_its_own_solution_with_its_deviations(robot, clean):
-    """Gains, robot and payload are slices of one solution, that of the solver asked for."""
-    runs = ([robot.record(51)], [robot.record(52, HEAVY)])
-    known = {'M': 4.59, 'XX': 0.0959}
-    mask = np.array([name in known for name in INERTIAL])
-    system = CurrentSystem(
-        robot_problem := Problem(robot.model, current_observations(robot.model, runs[0], PLAN, None)),
-        payload_problem(robot_problem, current_observations(robot.model, runs[1], PLAN, None)),
-        known,
-        0.01,
-    )
-    triangles = triangulate(system.blocks())
-    start = weighted_least_squares(triangles, system.optional)
-    samples = [*system.robot.samples, *system.loaded.samples]
-    x_total, spread_total = total_least_squares(triangles, start)
-    regression = mixed(triangles, system.blocks, system.optional, start, samples)
-    expected = {
-        'mixed': (regression.x, regression.covariance, regression.inflation),
-        'tls': (x_total, spread_total, start.inflation),
-        'wls': (start.chi, start.inverse, start.inflation),
-    }
-    n, b = 6, robot_problem.columns
-    for solver, (x, covariance, inflation) in expected.items():
-        found = identify_drive_gains(robot.model, *runs, known, PLAN, solver=solver)
-        assert found.solver == solver and found.joint_names == robot.model.joint_names and found.prior is None
-        for name, (other, _, _) in expected.items():
-            np.testing.assert_allclose(found.by_solver[name], other[:n], rtol=1e-9)
-        np.testing.assert_allclose(found.solution.x, x, rtol=1e-9)
-        np.testing.assert_allclose(found.gains, x[:n], rtol=1e-9)
-        np.testing.assert_allclose(found.chi, x[n : n + b], rtol=1e-9)
-        np.testing.assert_allclose(found.covariance, covariance[n : n + b, n : n + b], rtol=1e-6)
-        std = np.where(np.isfinite(inflation), np.sqrt(np.maximum(np.diag(covariance), 0.0)), np.inf)
-        np.testing.assert_allclose(found.deviation, std[:n], rtol=1e-6)
-        payload = found.payload
-        np.testing.assert_array_equal(payload.known, mask)
-        np.testing.assert_allclose(payload.values[~mask], x[n + b :], rtol=1e-9)
-        np.testing.assert_array_equal(payload.values[mask], [0.0959, 4.59])
-        np.testing.assert_allclose(payload.deviation[~mask], std[n + b :], rtol=1e-6)
-        assert not payload.deviation[mask].any()
-        assert not payload.covariance[mask].any() and not payload.covariance[:, mask].any()
-        np.testing.assert_allclose(payload.covariance[np.ix_(~mask, ~mask)], covariance[n + b :, n + b :], rtol=1e-6)
-        np.testing.assert_array_equal(found.solution.sigma, regression.sigma if solver == 'mixed' else start.sigma)
-        expected_condition = regression.condition_number if solver == 'mixed' else start.condition_number
-        assert found.solution.condition_number == pytest.approx(expected_condition)
-        np.testing.assert_allclose(found.solution.inverse, regression.inverse if solver == 'mixed' else start.inverse)
-    # rest is looked at by the speed told: with none, every row counts
-    moving = identify_drive_gains(robot.model, *runs, known, PLAN, rest_speed=0.0)
-    assert moving.solution.inverse[0, 0] != regression.inverse[0, 0]
-    with pytest.raises(JointDynamicsError, match='drive_gains: expected'):
-        identify_drive_gains(robot.model, *runs, known, PLAN, prior={'joint_1': 1.0})
-
-
-def test_bad_recordings(robot, clean):
-    unloaded, loaded = clean
-    with pytest.raises(JointDynamicsError, match='loaded robot'):
-        identify_drive_gains(robot.model, [unloaded], [], WEIGHED, PLAN)
-    mixed_kinds = with_torque(robot.model, loaded, prior(robot))
-    with pytest.raises(JointDynamicsError, match='found both'):
-        identify_drive_gains(robot.model, [unloaded], [mixed_kinds], WEIGHED, PLAN)
-    with pytest.raises(JointDynamicsError, match='mixed, tls, wls'):
-        identify_drive_gains(robot.model, [unloaded], [loaded], WEIGHED, PLAN, solver='magic')
-
-
-def test_the_solver_is_a_setting_and_its_former_name_is_refused():
-    assert DriveGainOptions.from_mapping({'solver': 'tls'}).solver == 'tls'
-    with pytest.raises(JointDynamicsError, match="expected the key solver, found its former name 'way'"):
-        DriveGainOptions.from_mapping({'way': 'tls'})
+@pytest.mark.parametrize('rest', [True, False])
+def test_without_a_trace_of_the_known_load_nothing_sets_the_scale(rest):
+    blocks, _ = made(4, rest=rest)
+    with pytest.raises(JointDynamicsError, match='expected a known payload that shows'):
+        weighted_least_squares(triangulate([replace(block, tau=0 * block.tau) for block in blocks]), np.zeros(N + B))
+    if rest:
+        # a load that is held at rest and nowhere else sets it
+        held = [replace(block, tau=np.where(block.resting, block.tau, 0.0)) for block in blocks]
+        assert np.isfinite(weighted_least_squares(triangulate(held), np.zeros(N + B)).chi).all()

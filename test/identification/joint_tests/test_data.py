@@ -25,6 +25,8 @@ def test_what_was_not_measured_is_named(of_speed):
     ):
         with pytest.raises(JointDynamicsError, match=f'^{re.escape(f"run: j: expected {wanted}")}$'):
             data.need(name)
+    with pytest.raises(JointDynamicsError, match='expected a motor torque'):
+        data.friction()
     whole = of_speed(np.ones(10), tau=np.full(10, 3.0), q=lambda theta, omega: theta)
     whole.need('tau', 'theta')
     np.testing.assert_array_equal(whole.friction(), 3.0)

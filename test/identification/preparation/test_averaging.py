@@ -1,5 +1,6 @@
 """Mean periods and the uncertainty of drive gains: both are there so that the stated deviations are right."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -172,3 +173,58 @@ def test_uncertainty_of_drive_gains_goes_into_the_deviations(true_robot):
 def test_deviations_that_cannot_be_are_refused(bad):
     with pytest.raises(JointDynamicsError, match='drive_gain_deviation'):
         IdentificationSettings(drive_gain_deviation=bad)
+
+
+NAMES = ('a', 'b')
+
+
+def periodic(periods=4, before=0.0, after=0.0, rate=100.0, seed=0, drift=0.0, warm=0.0):
+    """A motion of 5 s, several times, between two stretches at rest."""
+    rng = np.random.default_rng(seed)
+    t = np.arange(round((before + 5.0 * periods + after) * rate)) / rate
+    inside = (t >= before) & (t < before + 5.0 * periods)
+    phase = 2 * np.pi * (t - before) / 5.0
+    wave = np.sin(np.outer(phase, [1, 2])) + 0.3 * np.sin(np.outer(phase, [3, 1]))
+    q = np.where(inside[:, None], wave, 0.0)
+    number = np.floor((t - before) / 5.0)
+    tau = 3.0 * q * (1.0 + drift * number[:, None]) + 0.01 * rng.normal(size=q.shape)
+    temperature = 30.0 + warm * number[:, None] * np.array([0.0, 1.0]) * inside[:, None]
+    return Recording(NAMES, t, q, tau=tau, temperature=temperature + 0 * q, name='run')
+
+
+def test_several_periods_become_their_mean_and_what_was_around_them_stays():
+    run = periodic()
+    mean = with_mean_periods([run], 5.0, 4.0, 1.0)
+    assert [piece.name for piece in mean] == ['run (mean of 4 periods)']
+    folded = run.tau.reshape(4, 500, 2).mean(axis=0)
+    assert mean[0].samples >= 500
+    start = int(np.argmin(np.abs(folded[:, 0] - mean[0].tau[0, 0]) + np.abs(folded[:, 1] - mean[0].tau[0, 1])))
+    np.testing.assert_allclose(mean[0].tau[:500], np.roll(folded, -start, axis=0), atol=0.03)
+    assert with_mean_periods([run], 0, 4.0, 1.0) == [run]
+    pieces = with_mean_periods([periodic(before=3.0, after=2.0)], 5.0, 4.0, 1.5)
+    assert [piece.name for piece in pieces] == ['run (before)', 'run (mean of 4 periods)', 'run (after)']
+    assert all(not piece.notes for piece in pieces[::2])
+    # the motion may be found a few samples away from where it was begun: there it is nearly at rest
+    np.testing.assert_allclose([pieces[0].duration, pieces[2].duration], [3.0, 2.0], atol=0.1)
+    few = with_mean_periods([periodic(before=3.0, after=1.0)], 5.0, 4.0, 1.5)
+    assert [piece.name for piece in few] == ['run (before)', 'run (mean of 4 periods)']
+    with pytest.raises(
+        JointDynamicsError, match=r'^period: expected a recording in which the motion repeats every 7 s, found'
+    ):
+        with_mean_periods([run], 7.0, 4.0, 1.0)
+    assert with_mean_periods([], 7.0, 4.0, 1.0) == []
+
+
+def test_periods_that_differ_stay_and_say_in_what():
+    """More than a tenth of the torque's deviation, more than 2 °C."""
+    start = 'the motion repeats every 5 s, but the '
+    for options, words in (
+        ({'drift': 0.2}, r'torque of [ab] differs by 1[0-9.]+ % between periods: not averaged over periods'),
+        ({'warm': 0.7}, 'temperature of b differs by 2.1 °C: not averaged over periods'),
+    ):
+        run = periodic(**options)
+        (same,) = with_mean_periods([run], 5.0, 4.0, 1.0)
+        assert same.name == 'run' and same.samples == run.samples
+        assert re.fullmatch(start + words, same.notes[-1])
+    for options in ({'drift': 0.02}, {'warm': 0.6}):
+        assert with_mean_periods([periodic(**options)], 5.0, 4.0, 1.0)[0].name == 'run (mean of 4 periods)'

@@ -11,6 +11,7 @@ from joint_dynamics.identification.regression.block import Block
 from joint_dynamics.identification.regression.covariance import (
     BLOCKS,
     MOST,
+    SPEEDS,
     blocks_of_time,
     correlation_length,
     covariance,
@@ -200,3 +201,54 @@ def test_correlation_length():
     assert correlation_length(np.random.default_rng(0).standard_normal(5000)) <= 2
     assert 20 < correlation_length(np.convolve(np.random.default_rng(0).standard_normal(5000), np.ones(40))) < 60
     assert correlation_length(np.zeros(10)) == 0
+
+
+def test_the_covariance_is_bell_and_mccaffreys(dense, blocks, system):
+    """B_g by the matrix root of I − A_g M A_gᵀ over all rows of a cluster; degrees of freedom from the whole operator;
+    clusters by time, by speed, and by both [Cameron, Gelbach and Miller]."""
+    from scipy.linalg import sqrtm
+    from scipy.stats import norm, t
+
+    rows, tau, _, _ = system
+    N, B, SAMPLES = rows.shape
+    found = wls(triangulate(blocks(rows, tau)))
+    factor = np.broadcast_to(1.0 / found.sigma[:, None], tau.shape)
+    A, y = dense(rows, tau, factor)
+    M = np.linalg.inv(A.T @ A)
+    residual, H = y - A @ found.chi, np.eye(len(y)) - A @ M @ A.T
+
+    def one_way(label):
+        """Variance under clusters, and its stretch."""
+        variance, shown, freedom = np.zeros(B), np.zeros(B), np.zeros(B)
+        operators = []
+        for g in np.unique(label):
+            here = label == g
+            root = np.linalg.inv(np.real(sqrtm(np.eye(here.sum()) - A[here] @ M @ A[here].T)))
+            weights = root @ A[here] @ M
+            variance += (weights.T @ residual[here]) ** 2
+            operators.append(H[here].T @ weights)
+        for c in range(B):
+            G = np.stack([operator[:, c] for operator in operators], axis=1)
+            Q = G.T @ G
+            shown[c], freedom[c] = np.trace(Q), np.trace(Q) ** 2 / np.sum(Q**2)
+        share = np.clip(shown / np.diag(M), 0.0, 1.0)
+        typical = np.median((variance / shown)[share > 0.5])
+        stretch = t.ppf(0.975, np.maximum(freedom, 1.0)) / norm.ppf(0.975)
+        return variance, (1.0 - share) * np.diag(M) * typical, stretch**2
+
+    time = np.tile(blocks_of_time([SAMPLES])[0], N)
+    speed = np.empty((N, SAMPLES), dtype=int)
+    for j, values in enumerate(tau):
+        # the blocks of this test have the torque for speed
+        ends = np.quantile(values, np.arange(1, SPEEDS) / SPEEDS)
+        speed[j] = j * SPEEDS + np.sum(values[:, None] > ends, axis=1)
+    by_time, by_speed, by_both = (one_way(label) for label in (time, speed.ravel(), 1000 * time + speed.ravel()))
+    expected = by_time[0] * by_time[2] + by_time[1]
+    both = by_both[0] + by_both[1]
+    expected += np.maximum(by_speed[0] + by_speed[1] / by_speed[2] - both, 0.0) * by_speed[2]
+    V = covariance(lambda: blocks(rows, tau), found, [SAMPLES])
+    np.testing.assert_allclose(np.diag(V), expected, rtol=1e-6)
+    assert np.any(by_speed[0] > both)
+    correlation = M / np.sqrt(np.outer(np.diag(M), np.diag(M)))
+    np.testing.assert_allclose(V / np.sqrt(np.outer(np.diag(V), np.diag(V))), correlation, rtol=1e-6, atol=1e-9)
+    assert scatter([], np.eye(2)).tolist() == np.eye(2).tolist()

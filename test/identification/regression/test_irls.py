@@ -8,7 +8,7 @@ from scipy.signal import lfilter
 
 from joint_dynamics.identification import IdentificationSettings, identify
 from joint_dynamics.identification.preparation.observations import filter_plan, observe
-from joint_dynamics.identification.regression.irls import Noise, compensated, irls, reweight, whitened
+from joint_dynamics.identification.regression.irls import Noise, WeightedEstimate, compensated, irls, reweight, whitened
 from joint_dynamics.identification.regression.least_squares import solve, triangulate, wls
 from joint_dynamics.identification.regression.outliers import cleaned
 from joint_dynamics.identification.regression.problem import Problem
@@ -178,3 +178,50 @@ def test_identify_by_irls(ur, true_robot):
     assert result.details.irls['loops'][-1]['replaced_samples_percent'] == pytest.approx(10.0, abs=0.5)
     # the fit shows the torque as measured, outliers and all
     assert result.training[0].residual_percent()[1] > 10
+
+
+def test_rows_left_out_are_told_in_percent():
+    weights = [np.array([[1.0, 1.0, 0.0], [1.0, 0.0, 0.0]]), np.ones((2, 2))]
+    assert WeightedEstimate(None, None, None, weights).rejected_percent == pytest.approx(30.0)
+    assert WeightedEstimate(None, None, None, []).rejected_percent == 100.0
+
+
+def test_noise_is_whitened_sample_by_sample(blocks, system):
+    rows, tau, resting, scale = system
+    N, _, SAMPLES = rows.shape
+    rng = np.random.default_rng(1)
+    mixing = rng.normal(size=(N, 9))
+    noise = Noise(np.array([0.5, 1.0, 2.0]), np.array([3.0, 4.0, 5.0]), np.corrcoef(mixing))
+    white = list(whitened(blocks(rows, tau, resting, scale), noise))
+    found_rows, found_tau = (
+        np.concatenate([getattr(block, name) for block in white], axis=-1) for name in ('rows', 'tau')
+    )
+    assert all(block.resting is None and block.scale is None for block in white)
+    for k in range(SAMPLES):
+        still = resting[:, k]
+        deviation = np.where(still, noise.rest_sigma, noise.sigma)
+        # a joint at rest stands alone, with its stay's weight
+        C = np.where(np.logical_or.outer(still, still), np.eye(N), noise.correlation)
+        values, vectors = np.linalg.eigh(C)
+        root = (vectors * np.maximum(values, 0.05) ** -0.5) @ vectors.T * scale[:, k][:, None]
+        np.testing.assert_allclose(
+            found_rows[:, :, k], root @ (rows[:, :, k] / deviation[:, None]), rtol=1e-8, atol=1e-9
+        )
+        np.testing.assert_allclose(found_tau[:, k], root @ (tau[:, k] / deviation), rtol=1e-8, atol=1e-9)
+    plain = Noise(noise.sigma, None, noise.correlation)
+    block = next(blocks(rows, tau, resting, scale))
+    np.testing.assert_array_equal(plain.deviations(block), np.tile(noise.sigma[:, None], 50))
+
+
+def test_known_columns_go_to_the_other_side(dense, blocks, system):
+    rows, tau, _, _ = system
+    N, _, _ = rows.shape
+    triangles = triangulate(blocks(rows, tau))
+    fixed, values = np.array([False, True, False, False, True, False]), np.arange(6.0)
+    found = solve(compensated(triangles, fixed, values), np.ones(N))
+    A, y = dense(rows, tau, np.ones_like(tau))
+    expected = np.linalg.lstsq(A[:, ~fixed], y - A[:, fixed] @ values[fixed], rcond=None)[0]
+    np.testing.assert_allclose(found.chi[~fixed], expected, rtol=1e-7)
+    # what has no column left is shown by nothing but rounding
+    np.testing.assert_allclose(found.chi[fixed], 0.0, atol=1e-12)
+    np.testing.assert_array_equal(triangles.factors, triangulate(blocks(rows, tau)).factors)

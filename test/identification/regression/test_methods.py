@@ -2,6 +2,7 @@
 
 import copy
 import json
+from dataclasses import replace
 
 import numpy as np
 import pinocchio
@@ -10,6 +11,8 @@ import pytest
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification import IdentificationSettings, identify
+from joint_dynamics.identification.regression.methods import least_squares
+from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.recording import Recording
 from joint_dynamics.report.identification import identification_report
 
@@ -65,7 +68,7 @@ def test_drive_gains_and_payload(true_robot, loaded_robot):
 
 
 def test_gains_need_a_weighed_mass(true_robot, loaded_robot):
-    with pytest.raises(JointDynamicsError, match='weighed mass'):
+    with pytest.raises(JointDynamicsError, match=r'weighed mass .*--payload-mass'):
         identify(
             true_robot.model,
             [currents(true_robot.record(1, duration=6.0))],
@@ -136,3 +139,16 @@ def test_physical_consistency_through_identify(true_robot):
 def test_bad_settings_are_named(settings, message):
     with pytest.raises(JointDynamicsError, match=message):
         IdentificationSettings(**settings)
+
+
+@pytest.mark.parametrize(
+    ('still', 'said'),
+    [((), 'counts as one\\)'), ((0, 1), 'joint_1, joint_2 never move'), ((1,), 'joint_2 never moves')],
+)
+def test_fewer_rows_than_parameters_are_refused_with_the_joints_that_never_move(two_links, observed, still, said):
+    speed = np.where(np.isin([0, 1], still), 0.0, 1.0)
+    problem = Problem(two_links, [replace(observed(1, 5), dtheta=np.ones((5, 2)) * speed)])
+    message = f'more rows than the {problem.columns} parameters, found 10 .*{said}: record a longer motion'
+    for method in ('ols', 'wls'):
+        with pytest.raises(JointDynamicsError, match=message):
+            least_squares(problem, method)

@@ -10,91 +10,12 @@ from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification import IdentificationSettings, identify
 from joint_dynamics.identification.physical.dissipation import REACH
-from joint_dynamics.identification.regression.presliding import presliding
+from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.resting_entry import resting_summary
 from joint_dynamics.identification.regression.stiction import breakaway_ratios, resting_torque
 from joint_dynamics.identification.validate import judge_description
 from joint_dynamics.joint import MaxwellSlip
 from joint_dynamics.recording import Recording
-
-WIDTH, OPERATORS = 2e-3, 4
-
-
-def operators():
-    return MaxwellSlip(2, WIDTH, operators=OPERATORS)
-
-
-def point_to_point(rng, samples=4000, stays=8):
-    """Angles (N, 2) that go from place to place, and creep within the presliding in between."""
-    theta = np.zeros((samples, 2))
-    length = samples // stays
-    for k in range(stays):
-        here = slice(k * length, (k + 1) * length)
-        start = theta[max(k * length - 1, 0)]
-        goal = start + rng.uniform(-0.2, 0.2, 2)
-        s = np.minimum(np.linspace(0, 2, length), 1.0)[:, None]
-        creep = 0.4 * WIDTH * np.sin(np.linspace(0, 6, length))[:, None] * (s == 1.0)
-        theta[here] = start + (goal - start) * s**2 * (3 - 2 * s) + creep
-    return theta
-
-
-def true_hysteresis(theta, delta, slip):
-    """H sample by sample from deformations delta (2, M): the definition, written down here."""
-    width = WIDTH * slip.limits
-    H = np.empty_like(theta)
-    for k in range(len(theta)):
-        delta = np.clip(delta + (theta[k] - theta[max(k - 1, 0)])[:, None], -width, width)
-        H[k] = (slip.stiffness * delta).sum(axis=1) / WIDTH
-    return H
-
-
-@pytest.mark.parametrize('seed', range(10))
-def test_bounds_enclose_every_first_state_and_meet_after_a_slip(seed):
-    rng = np.random.default_rng(seed)
-    theta, slip = point_to_point(rng), operators()
-    found = presliding(theta, slip)
-    for _ in range(5):
-        H = true_hysteresis(theta, rng.uniform(-1, 1, (2, OPERATORS)) * WIDTH * slip.limits, slip)
-        assert (found.low <= H + 1e-9).all()
-        assert (found.high + 1e-9 >= H).all()
-    assert found.high[0] == pytest.approx(1.0) and found.low[0] == pytest.approx(-1.0)
-    slipped = np.maximum.accumulate(np.abs(theta - theta[0])) > 2 * WIDTH
-    assert np.allclose(found.low[slipped], found.high[slipped], atol=1e-9)
-
-
-@pytest.mark.parametrize(('steps', 'left'), [(1000, 0.04), (100, 0.25)])
-def test_rest_is_predicted_where_the_encoder_resolves_presliding(steps, left):
-    """The recorded motion alone predicts the friction of a creeping joint, of which the sign of its speed says
-    nothing."""
-    rng = np.random.default_rng(3)
-    theta, slip = point_to_point(rng), operators()
-    H = true_hysteresis(theta, rng.uniform(-1, 1, (2, OPERATORS)) * WIDTH * slip.limits, slip)
-    # the first operator slips after WIDTH / 256: a hundredth of WIDTH does not resolve it, a thousandth does
-    step = WIDTH / steps
-    found = presliding(np.round(theta / step) * step, slip, step)
-    speed = np.abs(np.gradient(theta, axis=0))
-    rest = (speed < WIDTH / 200) & (np.arange(len(theta)) > 400)[:, None]
-    assert ((found.low <= H + 1e-9) & (found.high >= H - 1e-9))[rest].all()
-    assert np.sqrt(np.mean((found.expected - H)[rest] ** 2)) < left * np.sqrt(np.mean(H[rest] ** 2))
-
-
-def test_a_coarse_encoder_leaves_the_whole_level():
-    theta, slip = point_to_point(np.random.default_rng(4)), operators()
-    found = presliding(theta, slip, 4 * WIDTH)
-    assert (found.low == -1.0).all() and (found.high == 1.0).all()
-
-
-def test_what_was_measured_at_the_first_sample_is_the_state():
-    theta, slip = np.zeros((5, 2)), operators()
-    assert presliding(theta, slip, first=[0.3, -0.6]).expected == pytest.approx(np.tile([0.3, -0.6], (5, 1)))
-    assert slip.state is None
-
-
-def test_bad_input_is_named():
-    with pytest.raises(JointDynamicsError, match=r'expected theta of shape \(N, 2\)'):
-        presliding(np.zeros((5, 3)), operators())
-    with pytest.raises(JointDynamicsError, match='resolution'):
-        presliding(np.zeros((5, 2)), operators(), -1.0)
 
 
 def stops(t, q, phase):
@@ -287,3 +208,12 @@ def test_the_mean_of_periods_has_no_presliding(true_robot):
     found, why = resting_of(true_robot, CREEP / 100, period=None)
     assert not any(joint['used'] for joint in found['presliding'].values())
     assert 'means of periods' in why
+
+
+def test_a_problem_that_does_not_look_at_rest_has_no_resting_torque(two_links, observed):
+    problem = Problem(two_links, [observed(1, 20)])
+    zeros = np.zeros(problem.columns)
+    with pytest.raises(
+        JointDynamicsError, match=r'expected a problem that looks at rest \(rest_speed above 0\), found none'
+    ):
+        resting_torque(problem, zeros, np.diag(zeros), np.ones(2))

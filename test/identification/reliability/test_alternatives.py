@@ -8,6 +8,7 @@ import pytest
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.residuals import full_rate_torque
 from joint_dynamics.identification.reliability.alternatives import Alternatives
+from joint_dynamics.identification.reliability.evidence import effective_samples, gain, steadiness
 from joint_dynamics.identification.reliability.explanation import Alternative
 from joint_dynamics.identification.reliability.filtered_samples import samples_of
 
@@ -151,11 +152,11 @@ def test_everything_is_tried(two_links, samples):
 
 def test_a_gain_of_a_few_blocks_of_time_has_to_be_twice_as_large(two_links, samples):
     fitted = Alternatives(two_links, samples).given
-    for gain, steadiness, expected in (
+    for gained, steady, expected in (
         (19.9, np.inf, False), (20.1, np.inf, True), (20.1, 2.1, True),
         (20.1, 1.9, False), (39.9, 1.9, False), (40.1, 1.9, True),
     ):  # fmt: skip
-        assert Alternative('code', 'text', fitted, gain, steadiness).clear is expected
+        assert Alternative('code', 'text', fitted, gained, steady).clear is expected
     assert Alternative('code', 'text', fitted, 20.1).clear
 
 
@@ -167,3 +168,39 @@ def test_what_is_unexplained_belongs_to_the_column_it_came_from(two_links, sampl
     swapped = next(one for one in found.orders() if one.code == 'torque_order')
     first, second = swapped.fitted.unexplained
     assert first > 10 * second > 0
+
+
+def test_an_alternative_is_judged_by_the_samples_that_are_left_to_either(resting_problem, two_links):
+    """What it gains is counted with the larger number of independent samples; a losing one is not constrained."""
+    runs = resting_problem.observations
+    rng = np.random.default_rng(10)
+    standard = np.zeros(len(two_links.parameter_names))
+    standard[[two_links.parameter_names.index(name) for name in ('ZZ_1', 'ZZ_2', 'M_2', 'MX_2', 'Ia_1', 'Ia_2')]] = (
+        0.5, 0.3, 2.0, 0.6, 0.4, 0.2,
+    )  # fmt: skip
+    chi = two_links.base_parameters().regroup(standard)
+    plain = Problem(two_links, runs)
+    noisy = [
+        replace(run, tau=tau + 0.05 * tau.std(axis=0) * rng.normal(size=tau.shape))
+        for run in runs
+        for tau in [full_rate_torque(plain, run, chi)]
+    ]
+    good = samples_of(Problem(two_links, noisy, rest_speed=0.4))
+    bad = Alternatives(two_links, replace(good, tau=good.tau[::-1].copy()))
+    for order in (None, np.array([1, 0])):
+        target = good.tau if order is not None else bad.samples.tau * [[1.0], [-1.0]]
+        found = bad.fitted('code', 'text', bad.normal, target, order)
+        assert (found.code, found.text) == ('code', 'text')
+        fit = bad.normal.fit(target)
+        left, back = bad.normal.residuals(target, fit.chi), np.array([0, 1]) if order is None else order
+        unexplained = fit.unexplained[back]
+        own = effective_samples(left, good.weight, good.part)[back]
+        fit = replace(fit, unexplained=unexplained)
+        count = np.maximum(bad.count, own)
+        if order is None:
+            assert found.gain <= 0 and found.steadiness == np.inf
+            continue
+        assert found.gain == pytest.approx(gain(bad.given, fit, count)) and found.gain > 20
+        np.testing.assert_allclose(found.fitted.unexplained, unexplained)
+        expected = steadiness((bad.given, bad.residuals), (fit, left[back]), count, good.weight, bad.blocks)
+        assert found.steadiness == pytest.approx(expected)

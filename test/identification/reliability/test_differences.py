@@ -1,122 +1,37 @@
 """Torques whose scales do not go together, parts with parameters of their own, and gains of a few blocks of time."""
 
 import importlib.util
+import math
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from scipy.stats import chi2, kstest
+from scipy.stats import kstest
 
 from joint_dynamics.identification import IdentificationSettings, identify
-from joint_dynamics.identification.preparation.observations import filter_plan, observe
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.reliability.alternatives import Alternatives
 from joint_dynamics.identification.reliability.checks import check_training
-from joint_dynamics.identification.reliability.chow import ChowTest, chow
-from joint_dynamics.identification.reliability.differences import compare_recordings, differences
-from joint_dynamics.identification.reliability.evidence import ExplanationFit, steadiness, time_blocks
+from joint_dynamics.identification.reliability.chow import chow
+from joint_dynamics.identification.reliability.differences import compare_recordings, differences, recordings_or_halves
+from joint_dynamics.identification.reliability.evidence import NormalEquations, effective_samples, gain
 from joint_dynamics.identification.reliability.filtered_samples import samples_of
-from joint_dynamics.identification.reliability.scales import estimate_scales
 from joint_dynamics.identification.reliability.thresholds import UNLIKELY
-from joint_dynamics.recording import Recording
 from joint_dynamics.robot import RobotModel
+
+PLAIN = IdentificationSettings(selection=False)
+
 
 spec = importlib.util.spec_from_file_location('corruptions_of_differences', Path(__file__).with_name('corruptions.py'))
 corruptions = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(corruptions)
 payload_torque = corruptions.payload_torque
 
-PLAIN = IdentificationSettings(selection=False)
 
-
-def problem_of(model, recordings):
-    plan = filter_plan(recordings, PLAIN)
-    return Problem(model, [observe(run, plan) for run in recordings], rest_speed=PLAIN.rest_speed)
-
-
-def alternatives_of(model, recordings):
-    return Alternatives(model, samples_of(problem_of(model, recordings)))
-
-
-@pytest.fixture(scope='module')
-def model_and_robot(ur_table, true_robot_of):
-    model = RobotModel.from_mdh(ur_table)
-    return model, true_robot_of(model)
-
-
-def scaled(recording, factor):
-    return replace(recording, tau=recording.tau * np.asarray(factor))
-
-
-def test_scales_are_found_within_their_deviations(model_and_robot):
-    model, robot = model_and_robot
-    factor = np.array([0.5, 1.0, 1.0, 1.0, 2.0, 1.5])
-    found = estimate_scales(alternatives_of(model, [scaled(robot.record(1, rate=100.0), factor)]))
-    error = np.log(found.factor) - np.log(factor / np.median(factor))
-    assert found.known.all()
-    assert chi2.sf(np.sum((error / found.deviation) ** 2), model.n - 1) > 1e-3
-    assert found.clear and set(found.off) == {0, 4}
-
-
-def test_a_drive_gain_that_is_off_is_named_or_noted(model_and_robot):
-    """Scales 1.6 apart were no reason, whatever the data said of them; those of data sheets are noted."""
-    model, robot = model_and_robot
-    recording = robot.record(1, duration=40.0, rate=100.0)
-    for factor, codes, noted in ((1.6, ['drive_gain'], False), (1.35, [], True), (1.0, [], False)):
-        given = scaled(recording, [1.0, factor, 1.0, 1.0, 1.0, 1.0])
-        found = check_training(problem_of(model, [given]), [given])
-        assert [reason.code for reason in found.reasons] == codes
-        assert any('joint_2 1.3' in note and '--loaded' in note for note in found.notes) == noted
-
-
-def test_one_factor_for_all_torques_changes_nothing_that_is_looked_at(model_and_robot):
-    """W (k χ) = k Y: the same reasons, residuals, relative deviations, scales: no data tell it."""
-    model, robot = model_and_robot
-    recording = robot.record(1, rate=100.0)
-    given, other = (identify(model, [scaled(recording, k)], settings=PLAIN) for k in (1.0, 0.08))
-    assert not given.reasons and not other.reasons
-    np.testing.assert_allclose(other.solution.chi, 0.08 * given.solution.chi, rtol=1e-6, atol=1e-9)
-    np.testing.assert_allclose(other.deviation, 0.08 * given.deviation, rtol=1e-6, atol=1e-9)
-    for name, entry in given.summary()['torque_scales'].items():
-        assert other.summary()['torque_scales'][name]['factor'] == pytest.approx(entry['factor'], rel=1e-6)
-
-
-def test_a_joint_that_no_other_feels_has_no_scale(planar_arm):
-    """Crossed slides of a gantry share no inertia but that of the mass they carry; without it nothing is known."""
-    model, recording = planar_arm
-    found = estimate_scales(alternatives_of(model, [recording]))
-    assert not found.known.any() and not found.clear
-    assert all(entry['factor'] is None for entry in found.summary()['torque_scales'].values())
-
-
-@pytest.fixture
-def planar_arm():
-    """Two slides at right angles, each with a drive of its own and weightless links."""
-    joints = [
-        {'alpha': -np.pi / 2, 'a': 0.0, 'd': 0.0, 'theta': 0.0, 'type': 'prismatic'},
-        {'alpha': np.pi / 2, 'a': 0.0, 'd': 0.0, 'theta': 0.0, 'type': 'prismatic'},
-    ]
-    model = RobotModel.from_mdh({'joints': joints})
-    rng = np.random.default_rng(5)
-    t = np.arange(0, 20, 0.01)
-    k = 2 * np.pi * 0.2 * np.arange(1, 5)
-    a = rng.normal(size=(4, 2)) / k[:, None]
-    q = np.sin(np.outer(t, k)) @ a
-    dq, ddq = np.cos(np.outer(t, k)) @ (a * k[:, None]), -np.sin(np.outer(t, k)) @ (a * k[:, None] ** 2)
-    tau = np.array([3.0, 0.5]) * ddq + 2.0 * dq + np.sign(dq) + 0.05 * rng.normal(size=q.shape)
-    return model, Recording(model.joint_names, t, q, tau=tau, name='slides')
-
-
-def test_what_a_comparison_states():
-    test = ChowTest(3.25, (4.0, np.inf), 0.002, 0.07)
-    expected = {'statistic': 3.25, 'freedom': [4.0, None], 'probability': 0.002, 'effect_percent': pytest.approx(7.0)}
-    assert test.summary() == expected
-    assert str(test) == 'F = 3.25 with 4 and inf degrees of freedom'
-
-
-def test_parts_of_the_same_robot_differ_by_chance_alone(model_and_robot):
+def test_parts_of_the_same_robot_differ_by_chance_alone(model_and_robot, alternatives_of):
     """Probabilities of Chow's test on halves are those of a uniform law, and no recording is called another's."""
     model, robot = model_and_robot
     chances = []
@@ -128,7 +43,7 @@ def test_parts_of_the_same_robot_differ_by_chance_alone(model_and_robot):
     assert kstest(chances, 'uniform').pvalue > 1e-3
 
 
-def test_a_part_with_other_parameters_is_told(model_and_robot):
+def test_a_part_with_other_parameters_is_told(model_and_robot, alternatives_of):
     """Half more of the third link in one of two recordings, which is neither payload nor friction."""
     model, robot = model_and_robot
     one, two = robot.record(1, rate=100.0), robot.record(2, rate=100.0)
@@ -147,7 +62,7 @@ def test_a_part_with_other_parameters_is_told(model_and_robot):
     assert chow(found, np.zeros((model.n, 2, found.rows.shape[2]))).probability == 1.0
 
 
-def test_what_a_part_has_of_its_own_is_found_by_its_kind(model_and_robot):
+def test_what_a_part_has_of_its_own_is_found_by_its_kind(model_and_robot, alternatives_of):
     """Mass on the last link, dry friction of one joint, a torque of the opposite sign, in the second of two."""
     model, robot = model_and_robot
     options = {'duration': 10.0, 'rate': 50.0, 'frequency': 0.2}
@@ -186,23 +101,8 @@ def test_what_a_part_has_of_its_own_is_found_by_its_kind(model_and_robot):
     assert not any(found.clear for found in same) and [-found.gain for found in same] == sorted(-f.gain for f in same)
 
 
-def test_a_gain_is_steady_where_most_blocks_share_it():
-    rng = np.random.default_rng(3)
-    given = rng.normal(size=(1, 400))
-    weight, count, blocks = np.ones((1, 400)), np.array([400.0]), time_blocks(np.zeros(400, dtype=int))
-
-    def gained(other):
-        first, second = (ExplanationFit(np.zeros(1), np.array([np.mean(rows**2)]), 1) for rows in (given, other))
-        return steadiness((first, given), (second, other), count, weight, blocks)
-
-    once = given.copy()
-    once[:, :20] *= 0.05
-    assert gained(0.5 * given) > 4
-    assert gained(once) < 1.5
-
-
 @pytest.mark.parametrize('loaded', [{1, 3}, {0, 2}])
-def test_a_payload_on_several_recordings_is_told_with_all_of_them(model_and_robot, loaded):
+def test_a_payload_on_several_recordings_is_told_with_all_of_them(model_and_robot, loaded, alternatives_of):
     """Each recording alone was held against others, some of which have the payload, too."""
     model, robot = model_and_robot
     recordings = [robot.record(seed, 6.0, rate=50.0) for seed in range(4)]
@@ -218,7 +118,7 @@ def test_a_payload_on_several_recordings_is_told_with_all_of_them(model_and_robo
     assert all(',' not in part.part for part in differences(alternatives_of(model, recordings), names))
 
 
-def test_a_payload_on_half_of_gen3s_short_windows_is_told(gen3):
+def test_a_payload_on_half_of_gen3s_short_windows_is_told(gen3, problem_of):
     """Seed 2 of the bench: one of its recordings alone is not apart by Chow's test, three together are."""
     (model, runs), rng, recordings = gen3, np.random.default_rng(2), []
     for run in runs:
@@ -232,7 +132,7 @@ def test_a_payload_on_half_of_gen3s_short_windows_is_told(gen3):
     assert 'payload_mixed' in {reason.code for reason in check_training(problem_of(model, mixed), mixed).reasons}
 
 
-def test_a_light_payload_is_named_where_it_is_most_of_a_wrist_s_torque(ur_table, true_robot_of):
+def test_a_light_payload_is_named_where_it_is_most_of_a_wrist_s_torque(ur_table, true_robot_of, problem_of):
     """It makes less than a twentieth of the arm's torque, but more than any friction's details leave over at a wrist.
 
     It was a note beside `residual`, which asked for another mounting.
@@ -262,3 +162,40 @@ def test_a_payload_of_the_validation_is_named_where_it_is_a_tenth_of_the_torque(
         assert [reason.code for reason in result.reasons] == codes
         left = result.summary()['validation_moving_overall_percent']
         assert (5 < left < 10) == (other is not two)
+
+
+def test_halves_of_one_recording_and_all_but_the_first_of_two():
+    samples = SimpleNamespace(part=np.repeat([0, 1, 2], [4, 3, 2]))
+    parts = list(recordings_or_halves(samples, ['a', 'b', 'c']))
+    assert [name for name, _ in parts] == ['a', 'b', 'c']
+    for index, (_, where) in enumerate(parts):
+        np.testing.assert_array_equal(where, samples.part == index)
+    ((name, where),) = recordings_or_halves(samples, ['a', 'b'])
+    assert name == 'b' and where.tolist() == (samples.part == 1).tolist()
+    ((name, where),) = recordings_or_halves(samples, ['a'])
+    assert name == 'the second half of a' and where.tolist() == [False] * 4 + [True] * 5
+
+
+def test_differences_by_the_fit_with_columns_of_their_own(two_links, two_link_runs):
+    of, _ = two_link_runs
+    alternatives = Alternatives(two_links, samples_of(Problem(two_links, [of(1), of(2, carried=1.0)])))
+    found = {one.kind: one for one in differences(alternatives, ['one', 'two'])}
+    samples, rows = alternatives.samples, alternatives.rows
+    where = samples.part == 1
+    columns = np.zeros((2, 6, samples.q.shape[1]))
+    for j in range(2):
+        columns[j, 3 * j : 3 * j + 3] = samples.sign[j], samples.dtheta[j], np.ones(len(where))
+    whole = np.concatenate([rows, columns * where], axis=1)
+    base = alternatives.normal
+    power = np.concatenate([base.power, np.zeros((2, 6))], axis=1)
+    normal = NormalEquations(whole, samples.weight, base.friction, power, base.positive)
+    fit = normal.fit(samples.tau)
+    own = effective_samples(normal.residuals(samples.tau, fit.chi), samples.weight, samples.part)
+    assert found['friction'].gain == pytest.approx(gain(alternatives.given, fit, np.maximum(alternatives.count, own)))
+    size = ((samples.tau * samples.weight) ** 2).sum(axis=1)
+    effect = size @ (alternatives.given.unexplained - fit.unexplained) / size.sum()
+    assert found['friction'].effect == pytest.approx(math.sqrt(max(effect, 0.0)))
+    assert {one.part for one in found.values()} == {'two'} and found['friction'].mass is None
+    assert found['payload'].clear and found['payload'].mass is not None
+    assert found['payload'].gain > 20 > found['sign of joint_1'].gain
+    assert not found['sign of joint_1'].clear

@@ -1,0 +1,48 @@
+"""What the tests of reliability share: a robot with its model, problems of recordings."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from joint_dynamics.arm import terms_from_config
+from joint_dynamics.identification import IdentificationSettings
+from joint_dynamics.identification.preparation.observations import filter_plan, observe
+from joint_dynamics.identification.regression.problem import Problem
+from joint_dynamics.identification.reliability.alternatives import Alternatives
+from joint_dynamics.identification.reliability.filtered_samples import samples_of
+from joint_dynamics.robot import RobotModel
+
+
+@pytest.fixture(scope='session')
+def problem_of():
+    """Return the problem of a model and recordings, by the default settings."""
+
+    def made(model, recordings):
+        settings = IdentificationSettings()
+        plan = filter_plan(recordings, settings)
+        return Problem(model, [observe(run, plan) for run in recordings], rest_speed=settings.rest_speed)
+
+    return made
+
+
+@pytest.fixture(scope='session')
+def alternatives_of(problem_of):
+    """Return the alternatives of a model and recordings."""
+    return lambda model, recordings: Alternatives(model, samples_of(problem_of(model, recordings)))
+
+
+@pytest.fixture(scope='session')
+def model_and_robot(ur_table, true_robot_of):
+    model = RobotModel.from_mdh(ur_table)
+    return model, true_robot_of(model)
+
+
+@pytest.fixture(scope='module')
+def resting_problem(two_links, observed):
+    """Two recordings with a torque that is none of the motion's, a further term of the second joint, and rest."""
+    runs = [observed(1, 500, factor=5), observed(2, 300, factor=5)]
+    rng = np.random.default_rng(8)
+    runs = [replace(run, tau=rng.normal(size=run.q.shape)) for run in runs]
+    terms = terms_from_config({two_links.joint_names[1]: [{'fourier': 1}]})
+    return Problem(two_links, runs, terms, rest_speed=0.4)

@@ -1,0 +1,230 @@
+"""A training too poor for the motion it is validated on."""
+
+import copy
+import math
+import re
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from joint_dynamics.description import DynamicsDescription
+from joint_dynamics.description.result_files import summary_text
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.identification import IdentificationSettings, identify
+from joint_dynamics.identification.reliability.coverage import Training, judge_coverage, leaves, predicted_deviation
+from joint_dynamics.identification.validate import judge_description
+
+PLAIN = IdentificationSettings(selection=False)
+
+
+NAMES = ('a', 'b')
+
+
+def test_what_leaves_the_training_is_told_from_a_fifth_beyond_it():
+    """Of speed and acceleration a fifth more, of the position a fifth of the range to either side."""
+    training = Training(
+        np.eye(1), 1.0, 2.0, np.array([[-1.0, 1.0], [0.0, 4.0]]), np.array([1.0, 2.0]), np.array([5.0, 6.0])
+    )
+
+    def of(q, speed=(1.0, 2.0), acceleration=(5.0, 6.0)):
+        run = SimpleNamespace(
+            q=np.array([*q, [99.0, 99.0]]), dtheta=np.array([speed, [0.0, 0.0]]) * [-1.0, 1.0],
+            ddtheta=np.array([[0.0, 0.0], acceleration]) * [1.0, -1.0], kept=np.array([0, 1]),
+        )  # fmt: skip
+        return leaves(training, SimpleNamespace(model=SimpleNamespace(joint_names=NAMES), observations=[run]))
+
+    inside = [[-1.0, 0.0], [1.0, 4.0]]
+    assert of(inside) == []
+    assert of([[-1.39, -0.79], [1.39, 4.79]], (1.19, 2.39), (5.9, 7.1)) == []
+    assert of([[0.0, 2.0], [0.1, 2.1]], (0.0, 0.0), (0.0, 0.0)) == []
+    assert of([[-1.41, 0.0], [1.0, 4.0]]) == ['position of a -1.41 to 1, in training -1 to 1']
+    assert of([[-1.0, 0.0], [1.0, 4.81]]) == ['position of b 0 to 4.81, in training 0 to 4']
+    assert of(inside, (1.21, 2.0)) == ['speed of a 1.21 rad/s, in training 1']
+    assert of(inside, (1.0, 2.0), (5.0, 7.3)) == ['acceleration of b 7.3 rad/s², in training 6']
+
+
+def test_the_predicted_deviation_is_that_of_the_predicted_torque(model_and_robot, problem_of):
+    """Against the scatter of W χ with χ drawn from the covariance."""
+    model, robot = model_and_robot
+    problem = problem_of(model, [robot.record(1, rate=100.0)])
+    rng = np.random.default_rng(3)
+    root = rng.normal(size=(problem.columns, problem.columns)) * 1e-2
+    draws = root @ rng.normal(size=(problem.columns, 2000))
+    power = size = 0.0
+    for block in problem.blocks():
+        weight = np.ones_like(block.tau) if block.resting is None else ~block.resting
+        power += np.mean(
+            np.sum((np.einsum('jbs,bd->djs', block.rows, draws[:, :200], optimize=True) * weight) ** 2, axis=(1, 2))
+        )
+        size += np.sum((block.tau * weight) ** 2)
+    # 200 draws of a quadratic form: its mean is within 30 % unless one direction has all of it
+    assert predicted_deviation(problem, root @ root.T) == pytest.approx(100 * np.sqrt(power / size), rel=0.3)
+
+
+def test_what_leaves_the_training_is_named(model_and_robot, problem_of):
+    model, robot = model_and_robot
+    problems = [
+        problem_of(model, [robot.record(seed, rate=100.0, frequency=frequency)])
+        for seed, frequency in ((1, 0.05), (1, 0.2))
+    ]
+    known = [Training.of(problem, np.eye(problem.columns), 3.0) for problem in problems]
+    said = ' '.join(leaves(known[0], problems[1]))
+    assert f'acceleration of {model.joint_names[0]}' in said
+    assert not leaves(known[1], problems[1])
+
+
+def test_a_training_too_poor_is_the_reason_only_where_the_prediction_failed(model_and_robot, problem_of):
+    model, robot = model_and_robot
+    problem = problem_of(model, [robot.record(1, rate=100.0)])
+    other = problem_of(model, [robot.record(2, rate=100.0)])
+    # one direction nobody knows, in which the training does not move: that of the difference between two motions
+    rows = [
+        np.concatenate([block.rows.transpose(0, 2, 1).reshape(-1, part.columns) for block in part.blocks()])
+        for part in (problem, other)
+    ]
+    own, new = (part.T @ part / len(part) for part in rows)
+    values, vectors = np.linalg.eig(np.linalg.solve(own + 1e-9 * np.trace(own) * np.eye(len(own)), new))
+    worst = vectors[:, np.argmax(values.real)].real
+    covariance = np.outer(worst, worst)
+    covariance *= (30 / predicted_deviation(other, covariance)) ** 2
+    found = judge_coverage(Training.of(problem, covariance, 2.0), other, 40.0)
+    assert [reason.code for reason in found.reasons] == ['coverage']
+    assert found.summary['coverage']['validation_deviation_percent'] == pytest.approx(30)
+    noted = judge_coverage(Training.of(problem, covariance, 3.4), other, 6.5)
+    assert not noted.reasons and '6.5 against 3.4 %' in noted.notes[0]
+    fine = judge_coverage(Training.of(problem, covariance, 3.4), other, 4.0)
+    assert not fine.reasons and not fine.notes
+
+
+def test_identify_states_the_coverage_of_its_validation(model_and_robot):
+    model, robot = model_and_robot
+    result = identify(model, [robot.record(1, rate=100.0)], [robot.record(2, rate=100.0)], PLAIN)
+    entry = result.summary()['coverage']
+    assert 0 < entry['training_deviation_percent'] < 5 and 0 < entry['validation_deviation_percent'] < 5
+    assert not result.reasons
+
+
+def test_a_validation_at_rest_says_nothing_of_the_torque_in_motion(model_and_robot):
+    """It ended in a summary that is no JSON; the verdict is within what the training leaves over."""
+    model, robot = model_and_robot
+    run = robot.record(1, rate=100.0)
+    still = replace(run, q=np.tile(run.q[:1], (len(run.time), 1)), dq=None, name='held')
+    found = identify(model, [run], [still], settings=PLAIN)
+    alone = identify(model, [run], settings=PLAIN)
+    assert found.verdict == alone.verdict and found.verdict.startswith('reliable within ')
+    assert found.summary()['coverage']['validation_deviation_percent'] is None
+    assert 'no joint moves in the validation: it says nothing of the torque in motion' in found.notes
+    summary_text(found.summary())
+
+
+def test_validate_knows_from_the_description_what_the_training_covers(model_and_robot):
+    """By the description alone what `identify` says of the same recording, of the base parameters."""
+    model, robot = model_and_robot
+    poor = robot.record(1, duration=6.0, rate=100.0, frequency=0.03, noise=0.05)
+    other = robot.record(2, rate=100.0)
+    result = identify(model, [poor], [other], PLAIN)
+    description = DynamicsDescription.from_yaml(result.description.to_yaml())
+    found = judge_description(description, [other])
+    entry, expected = found.summary['coverage'], result.summary()['coverage']
+    for key in ('training_deviation_percent', 'validation_deviation_percent'):
+        assert entry[key] == pytest.approx(expected[key], rel=1e-3)
+    assert entry['beyond_training'] == expected['beyond_training'] != []
+    assert (
+        {reason.code for reason in found.reasons}
+        == {'validation', 'coverage'}
+        <= {reason.code for reason in result.reasons}
+    )
+    older = copy.deepcopy(description.document)
+    del older['provenance']['coverage']
+    assert 'coverage' not in judge_description(DynamicsDescription(older), [other]).summary
+    older['provenance']['coverage'] = {'covariance': [[1.0]]}
+    with pytest.raises(JointDynamicsError, match=r'provenance\.coverage'):
+        judge_description(DynamicsDescription(older), [other])
+
+
+def coverage_of(own, other, percent, of_training, monkeypatch, left=()):
+    from joint_dynamics.identification.reliability import coverage
+
+    monkeypatch.setattr(coverage, 'predicted_deviation', lambda problem, covariance: other)
+    monkeypatch.setattr(coverage, 'leaves', lambda training, unseen: list(left))
+    none = np.zeros(1)
+    return judge_coverage(Training(none, own, of_training, none, none, none), None, percent)
+
+
+@pytest.mark.parametrize('left', [(), ('speed of a', 'position of b')])
+def test_a_training_too_poor_for_the_other_motion_is_said(monkeypatch, left):
+    where = ' (speed of a; position of b)' if left else ''
+    summary = {
+        'coverage': {
+            'training_deviation_percent': 3.0, 'validation_deviation_percent': 12.3, 'beyond_training': list(left),
+        }
+    }  # fmt: skip
+    found = coverage_of(3.0, 12.3, 20.0, 4.0, monkeypatch, left)
+    assert (found.notes, found.summary) == ((), summary)
+    (reason,) = found.reasons
+    assert reason.code == 'coverage'
+    for part in (f'validation motion{where}:', '12.3 % of its torque (training: 3 %), left over are 20 %; train on'):
+        assert part in reason.text
+    found = coverage_of(3.0, 12.3, 20.0, 8.0, monkeypatch, left)
+    assert (found.reasons, found.summary) == ((), summary)
+    (note,) = found.notes
+    within = f'and it leaves the training{where}:' if left else 'and it lies within the training:'
+    for part in ('(20 against 8 % of the torque)', 'make 12 % of it (training: 3 %)', within):
+        assert part in note
+
+
+def test_from_where_on_a_training_is_too_poor(monkeypatch):
+    """Left over above 15 % and three times the training; deviations above twice the own, and half of what is left."""
+    for own, other, percent, of_training, expected in (
+        (3.0, 12.3, 14.9, 1.0, 'note'), (3.0, 12.3, 15.1, 1.0, 'reason'), (3.0, 12.3, 20.0, 6.6, 'reason'),
+        (3.0, 12.3, 20.0, 6.7, 'note'), (6.2, 12.3, 20.0, 1.0, 'note'), (6.1, 12.3, 20.0, 1.0, 'reason'),
+        (3.0, 9.9, 20.0, 1.0, 'note'), (3.0, 10.1, 20.0, 1.0, 'reason'), (3.0, 9.0, 4.9, 1.0, ''),
+        (3.0, 9.0, 5.1, 1.0, 'note'), (3.0, 9.0, 5.9, 4.0, ''), (3.0, 9.0, 6.1, 4.0, 'note'),
+    ):  # fmt: skip
+        found = coverage_of(own, other, percent, of_training, monkeypatch)
+        assert (len(found.reasons), len(found.notes)) == (expected == 'reason', expected == 'note')
+
+
+def test_the_training_goes_through_its_document():
+    rng = np.random.default_rng(1)
+    root = rng.normal(size=(3, 3))
+    given = Training(root @ root.T, 1.23456789, 4.0, rng.normal(size=(2, 2)), rng.random(2), rng.random(2))
+    document = given.document(('a', 'b'))
+    assert document['deviation_percent'] == 1.23457 and [len(row) for row in document['covariance']] == [1, 2, 3]
+    found = Training.from_document(document, 5.0, ('b', 'a'))
+    assert (found.deviation, found.percent) == (1.23457, 5.0)
+    np.testing.assert_allclose(found.covariance, given.covariance, rtol=1e-5)
+    np.testing.assert_array_equal(found.covariance, found.covariance.T)
+    for key in ('position', 'speed', 'acceleration'):
+        np.testing.assert_allclose(getattr(found, key), getattr(given, key)[::-1], rtol=1e-5)
+    for wrong, what in (
+        ({**document, 'speed': {'a': 1.0}}, "KeyError('b')"),
+        ({**document, 'covariance': 1}, 'TypeError('),
+        ({**document, 'deviation_percent': 'x'}, 'ValueError('),
+    ):
+        message = f'provenance.coverage: expected what `identify` writes there, found {what}'
+        with pytest.raises(JointDynamicsError, match=re.escape(message)):
+            Training.from_document(wrong, 5.0, ('a', 'b'))
+
+
+def test_deviation_of_a_prediction_is_that_of_the_samples_in_motion():
+    rng = np.random.default_rng(2)
+    root = rng.normal(size=(3, 3))
+    C = root @ root.T
+    blocks, spread, size = [], 0.0, 0.0
+    for resting in (None, rng.random((2, 7)) < 0.5):
+        rows, tau = rng.normal(size=(2, 4, 7)), rng.normal(size=(2, 7))
+        blocks.append(SimpleNamespace(rows=rows, tau=tau, resting=resting))
+        for j in range(2):
+            for k in range(7):
+                if resting is None or not resting[j, k]:
+                    spread += rows[j, :3, k] @ C @ rows[j, :3, k]
+                    size += tau[j, k] ** 2
+    problem = SimpleNamespace(blocks=lambda: iter(blocks))
+    assert predicted_deviation(problem, C) == pytest.approx(100 * math.sqrt(spread / size))
+    for block in blocks:
+        block.tau *= 1e-3  # a finger's torques
+    assert predicted_deviation(problem, C) == pytest.approx(1e5 * math.sqrt(spread / size))
+    assert math.isnan(predicted_deviation(SimpleNamespace(blocks=lambda: iter(())), C))

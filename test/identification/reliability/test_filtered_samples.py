@@ -1,0 +1,70 @@
+"""Samples of all recordings end to end, and what corrections make of them."""
+
+import numpy as np
+
+from joint_dynamics.identification.regression.least_squares import PRIOR_RATIO
+from joint_dynamics.identification.regression.problem import Problem
+from joint_dynamics.identification.reliability.filtered_samples import row_weights, samples_of
+from joint_dynamics.recording.corrections import Corrections
+
+
+def test_samples_are_the_filtered_signals_end_to_end(resting_problem):
+    found = samples_of(resting_problem)
+    for name in ('q', 'dq', 'ddq', 'dtheta', 'ddtheta', 'tau'):
+        whole = [run.decimator.apply(getattr(run, name)).T for run in resting_problem.observations]
+        np.testing.assert_allclose(getattr(found, name), np.hstack(whole), rtol=1e-9, atol=1e-12)
+    signs = [run.decimator.apply(np.sign(run.dtheta)).T for run in resting_problem.observations]
+    np.testing.assert_allclose(found.sign, np.hstack(signs), atol=1e-12)
+    lengths = [len(run.kept) for run in resting_problem.observations]
+    np.testing.assert_array_equal(found.part, np.repeat([0, 1], lengths))
+    assert [j for j, _ in found.extra] == [1, 1]
+    for k, (_, values) in enumerate(found.extra):
+        np.testing.assert_allclose(values, np.hstack([resting_problem.extra(0)[k], resting_problem.extra(1)[k]]))
+    for index in (0, 1):
+        rest = resting_problem.rest(index)
+        assert rest.resting.any() and not rest.resting.all()
+        expected = [
+            [scale / PRIOR_RATIO if still else 1.0 for still, scale in zip(*pair, strict=True)]
+            for pair in zip(rest.resting, rest.scale, strict=True)
+        ]
+        np.testing.assert_allclose(row_weights(resting_problem, index), expected)
+        np.testing.assert_allclose(found.weight[:, found.part == index], expected)
+    moving = Problem(resting_problem.model, resting_problem.observations)
+    np.testing.assert_array_equal(row_weights(moving, 1), np.ones((2, lengths[1])))
+    assert samples_of(moving).extra == []
+
+
+def test_corrected_samples_are_those_of_corrected_recordings(resting_problem, two_links):
+    samples, (first, second) = samples_of(resting_problem), two_links.joint_names
+    swap = {first: second, second: first}
+    mend = Corrections(
+        position_order=swap, position_sign={first: -1.0}, position_scale={first: 2.0}, zero_offset={second: 0.3}
+    )
+    moved = samples.corrected(mend, two_links.joint_names)
+    for name in ('q', 'dq', 'ddq', 'dtheta', 'ddtheta'):
+        given = getattr(samples, name)
+        offset = 0.3 if name == 'q' else 0.0
+        np.testing.assert_array_equal(getattr(moved, name), [-2.0 * given[1], given[0] + offset])
+    np.testing.assert_array_equal(moved.sign, [-samples.sign[1], samples.sign[0]])
+    np.testing.assert_array_equal(moved.weight, samples.weight)
+    np.testing.assert_array_equal(moved.tau, samples.tau)
+    both = samples.corrected(Corrections(position_order=swap, torque_order=swap), two_links.joint_names)
+    np.testing.assert_array_equal(both.weight, samples.weight[::-1])
+    np.testing.assert_array_equal(both.tau, samples.tau[::-1])
+    slower = samples.corrected(Corrections(time_scale=4.0, torque_sign={second: -1.0}), two_links.joint_names)
+    np.testing.assert_array_equal(slower.dq, samples.dq / 4)
+    np.testing.assert_array_equal(slower.ddtheta, samples.ddtheta / 16)
+    np.testing.assert_array_equal(slower.tau, [samples.tau[0], -samples.tau[1]])
+
+
+def test_time_that_runs_backwards_turns_speeds_and_not_accelerations(resting_problem):
+    samples = samples_of(resting_problem)
+    back = samples.backwards()
+    for name in ('dq', 'dtheta', 'sign'):
+        np.testing.assert_array_equal(getattr(back, name), -getattr(samples, name))
+    for name in ('q', 'ddq', 'ddtheta', 'tau', 'weight'):
+        np.testing.assert_array_equal(getattr(back, name), getattr(samples, name))
+    tau = samples.mirrored()
+    for index in (0, 1):
+        where = samples.part == index
+        np.testing.assert_array_equal(tau[:, where], samples.tau[:, where][:, ::-1])

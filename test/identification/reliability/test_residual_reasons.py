@@ -1,0 +1,164 @@
+"""What residuals of the given explanation are a reason for."""
+
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from joint_dynamics.identification.reliability.evidence import NormalEquations, effective_samples, gain
+from joint_dynamics.identification.reliability.residual_reasons import residual_reasons
+
+NAMES = ('a', 'b', 'c')
+
+
+def hand_made(seed, torque):
+    """Alternatives of three joints whose rows are made by hand: one parameter of load, Fv and Fc, one rotor each."""
+    rng = np.random.default_rng(seed)
+    samples, b = 800, 10
+    rows = np.zeros((3, b, samples))
+    speed = rng.normal(size=(3, samples))
+    for j in range(3):
+        rows[j, 0] = rng.normal(size=samples)
+        rows[j, 1 + 3 * j : 4 + 3 * j] = speed[j], np.sign(speed[j]), rng.normal(size=samples)
+    weight = np.where(rng.random((3, samples)) < 0.2, 0.3, 1.0)
+    friction = [np.array([1 + 3 * j, 2 + 3 * j]) for j in range(3)]
+    power = np.zeros((3, b))
+    for j in range(3):
+        power[j, friction[j]] = (rows[j, friction[j]] * speed[j] * weight[j] ** 2).sum(axis=1)
+    normal = NormalEquations(rows, weight, friction, power, np.array([3, 6, 9]))
+    tau = torque(rng, rows)
+    given = normal.fit(tau)
+    part = np.zeros(samples, dtype=int)
+    left = normal.residuals(tau, given.chi)
+    count = effective_samples(left, weight, part)
+    found = SimpleNamespace(
+        given=given, normal=normal, samples=SimpleNamespace(tau=tau, weight=weight, part=part), names=NAMES, count=count
+    )
+    w = weight**2
+    mean = (tau * w).sum(axis=1) / w.sum(axis=1)
+    variation = [math.sqrt(sum(((tau[j] - mean[j]) * weight[j]) ** 2)) for j in range(3)]
+    return found, np.sqrt((left**2).sum(axis=1)), variation
+
+
+def plain(rng, rows):
+    chi = np.array([5.0, *np.tile([2.0, 1.0, 0.5], 3)])
+    tau = np.einsum('jbs,b->js', rows, chi) + 3.0
+    return tau + 0.1 * rng.normal(size=tau.shape) - 3.0
+
+
+def test_sound_residuals_say_nothing():
+    found, _, _ = hand_made(0, plain)
+    assert residual_reasons(found, None) == []
+    assert residual_reasons(found, found.given) == []
+
+
+def test_torque_that_has_nothing_to_do_with_the_motion_is_said_in_percent_of_its_variation():
+    def torque(rng, rows):
+        tau = plain(rng, rows)
+        tau[1] = 4.0 * rng.normal(size=tau.shape[1]) + 20.0
+        tau[2] = 0.0
+        return tau
+
+    found, residual, variation = hand_made(1, torque)
+    reasons = residual_reasons(found, None)
+    (text,) = (reason.text for reason in reasons if reason.code == 'torque_unrelated')
+    assert f'of its variation: b {100 * residual[1] / variation[1]:.0f} %): look whether effort was measured' in text
+    # a better explanation that leaves little of it over takes it back; one that leaves as much does not
+    share = found.given.unexplained * np.array([1.0, 0.01, 1.0])
+    assert residual_reasons(found, SimpleNamespace(unexplained=share)) == []
+    assert [reason.text for reason in residual_reasons(found, found.given)] == [text]
+
+
+def test_a_joint_that_never_moves_may_hold_anything():
+    def torque(rng, rows):
+        tau = plain(rng, rows)
+        tau[1] = 4.0 * rng.normal(size=tau.shape[1]) + 20.0
+        return tau
+
+    found, _, _ = hand_made(1, torque)
+    assert any('variation: b ' in reason.text for reason in residual_reasons(found, None))
+    found.samples.weight[1] = 0.3
+    assert residual_reasons(found, None) == []
+
+
+def test_more_left_over_than_friction_makes_is_said():
+    """Half of the variation left over: more than a third of the friction, less than what counts as unrelated."""
+
+    def torque(rng, rows):
+        chi = np.array([0.5, *np.tile([0.05, 0.05, 0.5], 3)])
+        tau = np.einsum('jbs,b->js', rows, chi)
+        tau[0] += 4.0 * rows[0, 3]
+        tau[0] += 3.0 * rng.normal(size=tau.shape[1])
+        tau[1:] += 0.2 * rng.normal(size=tau[1:].shape)
+        return tau
+
+    found, residual, variation = hand_made(2, torque)
+    share = residual[0] / variation[0]
+    assert 0.3 < share < 0.7
+    (reason,) = residual_reasons(found, None)
+    assert reason.code == 'residual' and f'(a {100 * share:.0f} % of its variation)' in reason.text
+    assert residual_reasons(found, found.given) == []
+
+    def rubbing(rng, rows):
+        tau = torque(rng, rows)
+        tau[0] += 9.2 * rows[0, 2] - 4.0 * rows[0, 3]
+        return tau
+
+    found, residual, variation = hand_made(2, rubbing)
+    assert 0.3 < residual[0] / variation[0] < 1 / math.sqrt(1 + 3**2)
+    assert residual_reasons(found, None) == []
+
+
+@pytest.mark.parametrize(('both_ways', 'expected'), [(False, []), (True, ['residual'])])
+def test_friction_that_nothing_but_rest_tells_from_an_offset_may_be_larger_than_it_was_found(both_ways, expected):
+    """One joint, 1 N·m left over. Where it moves one way only, an offset takes 3 of its 4 N·m of friction.
+
+    Some rows at rest say so, where friction may be anything. That is less than a third of what friction may be, and
+    more than a third of the 1 N·m that is found of it; moving both ways, 1 N·m is known to be all there is.
+    """
+    rng = np.random.default_rng(6)
+    samples = 400
+    resting = np.arange(samples) % 100 == 0
+    speed = np.where(resting, 0.0, 1.0 + 0.1 * rng.random(samples))
+    if both_ways:
+        speed *= np.where(np.arange(samples) % 2, 1.0, -1.0)
+    rows = np.stack([rng.normal(size=samples), speed, np.sign(speed), np.ones(samples)])[None]
+    weight = np.where(resting, 0.05, 1.0)[None]
+    power = np.zeros((1, 4))
+    power[0, 1:3] = (rows[0, 1:3] * speed * weight[0] ** 2).sum(axis=1)
+    tau = (3.0 + np.sign(speed) + 1.3 * rows[0, 0] + rng.normal(size=samples))[None]
+    normal = NormalEquations(rows, weight, [np.array([1, 2])], power, np.zeros(0, dtype=int))
+    given = normal.fit(tau)
+    left = normal.residuals(tau, given.chi)
+    found = SimpleNamespace(
+        given=given,
+        normal=normal,
+        samples=SimpleNamespace(tau=tau, weight=weight, part=np.zeros(tau.shape[1], dtype=int)),
+        names=('a',),
+        count=effective_samples(left, weight, np.zeros(samples, dtype=int)),
+    )
+    size = np.linalg.norm((given.chi[1:3] @ rows[0, 1:3]) * weight[0])
+    assert size / 3 < np.linalg.norm(left) < np.linalg.norm(4.0 * weight) / 3
+    assert [reason.code for reason in residual_reasons(found, None)] == expected
+
+
+@pytest.mark.parametrize(('column', 'code', 'what'), [
+    (4, 'friction_sign', 'friction that drives (b)'), (6, 'negative_inertia', 'rotor inertias below zero'),
+])  # fmt: skip
+def test_friction_that_drives_and_inertias_below_zero_are_said_with_their_gain(column, code, what):
+    def torque(rng, rows):
+        chi = np.array([5.0, *np.tile([2.0, 1.0, 0.5], 3)])
+        chi[column] = -0.6
+        if column == 4:
+            chi[5] = -0.2
+        tau = np.einsum('jbs,b->js', rows, chi)
+        return tau + 0.1 * rng.normal(size=tau.shape)
+
+    found, _, _ = hand_made(3, torque)
+    lost = gain(found.given, found.normal.free(found.samples.tau), found.count)
+    assert lost > 20
+    (reason,) = residual_reasons(found, None)
+    assert reason.code == code and reason.text.startswith(f'{what} would explain')
+    assert f'(log-likelihood +{lost:.0f})' in reason.text and 'signs of efforts and positions' in reason.text
+    assert residual_reasons(found, found.given) == []

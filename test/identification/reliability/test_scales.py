@@ -1,0 +1,121 @@
+"""Torques whose scales do not go together."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import scipy.optimize
+import scipy.stats
+from scipy.stats import chi2
+
+from joint_dynamics.identification import IdentificationSettings, identify
+from joint_dynamics.identification.regression.problem import Problem
+from joint_dynamics.identification.reliability.alternatives import Alternatives
+from joint_dynamics.identification.reliability.checks import check_training
+from joint_dynamics.identification.reliability.evidence import steadiness
+from joint_dynamics.identification.reliability.filtered_samples import samples_of
+from joint_dynamics.identification.reliability.scales import estimate_scales
+from joint_dynamics.identification.reliability.thresholds import RESOLVED
+from joint_dynamics.recording import Recording
+from joint_dynamics.robot import RobotModel
+
+PLAIN = IdentificationSettings(selection=False)
+
+
+def scaled(recording, factor):
+    return replace(recording, tau=recording.tau * np.asarray(factor))
+
+
+def test_scales_are_found_within_their_deviations(model_and_robot, alternatives_of):
+    model, robot = model_and_robot
+    factor = np.array([0.5, 1.0, 1.0, 1.0, 2.0, 1.5])
+    found = estimate_scales(alternatives_of(model, [scaled(robot.record(1, rate=100.0), factor)]))
+    error = np.log(found.factor) - np.log(factor / np.median(factor))
+    assert found.known.all()
+    assert chi2.sf(np.sum((error / found.deviation) ** 2), model.n - 1) > 1e-3
+    assert found.clear and set(found.off) == {0, 4}
+
+
+def test_a_drive_gain_that_is_off_is_named_or_noted(model_and_robot, problem_of):
+    """Scales 1.6 apart were no reason, whatever the data said of them; those of data sheets are noted."""
+    model, robot = model_and_robot
+    recording = robot.record(1, duration=40.0, rate=100.0)
+    for factor, codes, noted in ((1.6, ['drive_gain'], False), (1.35, [], True), (1.0, [], False)):
+        given = scaled(recording, [1.0, factor, 1.0, 1.0, 1.0, 1.0])
+        found = check_training(problem_of(model, [given]), [given])
+        assert [reason.code for reason in found.reasons] == codes
+        assert any('joint_2 1.3' in note and '--loaded' in note for note in found.notes) == noted
+
+
+def test_one_factor_for_all_torques_changes_nothing_that_is_looked_at(model_and_robot):
+    """W (k χ) = k Y: the same reasons, residuals, relative deviations, scales: no data tell it."""
+    model, robot = model_and_robot
+    recording = robot.record(1, rate=100.0)
+    given, other = (identify(model, [scaled(recording, k)], settings=PLAIN) for k in (1.0, 0.08))
+    assert not given.reasons and not other.reasons
+    np.testing.assert_allclose(other.solution.chi, 0.08 * given.solution.chi, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(other.deviation, 0.08 * given.deviation, rtol=1e-6, atol=1e-9)
+    for name, entry in given.summary()['torque_scales'].items():
+        assert other.summary()['torque_scales'][name]['factor'] == pytest.approx(entry['factor'], rel=1e-6)
+
+
+def test_a_joint_that_no_other_feels_has_no_scale(planar_arm, alternatives_of):
+    """Crossed slides of a gantry share no inertia but that of the mass they carry; without it nothing is known."""
+    model, recording = planar_arm
+    found = estimate_scales(alternatives_of(model, [recording]))
+    assert not found.known.any() and not found.clear
+    assert all(entry['factor'] is None for entry in found.summary()['torque_scales'].values())
+
+
+@pytest.fixture
+def planar_arm():
+    """Two slides at right angles, each with a drive of its own and weightless links."""
+    joints = [
+        {'alpha': -np.pi / 2, 'a': 0.0, 'd': 0.0, 'theta': 0.0, 'type': 'prismatic'},
+        {'alpha': np.pi / 2, 'a': 0.0, 'd': 0.0, 'theta': 0.0, 'type': 'prismatic'},
+    ]
+    model = RobotModel.from_mdh({'joints': joints})
+    rng = np.random.default_rng(5)
+    t = np.arange(0, 20, 0.01)
+    k = 2 * np.pi * 0.2 * np.arange(1, 5)
+    a = rng.normal(size=(4, 2)) / k[:, None]
+    q = np.sin(np.outer(t, k)) @ a
+    dq, ddq = np.cos(np.outer(t, k)) @ (a * k[:, None]), -np.sin(np.outer(t, k)) @ (a * k[:, None] ** 2)
+    tau = np.array([3.0, 0.5]) * ddq + 2.0 * dq + np.sign(dq) + 0.05 * rng.normal(size=q.shape)
+    return model, Recording(model.joint_names, t, q, tau=tau, name='slides')
+
+
+@pytest.mark.parametrize('factor', [(1.0, 1.0), (1.0, 3.0), (0.4, 1.0)])
+def test_scales_are_the_likeliest(two_links, two_link_runs, factor):
+    """The minimum of the profile likelihood with its prior, by a general optimiser; deviations by its curvature."""
+    of, _ = two_link_runs
+    good = samples_of(Problem(two_links, [of(1), of(2)]))
+    alternatives = Alternatives(two_links, replace(good, tau=good.tau * np.array(factor)[:, None]))
+    tau, normal, count = alternatives.samples.tau, alternatives.normal, alternatives.count
+
+    def cost(beta):
+        fit = normal.fit(tau * np.exp(-np.asarray(beta))[:, None])
+        return 0.5 * count @ np.log(fit.unexplained + RESOLVED**2) + 0.5 * np.sum(np.square(beta)) / 9.0
+
+    found = estimate_scales(alternatives)
+    best = scipy.optimize.minimize(cost, np.log(factor), method='Nelder-Mead', options={'xatol': 1e-5, 'fatol': 1e-7})
+    beta = best.x - np.median(best.x)
+    np.testing.assert_allclose(np.log(found.factor), beta, atol=0.05 * found.deviation.max() + 0.01)
+    assert found.names == two_links.joint_names and found.known.shape == (2,)
+    if found.known.all():
+        apart = best.x[0] - best.x[1]
+        truth = math.log(factor[0] / factor[1])
+        assert abs(apart - truth) < 5 * float(np.hypot(*found.deviation))
+        # one ratio is known, and costs half a logarithm
+        alike = scipy.optimize.minimize_scalar(lambda b: cost([b, b]), bounds=(-5, 5), method='bounded').fun
+        expected = min(alike, cost([0.0, 0.0])) - best.fun - 0.5 * math.log(count.sum())
+        assert found.gain == pytest.approx(expected, abs=0.1 + 0.02 * abs(expected))
+        other = normal.fit(tau * np.exp(-best.x)[:, None])
+        left = normal.residuals(tau * np.exp(-best.x)[:, None], other.chi)
+        steady = steadiness(
+            (alternatives.given, alternatives.residuals), (other, left), count, alternatives.samples.weight,
+            alternatives.blocks,
+        )  # fmt: skip
+        if factor != (1.0, 1.0):
+            assert found.steadiness == pytest.approx(steady, rel=0.05)

@@ -1,0 +1,28 @@
+"""Rest in the document of a description."""
+
+import re
+from types import SimpleNamespace
+
+import pytest
+
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.identification.resting_validation import resting_document, resting_of_description
+
+NAMES = ('a', 'b')
+
+
+def test_rest_of_a_description_that_is_none():
+    arm = SimpleNamespace(joint_names=NAMES)
+    start = 'provenance.resting: expected what `identify` writes there, found '
+    good = {'residual_deviation': {'a': 1.0, 'b': 2.0}, 'first_breakaway_ratio': None, 'breakaway_ratio': 1.1}
+    for key, value, what in (
+        ('residual_deviation', {'a': 1.0}, "KeyError('b')"), ('breakaway_ratio', 'x', 'ValueError('),
+        ('breakaway_ratio', None, 'TypeError('),
+    ):  # fmt: skip
+        with pytest.raises(JointDynamicsError, match=re.escape(f'{start}{what}')):
+            resting_of_description(arm, {**good, key: value}, None, None)
+    summary = {'training': {'breakaway_ratio': 1.25, 'first_breakaway_ratio': None}}
+    assert resting_document(summary, [0.12345678, 2.0], NAMES) == {
+        'breakaway_ratio': 1.25, 'first_breakaway_ratio': None, 'residual_deviation': {'a': 0.123457, 'b': 2.0},
+    }  # fmt: skip
+    assert resting_document({'training': {}}, [], ())['breakaway_ratio'] == 1.0
