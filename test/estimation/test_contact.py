@@ -13,6 +13,13 @@ PERIOD = 8e-3
 NONE = np.zeros(1)
 
 
+COUNTED = {  # by whether there is a spring: what counts in slip, presliding, rest
+    True: {'slip': ('motor',), 'presliding': ('change', 'spring'), 'rest': ('change', 'spring')},
+    False: {'slip': ('motor',), 'presliding': ('motor',), 'rest': ('change',)},
+}
+SIDES, REGIMES = ('motor', 'change', 'spring'), ('slip', 'presliding', 'rest')
+
+
 def signals(seconds, seed=0, error=(0.3, 2.0)):
     """A joint that moves for 2 s and rests for 1 s: (motor, deviation, spring, ω) per sample.
 
@@ -143,15 +150,6 @@ def test_errors_below_the_floor_are_no_contacts():
 def test_bad_settings_are_refused():
     with pytest.raises(JointDynamicsError, match='floor'):
         ContactDetector(2, PERIOD, floor=[1.0, -1.0])
-
-
-COUNTED = {  # by whether there is a spring: what counts in slip, presliding, rest
-    True: {'slip': ('motor',), 'presliding': ('change', 'spring'), 'rest': ('change', 'spring')},
-    False: {'slip': ('motor',), 'presliding': ('motor',), 'rest': ('change',)},
-}
-
-
-SIDES, REGIMES = ('motor', 'change', 'spring'), ('slip', 'presliding', 'rest')
 
 
 class Joint:

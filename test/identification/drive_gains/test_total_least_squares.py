@@ -1,4 +1,4 @@
-"""The three ways to solve the system of currents written out: dense matrices of a few motors, with rows at rest."""
+"""The three ways to solve the system of currents by dense matrices of a few motors, with rows at rest."""
 
 from dataclasses import replace
 

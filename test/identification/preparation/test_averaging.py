@@ -14,6 +14,9 @@ from joint_dynamics.recording import Recording
 WLS = IdentificationSettings(selection=False)
 
 
+NAMES = ('a', 'b')
+
+
 def repeated(true_robot, seed, periods=4, error=0.0, ramp=1.0, rate=200.0):
     """A motion of 5 s played several times between two ramps.
 
@@ -173,9 +176,6 @@ def test_uncertainty_of_drive_gains_goes_into_the_deviations(true_robot):
 def test_deviations_that_cannot_be_are_refused(bad):
     with pytest.raises(JointDynamicsError, match='drive_gain_deviation'):
         IdentificationSettings(drive_gain_deviation=bad)
-
-
-NAMES = ('a', 'b')
 
 
 def periodic(periods=4, before=0.0, after=0.0, rate=100.0, seed=0, drift=0.0, warm=0.0):

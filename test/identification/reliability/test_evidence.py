@@ -24,6 +24,8 @@ from joint_dynamics.identification.reliability.thresholds import RESOLVED
 from joint_dynamics.recording.corrections import Corrections
 from joint_dynamics.robot import RobotModel
 
+N, B, SAMPLES = 3, 5, 400
+
 
 def test_a_gain_is_steady_where_most_blocks_share_it():
     rng = np.random.default_rng(3)
@@ -38,9 +40,6 @@ def test_a_gain_is_steady_where_most_blocks_share_it():
     once[:, :20] *= 0.05
     assert gained(0.5 * given) > 4
     assert gained(once) < 1.5
-
-
-N, B, SAMPLES = 3, 5, 400
 
 
 @pytest.fixture(params=range(3))
