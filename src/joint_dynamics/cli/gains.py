@@ -93,6 +93,8 @@ def run(args: argparse.Namespace) -> int:
     robot = load_robot(args.robot, load_config(args.config))
     description = DynamicsDescription.load(args.description) if args.description else None
     arm = Arm(robot) if description is None else Arm.from_description(robot, description)
+    for line in () if description is None else description.doubtful_joints(arm.joint_names):
+        print(f'joint-dynamics gains: warning: {line}', file=sys.stderr)
     stiffness = None if args.stiffness is None else args.stiffness * (arm.n if len(args.stiffness) == 1 else 1)
     joints = elastic_joints(arm, stiffness, damping_ratio=args.joint_damping, feedback=args.feedback)
     law = None

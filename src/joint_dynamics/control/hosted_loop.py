@@ -107,6 +107,7 @@ class HostedLoop:
             refuse_run_away(loop.controller)
         self.remarks = (
             *loop.remarks,
+            *(() if described is None else described.doubtful_joints(loop.arm.joint_names)),
             *(f'parameter {name} is not known; meant {near}?' for name, near in values.misspelt.items()),
         )
         n = loop.arm.n

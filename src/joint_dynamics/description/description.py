@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -236,6 +236,30 @@ class DynamicsDescription:
         False where it was only weighed or identified, and taken off again.
         """
         return 'payload' in self.document and self.document['payload'].get('attached', True)
+
+    def doubtful_joints(self, joint_names: Sequence[str] | None = None) -> tuple[str, ...]:
+        """Return a line for each joint that `identify` found weak or wrong (`provenance.joints`): why, and what helps.
+
+        Raise JointDynamicsError, naming the joint, where what stands there is not what `identify` writes.
+        """
+        provenance = self.document.get('provenance')
+        verdicts = provenance.get('joints') if isinstance(provenance, Mapping) else None
+        lines = []
+        for name in self._names(joint_names) if verdicts is not None else ():
+            try:
+                verdict = verdicts.get(name, {'state': 'reliable'})
+                if verdict['state'] != 'reliable':
+                    known = '' if verdict['error'] is None else f', its torque known within {verdict["error"]:.3g} N·m'
+                    lines.append(
+                        f'{name} is {verdict["state"]} in the dynamics description: {verdict["why"]}{known}; '
+                        f'{verdict["help"]}'
+                    )
+            except (AttributeError, TypeError, KeyError, ValueError) as error:
+                raise JointDynamicsError(
+                    f'dynamics description: provenance.joints.{name}: expected what `identify` writes there, found '
+                    f'{error!r}'
+                ) from None
+        return tuple(lines)
 
 
 @cache

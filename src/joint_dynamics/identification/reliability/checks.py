@@ -53,16 +53,13 @@ from joint_dynamics.recording import Recording
 class CheckResult:
     """reasons, the most telling first; notes: what does not speak against the result; summary: of summary.json.
 
-    weak: joints whose torque is no better known than their sensor resolves, with what would help.
+    weak: joints whose torque is no better known than their sensor resolves.
     """
 
     reasons: Sequence[Reason]
     notes: Sequence[str] = ()
     summary: dict[str, Any] = field(default_factory=dict)
-    weak: Mapping[str, str] = field(default_factory=dict)
-
-
-WEAK = 'at the floor of its sensor: a motion that loads it more would tell'
+    weak: Sequence[str] = ()
 
 
 def _poor(alternatives: Alternatives, floor: BoolArray) -> list[str]:
@@ -125,7 +122,7 @@ def check_training(problem: Problem, recordings: Sequence[Recording]) -> CheckRe
             'parts': {name: found.summary() for name, found in by_part.items()},
             **causes.summary(),
         },
-        dict.fromkeys(_poor(alternatives, floor), WEAK),
+        _poor(alternatives, floor),
     )
 
 

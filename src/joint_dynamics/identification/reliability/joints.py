@@ -1,16 +1,16 @@
 """The verdict joint by joint: how far its torque is known, in N·m and of what it is rated for, and for which uses.
 
-A joint is **wrong** where a reason names it, **weak** where more of its torque is left over than friction can explain
-but that is at the floor of its sensor (`FLOOR_SHARE` of what it is rated for), else **reliable** within the error that
-its unseen torque (else that of the training) leaves in motion. A weak joint refuses no arm.
+A joint is **wrong** where a reason names it; **weak** where much of its torque is left over, as a reason would say if
+that were not at the floor of its sensor (`FLOOR_SHARE` of what it is rated for); else **reliable** within what is left
+over of its torque in motion, in the validation or else the training. A weak joint refuses no arm.
 
-What a joint is rated for is the effort limit of the robot file, where that can be believed: limits that are all one
-round number, or all far above what any joint of an arm of such masses could need, are placeholders.
+What a joint is rated for is the effort limit of the robot file, unless that is a placeholder: all limits are one round
+number, or far above what any joint of an arm of such masses could need.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,19 +25,25 @@ from joint_dynamics.identification.reliability.thresholds import (
     PAYLOAD_PERCENT,
     PLACEHOLDER_FACTOR,
 )
-from joint_dynamics.identification.reliability.verdict import Reason
+from joint_dynamics.identification.reliability.verdict import CODES, Reason
 from joint_dynamics.robot import RobotModel
 
 POSTURES = 200
 """Random postures in which the weight of an arm is looked at."""
+HELP = {
+    'reliable': '',
+    'weak': 'a motion that loads it more, identified anew, would help',
+    'wrong': 'identify it anew from a recording without that fault: `joint-dynamics doctor` names what mends one',
+}
+"""What would help, by state."""
 
 
 @dataclass(frozen=True)
 class JointVerdict:
     """What is known of one joint's torque.
 
-    state: reliable, weak or wrong; error, torque: rms of what is left over of its torque in motion, and of that torque
-    [N·m]; rated: what it is rated for [N·m], None where no limit is believed; why: of a weak or wrong joint.
+    state: a key of `HELP`; error, torque: rms of what is left over of its torque in motion, and of that torque [N·m];
+    rated: what it is rated for [N·m], None where no limit is believed; why: it is weak or wrong.
     """
 
     name: str
@@ -55,17 +61,18 @@ class JointVerdict:
     def __str__(self) -> str:
         rated = '' if self.rated is None else f', {100 * self.error / self.rated:.2g} % of its rated torque'
         known = f'within {self.error:.3g} N·m ({self.percent:.3g} % of its torque{rated})'
-        why = f' ({self.why})' if self.why else ''
+        why = f' ({self.why}; {HELP[self.state]})' if self.why else ''
         return f'{self.name}: {self.state}{why} {known}'
 
     def summary(self) -> dict[str, Any]:
-        """Return the entry of one joint in summary.json and in the description, numbers that do not exist None."""
+        """Return the entry of one joint in summary.json and in the description: numbers that do not exist are None."""
         return {
             'state': self.state,
             'error': _finite(self.error),
             'percent': _finite(self.percent),
             'rated': self.rated,
             'why': self.why,
+            'help': HELP[self.state],
         }
 
 
@@ -73,14 +80,14 @@ def rated_torques(model: RobotModel) -> tuple[FloatArray, str]:
     """Return what the joints are rated for (n,) [N·m], NaN where that is not known, and why limits are not believed."""
     limits = np.asarray(model.limits.effort, dtype=float)
     known = np.isfinite(limits) & (limits > 0)
-    nothing = np.full(model.n, np.nan)
+    unknown = np.full(model.n, np.nan)
     if not known.any():
-        return nothing, ''
+        return unknown, ''
     if known.all() and model.n > 2 and np.ptp(limits) == 0 and limits[0] == float(f'{limits[0]:.0e}'):
-        return nothing, f'all are {limits[0]:g} N·m'
-    need = weight_torque(model, model.parameters)
-    if need > 0 and limits[known].min() > PLACEHOLDER_FACTOR * need:
-        return nothing, f'the least is {limits[known].min():g} N·m, the weight of the whole arm makes {need:.3g} N·m'
+        return unknown, f'all are {limits[0]:g} N·m'
+    need, least = weight_torque(model, model.parameters), limits[known].min()
+    if need > 0 and least > PLACEHOLDER_FACTOR * need:
+        return unknown, f'the least is {least:g} N·m, the weight of the whole arm makes {need:.3g} N·m'
     return np.where(known, limits, np.nan), ''
 
 
@@ -93,7 +100,7 @@ def weight_torque(model: RobotModel, parameters: FloatArray | None) -> float:
 
 
 def judge_joints(
-    fits: Sequence[Fit], reasons: Sequence[Reason], weak: Mapping[str, str], rated: FloatArray
+    fits: Sequence[Fit], reasons: Sequence[Reason], weak: Sequence[str], rated: FloatArray
 ) -> list[JointVerdict]:
     """Return the verdict of each joint.
 
@@ -104,29 +111,32 @@ def judge_joints(
     reasons
         why the result cannot be relied on; those that name no joint make none wrong.
     weak
-        joint → why its torque is no better known than its sensor.
+        joints whose torque is no better known than their sensor resolves.
     rated
         (n,) [N·m], NaN where not known.
     """
-    found = []
+    verdicts = []
     for j, name in enumerate(fits[0].joint_names):
         moving = [np.abs(fit.dq[:, j]) > fit.moving_speed for fit in fits]
         error, torque = (
             _rms(np.concatenate([getattr(fit, key)[where, j] for fit, where in zip(fits, moving, strict=True)]))
             for key in ('residual', 'tau')
         )
-        own = [reason for reason in reasons if name in reason.joints]
-        state = 'wrong' if own else 'weak' if name in weak else 'reliable'
-        why = own[0].text.partition(':')[0] if own else weak.get(name, '')
-        known = None if np.isnan(rated[j]) else float(rated[j])
-        if state == 'reliable' and not error < MIN_UNEXPLAINED_SHARE * torque and not np.isnan(error):
+        faults = [CODES[reason.code] for reason in reasons if name in reason.joints]
+        if faults:
+            state, why = 'wrong', faults[0]
+        elif name in weak:
+            state, why = 'weak', 'at the floor of its sensor'
+        elif error >= MIN_UNEXPLAINED_SHARE * torque:
             state, why = 'weak', 'little of its torque is explained'
-        found.append(JointVerdict(name, state, error, torque, known, why))
-    return found
+        else:
+            state, why = 'reliable', ''
+        verdicts.append(JointVerdict(name, state, error, torque, _finite(rated[j]), why))
+    return verdicts
 
 
-def uses(joints: Sequence[JointVerdict], reasons: Sequence[Reason], all_told: bool) -> dict[str, str]:
-    """Return {use: '' where the result is good for it, else why not}; all_told: whether every parameter is determined.
+def uses(joints: Sequence[JointVerdict], reasons: Sequence[Reason], determined: bool) -> dict[str, str]:
+    """Return {use: '' where the result is good for it, else why not}; determined: whether every parameter is.
 
     feedforward: the torque of a motion; contact: what the torques leave over is a contact; payload: a mass by the
     torques that it adds; simulation: a forward model, which needs every parameter.
@@ -136,18 +146,16 @@ def uses(joints: Sequence[JointVerdict], reasons: Sequence[Reason], all_told: bo
     poor = [one.name for one in joints if one.state == 'reliable' and one.percent > FEEDFORWARD_PERCENT]
     weak = [one.name for one in joints if one.state != 'reliable']
     coarse = [one.name for one in joints if one.rated is not None and one.error > CONTACT_SHARE * one.rated]
+    contact = f'{", ".join(coarse)} above {100 * CONTACT_SHARE:g} % of the rated torque' if coarse else ''
+    if all(one.rated is None for one in joints):
+        contact = 'no rated torques are known'
     total = float(np.sqrt(np.nansum([one.torque**2 for one in joints])))
     percent = 100 * float(np.sqrt(np.nansum([one.error**2 for one in joints]))) / total if total > 0 else np.nan
-    unrated = all(one.rated is None for one in joints)
     return {
         'feedforward': f'{", ".join(poor)} above {FEEDFORWARD_PERCENT:g} % of the torque' if poor else '',
-        'contact': 'no rated torques are known'
-        if unrated
-        else f'{", ".join(coarse)} above {100 * CONTACT_SHARE:g} % of the rated torque'
-        if coarse
-        else '',
+        'contact': contact,
         'payload': '' if percent < PAYLOAD_PERCENT else f'{percent:.2g} % of all torque is left over',
-        'simulation': f'weak: {", ".join(weak)}' if weak else '' if all_told else 'not every parameter is determined',
+        'simulation': f'weak: {", ".join(weak)}' if weak else '' if determined else 'not every parameter is determined',
     }
 
 

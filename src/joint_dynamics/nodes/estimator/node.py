@@ -75,6 +75,7 @@ class EstimatorNode(DynamicsNode):
         for remark in self._session.remarks:
             self.get_logger().info(remark)
         self.diagnostics.set('setup', OK, '; '.join(self._session.remarks) or 'all parts in use')
+        self.diagnostics.doubt(self.description.doubtful_joints(self.robot.joint_names))
         self._torques, self._external, self._frictions = (
             self.advertise(JointState, f'~/{name}_torques') for name in ('joint', 'external', 'friction')
         )

@@ -87,6 +87,7 @@ class FeedforwardNode(DynamicsNode):
         arm, self._streaming = self.loop.arm, values['mode'] == 'streaming'
         for remark in self.loop.remarks:
             self.get_logger().info(remark)
+        self.diagnostics.doubt(() if self.description is None else self.description.doubtful_joints(arm.joint_names))
         self.follower = Follower(
             arm.joint_names, smooth=values['interpolation'] == 'smooth', start_tolerance=values['start_tolerance']
         )

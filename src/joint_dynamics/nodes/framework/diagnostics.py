@@ -67,14 +67,21 @@ class Diagnostics:
 
         Each note is logged when it is new.
         """
+        self._warn('validity', notes, 'within the range in which the friction was checked')
+
+    def doubt(self, joints: Iterable[str]) -> None:
+        """Set `description`: the joints that it calls weak or wrong, each logged once; nothing without any."""
+        self.clear('description')
+        if lines := list(joints):
+            self._warn('description', lines, '')
+
+    def _warn(self, name: str, notes: Iterable[str], otherwise: str) -> None:
         notes = list(notes)
         for note in notes:
             if note not in self._said:
                 self._said.add(note)
                 self._node.get_logger().warning(note)
-        self.set(
-            'validity', WARN if notes else OK, '; '.join(notes) or 'within the range in which the friction was checked'
-        )
+        self.set(name, WARN if notes else OK, '; '.join(notes) or otherwise)
 
     def clear(self, name: str) -> None:
         """Forget one condition."""

@@ -1,0 +1,75 @@
+"""The verdict joint by joint, and that a description which carries it says so of weak and wrong joints alone."""
+
+import numpy as np
+import pytest
+
+from joint_dynamics.description import DynamicsDescription
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.identification.regression.residuals import Fit
+from joint_dynamics.identification.reliability.joints import judge_joints
+from joint_dynamics.identification.reliability.verdict import CODES, Reason
+
+NAMES = ('j1', 'j2', 'j3', 'j4')
+
+
+@pytest.fixture(scope='module')
+def verdicts():
+    """j1 known within 1 % of its torque, j2 at the floor of its sensor, j3 half left over, j4 named by a reason."""
+    tau = np.random.default_rng(0).normal(size=(400, 4))
+    predicted = tau * (1 - np.array([0.01, 0.4, 0.5, 0.01]))
+    fit = Fit('run', NAMES, np.arange(400.0), tau, predicted, np.ones((400, 4)), 0.1, (np.zeros(4), 0.0), None)
+    reason = Reason('changed_midway', 'run: the position of j4 is off from 3 s on: use the part before', joints=('j4',))
+    return judge_joints([fit], [reason], ['j2'], np.array([100.0, 100.0, np.nan, 100.0]))
+
+
+def described(joints):
+    return DynamicsDescription(
+        {
+            'robot': {'joint_names': list(NAMES)},
+            'joints': {name: {} for name in NAMES},
+            'provenance': {'joints': joints},
+        }
+    )
+
+
+def test_each_joint_has_its_state_and_why(verdicts):
+    assert [one.state for one in verdicts] == ['reliable', 'weak', 'weak', 'wrong']
+    assert [one.why for one in verdicts] == [
+        '',
+        'at the floor of its sensor',
+        'little of its torque is explained',
+        CODES['changed_midway'],
+    ]
+    assert verdicts[0].percent == pytest.approx(1.0) and verdicts[2].percent == pytest.approx(50.0)
+    assert [one.rated for one in verdicts] == [100.0, 100.0, None, 100.0]
+
+
+def test_a_description_says_of_weak_and_wrong_joints_alone_why_and_what_helps(verdicts):
+    description = described({one.name: one.summary() for one in verdicts})
+    description = DynamicsDescription.from_yaml(description.to_yaml())
+    lines = description.doubtful_joints()
+    assert len(lines) == 3
+    for line, one in zip(lines, verdicts[1:], strict=True):
+        assert line.startswith(f'{one.name} is {one.state} ') and one.why in line
+        assert f'within {one.error:.3g} N·m' in line and one.summary()['help'] in line
+    assert description.doubtful_joints(['j1', 'j3']) == lines[1:2]
+
+
+def test_a_joint_that_nothing_is_known_of_in_motion_has_no_figure(verdicts):
+    verdict = verdicts[3].summary() | {'error': None}
+    (line,) = described({'j4': verdict}).doubtful_joints()
+    assert 'N·m' not in line and verdict['why'] in line
+
+
+@pytest.mark.parametrize('joints', [None, {}, {'j1': {'state': 'reliable'}}])
+def test_nothing_is_said_where_all_are_reliable_or_there_is_no_verdict(joints):
+    assert described(joints).doubtful_joints() == ()
+    document = described(joints).document
+    del document['provenance']
+    assert DynamicsDescription(document).doubtful_joints() == ()
+
+
+@pytest.mark.parametrize('joints', [['j1'], {'j1': 'weak'}, {'j1': {'state': 'weak'}}, {'j1': {'error': 0.1}}])
+def test_what_identify_does_not_write_is_refused_with_its_path(joints):
+    with pytest.raises(JointDynamicsError, match=r'provenance\.joints\.j1: expected what `identify` writes there'):
+        described(joints).doubtful_joints()
