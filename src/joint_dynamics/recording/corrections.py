@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -70,7 +71,7 @@ class Corrections(Settings):
         mappings = [value for value in self.stated().values() if isinstance(value, dict)]
         return tuple(dict.fromkeys(name for mapping in mappings for name in mapping))
 
-    @property
+    @functools.cached_property
     def moves_positions(self) -> bool:
         """Whether more is changed than torques."""
         return any(not key.startswith('torque') for key in self.stated())

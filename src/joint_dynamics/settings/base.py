@@ -113,10 +113,11 @@ def _as_kind(kind: Any, given: Any, where: str, declared: Declaration) -> Any:
     if not isinstance(origin, type):
         raise TypeError(f'{where}: {kind} is not a type that a setting can have')
     if issubclass(origin, Mapping):
-        of_item = declared.of_item()
+        items = _must(isinstance(given, Mapping), given, where, 'a mapping').items()
+        of_item = declared.of_item() if items else declared
         return {
             str(key): value_of(arguments[1] if arguments else Any, item, f'{where}.{key}', of_item)
-            for key, item in _must(isinstance(given, Mapping), given, where, 'a mapping').items()
+            for key, item in items
         }
     if issubclass(origin, Sequence) and origin is not str:
         return _sequence(arguments[0] if arguments else Any, given, where, declared)

@@ -253,15 +253,17 @@ class Alternatives:
     def times(self) -> Iterator[Alternative]:
         """Yield the other unit of time that explains most, refined where it explains the torques better at all."""
 
-        def scaled(factor: float) -> Alternative:
-            return next(self.changed([Change('time_scale', time_text(factor), Corrections(time_scale=factor))]))
+        def scaled(*factors: float) -> Iterator[Alternative]:
+            return self.changed(
+                [Change('time_scale', time_text(factor), Corrections(time_scale=factor)) for factor in factors]
+            )
 
-        best = max(map(scaled, TIME_FACTORS), key=lambda found: found.gain)
+        best = max(scaled(*TIME_FACTORS), key=lambda found: found.gain)
         if best.ahead and best.mend is not None:
             middle = np.log(best.mend.time_scale)
             ends = middle - np.log(TIME_STEP), middle + np.log(TIME_STEP)
-            scale = highest(lambda logarithm: scaled(float(np.exp(logarithm))).gain, *ends, TIME_PRECISION)
-            refined = scaled(float(f'{np.exp(scale):.4g}'))
+            scale = highest(lambda logarithm: next(scaled(float(np.exp(logarithm)))).gain, *ends, TIME_PRECISION)
+            refined = next(scaled(float(f'{np.exp(scale):.4g}')))
             # units and rates are round
             best = best if abs(scale - middle) < ROUND_TIME else refined
         yield best

@@ -187,17 +187,13 @@ def normals_of(motions: Sequence[FilteredSamples], model: RobotModel) -> Iterato
     several, wanted = max(1, PASS // motions[0].q.shape[1]) if motions else 1, _wanted(model)
     for start in range(0, len(motions), several):
         group = motions[start : start + several]
-        first = [k for k, samples in enumerate(group) if k == 0 or not _same_motion(samples, group[k - 1])]
+        first = [k for k, samples in enumerate(group) if k == 0 or not samples.moves_as(group[k - 1])]
         q, dq, ddq = (np.concatenate([getattr(group[k], name) for k in first], axis=1) for name in ('q', 'dq', 'ddq'))
         blocks = iter(np.split(regressor_rows(model.chain, q, dq, ddq, wanted), len(first), axis=2))
         for k, samples in enumerate(group):
             if k in first:
                 links = np.ascontiguousarray(next(blocks))
             yield normal_equations(_with_drives(links, samples, model), samples, model)
-
-
-def _same_motion(samples: FilteredSamples, other: FilteredSamples) -> bool:
-    return samples.q is other.q and samples.dq is other.dq and samples.ddq is other.ddq
 
 
 def normal_equations(

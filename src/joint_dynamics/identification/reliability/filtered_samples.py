@@ -13,6 +13,9 @@ from joint_dynamics.identification.regression.least_squares import PRIOR_RATIO
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.recording.corrections import Corrections
 
+MOTION = {'q': 0, 'dq': 1, 'dtheta': 1, 'ddq': 2, 'ddtheta': 2}
+"""Quantities of the motion, and the power of 1/time that each goes with."""
+
 
 @dataclass(frozen=True)
 class FilteredSamples:
@@ -45,9 +48,8 @@ class FilteredSamples:
             return replace(self, tau=tau)
         source, factor, offset = mend.position_columns(joints)
         rate = 1.0 / mend.time_scale
-        power = {'q': 0, 'dq': 1, 'dtheta': 1, 'ddq': 2, 'ddtheta': 2}
         scaled = {
-            name: getattr(self, name)[source] * (factor[:, None] * rate**exponent) for name, exponent in power.items()
+            name: getattr(self, name)[source] * (factor[:, None] * rate**power) for name, power in MOTION.items()
         }
         scaled['q'] = scaled['q'] + offset[:, None]
         return replace(
@@ -57,6 +59,10 @@ class FilteredSamples:
             tau=tau,
             weight=self.weight[order] if np.array_equal(order, source) else self.weight,
         )
+
+    def moves_as(self, other: FilteredSamples) -> bool:
+        """Whether the motion is the very same, whatever the torques."""
+        return all(np.array_equal(getattr(self, name), getattr(other, name)) for name in (*MOTION, 'sign'))
 
     def backwards(self) -> FilteredSamples:
         """Return the samples with time running the other way: speeds change sign, accelerations do not."""

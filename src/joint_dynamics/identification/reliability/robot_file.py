@@ -62,7 +62,10 @@ class FileAlternatives(Alternatives):
 
     def normals(self, motions: Sequence[FilteredSamples]) -> Iterator[NormalEquations]:
         """Yield the normal equations of other motions."""
-        return (self.equations(self.columns(samples), samples) for samples in motions)
+        for k, samples in enumerate(motions):
+            if k == 0 or not samples.moves_as(motions[k - 1]):
+                rows = self.columns(samples)
+            yield self.equations(rows, samples)
 
     def normal_on(self, chain: Chain) -> NormalEquations:
         """Return the normal equations of the motion on another chain."""
