@@ -352,6 +352,39 @@ def test_inactive_it_listens_to_nothing(ros, start):
     assert given(node) == 0
 
 
+def test_a_joint_that_the_description_doubts_is_warned_of_once(ros, arm, tmp_path, monkeypatch):
+    """The one joint, with the reason and what helps; nothing where all joints are reliable."""
+    good, poor = arm.robot.joint_names[0], arm.robot.joint_names[5]
+    reliable = {'state': 'reliable', 'error': 0.1, 'why': '', 'help': ''}
+    weak = {'state': 'weak', 'error': 0.25, 'why': 'at the floor of its sensor', 'help': 'more load would help'}
+    path = tmp_path / 'described.yaml'
+
+    def describe(verdict):
+        provenance = {'joints': {good: reliable, poor: verdict}}
+        DynamicsDescription({**arm.description.document, 'provenance': provenance}).save(path)
+
+    describe(weak)
+    node = ros.node(
+        EstimatorNode,
+        robot_file=str(ur5e_urdf()),
+        description_file=str(path),
+        inputs=['joint_states', 'motor_states'],
+        joint_states_effort='none',
+        output_folder=str(tmp_path / 'out'),
+    )
+    warned = []
+    monkeypatch.setattr(node.get_logger(), 'warning', warned.append)
+    for verdict in (weak, weak, reliable):
+        describe(verdict)
+        assert ros.transition('estimator', 'configure'), node.diagnostics.message('state')
+        expected = node.description.doubtful_joints()
+        assert node.diagnostics.message('description') == ''.join(expected)
+        assert (node.diagnostics.level('description') == DiagnosticStatus.WARN) == (verdict is weak)
+        assert ros.transition('estimator', 'cleanup')
+    (line,) = [text for text in warned if weak['why'] in text]
+    assert poor in line and weak['help'] in line and good not in line
+
+
 def test_without_description_it_says_so(ros):
     ros.node(EstimatorNode, robot_file=str(ur5e_urdf()), description_timeout=0.1)
     assert not ros.transition('estimator', 'configure')

@@ -556,6 +556,21 @@ def test_what_does_not_fit_is_refused_when_configured(ros, description, paramete
     assert expected in node.diagnostics.message('state')
 
 
+def test_a_joint_that_the_description_calls_wrong_is_named_in_the_diagnostics(ros, start, model, description, tmp_path):
+    plain = start(False)
+    assert plain.diagnostics.message('description') == ''
+    ros.remove(plain)
+    document, path = DynamicsDescription.load(description).document, tmp_path / 'doubted.yaml'
+    verdict = {'state': 'wrong', 'error': 2.0, 'why': 'the sign of a torque is turned', 'help': 'mend it'}
+    document['provenance'] = {'joints': {model.joint_names[2]: verdict}}
+    DynamicsDescription(document).save(path)
+    node = ros.node(FeedforwardNode, robot_file=str(ur5e_urdf()), description_file=str(path))
+    assert ros.transition(NODE, 'configure'), node.diagnostics.message('state')
+    assert node.diagnostics.level('description') == DiagnosticStatus.WARN
+    line = node.diagnostics.message('description')
+    assert all(part in line for part in (model.joint_names[2], verdict['why'], verdict['help']))
+
+
 def test_without_a_description_the_urdf_has_to_do(ros, robot, model):
     ros.node(FeedforwardNode, robot_file=str(ur5e_urdf()), use_description=False, mode='streaming')
     assert ros.transition(NODE, 'configure')

@@ -1,4 +1,4 @@
-"""What is wrong with a recording by a known cause, set right as it is read: signs, order, scales, zeros, time.
+"""Corrections of a recording as it is read: signs, order, scales, zeros, time.
 
 `joint-dynamics doctor RECORDING --mend FILE` writes these settings; without them nothing is changed.
 """
@@ -33,7 +33,7 @@ def _permutation(values: Mapping[str, str]) -> str | None:
 
 @dataclass(frozen=True)
 class Corrections(Settings):
-    """What a recording is corrected by, joints by name; those that are not named stay as they are."""
+    """What a recording is corrected by, joints by name; a joint that is not named stays as it is."""
 
     SECTION = 'recording'
 
@@ -43,7 +43,7 @@ class Corrections(Settings):
     torque_sign: Mapping[str, float] = setting({}, 'factor 1 or -1 of the torque (current) of a joint', check=_signs)
     torque_scale: Mapping[str, float] = setting({}, 'factor of the torque (current) of a joint', check=_scales)
     torque_delay: float = setting(
-        0.0, 'so much later than the motion they belong to torques were stamped: they are read ahead', 's'
+        0.0, 'how much later torques were stamped than the motion they belong to: they are read ahead', 's'
     )
     position_order: Mapping[str, str] = setting(
         {}, 'joint → joint under whose name its position and speed were recorded', check=_permutation
@@ -58,7 +58,7 @@ class Corrections(Settings):
     time_scale: float = setting(1.0, 'factor of all time stamps, counted from the first', above=0)
 
     def stated(self) -> dict[str, Any]:
-        """Return what is corrected, as the keys of `recording:`; {} where nothing is."""
+        """Return the corrections that change something, as the keys of `recording:`."""
         return {
             key: dict(value) if isinstance(value, Mapping) else value
             for key in Corrections.__dataclass_fields__
@@ -73,7 +73,7 @@ class Corrections(Settings):
 
     @functools.cached_property
     def moves_positions(self) -> bool:
-        """Whether more is changed than torques."""
+        """Whether positions, speeds or time change."""
         return any(not key.startswith('torque') for key in self.stated())
 
     def torque_columns(self, joints: Sequence[str]) -> tuple[IntArray, FloatArray]:
@@ -91,11 +91,15 @@ class Corrections(Settings):
     def then(self, later: Corrections, joints: Sequence[str]) -> Corrections:
         """Return the corrections that do what these and then `later` do, of a recording with these joints."""
         order, factor = self.torque_columns(joints)
-        order_after, factor_after = later.torque_columns(joints)
-        torque_order, torque_factor = order[order_after], factor_after * factor[order_after]
+        source, gain = later.torque_columns(joints)
+        torque_order, torque_factor = order[source], gain * factor[source]
         order, factor, offset = self.position_columns(joints)
-        order_after, factor_after, offset_after = later.position_columns(joints)
-        position_order, position_factor = order[order_after], factor_after * factor[order_after]
+        source, gain, shift = later.position_columns(joints)
+        position_order, position_factor, zero_offset = (
+            order[source],
+            gain * factor[source],
+            shift + gain * offset[source],
+        )
         return Corrections(
             torque_order=_moved(joints, torque_order),
             torque_sign=_not_one(joints, np.sign(torque_factor)),
@@ -104,11 +108,7 @@ class Corrections(Settings):
             position_order=_moved(joints, position_order),
             position_sign=_not_one(joints, np.sign(position_factor)),
             position_scale=_not_one(joints, np.abs(position_factor)),
-            zero_offset={
-                name: float(value)
-                for name, value in zip(joints, offset_after + factor_after * offset[order_after], strict=True)
-                if value
-            },
+            zero_offset={name: float(value) for name, value in zip(joints, zero_offset, strict=True) if value},
             time_scale=self.time_scale * later.time_scale,
         )
 
@@ -121,7 +121,7 @@ class Corrections(Settings):
     def correct(
         self, joints: Sequence[str], time: FloatArray, arrays: Mapping[str, FloatArray]
     ) -> dict[str, FloatArray]:
-        """Return the arrays (N, n) of a recording, by quantity, with all corrected but the time (N,) [s].
+        """Return the arrays (N, n) of a recording, by quantity, corrected; time (N,) [s]: their stamps, scaled already.
 
         Raises
         ------

@@ -49,11 +49,11 @@ from joint_dynamics.robot.chain import Chain
 from joint_dynamics.robot.mounting import GRAVITY, mounting_rotation
 
 
-def _back(found: ExplanationFit, order: IntArray) -> ExplanationFit:
-    """Put what is unexplained of each torque back to the column it came from."""
-    unexplained = np.empty_like(found.unexplained)
-    unexplained[order] = found.unexplained
-    return replace(found, unexplained=unexplained)
+def by_recorded_columns(fitted: ExplanationFit, order: IntArray) -> ExplanationFit:
+    """Return a fit with what is unexplained of each torque at the column it came from; order (n,): that column."""
+    unexplained = np.empty_like(fitted.unexplained)
+    unexplained[order] = fitted.unexplained
+    return replace(fitted, unexplained=unexplained)
 
 
 def time_text(scale: float) -> str:
@@ -85,7 +85,7 @@ class Alternatives:
         """Return one alternative: columns `normal` explain `target`; order: the recording's column of each target."""
 
         def back(found: ExplanationFit) -> ExplanationFit:
-            return found if order is None else _back(found, order)
+            return found if order is None else by_recorded_columns(found, order)
 
         found = normal.fit(target, lambda free: gain(self.given, back(free), self.count) > 0)
         gained = gain(self.given, back(found), self.count)

@@ -1,14 +1,14 @@
-r"""What is wrong with the recordings: the one cause, or several, each with the correction that mends it.
+"""What is wrong with the recordings: the one cause, or several, each with the correction that mends it.
 
 What was measured comes first: speeds that contradict the positions by one factor are a matter of time. Then, greedily:
-of all explanations that are clearly better (`alternatives`, by the robot file, a delay, scales, parts that differ) the
-best is taken, its correction is applied to the samples, and all are tried again, until none is clear or the best has
-no correction. Explanations that gain about as much as the best are its variants, each followed in the first round, and
-the path that gains most in all is taken. Some faults of a wrist hide each other: any two torques swapped with signs,
-and the last three in any order with any signs, are held against the whole path.
+the best of all explanations that are clearly better (`alternatives`, by the robot file, a delay, scales, parts that
+differ) corrects the samples, and all are tried again, until none is clear or the best has no correction. Explanations
+that gain about as much as the best are its variants; those of the first step are followed, too, and the path that gains
+most in all is taken. Faults of a wrist may hide each other: signed swaps of any two torques, and signed orders of the
+last three, compete with the whole path.
 
 The proof: parameters learnt from four fifths of the blocks of time, as given and as corrected, predict the other fifth,
-for each fifth. A cause whose correction does not lower what is left over there has none.
+for each fifth. Corrections that do not lower what is left over there are dropped.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import numpy as np
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.identification.preparation.observations import Observation
-from joint_dynamics.identification.reliability.alternatives import Alternatives
+from joint_dynamics.identification.reliability.alternatives import Alternatives, by_recorded_columns
 from joint_dynamics.identification.reliability.delay import Delay, estimate_delay
 from joint_dynamics.identification.reliability.differences import Difference, differences
 from joint_dynamics.identification.reliability.evidence import ExplanationFit, NormalEquations
@@ -71,10 +71,10 @@ class State:
         by_file = file_alternatives(alternatives, ahead)
         ahead_by_file = [] if by_file is None else by_file.ahead()
         candidates = [
-            Candidate(owner.given, found.fitted, explanation_reason(owner, found), found.mend)
-            for owner, group in ((alternatives, ahead), (by_file, ahead_by_file))
-            for found in group
-            if owner is not None and found.clear
+            _candidate(owner, other)
+            for owner, others in ((alternatives, ahead), (by_file, ahead_by_file))
+            for other in others
+            if owner is not None and other.clear
         ]
         delay = estimate_delay(alternatives, observations)
         if delayed(delay):
@@ -85,20 +85,18 @@ class State:
             candidates.append(Candidate(alternatives.given, scales.fitted, scales_reason(scales), scales.mend))
         parts = differences(alternatives, [observation.name for observation in observations])
         candidates += [
-            Candidate(alternatives.given, found.fitted, difference_reason(found))
-            for found in parts
-            if found.clear and found.matters
+            Candidate(alternatives.given, part.fitted, difference_reason(part))
+            for part in parts
+            if part.clear and part.matters
         ]
         return State(alternatives, observations, by_file, ahead, ahead_by_file, delay, scales, parts, candidates)
 
     def named(self) -> list[Candidate]:
         """Return the best explanation and those that gain about as much, the best first."""
-        others = [
-            Candidate(self.alternatives.given, found.fitted, explanation_reason(self.alternatives, found), found.mend)
-            for found in self.alternatives.tried
-            if found.gain > 0 and not found.clear
-        ]
-        return named(self.candidates, others)
+        tried = self.alternatives.tried
+        return named(
+            self.candidates, [_candidate(self.alternatives, one) for one in tried if one.gain > 0 and not one.clear]
+        )
 
     def corrected(self, mend: Corrections) -> State:
         """Return the state behind a correction."""
@@ -112,10 +110,10 @@ class State:
 
 @dataclass(frozen=True)
 class Causes:
-    """What was found: first, last: states as given and as corrected; reasons: one per cause, the first step first.
+    """The states as given and as corrected, and one reason per cause, the first step first.
 
-    mend: what corrects them all, nothing where there is no setting; left: % of each torque left over of data that took
-    no part, {joint: (as given, as corrected)}.
+    mend: corrects all causes that a setting can; left: % of each torque left over of data that took no part, {joint:
+    (as given, as corrected)}.
     """
 
     first: State
@@ -126,26 +124,25 @@ class Causes:
 
     def summary(self) -> dict[str, Any]:
         """Return the entry `mend` of summary.json: the settings, and what is left over before and after; {} if none."""
-        others = [reason.mend for reason in self.reasons if 'robot' in reason.mend][:1]
+        mounting = next((reason.mend for reason in self.reasons if 'robot' in reason.mend), {})
         if not self.mend.stated():
-            return {'mend': dict(others[0])} if others else {}
+            return {'mend': dict(mounting)} if mounting else {}
         left = {name: {'before': before, 'after': after} for name, (before, after) in self.left.items()}
-        return {'mend': {'recording': self.mend.stated(), 'left_percent': left} | dict(*others)}
+        return {'mend': {'recording': self.mend.stated(), 'left_percent': left, **mounting}}
 
     def fitted(self) -> ExplanationFit | None:
         """Return the fit of the last state, by the columns as they were recorded; None where nothing is wrong."""
         if not self.reasons:
             return None
-        found, candidates = self.last.alternatives.given, self.last.named()
+        candidates = self.last.named()
         if candidates and not self.mend.stated():
             return candidates[0].fitted
-        unexplained = np.empty_like(found.unexplained)
-        unexplained[self.mend.torque_columns(self.last.alternatives.names)[0]] = found.unexplained
-        return replace(found, unexplained=unexplained)
+        alternatives = self.last.alternatives
+        return by_recorded_columns(alternatives.given, self.mend.torque_columns(alternatives.names)[0])
 
 
 def find_causes(alternatives: Alternatives, observations: Sequence[Observation], measured: Reason | None) -> Causes:
-    """Return the causes; measured: one that needs no explanation of torques, with its correction."""
+    """Return the causes; measured: a reason that needs no explanation of torques, with its correction."""
     first = given = State.of(alternatives, observations)
     steps: list[Reason] = []
     mend = Corrections()
@@ -173,16 +170,13 @@ def _best_path(given: State) -> Causes:
     tied = given.named()
     # efforts of the other sign are the mirror image of time reversed, and the likelier fault
     starts = [start for start in tied if start.reason.code != 'time_reversed'] or tied
-    paths = [_follow(given, start, tied) for start in starts]
-    grouped = [found for found in groups(given.alternatives) if found.clear]
-    best = max(paths, key=lambda found: found[0], default=(0.0, Causes(given, given)))
-    if grouped:
-        group = max(grouped, key=lambda found: found.gain)
-        if group.gain > best[0] + GROUP_ADVANTAGE:
-            reason = explanation_reason(given.alternatives, group)
-            start = Candidate(given.alternatives.given, group.fitted, reason, group.mend)
-            best = max(best, _follow(given, start, [start]), key=lambda found: found[0])
-    return best[1]
+    paths = [*(_follow(given, start, tied) for start in starts), (0.0, Causes(given, given))]
+    gained = max(gain for gain, _ in paths)
+    clear = [group for group in groups(given.alternatives) if group.clear and group.gain > gained + GROUP_ADVANTAGE]
+    if clear:
+        start = _candidate(given.alternatives, max(clear, key=lambda group: group.gain))
+        paths.append(_follow(given, start, [start]))
+    return max(paths, key=lambda path: path[0])[1]
 
 
 def _follow(state: State, start: Candidate, named_beside: Sequence[Candidate]) -> tuple[float, Causes]:
@@ -207,23 +201,25 @@ def groups(alternatives: Alternatives) -> Iterator[Alternative]:
     changes: dict[str, Change] = {}
     for group in (*itertools.combinations(names, 2), tuple(names[-3:])):
         for order in itertools.permutations(group):
+            moved = {name: other for name, other in zip(group, order, strict=True) if name != other}
             for signs in itertools.product((1.0, -1.0), repeat=len(group)):
                 turned = {name: sign for name, sign in zip(group, signs, strict=True) if sign < 0}
-                moved = {name: other for name, other in zip(group, order, strict=True) if name != other}
-                if len(turned) + bool(moved) < 2:
-                    continue
-                mend = Corrections(torque_order=moved, torque_sign=turned)
-                code = 'torque_order' if moved else 'torque_sign'
-                text = _group_text(moved, turned)
-                changes[text] = Change(code, text, mend)
-    for found in alternatives.changed(list(changes.values())):
-        yield replace(found, least=MIN_EVIDENCE)
+                if len(turned) + bool(moved) >= 2:
+                    text = _group_text(moved, turned)
+                    mend = Corrections(torque_order=moved, torque_sign=turned)
+                    changes[text] = Change('torque_order' if moved else 'torque_sign', text, mend)
+    for group in alternatives.changed(list(changes.values())):
+        yield replace(group, least=MIN_EVIDENCE)
 
 
 def _group_text(moved: Mapping[str, str], turned: Mapping[str, float]) -> str:
     texts = [f'the torque of {name} stands in the column of {other}' for name, other in moved.items()]
     texts += [f'the torque of {name} has the opposite sign' for name in turned]
     return ', '.join(texts)
+
+
+def _candidate(owner: Alternatives, other: Alternative) -> Candidate:
+    return Candidate(owner.given, other.fitted, explanation_reason(owner, other), other.mend)
 
 
 def held_out(given: Alternatives, other: Alternatives, mend: Corrections) -> dict[str, tuple[float, float]]:

@@ -48,9 +48,7 @@ class FilteredSamples:
             return replace(self, tau=tau)
         source, factor, offset = mend.position_columns(joints)
         rate = 1.0 / mend.time_scale
-        scaled = {
-            name: getattr(self, name)[source] * (factor[:, None] * rate**power) for name, power in MOTION.items()
-        }
+        scaled = {name: getattr(self, name)[source] * (factor[:, None] * rate**power) for name, power in MOTION.items()}
         scaled['q'] = scaled['q'] + offset[:, None]
         return replace(
             self,

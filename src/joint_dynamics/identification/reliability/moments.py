@@ -1,12 +1,12 @@
-r"""What begins at a moment of a recording: an encoder that jumps, a torque that changes its scale, other friction.
+"""What begins at a moment of a recording: an encoder that jumps, a torque that changes its scale, other friction.
 
-Each is one column, zero before the moment t: the torque that an angle more at joint k makes in all joints,
-∂τ/∂q_k of the given explanation; the torque of joint j; its friction. What a column c gains, with the parameters of all
-others found anew, follows from sums over the samples behind it alone,
+Each is one column, zero before the moment: the torque that a larger angle of joint k makes in all joints, ∂τ/∂q_k of
+the given explanation; the torque of joint j; its friction. What a column c gains, with all other parameters estimated
+anew, follows from sums over the samples from the moment on,
 
     ΔL = ½ (cᵀ Σ⁻¹ ρ)² / (cᵀ Σ⁻¹ c − bᵀ A⁻¹ b),    b = Wᵀ Σ⁻¹ c,    A = Wᵀ Σ⁻¹ W,
 
-so that all moments cost one pass over the samples. What is best then is fitted without it, and judged as every
+so that all moments cost one pass over the samples. The best is then taken off the torques, fitted and judged as every
 explanation is; it has to make `MIN_EFFECT` of a torque.
 """
 
@@ -41,10 +41,11 @@ LIMITS = {
 
 @dataclass(frozen=True)
 class Moment:
-    """What changes (encoder, scale, friction) at which joint, from which kept sample on, by how much, worth what.
+    """A change that begins at a sample.
 
-    size: rad, or share of the torque or friction; gain [nats]; effect: largest share of any joint's torque (rms);
-    column: the torque it makes, (joints, samples) [N·m].
+    kind: a key of `LIMITS`; joint: its index; sample: the first kept one with it; size: rad, or share of the torque or
+    friction; gain [nats]; effect: largest share of any joint's torque (rms); column: the torque it makes, (joints,
+    samples) [N·m].
     """
 
     kind: str
@@ -61,62 +62,60 @@ def moment_reasons(
 ) -> tuple[list[Reason], list[str]]:
     """Return a reason for what begins at a moment, and notes of what is not held against a result (friction).
 
-    other: what parts that differ otherwise gain [nats]; nothing is said of a moment that gains less.
+    observations: of the samples' recordings; other: what parts that differ otherwise gain [nats]: of a moment that
+    gains less nothing is said.
     """
-    found = best_moment(alternatives)
-    if found is None or not LIMITS[found.kind][0] < abs(found.size) < LIMITS[found.kind][1]:
+    moment = best_moment(alternatives)
+    if moment is None or not LIMITS[moment.kind][0] < abs(moment.size) < LIMITS[moment.kind][1]:
         return [], []
-    mended = alternatives.fitted('changed_midway', '', alternatives.normal, alternatives.samples.tau - found.column)
-    if not mended.clear or mended.gain < other:
+    samples, name = alternatives.samples, alternatives.names[moment.joint]
+    without = alternatives.fitted('changed_midway', '', alternatives.normal, samples.tau - moment.column)
+    if not without.clear or without.gain < other:
         return [], []
-    name = alternatives.names[found.joint]
-    index = int(alternatives.samples.part[found.sample])
-    first = int(np.argmax(alternatives.samples.part == index))
+    index = int(samples.part[moment.sample])
     observation = observations[index]
-    time = observation.time[observation.kept[found.sample - first]]
+    time = observation.time[observation.kept[moment.sample - int(np.argmax(samples.part == index))]]
     texts = {
-        'encoder': f'the position of {name} is off by {found.size:+.3g} rad',
-        'scale': f'the torque of {name} is {1 + found.size:.3g} times what it was',
-        'friction': f'the friction of {name} is {1 + found.size:.3g} times what it was',
+        'encoder': f'the position of {name} is off by {moment.size:+.3g} rad',
+        'scale': f'the torque of {name} is {1 + moment.size:.3g} times what it was',
+        'friction': f'the friction of {name} is {1 + moment.size:.3g} times what it was',
     }
     text = (
-        f'{observation.name}: {texts[found.kind]} from {time:.3g} s on (log-likelihood +{mended.gain:.0f}, '
-        f'{100 * found.effect:.2g} % of a torque): use the part before or after it'
+        f'{observation.name}: {texts[moment.kind]} from {time:.3g} s on (log-likelihood +{without.gain:.0f}, '
+        f'{100 * moment.effect:.2g} % of a torque): use the part before or after it'
     )
-    if found.kind == 'friction' or not found.effect > MIN_EFFECT:
+    if moment.kind == 'friction' or not moment.effect > MIN_EFFECT:
         return [], [text]
     return [Reason('changed_midway', text, joints=(name,))], []
 
 
 def best_moment(alternatives: Alternatives) -> Moment | None:
-    """Return the column and moment that gain most, None where no column is one."""
+    """Return the change that gains most, None where no recording is long enough for one."""
     samples, normal, given = alternatives.samples, alternatives.normal, alternatives.given
     size = ((samples.tau * samples.weight) ** 2).sum(axis=1)
-    # residuals that hold a jump make samples look worth few: all joints are taken to be worth the most
+    # residuals that hold a jump are correlated, and make samples look worth few: all joints take the most of any
     inverse = alternatives.count.max() / np.maximum((given.unexplained + RESOLVED**2) * size, np.finfo(float).tiny)
     information = np.tensordot(inverse, normal.matrix, axes=1)
     scale = np.sqrt(np.maximum(np.diag(information), np.finfo(float).tiny))
-    inverted = np.linalg.pinv(information / np.outer(scale, scale), rcond=1e-10, hermitian=True) / np.outer(
-        scale, scale
-    )
+    scales = np.outer(scale, scale)
+    inverted = np.linalg.pinv(information / scales, rcond=1e-10, hermitian=True) / scales
     best: Moment | None = None
     for kind, joint, column in _columns(alternatives):
         weighted = column * samples.weight * inverse[:, None]
         per_sample = np.einsum('jbs,js->bs', normal.rows, weighted, optimize=True)
         square = (weighted * column * samples.weight).sum(axis=0)
         towards = (weighted * alternatives.residuals).sum(axis=0)
-        b, c, r = (
-            np.flip(np.cumsum(np.flip(values, axis=-1), axis=-1), axis=-1) for values in (per_sample, square, towards)
-        )
         for part in np.unique(samples.part):
             here = np.flatnonzero(samples.part == part)
-            inner = here[(here > here[0] + len(here) // 10) & (here < here[-1] - len(here) // 10)]
-            last = here[-1] + 1
+            first, last, edge = here[0], here[-1] + 1, len(here) // 10
+            inner = np.arange(first + edge + 1, last - edge - 1)
             if not len(inner):
                 continue
-            # of this recording alone, up to its end
-            ends = [values[..., last : last + 1] if last < values.shape[-1] else 0.0 for values in (b, c, r)]
-            bs, cs, rs = (values[..., inner] - end for values, end in zip((b, c, r), ends, strict=True))
+            # of this recording alone, from each moment up to its end
+            bs, cs, rs = (
+                np.flip(np.cumsum(np.flip(values[..., inner[0] : last], axis=-1), axis=-1), axis=-1)[..., : len(inner)]
+                for values in (per_sample, square, towards)
+            )
             left = cs - np.einsum('bs,bc,cs->s', bs, inverted, bs, optimize=True)
             good = left > OWN_SHARE * np.maximum(cs, np.finfo(float).tiny)
             gains = np.where(good, 0.5 * rs**2 / np.where(good, left, 1.0), 0.0)
@@ -132,15 +131,13 @@ def best_moment(alternatives: Alternatives) -> Moment | None:
 
 
 def _columns(alternatives: Alternatives) -> Iterator[tuple[str, int, FloatArray]]:
-    """Yield (kind, joint, column (joints, samples)) of what may begin."""
-    samples, chi, n = alternatives.samples, alternatives.given.chi, alternatives.model.n
-    rows = alternatives.rows
+    """Yield (kind, joint, column (joints, samples)) of what may begin: the change of the torque by one unit of it."""
+    samples, chi, rows = alternatives.samples, alternatives.given.chi, alternatives.rows
     torque = np.einsum('jbs,b->js', rows, chi, optimize=True)
-    shifts = [np.where(np.arange(n)[:, None] == k, JUMP_STEP, 0.0) for k in range(n)]
-    moved = (replace(samples, q=samples.q + shift) for shift in shifts)
-    for k, other in enumerate(moved):
-        with_shift = np.einsum('jbs,b->js', alternatives.columns(other), chi, optimize=True)
-        yield 'encoder', k, -(with_shift - torque) / JUMP_STEP
+    for k, step in enumerate(JUMP_STEP * np.eye(alternatives.model.n)[:, :, None]):
+        shifted = alternatives.columns(replace(samples, q=samples.q + step))
+        # an arm whose encoder reads δ too much stands at q − δ
+        yield 'encoder', k, (torque - np.einsum('jbs,b->js', shifted, chi, optimize=True)) / JUMP_STEP
     for j, columns in enumerate(alternatives.normal.friction):
         own = np.zeros_like(torque)
         own[j] = torque[j]

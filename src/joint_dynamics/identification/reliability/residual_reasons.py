@@ -25,7 +25,7 @@ from joint_dynamics.identification.reliability.verdict import Reason
 def at_floor(alternatives: Alternatives, rated: FloatArray) -> BoolArray:
     """Return which joints leave no more over than their sensors resolve, (n,); rated (n,) [N·m], NaN where unknown."""
     samples = alternatives.samples
-    square = (alternatives.residuals**2).sum(axis=1)
+    square = (alternatives.normal.residuals(samples.tau, alternatives.given.chi) ** 2).sum(axis=1)
     left = np.sqrt(square / np.maximum((samples.weight**2).sum(axis=1), 1.0))
     return np.asarray(left < FLOOR_SHARE * np.nan_to_num(rated))
 
@@ -42,7 +42,7 @@ def residual_reasons(
     joints of which nothing is said (`at_floor`).
     """
     given, normal, samples, names = alternatives.given, alternatives.normal, alternatives.samples, alternatives.names
-    residual = np.sqrt((alternatives.residuals**2).sum(axis=1))
+    residual = np.sqrt((normal.residuals(samples.tau, given.chi) ** 2).sum(axis=1))
     variation, moves = _variation(alternatives), _moving(alternatives)
     floor = np.zeros(len(names), dtype=bool) if floor is None else floor
     rest = residual if better is None else residual * np.sqrt(better.unexplained / np.maximum(given.unexplained, 1e-12))
