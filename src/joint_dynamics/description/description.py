@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -237,13 +237,13 @@ class DynamicsDescription:
         """
         return 'payload' in self.document and self.document['payload'].get('attached', True)
 
-    def doubtful_joints(self, joint_names: Sequence[str] | None = None) -> tuple[str, ...]:
+    def doubtful_joints(self, joint_names: tuple[str, ...] | list[str] | None = None) -> tuple[str, ...]:
         """Return a line for each joint that `identify` found weak or wrong (`provenance.joints`): why, and what helps.
 
         Raise JointDynamicsError, naming the joint, where what stands there is not what `identify` writes.
         """
         provenance = self.document.get('provenance')
-        verdicts = provenance.get('joints') if isinstance(provenance, Mapping) else None
+        verdicts: Any = provenance.get('joints') if isinstance(provenance, Mapping) else None
         lines = []
         for name in self._names(joint_names) if verdicts is not None else ():
             try:

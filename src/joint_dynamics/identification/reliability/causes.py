@@ -208,8 +208,8 @@ def groups(alternatives: Alternatives) -> Iterator[Alternative]:
                     text = _group_text(moved, turned)
                     mend = Corrections(torque_order=moved, torque_sign=turned)
                     changes[text] = Change('torque_order' if moved else 'torque_sign', text, mend)
-    for group in alternatives.changed(list(changes.values())):
-        yield replace(group, least=MIN_EVIDENCE)
+    for other in alternatives.changed(list(changes.values())):
+        yield replace(other, least=MIN_EVIDENCE)
 
 
 def _group_text(moved: Mapping[str, str], turned: Mapping[str, float]) -> str:
