@@ -15,16 +15,16 @@ from joint_dynamics.estimation.change_test import last_link_rows
 from joint_dynamics.robot.newton_euler import WORK, inverse_dynamics
 from joint_dynamics.simulation import Command, FlexibleJointRobot, Payload, TrajectoryPoints
 
-PERIOD, BEFORE, AFTER = 2e-3, 14.0, 8.0
+PERIOD, BEFORE, AFTER = 2e-3, 40.0, 8.0
 
 
 @pytest.fixture(scope='module')
 def run(tools):
-    """Return a function: what is estimated while something changes after 14 s of the waypoint cycle.
+    """Return a function: what is estimated while something changes after 40 s of the waypoint cycle.
 
     change(robot); softer: (n,) by what the stiffness is multiplied from then on.
     """
-    time, q = tools.waypoint_motion(2, speed=2.0)
+    time, q = tools.waypoint_motion(4, speed=2.0)
     trajectory = TrajectoryPoints(time, q, np.gradient(q, time, axis=0))
 
     def play(change=None, after=AFTER, softer=None):

@@ -132,16 +132,16 @@ def test_halved_torque_is_detected_and_learnt(three, nrmse):
     assert estimator.reopened.tolist() == [1, 1, 1]
 
 
-def test_a_map_that_was_found_changed_is_in_force_at_once(three):
-    """Within 10 %, says its deviation; the other joints are left alone."""
+def test_a_map_that_has_changed_is_learnt_anew_from_what_it_is(three):
+    """Within 30 %, says its deviation; the other joints are left alone."""
     _, pairs = three
     estimator = StiffnessEstimator(3)
     for pair in pairs[:10000]:
         estimator.update(pair[:, 0], pair[:, 1])
     before, deviation = estimator.coefficients, estimator.standard_deviation
     kept = estimator.snapshot()
-    estimator.rescale(1, 0.55 * estimator.scaled[0][1])
-    np.testing.assert_allclose(estimator.coefficients, before * [[1.0], [0.55], [1.0]], rtol=1e-12)
+    estimator.reopen(1)
+    np.testing.assert_array_equal(estimator.coefficients, before)
     assert (estimator.standard_deviation[1] > deviation[1]).all() and estimator.changes.tolist() == [0, 1, 0]
     np.testing.assert_array_equal(estimator.standard_deviation[[0, 2]], deviation[[0, 2]])
     estimator.restore(kept)

@@ -191,10 +191,11 @@ class ChangeDetector:
             found = self._single(length + SHORTEST, side, joint)
         if found is not None:
             return found
-        # What nothing here explains in all this time is something else, and is learnt.
+        # What nothing here explains in all this time is the model's own error: usual from now on, and learnt.
         suspicion = self.load_suspected or self.spring_doubted.any()
         self._undecided = self._undecided + 1 if suspicion else 0
         if self._undecided >= WINDOW:
+            self.square *= np.maximum(v.cost[-1] / np.maximum(v.samples[-1], 1.0), 1.0)
             self.begin_anew()
         return None
 

@@ -71,10 +71,6 @@ class CoulombViscousEstimator:
         """Go back to what was learnt before."""
         self._rls.state[:] = kept
 
-    def set_coulomb(self, joint: int, value: float) -> None:
-        """Take F_C of a joint to be `value` [N·m]."""
-        self._rls.alpha[joint, 0] = value
-
     @property
     def parameters(self) -> Array:
         """[F_C, F_V] of every joint, (n, 2), N·m and N·m·s/rad."""

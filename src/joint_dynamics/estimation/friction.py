@@ -125,10 +125,6 @@ class FrictionEstimator:
         """Go back to α as `snapshot` returned it: `kept` (joints, 2), without unit and in N·m·s/rad."""
         self._alpha[:] = kept
 
-    def set_coulomb(self, joint: int, value: float) -> None:
-        """Take α₁ of a joint to be `value`, within its bounds."""
-        self._alpha[joint, 0] = np.clip(value, self.lower[joint, 0], self.upper[joint, 0])
-
     @property
     def parameters(self) -> Array:
         """α, (n, 2): factor of Coulomb friction, and excess viscous friction N·m·s/rad."""

@@ -204,16 +204,18 @@ class JointEstimator(JointTorques):
         The payload known, where it is estimated.
         """
         touched = self.contact.any() and bool((self.contact & ~self.detector.lasting).any())
-        free = not touched and not self.changes.load_suspected and (self.payload is None or self.payload.known)
+        free = not touched and (self.payload is None or self.payload.known)
         return np.full(self.n, free)
+
+    def _adapted(self) -> BoolArray:
+        """Joints whose friction has had 15 s of motion to become that of today; all where it is not adapted."""
+        if not isinstance(self.friction, FrictionEstimator):
+            return np.ones(self.n, dtype=bool)
+        return self.friction.excitation > 15.0
 
     def _detect(self) -> None:
         self.watch.update(self.omega, self.torque)
-        adapted = (
-            np.ones(self.n, dtype=bool)
-            if not isinstance(self.friction, FrictionEstimator)
-            else self.friction.excitation > 15.0
-        )
+        adapted = self._adapted()
         if self.payload is not None:
             adapted = adapted & self.undisturbed()
         motor, deviation, none = self.torque_motor - self.torque_link, self.fusion.motor_deviation, np.zeros(self.n)
@@ -240,6 +242,9 @@ class JointEstimator(JointTorques):
     def _watch_changes(self) -> None:
         """Gather what tells a change, and take in what is named; see `changes`."""
         slipping = np.abs(self.omega) >= 5.0 * self.settings.omega_min
+        if self.payload is None or self.payload.known:
+            # a friction that is still being learnt looks like a change of anything
+            slipping &= self._adapted()
         if not self.learning or not slipping.any():
             return
         scale, terms = self._friction_terms()
@@ -305,11 +310,8 @@ class JointEstimator(JointTorques):
             self._hold(blocks.payload[since[0]] + self.changes.verdict.payload[change.length - 1])
         elif change.kind == 'stiffness':
             assert self.stiffness is not None
-            self._spring_map[change.joint] = blocks.spring_map[since[0], change.joint] * change.value
-            self.stiffness.rescale(change.joint, self._spring_map[change.joint])
-        elif self.friction is not None:
-            unit = self._coulomb_unit if isinstance(self.friction, CoulombViscousEstimator) else np.ones(self.n)
-            self.friction.set_coulomb(change.joint, change.value * unit[change.joint])
+            self._spring_map[change.joint] = self.stiffness.scaled[0][change.joint]
+            self.stiffness.reopen(change.joint)
         self.changes.begin_anew()
 
     def _hold(self, payload: Array) -> None:

@@ -33,8 +33,8 @@ Array = FloatArray
 # Every so many updates the covariance is brought back between its bounds; between two checks it cannot grow by more
 # than (1/μ)^CHECK.
 CHECK = 64
-# How far the whole of a map, and its shape, may be off after it was found changed.
-RESCALED = 0.1
+# How far the whole of a map, and its shape, may be off once it is known to have changed.
+REOPENED = 0.3
 # s of excited motion before a stiffness may count as reliable.
 MIN_EXCITED_TIME = 2.0
 # s of excited motion before what is learnt takes the place of what was described. That it explains the torque is what
@@ -71,7 +71,7 @@ class StiffnessEstimator(StiffnessMap):
 
     The map in force is what is asked for by coefficients, covariance, torque, stiffness and variance.
     What is known of the quality, (n,) each: `excited` (bool, of the last update), `excitation` (s of excited motion
-    since the reset), `changes` (how often `rescale` was called), `reopened`
+    since the reset), `changes` (how often `reopen` was called), `reopened`
     (how often the error jumped), `noise` (N·m, deviation of the prediction error, of the map
     in force), `reliable` (bool, whether what is learnt may be relied on: excited for 2 s, explaining 80 % of the
     torque, growing with the deformation).
@@ -180,14 +180,11 @@ class StiffnessEstimator(StiffnessMap):
         """Go back to `kept` as `snapshot` returned it: coefficients (n, P) N·m/rad, …."""
         self._rls.state[:], self._in_force[:], self._square[:] = kept
 
-    def rescale(self, joint: int, scaled: Array) -> None:
-        """Take the map of a joint to be another, in force at once, and learn on from there.
-
-        scaled: (P,) N·m per (φ/φ_ref)^{2p−1}. Its covariance is opened for 10 % of the whole curve and of its shape.
-        """
+    def reopen(self, joint: int) -> None:
+        """Take the map of a joint to be off by 30 % of the whole curve and of its shape, and learn on from it."""
         rls = self._rls
-        rls.alpha[joint] = scaled
-        rls.P[joint] = (np.outer(scaled, scaled) + np.diag(scaled**2)) * (RESCALED**2 / self._floor[joint])
+        scaled = rls.alpha[joint]
+        rls.P[joint] = (np.outer(scaled, scaled) + np.diag(scaled**2)) * (REOPENED**2 / self._floor[joint])
         rls.bound(np.array([joint]))
         self._in_force[joint] = rls.state[joint]
         self._jumps.forget(np.array([joint]))
