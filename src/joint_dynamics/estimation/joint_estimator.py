@@ -34,6 +34,8 @@ SLACK, MAX_UNCERTAINTY = 0.1, 0.3
 PLAY = 0.3
 # s of excited motion over which a stiffness that changed is compared with what it was.
 SLOW = 30.0
+# Share by which a map that is learnt has moved from the one that a change was judged against, if it follows.
+MOVED = 0.1
 # Changes that are remembered.
 NAMED = 100
 
@@ -310,8 +312,13 @@ class JointEstimator(JointTorques):
             self._hold(blocks.payload[since[0]] + self.changes.verdict.payload[change.length - 1])
         elif change.kind == 'stiffness':
             assert self.stiffness is not None
-            self._spring_map[change.joint] = self.stiffness.scaled[0][change.joint]
-            self.stiffness.reopen(change.joint)
+            # a map that has moved since follows by itself; one of a joint that is hardly loaded does not
+            j, learnt = change.joint, self.stiffness.scaled[0][change.joint]
+            judged = blocks.spring_map[since[0], j]
+            moved = np.abs(learnt - judged).sum() > MOVED * np.abs(judged).sum()
+            scaled = learnt if moved else judged * change.value
+            self._spring_map[j] = scaled
+            self.stiffness.reopen(j, scaled)
         self.changes.begin_anew()
 
     def _hold(self, payload: Array) -> None:

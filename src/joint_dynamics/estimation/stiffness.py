@@ -180,10 +180,10 @@ class StiffnessEstimator(StiffnessMap):
         """Go back to `kept` as `snapshot` returned it: coefficients (n, P) N·m/rad, …."""
         self._rls.state[:], self._in_force[:], self._square[:] = kept
 
-    def reopen(self, joint: int) -> None:
-        """Take the map of a joint to be off by 30 % of the whole curve and of its shape, and learn on from it."""
+    def reopen(self, joint: int, scaled: Array) -> None:
+        """Take the map of a joint to be `scaled` (P,) [N·m per (φ/φ_ref)^{2p−1}] within 30 %, and learn on from it."""
         rls = self._rls
-        scaled = rls.alpha[joint]
+        rls.alpha[joint] = scaled
         rls.P[joint] = (np.outer(scaled, scaled) + np.diag(scaled**2)) * (REOPENED**2 / self._floor[joint])
         rls.bound(np.array([joint]))
         self._in_force[joint] = rls.state[joint]
