@@ -85,6 +85,7 @@ BELOW = {
         'recordings',
         'dynamics_description',
         'joint_models',
+        'safety',
         'python',
         'api/index',
         'licences',
@@ -92,7 +93,7 @@ BELOW = {
     'explanation/index': [
         'excitation', 'identification', 'uncertainty', 'friction_terms', 'drive_gains', 'resting_joints',
         'robust_and_physical', 'verdict', 'estimation', 'control', 'arm', 'simulation', 'errata', 'references',
-        'limits', 'safety', 'failures', 'reports', '/structure',
+        'limits', 'failures', 'reports', '/structure',
     ],
     'reference/api/index': [
         'robot', 'joint', 'recording', 'excitation', 'description', 'arm', 'identification', 'estimation', 'control',

@@ -1,4 +1,4 @@
-"""docs/explanation/safety.md: every hazard has a guard where the page says it is, and a test that exists."""
+"""docs/reference/safety.md: every hazard has a guard where the page says it is, and a test that exists."""
 
 import ast
 import re
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGE = (ROOT / 'docs' / 'explanation' / 'safety.md').read_text(encoding='utf-8')
+PAGE = (ROOT / 'docs' / 'reference' / 'safety.md').read_text(encoding='utf-8')
 HEADER = ['hazard', 'guard', 'where', 'test']
 
 
