@@ -1,6 +1,6 @@
-"""The arm as identified: one model from a dynamics description and one motor torque.
+"""The arm as identified: one model of the motor torque, built from a dynamics description.
 
-For whole recordings and sample by sample (docs/explanation/arm.md).
+It is evaluated for whole recordings and sample by sample (docs/explanation/arm.md).
 """
 
 from joint_dynamics.arm.arm import Arm

@@ -1,13 +1,14 @@
-"""The arm as identified, in one frozen object, and the torque its motors have to give for a motion.
+"""The arm as identified, in one frozen object, and the torque that its motors have to give for a motion.
 
-    τ_m = τ_J + τ_rotor(θ̈) + f(θ, θ̇, τ_J, T) + Σ terms,      τ_J = M(q) q̈ + C q̇ + g
-        (with payload and mounting)
-    τ_rotor = B θ̈ + coupled rotors,      f = α1 F(τ_J) H(θ) + α2 θ̇ + F_v(θ̇, T) + coupled friction
-        [M6 eq 3-24, G eq 24-25]
+    τ_m = τ_J + τ_rotor(θ̈) + f(θ, θ̇, τ_J, T) + Σ terms           [M6 eq 3-24, G eq 24-25]
+    τ_J = M(q) q̈ + C q̇ + g, with payload and mounting
+    τ_rotor = B θ̈ + coupled rotors
+    f = α1 F(τ_J) H(θ) + α2 θ̇ + F_v(θ̇, T) + coupled friction
 
-θ is the motor side, reflected. Where it is not given the motor is taken to move as the link does, but for its angle, on
-which the hysteresis lives: θ = q + φ(τ_J) + θ̃. Every function takes single states (n,) and recordings (N, n) through
-the same lines. `load` is the τ_J that friction and terms depend on; whoever measures it (the estimator) may give it.
+θ is the motor side, reflected to the joint. Where it is not given, the motor is assumed to move as the link does,
+except for the angle that drives the hysteresis: θ = q + φ(τ_J) + θ̃. Every function takes single states (n,) and
+recordings (N, n). `load` is the τ_J on which friction and terms depend; a caller that measures it (the estimator) may
+pass it.
 """
 
 from __future__ import annotations
@@ -42,35 +43,50 @@ class Arm(ArmFields):
     Attributes
     ----------
     robot
-        kinematics, limits, names, mounting, coupling. parameters: (14 n + …,) standard parameters, of which links and
-        coupled motors count; None: those of the URDF.
+        kinematics, limits, names, mounting, coupling.
+    parameters
+        (14 n + …,) standard parameters, of which those of links and coupled motors are used; None: those of the URDF.
     rotor_inertia
-        B (n,) kg·m²; None: the Ia of `parameters`. rotor_identifiable: (n,) bool, whether B was told apart from the
-        link's ZZ.
+        B (n,) kg·m²; None: the Ia of `parameters`.
+    rotor_identifiable
+        (n,) bool, whether B was distinguished from the link's ZZ.
     drive_gain
         K_τ (n,) N·m/A, NaN where unknown (then no current can be commanded or read).
     friction
-        friction on the motor coordinate, or None. friction_described: (n,) bool, which joints have one of their own.
-        friction_details: (n,) FrictionDetail, how sure it is and what it is in each direction alone; empty: not known.
+        friction on the motor coordinate, or None.
+    friction_described
+        (n,) bool, which joints have friction of their own.
+    friction_details
+        (n,) FrictionDetail, its uncertainty and its values in each direction; empty: not known.
     friction_scale
         present α = [α1, α2] (n, 2) of the friction, nominal [1, 0] [M6 eq 24].
     terms
         further torque: springs, counterbalances, friction beyond the model.
     stiffness
-        of the transmissions, or None (rigid). stiffness_described: (n,) bool. damping: D (n,) N·m·s/rad.
+        of the transmissions, or None (rigid).
+    stiffness_described
+        (n,) bool, which joints have stiffness of their own.
+    damping
+        D (n,) N·m·s/rad, default 0.
     kinematic_error
-        θ̃(θ), rad, or None. backlash: 𝓑(θ), half the lost motion that was measured, rad, or None.
-        backlash_deviation: (n,) rad, its standard deviation, default 0.
+        θ̃(θ), rad, or None.
+    backlash
+        𝓑(θ), half the measured lost motion, rad, or None.
+    backlash_deviation
+        (n,) rad, its standard deviation, default 0.
     payload
-        (10,) inertial parameters of what hangs on the last link, in the last joint's frame, beside `parameters`.
+        (10,) inertial parameters of the payload on the last link, in the last joint's frame, in addition to
+        `parameters`.
     validity
-        where the friction was checked, or None; beyond, it is the friction at the limit, all of it but that of coupled
-        motors.
+        range in which the friction was checked, or None; outside it, friction stays at its value at the limit, except
+        that of coupled motors.
     remarks
-        what of a description this arm does not use, or uses in another way than it stands there, each naming field and
-        joint.
+        fields of a description that this arm ignores or uses differently from what they state, by field and joint.
 
-    Raises JointDynamicsError for shapes that do not fit and numbers that are not finite.
+    Raises
+    ------
+    JointDynamicsError
+        For shapes that do not fit and numbers that are not finite.
 
     """
 
@@ -78,22 +94,31 @@ class Arm(ArmFields):
     def from_description(
         cls, robot: RobotModel | None, description: DynamicsDescription, *, payload: bool | None = None
     ) -> Arm:
-        """Build from a dynamics description, joints by name.
+        """Build from a dynamics description, joints by name (docs/reference/dynamics_description.md).
 
-        The one place where its meaning is decided (docs/reference/dynamics_description.md).
+        Parameters
+        ----------
+        robot
+            the robot described; None: the one in the description. Its mounting and coupling, where it states them,
+            override the description's.
+        description
+            the dynamics description.
+        payload
+            whether the arm carries the described payload; None: as the description says.
 
-        robot: the robot it is for; None: the one the description carries. Its mounting and coupling go before the
-        description's where it states them. payload: whether the described payload hangs on the arm; None: as the
-        description says. Raises JointDynamicsError where the description does not fit the robot, or has a field that
-        cannot be honoured.
+        Raises
+        ------
+        JointDynamicsError
+            Where the description does not fit the robot, or has a field that cannot be used.
+
         """
         return cls(**read(robot, description, payload))
 
     @classmethod
     def of_joints(cls, description: DynamicsDescription) -> Arm:
-        """Build what a description says of the joints alone, for one that may carry no kinematics.
+        """Build an arm from the joints of a description that may have no kinematics.
 
-        Without kinematics its links weigh nothing and no limit is known: drives and friction are all it has.
+        Without kinematics the links are massless and no limits are known; only drives and friction remain.
         """
         if {'urdf', 'mdh'} & set(description.document['robot']):
             return cls.from_description(None, description)
@@ -101,11 +126,11 @@ class Arm(ArmFields):
 
     @cached_property
     def standard(self) -> StandardParameters:
-        """Standard parameters of links with payload, rotors and coupled motors; friction is not in them."""
-        found = self.robot.standard(self.parameters.copy()).with_payload(self.payload)
-        found.rotor_inertia[:] = self.rotor_inertia
-        found.viscous[:] = found.coulomb[:] = found.offset[:] = 0.0
-        return found
+        """Standard parameters of links with payload, rotors and coupled motors, without friction."""
+        values = self.robot.standard(self.parameters.copy()).with_payload(self.payload)
+        values.rotor_inertia[:] = self.rotor_inertia
+        values.viscous[:] = values.coulomb[:] = values.offset[:] = 0.0
+        return values
 
     @cached_property
     def rigid(self) -> RigidBody:
@@ -113,7 +138,7 @@ class Arm(ArmFields):
         return self.robot.rigid_body(self.standard.values)
 
     def carrying(self, body: ArrayLike) -> Arm:
-        """Return the arm with another payload in the place of its own.
+        """Return the arm with its payload replaced.
 
         body: (10,) inertial parameters [kg·m², kg·m, kg] in the last joint's frame.
         """
@@ -132,14 +157,14 @@ class Arm(ArmFields):
         return self.carrying(self.payload + point_mass(mass, position))
 
     def check_drives(self) -> None:
-        """Raise JointDynamicsError for a rotor inertia below zero, which identification may leave and no law bears."""
+        """Raise JointDynamicsError for a negative rotor inertia, which identification may yield and no law can use."""
         for name, value in zip(self.joint_names, self.rotor_inertia, strict=True):
             if not value >= 0:
                 raise JointDynamicsError(f'arm: expected joints.{name}.rotor_inertia >= 0, found {value:.4g} kg·m²')
 
     @cached_property
     def constants(self) -> ArmConstants:
-        """All of it by name, as what is compiled takes it."""
+        """All constants by name, as compiled functions take them."""
         return constants_of(self, self.standard.links)
 
     # The parts of the torque, for arrays (…, n).
@@ -149,7 +174,7 @@ class Arm(ArmFields):
         return mapped(inverse_dynamics_along, (self.constants.links,), self.n, q, dq, ddq)
 
     def rotor_torque(self, acceleration: FloatArray) -> FloatArray:
-        """Return what the rotors take at a motor-side acceleration θ̈ (…, n) [rad/s²], (…, n) [N·m]."""
+        """Return the rotors' inertial torque (…, n) [N·m] at a motor-side acceleration θ̈ (…, n) [rad/s²]."""
         return mapped(rotors_along, (self.constants,), self.n, acceleration)
 
     def friction_torque(
@@ -169,23 +194,23 @@ class Arm(ArmFields):
         speed, load
             θ̇ (…, n) [rad/s] and τ_J (…, n) [N·m].
         temperature
-            (…, n) or one [°C]; None: that without effect.
+            (…, n) or one [°C]; None: T0, at which it has no effect.
         scale
-            α (n, 2) in the place of the arm's own.
+            α (n, 2); None: the arm's own.
         """
         return mapped(friction_along, self._drive(scale), self.n, H, speed, load, _known(temperature))
 
     def slip_direction(self, theta: FloatArray, speed: FloatArray, sliders: FloatArray | None = None) -> FloatArray:
         """Return the hysteresis H (N, n) of a recording, without unit; sgn θ̇ where there is none.
 
-        theta, speed: θ and θ̇ (N, n) [rad, rad/s]. sliders: of the hysteresis (`begin`), which go on; None: it is
-        undeformed at the first sample.
+        theta, speed: θ and θ̇ (N, n) [rad, rad/s]. sliders: state (n, M) of the hysteresis (`begin`), advanced in place;
+        None: undeformed at the first sample.
         """
         return mapped(slip_directions, (self.constants, self.begin() if sliders is None else sliders), self.n, theta,
                       speed)  # fmt: skip
 
     def begin(self) -> FloatArray:
-        """Return sliders (n, M) [rad] of a hysteresis that the first sample finds undeformed: not a number."""
+        """Return sliders (n, M) [rad] of a hysteresis that is undeformed at the first sample: NaN."""
         return np.full((self.n, max(1, int(self.constants.joints['operators'].max(initial=0)))), np.nan)
 
     def drive_torque(
@@ -211,9 +236,9 @@ class Arm(ArmFields):
         load
             τ_J (…, n) [N·m].
         temperature
-            (…, n) [°C]; None: that without effect.
+            (…, n) [°C]; None: T0, at which it has no effect.
         scale
-            α (n, 2) in the place of the arm's own.
+            α (n, 2); None: the arm's own.
         """
         given = (H, q, speed, acceleration, load, _known(temperature))
         return mapped(drives_along, self._drive(scale), self.n, *given)
@@ -224,14 +249,14 @@ class Arm(ArmFields):
         return self.constants, alpha if self.friction is not None else np.tile([1.0, 0.0], (self.n, 1)), np.ones(self.n)
 
     def deformation(self, load: FloatArray) -> FloatArray:
-        """Return the deformation φ (…, n) [rad], τ_E(φ) = τ_J; beyond the largest torque there is, what it is there.
+        """Return the deformation φ (…, n) [rad] with τ_E(φ) = τ_J, constant beyond the largest torque of the stiffness.
 
         load: τ_J (…, n) [N·m].
         """
         return np.zeros_like(load) if self.stiffness is None else self.stiffness.bounded_deformation(load)
 
     def motor_angle(self, q: FloatArray, load: FloatArray) -> FloatArray:
-        """Return what the motors' encoders show, q + φ(τ_J) + θ̃ (…, n) [rad].
+        """Return the readings of the motors' encoders, q + φ(τ_J) + θ̃ (…, n) [rad].
 
         Parameters
         ----------
@@ -263,9 +288,9 @@ class Arm(ArmFields):
         q, dq, ddq
             of the links (N, n) [rad, rad/s, rad/s²].
         theta, dtheta, ddtheta
-            of the motor side, reflected, likewise; None: see the module.
+            the same of the motor side, reflected to the joint; None: see the module.
         temperature
-            (N, n) [°C]; None: that without effect.
+            (N, n) [°C]; None: T0, at which it has no effect.
         load
             τ_J (N, n) [N·m] for friction and terms; None: that of the rigid bodies.
         """
@@ -286,14 +311,14 @@ class Arm(ArmFields):
         temperature: FloatArray | None = None,
         load: FloatArray | None = None,
     ) -> FloatArray:
-        """Return τ_J (N, n) [N·m] that measured motor torque leaves for the links. The inverse of `motor_torque`.
+        """Return τ_J (N, n) [N·m], measured motor torque less that of the drives: the inverse of `motor_torque`.
 
         Parameters
         ----------
         motor_torque
             τ_m (N, n) [N·m].
         q, dq, ddq, theta, dtheta, ddtheta, temperature, load
-            as of `motor_torque`.
+            as in `motor_torque`.
         """
         tau_J = self.link_torque(q, dq, ddq)
         drives, _ = self.drives(tau_J if load is None else load, tau_J, q, dq, ddq, theta, dtheta, ddtheta, temperature)
@@ -319,11 +344,11 @@ class Arm(ArmFields):
         load
             τ_J (N, n) [N·m] for friction and terms.
         tau_J
-            that of the rigid bodies (N, n) [N·m], which bends the transmission.
+            that of the rigid bodies (N, n) [N·m], which deforms the transmission.
         q, dq, ddq, theta, dtheta, ddtheta, temperature
-            as of `motor_torque`.
+            as in `motor_torque`.
         sliders
-            as of `slip_direction`.
+            as in `slip_direction`.
         """
         theta = self.motor_angle(q, tau_J) if theta is None else theta
         speed, acceleration = dq if dtheta is None else dtheta, ddq if ddtheta is None else ddtheta

@@ -1,4 +1,4 @@
-"""The constants of a described arm by name, as everything compiled takes them: made here and nowhere else."""
+"""The constants of a described arm by name, as all compiled functions take them."""
 
 from __future__ import annotations
 
@@ -17,20 +17,22 @@ MOTOR = np.dtype([('inertia', 'f8'), ('viscous', 'f8'), ('coulomb', 'f8')], alig
 
 
 class ArmConstants(NamedTuple):
-    """Constants of n joints; `tables` holds what of them has no fixed length.
+    """Constants of n joints; `tables` holds their arrays of variable length.
 
     Attributes
     ----------
     joints
         (n,) of `joint.constants.JOINT`.
     tables
-        (m,), see `joint.constants.Tables`; the stacks of formulas in it are written.
+        (m,), see `joint.constants.Tables`; evaluating a formula writes to its stack in it.
     links
-        (n,) of `robot.newton_euler.LINK`, with rotors and payload where they belong.
+        (n,) of `robot.newton_euler.LINK`, rotors and payload included.
     terms
         (k,) of `term_laws.TERM`.
-    ratios, motors
-        (c, n) speed of the coupled motors per joint speed, their own 1; (c,) of `MOTOR`.
+    ratios
+        (c, n) speed of the coupled motors per joint speed, 1 for their own joint.
+    motors
+        (c,) of `MOTOR`.
 
     """
 

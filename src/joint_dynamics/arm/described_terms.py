@@ -1,6 +1,6 @@
 """The further terms of a description with their values.
 
-Springs, counterbalances, friction that the friction model has no name for.
+Springs, counterbalances, and friction that the friction model does not include.
 """
 
 from __future__ import annotations
@@ -21,10 +21,17 @@ from joint_dynamics.joint.constants import Record, Tables
 
 @dataclass(frozen=True)
 class DescribedTerms:
-    """Terms with their values: `entries` (joint index, term, values (c,)). Empty is false.
+    """Terms with their values; an empty object is false.
 
-    validity: range in which those that belong to the friction change; None: everywhere. deviations: standard deviations
-    (c,) of the values, entry by entry; empty: not known.
+    Attributes
+    ----------
+    entries
+        (joint index, term, values (c,)) each.
+    validity
+        range outside which friction terms are held constant; None: everywhere.
+    deviations
+        standard deviations (c,) of the values, entry by entry; empty: not known.
+
     """
 
     entries: tuple[tuple[int, Term, FloatArray], ...] = ()
@@ -36,16 +43,16 @@ class DescribedTerms:
 
     @property
     def friction(self) -> DescribedTerms:
-        """Those that belong to the friction."""
+        """The friction terms."""
         return DescribedTerms(tuple(entry for entry in self.entries if entry[1].is_friction), self.validity)
 
     @property
     def position(self) -> DescribedTerms:
-        """Those that depend on the position alone."""
+        """The terms that depend on the position alone."""
         return DescribedTerms(tuple(entry for entry in self.entries if not entry[1].is_friction))
 
     def names(self, joint_names: Sequence[str]) -> list[str]:
-        """Return what they are, for a reader."""
+        """Return a readable name of each term."""
         return [f'joints.{joint_names[j]}.terms: {term.kind} {term.document[term.kind]}' for j, term, _ in self.entries]
 
     def torque(
@@ -56,9 +63,21 @@ class DescribedTerms:
         H: FloatArray | None = None,
         temperature: FloatArray | None = None,
     ) -> FloatArray:
-        """Return their torque, arrays (…, n).
+        """Return the torque of all terms, (…, n) [N·m].
 
-        Link angle rad, motor speed rad/s, τ_J N·m, H (None: sgn of the speed), °C (None, or NaN of a joint: T0); N·m.
+        Parameters
+        ----------
+        q
+            link angle (…, n) [rad].
+        speed
+            of the motor (…, n) [rad/s].
+        load
+            τ_J (…, n) [N·m].
+        H
+            hysteresis (…, n); None: the sign of the speed.
+        temperature
+            (…, n) [°C]; None, or NaN of a joint: T0.
+
         """
         total = np.zeros(q.shape)
         if not self.entries:
@@ -74,8 +93,8 @@ class DescribedTerms:
         return total
 
     def records(self, tables: Tables) -> Record:
-        """Return the terms as the compiled laws take them, (k,) of `term_laws.TERM`, within their range."""
-        found = [np.zeros(0, TERM)]
+        """Return the terms as the compiled laws take them, (k,) of `term_laws.TERM`, bounded to their range."""
+        records = [np.zeros(0, TERM)]
         for j, term, values in self.entries:
             own = records_of(term.columns, tables)
             own['joint'], own['value'], own['friction'] = j, values, term.is_friction
@@ -83,8 +102,8 @@ class DescribedTerms:
                 own['law']['speed_limit'], own['law']['load_limit'] = self.validity.speed[j], self.validity.load[j]
                 own['law']['T_min'] = np.maximum(own['law']['T_min'], self.validity.low[j])
                 own['law']['T_max'] = np.minimum(own['law']['T_max'], self.validity.high[j])
-            found.append(own)
-        return np.concatenate(found)
+            records.append(own)
+        return np.concatenate(records)
 
     @cached_property
     def _compiled(self) -> tuple[Record, FloatArray]:

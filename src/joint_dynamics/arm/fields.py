@@ -1,4 +1,4 @@
-"""What an `Arm` is made of: what its fields have to be, and what they are where none is given."""
+"""The fields of an `Arm`: their checks and defaults."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Values = Any
 
 @dataclass(frozen=True)
 class ArmFields:
-    """The fields of an `Arm`, where they are explained: checked, turned into arrays, with their defaults.
+    """The fields of an `Arm` (documented there), checked, turned into arrays, with their defaults.
 
     `coupled`, the parameters (3 c,) of coupled motors or None, follows from them.
     """
@@ -103,7 +103,7 @@ class ArmFields:
 
     @cached_property
     def effort_limit(self) -> FloatArray:
-        """Largest motor torque (n,) N·m as the URDF states it; infinite where it states none (or 0)."""
+        """Largest motor torque (n,) N·m stated by the URDF; infinite where it states none (or 0)."""
         return np.where(self.robot.limits.effort > 0, self.robot.limits.effort, np.inf)
 
 

@@ -1,8 +1,7 @@
-"""Formulas of a user, such as `sin(q) / sqrt(1.2 - cos(q))`.
+"""User-defined formulas, such as `sin(q) / sqrt(1.2 - cos(q))`.
 
-Read into a list of known operations (`term_laws.formula`), never run as Python.
-
-All numbers are floats, so that a tower of powers overflows at once instead of counting digits.
+They are parsed into a list of known operations (`term_laws.formula`), never run as Python. All numbers are floats, so
+that nested powers overflow at once instead of producing huge integers.
 """
 
 from __future__ import annotations
@@ -41,13 +40,20 @@ class Formula:
 
     Parameters
     ----------
-    text: arithmetic (+ - * / **) of q [rad], dq [rad/s], pi, numbers and `FUNCTIONS`. where: begins the messages.
+    text
+        arithmetic (+ - * / **) of q [rad], dq [rad/s], pi, numbers and `FUNCTIONS`.
+    where
+        prefix of error messages.
 
     Attributes
     ----------
-    steps: (k, 2) what `term_laws.formula` does one after the other, and the numbers it takes.
+    steps
+        (k, 2) operations of `term_laws.formula` in order, and their operands.
 
-    Raises JointDynamicsError for anything else, for what is too long, and for what is a finite number nowhere.
+    Raises
+    ------
+    JointDynamicsError
+        For any other syntax, a formula that is too long, and one that is finite nowhere.
 
     """
 
@@ -126,7 +132,7 @@ class Formula:
 
 
 def formula_code(steps: Steps) -> list[float]:
-    """Return the steps as they stand in the tables, with their stack behind them."""
+    """Return the steps as stored in the tables, followed by room for their stack."""
     return [number for step in steps for number in step] + [0.0] * len(steps)
 
 

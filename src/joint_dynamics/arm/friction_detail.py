@@ -1,4 +1,4 @@
-"""How sure the friction of one joint is, and what it is in each direction alone, as a description states it."""
+"""Uncertainty of the friction of one joint, and its values in each direction, as a description states them."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class FrictionDetail:
-    """What is known of the friction of one joint beside its torque.
+    """Uncertainty and direction dependence of the friction of one joint.
 
     Attributes
     ----------
     deviations
         standard deviation of its parameters, by name.
     directions
-        `positive` and `negative` with F_C, F_V1 and perhaps F_S of that direction alone, and their deviations
-        `<name>_std`; empty where they were not told apart.
+        `positive` and `negative` with F_C, F_V1 and, where measured, F_S of that direction alone, and their deviations
+        `<name>_std`; empty where the directions were not distinguished.
 
     """
 

@@ -1,7 +1,7 @@
-"""What each field of a dynamics description means for the arm; nothing is dropped without a word.
+"""What each field of a dynamics description means for the arm.
 
-A field is honoured, or refused, or there is a remark that names it and the joint. What belongs to the document alone
-(provenance, deviations, ranges that data covered) is in `DOCUMENTATION`.
+Each field is used, refused, or named with its joint in a remark. Fields that only document (provenance, deviations,
+ranges covered by data) are listed in `DOCUMENTATION`.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ DOCUMENTATION = frozenset(
 
 
 def read(robot: RobotModel | None, description: DynamicsDescription, payload: bool | None) -> dict[str, Any]:
-    """Return the fields of an `Arm`; see `Arm.from_description`."""
+    """Return the fields of an `Arm` by name; see `Arm.from_description`."""
     remarks: list[str] = []
     robot = _standing(robot, description, remarks)
     names = robot.joint_names
@@ -98,7 +98,7 @@ def read(robot: RobotModel | None, description: DynamicsDescription, payload: bo
 
 
 def read_joints(description: DynamicsDescription) -> dict[str, Any]:
-    """Return the fields of an `Arm` of a description without kinematics; see `Arm.of_joints`."""
+    """Return the fields of an `Arm` by name, from a description without kinematics; see `Arm.of_joints`."""
     document, names = description.document, description.joint_names
     coupling = document['robot'].get('coupling')
     table = {'joints': [{'name': name, 'alpha': 0.0, 'a': 0.0, 'd': 0.0, 'theta': 0.0} for name in names]}
@@ -223,7 +223,7 @@ def _stiffness(
 
 
 def _terms(description: DynamicsDescription, names: tuple[str, ...]) -> DescribedTerms:
-    found, deviations = [], []
+    entries, deviations = [], []
     for j, name in enumerate(names):
         for index, entry in enumerate(description.joint(name).get('terms', ())):
             where = f'joints.{name}.terms[{index}]'
@@ -235,12 +235,12 @@ def _terms(description: DynamicsDescription, names: tuple[str, ...]) -> Describe
             values = np.array(entry['values'], dtype=float)
             if values.shape != (len(term.names),):
                 raise JointDynamicsError(f'arm: {where}.values: expected {len(term.names)}, found {len(values)}')
-            found.append((j, term, values))
+            entries.append((j, term, values))
             std = np.array([0.0 if item is None else item for item in entry.get('std', np.zeros(len(values)))])
             if std.shape != values.shape:
                 raise JointDynamicsError(f'arm: {where}.std: expected {len(values)}, found {len(std)}')
             deviations.append(std)
-    return DescribedTerms(tuple(found), deviations=tuple(deviations))
+    return DescribedTerms(tuple(entries), deviations=tuple(deviations))
 
 
 def _payload(

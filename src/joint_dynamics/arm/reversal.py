@@ -1,4 +1,4 @@
-"""Friction described without hysteresis, used where hysteresis is wanted."""
+"""Hysteresis for friction that is described without it."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from joint_dynamics.joint import REVERSAL, FrictionModel, MaxwellSlip, PeriodicM
 
 
 def with_reversal(arm: Arm) -> tuple[Arm, list[str]]:
-    """Return the arm with hysteresis, and a remark where none is described.
+    """Return the arm with hysteresis in every joint that has friction, and remarks on those described without.
 
-    Whether identification chose any may hang on a rounding, and estimator and feedforward have to mean the same
-    friction. The sign of the speed will not do: what a resting joint's spring gives way by makes it jump by twice the
-    friction. So friction of joints described without hysteresis turns over within `REVERSAL` [M6 eq 12-18]. Joints
-    whose friction is not described at all stay as they are.
+    Rounding can decide whether identification selects a hysteresis, and estimator and feedforward must use the same
+    friction. The sign of the speed cannot replace it: at rest, the slightest motion of the elastic transmission would
+    make it jump by twice the friction. So friction described without hysteresis reverses within `REVERSAL`
+    [M6 eq 12-18]. Joints without described friction stay as they are.
     """
     friction = arm.friction
     if friction is None:

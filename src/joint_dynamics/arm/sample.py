@@ -1,9 +1,9 @@
 """The torque of one sample of an arm, compiled; and thin loops over recordings.
 
     arm          `ArmConstants`
-    alpha        [α1, α2] (n, 2) of the friction [M6 eq 24];  share  (n,) of the friction that is taken, 1: all of it
+    alpha        [α1, α2] (n, 2) of the friction [M6 eq 24];  share  (n,) of the friction to include, 1: all of it
     H, speed, acceleration, load, temperature
-                 (n,) of the motor side: hysteresis, rad/s, rad/s², τ_J N·m, °C (not a number: that without effect)
+                 (n,) of the motor side: hysteresis, rad/s, rad/s², τ_J N·m, °C (NaN: T0, without effect)
 
 Functions called `add_…` add to `out` (n,) N·m.
 """
@@ -19,19 +19,19 @@ from joint_dynamics.joint.laws import deformation, dry_friction, encoder, held, 
 
 @compiled
 def motor_angle(c, tables, q, load):  # type: ignore[no-untyped-def]
-    """Return what the motor's encoder shows for the link at q [rad] under τ_J: q + φ(τ_J) + θ̃."""
+    """Return the reading of the motor's encoder [rad] with the link at q [rad] under τ_J: q + φ(τ_J) + θ̃."""
     return encoder(c, tables, q + deformation(c, tables, load))
 
 
 @compiled
 def slip_direction(c, tables, theta, speed, sliders):  # type: ignore[no-untyped-def]
-    """Return H at the encoder's angle θ, sgn θ̇ where the joint has no hysteresis; advances `sliders` (M,)."""
+    """Return H at the encoder's angle θ, or sgn θ̇ where the joint has no hysteresis; advances `sliders` (M,)."""
     return slip(c, tables, theta, sliders) if c.operators else np.sign(speed)
 
 
 @compiled
 def joint_friction(c, alpha_1, alpha_2, H, speed, load, temperature):  # type: ignore[no-untyped-def]
-    """α1 F(τ_J) H + α2 θ̇ + F_v(θ̇, T) of one joint, beyond its range of validity what it is there, N·m."""
+    """α1 F(τ_J) H + α2 θ̇ + F_v(θ̇, T) of one joint, N·m, held at the limits of its range of validity."""
     omega, tau = held(speed, c.speed_limit), held(load, c.load_limit)
     warm = warmth(c, temperature if np.isfinite(temperature) else c.T_0)
     return alpha_1 * dry_friction(c, H, omega, tau) + alpha_2 * omega + speed_friction(c, H, omega, warm)
@@ -39,7 +39,7 @@ def joint_friction(c, alpha_1, alpha_2, H, speed, load, temperature):  # type: i
 
 @compiled
 def turning_of(ratios, speed):  # type: ignore[no-untyped-def]
-    """Return how fast a coupled motor turns: Σ c_k q̇_k."""
+    """Return the speed of a coupled motor, Σ c_k q̇_k, rad/s."""
     total = 0.0
     for k in range(len(ratios)):
         total += ratios[k] * speed[k]
@@ -48,7 +48,7 @@ def turning_of(ratios, speed):  # type: ignore[no-untyped-def]
 
 @compiled
 def add_rotors(arm, acceleration, out):  # type: ignore[no-untyped-def]
-    """B θ̈, and of a coupled motor Ia cᵀ c θ̈, the own part of which is in B [G eq 24-25]."""
+    """B θ̈, and Ia cᵀ c θ̈ of a coupled motor, whose own part is in B already [G eq 24-25]."""
     for j in range(len(out)):
         out[j] += arm.joints[j].rotor_inertia * acceleration[j]
     for m in range(len(arm.motors)):
@@ -70,7 +70,7 @@ def add_friction(arm, alpha, share, H, speed, load, temperature, out):  # type: 
 
 @compiled
 def add_coupled_friction(arm, share, speed, out):  # type: ignore[no-untyped-def]
-    """Friction of motors that drive several joints: cᵀ (Fv c θ̇ + Fs sgn(c θ̇)), the own Fv in the joints' [G eq 25]."""
+    """Friction of motors that drive several joints: cᵀ (Fv c θ̇ + Fs sgn(c θ̇)), less their own joint's Fv [G eq 25]."""
     for m in range(len(arm.motors)):
         motor, turning = arm.motors[m], turning_of(arm.ratios[m], speed)
         for j in range(len(out)):

@@ -1,8 +1,8 @@
-"""Friction of one joint in steady slip, as a description states it, and how sure it is.
+"""Friction of one joint in steady slip, as a description states it, and its uncertainty.
 
-This is what a compensation is checked against. In steady slip H = sgn ω. Everything that makes the friction of the
-arm's motor torque is in it: α, load, temperature, quadrants, friction terms, coupled motors and the range of validity.
-Where a description has measured the two directions apart, each goes by its own F_C, F_S and F_V1.
+A friction compensation is checked against it. In steady slip H = sgn ω. It includes all friction in the arm's motor
+torque: α, load, temperature, quadrants, friction terms, coupled motors and the range of validity. Where the description
+states the two directions separately, each has its own F_C, F_S and F_V1.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ class SteadyFriction:
     name
         of the joint.
     loads
-        N·m, transmission torques at which it has to be looked at: without load where it does not depend on load; else
-        with little load either way, and with the most that was checked (`validity`) or the joint bears.
+        N·m, transmission torques at which it has to be evaluated: 0 where it does not depend on load; otherwise small
+        loads of either sign, and the largest that was checked (`validity`) or that the joint can bear.
     positions
-        rad, link angles likewise.
+        rad, link angles at which it has to be evaluated.
 
     """
 
@@ -47,7 +47,7 @@ class SteadyFriction:
 
     @property
     def most_load(self) -> float:
-        """The largest load, N·m, that the friction was checked with or the joint bears; 0 where neither is known."""
+        """The largest load, N·m, that was checked or that the joint can bear; 0 where neither is known."""
         arm, j = self._arm, self._joint
         bounds = [arm.effort_limit[j]]
         if arm.validity is not None:
@@ -78,14 +78,17 @@ class SteadyFriction:
     ) -> FloatArray:
         """Return the friction (G,) N·m at motor speeds (G,) rad/s of one sign, with that direction's own parameters.
 
-        load: τ_J N·m; position: rad; temperature: (n,) °C of all joints, None: that without effect.
+        load: τ_J N·m; position: rad; temperature: (n,) °C of all joints, None: T0, at which it has no effect.
         """
         return self._of(self._in_direction(speed, {}), speed, load, position, temperature)
 
     def deviation(
         self, speed: FloatArray, load: float = 0.0, position: float = 0.0, temperature: FloatArray | None = None
     ) -> FloatArray:
-        """Return its standard deviation (G,) N·m: all parameters that have one by differences, taken as independent."""
+        """Return its standard deviation (G,) N·m; arguments as in `torque`.
+
+        By first differences in the parameters that have a standard deviation, taken as independent.
+        """
         at = (speed, load, position, temperature)
         base, variance = self.torque(*at), np.zeros_like(speed)
         own = self._detail.directions.get(_name(speed), {})
@@ -112,8 +115,8 @@ class SteadyFriction:
         speeds, loads, q = np.zeros((3, len(speed), arm.n))
         speeds[:, self._joint], loads[:, self._joint], q[:, self._joint] = speed, load, position
         H = np.sign(speeds)
-        found = arm.friction_torque(H, speeds, loads, temperature)
-        return (found + arm.terms.friction.torque(q, speeds, loads, H, temperature))[:, self._joint]
+        torque = arm.friction_torque(H, speeds, loads, temperature)
+        return (torque + arm.terms.friction.torque(q, speeds, loads, H, temperature))[:, self._joint]
 
     def _in_direction(self, speed: FloatArray, raised: Mapping[str, float]) -> Arm:
         """Return the arm with the joint's parameters in the direction of the speeds, and some of them raised."""
@@ -143,5 +146,5 @@ def _name(speed: FloatArray) -> str:
 
 
 def loads_up_to(most: float) -> tuple[float, ...]:
-    """Return the loads, N·m, at which a friction that depends on load is looked at."""
+    """Return the loads, N·m, at which friction that depends on load is evaluated."""
     return (-most, -SLIGHT, SLIGHT, most) if most > SLIGHT else (-SLIGHT, SLIGHT)

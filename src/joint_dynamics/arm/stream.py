@@ -1,4 +1,4 @@
-"""The motor torque sample by sample: `Arm.motor_torque`, which keeps its hysteresis between the calls."""
+"""The motor torque sample by sample: `Arm.motor_torque` with its hysteresis kept between calls."""
 
 from __future__ import annotations
 
@@ -9,9 +9,15 @@ from joint_dynamics.arrays import FloatArray
 
 
 class MotorTorque:
-    """τ_m of one state after the other, (n,) arrays; arguments as `Arm.motor_torque`.
+    """τ_m of one state after the other; arguments as in `Arm.motor_torque`, (n,) each.
 
-    Attributes: `load` τ_J (n,) N·m and `H` (n,) of the last step.
+    Attributes
+    ----------
+    load
+        τ_J (n,) N·m of the last step.
+    H
+        hysteresis (n,) of the last step.
+
     """
 
     def __init__(self, arm: Arm):
@@ -20,7 +26,7 @@ class MotorTorque:
         self.reset()
 
     def reset(self) -> None:
-        """Forget the hysteresis: the next sample finds it undeformed."""
+        """Forget the hysteresis: it is undeformed at the next sample."""
         self._sliders = self.arm.begin()
 
     def drives(
@@ -40,12 +46,12 @@ class MotorTorque:
         return drives
 
     def step(self, q: FloatArray, dq: FloatArray, ddq: FloatArray, **motor: FloatArray | None) -> FloatArray:
-        """Return τ_m (n,) N·m; `motor`: as of `drives` from theta on."""
+        """Return τ_m (n,) N·m; `motor`: the arguments of `drives` from theta on."""
         drives = self.drives(q, dq, ddq, **motor)
         return self.load + drives
 
     def inverse(
         self, motor_torque: FloatArray, q: FloatArray, dq: FloatArray, ddq: FloatArray, **motor: FloatArray | None
     ) -> FloatArray:
-        """Return τ_J (n,) N·m that a measured motor torque (n,) leaves for the links; `motor`: as of `step`."""
+        """Return τ_J (n,) N·m, a measured motor torque (n,) less that of the drives; `motor`: as in `step`."""
         return motor_torque - self.drives(q, dq, ddq, **motor)

@@ -1,4 +1,4 @@
-"""What the columns of further terms are, as data, and the motion of one joint that they are functions of."""
+"""The columns of further terms as data, and the motion of one joint on which they depend."""
 
 from __future__ import annotations
 
@@ -23,11 +23,23 @@ FRICTION = ('F_T0', 'F_V2', 'F_V3', *LOADED[:2], *WARM, *LOADED[2:])
 
 @dataclass(frozen=True)
 class Motion:
-    """What friction terms of one joint are functions of, arrays (samples,).
+    """The motion of one joint on which its terms depend, arrays (samples,).
 
-    q [rad] link side, dq [rad/s] motor side; sign: s, by default sgn(dq); load: torque through the transmission τ_J
-    [N·m]; temperature
-    [°C]; slip: {width [rad]: H}.
+    Attributes
+    ----------
+    q
+        link side [rad].
+    dq
+        motor side [rad/s].
+    sign
+        direction of slip s; None: sgn(dq).
+    load
+        torque through the transmission, τ_J [N·m].
+    temperature
+        [°C].
+    slip
+        H of a hysteresis by its width [rad].
+
     """
 
     q: FloatArray
@@ -43,7 +55,7 @@ class Motion:
         return np.sign(self.dq) if self.sign is None else self.sign
 
     def need(self, name: str) -> FloatArray:
-        """Return a field that may be missing; raise JointDynamicsError where it is."""
+        """Return an optional field; raise JointDynamicsError where it is missing."""
         value = getattr(self, name)
         if value is None:
             raise JointDynamicsError(
@@ -83,13 +95,13 @@ def records_of(columns: Sequence[Column], tables: Tables) -> Record:
 
 
 def needs_of(name: str) -> frozenset[str]:
-    """Return what a term of `FRICTION` takes beside position and speed."""
+    """Return the quantities that a term of `FRICTION` takes beside position and speed."""
     return frozenset({'load'} if name in LOADED else {'temperature'} if name in WARM else ())
 
 
 def slip_of(theta: FloatArray, width: float) -> FloatArray:
     """Return H (samples, n) in [−1, 1] of one operator per joint that slips after `width` [rad].
 
-    From no deformation at the first sample.
+    It is undeformed at the first sample. theta: (samples, n) [rad].
     """
     return MaxwellSlip(theta.shape[1], width, limits=[1.0], stiffness=[1.0]).run(theta)

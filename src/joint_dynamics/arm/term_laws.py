@@ -9,7 +9,7 @@
     position     sin(h q),  cos(h q),  a formula of q and ω
 
 s is sgn ω, or with a hysteresis the same mixture for all of them: s = sgn ω + (F_H/F_C0)(H − sgn ω) [M6 eq 11-13]. The
-first three groups are the friction law itself with one parameter 1 and all others 0.
+first three groups are the friction law with one parameter set to 1 and all others to 0.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ NEGATE, SIN, COS, TAN, SQRT, EXP, LOG, ABS, SIGN, TANH, ARCTAN = range(8, 19)
 
 @compiled
 def formula(tables, start, steps, q, omega):  # type: ignore[no-untyped-def]
-    """Return the value of a formula at q [rad], ω [rad/s]; its stack stands behind its steps in the tables."""
+    """Return the value of a formula at q [rad], ω [rad/s]; its stack follows its steps in the tables."""
     stack, top = start + 2 * steps, -1
     for k in range(start, stack, 2):
         step = tables[k]
@@ -98,7 +98,7 @@ def _function(step, a):  # type: ignore[no-untyped-def]
 
 @compiled
 def column(term, tables, q, omega, s, load, temperature):  # type: ignore[no-untyped-def]
-    """Return the value of a column; s: direction of slip, of HYSTERESIS the H of its operator."""
+    """Return the value of a column; s: direction of slip, or for HYSTERESIS the H of its operator."""
     if term.kind == SINE:
         return np.sin(term.harmonic * q)
     if term.kind == COSINE:

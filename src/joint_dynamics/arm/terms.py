@@ -38,10 +38,22 @@ class Term:
 
     Attributes
     ----------
-    joint: its name; names: one per column; columns: what they are; document: how the term is
-    written in the description. ridge: how far it is held back, as a share of its columns' norm. selected: chosen by
-    held-out data, not asked for.
-    needs: what beside position and speed it takes (`load`, `temperature`). width: of a hysteresis [rad].
+    joint
+        its name.
+    names
+        of the parameters, one per column.
+    columns
+        the columns as data.
+    document
+        the term as written in the description.
+    ridge
+        weight of its ridge penalty, as a share of its columns' norm.
+    selected
+        whether it was selected on held-out data rather than requested.
+    needs
+        quantities that it takes beside position and speed (`load`, `temperature`).
+    width
+        of a hysteresis [rad].
 
     """
 
@@ -71,10 +83,7 @@ class Term:
 
     @property
     def is_friction(self) -> bool:
-        """Whether it belongs to the friction.
-
-        All but what depends on the position alone (springs, counterbalances, cables).
-        """
+        """Whether it is a friction term: all but those of the position alone (springs, counterbalances, cables)."""
         return self.kind != 'fourier' and not (self.kind == 'function' and 'dq' not in self.document['function'])
 
     def values(self, q: FloatArray, dq: FloatArray, **known: Any) -> FloatArray:
@@ -84,7 +93,8 @@ class Term:
     def of(self, motion: Motion) -> FloatArray:
         """Return (columns, samples) for a motion.
 
-        Raises JointDynamicsError where the motion lacks what the term needs, and for a formula that is not finite.
+        Raises JointDynamicsError where the motion lacks a quantity that the term needs, and for a formula that is not
+        finite.
         """
         shape, tables = motion.q.shape, Tables()
         for name in self.needs:
@@ -105,10 +115,7 @@ class Term:
 
 
 def fourier_term(joint: str, harmonics: Sequence[int], **options: Any) -> Term:
-    """Return a torque that depends on the joint's position by sin(h q), cos(h q).
-
-    A counterbalance, a spring, a cable.
-    """
+    """Return a torque of sin(h q) and cos(h q) of the joint's position: a counterbalance, spring or cable."""
     sides = (('sin', laws.SINE), ('cos', laws.COSINE))
     names = tuple(f'{name}{h}q_{joint}' for h in harmonics for name, _ in sides)
     columns = tuple(Column(kind, harmonic=float(h)) for h in harmonics for _, kind in sides)
@@ -124,12 +131,20 @@ def function_term(joint: str, expression: str) -> Term:
 def friction_term(
     joint: str, name: str, T_0: float | None = None, tau_max: float | None = None, **options: Any
 ) -> Term:
-    """Return one of the `FRICTION` terms for a joint; T_0 [°C]: where those of temperature vanish.
+    """Return one of the `FRICTION` terms for a joint.
 
     Parameters
     ----------
+    joint
+        its name.
+    name
+        of the term.
+    T_0
+        [°C] temperature at which those of temperature vanish; None: the default.
     tau_max
-        [N·m] bound of the load's size.
+        [N·m] bound of |τ_J|; None: unbounded.
+    options
+        further fields of `Term`.
     """
     needs, bounds = needs_of(name), {}
     if 'temperature' in needs:
@@ -160,7 +175,7 @@ def stribeck_term(joint: str, V_S: float, mu: float = 1.0, **options: Any) -> Te
 def hysteresis_term(joint: str, width: float, **options: Any) -> Term:
     """Return the share of Coulomb friction that builds up over `width` [rad] after each reversal instead of jumping.
 
-    Maxwell-slip.
+    One Maxwell-slip operator [M6 eq 12-16].
     """
     width = float(width)
     return Term(joint, (f'F_H_{joint}',), (Column(laws.HYSTERESIS),), {'hysteresis': width}, width=width, **options)
@@ -212,14 +227,12 @@ def terms_from_config(config: Any) -> tuple[Term, ...]:
     """Read `terms`: a list of one-key mappings per joint.
 
     {joint: [{fourier: 2} or {fourier: [1, 3]} or {function: "…"} or {friction: F_T0} or {stribeck: 0.4} or {hysteresis:
-    1e-3}, …]}.
-
-    A whole number N for `fourier` means the harmonics 1…N.
+    1e-3}, …]}. An integer N for `fourier` means the harmonics 1…N.
 
     Raises
     ------
     JointDynamicsError
-        Naming the entry.
+        For an invalid entry, which it names.
     """
     if not isinstance(config, Mapping):
         raise JointDynamicsError(f'terms: expected joint names with lists of terms, found {config!r}')

@@ -1,7 +1,7 @@
 """The range in which a described friction was checked, and the friction at its limit beyond.
 
-Speed and load are held by their size, |ω| ≤ ω_max and |τ_J| ≤ τ_max, temperature within [low, high]: a friction that
-nobody has seen is the friction at the limit, not what a polynomial makes of it.
+The magnitudes of speed and load are bounded, |ω| ≤ ω_max and |τ_J| ≤ τ_max, and temperature to [low, high]: outside the
+range, friction stays at its value at the limit instead of following a polynomial.
 """
 
 from __future__ import annotations
@@ -20,9 +20,17 @@ UNITS = {'speed': 'rad/s', 'load': 'N·m', 'temperature': '°C'}
 
 @dataclass(frozen=True)
 class Validity:
-    """Limits of n joints: speed (n,) rad/s on the motor side, load (n,) N·m, low and high (n,) °C.
+    """Limits of n joints, infinite where not stated.
 
-    Infinite where not stated.
+    Attributes
+    ----------
+    speed
+        (n,) rad/s, on the motor side.
+    load
+        (n,) N·m.
+    low, high
+        (n,) °C.
+
     """
 
     speed: FloatArray
@@ -57,7 +65,7 @@ class Validity:
         )
 
     def only_where_dependent(self, loaded: FloatArray, warm: FloatArray) -> Validity:
-        """Return the same without limits of load and temperature where friction depends on neither, (n,) bool each."""
+        """Return the same with limits of load only where `loaded`, of temperature only where `warm`, (n,) bool each."""
         return Validity(
             self.speed,
             np.where(loaded, self.load, np.inf),
@@ -66,16 +74,16 @@ class Validity:
         )
 
     def held_speed(self, speed: FloatArray) -> FloatArray:
-        """Return ω (…, n) rad/s within the range."""
+        """Return ω (…, n) rad/s clipped to the range."""
         held: FloatArray = np.maximum(speed, self._backward)
         return np.minimum(held, self.speed, out=held)
 
     def held_load(self, load: FloatArray) -> FloatArray:
-        """Return τ_J (…, n) N·m within the range."""
+        """Return τ_J (…, n) N·m clipped to the range."""
         return np.minimum(np.maximum(load, self._pulled), self.load) if self.bounds_load else load
 
     def held_temperature(self, temperature: FloatArray) -> FloatArray:
-        """Return T (…, n) °C within the range."""
+        """Return T (…, n) °C clipped to the range."""
         return np.minimum(np.maximum(temperature, self.low), self.high)
 
 
@@ -85,9 +93,7 @@ def _grow(most: FloatArray, values: FloatArray) -> None:
 
 
 class RangeWatch:
-    """What left the range of validity so far.
-
-    The largest |ω|, |τ_J| and the lowest and highest T of what `update` was given.
+    """Record of the motion against the range of validity: the largest |ω| and |τ_J|, the lowest and highest T so far.
 
     Parameters
     ----------
@@ -99,8 +105,8 @@ class RangeWatch:
     Attributes
     ----------
     seen
-        (4, n) largest |ω| rad/s and |τ_J| N·m, highest and lowest T °C since `reset`; a compiled law that watches by
-        itself writes into it.
+        (4, n) largest |ω| rad/s and |τ_J| N·m, highest and lowest T °C since `reset`; compiled laws write to it
+        directly.
     """
 
     def __init__(self, validity: Validity | None, joint_names: Sequence[str]):
@@ -110,14 +116,14 @@ class RangeWatch:
         self.reset()
 
     def reset(self) -> None:
-        """Forget what was seen."""
+        """Forget all values so far."""
         self._speed.fill(0.0)
         self._load.fill(0.0)
         self._high.fill(-np.inf)
         self._low.fill(np.inf)
 
     def update(self, speed: FloatArray, load: FloatArray) -> None:
-        """Take motor speeds rad/s and loads N·m, (n,) or (N, n); what is not a number is passed over."""
+        """Take motor speeds rad/s and loads N·m, (n,) or (N, n); NaN is ignored."""
         if self._validity is None:
             return
         _grow(self._speed, speed)
@@ -125,7 +131,7 @@ class RangeWatch:
             _grow(self._load, load)
 
     def update_temperature(self, temperature: ArrayLike) -> None:
-        """Take temperatures °C, (n,) or (N, n); what is not a number is passed over."""
+        """Take temperatures °C, (n,) or (N, n); NaN is ignored."""
         if self._validity is None:
             return
         values = np.atleast_2d(np.asarray(temperature, dtype=float))
@@ -133,29 +139,29 @@ class RangeWatch:
         np.fmax(self._high, np.fmax.reduce(values), out=self._high)
 
     def notes(self) -> list[str]:
-        """Return a note of each joint and quantity that left the range; it does not change while the motion goes on."""
+        """Return a note on each joint and quantity that left the range, without values, so that it stays the same."""
         return [
             (
                 f'{where}: above {limit:.3g} {unit}, friction is held at its value there'
                 if above
                 else f'{where}: below {limit:.3g} {unit}, friction is held at its value there'
             )
-            for where, unit, limit, _, above in self._found()
+            for where, unit, limit, _, above in self._violations()
         ]
 
     def extent(self) -> list[str]:
-        """Return the same with how far the motion went."""
+        """Return the notes with the extreme values reached."""
         return [
             f'{where}: friction is held at its value at {limit:.3g} {unit}, the motion goes to {most:.3g} {unit}'
             + (f' ({most / limit:.2f} times)' if unit != UNITS['temperature'] and limit > 0 else '')
-            for where, unit, limit, most, _ in self._found()
+            for where, unit, limit, most, _ in self._violations()
         ]
 
-    def _found(self) -> list[tuple[str, str, float, float, bool]]:
+    def _violations(self) -> list[tuple[str, str, float, float, bool]]:
         limits = self._validity
         if limits is None:
             return []
-        found = []
+        violations = []
         for key, most, limit, above in (
             ('speed', self._speed, limits.speed, True),
             ('load', self._load, limits.load, True),
@@ -163,7 +169,7 @@ class RangeWatch:
             ('temperature', self._low, limits.low, False),
         ):
             for j in np.flatnonzero(most > limit if above else most < limit):
-                found.append(
+                violations.append(
                     (f'joints.{self._names[j]}.validity.{key}', UNITS[key], float(limit[j]), float(most[j]), above)
                 )
-        return found
+        return violations

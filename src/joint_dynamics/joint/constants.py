@@ -1,7 +1,7 @@
 """The constants of one joint by name, as the compiled laws (`laws`) take them.
 
-One record of `JOINT` per joint; `Tables` holds what has no fixed length (the points of maps, Maxwell-slip operators,
-stiffness coefficients), one after the other, and the records hold where theirs begin.
+One record of `JOINT` per joint. Arrays of variable length (points of maps, Maxwell-slip operators, stiffness
+coefficients) stand one after the other in `Tables`; each record holds the indices at which its own begin.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ NEUTRAL = {'tau_max': np.inf, 'V_S': 1.0, 'mu': 1.0, 'T_0': 25.0, 'T_min': 5.0, 
 
 
 def blank(joints: int) -> Record:
-    """Return the constants of n joints that rub nowhere and do not bend, (n,) of `JOINT`."""
+    """Return the constants of n rigid joints without friction, (n,) of `JOINT`."""
     records = np.zeros(joints, JOINT)
     for name, value in NEUTRAL.items():
         records[name] = value
@@ -64,7 +64,7 @@ def blank(joints: int) -> Record:
 
 
 def of_fields(**fields: ArrayLike) -> tuple[Record, int | None]:
-    """Return the constants of joints by some fields, each a number or (n,), and n; None where all are numbers."""
+    """Return constants with the given fields set, each a number or (n,), and n; n is None where all are numbers."""
     sizes = {np.size(value) for value in fields.values() if np.ndim(value)}
     if len(sizes) > 1:
         raise JointDynamicsError(f'expected parameters of as many joints, found sizes {sorted(sizes)}')
@@ -80,7 +80,7 @@ NONE: FloatArray = np.zeros(1)
 
 
 class Tables:
-    """Numbers of no fixed length, one after the other; `array()` is what the laws take."""
+    """Arrays of variable length, one after the other; the laws take `array()`."""
 
     def __init__(self) -> None:
         self._parts: list[FloatArray] = []

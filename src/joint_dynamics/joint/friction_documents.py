@@ -1,6 +1,6 @@
-"""The parameters of friction by name and the operators of its Maxwell-slip part, as the documents of joints have them.
+"""Friction parameters by name and Maxwell-slip operators, as read from the documents of joints.
 
-The operators follow polynomial laws [M6 eq 17-18] where they are not given themselves.
+Operators that are not given follow polynomial laws [M6 eq 17-18].
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ DOCUMENT_FIELDS = {
 def quadrants_of(documents: Sequence[Mapping[str, Any] | None]) -> dict[str, FloatArray] | None:
     """Return Hamon's parameters (n,) by name, NaN for joints without; None where no joint has them.
 
-    Raises JointDynamicsError for a parameter that is not known, or without dq_s.
+    Raises JointDynamicsError for an unknown parameter, or where dq_s is missing.
     """
     if all(document is None for document in documents):
         return None
@@ -67,7 +67,7 @@ def quadrants_of(documents: Sequence[Mapping[str, Any] | None]) -> dict[str, Flo
 
 
 def check_fields(given: Mapping[str, Any], known: set[str], *, needed: str, what: str) -> None:
-    """Raise JointDynamicsError for names that are not known, and where the needed one is absent."""
+    """Raise JointDynamicsError for unknown names, and where the `needed` one is missing."""
     unknown = sorted(set(given) - known, key=str)
     if unknown:
         raise JointDynamicsError(f'friction: expected a known {what}, found {unknown[0]!r}')
@@ -78,7 +78,7 @@ def check_fields(given: Mapping[str, Any], known: set[str], *, needed: str, what
 
 
 def maps_of(items: Sequence[Mapping[str, Any] | PeriodicMap]) -> list[PeriodicMap]:
-    """Return maps as they are, and documents as maps. Raises JointDynamicsError."""
+    """Return one map per item, built from its document where it is not a map already. Raises JointDynamicsError."""
     return [item if isinstance(item, PeriodicMap) else PeriodicMap.from_dict(item) for item in items]
 
 
@@ -103,22 +103,22 @@ def polynomial_stiffness(limits: ArrayLike, r_k: float = 2.0) -> FloatArray:
 def operators_of(
     documents: Sequence[Mapping[str, Any]],
 ) -> tuple[FloatArray, FloatArray, PeriodicMap, dict[str, float] | None]:
-    """Read the operators of all joints, a document each.
+    """Read the operators of all joints from one document per joint.
 
     Returns
     -------
     limits, stiffness
         Δ_i and k_i, (n, M) each, relative.
     presliding
-        lengths [rad], a map of n joints.
+        presliding lengths [rad], one map of n joints.
     laws
-        exponents r_Δ and r_k that all of them follow; None where limits or stiffness are given themselves, or joints
-        differ.
+        the exponents r_Δ and r_k that all joints share; None where limits or stiffness are given explicitly, or where
+        joints differ.
 
     Raises
     ------
     JointDynamicsError
-        For a field that is not known or not there, and where the numbers of operators differ.
+        For an unknown or missing field, and where joints have different numbers of operators.
     """
     limits, stiffness, presliding = [], [], []
     for document in documents:

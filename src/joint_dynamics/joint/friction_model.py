@@ -1,15 +1,15 @@
 """The extended Generalized Maxwell-Slip friction model of all joints at once [M6 eq 3-20].
 
     f = F(τ_J) H + F_v,    F(τ_J) = F_C0 + F_Cl |τ_J| + F_C1 τ_J²
-    F_v = H (F_S − F_C0) exp(−(|ω|/V_S)^μ) + F_V1 ω + F_V2 |ω|ω + F_V3 ω³ + sgn(ω)√|ω| (F_T0 + F_T1 (T − T0) + F_T2 (T⁻³
-    − T0⁻³)) + offset
+    F_v = H (F_S − F_C0) exp(−(|ω|/V_S)^μ) + F_V1 ω + F_V2 |ω|ω + F_V3 ω³
+          + sgn(ω)√|ω| (F_T0 + F_T1 (T − T0) + F_T2 (T⁻³ − T0⁻³)) + offset
 
-[M6 eq 11] gives the Stribeck term sgn ω and so keeps a jump 2(F_S − F(0)) at ω = 0; it is multiplied by H here, so that
-nothing jumps. In steady slip H = ±1 = sgn ω, and the model is the static map [M3 eq 14] with the load and temperature
-parts added.
+[M6 eq 11] multiplies the Stribeck term by sgn ω, which leaves a jump of 2(F_S − F(0)) at ω = 0; here it is multiplied
+by H, and the friction is continuous. In steady slip H = sgn ω = ±1, and the model is the static map [M3 eq 14] with the
+load and temperature parts added.
 
-A joint with `quadrants` has Hamon's dry friction in the place of F(τ_J) H, the Stribeck term, F_V1 ω, F_V2, F_V3 and
-the offset (`Quadrants`) [H eq 30].
+For a joint with `quadrants`, Hamon's dry friction replaces F(τ_J) H, the Stribeck term, the terms of F_V1, F_V2 and
+F_V3, and the offset (`QuadrantFriction`) [H eq 30].
 """
 
 from __future__ import annotations
@@ -42,20 +42,20 @@ class FrictionModel:
     Parameters
     ----------
     parameters : mapping
-        names of `PARAMETERS`, each a number or (n,) in SI; F_C0 is needed, the rest has defaults that switch its term
-        off.
+        names of `PARAMETERS`, each a number or (n,) in SI; F_C0 is required, the others default to values that switch
+        their term off.
     maxwell_slip
         the hysteresis; None for a model that is only given H, or evaluated as a static map.
     joints
-        n, where all parameters are numbers; None: their size.
+        n, needed where all parameters are numbers; None: their size.
     quadrants
-        Hamon's friction of all joints, by the names of `QuadrantFriction`, numbers or (n,), NaN for joints that have
-        none of it; None: no joint has.
+        Hamon's friction of all joints, by the names of `QuadrantFriction`, each a number or (n,), NaN for joints
+        without; None: no joint has it.
 
     Raises
     ------
     JointDynamicsError
-        For a parameter that is not known, without F_C0, quadrants without dq_s, and for sizes that do not agree.
+        For an unknown parameter, a missing F_C0, quadrants without dq_s, and sizes that do not agree.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class FrictionModel:
         check_temperatures(p['T_min'], p['T_max'], p['T_0'])
 
     def write_constants(self, joints: Record) -> None:
-        """Write the parameters into records of `constants.JOINT` (n,); those of the hysteresis are `maxwell_slip`'s."""
+        """Write the parameters into records (n,) of `constants.JOINT`; `maxwell_slip` writes the hysteresis."""
         for name, values in self.parameters.items():
             joints[name] = values
         if self.quadrants is None:
@@ -130,7 +130,7 @@ class FrictionModel:
     def dry(self, H: ArrayLike, omega: ArrayLike, tau_J: ArrayLike = 0.0) -> FloatArray:
         """Dry friction F(τ_J) H, or Hamon's where the joint has `quadrants`, (…, n) [N·m].
 
-        What α₁ of the adaptive law scales. H (…, n); omega, tau_J: ω and τ_J (…, n) [rad/s, N·m].
+        α₁ of the adaptive law scales it. H (…, n), without unit; omega, tau_J: ω and τ_J (…, n) [rad/s, N·m].
         """
         return self._of(laws.DRY_FRICTION, H, omega, tau_J)
 
@@ -141,7 +141,7 @@ class FrictionModel:
     def temperature_factor(self, temperature: ArrayLike | None = None) -> FloatArray:
         """Return the factor of sgn(ω)√|ω|, (…, n) [N·m·√(s/rad)], at a temperature (…, n) or one [°C].
 
-        Without one the joint is taken to be at T0.
+        None: the joint is at T0.
         """
         return self._of(laws.WARMTH, self.parameters['T_0'] if temperature is None else temperature)
 
@@ -161,7 +161,7 @@ class FrictionModel:
         temperature
             (…, n) or one [°C]; None: the joint is at T0.
         temperature_factor
-            what `temperature_factor` gives for the temperature, where it is known already.
+            the result of the method `temperature_factor`, where it is known already; None: computed from `temperature`.
         """
         warm = self.temperature_factor(temperature) if temperature_factor is None else temperature_factor
         return self._of(laws.SPEED_FRICTION, H, omega, warm)
@@ -188,16 +188,16 @@ class FrictionModel:
         Parameters
         ----------
         omega, tau_J, temperature
-            as of `torque`.
+            as in `torque`.
         smoothing
-            s [rad/s] > 0: tanh(ω/s) in the place of sgn ω.
+            s [rad/s]; above 0, tanh(ω/s) replaces sgn ω.
         """
         return self.torque(direction(omega, smoothing), omega, tau_J, temperature)
 
     def regressor(self, H: ArrayLike, omega: ArrayLike, tau_J: ArrayLike = 0.0) -> FloatArray:
         """Y = [F(τ_J) H, ω] of the adaptive law, nominal α = [1, 0], shape (…, n, 2) [N·m, rad/s] [M6 eq 24].
 
-        H carries 𝓑⁻¹, missing in print. H, omega, tau_J: as of `torque`.
+        H contains 𝓑⁻¹, which is missing in print. H, omega, tau_J: as in `torque`.
         """
         first, second = np.broadcast_arrays(self.dry(H, omega, tau_J), np.asarray(omega, dtype=float))
         return np.stack([first, second], axis=-1)
@@ -212,7 +212,7 @@ class FrictionModel:
     def step(
         self, theta: ArrayLike, omega: ArrayLike, tau_J: ArrayLike = 0.0, temperature: ArrayLike | None = None
     ) -> FloatArray:
-        """Take one sample: advance the hysteresis to θ and return f (n,) [N·m].
+        """Advance the hysteresis to θ and return f (n,) [N·m] of this sample.
 
         theta, omega, tau_J, temperature: (n,) [rad, rad/s, N·m, °C]. Raises JointDynamicsError without a Maxwell-slip
         part.
@@ -222,7 +222,7 @@ class FrictionModel:
     def run(
         self, theta: ArrayLike, omega: ArrayLike, tau_J: ArrayLike = 0.0, temperature: ArrayLike | None = None
     ) -> FloatArray:
-        """Take a recording: the same as `step` sample by sample, (N, n) [N·m].
+        """Return f (N, n) [N·m] of a recording, the same as `step` sample by sample.
 
         theta, omega, tau_J, temperature: (N, n) [rad, rad/s, N·m, °C]. Raises JointDynamicsError without a Maxwell-slip
         part.
@@ -249,9 +249,9 @@ class FrictionModel:
         return (self.parameters['F_T1'] != 0) | (self.parameters['F_T2'] != 0)
 
     def bounded(self, load: ArrayLike, temperature: tuple[ArrayLike, ArrayLike] = (-np.inf, np.inf)) -> FrictionModel:
-        """Return the same friction held beyond |τ_J| = load (n,) N·m and outside [low, high] (n,) °C.
+        """Return the same friction, held constant beyond |τ_J| = load (n,) N·m and outside [low, high] (n,) °C.
 
-        T_0, where the part of temperature vanishes, stays within them. The hysteresis is shared.
+        T_0, at which the temperature part vanishes, stays within them. The hysteresis is shared.
         """
         p = self.parameters
         low = np.minimum(np.maximum(p['T_min'], temperature[0]), p['T_0'])
@@ -285,14 +285,14 @@ class FrictionModel:
         Parameters
         ----------
         documents
-            of their friction, one per joint.
+            friction of the joints, one document per joint.
         kinematic_error
-            their maps θ̃(θ) [rad], which the Maxwell-slip part takes off; None: none.
+            their maps θ̃(θ) [rad], which the Maxwell-slip part subtracts; None: none.
 
         Raises
         ------
         JointDynamicsError
-            For what is not known or not there, and where one joint has a Maxwell-slip part and another has none.
+            For an unknown or missing field, and where one joint has a Maxwell-slip part and another has none.
         """
         for document in documents:
             check_fields(document, DOCUMENT_FIELDS, needed='parameters', what='field')

@@ -1,7 +1,7 @@
 """The laws of one joint, each once, compiled: functions of numbers and of the joint's constants by name.
 
     c       a record of `constants.JOINT`
-    tables  what of it has no fixed length (`constants.Tables`)
+    tables  its arrays of variable length (`constants.Tables`)
     omega   ω, speed of the motor side, rad/s;  load  τ_J, torque through the transmission, N·m;  H  hysteresis, −1 … 1
 
 Signs and symbols as in `FrictionModel`, `MaxwellSlip`, `PeriodicMap` and `TorsionalStiffness`, which `evaluate` these
@@ -23,7 +23,7 @@ from joint_dynamics.joint.constants import Record
 
 @compiled
 def held(value, limit):  # type: ignore[no-untyped-def]
-    """Return a value within ±limit; what is not a number stays none."""
+    """Return a value clipped to ±limit; NaN stays NaN."""
     return -limit if value < -limit else limit if value > limit else value
 
 
@@ -133,7 +133,7 @@ def slide(at, angle, reach):  # type: ignore[no-untyped-def]
     """Return where one Maxwell-slip operator's slider goes from `at`, and δ/(𝓑Δ), both for the angle θ [rad].
 
     δ ← clip(δ + Δθ, ±𝓑Δ) [M6 eq 12] for the slider s = θ − δ reads s ← clip(s, θ − 𝓑Δ, θ + 𝓑Δ), without rounding.
-    reach: 𝓑Δ. What is not a number stays none.
+    reach: 𝓑Δ. NaN stays NaN.
     """
     low, high = angle - reach, angle + reach
     at = low if at < low or low != low else at
@@ -148,7 +148,7 @@ def slide(at, angle, reach):  # type: ignore[no-untyped-def]
 def presliding(c, tables, theta, sliders):  # type: ignore[no-untyped-def]
     """Return the angle that deforms the Maxwell-slip operators at θ [rad], and 𝓑 there.
 
-    sliders: (M,) rad, not a number where nothing is known: undeformed from here on.
+    sliders: (M,) rad; NaN where unknown: undeformed from here on.
     """
     angle = theta - map_value(c.error, tables, theta)
     for i in range(c.operators):
@@ -265,9 +265,9 @@ def _root(c, tables, load):  # type: ignore[no-untyped-def]
 
 @compiled
 def encoder(c, tables, theta):  # type: ignore[no-untyped-def]
-    """Return what the motor's encoder shows where the motor, less the kinematic error, is at θ [rad].
+    """Return the reading of the motor's encoder [rad] whose angle less the kinematic error is θ [rad].
 
-    One step of the fixed point: what is left is θ̃ θ̃', below 1e-7 rad.
+    One fixed-point step; the error that remains, θ̃ θ̃', is below 1e-7 rad.
     """
     return theta + map_value(c.error, tables, theta)
 
@@ -279,7 +279,7 @@ def encoder(c, tables, theta):  # type: ignore[no-untyped-def]
 
 @compiled
 def value(law, c, tables, x, y, z):  # type: ignore[no-untyped-def]
-    """Return a law of the joint, by its name above, of up to three quantities, in the order that it takes them."""
+    """Return the value of a law, by its name above, at up to three quantities in the order of its arguments."""
     if law == ERROR:
         return map_value(c.error, tables, x)
     if law == ERROR_SLOPE:
@@ -335,12 +335,14 @@ def relative_deformations(joints, tables, theta, sliders, out):  # type: ignore[
 
 
 def mapped(loop: Callable[..., None], constants: tuple[Any, ...], joints: int | None, *given: ArrayLike) -> FloatArray:
-    """Return what a compiled loop over rows (N, n) makes of arrays (…, n); of any shape where `joints` is None.
+    """Apply a compiled loop over rows (N, n) to arrays (…, n); of any shape where `joints` is None.
 
     Parameters
     ----------
     loop
-        of `constants`, the rows of each array that is given, and those of the result, which it writes.
+        called with `constants`, the rows of each given array, and the rows of the result, which it writes.
+    constants
+        first arguments of `loop`.
     joints
         n; None: one joint, whatever the shape.
     given
@@ -362,9 +364,9 @@ def evaluate(law: int, joints: int | None, constants: Record, tables: FloatArray
     Parameters
     ----------
     constants, tables
-        (n,) of `constants.JOINT`, and what of them has no fixed length.
+        (n,) of `constants.JOINT`, and their arrays of variable length.
     given
-        the quantities that the law takes, as many as it does.
+        the quantities that the law takes.
     """
 
     def loop(*rows: FloatArray) -> None:

@@ -26,10 +26,16 @@ TURN = 2.0 * np.pi
 class PeriodicMap:
     """Look-up table over θ, equispaced, periodic, linear between its points.
 
-    values  (K,), K ≥ 1: the map at θ = period·[0, 1, …, K−1]/K, in the unit of the map (rad for kinematic error and
-    backlash). period  rad, 2π by default (one turn of the joint).
-
     `PeriodicMap.stack(maps)` joins one map per joint into one that is evaluated on (…, n). Tables may differ in length.
+
+    Parameters
+    ----------
+    values
+        (K,), K ≥ 1: the map at θ = period·[0, 1, …, K−1]/K, in the unit of the map (rad for kinematic error and
+        backlash).
+    period
+        rad, 2π by default (one turn of the joint).
+
     """
 
     def __init__(self, values: ArrayLike, period: float = TURN) -> None:
@@ -72,7 +78,7 @@ class PeriodicMap:
 
     @classmethod
     def constant(cls, value: float) -> PeriodicMap:
-        """Return the map that is the same everywhere."""
+        """Return the map of one joint that has this value everywhere."""
         return cls([value])
 
     @property
@@ -148,9 +154,17 @@ def _plain_list(value: Any, name: str) -> list[float]:
 
 
 class FourierSeries:
-    """Fourier series over θ with at most twelve harmonics: mean + Σ_h a_h cos hϑ + b_h sin hϑ, ϑ = 2π θ / period.
+    """Fourier series of one joint: mean + Σ_h a_h cos hϑ + b_h sin hϑ, ϑ = 2π θ / period, 1 ≤ h ≤ H ≤ 12.
 
-    mean  value; cosine (H,), sine (H,); 1 ≤ H ≤ 12. One joint.
+    Parameters
+    ----------
+    mean
+        value, in the unit of the map.
+    cosine, sine
+        a and b, (H,) each, in the unit of the map.
+    period
+        rad, 2π by default (one turn of the joint).
+
     """
 
     def __init__(self, mean: float, cosine: ArrayLike, sine: ArrayLike, period: float = TURN) -> None:
@@ -174,7 +188,7 @@ class FourierSeries:
     def fit(cls, theta: ArrayLike, values: ArrayLike, harmonics: int = 6, period: float = TURN) -> FourierSeries:
         """Least-squares fit to values (N,) at θ (N,) rad.
 
-        Raises when the angles do not span what the harmonics need.
+        Raises JointDynamicsError when the angles do not cover enough of the period for the harmonics.
         """
         if not 1 <= harmonics <= MAX_HARMONICS:
             raise JointDynamicsError(f'FourierSeries: expected 1 to {MAX_HARMONICS} harmonics, found {harmonics}')

@@ -2,7 +2,7 @@
 
     δ_i ← clip(δ_i + θ(k+1) − θ(k), ±𝓑(θ(k+1)) Δ_i),    H = 𝓑(θ)⁻¹ Σ k_i δ_i,    Σ k_i Δ_i = 1,  −1 ≤ H ≤ 1
 
-Kept is the position of each slider, s_i = θ − δ_i (`laws.slide`).
+The state is the position of each slider, s_i = θ − δ_i (`laws.slide`).
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ fed forward, be thrown from one side to the other by what of a resting motor's a
 class MaxwellSlip:
     """M Maxwell-slip operators per joint; input the motor angle, output the normalised hysteresis H in [−1, 1].
 
-    `step(theta)` takes one sample, (n,) rad, and returns H, (n,); `run(theta)` takes (N, n), from the present state on,
-    and returns (N, n). For n = 1 a scalar and (N,) are taken too. The first sample after `reset` sets the angle from
-    which deformation counts.
+    `step(theta)` takes one sample (n,) rad and returns H (n,); `run(theta)` takes (N, n) from the present state on, and
+    returns (N, n). For n = 1 a scalar and (N,) are accepted too. Deformation counts from the first sample after
+    `reset`.
 
     Parameters
     ----------
@@ -41,16 +41,18 @@ class MaxwellSlip:
         n.
     presliding
         𝓑(θ) > 0 [rad], the deformation at which the last operator slips: a number, (n,), or a PeriodicMap (stacked for
-        n joints). [M6] takes half the backlash of the joint for it; it is a length of the friction, and need not be
-        that of the play.
+        n joints). [M6] uses half the backlash of the joint; as a length of the friction it need not equal that of the
+        play.
     operators
-        M ≥ 1; r_Delta, r_k: exponents of the polynomial laws [M6 eq 17-18], defaults of the paper.
+        M ≥ 1.
+    r_Delta, r_k
+        exponents of the polynomial laws [M6 eq 17-18]; the defaults are the paper's.
     limits
-        Δ, (M,) or (n, M), 0 < Δ_1 < … < Δ_M: given instead of the law for Δ.
+        Δ, (M,) or (n, M), 0 < Δ_1 < … < Δ_M; None: the law for Δ.
     stiffness
-        k, (M,) or (n, M), k_i ≥ 0 and Σ k_i Δ_i = 1: given instead of the law for k.
+        k, (M,) or (n, M), k_i ≥ 0 and Σ k_i Δ_i = 1; None: the law for k.
     kinematic_error
-        θ̃(θ) [rad]: taken off the input first; None: none.
+        θ̃(θ) [rad], subtracted from the input; None: none.
 
     Raises
     ------
@@ -112,7 +114,7 @@ class MaxwellSlip:
         joints
             (n,) of `constants.JOINT`, written.
         tables
-            what has no fixed length is added here.
+            the arrays of variable length are added here.
         """
         joints['operators'] = self.operators
         share = self.stiffness * self.limits
@@ -185,7 +187,7 @@ class MaxwellSlip:
         return twin
 
     def without_kinematic_error(self) -> MaxwellSlip:
-        """Return an independent twin for angles that the kinematic error has been taken off already."""
+        """Return an independent copy for angles from which the kinematic error is already subtracted."""
         twin = self.copy()
         twin.kinematic_error = None
         twin._take_constants()
@@ -202,7 +204,7 @@ class MaxwellSlip:
     def run(self, theta: ArrayLike) -> FloatArray:
         """Take a recording θ (N, n) rad, return H (N, n).
 
-        The state goes on from where it was, and on from here afterwards.
+        Starts from the present state, and leaves the state of the last sample.
         """
         given = np.asarray(theta, dtype=float)
         return self._advance(self._recording(given)).reshape(given.shape)
@@ -210,7 +212,7 @@ class MaxwellSlip:
     def relative_deformation(self, theta: ArrayLike) -> FloatArray:
         """Take a recording θ (N, n) rad like `run`, return δ_i/(𝓑 Δ_i), (N, n, M) in [−1, 1].
 
-        What the stiffness is regressed on.
+        The regressor of the operators' stiffness.
         """
         rows = self._recording(np.asarray(theta, dtype=float))
         out = np.empty((*rows.shape, self.operators))
@@ -236,7 +238,7 @@ class MaxwellSlip:
     def to_dict(self, joint: int = 0) -> dict[str, Any]:
         """Plain document of one joint.
 
-        Operators and exponents of the laws, or the limits and stiffness themselves, and the presliding length.
+        The number of operators and the exponents of the laws, or limits and stiffness; and the presliding length.
         """
         document: dict[str, Any] = {'operators': self.operators, **self._laws}
         if 'r_Delta' not in self._laws:
@@ -249,7 +251,7 @@ class MaxwellSlip:
     def from_dicts(
         cls, documents: Sequence[Mapping[str, Any]], kinematic_error: Sequence[PeriodicMap] | None = None
     ) -> MaxwellSlip:
-        """Build all joints from their documents, each with a presliding length or map, all of as many operators.
+        """Build all joints from their documents, each with a presliding length or map and the same number of operators.
 
         Parameters
         ----------
@@ -261,7 +263,7 @@ class MaxwellSlip:
         Raises
         ------
         JointDynamicsError
-            For a field that is not known or not there, and where the numbers of operators differ.
+            For an unknown or missing field, and where joints have different numbers of operators.
         """
         limits, stiffness, presliding, laws = operators_of(documents)
         slip = cls(

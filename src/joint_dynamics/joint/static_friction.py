@@ -1,13 +1,13 @@
 """Friction without memory, each part as a class: against speed, temperature and load.
 
 - speed: Coulomb, Stribeck and three viscous terms [M3 eq 14]; the power law of Li [L eq 4];
-- temperature: sgn(ω)√|ω| times a function of T that falls, in both forms [M4 eq 28, M6 eq 11]. [M6 eq 11] prints
-  (T − T0)⁻³, which diverges at T0 where its text says the term is zero; right is T⁻³ − T0⁻³. T⁻³ itself diverges at
-  0 °C, so T is bounded to [T_min, T_max] with T_min > 0;
+- temperature: sgn(ω)√|ω| times a falling function of T, in both forms [M4 eq 28, M6 eq 11]. [M6 eq 11] prints
+  (T − T0)⁻³, which diverges at T0, where its text says that the term is zero; T⁻³ − T0⁻³ is correct. T⁻³ itself
+  diverges at 0 °C, so T is bounded to [T_min, T_max] with T_min > 0;
 - load: linear, quadratic [M4 eq 27, M6 eq 20], and Hamon's motor and generator quadrants [H eq 27-30].
 
 Parameters are scalars (one joint) or (n,) (all joints); speeds are then of any shape or (…, n). ω in rad/s, torques in
-N·m on the joint side. `FrictionModel` has all of it in one, and hysteresis.
+N·m on the joint side. `FrictionModel` combines all parts, and adds hysteresis.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def direction(omega: ArrayLike, smoothing: float = 0.0) -> FloatArray:
 
 
 def as_parameter(name: str, value: ArrayLike, *, positive: bool = False) -> FloatArray:
-    """Return a finite scalar or (n,) parameter, or say which one is not."""
+    """Return a parameter as a finite array () or (n,); raise JointDynamicsError naming one that is not."""
     array = np.array(value, dtype=float)
     if array.ndim > 1 or not np.all(np.isfinite(array)):
         raise JointDynamicsError(f'{name}: expected a finite number or one per joint, found {value!r}')
@@ -46,7 +46,7 @@ def as_parameter(name: str, value: ArrayLike, *, positive: bool = False) -> Floa
 class FrictionPart:
     """A part whose fields are numbers or (n,), kept as arrays.
 
-    They are finite but for those of `BOUNDS`, which may be infinite; those of `POSITIVE` are above zero.
+    All are finite, except that those of `BOUNDS` may be infinite; those of `POSITIVE` are above zero.
     """
 
     POSITIVE: ClassVar[tuple[str, ...]] = ()
@@ -133,7 +133,7 @@ def root_speed(omega: ArrayLike) -> FloatArray:
 
 
 def check_temperatures(low: FloatArray, high: FloatArray, T_0: FloatArray | None = None) -> None:
-    """Raise JointDynamicsError unless 0 < T_min < T_max [°C], with T_0 within them where there is one."""
+    """Raise JointDynamicsError unless 0 < T_min < T_max [°C], and T_0, where given, lies between them."""
     if not (np.all(low > 0) and np.all(high > low)):
         raise JointDynamicsError(f'temperature bounds: expected 0 < T_min < T_max in °C, found {low} and {high}')
     if T_0 is not None and not (np.all(low <= T_0) and np.all(high >= T_0)):
@@ -191,7 +191,7 @@ class AbsoluteTemperatureFriction(FrictionPart):
         return root_speed(omega) * self.factor(temperature)
 
     def about(self, T_0: ArrayLike) -> tuple[FloatArray, TemperatureFriction]:
-        """Split into (F_T0, the form that vanishes at T0): f_T = sgn(ω)√|ω| F_T0 + that form."""
+        """Split into F_T0 and the form that vanishes at T0: f_T = sgn(ω)√|ω| F_T0 + that form."""
         return self.factor(T_0), TemperatureFriction(self.F_T2, self.F_T3, T_0, self.T_min, self.T_max)
 
 
@@ -199,8 +199,8 @@ class AbsoluteTemperatureFriction(FrictionPart):
 class CoulombLevel(FrictionPart):
     """Coulomb level F(τ_J) = F_C0 + F_Cl |τ_J| + F_C1 τ_J², N·m [M6 eq 20, with the linear form of M4 as an option].
 
-    F_C0 N·m, F_Cl (linear) N·m per N·m, F_C1 (quadratic) N·m per (N·m)²; |τ_J| is bounded to tau_max, because the
-    quadratic term must not run away outside what was identified.
+    F_C0 N·m, F_Cl (linear) N·m per N·m, F_C1 (quadratic) N·m per (N·m)²; |τ_J| is bounded to tau_max, so that the
+    quadratic term does not grow beyond the identified range.
     """
 
     F_C0: Parameter
@@ -239,11 +239,11 @@ QUADRANT_PARAMETERS = ('a_m', 'b_m', 'a_g', 'b_g', 'c_m', 'd_m', 'c_g', 'd_g', '
 class QuadrantFriction(FrictionPart):
     """Hamon's dry friction, depending on load, speed and the sign of the output power P = τ_out q̇ [H eq 25-30].
 
-        τ = P⁺(a_m + b_m E) τ_out + P⁻(a_g − b_g E) τ_out + P⁺(c_m + d_m E) sgn q̇ + P⁻(c_g + d_g E) sgn q̇ + F_V q̇ +
-        τ_off
+        τ = P⁺(a_m + b_m E) τ_out + P⁻(a_g − b_g E) τ_out
+            + P⁺(c_m + d_m E) sgn q̇ + P⁻(c_g + d_g E) sgn q̇ + F_V q̇ + τ_off
 
     with E = exp(−|q̇|/q̇_s); a, b without unit, c, d, tau_off in N·m, F_V in N·m·s/rad, dq_s in rad/s. Motor: P ≥ 0,
-    generator: P < 0. (22) is printed wrong in the paper: F_sl + (F_st − F_sl) E.
+    generator: P < 0. Equation 22 is printed wrong in the paper; it should read F_sl + (F_st − F_sl) E.
     """
 
     a_m: Parameter = 1.0
@@ -264,9 +264,19 @@ class QuadrantFriction(FrictionPart):
     def columns(tau_out: ArrayLike, dq: ArrayLike, dq_s: ArrayLike, power: ArrayLike | None = None) -> FloatArray:
         """Regressor columns of `QUADRANT_PARAMETERS`, shape of dq + (10,).
 
-        tau_out N·m: the rigid torque, or one column of it (the a and b columns are then products with that parameter).
-        `power` decides the quadrant; τ·q̇ of the measured torque outside the stiction area [H eq 26], by default
+        Parameters
+        ----------
+        tau_out
+            the rigid torque N·m, or one column of its regressor (the columns a and b then belong to products with its
+        parameter).
+        dq
+            speed rad/s, same shape.
+        dq_s
+            q̇_s, rad/s.
+        power
+            its sign decides the quadrant: τ·q̇ of the measured torque, outside the stiction area [H eq 26]; None:
         τ_out·q̇.
+
         """
         tau_out, dq = np.broadcast_arrays(np.asarray(tau_out, dtype=float), np.asarray(dq, dtype=float))
         motor = np.where((tau_out * dq if power is None else np.asarray(power, dtype=float)) >= 0, 1.0, 0.0)
@@ -294,5 +304,5 @@ class QuadrantFriction(FrictionPart):
         return np.sum(self.columns(tau_out, dq, self.dq_s, power) * values, axis=-1)
 
     def friction(self, tau_out: ArrayLike, dq: ArrayLike) -> FloatArray:
-        """Return τ − τ_out, N·m: what is lost on the way."""
+        """Return τ − τ_out, N·m: the friction."""
         return self.torque(tau_out, dq) - np.asarray(tau_out, dtype=float)

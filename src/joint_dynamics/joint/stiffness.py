@@ -3,10 +3,10 @@
     τ_E(φ) = Σ_{p=1..P} α_p φ^{2p−1},   k(φ) = dτ_E/dφ = Σ (2p−1) α_p φ^{2p−2}
 
 with the deformation φ = θ − q − θ̃(θ) in rad (motor minus link, after the kinematic error) and τ_E in N·m on the joint
-side. With α_p ≥ 0 it has an inverse everywhere. A measured joint may have α_2 < 0: one that softens, or one whose curve
-bends over within the noise. It has an inverse as long as its torques stay below τ_max = τ_E(φ_max), k(φ_max) = 0, and
-is useful as long as the stiffness does not come near zero. Beyond the deformations that it was measured with (`reach`)
-a polynomial tells nothing: the stiffness stays what it is there.
+side. With α_p ≥ 0 it has an inverse everywhere. A measured joint may have α_2 < 0: a joint that softens, or a curve
+that bends over within the noise. It has an inverse for torques below τ_max = τ_E(φ_max), k(φ_max) = 0, and is useful
+as long as the stiffness stays well above zero. Beyond the measured deformations (`reach`) the polynomial is not
+extrapolated: the stiffness stays constant there.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class TorsionalStiffness:
         joints
             (n,) of `constants.JOINT`, written.
         tables
-            what has no fixed length is added here.
+            the arrays of variable length are added here.
         """
         rows = np.atleast_2d(self.coefficients)
         joints['order'] = self.order
@@ -124,14 +124,14 @@ class TorsionalStiffness:
         return self.bounded_deformation(torque)
 
     def bounded_deformation(self, torque: ArrayLike) -> FloatArray:
-        """Return the same [rad] for joints that may soften: beyond τ_max, which no joint bears, ±φ_max.
+        """Return the deformation [rad] of joints that may soften; beyond τ_max, the largest torque possible, ±φ_max.
 
-        torque [N·m] (…,) or (…, n).
+        torque: [N·m] (…,) or (…, n).
         """
         return self._of(laws.DEFORMATION, torque)
 
     def to_dict(self, joint: int = 0) -> dict[str, Any]:
-        """Plain document of one joint: `{coefficients: [α_1, …]}`, N·m/rad^{2p−1}, and `range`, rad, if it ends."""
+        """Plain document of one joint: `{coefficients: [α_1, …]}`, N·m/rad^{2p−1}, and `range`, rad, where finite."""
         reach = float(np.atleast_1d(self.reach)[joint])
         return {'coefficients': np.atleast_2d(self.coefficients)[joint].tolist()} | (
             {'range': [-reach, reach]} if np.isfinite(reach) else {}
@@ -141,7 +141,7 @@ class TorsionalStiffness:
     def from_dict(cls, document: Mapping[str, Any]) -> TorsionalStiffness:
         """Build one joint's stiffness from its document (fields as in docs/reference/joint_models.md).
 
-        The larger end of `range` counts on both sides. Raises JointDynamicsError without coefficients.
+        The larger end of `range` applies to both sides. Raises JointDynamicsError where coefficients are missing.
         """
         if 'coefficients' not in document:
             raise JointDynamicsError(
@@ -175,7 +175,7 @@ def _largest_deformation(coefficients: FloatArray) -> float:
 def check_range(stiffness: TorsionalStiffness, joint_names: Sequence[str], working: FloatArray) -> None:
     """Raise JointDynamicsError for the first joint without positive stiffness over its torques ±`working` (n,) N·m.
 
-    Working torques that are infinite (no limit known) leave room for joints only whose stiffness never vanishes.
+    With infinite working torques (no limit known), only a joint whose stiffness never vanishes passes.
     """
     _, tau_max = stiffness.largest
     for joint, name in enumerate(joint_names):
