@@ -16,7 +16,7 @@ from joint_dynamics.control.law import COMMON_PARAMETERS
 class AdaptiveFriction(ComputedTorque):
     """Computed torque with friction `hysteresis` by default; α from the states `friction_scale` and `viscous_excess`.
 
-    As long as they are not there, α is that of the dynamics description: the compensation that does not adapt.
+    While these states are missing, α is that of the dynamics description, without adaptation.
     """
 
     PARAMETERS: ClassVar[tuple[ControllerParameter, ...]] = (*COMMON_PARAMETERS, *friction_parameters('hysteresis'))

@@ -1,12 +1,12 @@
-"""What compensates friction against what it takes: of a file, and of a law before it is let loose.
+"""Friction compensation, of a file or of a law, checked against the identified friction.
 
-    applied     what the controller of a robot adds, as a file states it, one joint at a time
-                (docs/reference/commands/check-compensation.md), or what a law's own compensation adds in steady slip:
-                its gain, its α, its smoothing
+    applied     what a robot's controller adds, as a file states it joint by joint
+                (docs/reference/commands/check-compensation.md), or what a law's own compensation adds in steady slip,
+                with its gain, α and smoothing
     identified  the friction of the arm at its present α (`arm.SteadyFriction`): quadrants, terms, coupled motors, range
 
-A law's are both the same model, so nothing runs away with a gain of 1; it does with more, and with a friction that the
-description itself states to be different in the two directions, which a compensation of one set of parameters is not.
+A law compensates with the same model, so with a gain of 1 no joint runs away. One can with a larger gain, or where the
+description states different friction in the two directions, which one set of parameters cannot compensate.
 """
 
 from __future__ import annotations
@@ -35,16 +35,28 @@ LAW_POINTS = 40
 class AppliedCompensation:
     """What the controller of a robot adds to one joint.
 
-    document: fields as in docs/reference/commands/check-compensation.md. most_load: N·m, up to which a
-        load-dependent one is looked at.
-    Raises JointDynamicsError naming joint and field.
+    Parameters
+    ----------
+    joint
+        its name.
+    document
+        fields as in docs/reference/commands/check-compensation.md.
+    most_load
+        N·m, up to which a load-dependent compensation is evaluated.
 
     Attributes
     ----------
     speed_limit, spring, inertia
-        rad/s, N·m/rad and kg·m²; None where not given. temperatures: °C.
+        rad/s, N·m/rad and kg·m²; None where not given.
+    temperatures
+        °C.
     loads
-        N·m, at which it has to be looked at.
+        N·m, at which it has to be evaluated.
+
+    Raises
+    ------
+    JointDynamicsError
+        For an invalid field; the message names joint and field.
 
     """
 
@@ -106,12 +118,22 @@ def _positive(value: Any, zero: bool) -> bool:
 def check_compensation(
     arm: Arm, applied: Mapping[str, Any], speed_limits: Mapping[str, float] | None = None
 ) -> list[JointCheck]:
-    """Check every joint of `applied` (by name) at each of its temperatures against the friction of the arm.
+    """Check every joint of `applied` at each of its temperatures against the friction of the arm.
 
-    applied: by joint, fields as in docs/reference/commands/check-compensation.md.
-    speed_limits: rad/s by joint, where applied gives none;
-    None: those of the robot. Raises JointDynamicsError for a joint without identified friction or without a speed
-    limit, or an unknown field.
+    Parameters
+    ----------
+    arm
+        with the identified friction.
+    applied
+        documents by joint name, fields as in docs/reference/commands/check-compensation.md.
+    speed_limits
+        rad/s by joint, where `applied` gives none; None: those of the robot.
+
+    Raises
+    ------
+    JointDynamicsError
+        For a joint without identified friction or speed limit, or an unknown field.
+
     """
     limits = speed_limits_of(arm) if speed_limits is None else speed_limits
     rubbing = {part[0] for part in arm.terms.friction.entries} | set(np.flatnonzero(arm.friction_described).tolist())
@@ -153,17 +175,17 @@ class LawCompensation:
     def torque(
         self, speed: FloatArray, load: float = 0.0, position: float = 0.0, temperature: FloatArray | None = None
     ) -> FloatArray:
-        """Return the compensation (G,) N·m; see `arm.SteadyFriction.torque`, but at the law's own temperature."""
+        """Return the compensation (G,) N·m as `arm.SteadyFriction.torque` does, but at the law's own temperature."""
         speeds, loads, q = np.zeros((3, len(speed), self._n))
         speeds[:, self._joint], loads[:, self._joint], q[:, self._joint] = speed, load, position
         return self._friction.in_slip(q, speeds, loads)[:, self._joint]
 
 
 def run_away(law: Controller) -> list[str]:
-    """Return, in words, each joint and direction in which what `law` compensates exceeds friction at the speed limit.
+    """Return a message for each joint and direction in which `law` exceeds the friction at the speed limit.
 
-    What is within two standard deviations of the identified friction does not count. A law without friction
-    compensation, or not of this package, has nothing to be checked.
+    An excess within two standard deviations of the identified friction does not count. A law without friction
+    compensation, or from another package, is not checked.
     """
     if not isinstance(law, TorqueLaw) or law.friction.kind == 'none':
         return []
@@ -183,7 +205,7 @@ def run_away(law: Controller) -> list[str]:
 
 
 def refuse_run_away(law: Controller) -> None:
-    """Raise JointDynamicsError, with what `run_away` returns, where that is anything."""
+    """Raise JointDynamicsError with the messages of `run_away`, where there are any."""
     reasons = run_away(law)
     if reasons:
         raise JointDynamicsError(

@@ -1,17 +1,17 @@
 """Check of a friction compensation against the identified friction, before it is sent to a robot [A §5.5].
 
-What the controller adds, a(v), less what friction takes, r(v), both along the motion, is e(v) = a − r at the speed v >
-0 of one direction.
+The excess of the compensation a(v) over the friction r(v), both along the motion, is e(v) = a − r at the speed v > 0
+in one direction.
 
     e < 0 everywhere   under-compensated: every speed decays
     e > 0 everywhere   over-compensated: every speed runs away
     e from + to − at v_a   attracting: the joint settles at v_a by itself; with a spring, a stable limit cycle
     e from − to + at v_a   repelling: slower decays, faster runs away
 
-Friction is that of the arm (`arm.SteadyFriction`): where it depends on load or angle, e is that of the load and angle
-where it is worst. With a spring the speed is near V cos φ over a cycle, and the cycle that neither gains nor loses
-energy has ∫₀^{π/2} (e₊ + e₋)(V cos φ) cos φ dφ = 0, without load: for Coulomb and viscous friction V = (4/π) v_a. Its
-speed amplitude does not depend on spring or inertia, its size is V √(I/K).
+Friction is that of the arm (`arm.SteadyFriction`); where it depends on load or angle, e is taken at the worst load and
+angle. With a spring the speed over a cycle is close to V cos φ, and the cycle that neither gains nor loses energy has
+∫₀^{π/2} (e₊ + e₋)(V cos φ) cos φ dφ = 0, without load: for Coulomb and viscous friction V = (4/π) v_a. Its speed
+amplitude V does not depend on spring or inertia; its amplitude in angle is V √(I/K).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ POINTS = 1500
 
 
 class Compensation(Protocol):
-    """What adds torque to one joint: `torque` as of `arm.SteadyFriction`, and the loads at which it is looked at."""
+    """Torque added to one joint: `torque` as of `arm.SteadyFriction`, and the loads at which to evaluate it."""
 
     @property
     def loads(self) -> tuple[float, ...]:
@@ -73,12 +73,17 @@ class DirectionCheck:
     verdict
         under, over, attracting, repelling, mixed (several crossings), or exact (no difference at all).
     runs_away
-        at the speed limit the compensation is still above friction. might: it could be, within two deviations of the
-        identified friction.
+        whether the compensation still exceeds friction at the speed limit.
+    might
+        whether it might, within two standard deviations of the identified friction.
     load, position
-        N·m and rad, where it is worst. temperature: °C, None: that without effect.
-    speed, friction, excess, deviation
-        (G,) rad/s, r(v), e(v) and the standard deviation of r, N·m.
+        N·m and rad, where the excess is worst.
+    temperature
+        °C; None: T0, at which it has no effect.
+    speed
+        v (G,) rad/s.
+    friction, excess, deviation
+        (G,) N·m: r(v), e(v) and the standard deviation of r.
     unloaded
         (G,) N·m, e(v) without load.
 
@@ -129,9 +134,23 @@ def check_direction(
     temperature: FloatArray | float | None = None,
     points: int = POINTS,
 ) -> DirectionCheck:
-    """Check one direction (positive, negative) of one joint from (0, speed_limit] rad/s at one temperature.
+    """Check one direction of one joint at one temperature.
 
-    temperature: °C, a number or (n,) of all joints, None: that without effect. points: see `POINTS`.
+    Parameters
+    ----------
+    identified
+        friction of the joint.
+    applied
+        its compensation.
+    name
+        of the direction: positive or negative.
+    speed_limit
+        rad/s; speeds in (0, speed_limit] are checked.
+    temperature
+        °C, a number or (n,) of all joints; None: T0, at which it has no effect.
+    points
+        number of speeds, see `POINTS`.
+
     """
     if not (np.isfinite(speed_limit) and speed_limit > 0):
         raise JointDynamicsError(f'{identified.name}: expected a speed limit > 0 rad/s, found {speed_limit}')
@@ -191,7 +210,7 @@ def _crossings(speed: FloatArray, excess: FloatArray) -> tuple[Crossing, ...]:
 def limit_cycles(
     positive: DirectionCheck, negative: DirectionCheck, spring: float | None = None, inertia: float | None = None
 ) -> list[LimitCycle]:
-    """Return the limit cycles under a spring up to the speed limit: where a cycle neither gains nor loses energy.
+    """Return the limit cycles under a spring up to the speed limit: cycles that neither gain nor lose energy.
 
     Parameters
     ----------
@@ -233,7 +252,7 @@ class JointCheck:
 
     @property
     def runs_away(self) -> bool:
-        """Whether either direction does."""
+        """Whether the joint runs away in either direction."""
         return self.positive.runs_away or self.negative.runs_away
 
     def summary(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A controller and the interfaces that it is loaned: what it commands for what stands in them, past any check."""
+"""A controller and the interfaces that it is loaned: its command for given values, without any checks."""
 
 from __future__ import annotations
 
@@ -15,29 +15,30 @@ from joint_dynamics.errors import JointDynamicsError
 
 
 class ControllerAdapter:
-    """A controller reads copies: whatever it does to them, the measured position stays what it is.
+    """A controller with its loaned interfaces, which are copies: it cannot change the measured values.
 
     Parameters
     ----------
     controller
-        a law, unconfigured.
+        a law, not yet configured.
     arm
-        what it computes with.
+        the arm that the law uses.
     parameters : mapping
-        of the controller, by name (default for those left out).
+        of the controller, by name; defaults for those left out.
 
     Attributes
     ----------
     output
         `effort` or `current`, the unit of its commands.
-    required, optional, states, references
-        quantities: states without which it cannot do, those it can do without, all that it is loaned, references that
-        it follows.
+    required, optional
+        states that it needs, and those it can do without.
+    states, references
+        interfaces of all states that it is loaned, and of the references that it follows.
 
     Raises
     ------
     JointDynamicsError
-        When the controller refuses, or claims what does not exist.
+        When the controller refuses its configuration, or claims an interface that does not exist.
     """
 
     def __init__(self, controller: Controller, arm: Arm, parameters: Mapping[str, Any] | None = None):
@@ -59,12 +60,12 @@ class ControllerAdapter:
         controller.assign_interfaces(self._command, self._state, self._reference)
 
     def clear(self) -> None:
-        """Forget what stands in the interfaces."""
+        """Set all interfaces to unknown (NaN)."""
         for interfaces in (self._state, self._reference, self._command):
             interfaces.clear()
 
     def read_state(self, measured: AgedInterfaces, time: float) -> None:
-        """Take the states that stand there at `time` s; what is too old of those it can do without is left out."""
+        """Copy the states at `time` s; optional ones that are too old are left out."""
         for quantity in self.states:
             self._state[quantity] = measured[quantity]
         for quantity in self.optional:
@@ -72,7 +73,7 @@ class ControllerAdapter:
             self._state[quantity][measured.stale(quantity, time)] = np.nan
 
     def warning(self, measured: AgedInterfaces, time: float) -> str:
-        """Return what slow input is not there or old at `time` s, '' when all are."""
+        """Return which slow inputs are missing or old at `time` s, '' if none."""
         for quantity in reversed(self.optional):
             old = measured.stale(quantity, time)
             if old.any():
@@ -80,16 +81,18 @@ class ControllerAdapter:
         return ''
 
     def read_reference(self, desired: Interfaces) -> None:
-        """Take the references that stand there."""
+        """Copy the references."""
         self._reference.rows[:] = desired.rows
 
     def command(self, time: float, period: float) -> FloatArray:
-        """Return its command (n,) [N·m, A], of what was read last; raises what the controller raises.
+        """Return its command (n,) [N·m or A] for the values read last; raises what the controller raises.
 
         Parameters
         ----------
-        time, period
-            s, steady; since the last.
+        time
+            s, of a steady clock.
+        period
+            s since the last command.
         """
         command = self._command[self.output]
         command.fill(np.nan)
@@ -100,21 +103,23 @@ class ControllerAdapter:
     def along(
         self, motion: FloatArray, time: float, period: float, measured: AgedInterfaces | None = None
     ) -> FloatArray:
-        """Return its command (n,) [N·m, A] at one instant of a motion that is tracked perfectly.
+        """Return its command (n,) [N·m or A] at one instant of a motion that is tracked perfectly.
 
         Parameters
         ----------
         motion
             (5, n): q and its derivatives to the fourth [rad, rad/s, …].
-        time, period
-            s, steady; since the last.
+        time
+            s, of a steady clock.
+        period
+            s since the last command.
         measured
             states beside position and velocity; None: those read last.
 
         Raises
         ------
         JointDynamicsError
-            When the law fails, or needs to measure.
+            When the law fails, or needs measurements.
         """
         if not self._controller.OPEN_LOOP:
             raise JointDynamicsError(

@@ -1,12 +1,12 @@
 """Gains of an effort PID, as ros2_control's joint_trajectory_controller has one, from inertia and period.
 
-A sampled loop takes d T / I of a joint's speed away in one period T, I being the inertia the joint feels. Above 1
-(with a torque that arrives one period late; above 2 without delay) it adds energy: the joint chatters at rest. The
-smallest I is that with all other joints free to give way, 1/(M⁻¹)ᵢᵢ; a wrist's is a few 1e-4 kg·m², so gains that suit
-a shoulder are wrong there by orders of magnitude.
+In one period T, a sampled loop removes the share d T / I of a joint's speed, I being the inertia that the joint feels.
+Above 1 (with a torque that arrives one period late; above 2 without delay) it adds energy, and the joint chatters at
+rest. The smallest I, 1/(M⁻¹)ᵢᵢ, is that with all other joints free to move; a wrist's is a few 1e-4 kg·m², so gains
+that suit a shoulder are wrong there by orders of magnitude.
 
-Flexible joints ring at gains that a rigid arm bears: with their stiffness known, gains are lowered until the loop on
-the flexible arm is stable as well (`elastic_loop`).
+Flexible joints oscillate at gains that a rigid arm tolerates: where their stiffness is known, gains are lowered until
+the loop on the flexible arm is stable as well (`elastic_loop`).
 """
 
 from __future__ import annotations
@@ -44,12 +44,21 @@ LARGEST = 0.9
 
 @dataclass(frozen=True)
 class EffortGains:
-    """Gains p [N·m/rad], i = 0 and d [N·m·s/rad] of n joints, arrays (n,), for a loop of `period` s.
+    """Gains of an effort PID for n joints; i = 0.
 
-    `smallest`, `largest`: inertia (n,) [kg·m²] that each joint feels, over all postures: others free, others held.
-    `gravity`: largest torque (n,) [N·m] of gravity, by which the arm sags without feedforward: `sag` (n,) [rad].
-    `viscous`: friction (n,) [N·m·s/rad] that damps beside d, counted where flexible joints are looked at, else 0.
-    `ratio`: d T / I with the smallest inertia (n,); `damping`: damping ratio of each joint with the largest (n,).
+    Attributes
+    ----------
+    p, d
+        (n,) N·m/rad and N·m·s/rad.
+    period
+        T of the loop, s.
+    smallest, largest
+        inertia (n,) kg·m² that each joint feels, over all postures: with the others free, and with the others held.
+    gravity
+        largest gravity torque (n,) N·m.
+    viscous
+        friction (n,) N·m·s/rad that damps in addition to d, counted for flexible joints only, else 0.
+
     """
 
     joint_names: tuple[str, ...]
@@ -63,7 +72,7 @@ class EffortGains:
 
     @property
     def ratio(self) -> FloatArray:
-        """Share of a joint's speed that d takes away in one period, (n,)."""
+        """Share of a joint's speed that d removes in one period, d T / I with the smallest inertia, (n,)."""
         return self.d * self.period / self.smallest
 
     @property
@@ -73,13 +82,13 @@ class EffortGains:
 
     @property
     def sag(self) -> FloatArray:
-        """How far p alone lets a joint sag where gravity is largest, rad, (n,)."""
+        """Sag of each joint under p alone, without feedforward, where gravity is largest, (n,) rad."""
         return np.broadcast_to(self.gravity, self.p.shape) / self.p
 
     def as_parameters(self) -> dict[str, dict[str, float]]:
         """Return the `gains` of a joint_trajectory_controller.
 
-        i = 0: an integral works against a feedforward torque.
+        i = 0, because an integral works against a feedforward torque.
         """
         return {
             name: {'p': _rounded(p), 'i': 0.0, 'd': _rounded(d), 'ff_velocity_scale': 0.0}
@@ -96,16 +105,31 @@ def effort_gains(
     joints: Sequence[ElasticJoints] = (),
     delay: float = 0.0,
 ) -> EffortGains:
-    """Return gains that are stable in every posture, whether the torque arrives at once or up to a delay later.
+    """Return gains that are stable in every posture, whether the torque arrives at once or up to `delay` later.
 
-    arm: links with what they carry, and rotors, those of coupled drives too; `Arm(robot)` is that of the URDF alone.
-    ratio: largest d T / I, below 1. damping: damping ratio where the inertia is largest; it is larger everywhere else;
-    by default RIGID_DAMPING, with flexible joints FLEXIBLE_DAMPING.
-    joints: flexible joints (`elastic_joints`), each of which the loop has to be stable with, gains twice as high
-    included; empty: rigid.
-    delay: time from measurement to torque beyond one period, s: of a driver, of topics between the two.
-    Raises JointDynamicsError for a period, ratio, damping or delay out of range, inertias no body has, or joints that
-    ring whatever the gains.
+    Parameters
+    ----------
+    arm
+        links with payload and rotors, those of coupled drives included; `Arm(robot)` is that of the URDF alone.
+    period
+        T of the loop, s.
+    ratio
+        largest d T / I, below 1.
+    damping
+        damping ratio where the inertia is largest, and hence smallest; None: RIGID_DAMPING, with flexible joints
+        FLEXIBLE_DAMPING.
+    joints
+        flexible joints (`elastic_joints`); the loop has to be stable with each of them, even at twice the gains. Empty:
+        rigid.
+    delay
+        time from measurement to torque beyond one period, s, as of a driver or of topics in between.
+
+    Raises
+    ------
+    JointDynamicsError
+        For a period, ratio, damping or delay out of range, inertias that no body can have, and joints that oscillate at
+        any gains.
+
     """
     if damping is None:
         damping = FLEXIBLE_DAMPING if joints else RIGID_DAMPING
@@ -197,12 +221,21 @@ def controller_parameters(
 ) -> dict[str, Any]:
     """Return the parameter file of a ros2_control controller manager for these joints, for any namespace.
 
-    It has joint_state_broadcaster, joint_trajectory_controller (positions), effort_trajectory_controller (the effort
-    PID with these gains; takes `effort` in a trajectory as feedforward torque) and forward_effort_controller.
-    more: further parameters of the controller manager itself.
-    plugin: parameters of `feedforward_controller`, of the package joint_dynamics_controllers, which is then there too,
-    with `feedforward_trajectory_controller`, which precedes it, and `plain_trajectory_controller`, the effort PID with
-    these gains, which takes its place where there is to be no feedforward.
+    It contains joint_state_broadcaster, joint_trajectory_controller (positions), effort_trajectory_controller (the
+    effort PID with these gains, which takes `effort` in a trajectory as feedforward torque) and
+    forward_effort_controller.
+
+    Parameters
+    ----------
+    gains
+        of the effort PID.
+    more
+        further parameters of the controller manager itself.
+    plugin
+        parameters of `feedforward_controller` of the package joint_dynamics_controllers. With them the file also
+        contains that controller, `feedforward_trajectory_controller`, which precedes it in the chain, and
+        `plain_trajectory_controller`, the effort PID with these gains, for use without feedforward.
+
     """
     follower = 'joint_trajectory_controller/JointTrajectoryController'
     forwarder = 'forward_command_controller/ForwardCommandController'

@@ -4,18 +4,18 @@ Linearised at rest in one posture, with the torque u of the loop held over each 
 
     M q̈ + K (q − θ) + D (q̇ − θ̇) = 0,      B θ̈ + F θ̇ − K (q − θ) − D (q̇ − θ̇) = u,      u = −p y − d ẏ
 
-y is the link side q or the motor side θ. Of friction only the described viscous one counts: all of it damps. A loop
-on the link side has the spring between torque and measurement: with no damping in the joint every d > 0 makes it ring,
-whatever the rate.
+y is the link side q or the motor side θ. Of the friction only the described viscous part counts, as damping. In a loop
+on the link side the spring lies between torque and measurement: without damping in the joint, any d > 0 makes it
+oscillate, whatever the rate.
 
 The gains of the laws' own PID, u = M(q) (k_p e + k_d ė), follow from it (`law_gains`). On a rigid arm in the manager's
-own process 400 1/s² and 40 1/s, critically damped, are far from any limit. Flexible joints ring at them: with the loop
-closed on the link side the spring lies between torque and measurement, and how much it bears goes up and down with the
-time from one to the other. So that time is stated, and the gains bear any from there to twice as long (a delay margin
-of 2).
+own process, 400 1/s² and 40 1/s, critically damped, are far from any limit. Flexible joints oscillate at these gains
+when the loop is closed on the link side, and the gains that are stable rise and fall with the delay from measurement
+to torque. So that delay is a parameter, and the gains are stable for any delay from there to twice as long (a delay
+margin of 2).
 
-What makes them ring is k_d, far above the frequency of the loop; k_p hardly counts down to a damping ratio of 0.3. So
-it is not lowered as k_d²/4, which would let the arm give way by as much more.
+The oscillation is caused by k_d, far above the frequency of the loop; k_p hardly matters down to a damping ratio of
+0.3. So k_p is not lowered to k_d²/4, which would only make the arm more compliant.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ GAIN_MARGIN = 2.0
 
 @dataclass(frozen=True)
 class ElasticJoints:
-    """What lies between the links and the rotors of n joints.
+    """The flexible transmissions between links and rotors of n joints.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class ElasticJoints:
     rotors
         B (n, n) kg·m², positive definite; diagonal but for coupled drives.
     feedback
-        the side whose position and speed the loop is closed on.
+        the side, link or motor, on whose position and speed the loop is closed.
 
     """
 
@@ -71,12 +71,12 @@ class ElasticJoints:
     feedback: Side = 'link'
 
     def single(self, joint: int) -> ElasticJoints:
-        """Return one joint, the others of its rotors held."""
+        """Return one joint (index), with all other rotors held."""
         k = slice(joint, joint + 1)
         return ElasticJoints(self.stiffness[k], self.damping[k], self.viscous[k], self.rotors[k, k], self.feedback)
 
     def sampled(self, mass: FloatArray, period: float) -> SampledArm:
-        """Return the arm with links of inertia `mass` (n, n) kg·m² as a loop of `period` s meets it."""
+        """Return the arm with links of inertia `mass` (n, n) kg·m², discretised for a loop of `period` s."""
         n = len(mass)
         none = np.zeros((n, n))
         inverse = np.linalg.inv(np.block([[mass, none], [none, self.rotors]]))
@@ -97,11 +97,11 @@ class SampledArm:
     feedback: Side
 
     def spectral_radius(self, p: FloatArray, d: FloatArray, late: int = 1) -> float:
-        """Return the largest one of the loop with its torque 0, 1 … `late` periods late; below 1 it is stable."""
+        """Return the largest spectral radius with a torque 0, 1 … `late` periods late; the loop is stable below 1."""
         return max(self.radius(np.diag(p), np.diag(d), periods) for periods in range(late + 1))
 
     def radius(self, p: FloatArray, d: FloatArray, periods: int) -> float:
-        """Return the spectral radius with gains p and d (n, n) and the torque exactly so many periods late."""
+        """Return the spectral radius with gains p and d (n, n) and a torque exactly `periods` periods late."""
         n, states = len(p), len(self.A)
         gains = np.zeros((n, states))
         offset = SIDES.index(self.feedback) * n
@@ -117,7 +117,7 @@ class SampledArm:
         return _radius(loop)
 
     def stable(self, p: FloatArray, d: FloatArray, late: int = 1) -> bool:
-        """Whether the loop is stable, with its gains as they are and GAIN_MARGIN times as high."""
+        """Whether the loop is stable, both with its gains and with GAIN_MARGIN times its gains."""
         return all(self.spectral_radius(factor * p, factor * d, late) < 1.0 for factor in (1.0, GAIN_MARGIN))
 
 
@@ -132,19 +132,20 @@ def elastic_joints(
 
     Parameters
     ----------
+    arm
+        with rotors, and stiffness unless `stiffness` is given.
     stiffness
-        (n,) N·m/rad in place of what is described; by default the slopes of the described stiffness, from no load to
-        the joint's torque limit.
+        (n,) N·m/rad; None: the smallest and largest slope of the described stiffness up to the joint's torque limit.
     damping_ratio
-        of rotor against link where the arm describes no damping.
+        of rotor against link, where the arm describes no damping.
     feedback
-        the side whose position and speed the loop is closed on.
+        the side, link or motor, on whose position and speed the loop is closed.
 
     Raises
     ------
     JointDynamicsError
-        For a stiffness, a damping ratio or a rotor inertia that is not above 0, and where only some joints have a
-        described stiffness.
+        For a stiffness, damping ratio or rotor inertia that is not above 0, and where the stiffness of only some joints
+        is described.
     """
     if stiffness is None and not arm.stiffness_described.any():
         return ()
@@ -200,20 +201,20 @@ def law_gains(arm: Arm, period: float, joints: Sequence[ElasticJoints] = (), del
     Parameters
     ----------
     arm
-        links with what they carry, and rotors.
+        links with payload, and rotors.
     period
         of the loop [s].
     joints
-        flexible joints (`elastic_joints`), with each of which the sampled loop has to be stable in all of 24 postures;
-        empty: rigid.
+        flexible joints (`elastic_joints`); the sampled loop has to be stable with each of them in all of 24 postures.
+        Empty: rigid.
     delay
-        time from measurement to torque [s], of a driver, of topics between the two, from 0 to ten periods. The loop is
-        stable with that many periods, and with all up to twice as many, one counting for none.
+        time from measurement to torque [s], from 0 to ten periods. The loop is stable with any delay from that many
+        periods to twice as many; no delay is treated as one period.
 
     Raises
     ------
     JointDynamicsError
-        For a delay out of range, and joints that ring whatever the gains.
+        For a delay out of range, and joints that oscillate at any gains.
     """
     if not (period > 0.0 and 0.0 <= delay <= 10.0 * period):
         raise JointDynamicsError(f'gains: expected a delay of 0 to 10 periods, found {delay!r} s')

@@ -1,6 +1,7 @@
 """Feedforward of flexible joints.
 
-The motor is sent where the transmission, bent by the desired torque, puts the link where it should be.
+The motor moves to the angle at which the transmission, deformed by the desired torque, holds the link at the desired
+position.
 
     θ_d = q_d + φ(τ_J,d) + θ̃(θ_d),    u = τ_J,d + B θ̈_d + f(θ̇_d, τ_J,d, T)              [M2 eq 2.64-2.69]
 
@@ -9,9 +10,9 @@ with τ_E(φ) + D φ̇ = τ_J. For the nonlinear stiffness k = dτ_E/dφ, k' = d
     φ̇ = τ̇_J / k,    φ̈ = (τ̈_J − k' φ̇²) / k,    φ = φ_E(τ_J) − D φ̇ / k.
 
 The damping counts to first order in D/k (about 1 ms; its part of φ̈ would need a fifth derivative, and is D/k times a
-term that is small already). For linear stiffness θ̈_d = q̈_d + K⁻¹ τ̈_J,d, which is (2.69) with one B q̈ (printed
-wrong: counted twice). The kinematic error θ̃ shifts the angle at which friction is evaluated; its B d²θ̃/dt² is below
-0.01 N·m and left out.
+term that is small already). For linear stiffness θ̈_d = q̈_d + K⁻¹ τ̈_J,d, which is [M2 eq 2.69] with one B q̈ (in
+print it is counted twice). The kinematic error θ̃ shifts the angle at which friction is evaluated; its B d²θ̃/dt² is
+below 0.01 N·m and neglected.
 """
 
 from __future__ import annotations
@@ -29,9 +30,9 @@ from joint_dynamics.errors import JointDynamicsError
 
 
 class FlexibleJoint(TorqueLaw):
-    """The law of the module; needs a desired motion that is four times differentiable, and the described stiffness.
+    """The law of this module; needs a desired motion that is four times differentiable, and a described stiffness.
 
-    Its PID closes on the link, or on the motors about θ_d, where it is collocated and bears more gain.
+    Its PID is closed on the link, or on the motors about θ_d, where it is collocated and tolerates higher gains.
     """
 
     PARAMETERS: ClassVar[tuple[ControllerParameter, ...]] = (
@@ -59,7 +60,7 @@ class FlexibleJoint(TorqueLaw):
         self.friction.constants.options['on_motor'] = self._on_motor
 
     def state_interface_configuration(self) -> InterfaceConfiguration:
-        """Return position and speed of the side on which the PID closes, beside what the friction may use."""
+        """Return position and speed of the side on which the PID is closed, and the optional states of the friction."""
         claimed = super().state_interface_configuration()
         if not (self._on_motor and claimed.names):
             return claimed
@@ -67,7 +68,7 @@ class FlexibleJoint(TorqueLaw):
         return InterfaceConfiguration(own.names, claimed.optional)
 
     def motor_reference(self, motion: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return θ_d (n,) rad, θ̇_d, θ̈_d with the kinematic error in θ_d: what the motors' encoders show."""
+        """Return θ_d (n,) rad, θ̇_d, θ̈_d as the motors' encoders show them, with the kinematic error in θ_d."""
         arm, law, memory = self.compiled
         own = memory._replace(**{name: np.empty(self.arm.n) for name in ('load', 'theta', 'speed', 'acceleration')})
         motor_motion(arm, law, own, np.ascontiguousarray(motion, dtype=float))

@@ -1,14 +1,11 @@
-"""The desired motion of a loop over time.
+"""The desired motion of a loop over time: whole trajectories with smooth transitions, or single set points.
 
-Whole trajectories that go over into each other, or one set point after the other.
-
-A motion that ends before its end does so on its own path, ever slower (`braking`). The place on the path is q(t₀ +
-s(t)) with
+A motion that is ended early slows down along its own path (`braking`). Its position is q(t₀ + s(t)) with
 
     ṡ = 1 − S(t/T),    S(x) = 10 x³ − 15 x⁴ + 6 x⁵,    s(T) = T/2
 
-so that the motion goes over into the braking with its speed, acceleration and jerk, comes to rest after T, and leaves
-the path at no time: where the motion was clear of obstacles, the braking is.
+so that speed, acceleration and jerk are continuous, the motion comes to rest after T, and it never leaves the path:
+where the motion is clear of obstacles, so is the braking.
 """
 
 from __future__ import annotations
@@ -34,15 +31,19 @@ SPACING = 0.02
 
 
 def braking(path: Path, at: float, longer_than: float = 0.0) -> Path:
-    """Return how `path` comes to rest when it is left at its time `at` [s]; times count from there.
+    """Return the path on which the motion along `path` comes to rest from its time `at` [s]; times count from there.
 
-    Takes the shortest of a row of durations (0.1 … 3.2 s) at which no joint accelerates more than twice as hard as it
-    ever does on the path, or the longest of them.
+    The duration is the shortest of a series (0.1 … 3.2 s) at which no joint accelerates more than twice as hard as
+    anywhere on the path, or else the longest.
 
     Parameters
     ----------
+    path
+        the motion to end.
+    at
+        s, when it ends.
     longer_than
-        s, a shorter one was no good.
+        s; only longer durations are considered.
     """
     motion = path.at(at)
     allowed = HARDER * path.largest_acceleration
@@ -78,7 +79,7 @@ BROUGHT_IN = 0.5
 class Points:
     """Points as a message gives them.
 
-    Joints in any order, time (P,) s from the start, q (P, n) rad, dq and ddq or None.
+    Joints in any order, time (P,) s from the start, q (P, n) rad, dq (P, n) rad/s and ddq (P, n) rad/s² or None.
     """
 
     joint_names: Sequence[str]
@@ -91,13 +92,22 @@ class Points:
 class Follower:
     """The desired motion of the joints of a robot; times are s of the loop's clock.
 
-    smooth: whether trajectories are made four times differentiable (see `Path`). start_tolerance: rad, a trajectory
-    that starts at its first point starts at most so far from where the robot is, or is desired to be.
+    Parameters
+    ----------
+    joint_names
+        joints in the robot's order.
+    smooth
+        whether trajectories are made four times differentiable (see `Path`).
+    start_tolerance
+        rad, largest distance from the robot's position, or desired position, to the first point of a trajectory that
+        begins at that point.
 
     Attributes
     ----------
     path
-        what is followed, None for nothing or set points; start: of the path, s.
+        the path followed, None for set points or none.
+    start
+        of the path, s.
 
     """
 
@@ -107,7 +117,7 @@ class Follower:
         self.clear()
 
     def clear(self) -> None:
-        """Desire nothing."""
+        """End any desired motion."""
         self.path: Path | None = None
         self.start = 0.0
         self._next: tuple[Path, float] | None = None
@@ -116,10 +126,10 @@ class Follower:
     def plan(self, points: Points, start: float, position: FloatArray) -> Path:
         """Return the path through `points`, from `start` s on, without following it.
 
-        Like a joint trajectory controller: when the first point is later than the start, the motion goes there from the
-        motion desired then, or from `position` (n,) rad, where the robot stands, when there is none. A first point at
-        the start that is up to `start_tolerance` away from there is no step: the motion begins there, and the distance
-        fades as 1 − s(t / BROUGHT_IN), s a smooth step.
+        As in a joint trajectory controller: when the first point is later than the start, the path leads to it from the
+        motion desired at the start or, if there is none, from the robot's `position` (n,) rad. A first point at the
+        start itself may be up to `start_tolerance` away from there: the path then begins at the actual position, and
+        the distance fades as 1 − S(t / BROUGHT_IN), so that there is no step.
 
         Raises
         ------
@@ -129,9 +139,9 @@ class Follower:
         return self.through(points, self.origin(start, position))
 
     def origin(self, start: float, position: FloatArray) -> FloatArray:
-        """Return the motion (5, n) that one from `start` s on begins with; `position` (n,) rad where none is desired.
+        """Return the motion (5, n) desired at `start` s; at rest at `position` (n,) rad where none is.
 
-        What a set point leaves open, jerk and snap, is zero.
+        Jerk and snap, which a set point does not define, are zero.
         """
         motion = self._expected(start)
         if motion is None:
@@ -143,9 +153,9 @@ class Follower:
         return motion
 
     def through(self, points: Points, motion: FloatArray) -> Path:
-        """Return the path through `points` from the motion (5, n) of the start, as `plan` does; changes nothing here.
+        """Return the path through `points` from the motion (5, n) at the start, as `plan` does.
 
-        So it can be called in another thread.
+        It changes nothing in this object, so it can be called in another thread.
         """
         order = order_joints(self.joint_names, points.joint_names)
         time = np.array(points.time, dtype=float)
@@ -193,7 +203,7 @@ class Follower:
         return path
 
     def follow(self, path: Path, start: float, now: float) -> None:
-        """Follow `path` from `start` s on; until then what was followed goes on."""
+        """Follow `path` from `start` s on, and the present path until then."""
         self._point = None
         if start > now and self.path is not None:
             self._next = path, start
@@ -201,9 +211,9 @@ class Follower:
             self.path, self.start, self._next = path, start, None
 
     def set_point(self, names: Sequence[str], q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, time: float) -> None:
-        """Desire the one point of this moment, until the next; jerk and snap are not known then.
+        """Follow a single set point until the next; its jerk and snap are unknown.
 
-        Raises JointDynamicsError.
+        Raises JointDynamicsError for other joints than the robot's, and arrays of another length.
         """
         order = order_joints(self.joint_names, names)
         motion = np.full((DERIVATIVES, len(order)), np.nan)
@@ -216,7 +226,7 @@ class Follower:
         self._point = motion, time
 
     def write(self, reference: AgedInterfaces, time: float) -> None:
-        """Write the motion desired at `time` s into a loop's reference; a set point keeps the age it has."""
+        """Write the motion desired at `time` s into a loop's reference; a set point keeps its age."""
         motion = self.motion(time)
         if motion is None:
             return
@@ -224,13 +234,13 @@ class Follower:
         reference.write_rows(motion, written)
 
     def motion(self, time: float) -> FloatArray | None:
-        """Return the motion (5, n) desired at `time` s, None when nothing is."""
+        """Return the motion (5, n) desired at `time` s, None if there is none."""
         if self._point is None and self._next is not None and time >= self._next[1]:
             (self.path, self.start), self._next = self._next, None
         return self._expected(time)
 
     def followed(self, time: float) -> tuple[Path, float] | None:
-        """Return the path that is desired at `time` s and the time on it, None for nothing, a set point and rest."""
+        """Return the path followed at `time` s and the time on it; None for a set point, at rest, or with no motion."""
         self.motion(time)
         if self._point is not None or self.path is None or not time - self.start < self.path.end:
             return None

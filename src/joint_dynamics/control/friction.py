@@ -1,12 +1,12 @@
 """Friction compensation along the desired motion.
 
-The model's own hysteresis, driven by what is wanted, not by what is measured [M6 eq 29].
+The hysteresis of the model is driven by the desired motion, not by the measured one [M6 eq 29].
 
-    f̂ = gain · (α1 F(τ_J,d) H(θ_d) + α2 θ̇_d + F_v(θ̇_d, T) + what coupled motors and further terms rub)
+    f̂ = gain · (α1 F(τ_J,d) H(θ_d) + α2 θ̇_d + F_v(θ̇_d, T) + friction of coupled motors and further terms)
 
 Bounded inputs give a bounded output [M6 6.5]: H is within ±1, τ_J,d is limited to what the joints can transmit, T to
-the range the temperature model was identified in, α to its region [M6 eq 27]; a temperature or an α that is not a
-number leaves the last good one.
+the range in which the temperature model was identified, α to its region [M6 eq 27]. Where a temperature or an α is NaN,
+the last valid one stays.
 """
 
 from __future__ import annotations
@@ -92,21 +92,21 @@ def friction_parameters(default: Kind) -> tuple[ControllerParameter, ...]:
 class FrictionCompensation:
     """Friction torque (n,) of the desired motion of all joints.
 
-    Keeps its own hysteresis state, the last temperature and the last α. Where the description has no Maxwell-slip
-    part, friction turns over at once (`with_reversal`).
+    Keeps its own hysteresis state, the last temperature and the last α. Joints described without a Maxwell-slip part
+    get a narrow one (`with_reversal`).
 
     Attributes
     ----------
     arm
-        as the law computes with it.
+        the arm, with hysteresis.
     constants, memory
-        as `law_sample` takes them; what does not belong to the friction is neutral.
+        as `law_sample` takes them; entries that do not concern friction are neutral.
     alpha, temperature, gain
-        (n, 2), (n,) °C and (n,): of the memory and the constants.
+        α (n, 2), (n,) °C and (n,), part of memory and constants.
     watch
-        what of the motion left the range of validity.
+        record of the motion against the range of validity.
     remarks
-        what is not as asked for or as described, naming field and joint.
+        deviations from what was requested or described, by field and joint.
 
     Raises
     ------
@@ -182,12 +182,12 @@ class FrictionCompensation:
                 )
 
     def reset(self) -> None:
-        """Forget the hysteresis and what `watch` has seen; α and temperature stay."""
+        """Reset the hysteresis and `watch`; α and temperature stay."""
         self.memory.sliders.fill(np.nan)
         self.watch.reset()
 
     def adapt(self, scale: FloatArray, excess: FloatArray) -> None:
-        """Take α of the estimator, (n,) each, into its region; what is not a number leaves the last one."""
+        """Take α of the estimator, (n,) each, projected onto its region; where it is NaN the last one stays."""
         state = self._unknown()
         state[SCALE], state[EXCESS] = scale, excess
         options = self.constants.options.copy()
@@ -195,7 +195,7 @@ class FrictionCompensation:
         adapt(self.constants._replace(options=options), self.memory, state)
 
     def warm(self, temperature: FloatArray) -> None:
-        """Take joint temperatures (n,) °C into the model's range; what is not a number leaves the last one."""
+        """Take joint temperatures (n,) °C, clipped to the model's range; where one is NaN the last one stays."""
         state = self._unknown()
         state[TEMPERATURE] = temperature
         adapt(self.constants, self.memory, state)
@@ -204,9 +204,9 @@ class FrictionCompensation:
         return np.full((len(STATES), self.arm.n), np.nan)
 
     def torque(self, q: FloatArray, theta: FloatArray | None, omega: FloatArray, tau_J: FloatArray) -> FloatArray:
-        """Return f̂ (n,) N·m at q_d rad, θ_d rad, θ̇_d rad/s and τ_J,d N·m.
+        """Advance the hysteresis to θ_d and return f̂ (n,) N·m at q_d rad, θ_d rad, θ̇_d rad/s and τ_J,d N·m.
 
-        Advance the hysteresis to θ_d (not needed without).
+        theta: None without a hysteresis.
         """
         memory = self.memory
         memory.speed[:], memory.load[:] = omega, tau_J
@@ -216,7 +216,7 @@ class FrictionCompensation:
         return self._at(memory.H, q, omega, tau_J)
 
     def in_slip(self, q: FloatArray, omega: FloatArray, tau_J: FloatArray) -> FloatArray:
-        """Return f̂ (…, n) N·m in steady slip, where the hysteresis has gone through, at the last temperature and α."""
+        """Return f̂ (…, n) N·m in steady slip, with the hysteresis fully deformed, at the last temperature and α."""
         smoothing = float(self.constants.options['smoothing'][0])
         smooth = smoothing > 0.0 and self.kind != 'hysteresis'
         return self._at(np.tanh(omega / smoothing) if smooth else np.sign(omega), q, omega, tau_J)

@@ -32,10 +32,11 @@ WARM_UP = 20
 
 
 class Outcome(IntEnum):
-    """What a step has come to.
+    """The outcome of a step.
 
     CLOSED: not active. LAW: the command follows the law. SAFE: on the way to or from the safe command, see `reason`.
-    FAILED: the law raised or gave something that is not finite; `command` must not be used any more, `safe` may.
+    FAILED: the law raised an exception or its command is not finite; only `safe` may be used from here on, not
+    `command`.
     """
 
     CLOSED = CLOSED
@@ -54,7 +55,7 @@ class HostedLoop:
     description
         text of the dynamics description (YAML); empty where `use_description` is false.
     given
-        parameters by name (`parameters_of`), per joint as `<name>.<joint>`; others are passed over.
+        parameters by name (`parameters_of`), per joint as `<name>.<joint>`; unknown ones are ignored.
 
     Attributes
     ----------
@@ -64,27 +65,29 @@ class HostedLoop:
         (9, n) in the order of `STATES` and their units, the motor's as its drive gives them; (9,) s, when each was
         measured, NaN: never.
     reference, reference_time
-        (4, n) position, velocity, acceleration and effort desired [rad, rad/s, rad/s², N·m]; effort that is not a
-        number is none. (2,) s, when the motion was desired, and when the effort was. Effort is added to the law's;
-        where there is no motion any more it is passed on alone, and the law's torque fades within `handover_time`.
+        (4, n) desired position, velocity, acceleration and effort [rad, rad/s, rad/s², N·m], effort NaN where there
+        is none; (2,) s, stamps of the motion and of the effort. The effort is added to the law's torque; where the
+        motion has ended it is passed on alone, while the law's torque fades within `handover_time`.
     left
-        (n,) N·m or A, the command that stands there before `activate`; NaN: not known. With it the host writes the
-        states of that moment; both are forgotten afterwards.
+        (n,) N·m or A, the command on the interface before `activate`; NaN: unknown. The host writes it together with
+        the states of that moment; both are discarded afterwards.
     command
-        (n,) N·m or A, of the last step. safe: (n,) N·m or A, the safe command where the arm was last known to be.
+        (n,) N·m or A, of the last step.
+    safe
+        (n,) N·m or A, the safe command at the last known position of the arm.
     code
-        (5,) outcome, fault, row and joint of the last step, values that the law does without: where they change,
-        `reason` and `warning` do.
+        (5,) outcome, fault, row and joint of the last step, and optional values that are missing; `reason` and
+        `warning` change only when it does.
     remarks
-        what is worth saying once.
+        messages to be shown once.
     entry, table
-        addresses of the compiled step, and of what it takes: `step` without the interpreter, where the law is one of
-        the shipped ones; else 0.
+        addresses of the compiled step and of its table of arrays, for calling `step` without the interpreter; 0 where
+        the law is not one of the shipped ones.
 
     Raises
     ------
     JointDynamicsError
-        When one part does not fit the other, or a parameter is not allowed.
+        When robot, description and law do not fit together, or a parameter has a value that is not allowed.
     """
 
     def __init__(self, robot: str, description: str, given: Mapping[str, Any]):
@@ -163,7 +166,7 @@ class HostedLoop:
 
     @property
     def warning(self) -> str:
-        """What slow input is missing or old, '' when none is."""
+        """Which slow inputs are missing or old, '' if none."""
         return self.loop.warning
 
     @property
@@ -172,9 +175,9 @@ class HostedLoop:
         return self.loop.fallback_reason
 
     def activate(self) -> None:
-        """Open the gate, with `state` and `left` as they are; forget what was measured and desired before.
+        """Open the gate with the present `state` and `left`; discard earlier measurements and references.
 
-        `command` is what to begin with. Raises JointDynamicsError: the law refuses.
+        Writes the first `command`. Raises JointDynamicsError when the law refuses.
         """
         loop, rows = self.loop, {quantity: k for k, quantity in enumerate(STATES)}
         try:
@@ -189,7 +192,7 @@ class HostedLoop:
             values.fill(np.nan)
 
     def deactivate(self) -> None:
-        """Close the gate; whoever holds the arm now gets no more commands from here."""
+        """Close the gate: no further commands."""
         if self.loop.gate.is_open:
             try:
                 self.loop.controller.on_deactivate()
@@ -198,7 +201,7 @@ class HostedLoop:
         self._forget()
 
     def step(self) -> int:
-        """Take what the host has written, write `command` and `safe`; return the `Outcome`."""
+        """Read the host's arrays, write `command` and `safe`; return the `Outcome`."""
         if self._entry is not None:
             return self._entry.call()
         try:

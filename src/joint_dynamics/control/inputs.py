@@ -1,15 +1,13 @@
-"""What a law is given: values with their age, plausible or not, joint by joint.
+"""The inputs of a law: values with their age and plausibility, joint by joint, compiled.
 
-Taken where a joint can have moved there, and judged when it is used, both compiled.
-
-A measured position is taken where, by the stamps,
+A measured position is accepted where, by the stamps,
 
     |q − q_before| ≤ max(v_max, |q̇|) |t − t_before| + margin
 
-with the largest speed v_max that is allowed, the speed q̇ that is reported, and a margin for the resolution of the
-encoder and the jitter of the stamps. A sample that breaks it is not taken over, nor are those after it until positions
-have gone on without a jump for `RECOVERY_TIME`: an encoder that flips to and fro is never trusted, one that has
-slipped once is trusted again, and is then the matter of the tracking tolerance.
+with the largest allowed speed v_max, the reported speed q̇, and a margin for the resolution of the encoder and the
+jitter of the stamps. A sample that violates it is rejected, and so are those after it until positions have continued
+without a jump for `RECOVERY_TIME`: an encoder that flips to and fro is never trusted; one that slipped once is trusted
+again, and its error is then left to the tracking tolerance.
 """
 
 from __future__ import annotations
@@ -48,11 +46,13 @@ class Inputs(NamedTuple):
     ages
         (q,) s, largest age; infinite: never old.
     speeds
-        (q,) row of the speed that is reported with a position, NOTHING for what is no position.
+        (q,) row of the speed that is reported with a position, NOTHING for quantities other than positions.
     jumps
         (q, n) of `JUMP`.
-    reach, margin
-        (n,) rad/s, v_max, infinite where there is none; (1,) rad.
+    reach
+        v_max (n,) rad/s, infinite where there is none.
+    margin
+        (1,) rad.
 
     """
 
@@ -67,10 +67,10 @@ class Inputs(NamedTuple):
 
 @inlined
 def trusted(jump, q, time, reported, reach, margin):  # type: ignore[no-untyped-def]
-    """Look at a position; return whether it is taken.
+    """Check a position for a jump; return whether it is accepted.
 
-    What is not finite is no position, and taken for others to refuse. Where the largest speed is not known, the
-    reported one bounds alone, and where none is reported nothing does.
+    Values that are not finite are accepted here and rejected when used. Where the largest speed is unknown, only the
+    reported speed bounds the step; without either, nothing does.
     """
     if not np.isfinite(q):
         return True
@@ -89,7 +89,7 @@ def trusted(jump, q, time, reported, reach, margin):  # type: ignore[no-untyped-
 
 @inlined
 def take(inputs, row, values, given, time):  # type: ignore[no-untyped-def]
-    """Take values (n,) of a quantity at `time` s of the joints that are given (n,) bool; jumps keep what was there."""
+    """Write values (n,) of a quantity at `time` s for the joints `given` (n,) bool; a jump keeps the old value."""
     speed = inputs.speeds[row]
     for j in range(len(values)):
         if not given[j]:
@@ -121,7 +121,7 @@ def take_entry(p, row, count, time):  # type: ignore[no-untyped-def]
 
 @inlined
 def is_fresh(inputs, row, j, time):  # type: ignore[no-untyped-def]
-    """Whether a value is young enough and not from the future; not whether it is a number."""
+    """Whether a value is neither too old nor stamped in the future; it may be NaN."""
     return abs(time - inputs.times[row, j]) <= inputs.ages[row]
 
 
@@ -136,7 +136,7 @@ def is_whole(inputs, row, time):  # type: ignore[no-untyped-def]
 
 @inlined
 def fault_of(inputs, row, time):  # type: ignore[no-untyped-def]
-    """Return what is wrong with a quantity, and the joint of which: FINE, 0 where nothing is."""
+    """Return the fault of a quantity and its joint; FINE, 0 where there is none."""
     times, n = inputs.times[row], inputs.rows.shape[1]
     oldest, newest = 0, 0
     for j in range(n):
@@ -163,7 +163,7 @@ def jump_of(inputs, row):  # type: ignore[no-untyped-def]
 
 @inlined
 def first_fault(inputs, rows, time):  # type: ignore[no-untyped-def]
-    """Return what is wrong, row and joint, of quantities `rows` (k,): jumps before all else."""
+    """Return the first fault of the quantities `rows` (k,), its row and joint; jumps take precedence."""
     for row in rows:
         fault, joint = jump_of(inputs, row)
         if fault != FINE:
@@ -182,21 +182,21 @@ SPEEDS = {'position': 'velocity', 'motor_position': 'motor_velocity'}
 
 
 class AgedInterfaces(Interfaces):
-    """Interfaces that remember when each joint's value was written; times are s of one steady clock.
+    """Interfaces that store when each joint's value was written; times are s of one steady clock.
 
     Parameters
     ----------
     limits
-        s, largest age per quantity; what is stamped as far ahead of now is as good as old: its true age is not known.
+        s, largest age per quantity; a value stamped as far in the future counts as old too, for its age is unknown.
     order
         quantities in the order of the rows, of which those without a limit are not loaned; None: those of `limits`.
     reach, margin
-        rad/s (n,) and rad: positions that no joint can have moved to are not taken over. None: every one is.
+        v_max (n,) rad/s and margin rad of the check for jumps. None: no check.
 
     Attributes
     ----------
     inputs
-        as the compiled loop takes them.
+        the arrays for the compiled loop.
     """
 
     def __init__(
@@ -269,7 +269,7 @@ class AgedInterfaces(Interfaces):
             self.rows[: len(rows)], self._times[: len(rows)] = rows, time
 
     def clear(self) -> None:
-        """Forget everything: the next sample is trusted."""
+        """Discard all values: the next sample is trusted."""
         super().clear()
         self.inputs.times.fill(-np.inf)
         for name in JUMP.names or ():
@@ -280,13 +280,13 @@ class AgedInterfaces(Interfaces):
         return ~(np.abs(time - self.inputs.times[self._row[quantity]]) <= self._limits[quantity])
 
     def fresh(self, quantity: str, time: float) -> bool:
-        """Return whether every joint's value is young enough and not from the future (not whether it is a number)."""
+        """Return whether every joint's value is neither too old nor stamped in the future; it may be NaN."""
         return bool(is_whole(self.inputs, self._row[quantity], time))
 
     def why_invalid(self, quantities: Sequence[str], time: float, what: str) -> str:
         """Return why these quantities cannot be used now, '' when they can.
 
-        Not there, too old, stamped ahead, not finite, or positions that jumped.
+        They are missing, too old, stamped in the future, not finite, or positions that jumped.
         """
         rows = np.array([self._row[quantity] for quantity in quantities], dtype=np.int64)
         fault, row, joint = first_fault(self.inputs, rows, time)

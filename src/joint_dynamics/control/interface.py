@@ -1,13 +1,13 @@
-"""What a feedforward controller is: a class with the words of ros2_control, found as a plugin, run by `ControlLoop`.
+"""The interface of a feedforward controller: a plugin class in the terms of ros2_control, run by `ControlLoop`.
 
 A controller claims interfaces by name (`<joint>/<quantity>`), is configured once, activated and deactivated any number
 of times, and updated at the rate of the joint states. It reads and writes arrays over the joints in the robot's order:
 
-    state      what is measured and estimated, `STATES`
+    state      measured and estimated quantities, `STATES`
     reference  the desired motion, `REFERENCES` (the reference interfaces of a chainable controller)
-    command    what it wants, `effort` (joint torque, N·m) or `current` (A)
+    command    its output, `effort` (joint torque, N·m) or `current` (A)
 
-It never talks to a robot: between it and the wire stands the safety gate.
+It never commands a robot directly: every command passes the safety gate.
 
 Controllers are found by name, the shipped ones and those of any other installed package, from one entry-point group.
 Another package adds one with, in its own setup.py,
@@ -87,7 +87,7 @@ class InterfaceConfiguration:
         Raises
         ------
         JointDynamicsError
-            One that names the interface which does not exist, or is missing.
+            For an interface that does not exist or is missing, which it names.
         """
         return self._quantities(self.names, joint_names, known), self._quantities(self.optional, joint_names, known)
 
@@ -118,7 +118,7 @@ class Interfaces:
     Attributes
     ----------
     rows
-        (quantities, n), all of them in the order of `quantities`; those of one quantity are its row.
+        (quantities, n) all values, one row per quantity in the order of `quantities`.
 
     """
 
@@ -144,7 +144,7 @@ class Interfaces:
         self._values[quantity][:] = values
 
     def clear(self) -> None:
-        """Make everything unknown (NaN)."""
+        """Set all values to unknown (NaN)."""
         self.rows.fill(np.nan)
 
 
@@ -197,7 +197,7 @@ class Controller(ABC):
     Attributes
     ----------
     PARAMETERS, OPEN_LOOP
-        what can be set, and whether it makes sense without measurements, as in trajectory mode.
+        its parameters, and whether it works without measurements, as in trajectory mode.
     command, state, reference
         the loaned interfaces, from configuration on.
 
@@ -216,7 +216,7 @@ class Controller(ABC):
 
     @abstractmethod
     def on_configure(self, setup: ControllerSetup) -> None:
-        """Build what the arm and the parameters ask for; called before the interfaces are claimed."""
+        """Prepare for the arm and the parameters; called before the interfaces are claimed."""
 
     @abstractmethod
     def command_interface_configuration(self) -> InterfaceConfiguration:
@@ -234,7 +234,7 @@ class Controller(ABC):
         return InterfaceConfiguration.individual(self.joint_names, ('position', 'velocity', 'acceleration'))
 
     def on_activate(self) -> None:  # noqa: B027 (not every law has something to forget)
-        """Forget the past: the first update follows."""
+        """Reset the internal state; the first update follows."""
 
     def on_deactivate(self) -> None:  # noqa: B027
         """No update follows until it is activated again."""
@@ -244,16 +244,14 @@ class Controller(ABC):
         """Read state and reference, write the command. time: s, steady; period: s since the last update, > 0."""
 
     def motor_reference(self, motion: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return θ_d (n,) rad, θ̇_d, θ̈_d.
-
-        What the encoders of the motors show along a desired motion (5, n) of the link.
+        """Return θ_d (n,) rad, θ̇_d, θ̈_d: the encoder readings of the motors along a desired motion (5, n) of the link.
 
         For a robot whose own controller closes its loop on the motor side.
 
         Raises
         ------
         JointDynamicsError
-            For a law that does not know it.
+            For a law without a model of the motor side.
         """
         raise JointDynamicsError(
             f'{type(self).__name__}: expected a law that knows the motor side, such as flexible_joint, found one that'

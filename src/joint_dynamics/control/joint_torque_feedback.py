@@ -4,12 +4,13 @@ The loop is that of [patent 2]:
 
     u = u_FF + u_FB + K_τJ (τ_J,d + u_FB − τ̂_J)
 
-τ̂_J from stiffness and the two encoders of the joint, τ̂_J = τ_E(θ − q − θ̃(θ)) + D(ω − q̇), or as it comes from the
-estimator or a torque sensor (state `torque`). The patent's form has τ_J,d alone as the set point of the torque loop. It
-is then held by the link's motion, which a torque error cannot change without an error of position: K_τJ takes nothing
-off a friction that is not modelled. With what the PID asks for in the set point the rotor feels B/(1 + K_τJ), and
-friction that is not compensated is divided by 1 + K_τJ. Without PID both forms are the same. The delay of the loop
-bounds the gain: on the simulated arm at 500 Hz with soft joints 0.3 is good, and 0.6 worse than nothing.
+τ̂_J = τ_E(θ − q − θ̃(θ)) + D(ω − q̇) follows from the stiffness and the two encoders of the joint, or comes from the
+estimator or a torque sensor (state `torque`). In the patent, τ_J,d alone is the set point of the torque loop. The
+transmission torque is then determined by the link's motion, which a torque error cannot change without a position
+error, and K_τJ does not reduce the effect of unmodelled friction. With the PID's output in the set point, the rotor
+appears as B/(1 + K_τJ), and friction that is not compensated is divided by 1 + K_τJ. Without PID both forms are equal.
+The delay of the loop bounds the gain: on the simulated arm at 500 Hz with soft joints, 0.3 works well, and 0.6 is worse
+than no torque feedback.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ from joint_dynamics.control.law_sample import BY_DEFORMATION, BY_INTERFACE
 
 
 class JointTorqueFeedback(FlexibleJoint):
-    """The law of the module; its source of τ̂_J is a parameter.
+    """The law of this module; the source of τ̂_J is a parameter.
 
-    It needs measurements, and so has no place in trajectory mode.
+    It needs measurements and is not available in trajectory mode.
     """
 
     PARAMETERS: ClassVar[tuple[ControllerParameter, ...]] = (
@@ -54,7 +55,7 @@ class JointTorqueFeedback(FlexibleJoint):
         axes['torque_limit'] = setup.parameters['torque_limit'] * setup.arm.effort_limit
 
     def state_interface_configuration(self) -> InterfaceConfiguration:
-        """Return what the source of τ̂_J needs, beside what the feedforward does."""
+        """Return the states of the feedforward, and those that the source of τ̂_J needs."""
         claimed = super().state_interface_configuration()
         quantities = (
             ('position', 'velocity', 'motor_position', 'motor_velocity') if self._from_deformation else ('torque',)

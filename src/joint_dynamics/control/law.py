@@ -1,13 +1,12 @@
-"""What the shipped laws share.
+"""Base of the shipped laws.
 
 Rigid-body part, gravity on or off, torque or current, friction compensation, inertia-scaled PID.
 
     u = u_FF + M̄(q_d)(−K_d ė − K_p e − K_i ∫e),   e = q − q_d,   M̄ = M + B        [M6 eq 30]
 
-Printed there is M alone. The rotor is accelerated by the same drive, and in the wrist of a small arm B is many times
-M_jj: with M alone the same gain would be a different bandwidth in every joint. A robot that adds gravity itself (a
-Universal Robots arm in torque mode) gets u − g(q_d): gravity then still counts as load of the friction and of the
-transmission.
+The source has M alone. The rotor is accelerated by the same drive, and in the wrist of a small arm B is many times
+M_jj: with M alone, equal gains would give each joint a different bandwidth. A robot that adds gravity itself (a
+Universal Robots arm in torque mode) receives u − g(q_d); gravity still counts as load of friction and transmission.
 """
 
 from __future__ import annotations
@@ -67,11 +66,12 @@ COMMON_PARAMETERS = (
 
 
 def delay_margin(kp: ArrayLike, kd: ArrayLike, ki: ArrayLike = 0.0) -> FloatArray:
-    """Return how late the torque of the PID may be [s] before a rigid arm swings up.
+    """Return the delay margin of the PID on a rigid arm [s].
 
-    The PID is scaled by the inertia, so each joint is a double integrator of its own, (k_p + k_d s + k_i/s)/s² with its
-    crossover at ω⁶ = k_p² ω² + (k_d ω² − k_i)²; the phase margin over ω is the delay margin (K. J. Åström and
-    R. M. Murray, Feedback Systems, stability margins). Friction bears more, flexible joints less (`law_gains`).
+    The PID is scaled by the inertia, so each joint is a decoupled double integrator with the loop gain
+    (k_p + k_d s + k_i/s)/s² and its crossover at ω⁶ = k_p² ω² + (k_d ω² − k_i)²; the delay margin is the phase margin
+    divided by ω (K. J. Åström and R. M. Murray, Feedback Systems, stability margins). Friction increases it, flexible
+    joints reduce it (`law_gains`).
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def delay_margin(kp: ArrayLike, kd: ArrayLike, ki: ArrayLike = 0.0) -> FloatArra
 
     Returns
     -------
-    (n,) s; not above 0 where the loop swings up without any delay, infinite without any gain.
+    (n,) s; 0 or below where the loop is unstable without delay, infinite without gains.
     """
     kp, kd, ki = np.broadcast_arrays(*(np.array(gain, dtype=float, ndmin=1) for gain in (kp, kd, ki)))
     margin = np.full(len(kp), np.inf)
@@ -93,11 +93,21 @@ def delay_margin(kp: ArrayLike, kd: ArrayLike, ki: ArrayLike = 0.0) -> FloatArra
 
 
 class TorqueLaw(Controller):
-    """A law that `law_sample` computes; see the module for what is added to its feedforward.
+    """A law computed by `law_sample`; the module states what is added to its feedforward.
 
-    Attributes: arm; friction, the compensation, with constants and state of the law. DERIVATIVES: how many of the
-    desired motion it needs. ADAPTS, FLEXIBLE: whether it takes the estimator's α; whether the motor is sent where the
-    transmission bends to, so that its damping counts.
+    Attributes
+    ----------
+    arm
+        from configuration on.
+    friction
+        the compensation, with constants and state of the law.
+    DERIVATIVES
+        number of derivatives of the desired motion that it needs.
+    ADAPTS
+        whether it uses the estimator's α.
+    FLEXIBLE
+        whether the motor's reference includes the deformation of the transmission.
+
     """
 
     PARAMETERS: ClassVar[tuple[ControllerParameter, ...]] = (*COMMON_PARAMETERS, *friction_parameters('none'))
@@ -152,7 +162,7 @@ class TorqueLaw(Controller):
         return InterfaceConfiguration.individual(self.joint_names, (self._output,))
 
     def state_interface_configuration(self) -> InterfaceConfiguration:
-        """Return position and speed for the PID, temperature and α for the friction; the latter two may be missing."""
+        """Return position and speed for the PID, and as optional states temperature and α for the friction."""
         optional = (
             ()
             if self.friction.kind == 'none'
@@ -192,15 +202,12 @@ class TorqueLaw(Controller):
 
     @property
     def compiled(self) -> tuple[ArmConstants, LawConstants, LawMemory]:
-        """Arm, settings and memory as `law_sample` takes them."""
+        """Arm, settings and memory for `law_sample`."""
         return self.friction.arm.constants, self.friction.constants, self.friction.memory
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What of the dynamics description this law does not use, or uses in another way than it stands there.
-
-        Worth saying once.
-        """
+        """Fields of the dynamics description that this law ignores or uses differently; to be shown once."""
         arm = self.arm
         # A rigid law takes of the transmission what carries the hysteresis of the friction, and nothing else.
         rigid, none = not self.FLEXIBLE and self.friction.kind != 'hysteresis', np.zeros(arm.n, dtype=bool)
@@ -226,8 +233,5 @@ class TorqueLaw(Controller):
 
     @property
     def validity_violations(self) -> tuple[str, ...]:
-        """What of the motion has left the range of validity of the friction since the law was activated.
-
-        Joint and quantity.
-        """
+        """Joints and quantities that have left the range of validity of the friction since the law was activated."""
         return tuple(self.friction.watch.notes())

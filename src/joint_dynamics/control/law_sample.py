@@ -36,10 +36,10 @@ def torques_along(links, motion, work, points, out):  # type: ignore[no-untyped-
 
         τ̇_J = M q⃛ + Ṁ q̈ + d/dt(C q̇) + ġ,      τ̈_J = M q⁗ + 2Ṁ q⃛ + M̈ q̈ + d²/dt²(C q̇) + g̈,
 
-    which depend on the motion up to q⁗ and on nothing else. So any other motion with the same derivatives up to the
-    fourth at t has the same τ_J, τ̇_J, τ̈_J there, for one the Taylor polynomial x(s) = q + q̇ s + … + q⁗ s⁴/24. Its
-    torque is an analytic function of s, evaluated at seven points s = −3h … 3h, and differentiated by the sixth-order
-    central stencils
+    which depend only on the motion up to q⁗. So any motion with the same derivatives up to the fourth at t has the same
+    τ_J, τ̇_J and τ̈_J there, in particular the Taylor polynomial x(s) = q + q̇ s + … + q⁗ s⁴/24. Its torque is an
+    analytic function of s, evaluated at seven points s = −3h … 3h and differentiated by the sixth-order central
+    stencils
 
         f' ≈ (−f₋₃ + 9 f₋₂ − 45 f₋₁ + 45 f₁ − 9 f₂ + f₃)/(60 h),
         f'' ≈ (2 f₋₃ − 27 f₋₂ + 270 f₋₁ − 490 f₀ + 270 f₁ − 27 f₂ + 2 f₃)/(180 h²)
@@ -107,7 +107,7 @@ AXIS = np.dtype(
 
 
 class LawConstants(NamedTuple):
-    """What of a law is set: `options` (1,) of `LAW`, `axes` (n,) of `AXIS`, `share` (n,) of the friction."""
+    """Settings of a law: `options` (1,) of `LAW`, `axes` (n,) of `AXIS`, `share` (n,) of the friction to compensate."""
 
     options: Record
     axes: Record
@@ -115,14 +115,18 @@ class LawConstants(NamedTuple):
 
 
 class LawMemory(NamedTuple):
-    """What changes from sample to sample, (n,) where nothing else is said.
+    """State of a law from sample to sample, (n,) unless stated otherwise.
 
     Attributes
     ----------
-    alpha, temperature
-        (n, 2), the last good α; °C.
-    sliders, H
-        (n, M) of the hysteresis; the share of it that is compensated.
+    alpha
+        (n, 2), the last valid α.
+    temperature
+        °C, the last valid one.
+    sliders
+        (n, M) of the hysteresis, rad.
+    H
+        hysteresis used for the compensation.
     seen
         (4, n) largest speed rad/s and load N·m, highest and lowest temperature °C since the law was activated.
     load, theta, speed, acceleration
@@ -155,7 +159,7 @@ class LawMemory(NamedTuple):
 
 @inlined
 def adapt(law, memory, state):  # type: ignore[no-untyped-def]
-    """Take temperatures and α into their ranges [M6 eq 27]; what is not a number leaves the last good one."""
+    """Take temperatures and α, clipped to their ranges [M6 eq 27]; where one is NaN, the last valid one stays."""
     for j in range(state.shape[1]):
         axis, T = law.axes[j], state[TEMPERATURE, j]
         if T == T:
@@ -172,10 +176,10 @@ def adapt(law, memory, state):  # type: ignore[no-untyped-def]
 
 @inlined
 def advance_friction(arm, law, memory):  # type: ignore[no-untyped-def]
-    """Advance the hysteresis to the desired θ, and note how far speed and load go.
+    """Advance the hysteresis to the desired θ, and update the extremes of speed and load.
 
-    A load that changes carries a resting motor through its hysteresis, too; but where friction is compensated by more
-    than there is, nothing holds the joint any more: hence `rest_gain`.
+    A changing load drives the hysteresis of a resting motor as well; but where friction is overcompensated, nothing
+    would hold the joint: hence `rest_gain`.
     """
     options = law.options[0]
     for j in range(len(memory.H)):

@@ -1,4 +1,4 @@
-"""One controller, its interfaces and the safety gate as one object that a node, a test or a simulation steps."""
+"""A controller, its interfaces and the safety gate in one object, stepped by a node, a test or a simulation."""
 
 from __future__ import annotations
 
@@ -48,27 +48,29 @@ class ControlLoop:
     Parameters
     ----------
     controller
-        a law, unconfigured.
+        a law, not yet configured.
     arm
-        what it computes with.
+        the arm that the law uses.
     settings
-        LoopSettings; None: as declared.
+        LoopSettings; None: the defaults.
     parameters : mapping
-        of the controller, by name (default for those left out).
+        of the controller, by name; defaults for those left out.
 
     Attributes
     ----------
     state, reference
-        AgedInterfaces to `write`. output: `effort` or `current`, the unit of the commands.
+        AgedInterfaces to `write`.
+    output
+        `effort` or `current`, the unit of the commands.
     handover
-        Handover between the law and what is asked for alone; its `time` is settable.
+        Handover between the law and an external effort alone; its `time` may be set.
     sample
-        all of it as `loop_sample` takes it.
+        the loop as `loop_sample` takes it.
 
     Raises
     ------
     JointDynamicsError
-        When the controller refuses, or claims what does not exist.
+        When the controller refuses its configuration, or claims an interface that does not exist.
     """
 
     def __init__(
@@ -129,17 +131,17 @@ class ControlLoop:
 
     @property
     def is_compiled(self) -> bool:
-        """Whether all of a step is one compiled function, as of the shipped laws; others are called in Python."""
+        """Whether a step is one compiled function, as for the shipped laws; other laws are called in Python."""
         return type(self.controller) in SHIPPED
 
     @property
     def external_effort(self) -> FloatArray:
-        """(n,) N·m, what is asked for beside the law, before the gate; zeros, to be written into."""
+        """External effort (n,) N·m, added to the law's torque before the gate; initially zeros, written in place."""
         return self.sample.external_effort
 
     @property
     def effort_only(self) -> bool:
-        """Whether that is passed on where there is no reference, as long as the state is as it should be; settable."""
+        """Whether `external_effort` alone is passed on where there is no reference but a valid state; may be set."""
         return bool(self.sample.status['may_be_effort_only'][0])
 
     @effort_only.setter
@@ -148,7 +150,7 @@ class ControlLoop:
 
     @property
     def warning(self) -> str:
-        """What slow input is not there or old, ''."""
+        """Which slow inputs are missing or old, '' if none."""
         time = float(self.sample.status['time'][0])
         return '' if np.isnan(time) else self._law.warning(self.state, time)
 
@@ -185,25 +187,22 @@ class ControlLoop:
 
     @property
     def delay(self) -> float:
-        """Time from measurement to torque, as far as it is seen here, averaged over the last second [s]."""
+        """Delay from measurement to torque within this loop, averaged over the last second [s]."""
         return float(self.sample.status['delay'][0])
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What of the dynamics description is not used, or in another way than it stands there: worth saying once."""
+        """Fields of the dynamics description that are ignored or used differently; to be shown once."""
         return getattr(self.controller, 'remarks', self.arm.remarks)
 
     @property
     def validity_violations(self) -> tuple[str, ...]:
-        """What of the motion has left the range of validity of the described friction since activation.
-
-        Worth saying when it comes.
-        """
+        """Joints and quantities that have left the range of validity of the friction since activation."""
         return tuple(getattr(self.controller, 'validity_violations', ()))
 
     @property
     def safe_command(self) -> FloatArray:
-        """What is commanded on a fault (n,) N·m, or A with `output` current, where the arm was last known to be."""
+        """The command on a fault (n,), N·m or A as `output`, at the last known position of the arm."""
         hold(self.sample)
         return self.gate.bounded(self.gate.constants.safe)
 
@@ -228,19 +227,20 @@ class ControlLoop:
     def activate(
         self, position: FloatArray | None = None, measured: FloatArray | None = None, left: FloatArray | None = None
     ) -> None:
-        """Open the gate; what was measured and desired before is forgotten.
+        """Open the gate; earlier measurements and references are discarded.
 
-        Where one says how the joints stand, the command goes on from what they bear (`handover.taken_over`): the law
-        takes over from that within the hand-over's time, or, where only gravity is known, from gravity within the
-        ramp time. Where none does, it begins at zero.
+        Where the position is given, the command begins with the torque that holds the joints (`safety.taken_over`): the
+        law takes over from it within the hand-over time or, where only gravity is known, from gravity within the ramp
+        time. Otherwise it begins at zero.
 
         Parameters
         ----------
         position
-            (n,) rad, of the links at this moment; None, or not finite: not known.
-        measured, left
-            (n,) torque of the motors, N·m, gravity in it, and the command of whoever had them before, N·m or A as
-            `output`; None, or not finite: not known.
+            (n,) rad, of the links at this moment; None, or not finite: unknown.
+        measured
+            (n,) N·m, torque of the motors, gravity included; None, or not finite: unknown.
+        left
+            (n,) the last command of the previous controller, N·m or A as `output`; None, or not finite: unknown.
 
         Raises
         ------
@@ -286,11 +286,12 @@ class ControlLoop:
             yield from self.gate.close(period)
 
     def end_holding(self, hold_time: float, period: float = 0.002) -> Iterator[FloatArray]:
-        """Yield the last commands (n,), one per `period` s, to the safe one within the ramp time.
+        """Yield the last commands (n,), one per `period` s, which reach the safe command within the ramp time.
 
-        That one comes for `hold_time` s. The last is the safe command for where the arm was last: whoever takes the
-        commands may go on with it. A law that has failed, a robot that adds gravity itself, the safe command `zero`,
-        and an arm whose position was never known end at zero. The gate is closed afterwards.
+        The safe command is then repeated for `hold_time` s; its last value fits the last known position of the arm, and
+        the receiver may continue with it. The commands end at zero after a failure of the law, on a robot that adds
+        gravity itself, with the safe command `zero`, and where the position was never known. The gate is closed
+        afterwards.
         """
         if not self.gate.is_open:
             return
@@ -306,15 +307,15 @@ class ControlLoop:
     def step(self, time: float, period: float) -> FloatArray | None:
         """Return the command (n,) of this moment in the unit `output`, None when not active.
 
-        time: s, steady; period: s since the last.
+        time: s, of a steady clock; period: s since the last step.
         """
         return None if self.advance(time, period) == CLOSED else self.gate.constants.last.copy()
 
     @cached_property
     def advance(self) -> Callable[[float, float], int]:
-        """What makes the same step, of time and period as `step` takes them, and returns what it came to.
+        """A function of time and period that makes the same step as `step` and returns its outcome.
 
-        That is one of `loop_sample`, the command the gate's last: one compiled call where `is_compiled`.
+        The outcome is one of `loop_sample`; the command is the gate's last. One compiled call where `is_compiled`.
         """
         return entry_for(self.sample).call if self.is_compiled else self._step_in_python
 
@@ -333,36 +334,38 @@ class ControlLoop:
         return int(finish(sample, command is not None))
 
     def evaluate_along(self, motion: FloatArray, time: float, period: float, *, load: bool = True) -> FloatArray:
-        """Return the law's command (n,) at one instant of a desired motion that is tracked perfectly, past the gate.
+        """Return the law's command (n,), without the gate, at one instant of a motion that is tracked perfectly.
 
         Parameters
         ----------
         motion
             (5, n): q and its derivatives to the fourth [rad, rad/s, …].
-        time, period
-            age of temperature and α, those last written, is taken at `time` [s]; period of the law [s].
+        time
+            s, at which the age of the temperature and α last written is judged.
+        period
+            of the law, s.
         load
-            False: temperature and α are those of the call before.
+            False: temperature and α are those of the previous call.
 
         Raises
         ------
         JointDynamicsError
-            When the law fails, or needs to measure.
+            When the law fails, or needs measurements.
         """
         return self._law.along(motion, time, period, self.state if load else None)
 
     def refresh_inputs(self, time: float) -> str:
-        """Return what slow input is missing or old at `time` s, '' when all are there: `warning` from here on.
+        """Return which slow inputs are missing or old at `time` s, '' if none, and make it `warning`.
 
-        Before the law is asked for anything.
+        To be called before the law.
         """
         self.sample.status['time'] = time
         return self.warning
 
     def law_now(self, time: float, period: float) -> FloatArray | None:
-        """Return the law's command (n,) [N·m, A] for what was last written, unchecked and past the gate.
+        """Return the law's command (n,) [N·m or A] for the values last written, without checks or gate.
 
-        None, and the gate closed, where the law fails; time, period [s]: as in `step`, which checks.
+        None, with the gate closed, where the law fails. time, period: [s], as in `step`.
         """
         self._law.read_state(self.state, time)
         self._law.read_reference(self.reference)

@@ -1,7 +1,7 @@
-"""A loop from parameters by name: the law, what it computes with, and what the gate allows, declared once.
+"""A loop from parameters by name: of the law, its arm and the gate.
 
-The `feedforward` node and the controller plugin both build their loop here, so that a file of parameters means the same
-in both.
+The `feedforward` node and the controller plugin both build their loop here, so that a parameter file means the same in
+both.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ OWN_DEFAULT = 'default'
 
 
 class Values(Protocol):
-    """Parameters by name: those of a node, `GivenValues`, or what else has them."""
+    """Parameters by name, such as those of a node or `GivenValues`."""
 
     def __getitem__(self, name: str) -> Any:
         """Return the value of a parameter."""
@@ -41,11 +41,11 @@ class GivenValues:
     Parameters
     ----------
     parameters : iterable of Parameter
-        what there is; the defaults of what is not given are theirs.
+        the declared parameters, with defaults.
     given
-        values by name. What belongs to nobody here is passed over: see `misspelt`.
+        values by name; unknown names are ignored, see `misspelt`.
     joint_names
-        of the parameters per joint.
+        joints of the per-joint parameters.
 
     Raises
     ------
@@ -62,7 +62,7 @@ class GivenValues:
                 self._values[name] = row.value(given.get(name, row.default), name)
         near = ((name, difflib.get_close_matches(name, [*self._values], n=1, cutoff=0.8)) for name in given)
         #: What was given and is not known, with the name that it looks like.
-        self.misspelt = {name: found[0] for name, found in near if found and name not in self._values}
+        self.misspelt = {name: matches[0] for name, matches in near if matches and name not in self._values}
 
     def __getitem__(self, name: str) -> Any:
         """Return the value of a parameter."""
@@ -129,7 +129,7 @@ LOOP_PARAMETERS = (*ARM_PARAMETERS, *GATE_PARAMETERS, CHECK_COMPENSATION, *LAW_P
 
 
 def foreign_parameters(law: str, kind: type[Controller]) -> list[Parameter]:
-    """Return those of a law that is not shipped: `<law>_<parameter>`, so that they meet no other parameter."""
+    """Return the parameters of a law that is not shipped as `<law>_<parameter>`, so that they clash with no other."""
     return [] if kind in SHIPPED else [row.replaced(name=f'{law}_{row.name}') for row in kind.PARAMETERS]
 
 
@@ -146,7 +146,7 @@ def law_values(parameters: Values, law: str, kind: type[Controller], joint_names
 
 
 def loop_settings(values: Values, arm: Arm, gravity: bool) -> LoopSettings:
-    """Return what the loop and its gate allow; gravity: whether the command holds it."""
+    """Return the settings of loop and gate; gravity: whether the command includes it."""
     limit, rate = (np.array(values.per_joint(name, arm.joint_names)) for name in ('effort_limit', 'effort_rate'))
     limit = np.where(limit > 0, limit, arm.effort_limit)
     return LoopSettings(

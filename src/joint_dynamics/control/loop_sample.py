@@ -89,19 +89,27 @@ class Loop(NamedTuple):
     Attributes
     ----------
     arm, law, memory
-        of a shipped law; of another nothing but the arm counts.
+        of a shipped law; for any other law only the arm is used.
     inputs, reference
-        what is measured, in the order of `STATES`, and desired, of `REFERENCES`.
+        measured quantities in the order of `STATES`, and desired ones in that of `REFERENCES`.
     required, optional, desired
         rows of the inputs that the law needs, of those it can do without, and of the references.
     measured
-        (9, n) what the law is given.
-    gate, handover, rest
-        (1,) of `HANDOVER`; (n,) the difference that fades.
+        (9, n) the inputs passed to the law.
+    gate
+        settings and state of the gate.
+    handover
+        (1,) of `HANDOVER`.
+    rest
+        (n,) the difference that fades.
     status
         (1,) of `STATUS`.
-    external_effort, known, holding
-        (n,) N·m asked for beside the law; rad where the arm was last known to be; N·m gravity there.
+    external_effort
+        (n,) N·m, added to the law's torque.
+    known
+        (n,) rad, the last known position of the arm.
+    holding
+        (n,) N·m, gravity there.
 
     """
 
@@ -151,9 +159,9 @@ def beyond_bounds(loop, time):  # type: ignore[no-untyped-def]
 
 @inlined
 def average_delay(loop, time, period):  # type: ignore[no-untyped-def]
-    """Average the time from measurement to torque: a torque is as late as its position was old, and then held.
+    """Average the delay from measurement to torque: the age of the position, and the time for which the torque is held.
 
-    A step longer than `max_period` counts as one of that, as in the gate: a period that is nonsense is soon forgotten.
+    A step longer than `max_period` counts as `max_period`, as in the gate, so that one absurd period has little effect.
     """
     status, row = loop.status[0], MOTOR_POSITION if loop.law.options[0].on_motor else POSITION
     share = min(period, loop.gate.state[0].max_period) / DELAY_TIME
@@ -181,7 +189,7 @@ def fault_now(loop, time, period):  # type: ignore[no-untyped-def]
 
 @inlined
 def lacks_only_references(loop, time):  # type: ignore[no-untyped-def]
-    """Whether the state is there and within its bounds, and the references are not there or old."""
+    """Whether the state is present and within its bounds, but the references are missing or old."""
     if first_fault(loop.inputs, loop.required, time)[0] != FINE:
         return False
     if first_fault(loop.reference, loop.desired, time)[0] == FINE:
@@ -195,7 +203,7 @@ def lacks_only_references(loop, time):  # type: ignore[no-untyped-def]
 
 @inlined
 def begin(loop):  # type: ignore[no-untyped-def]
-    """Look at what the loop is given, and write down why the law is not followed; hand the law what it reads."""
+    """Check the inputs, record why the law is not followed, and pass the law its inputs."""
     status, gate = loop.status[0], loop.gate.state[0]
     time, period = status.time, status.period
     status.effort_only, status.row, status.joint, status.value = 0, 0, 0, 0.0
@@ -212,9 +220,9 @@ def begin(loop):  # type: ignore[no-untyped-def]
 
 @inlined
 def read_state(loop, time):  # type: ignore[no-untyped-def]
-    """Hand the law what is measured; what is too old of what it can do without is not a number.
+    """Pass the law its measured inputs; optional ones that are too old become NaN.
 
-    It goes on with the last good one then, or with its nominal value.
+    The law then continues with the last valid value, or with its nominal one.
     """
     loop.measured[:] = loop.inputs.rows
     loop.status[0].missing = 0
@@ -244,7 +252,7 @@ def blend(handover, rest, source, command, gate, period):  # type: ignore[no-unt
 
 @inlined
 def wait(handover, period):  # type: ignore[no-untyped-def]
-    """Let `period` s pass: what is left to fade gets less. A period that is no number is none."""
+    """Let the difference fade for `period` s; a period that is NaN counts as 0."""
     h = handover[0]
     if h.share > 0.0:
         h.share = max(h.share - max(0.0, period) / h.time, 0.0)
@@ -254,7 +262,7 @@ def wait(handover, period):  # type: ignore[no-untyped-def]
 def gate_step(gate, given, holds, period):  # type: ignore[no-untyped-def]
     """u(k) = clip(clip(w u_law + (1 − w) u_safe, u(k−1) ± r T), ±u_max), into `last`; see `SafetyGate`.
 
-    given: whether there is a command to follow, in `command`. holds: whether `safe` counts; it does not where it cannot
+    given: whether `command` holds a command to follow. holds: whether `safe` applies, which it does not where it cannot
     be reached.
     """
     state, n = gate.state[0], len(gate.last)
@@ -283,7 +291,7 @@ def gate_step(gate, given, holds, period):  # type: ignore[no-untyped-def]
 
 @inlined
 def hold(loop):  # type: ignore[no-untyped-def]
-    """Write the safe command, in its unit: gravity where the arm was last known to be."""
+    """Write the safe command in its unit: gravity at the last known position of the arm."""
     status, memory = loop.status[0], loop.memory
     if status.moved:
         inverse_dynamics(loop.arm.links, loop.known, memory.still, memory.still, memory.work, loop.holding)
@@ -294,7 +302,7 @@ def hold(loop):  # type: ignore[no-untyped-def]
 
 @inlined
 def finish(loop, given):  # type: ignore[no-untyped-def]
-    """From the law's command, where it is given, to what goes out; return what the step came to."""
+    """Turn the law's command, where given, into the output of the gate; return the outcome of the step."""
     status, gate, n = loop.status[0], loop.gate, len(loop.external_effort)
     state, valid = gate.state[0], status.fault == FINE and not status.effort_only
     if status.effort_only:

@@ -1,12 +1,10 @@
-"""A desired motion between points, with the number of derivatives that exist.
-
-What a law needs is given, or the motion is refused.
+"""A desired motion between points, and how many of its derivatives exist.
 
 Every segment is the Hermite polynomial that meets position and K − 1 derivatives at both ends, of degree 2K − 1, and so
 the motion is K − 1 times continuously differentiable, and K times with jumps in between:
 
-    K = 1  positions: a straight line      K = 2  + velocities: cubic      K = 3  + accelerations: quintic
-        K = 4  + jerks: septic
+    K = 1  positions: a straight line        K = 2  + velocities: cubic
+    K = 3  + accelerations: quintic          K = 4  + jerks: septic
 
 as `joint_trajectory_controller` does it for K ≤ 3. A smooth motion (K = 4) is made from any of them: what is not given
 at a point is the mean of the derivative of the two segments that meet there, for positions alone that of the quintic
@@ -61,20 +59,33 @@ def _at_rest(motion: FloatArray) -> int:
 class Path:
     """A desired motion of n joints through P ≥ 2 points, at rest at the end and held there.
 
-    time: (P,) s, increasing. q: (P, n) rad; dq, ddq: (P, n) rad/s, rad/s² or None where not given. smooth: whether a
-    motion of K = 4 is made.
-    start: motion (5, n) the first point is passed with, when it is not at rest there; its position is that of the first
-    point. Raises JointDynamicsError on shapes and numbers that cannot be, and on a last point that is not at rest.
+    Parameters
+    ----------
+    time
+        (P,) s, increasing.
+    q
+        (P, n) rad.
+    dq, ddq
+        (P, n) rad/s and rad/s², or None.
+    smooth
+        whether the motion is made with K = 4.
+    start
+        motion (5, n) at the first point, with the position of that point; None: at rest.
 
     Attributes
     ----------
     derivatives
-        how many derivatives of the motion exist, the standstill after it (and before it, unless it starts in motion)
-        included.
+        number of derivatives that exist, counting the standstill after the motion (and before it, unless it starts in
+        motion).
     start, end
         s.
     brought_in
-        (n,) rad, from the first point that was asked for to where it begins; zeros unless whoever made it says so.
+        (n,) rad, distance from the requested first point to the actual one; zeros unless set by the creator.
+
+    Raises
+    ------
+    JointDynamicsError
+        For shapes that do not fit, values that are not finite, and a last point that is not at rest.
 
     """
 
@@ -182,12 +193,18 @@ class Path:
         return self._inside(segment, time - self._time[segment])
 
     def extremes(self, derivative: int, tolerance: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Return what the position (0) or speed (1) … of each joint never leaves.
+        """Return proved bounds of a derivative (0: position, 1: speed, …) of each joint over the whole path.
 
-        Lowest, highest, and the times of both, (n,) each.
+        The bounds hold between the points as well; each is at most `tolerance`, in its unit, from a value that is
+        reached.
 
-        By proof, between the points as well; each at most `tolerance` from a value that is reached. Times are those of
-        the points, s.
+        Returns
+        -------
+        lowest, highest
+            (n,) each, rad, rad/s, ….
+        times of both
+            (n,) s each, on the time axis of the points.
+
         """
         return PiecewisePolynomial(self._time, self._coefficients).extremes(derivative, tolerance)
 
@@ -217,7 +234,7 @@ def order_joints(joint_names: Sequence[str], names: Sequence[str]) -> list[int]:
     Raises
     ------
     JointDynamicsError
-        When one is missing, is there twice, or there is one the robot does not have.
+        When a name is missing, occurs twice, or is not a joint of the robot.
     """
     index = {name: k for k, name in enumerate(names)}
     unknown = [name for name in names if name not in joint_names]

@@ -1,22 +1,21 @@
-"""What a control loop and its gate allow: settings, the safety gate, and the hand-over from one source to another.
+"""Settings of a control loop, its safety gate, and the hand-over from one source of commands to another.
 
-The gate between law and wire: finite, limited in torque and in rate, and on any fault a ramp to what is safe.
+The gate passes only commands that are finite and limited in torque and rate; on any fault it ramps to a safe command.
 
     u(k) = clip(clip(w u_law + (1 − w) u_safe, u(k−1) ± r T), ±u_max)
 
-The weight w falls from 1 to 0 within the ramp time while there is a fault (u_law then stays at its last good value) and
-rises again when it is over, so that no fault, however short or often, makes a step. u_safe is gravity alone, or zero. A
-failure (an exception in a law, a command that is not finite) is a fault that stays until the gate is opened again, and
-its u_safe is zero.
+The weight w falls from 1 to 0 within the ramp time during a fault (u_law then stays at its last valid value) and rises
+again afterwards, so that no fault, however short or frequent, causes a step. u_safe is gravity alone, or zero. A
+failure (an exception in a law, a command that is not finite) is a fault that lasts until the gate is opened again, with
+a u_safe of zero.
 
 The ramp ends in time because the rate allows it: r t_ramp ≥ 2 u_max is required.
 
-From one source of commands to another there is no step: what they differ by fades out.
+A change of source causes no step, because the difference fades out:
 
     u(t) = u_new(t) + (1 − t/T) (u_old − u_new(0)) for 0 ≤ t < T, and u_new(t) from then on.
 
-The first u_old is what the joints bear when the loop takes over from a controller that it knows nothing of
-(`taken_over`).
+The first u_old is the torque that holds the joints when the loop takes over from an unknown controller (`taken_over`).
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ from joint_dynamics.settings import PerJoint, Settings, setting
 
 @dataclass(frozen=True)
 class LoopSettings(Settings):
-    """What the loop and its gate allow."""
+    """Settings of a control loop and its gate."""
 
     effort_limit: PerJoint | None = setting(
         None,
@@ -88,17 +87,21 @@ class LoopSettings(Settings):
 class SafetyGate:
     """Gate of n joints; closed (no command at all) until opened. `loop_sample.gate_step` has the step.
 
-    limit: largest command (n,) > 0, finite. rate: largest change per second (n,) > 0. ramp_time: s, of the way to the
-    safe command.
-    max_period: s, a longer step counts as this long, so that a pause does not buy a jump. Units of limit and rate are
-    those of the command.
+    Parameters
+    ----------
+    limit
+        largest command (n,), > 0, finite, in the unit of the command.
+    rate
+        largest change per second (n,), > 0.
+    ramp_time
+        s, to the safe command.
+    max_period
+        s; a longer step counts as this long, so that a pause does not permit a jump.
 
     Attributes
     ----------
     constants
         `Gate`, settings and state.
-    limited
-        (n,) joints that were limited in torque or rate in the last step.
     """
 
     def __init__(self, limit: ArrayLike, rate: ArrayLike, ramp_time: float, *, max_period: float = 0.02):
@@ -166,9 +169,9 @@ class SafetyGate:
         Parameters
         ----------
         begin
-            (n,) what the joints bear at this moment, finite, from which on the rate counts; None: nothing.
+            (n,) the command to begin with, finite, from which the rate is limited; None: zeros.
         taken_over
-            whether that is to be gone on with until a law commands: it counts as the last command of a law, in full.
+            whether to continue with it until a law commands, as if it were the last command of a law.
         """
         gate, state = self.constants, self.constants.state
         gate.last[:] = 0.0 if begin is None else self.bounded(begin)
@@ -178,7 +181,7 @@ class SafetyGate:
         gate.limited[:] = False
 
     def fail(self, reason: str) -> None:
-        """Go to zero and stay there until opened again."""
+        """Ramp to zero and stay there until opened again."""
         self._failure = self.failure or reason
         self.constants.state['failed'] = 1
 
@@ -187,9 +190,17 @@ class SafetyGate:
     ) -> FloatArray | None:
         """Return the next command (n,), or None when closed.
 
-        command: of the law, or None when there is none. safe: the safe command; what of it is not finite counts as
-        zero.
-        period: s since the last step; 0, negative or not a number: no time has passed, and nothing changes.
+        Parameters
+        ----------
+        command
+            of the law (n,), or None when there is none.
+        safe
+            the safe command (n,); entries that are not finite count as zero.
+        period
+            s since the last step; with 0, a negative value or NaN nothing changes.
+        fallback
+            whether the safe command is wanted although there is a command.
+
         """
         if not self.is_open:
             return None
@@ -202,9 +213,9 @@ class SafetyGate:
         return self.last
 
     def close(self, period: float) -> Iterator[FloatArray]:
-        """Yield the commands that end at zero, one per `period` s, within the ramp time; then the gate is closed.
+        """Yield commands, one per `period` s, that reach exactly zero within the ramp time; then the gate is closed.
 
-        Sent without waiting they are the fastest way down; the last is exactly zero.
+        Sent without waiting, they bring the command down fastest.
         """
         if not self.is_open:
             return
@@ -221,11 +232,11 @@ class SafetyGate:
             self.release()
 
     def release(self) -> None:
-        """Close without a further command: whoever takes them goes on with the last."""
+        """Close without a further command; the receiver continues with the last."""
         self.constants.state['open'], self.constants.state['weight'] = 0, 0.0
 
     def bounded(self, safe: FloatArray) -> FloatArray:
-        """Return a safe command (n,) within the limits; what of it is not finite counts as zero."""
+        """Return a safe command (n,) clipped to the limits; entries that are not finite count as zero."""
         return np.clip(np.where(np.isfinite(safe), safe, 0.0), -self.limit, self.limit)
 
 
@@ -238,8 +249,10 @@ class Handover:
 
     Attributes
     ----------
-    constants, rest
-        (1,) of `loop_sample.HANDOVER`, settings and state; (n,) the difference that fades.
+    constants
+        (1,) of `loop_sample.HANDOVER`, settings and state.
+    rest
+        (n,) the difference that fades.
     """
 
     def __init__(self, joints: int, time: float = 0.0):
@@ -248,7 +261,7 @@ class Handover:
 
     @property
     def time(self) -> float:
-        """T [s]; 0: the new source counts at once. Settable."""
+        """T [s]; 0: the new source applies at once. May be set."""
         return float(self.constants['time'][0])
 
     @time.setter
@@ -256,29 +269,31 @@ class Handover:
         self.constants['time'] = value
 
     def clear(self, source: int = NO_SOURCE) -> None:
-        """Forget where commands came from; they come from `source` (of `loop_sample`) now."""
+        """Drop any remaining difference; commands come from `source` (of `loop_sample`) from now on."""
         self.constants['source'], self.constants['share'] = source, 0.0
 
 
 def taken_over(
     arm: Arm, q: FloatArray, measured: FloatArray, left: FloatArray, *, holds_gravity: bool = True
 ) -> FloatArray | None:
-    """Return the torque (n,) N·m with which whoever had the joints before holds them, None where nothing tells.
+    """Return the torque (n,) N·m with which the previous controller holds the joints, None where it is unknown.
 
-    What is measured tells it; else what stands on the command interface, where it can be what holds the arm: a
-    torque that was left there long ago, for another posture, is not within friction of gravity. Zeros tell nothing: a
-    trajectory controller leaves them when it ends, and a driver that measures no torque may show them.
+    It is the measured torque or, failing that, the last command on the interface, if that can hold the arm: a torque
+    left there for another posture differs from gravity by more than friction. Zeros say nothing: a trajectory
+    controller leaves them when it ends, and a driver that measures no torque may report them.
 
     Parameters
     ----------
     arm
-        whose gravity and friction they are.
+        provides gravity and friction.
     q
-        (n,) rad, where it is.
-    measured, left
-        (n,) N·m: of the motors, gravity in it; the last command that stands there. NaN: not known.
+        (n,) rad, its position.
+    measured
+        (n,) N·m, torque of the motors, gravity included; NaN: unknown.
+    left
+        (n,) N·m, the last command on the interface; NaN: unknown.
     holds_gravity
-        whether a command holds gravity, or the robot adds that itself.
+        whether commands include gravity; False: the robot adds it itself.
     """
     gravity = arm.rigid.gravity(q)
     added = np.zeros(arm.n) if holds_gravity else gravity

@@ -26,18 +26,18 @@ STATE_ROWS, REFERENCE_ROWS = len(STATES), len(REFERENCES)
 
 
 class Host(NamedTuple):
-    """What a host that is no Python program writes and reads, see `HostedLoop`.
+    """Arrays that a host outside Python writes and reads, see `HostedLoop`.
 
     Attributes
     ----------
     clock, state, state_time, reference, reference_time, command, safe
         as of `HostedLoop`.
     written
-        (9,) s, of what was taken last.
+        (9,) s, stamps of the values read last.
     known, slow
-        (9,) whether the loop has the quantity, and whether it may come joint by joint.
+        (9,) whether the loop uses the quantity, and whether it may arrive joint by joint.
     factor, shift
-        (9, n) of what is reflected to the joint side: factor · value + shift.
+        (9, n) reflection to the joint side: factor · value + shift.
     timeout
         (1,) s, largest age of an effort.
     values, given
@@ -67,7 +67,7 @@ class Host(NamedTuple):
 
 @compiled
 def take_inputs(host, loop):  # type: ignore[no-untyped-def]
-    """Take what the host has written."""
+    """Read the host's arrays into the loop."""
     status, n = loop.status[0], len(host.values)
     status.time, status.period = host.clock[0], host.clock[1]
     for row in range(STATE_ROWS):
@@ -110,7 +110,7 @@ def give_command(host, loop, outcome):  # type: ignore[no-untyped-def]
 
 @compiled
 def host_step(host, loop):  # type: ignore[no-untyped-def]
-    """Take what the host has written, step, write command and safe command; return what it came to."""
+    """Read the host's arrays, step, write command and safe command; return the outcome."""
     take_inputs(host, loop)
     outcome = step(loop)
     give_command(host, loop, outcome)

@@ -1,14 +1,14 @@
-"""Trajectory mode: a whole desired motion with its torque, at as many points as linear interpolation of it needs.
+"""Trajectory mode: a whole desired motion with its torque, at as many points as linear interpolation needs.
 
-The law is stepped along the motion as it would be in streaming, from the hysteresis it was left with. Then points are
-chosen one by one, each as far from the last as the straight line stays within the tolerance of every torque in between;
-the points of the motion itself stay.
+The law is stepped along the motion as in streaming, starting from its present hysteresis. Then points are chosen one by
+one, each as far from the last as the straight line stays within the tolerance of every torque in between; the points of
+the motion itself are kept.
 
 For a controller that closes its loop on the motor side the positions can be those of the motors, θ_d = q_d + φ(τ_J,d) +
-θ̃. Their distance from the link, c = θ_d − q_d, is not zero at the beginning, and is brought in smoothly from what it
-was: nothing jumps. A controller whose position is the link's and whose speed is the motor's takes the bending for an
-error of speed, and pushes back with K (q̇_d − θ̇): it gets K (θ̇_d − q̇_d) on top, for in a trajectory positions and
-speeds that do not belong together mean nothing.
+θ̃. Their offset from the link, c = θ_d − q_d, is not zero at the beginning, and is blended in smoothly from its
+previous value. A controller with the position of the link and the speed of the motor sees the deformation as a speed
+error and counteracts it with K (q̇_d − θ̇); since positions and speeds of a trajectory have to be consistent, K (θ̇_d −
+q̇_d) is added to the effort instead.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class FilledTrajectory:
     steps
         instants at which the law was evaluated.
     error
-        (n,) largest distance of the law's torque from the straight line between the points.
+        (n,) largest distance of the law's torque from the straight line between the points, in the unit of `effort`.
     offset
         (n,) rad, c at the end, 0 for positions of the link.
     """
@@ -77,11 +77,14 @@ def fill_effort(
 ) -> FilledTrajectory:
     """Return `path` with the torque of the loop's law.
 
-    The torque that is sent is a straight line between points each of which is within its limit, and so it is within it
-    everywhere.
+    The torque is linear between points that are each within the limit, so it is within the limit everywhere.
 
     Parameters
     ----------
+    loop
+        the law with its state.
+    path
+        the desired motion.
     now
         s, of the clock of the loop's state, for the age of temperature and α.
     period
@@ -93,20 +96,20 @@ def fill_effort(
     side
         `link` or `motor`, of the positions.
     speed_gain
-        K (n,) or a number, N·m·s/rad (A·s/rad where the law gives a current), of the robot's controller where its
-        position is the link's and its speed the motor's; 0: it is not so.
+        K (n,) or a number, N·m·s/rad (A·s/rad where the law commands a current), of a robot's controller with the
+        position of the link and the speed of the motor; 0: any other controller.
     offset
-        (n,) rad, c of the motion that goes on here, 0 by default.
+        (n,) rad, c of the preceding motion, 0 by default.
     blend
-        s, in which c is reached from it.
+        s, time in which c is reached from `offset`.
     tell
-        called between the steps with the share of them that is done; what it raises ends the work.
+        called between the steps with the share of them that is done; an exception that it raises ends the work.
 
     Raises
     ------
     JointDynamicsError
-        Naming joint and time, when the motion is not smooth enough for the law, leaves the joint limits (at any time,
-        by proof, not only at a step), or asks for more torque than there is; the law's hysteresis is then forgotten.
+        Naming joint and time, when the motion is not smooth enough for the law, leaves the joint limits (proved for
+        all times, not only at the steps), or needs more torque than the limit; the law's hysteresis is then reset.
     """
     check_motion(loop, path)
     time = instants(path, period)
