@@ -14,10 +14,11 @@ _spec.loader.exec_module(_ros)
 
 
 @pytest.fixture
-def ros(ros_domain, exits):
-    """See Ros; waiting ends when a process of the launch has ended."""
+def ros(ros_domain, exits, launch_ended):
+    """See Ros; waiting ends when a process of the launch has ended, or the launch itself, as after an exception."""
     ros = _ros.Ros()
     ros.watchers.append(lambda: f'ended already: {exits}' if exits else '')
+    ros.watchers.append(lambda: f'the launch has ended: {launch_ended}' if launch_ended else '')
     try:
         yield ros
     finally:
@@ -50,7 +51,13 @@ def exits():
 
 
 @pytest.fixture
-def description_of(launch_file, installed, ros_domain, exits, tmp_path, monkeypatch):
+def launch_ended():
+    """Reasons why the launch shuts down, filled as it does."""
+    return []
+
+
+@pytest.fixture
+def description_of(launch_file, installed, ros_domain, exits, launch_ended, tmp_path, monkeypatch):
     """A launch description for a test: one of our files with arguments, its processes' ends noted in `exits`."""
     monkeypatch.setenv('ROS_HOME', str(tmp_path / 'ros'))
     monkeypatch.setenv('ROS_LOG_DIR', str(tmp_path / 'log'))
@@ -58,7 +65,7 @@ def description_of(launch_file, installed, ros_domain, exits, tmp_path, monkeypa
     def describe(name, **arguments):
         from launch import LaunchDescription
         from launch.actions import IncludeLaunchDescription, RegisterEventHandler, SetLaunchConfiguration
-        from launch.event_handlers import OnProcessExit
+        from launch.event_handlers import OnProcessExit, OnShutdown
         from launch.launch_description_sources import PythonLaunchDescriptionSource
         from launch_pytest.actions import ReadyToTest
 
@@ -70,6 +77,7 @@ def description_of(launch_file, installed, ros_domain, exits, tmp_path, monkeypa
             [
                 ReadyToTest(),
                 RegisterEventHandler(OnProcessExit(on_exit=note)),
+                RegisterEventHandler(OnShutdown(on_shutdown=lambda event, context: launch_ended.append(event.reason))),
                 # A busy machine may take long; what counts is that SIGINT is enough.
                 SetLaunchConfiguration('sigterm_timeout', '120'),
                 IncludeLaunchDescription(
