@@ -1,10 +1,14 @@
-"""Whether a controller goes along the motion that it was sent."""
+"""Whether the robot rests before a motion is sent, and its controller goes along with it."""
 
 import numpy as np
 import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed', exc_type=ImportError)
 
+from builtin_interfaces.msg import Time
+from sensor_msgs.msg import JointState
+
+from joint_dynamics.nodes.interfaces.robot_states import RobotStates
 from joint_dynamics.nodes.interfaces.sent_motion import FAR, SentMotion
 from joint_dynamics.nodes.interfaces.start import MOVED
 
@@ -39,3 +43,17 @@ def test_a_reference_that_is_late_and_comes_back_to_the_beginning_has_taken_it(s
 def test_without_the_reference_before_or_now_nothing_is_said(sent):
     assert not sent.not_taken(None)
     assert not SentMotion(swing, 2.0, BEGAN).not_taken((BEGAN + 0.5, PLACE))
+
+
+@pytest.mark.parametrize('first', (0, 20, 140, 300))
+def test_a_robot_that_stands_still_rests_at_every_stamp_of_a_simulation(first):
+    """Stamps are multiples of the simulation's step, so that some lie the required time apart but for rounding."""
+    clock = [0.0]
+    states = RobotStates(('axis',), lambda: clock[0])
+    for k in range(1000):
+        stamp = Time(sec=first + k // 500, nanosec=k % 500 * 2_000_000)
+        clock[0] = stamp.sec + 1e-9 * stamp.nanosec
+        message = JointState(name=['axis'], position=[0.3], velocity=[0.0])
+        message.header.stamp = stamp
+        states.take(message)
+        assert k <= 100 or states.resting(1.0, 0.01) is not None

@@ -96,7 +96,7 @@ class RobotStates:
                 recent.clear()
             dq = message.velocity[k] if k < len(message.velocity) else math.nan
             recent.append(JointStateSample(at, message.position[k], dq, bool(stamp), self.listening.time))
-            while len(recent) > 2 and recent[1].time <= at - REST:
+            while len(recent) > 2 and at - recent[1].time >= REST:
                 recent.popleft()
 
     def forget(self) -> None:
