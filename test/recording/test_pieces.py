@@ -14,9 +14,12 @@ RATE, SECONDS = 200.0, 20.0
 
 @pytest.fixture
 def built(feed, motion, messages):
-    """Return a function: pieces of 20 s of positions, speeds and efforts without the samples of `cuts`."""
+    """Return a function: pieces of 20 s of positions, speeds and efforts without the samples of `cuts`.
 
-    def build(*cuts, config=None, window=(None, None), jitter=0.0):
+    From sample `rests_from` on (counted without the cuts) nothing moves.
+    """
+
+    def build(*cuts, config=None, window=(None, None), jitter=0.0, rests_from=None):
         stamps = motion.stamps(RATE, SECONDS)
         stamps = stamps + np.rint(np.random.default_rng(0).uniform(-jitter, jitter, stamps.size) * 1e9).astype(int)
         kept = np.ones(stamps.size, dtype=bool)
@@ -24,6 +27,8 @@ def built(feed, motion, messages):
             kept[first:last] = False
         stamps = stamps[kept]
         q, dq, tau = motion.q(stamps), motion.dq(stamps), motion.tau(stamps)
+        if rests_from is not None:
+            q[rests_from:], dq[rests_from:] = q[rests_from], 0.0
         rows = [
             ('/joint_states', 'sensor_msgs/msg/JointState', int(t), messages.joint_state(t, NAMES, *row))
             for t, *row in zip(stamps, q, dq, tau, strict=True)
@@ -86,6 +91,15 @@ def test_refused_where_too_much_would_be_left_out(built, cuts, config, share):
     if share != '0':
         assert f'found {share} %' in str(refused.value), refused.value
     assert '\n' not in str(refused.value)
+
+
+def test_a_piece_in_which_nothing_moves_is_left_out(built):
+    """As where a recording goes on when the motion has ended; the others are used, and the first one's notes say it."""
+    (piece,) = built((2000, 2010), rests_from=1900)
+    assert piece.name == 'run@0:9.995'
+    assert piece.notes[1] == 'left out, nothing moves: 10.055 to 20.005 s'
+    with pytest.raises(JointDynamicsError, match='expected a joint that moves'):
+        built((2000, 2010), rests_from=0)
 
 
 def test_only_gaps_inside_the_window_count(built):

@@ -13,7 +13,7 @@ from joint_dynamics.recording.common_grid import Aligner, make_grid
 from joint_dynamics.recording.gathering import Gathered, gather
 from joint_dynamics.recording.inputs import SLOW
 from joint_dynamics.recording.motor_side import MotorSide
-from joint_dynamics.recording.plausibility import check_signals
+from joint_dynamics.recording.plausibility import AtRestError, check_signals
 from joint_dynamics.recording.samples import Samples, Table
 from joint_dynamics.signals.alignment import sample_period
 
@@ -64,11 +64,15 @@ def align_pieces(samples: Samples, name: str, window: Window) -> list[dict[str, 
     if not windows:
         return [_noted(_align(samples, gathered, grid), after=samples.notes)]
     whole = name if window == (None, None) else name.rpartition('@')[0] or name
-    pieces = [
-        _align(samples, gathered, _grid(samples, gathered, f'{whole}@{t0:.6g}:{t1:.6g}', (t0, t1)))
-        for t0, t1 in windows
-    ]
-    return [_noted(pieces[0], before=(note,), after=samples.notes), *pieces[1:]]
+    pieces, before = [], [note]
+    for t0, t1 in windows:
+        try:
+            pieces.append(_align(samples, gathered, _grid(samples, gathered, f'{whole}@{t0:.6g}:{t1:.6g}', (t0, t1))))
+        except AtRestError:
+            before.append(f'left out, nothing moves: {t0:.6g} to {t1:.6g} s')
+    if not pieces:
+        raise AtRestError(f'{name}: expected a joint that moves, found every position constant')
+    return [_noted(pieces[0], before=before, after=samples.notes), *pieces[1:]]
 
 
 def _noted(fields: dict[str, Any], before: Sequence[str] = (), after: Sequence[str] = ()) -> dict[str, Any]:

@@ -81,6 +81,10 @@ NEEDS_EFFORT = 0.01
 """rad (m): a joint that moves by more than this needs a torque that changes."""
 
 
+class AtRestError(JointDynamicsError):
+    """No position changes."""
+
+
 @dataclass(frozen=True)
 class ImplausibleValue:
     """One implausible value: column of its joint, time [s], what it is."""
@@ -224,14 +228,16 @@ def check_signals(
 
     Raises
     ------
+    AtRestError
+        When no position ever changes.
     JointDynamicsError
-        When no position ever changes, when all torques (currents) are constant, as the zeros of a simulator without
+        When all torques (currents) are constant, as the zeros of a simulator without
         effort, when the torque of a joint is constant although the joint moves, and for values that no arm has.
     """
     notes: list[str] = []
     motion = np.max([np.ptp(arrays[position], axis=0) for position in ('q', 'theta') if position in arrays], axis=0)
     if not motion.any():
-        raise JointDynamicsError(
+        raise AtRestError(
             f'{name}: expected a joint that moves, found every position constant for {time[-1] - time[0]:.6g} s'
         )
     if not motion.all():
