@@ -45,7 +45,7 @@ def test_without_the_reference_before_or_now_nothing_is_said(sent):
     assert not SentMotion(swing, 2.0, BEGAN).not_taken((BEGAN + 0.5, PLACE))
 
 
-@pytest.mark.parametrize('first', (0, 20, 140, 300))
+@pytest.mark.parametrize('first', [0, 20, 140, 300])
 def test_a_robot_that_stands_still_rests_at_every_stamp_of_a_simulation(first):
     """Stamps are multiples of the simulation's step, so that some lie the required time apart but for rounding."""
     clock = [0.0]
