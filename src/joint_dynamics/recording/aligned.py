@@ -10,6 +10,7 @@ import numpy as np
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.recording.common_grid import Aligner, make_grid
+from joint_dynamics.recording.corrections import Corrections
 from joint_dynamics.recording.gathering import Gathered, gather
 from joint_dynamics.recording.inputs import SLOW
 from joint_dynamics.recording.motor_side import MotorSide
@@ -106,7 +107,8 @@ def _align(samples: Samples, gathered: Gathered, aligner: Aligner) -> dict[str, 
     notes = [*aligner.report(), *duplicates, *notes, *odd]
     if corrections:
         notes.append(f'corrected: {", ".join(corrections)}')
-    return {'name': aligner.name, 'joint_names': joints, 'time': time, **arrays, 'notes': notes}
+    by = {'corrections': Corrections(**corrections)}
+    return {'name': aligner.name, 'joint_names': joints, 'time': time, **arrays, 'notes': notes, **by}
 
 
 def _reflect(arrays: dict[str, FloatArray], side: MotorSide, joints: Sequence[str]) -> list[str]:

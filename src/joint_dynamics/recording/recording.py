@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.recording.aligned import Window, align, align_pieces
+from joint_dynamics.recording.corrections import NEUTRAL, Corrections
 from joint_dynamics.recording.csv_file import COLUMNS, EXACT
 from joint_dynamics.recording.inputs import QUANTITIES
 from joint_dynamics.recording.load import read_samples
@@ -63,6 +64,8 @@ class Recording:
         where it comes from, for tables and messages.
     notes : tuple of texts
         what was done to the data on the way in (resampling, gaps bridged, alignment error, joints that never move).
+    corrections
+        that the settings asked for, made already.
 
     Raises JointDynamicsError when a shape does not fit, a value is not finite, or time is not uniform and increasing.
     """
@@ -79,6 +82,7 @@ class Recording:
     load_torque: Array | None = None
     name: str = 'recording'
     notes: tuple[str, ...] = ()
+    corrections: Corrections = NEUTRAL
 
     def __post_init__(self) -> None:
         names = tuple(self.joint_names)

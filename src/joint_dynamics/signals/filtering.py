@@ -12,6 +12,7 @@ a recording takes to be identified.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 
 import numpy as np
@@ -169,6 +170,12 @@ class ParallelDecimator:
         self.samples = samples
         self.kept = np.arange(0, samples, factor) + ((samples - 1) % factor) // 2
         self._weights: dict[tuple[int, int, int], FloatArray] = {}
+
+    def thinned(self, stride: int) -> ParallelDecimator:
+        """Return the same filter with every `stride`-th of the kept samples."""
+        other = copy.copy(self)
+        other.kept, other._weights = self.kept[stride // 2 :: stride], {}
+        return other
 
     def span(self, part: slice) -> tuple[int, int]:
         """Return (first, end) of the input samples that the kept samples of `part` draw on."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -50,10 +50,15 @@ from joint_dynamics.robot.mounting import GRAVITY, mounting_rotation
 
 
 def by_recorded_columns(fitted: ExplanationFit, order: IntArray) -> ExplanationFit:
-    """Return a fit with what is unexplained of each torque at the column it came from; order (n,): that column."""
-    unexplained = np.empty_like(fitted.unexplained)
-    unexplained[order] = fitted.unexplained
-    return replace(fitted, unexplained=unexplained)
+    """Return a fit with what belongs to each torque at the column it came from; order (n,): that column."""
+    place = np.argsort(order)
+    count = None if fitted.count is None else fitted.count[place]
+    return replace(fitted, unexplained=fitted.unexplained[place], count=count)
+
+
+def most_samples(fits: Iterable[ExplanationFit]) -> FloatArray:
+    """Return the most that the samples of each joint are worth by any of some fits, (n,)."""
+    return np.asarray(np.max([fit.count for fit in fits if fit.count is not None], axis=0))
 
 
 def time_text(scale: float) -> str:
@@ -160,7 +165,7 @@ class Alternatives:
         yield from self.changed([Change('torque_sign', 'the torques of all joints have the opposite sign', all_turned)])
         for name in self.names:
             decoupled = [Change('', '', Corrections(torque_scale={name: factor})) for factor in DECOUPLING_FACTORS]
-            apart = max(found.gain for found in self.changed(decoupled))
+            apart = [found.fitted for found in self.changed(decoupled)]
             changes = [
                 Change(
                     'torque_sign', f'the torque of {name} has the opposite sign', Corrections(torque_sign={name: -1.0})
@@ -175,7 +180,9 @@ class Alternatives:
                 for factor in TORQUE_FACTORS
             ]
             for found in self.changed(changes):
-                if found.gain > apart + FREE_SCALE_THRESHOLD and (
+                count = most_samples([self.given, found.fitted, *apart])
+                beyond = min(gain(fitted, found.fitted, count) for fitted in apart)
+                if beyond > FREE_SCALE_THRESHOLD and (
                     found.code == 'torque_sign' or found.gain > SCALE_PENALTY * LOG_LIKELIHOOD_THRESHOLD
                 ):
                     yield found

@@ -22,11 +22,12 @@ import numpy as np
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.identification.preparation.observations import Observation
-from joint_dynamics.identification.reliability.alternatives import Alternatives, by_recorded_columns
+from joint_dynamics.identification.reliability.alternatives import Alternatives, by_recorded_columns, most_samples
 from joint_dynamics.identification.reliability.delay import Delay, estimate_delay
 from joint_dynamics.identification.reliability.differences import Difference, differences
-from joint_dynamics.identification.reliability.evidence import ExplanationFit, NormalEquations
+from joint_dynamics.identification.reliability.evidence import ExplanationFit, NormalEquations, gain
 from joint_dynamics.identification.reliability.explanation import Alternative, Candidate, Change, named
+from joint_dynamics.identification.reliability.filtered_samples import FilteredSamples, kept
 from joint_dynamics.identification.reliability.reasons import (
     delay_reason,
     difference_reason,
@@ -42,6 +43,7 @@ from joint_dynamics.identification.reliability.thresholds import (
     LOG_LIKELIHOOD_THRESHOLD,
     MIN_EFFECT,
     MIN_EVIDENCE,
+    MIN_STEADINESS,
 )
 from joint_dynamics.identification.reliability.verdict import Reason
 from joint_dynamics.recording.corrections import Corrections
@@ -100,12 +102,8 @@ class State:
 
     def corrected(self, mend: Corrections) -> State:
         """Return the state behind a correction."""
-        alternatives = self.alternatives
-        samples = alternatives.samples.corrected(mend, alternatives.names)
-        observations = [_corrected(one, mend, alternatives.names) for one in self.observations]
-        if mend.torque_delay and self.delay.moved is not None:
-            samples = replace(samples, tau=self.delay.moved)
-        return State.of(Alternatives(alternatives.model, samples), observations)
+        samples, observations = _corrected(self.alternatives, self.observations, mend)
+        return State.of(Alternatives(self.alternatives.model, samples), observations)
 
 
 @dataclass(frozen=True)
@@ -113,7 +111,8 @@ class Causes:
     """The states as given and as corrected, and one reason per cause, the first step first.
 
     mend: corrects all causes that a setting can; left: % of each torque left over of data that took no part, {joint:
-    (as given, as corrected)}.
+    (as given, as corrected)}; by_file: whether the robot file's inertials tell any; open: the last cause, where no
+    correction is known.
     """
 
     first: State
@@ -121,6 +120,8 @@ class Causes:
     reasons: Sequence[Reason] = ()
     mend: Corrections = field(default_factory=Corrections)
     left: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    by_file: bool = False
+    open: Candidate | None = None
 
     def summary(self) -> dict[str, Any]:
         """Return the entry `mend` of summary.json: the settings, and what is left over before and after; {} if none."""
@@ -130,15 +131,21 @@ class Causes:
         left = {name: {'before': before, 'after': after} for name, (before, after) in self.left.items()}
         return {'mend': {'recording': self.mend.stated(), 'left_percent': left, **mounting}}
 
+    def compared(self, by_file: bool) -> list[tuple[ExplanationFit, ExplanationFit]]:
+        """Return the fits at the start and at the end, by the columns as recorded; by_file: with its links, too."""
+        first, last = self.first, self.last
+        order = self.mend.torque_columns(first.alternatives.names)[0]
+        pairs = [(first.alternatives.given, by_recorded_columns(last.alternatives.given, order))]
+        if by_file and first.by_file is not None and last.by_file is not None:
+            pairs.append((first.by_file.given, by_recorded_columns(last.by_file.given, order)))
+        if self.open is not None:
+            given, fitted = (by_recorded_columns(fit, order) for fit in (self.open.given, self.open.fitted))
+            pairs.append((given, fitted))
+        return pairs
+
     def fitted(self) -> ExplanationFit | None:
-        """Return the fit of the last state, by the columns as they were recorded; None where nothing is wrong."""
-        if not self.reasons:
-            return None
-        candidates = self.last.named()
-        if candidates and not self.mend.stated():
-            return candidates[0].fitted
-        alternatives = self.last.alternatives
-        return by_recorded_columns(alternatives.given, self.mend.torque_columns(alternatives.names)[0])
+        """Return the fit of the end, by the columns as they were recorded; None where nothing is wrong."""
+        return self.compared(by_file=False)[-1][1] if self.reasons else None
 
 
 def find_causes(alternatives: Alternatives, observations: Sequence[Observation], measured: Reason | None) -> Causes:
@@ -153,46 +160,84 @@ def find_causes(alternatives: Alternatives, observations: Sequence[Observation],
     steps += path.reasons
     mend = mend.then(path.mend, alternatives.names)
     if not mend.stated():
-        return Causes(first, path.last, steps)
-    left = held_out(first.alternatives, path.last.alternatives, mend)
-    before, after = np.array(list(left.values())).T
-    if not np.mean(after**2) < np.mean(before**2):
-        return Causes(first, first, [replace(reason, mend={}) for reason in steps])
+        return replace(path, first=first, reasons=steps)
+    before, after = held_out(first.alternatives, path.last.alternatives, mend)
+    if not after.mean() < before.mean():
+        best = next(iter(first.named()), None)
+        return Causes(first, first, [replace(reason, mend={}) for reason in steps], open=best)
     proof = (
         f'{steps[0].text}; of data that took no part, {_rms(before):.3g} % is left over as it is, {_rms(after):.3g} % '
         f'{"with all corrections" if len(steps) > 1 else "so corrected"} (rms over the joints)'
     )
-    return Causes(first, path.last, [replace(steps[0], text=proof), *steps[1:]], mend, left)
+    left = zip(*(100 * np.sqrt(part.mean(axis=0)) for part in (before, after)), strict=True)
+    named_left = dict(zip(alternatives.names, left, strict=True))
+    return replace(path, first=first, reasons=[replace(steps[0], text=proof), *steps[1:]], mend=mend, left=named_left)
+
+
+def better_uncorrected(
+    alternatives: Alternatives, observations: Sequence[Observation], corrections: Corrections
+) -> list[Reason]:
+    """Return a reason where the recordings without the corrections that they were read with predict better."""
+    if not corrections.stated():
+        return []
+    undo = corrections.inverse(alternatives.names)
+    raw = Alternatives(alternatives.model, _corrected(alternatives, observations, undo)[0])
+    corrected, uncorrected = held_out(alternatives, raw, undo)
+    if not steadily_lower(uncorrected, corrected):
+        return []
+    return [
+        Reason(
+            'correction',
+            f'without recording.{", recording.".join(corrections.stated())} less is left over of data that took no '
+            f'part, {_rms(uncorrected):.3g} instead of {_rms(corrected):.3g} % (rms over the joints): leave them out',
+        )
+    ]
 
 
 def _best_path(given: State) -> Causes:
-    """Return the path from a state that gains most: its variants are followed, and groups of torques held against."""
+    """Return the path from a state that gains most: its variants are followed, and groups of torques held against.
+
+    All gains are by one count of samples, the most that those of a joint are worth anywhere, so that of paths to the
+    same end the shorter one is taken.
+    """
     tied = given.named()
     # efforts of the other sign are the mirror image of time reversed, and the likelier fault
     starts = [start for start in tied if start.reason.code != 'time_reversed'] or tied
-    paths = [*(_follow(given, start, tied) for start in starts), (0.0, Causes(given, given))]
-    gained = max(gain for gain, _ in paths)
-    clear = [group for group in groups(given.alternatives) if group.clear and group.gain > gained + GROUP_ADVANTAGE]
+    paths = [Causes(given, given), *(_follow(given, start, tied) for start in starts)]
+    best = max(_gains(paths))
+    clear = [group for group in groups(given.alternatives) if group.clear and group.gain > best + GROUP_ADVANTAGE]
     if clear:
         start = _candidate(given.alternatives, max(clear, key=lambda group: group.gain))
         paths.append(_follow(given, start, [start]))
-    return max(paths, key=lambda path: path[0])[1]
+    return paths[int(np.argmax(_gains(paths)))]
 
 
-def _follow(state: State, start: Candidate, named_beside: Sequence[Candidate]) -> tuple[float, Causes]:
-    """Return what a path gains in all [nats], and the path: the start, and then always the best."""
-    names, first, mend = state.alternatives.names, state, Corrections()
-    total, reasons, tied = 0.0, [], [start, *(one for one in named_beside if one is not start)]
+def _gains(paths: Sequence[Causes]) -> list[float]:
+    """Return what each path gains from its first state to its end, less `MIN_EVIDENCE` for each of its causes [nats].
+
+    By the robot file's inertials, too, where they tell a cause of any.
+    """
+    pairs = [path.compared(any(each.by_file for each in paths)) for path in paths]
+    count = most_samples(fit for pair in itertools.chain(*pairs) for fit in pair)
+    return [
+        sum(gain(given, fitted, count) for given, fitted in compared) - MIN_EVIDENCE * len(path.reasons)
+        for path, compared in zip(paths, pairs, strict=True)
+    ]
+
+
+def _follow(state: State, start: Candidate, named_beside: Sequence[Candidate]) -> Causes:
+    """Return the path that begins so and then always takes the best."""
+    names, first, mend, reasons, by_file = state.alternatives.names, state, Corrections(), [], False
+    tied = [start, *(one for one in named_beside if one is not start)]
     while tied:
         best = tied[0]
         reasons.append(replace(best.reason, variants=tuple(other.reason for other in tied[1:])))
-        counts = [fit.count for fit in (state.alternatives.given, best.fitted) if fit.count is not None]
-        total += best.gain(np.max(counts, axis=0))
+        by_file |= state.by_file is not None and best.given is state.by_file.given
         if best.mend is None or len(reasons) > len(names):
-            break
+            return Causes(first, state, reasons, mend, {}, by_file, best)
         mend, state = mend.then(best.mend, names), state.corrected(best.mend)
         tied = state.named()
-    return total, Causes(first, state, reasons, mend)
+    return Causes(first, state, reasons, mend, {}, by_file)
 
 
 def groups(alternatives: Alternatives) -> Iterator[Alternative]:
@@ -222,27 +267,31 @@ def _candidate(owner: Alternatives, other: Alternative) -> Candidate:
     return Candidate(owner.given, other.fitted, explanation_reason(owner, other), other.mend)
 
 
-def held_out(given: Alternatives, other: Alternatives, mend: Corrections) -> dict[str, tuple[float, float]]:
-    """Return what is left over of each torque [%] where parameters are learnt from other blocks of time, by joint.
+def held_out(given: Alternatives, other: Alternatives, mend: Corrections) -> tuple[FloatArray, FloatArray]:
+    """Return the share of each torque's power left over where parameters are learnt from other blocks, (folds, n).
 
     Of the recording as given, and as corrected by `mend`: the torque that is then the joint's.
     """
-    before = _left(given)[mend.torque_columns(given.names)[0]]
-    return dict(zip(given.names, zip(map(float, before), map(float, _left(other)), strict=True), strict=True))
+    return _left(given)[:, mend.torque_columns(given.names)[0]], _left(other)
+
+
+def steadily_lower(left: FloatArray, other: FloatArray) -> bool:
+    """Whether less is left over than otherwise, by `MIN_STEADINESS` standard errors over the folds; (folds, n) each."""
+    gained = (other - left).mean(axis=1)
+    return bool(gained.mean() > MIN_STEADINESS * gained.std(ddof=1) / np.sqrt(len(gained)))
 
 
 def _left(alternatives: Alternatives) -> FloatArray:
     normal, tau = alternatives.normal, alternatives.samples.tau
-    left = np.zeros(len(tau))
+    left = np.zeros((FOLDS, len(tau)))
     weighted = tau * normal.weight
     for fold in range(FOLDS):
         out = alternatives.blocks % FOLDS == fold
-        learnt = _of_samples(normal, ~out)
-        chi = learnt.fit(tau[:, ~out]).chi
+        chi = _of_samples(normal, ~out).fit(tau[:, ~out]).chi
         rest = weighted[:, out] - np.einsum('jbs,b->js', normal.rows[:, :, out], chi, optimize=True)
-        left += (rest**2).sum(axis=1)
+        left[fold] = (rest**2).sum(axis=1)
     size = (weighted**2).sum(axis=1)
-    return np.asarray(100 * np.sqrt(left / np.where(size > 0, size, np.inf)))
+    return FOLDS * left / np.where(size > 0, size, np.inf)
 
 
 def _of_samples(normal: NormalEquations, where: FloatArray) -> NormalEquations:
@@ -252,8 +301,8 @@ def _of_samples(normal: NormalEquations, where: FloatArray) -> NormalEquations:
     return NormalEquations(rows, weight, normal.friction, normal.power, normal.positive)
 
 
-def _rms(percent: FloatArray) -> float:
-    return float(np.sqrt(np.mean(percent**2)))
+def _rms(left: FloatArray) -> float:
+    return 100 * float(np.sqrt(np.mean(left)))
 
 
 def delayed(delay: Delay) -> bool:
@@ -263,10 +312,18 @@ def delayed(delay: Delay) -> bool:
     return delay.clear and (cost > MIN_EFFECT or (beyond > LATE and delay.fall > LOG_LIKELIHOOD_THRESHOLD))
 
 
-def _corrected(observation: Observation, mend: Corrections, joints: Sequence[str]) -> Observation:
-    """Return an observation with torques and time corrected; its motion is that of the samples alone."""
-    order, scale = mend.torque_columns(joints)
-    tau, time = observation.tau[:, order] * scale, observation.time
+def _corrected(
+    alternatives: Alternatives, observations: Sequence[Observation], mend: Corrections
+) -> tuple[FilteredSamples, list[Observation]]:
+    """Return samples and observations (torques and time) as corrected; a delay is one of torques at the full rate."""
+    names = alternatives.names
+    samples, (order, scale), corrected = alternatives.samples.corrected(mend, names), mend.torque_columns(names), []
+    for one in observations:
+        tau = one.tau[:, order] * scale
+        if mend.torque_delay:
+            at = one.time + mend.torque_delay / mend.time_scale
+            tau = np.array([np.interp(at, one.time, column) for column in tau.T]).T
+        corrected.append(replace(one, tau=tau, time=one.time * mend.time_scale))
     if mend.torque_delay:
-        tau = np.array([np.interp(time + mend.torque_delay, time, column) for column in tau.T]).T
-    return replace(observation, tau=tau, time=time * mend.time_scale)
+        samples = replace(samples, tau=np.concatenate([kept(one, one.tau) for one in corrected], axis=1))
+    return samples, corrected

@@ -12,13 +12,14 @@ from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.drive_gains.payload_difference import payload_changes
 from joint_dynamics.identification.identification_settings import IdentificationSettings
+from joint_dynamics.identification.preparation.observations import Observation
 from joint_dynamics.identification.regression.friction_state import FrictionState
 from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.residuals import Fit, overall_residual
 from joint_dynamics.identification.reliability.alternatives import Alternatives
 from joint_dynamics.identification.reliability.bodies import impossible_inertials
-from joint_dynamics.identification.reliability.causes import find_causes
+from joint_dynamics.identification.reliability.causes import better_uncorrected, find_causes
 from joint_dynamics.identification.reliability.chow import ChowTest
 from joint_dynamics.identification.reliability.coverage import (
     Coverage,
@@ -29,7 +30,7 @@ from joint_dynamics.identification.reliability.coverage import (
 )
 from joint_dynamics.identification.reliability.differences import compare_recordings
 from joint_dynamics.identification.reliability.excitation import excitation_reasons, poorly_determined_parameters
-from joint_dynamics.identification.reliability.filtered_samples import samples_of
+from joint_dynamics.identification.reliability.filtered_samples import kept, samples_of
 from joint_dynamics.identification.reliability.joints import judge_joints, rated_torques, uses
 from joint_dynamics.identification.reliability.moments import moment_reasons
 from joint_dynamics.identification.reliability.prediction import judge_prediction
@@ -42,8 +43,14 @@ from joint_dynamics.identification.reliability.reasons import (
 )
 from joint_dynamics.identification.reliability.residual_reasons import at_floor, residual_reasons, torque_noise
 from joint_dynamics.identification.reliability.resting import resting_reasons
-from joint_dynamics.identification.reliability.signals import faults
-from joint_dynamics.identification.reliability.thresholds import MIN_EFFECT, MIN_UNEXPLAINED_SHARE, UNLIKELY
+from joint_dynamics.identification.reliability.signals import faults, torque_spikes, without_spikes
+from joint_dynamics.identification.reliability.thresholds import (
+    LOG_LIKELIHOOD_THRESHOLD,
+    MIN_EFFECT,
+    MIN_UNEXPLAINED_SHARE,
+    MOST_SAMPLES,
+    UNLIKELY,
+)
 from joint_dynamics.identification.reliability.units import check_units
 from joint_dynamics.identification.reliability.verdict import Reason, without_duplicates
 from joint_dynamics.recording import Recording
@@ -68,9 +75,29 @@ def _poor(alternatives: Alternatives, floor: BoolArray) -> list[str]:
     return [name for name, poor in zip(alternatives.names, floor & (left > MIN_UNEXPLAINED_SHARE), strict=True) if poor]
 
 
+def _thinned(problem: Problem) -> Problem:
+    """Return a problem of `MOST_SAMPLES` kept samples at most: what a jump raises the bandwidth to is no motion."""
+    stride = -(-sum(problem.samples) // MOST_SAMPLES)
+    if stride == 1:
+        return problem
+    return problem.on(
+        [
+            one if one.decimator is None else replace(one, decimator=one.decimator.thinned(stride))
+            for one in problem.observations
+        ]
+    )
+
+
+def _spikes_matter(alternatives: Alternatives, observations: Sequence[Observation]) -> bool:
+    """Whether torques without their spikes are clearly better explained."""
+    clean = np.concatenate([kept(one, without_spikes(one.tau)) for one in observations], axis=1)
+    return alternatives.fitted('spikes', '', alternatives.normal, clean).gain > LOG_LIKELIHOOD_THRESHOLD
+
+
 def check_training(problem: Problem, recordings: Sequence[Recording]) -> CheckResult:
     """Check the recordings that a problem was built from; recordings: as they came, before anything was averaged."""
     own = [reason for recording in recordings for reason in faults(recording)]
+    problem = _thinned(problem)
     # terms chosen by held-out data, or formed from the solution, would hide from one explanation what they were
     # chosen by under another
     problem = problem.with_terms(
@@ -86,7 +113,12 @@ def check_training(problem: Problem, recordings: Sequence[Recording]) -> CheckRe
     own += resting_reasons(problem, alternatives)
     # what a recording shows by itself comes first, but for a few samples far off, which explain nothing else
     spikes = [reason for reason in own if reason.code == 'spikes']
-    reasons = [*(reason for reason in own if reason.code != 'spikes'), *causes.reasons, *spikes]
+    harmless = [reason for recording in recordings for reason in torque_spikes(recording)]
+    if not harmless or _spikes_matter(alternatives, problem.observations):
+        harmless = []
+    reasons = [reason for reason in own if reason.code != 'spikes']
+    reasons += better_uncorrected(alternatives, problem.observations, recordings[0].corrections)
+    reasons += [*causes.reasons, *(reason for reason in spikes if reason not in harmless)]
     reasons += check_units(alternatives, rated)
     floor = at_floor(alternatives, rated)
     reasons += residual_reasons(alternatives, causes.fitted(), torque_noise(problem.observations), floor)
@@ -109,7 +141,7 @@ def check_training(problem: Problem, recordings: Sequence[Recording]) -> CheckRe
         if not found.clear and not reasons
     ]
     notes += [difference_note(found) for found in first.differences if found.clear and not found.matters]
-    notes += begun_notes
+    notes += [*begun_notes, *(f'{reason} (it is explained no better without them)' for reason in harmless)]
     notes += [*scales_note(first.scales), *unconfirmed_scales(first.scales)]
     if placeholder:
         notes.append(f'the effort limits of the robot file are placeholders ({placeholder}): nothing is judged by them')

@@ -1,13 +1,8 @@
-r"""The delay between torque and motion, by the likelihood of the torques moved in time [s].
-
-A torque that is read between two samples is a mean of both, so that its products with the rows are means of those of
-whole samples. A fit needs nothing but these products; where gaps or spikes raise the bandwidth, a grid asks for
-thousands.
-"""
+"""The delay between torque and motion, by the likelihood of the torques moved in time [s]."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,13 +12,7 @@ from joint_dynamics.identification.preparation.observations import Observation
 from joint_dynamics.identification.reliability.alternatives import Alternatives
 from joint_dynamics.identification.reliability.evidence import ExplanationFit, effective_samples, gain, highest
 from joint_dynamics.identification.reliability.explanation import overdispersion
-from joint_dynamics.identification.reliability.thresholds import (
-    HELD,
-    LOG_LIKELIHOOD_THRESHOLD,
-    MAX_BANDWIDTH,
-    MAX_DELAY,
-    MIN_EVIDENCE,
-)
+from joint_dynamics.identification.reliability.thresholds import HELD, LOG_LIKELIHOOD_THRESHOLD, MAX_DELAY, MIN_EVIDENCE
 
 PRECISION = 1e-4
 """To which the delay is looked for [s]."""
@@ -50,8 +39,6 @@ class Delay:
     fall
         how much less likely the likelier end of the searched range is [nats]. A delay has a peak of likelihood; where
         any lateness is as good, as of a slow motion one way, whose columns make up for it, there is none.
-    moved
-        the torques there, (joints, samples).
     """
 
     seconds: float
@@ -61,7 +48,6 @@ class Delay:
     fitted: ExplanationFit
     dispersion: float = 1.0
     fall: float = np.inf
-    moved: FloatArray | None = None
 
     @property
     def clear(self) -> bool:
@@ -80,8 +66,7 @@ class Delay:
 def estimate_delay(alternatives: Alternatives, observations: Sequence[Observation]) -> Delay:
     """Return the delay, one for all joints and recordings, to which the likelihood points.
 
-    The torques are filtered once at the full rate and read at the kept samples plus the delay; ends are held. The grid
-    has a thousand delays at most, whatever the recordings hold.
+    The torques are filtered once at the full rate and read at the kept samples plus the delay; ends are held.
     """
     smooth = [_smooth(observation) for observation in observations]
     normal = alternatives.normal
@@ -99,9 +84,9 @@ def estimate_delay(alternatives: Alternatives, observations: Sequence[Observatio
     def better(seconds: float) -> float:
         return gain(start, normal.fit(target(seconds)), alternatives.count)
 
-    half = max(2, int(np.ceil(longest * min(bandwidth, MAX_BANDWIDTH) / STEP)))
+    half = max(2, int(np.ceil(longest * bandwidth / STEP)))
     grid = np.linspace(-longest, longest, 2 * half + 1)
-    best = best_delay(grid, alternatives, observations, smooth, start)
+    best = int(np.argmax([better(seconds) for seconds in grid]))
     low, high = grid[max(best - 1, 0)], grid[min(best + 1, 2 * half)]
     seconds = highest(better, low, high, PRECISION)
     found = normal.fit(target(seconds))
@@ -132,7 +117,6 @@ def estimate_delay(alternatives: Alternatives, observations: Sequence[Observatio
         replace(found, count=count),
         overdispersion(normal, target(seconds), found, count),
         fall,
-        target(seconds),
     )
 
 
@@ -164,49 +148,3 @@ def _smooth(observation: Observation) -> FloatArray:
 def _read(observation: Observation, smooth: FloatArray, seconds: float) -> FloatArray:
     at = observation.time[observation.kept] + seconds
     return np.array([np.interp(at, observation.time, column) for column in smooth.T])
-
-
-TOGETHER = 32
-"""Delays whose products are formed in one pass."""
-
-
-def best_delay(
-    delays: FloatArray,
-    alternatives: Alternatives,
-    observations: Sequence[Observation],
-    smooth: Sequence[FloatArray],
-    start: ExplanationFit,
-) -> int:
-    """Return the index of the delay [s] among `delays` whose fit gains most over `start`.
-
-    smooth: filtered torques (samples, joints) of each observation at its full rate; ends are held.
-    """
-    gains = [
-        gain(start, alternatives.normal.fit_products(vector, size), alternatives.count)
-        for vector, size in _products(delays, alternatives, observations, smooth)
-    ]
-    return int(np.argmax(gains))
-
-
-def _products(
-    delays: FloatArray, alternatives: Alternatives, observations: Sequence[Observation], smooth: Sequence[FloatArray]
-) -> Iterator[tuple[FloatArray, FloatArray]]:
-    """Yield the products with the rows (joints, columns) and the size² (joints,) of the torques of each delay."""
-    rows, weight, part = alternatives.normal.rows, alternatives.normal.weight, alternatives.samples.part
-    for first in range(0, len(delays), TOGETHER):
-        some = delays[first : first + TOGETHER]
-        vectors = np.zeros((len(some), *rows.shape[:2]))
-        sizes = np.zeros((len(some), len(rows)))
-        for index, (observation, values) in enumerate(zip(observations, smooth, strict=True)):
-            here = np.flatnonzero(part == index)
-            whole, share = np.divmod(some * (len(values) - 1) / (observation.time[-1] - observation.time[0]), 1.0)
-            lags, place = np.unique(np.concatenate([whole, whole + 1]).astype(int), return_inverse=True)
-            before, after = place[: len(some)], place[len(some) :]
-            at = np.clip(observation.kept[:, None] + lags, 0, len(values) - 1)
-            own = slice(here[0], here[-1] + 1)
-            for j in range(len(rows)):
-                moved = values[at, j] * weight[j, own, None]
-                product = rows[j, :, own] @ moved
-                vectors[:, j] += ((1 - share) * product[:, before] + share * product[:, after]).T
-                sizes[:, j] += (((1 - share) * moved[:, before] + share * moved[:, after]) ** 2).sum(axis=0)
-        yield from zip(vectors, sizes, strict=True)

@@ -9,13 +9,14 @@ import numpy as np
 from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.identification.preparation.observations import Observation
 from joint_dynamics.identification.reliability.alternatives import Alternatives
-from joint_dynamics.identification.reliability.evidence import RANK, ExplanationFit, gain
+from joint_dynamics.identification.reliability.evidence import RANK, ExplanationFit, NormalEquations, gain
 from joint_dynamics.identification.reliability.thresholds import (
     ABOVE,
     FLOOR_SHARE,
     FRICTION_DETAILS,
     LOG_LIKELIHOOD_THRESHOLD,
     MIN_UNEXPLAINED_SHARE,
+    RATED_FACTOR,
     RESOLVED,
     UNRELATED_SHARE,
 )
@@ -23,11 +24,15 @@ from joint_dynamics.identification.reliability.verdict import Reason
 
 
 def at_floor(alternatives: Alternatives, rated: FloatArray) -> BoolArray:
-    """Return which joints leave no more over than their sensors resolve, (n,); rated (n,) [N·m], NaN where unknown."""
+    """Return which joints leave no more over than their sensors resolve, (n,).
+
+    rated (n,) [N·m]; where that is NaN, not known, `RATED_FACTOR` times the largest torque of any joint stands for it.
+    """
     samples = alternatives.samples
+    rated = np.where(np.isfinite(rated), rated, RATED_FACTOR * np.abs(samples.tau).max())
     square = (alternatives.normal.residuals(samples.tau, alternatives.given.chi) ** 2).sum(axis=1)
     left = np.sqrt(square / np.maximum((samples.weight**2).sum(axis=1), 1.0))
-    return np.asarray(left < FLOOR_SHARE * np.nan_to_num(rated))
+    return np.asarray(left < FLOOR_SHARE * rated)
 
 
 def residual_reasons(
@@ -75,17 +80,18 @@ def residual_reasons(
                 'units and mounting are the right ones',
             )
         )
-    free = normal.free(samples.tau)
-    lost = gain(given, free, alternatives.count)
-    if lost > LOG_LIKELIHOOD_THRESHOLD:
+    free = alternatives.fitted('friction_sign', '', NormalEquations(alternatives.rows, samples.weight), samples.tau)
+    if free.clear and gain(given, free.fitted, np.where(floor, 0.0, alternatives.count)) > LOG_LIKELIHOOD_THRESHOLD:
         wrong = [
-            names[j] for j, columns in enumerate(normal.friction) if len(columns) and normal.power[j] @ free.chi < 0
+            names[j]
+            for j, columns in enumerate(normal.friction)
+            if len(columns) and normal.power[j] @ free.fitted.chi < 0
         ]
         found = f'friction that drives ({", ".join(wrong)})' if wrong else 'rotor inertias below zero'
         reasons.append(
             Reason(
                 'friction_sign' if wrong else 'negative_inertia',
-                f'{found} would explain the torques clearly better (log-likelihood +{lost:.0f}), '
+                f'{found} would explain the torques clearly better (log-likelihood +{free.gain:.0f}), '
                 'which no robot has: look at the signs of efforts and positions, and at the time',
             )
         )

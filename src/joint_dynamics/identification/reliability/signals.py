@@ -15,6 +15,7 @@ from joint_dynamics.identification.reliability.thresholds import (
     FAULTY_SHARE,
     HARDER,
     JUMP_FACTOR,
+    LEAST_JUMP,
     SAME_SIGNAL_CORRELATION,
     SLOWEST,
     SPEED_SCALE_FACTOR,
@@ -35,8 +36,10 @@ def faults(recording: Recording) -> list[Reason]:
         *_speeds(recording),
         *_measured_speeds(recording),
         *_missing(recording),
+        *_jumps(recording),
         *_stuck_positions(recording),
-        *_efforts(recording),
+        *(reason for effort in _efforts(recording) for reason in _effort(recording, *effort)),
+        *torque_spikes(recording),
         *_position_spikes(recording),
         *motor_side_reasons(recording),
     ]
@@ -154,6 +157,25 @@ def _missing(recording: Recording) -> Iterator[Reason]:
         )
 
 
+def _jumps(recording: Recording) -> Iterator[Reason]:
+    """Yield a reason for each joint whose position jumps, farther than a joint can go, where no other's does."""
+    steps = np.diff(recording.q, axis=0)
+    beyond = np.abs(steps - np.stack([running_median(column, 5) for column in steps.T], axis=1))
+    ordinary = np.maximum(SPIKE_FACTOR * np.quantile(beyond, 0.99, axis=0), BRAKING * recording.period**2)
+    jumps = beyond > np.maximum(ordinary, LEAST_JUMP)
+    # a spike goes there and back, and samples that are missing are so at all joints
+    single = jumps & ~np.roll(jumps, 1, axis=0) & ~np.roll(jumps, -1, axis=0) & (jumps.sum(axis=1) == 1)[:, None]
+    for j, name in enumerate(recording.joint_names):
+        at = np.flatnonzero(single[:, j])
+        if len(at):
+            yield Reason(
+                'changed_midway',
+                f'{recording.name}: the position of {name} jumps by {steps[at[0], j]:+.3g} rad at '
+                f'{recording.time[at[0] + 1]:.3g} s: use the part before or after it, and look at its encoder',
+                joints=(name,),
+            )
+
+
 def _runs(mask: BoolArray) -> IntArray:
     """Return (start, end) of each run of true values, (runs, 2)."""
     return np.flatnonzero(np.diff(np.concatenate([[False], mask, [False]]).astype(int))).reshape(-1, 2)
@@ -211,7 +233,8 @@ def _bends(q: FloatArray, start: int, end: int) -> FloatArray:
     return np.array(found)
 
 
-def _efforts(recording: Recording) -> Iterator[Reason]:
+def _efforts(recording: Recording) -> Iterator[tuple[str, FloatArray, BoolArray]]:
+    """Yield (what, values (N,), where the joint moves (N,)) of each torque and current of a joint that does."""
     speed = np.abs(_speed(recording))
     moving = speed > np.maximum(0.1 * np.sqrt(np.mean(speed**2, axis=0)), SLOWEST)
     for quantity in ('tau', 'current'):
@@ -219,13 +242,11 @@ def _efforts(recording: Recording) -> Iterator[Reason]:
         if values is None:
             continue
         for j, name in enumerate(recording.joint_names):
-            x, where = values[:, j], moving[:, j]
-            if where.sum() < 20 or np.ptp(x) == 0:
-                continue
-            yield from _effort(recording, f'{quantity} of {name}', x, where)
+            if moving[:, j].sum() >= 20 and np.ptp(values[:, j]) > 0:
+                yield f'{quantity} of {name}', values[:, j], moving[:, j]
 
 
-def _effort(recording: Recording, what: str, x: FloatArray, moving: FloatArray) -> Iterator[Reason]:
+def _effort(recording: Recording, what: str, x: FloatArray, moving: BoolArray) -> Iterator[Reason]:
     runs = _runs(np.diff(x) == 0)
     long = runs[(runs[:, 1] - runs[:, 0]) > max(20, 5 * FAULTY_SHARE * len(x))]
     long = np.array([run for run in long if moving[run[0] : run[1]].mean() > 0.5]).reshape(-1, 2)
@@ -254,22 +275,37 @@ def _effort(recording: Recording, what: str, x: FloatArray, moving: FloatArray) 
             f'moving samples: it is cut '
             'off there; record a gentler motion',
         )
-    deviation = np.abs(x - running_median(x, 5))
-    spikes = deviation > SPIKE_FACTOR * max(float(np.quantile(deviation, 0.99)), 1e-12)
-    if (
-        spikes.any()
-        and np.mean(spikes) < FAULTY_SHARE
-        and (deviation[spikes] ** 2).sum() > SPIKE_POWER * ((x - middle) ** 2).sum()
-    ):
-        yield Reason(
-            'spikes',
-            f'{recording.name}: {what} has {int(spikes.sum())} samples far off their neighbours (up to '
-            f'{deviation.max():.3g}): use method irls, '
-            'which replaces them, or clean the recording',
-        )
 
 
-def _pile(x: FloatArray, moving: FloatArray, bound: float, middle: float) -> float:
+def torque_spikes(recording: Recording) -> Iterator[Reason]:
+    """Yield a reason for each torque (current) with single samples far off."""
+    for what, x, _ in _efforts(recording):
+        deviation = np.abs(x - running_median(x, 5))
+        spikes = _spikes(deviation)
+        power = (deviation[spikes] ** 2).sum()
+        if np.mean(spikes) < FAULTY_SHARE and power > SPIKE_POWER * ((x - np.median(x)) ** 2).sum():
+            yield Reason(
+                'spikes',
+                f'{recording.name}: {what} has {int(spikes.sum())} samples far off their neighbours (up to '
+                f'{deviation.max():.3g}): use method irls, which replaces them, or clean the recording',
+            )
+
+
+def _spikes(deviation: FloatArray) -> BoolArray:
+    return np.asarray(deviation > SPIKE_FACTOR * max(float(np.quantile(deviation, 0.99)), 1e-12))
+
+
+def without_spikes(values: FloatArray) -> FloatArray:
+    """Return signals (samples, joints) with the median of its neighbours for each sample far off them."""
+    cleaned = values.copy()
+    for x in cleaned.T:
+        median = running_median(x, 5)
+        spikes = _spikes(np.abs(x - median))
+        x[spikes] = median[spikes]
+    return cleaned
+
+
+def _pile(x: FloatArray, moving: BoolArray, bound: float, middle: float) -> float:
     """Return the share of the moving samples that lie at a bound, 0 where no more do than just below it."""
     depth = np.abs(x - bound)[moving]
     span = abs(bound - middle)

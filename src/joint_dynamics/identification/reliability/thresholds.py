@@ -64,6 +64,9 @@ images of one another often are."""
 RESOLVED = 0.005
 """[share] Share of a torque (rms) below which no recording tells one explanation from another: drives, encoders
 and clocks are not that good."""
+MOST_SAMPLES = 1024
+"""[samples] More are not looked at: at twice the bandwidth of their motion good recordings of 10 to 60 s keep 100 to
+400."""
 BLOCKS = 20
 """[blocks] Blocks of time in all over which a gain has to be steady: twice those of the deviations, as two parts
 share them."""
@@ -84,9 +87,6 @@ MAX_DELAY = 0.4
 HELD = 0.1
 """[share] Share of all recorded time that the torques held beyond the recordings' ends may make, at the longest
 delay."""
-MAX_BANDWIDTH = 125.0
-"""[Hz] Bandwidth by which the first steps are chosen at most: torques that belong to the motion of an arm
-have less, and what gaps and spikes raise it to is no reason to look more closely."""
 MIN_EFFECT = 0.05
 """[share] Share of the torque (rms) that a delay has to cost before it is held against the recordings."""
 
@@ -226,6 +226,9 @@ HEAVY = 3.0
 FLOOR_SHARE = 0.005
 """[share] Of a joint's rated torque (rms): what torque sensors and drives resolve, noise and bias together; less is no
 matter of the model (LBR Med 7: 0.0014 and 0.0033 at its hardly loaded joints 1 and 7)."""
+RATED_FACTOR = 2.0
+"""[factor] So many times the largest torque of a recording the strongest joint of its arm is rated for, at least:
+excitation takes a half to a quarter of what drives give."""
 PLACEHOLDER_FACTOR = 9.0
 """[factor] Three times the largest torque of the arm's own weight is what a joint of such an arm could need, with
 payload and acceleration; limits that are all three times beyond that are placeholders."""

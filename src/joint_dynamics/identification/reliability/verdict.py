@@ -25,6 +25,7 @@ CODES = {
     'axis_sign': 'an axis points the other way',
     'joint_order': 'joints are in another order',
     'mounting': 'the base stands otherwise against gravity',
+    'correction': 'a correction in the configuration makes predictions worse',
     'delay': 'torque and motion are apart in time',
     'drive_gain': 'the scale of one torque is off',
     'drive_gain_deviation': 'the loaded recordings do not show a drive gain',
