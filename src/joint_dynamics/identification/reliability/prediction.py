@@ -75,8 +75,7 @@ def judge_prediction(
             Reason(
                 code,
                 f'{text}: so corrected, {share:.3g} % of the torque is left over instead of {overall:.3g} %; correct '
-                'the recording, or take the '
-                'description that belongs to it',
+                'the recording, or take the description that belongs to it',
             )
         )
     if not overall > min(
@@ -90,8 +89,7 @@ def judge_prediction(
             Reason(
                 'torque_unrelated',
                 f'the torque of {", ".join(unrelated)} has nothing to do with its prediction: look whether it was '
-                'measured, and '
-                'whether robot, joints and mounting are those of the description',
+                'measured, and whether robot, joints and mounting are those of the description',
             )
         )
     against = '' if training_percent is None else f', {training_percent:.3g} % in training'
@@ -99,8 +97,7 @@ def judge_prediction(
         Reason(
             'validation',
             f'{overall:.3g} % of the torque in motion is left over{against}: look whether robot, payload, mounting '
-            'and units are those of '
-            'the training, or train on motions more like this one',
+            'and units are those of the training, or train on motions more like this one',
         )
     )
     return reasons

@@ -35,8 +35,7 @@ def explanation_reason(alternatives: Alternatives, found: Alternative) -> Reason
     return Reason(
         found.code,
         f'{found.text}: that explains the torques clearly better ({_shares(alternatives, found)}; log-likelihood '
-        f'+{found.gain:.0f}); correct '
-        f'{_REMEDY.get(found.code, "the recording or its settings")}',
+        f'+{found.gain:.0f}); correct {_REMEDY.get(found.code, "the recording or its settings")}',
         mend=found.config,
         joints=() if found.mend is None else found.mend.joints,
     )
@@ -87,15 +86,13 @@ def difference_reason(found: Difference) -> Reason:
         return Reason(
             'payload_mixed',
             f'{found.part} differs from the other recordings by a payload{mass}, {share}: identify them apart, or '
-            'give those with the '
-            'payload as --loaded',
+            'give those with the payload as --loaded',
         )
     if found.kind == 'friction':
         return Reason(
             'recordings_differ',
             f'{found.part} has other friction or offsets than the other recordings, {share}: record all at the same '
-            'temperature, or '
-            'identify them apart',
+            'temperature, or identify them apart',
         )
     return Reason(
         'recordings_differ',

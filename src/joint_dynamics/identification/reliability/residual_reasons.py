@@ -62,8 +62,7 @@ def residual_reasons(
             Reason(
                 'torque_unrelated',
                 f'the torque has little to do with the motion (left over of its variation: {listed}): look whether '
-                'effort was '
-                'measured, and whether robot and joints are the right ones',
+                'effort was measured, and whether robot and joints are the right ones',
                 joints=tuple(names[j] for j in unrelated),
             )
         )
@@ -75,9 +74,8 @@ def residual_reasons(
         reasons.append(
             Reason(
                 'residual',
-                f'more torque is left over than details of friction make ({listed} of its variation): look '
-                'whether robot, joints, '
-                'units and mounting are the right ones',
+                f'more torque is left over than details of friction make ({listed} of its variation): look whether '
+                'robot, joints, units and mounting are the right ones',
             )
         )
     free = alternatives.fitted('friction_sign', '', NormalEquations(alternatives.rows, samples.weight), samples.tau)

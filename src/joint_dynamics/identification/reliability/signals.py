@@ -59,8 +59,7 @@ def _speeds(recording: Recording) -> Iterator[Reason]:
         yield Reason(
             'time_scale',
             f'{recording.name}: no joint moves faster than {fastest:.2g} rad/s (rms, {name}); expected a motion of '
-            f'more than '
-            f'{SLOWEST:g} rad/s: look at the unit of the time stamps',
+            f'more than {SLOWEST:g} rad/s: look at the unit of the time stamps',
         )
     elif fastest > FASTEST:
         spans = np.ptp(recording.q, axis=0).max()
@@ -122,9 +121,8 @@ def _measured_speeds(recording: Recording) -> Iterator[Reason]:
     else:
         yield Reason(
             'speed_mismatch',
-            f'{recording.name}: the positions change so many times as fast as the measured speeds say: {listed}: '
-            f'look at signs, units '
-            'and order of positions and speeds',
+            f'{recording.name}: the positions change so many times as fast as the measured speeds say: {listed}: look '
+            'at signs, units and order of positions and speeds',
         )
 
 
@@ -258,8 +256,7 @@ def _effort(recording: Recording, what: str, x: FloatArray, moving: BoolArray) -
         yield Reason(
             'stuck',
             f'{recording.name}: {what} keeps {x[start]:.4g} from {recording.time[start]:.3g} to '
-            f'{recording.time[end]:.3g} s although the joint '
-            'moves: leave that stretch out',
+            f'{recording.time[end]:.3g} s although the joint moves: leave that stretch out',
         )
     found = [
         (bound, share)
@@ -272,8 +269,7 @@ def _effort(recording: Recording, what: str, x: FloatArray, moving: BoolArray) -
         yield Reason(
             'saturated',
             f'{recording.name}: {what} stays at {bounds} for {100 * sum(share for _, share in found):.2g} % of the '
-            f'moving samples: it is cut '
-            'off there; record a gentler motion',
+            'moving samples: it is cut off there; record a gentler motion',
         )
 
 
@@ -327,6 +323,5 @@ def _position_spikes(recording: Recording) -> Iterator[Reason]:
             yield Reason(
                 'spikes',
                 f'{recording.name}: the position of {name} has {int(spikes.sum())} samples far off their neighbours '
-                f'(up to {deviation.max():.3g}): '
-                'clean the recording',
+                f'(up to {deviation.max():.3g}): clean the recording',
             )

@@ -61,8 +61,7 @@ def check_units(alternatives: Alternatives, rated: FloatArray) -> list[Reason]:
             Reason(
                 'current',
                 f'the efforts are these many times what the inertials of the robot file let expect: {listed}; look '
-                f'whether they are currents (then '
-                'give drive gains), or in another unit than N·m',
+                'whether they are currents (then give drive gains), or in another unit than N·m',
             )
         ]
     return []
