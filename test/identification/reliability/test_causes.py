@@ -10,7 +10,9 @@ from joint_dynamics.cli.main import main
 from joint_dynamics.identification import IdentificationSettings
 from joint_dynamics.identification.preparation.observations import filter_plan, observe
 from joint_dynamics.identification.regression.problem import Problem
+from joint_dynamics.identification.reliability.causes import State
 from joint_dynamics.identification.reliability.checks import check_training
+from joint_dynamics.identification.reliability.thresholds import MOST_SAMPLES
 from joint_dynamics.recording import Recording
 from joint_dynamics.robot import RobotModel
 
@@ -87,6 +89,59 @@ def test_what_begins_at_a_moment_is_named_with_joint_and_moment(arm, kind):
     assert reason.joints == (model.joint_names[1],)
     moment = float(reason.text.partition(' from ')[2].partition(' s on')[0])
     assert abs(moment - 10.0) < 0.5
+
+
+def test_a_jump_is_named_first_and_does_not_raise_the_work(arm, monkeypatch):
+    """A step raises the bandwidth of the motion to that of the samples: of 20 000, as many are looked at as usual."""
+    model, recording = arm
+    fine = np.arange(20_000) * 1e-3
+    q, tau = (np.stack([np.interp(fine, recording.time, x) for x in a.T], axis=1) for a in (recording.q, recording.tau))
+    q[12_000:, 1] += 0.1
+    seen = []
+    of = State.of
+    monkeypatch.setattr(
+        State,
+        'of',
+        staticmethod(lambda one, runs, *rest: (seen.append(one.samples.q.shape[1]), of(one, runs, *rest))[1]),
+    )
+    found = check(model, Recording(model.joint_names, fine, q, tau=tau))
+    assert max(seen) <= MOST_SAMPLES
+    assert found.reasons[0].code == 'changed_midway' and found.reasons[0].joints == (model.joint_names[1],)
+    assert 'off by +0.1 rad from 12 s on' in found.reasons[0].text
+
+
+def test_an_axis_that_points_the_other_way_is_one_cause(arm):
+    """Not a sign of its position and one of its torque, one after the other."""
+    model, recording = arm
+    name = model.joint_names[2]
+    bad = replace(recording, q=turned(recording.q, 2), tau=turned(recording.tau, 2), dq=None)
+    found = check(model, bad)
+    assert [reason.code for reason in found.reasons] == ['axis_sign']
+    assert found.reasons[0].mend == {'recording': {'torque_sign': {name: -1.0}, 'position_sign': {name: -1.0}}}
+
+
+def test_corrections_that_make_predictions_worse_are_not_reliable(arm, tmp_path):
+    """And those that make them better are; both by what is left over of data that took no part."""
+    model, recording = arm
+    name = model.joint_names[4]
+    path = tmp_path / 'run.csv'
+    Recording(model.joint_names, recording.time, recording.q, tau=turned(recording.tau, 4)).save_csv(path)
+    mended = Recording.load(path, {'torque_sign': {name: -1}}, model.joint_names)
+    assert not check(model, mended).reasons
+    recording.save_csv(path)
+    for settings in ({'torque_sign': {name: -1}}, {'time_scale': 1.5}, {'torque_delay': 0.2}):
+        reason = check(model, Recording.load(path, settings, model.joint_names)).reasons[0]
+        assert reason.code == 'correction' and f'without recording.{next(iter(settings))} less' in reason.text
+
+
+@pytest.mark.parametrize(('size', 'named'), [(1.0, False), (20.0, True)])
+def test_samples_far_off_count_where_the_rest_is_better_explained_without_them(arm, size, named):
+    model, recording = arm
+    tau = recording.tau.copy()
+    tau[[300, 900, 1500], 4] += size * np.ptp(tau[:, 4])
+    found = check(model, replace(recording, tau=tau))
+    assert ('spikes' in [reason.code for reason in found.reasons]) == named
+    assert any('3 samples far off' in note for note in found.notes) != named
 
 
 def test_the_doctor_writes_a_configuration_by_which_it_is_well(arm, ur_table, tmp_path, capsys):

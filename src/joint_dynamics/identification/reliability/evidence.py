@@ -148,6 +148,10 @@ class NormalEquations:
             use[np.concatenate(wrong)] = False
             found = self._fit(vector, size, use)
 
+    def free(self, target: FloatArray) -> ExplanationFit:
+        """Return the fit without constraints."""
+        return self.fit(target, lambda found: False)
+
     def _fit(self, vector: FloatArray, size: FloatArray, use: FloatArray) -> ExplanationFit:
         columns, matrix = np.flatnonzero(use), self.matrix
         if len(columns) < len(use):

@@ -9,7 +9,7 @@ import numpy as np
 from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.identification.preparation.observations import Observation
 from joint_dynamics.identification.reliability.alternatives import Alternatives
-from joint_dynamics.identification.reliability.evidence import RANK, ExplanationFit, NormalEquations, gain
+from joint_dynamics.identification.reliability.evidence import RANK, ExplanationFit, gain
 from joint_dynamics.identification.reliability.thresholds import (
     ABOVE,
     FLOOR_SHARE,
@@ -78,18 +78,17 @@ def residual_reasons(
                 'robot, joints, units and mounting are the right ones',
             )
         )
-    free = alternatives.fitted('friction_sign', '', NormalEquations(alternatives.rows, samples.weight), samples.tau)
-    if free.clear and gain(given, free.fitted, np.where(floor, 0.0, alternatives.count)) > LOG_LIKELIHOOD_THRESHOLD:
+    free = normal.free(samples.tau)
+    lost = gain(given, free, np.where(floor, 0.0, alternatives.count))
+    if lost > LOG_LIKELIHOOD_THRESHOLD:
         wrong = [
-            names[j]
-            for j, columns in enumerate(normal.friction)
-            if len(columns) and normal.power[j] @ free.fitted.chi < 0
+            names[j] for j, columns in enumerate(normal.friction) if len(columns) and normal.power[j] @ free.chi < 0
         ]
         found = f'friction that drives ({", ".join(wrong)})' if wrong else 'rotor inertias below zero'
         reasons.append(
             Reason(
                 'friction_sign' if wrong else 'negative_inertia',
-                f'{found} would explain the torques clearly better (log-likelihood +{free.gain:.0f}), '
+                f'{found} would explain the torques clearly better (log-likelihood +{lost:.0f}), '
                 'which no robot has: look at the signs of efforts and positions, and at the time',
             )
         )

@@ -168,8 +168,8 @@ def _jumps(recording: Recording) -> Iterator[Reason]:
         if len(at):
             yield Reason(
                 'changed_midway',
-                f'{recording.name}: the position of {name} jumps by {steps[at[0], j]:+.3g} rad at '
-                f'{recording.time[at[0] + 1]:.3g} s: use the part before or after it, and look at its encoder',
+                f'{recording.name}: the position of {name} jumps, and is off by {steps[at[0], j]:+.3g} rad from '
+                f'{recording.time[at[0] + 1]:.3g} s on: use the part before or after it, and look at its encoder',
                 joints=(name,),
             )
 
