@@ -9,7 +9,7 @@ import numpy as np
 
 from joint_dynamics.identification.findings import Findings
 from joint_dynamics.identification.regression.residuals import Fit, band_of_all, overall_in_fixed_band, overall_residual
-from joint_dynamics.identification.reliability.excitation import relative_deviation_percent
+from joint_dynamics.identification.reliability.coverage import relative_deviation_percent
 
 
 def summary_line(result: Findings) -> str:

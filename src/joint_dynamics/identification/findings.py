@@ -16,10 +16,7 @@ from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.residuals import Fit, band_of_all, overall_in_fixed_band, overall_residual
 from joint_dynamics.identification.regression.rotor import RotorSide
 from joint_dynamics.identification.regression.torque import standard_set
-from joint_dynamics.identification.reliability.excitation import (
-    poorly_determined_parameters,
-    relative_deviation_percent,
-)
+from joint_dynamics.identification.reliability.coverage import poorly_determined_parameters, relative_deviation_percent
 from joint_dynamics.identification.reliability.verdict import Reason, headline, summary_of
 
 ENTRIES = ('drive_gain_deviation', 'drive_gains', 'payload', 'validity', 'resting', 'diagnostics')

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from joint_dynamics.identification.reliability.excitation import (
+from joint_dynamics.identification.reliability.coverage import (
     excitation_reasons,
     poorly_determined_parameters,
     relative_deviation_percent,

@@ -7,7 +7,6 @@ be made behind the filters.
 from __future__ import annotations
 
 import functools
-import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
@@ -27,13 +26,20 @@ from joint_dynamics.identification.reliability.evidence import (
     steadiness,
     time_blocks,
 )
-from joint_dynamics.identification.reliability.explanation import Alternative, Change, least_evidence, overdispersion
+from joint_dynamics.identification.reliability.explanation import (
+    Alternative,
+    Change,
+    least_evidence,
+    overdispersion,
+    swaps,
+)
 from joint_dynamics.identification.reliability.filtered_samples import FilteredSamples
 from joint_dynamics.identification.reliability.thresholds import (
     DECOUPLING_FACTORS,
     FREE_SCALE_THRESHOLD,
     KINDS,
     LOG_LIKELIHOOD_THRESHOLD,
+    RESOLVED,
     ROUND_TIME,
     SCALE_PENALTY,
     TIME_FACTORS,
@@ -114,6 +120,21 @@ class Alternatives:
             overdispersion(normal, target, found, count if order is None else count[order]),
             self.least(code),
         )
+
+    @functools.cached_property
+    def power(self) -> FloatArray:
+        """‖Y_j‖² of each weighted torque, (n,)."""
+        return np.asarray(((self.samples.tau * self.samples.weight) ** 2).sum(axis=1))
+
+    @functools.cached_property
+    def information(self) -> FloatArray:
+        """Of the given explanation, (b, b), each joint's samples worth as many as independent ones."""
+        variance = (self.given.unexplained + RESOLVED**2) * self.power / self.count
+        return np.tensordot(1 / np.maximum(variance, np.finfo(float).tiny), self.normal.matrix, axes=1)
+
+    def share(self, unexplained: FloatArray) -> float:
+        """Return the share of all torque (rms) that shares (n,) of each one's power make."""
+        return float(np.sqrt(max(unexplained @ self.power / max(self.power.sum(), np.finfo(float).tiny), 0.0)))
 
     def least(self, code: str) -> float:
         """Return the evidence that an alternative of a kind needs [nats]."""
@@ -240,20 +261,12 @@ class Alternatives:
 
     def orders(self) -> Iterator[Alternative]:
         """Yield columns of any two joints swapped, or of all in reverse: of torques, of positions, of both."""
-        names, changes = self.names, []
-        swaps = [dict(zip(names, names[::-1], strict=True))] if self.model.n > 2 else []
-        swaps += [{first: second, second: first} for first, second in itertools.combinations(names, 2)]
-        for swap in swaps:
-            text = f'of {" and ".join(swap)} swapped' if len(swap) == 2 else 'are in reverse order'
-            swap = {name: other for name, other in swap.items() if name != other}
+        changes = []
+        for text, order in swaps(self.names):
             changes += [
-                Change('torque_order', f'the torques {text}', Corrections(torque_order=swap)),
-                Change('position_order', f'the positions {text}', Corrections(position_order=swap)),
-                Change(
-                    'joint_order',
-                    f'the columns {text}' if 'swapped' in text else f'the joints {text}',
-                    Corrections(torque_order=swap, position_order=swap),
-                ),
+                Change('torque_order', f'the torques {text}', Corrections(torque_order=order)),
+                Change('position_order', f'the positions {text}', Corrections(position_order=order)),
+                Change('joint_order', f'the columns {text}', Corrections(torque_order=order, position_order=order)),
             ]
         yield from self.changed(changes)
 

@@ -10,9 +10,7 @@ one leaves more over has to be twice that, and a twentieth of the torque, or
 `BODIES_UNEXPLAINED_SHARE` of it whatever is left over.
 Any robot found near χ̂ (`near_bodies`, without a solver) says that it is not: no programme is solved then.
 
-Where it is twice what is left over but less than a twentieth, where the solver is unsure, and without cvxpy, a
-necessary condition decides: with the base parameters alone, v'M(q)v > 0 in every posture, M the mass matrix with rotor
-inertias; a linear function of χ with a deviation of its own.
+Where the solver is unsure, and without cvxpy, nothing is said.
 """
 
 from __future__ import annotations
@@ -35,12 +33,8 @@ from joint_dynamics.identification.reliability.thresholds import (
     LOG_LIKELIHOOD_THRESHOLD,
     MIN_EFFECT,
     MODEL_DETAILS,
-    RESOLVED,
 )
 from joint_dynamics.identification.reliability.verdict import Reason
-
-POSTURES = 100
-"""Random postures in which the mass matrix is looked at."""
 
 
 def impossible_inertials(problem: Problem, alternatives: Alternatives) -> list[Reason]:
@@ -57,19 +51,17 @@ def impossible_inertials(problem: Problem, alternatives: Alternatives) -> list[R
     if found is not None and _explain(alternatives, *_left_more(alternatives, found)):
         return []
     if find_spec('cvxpy') is None:
-        return _by_mass_matrix(alternatives)
+        return []
     try:
         with warnings.catch_warnings():
             # an inaccurate solution would be called worse than the nearest body is
             warnings.simplefilter('error', UserWarning)
             nearest = physical(problem, solution).solution.chi
     except (JointDynamicsError, UserWarning):
-        return _by_mass_matrix(alternatives)
-    lost, effect = _left_more(alternatives, nearest)
-    if _explain(alternatives, lost, effect):
         return []
-    if effect < MIN_EFFECT:
-        return _by_mass_matrix(alternatives)
+    lost, effect = _left_more(alternatives, nearest)
+    if _explain(alternatives, lost, effect) or effect < MIN_EFFECT:
+        return []
     return [
         Reason(
             'negative_inertia',
@@ -82,35 +74,21 @@ def impossible_inertials(problem: Problem, alternatives: Alternatives) -> list[R
 
 def _left_more(alternatives: Alternatives, chi: FloatArray) -> tuple[float, float]:
     """Return what parameters chi (b,) lose against the explanation [nats], and the share of the torque they leave."""
-    given, size = alternatives.given, _variances(alternatives)[0]
-    left = (alternatives.normal.residuals(alternatives.samples.tau, chi) ** 2).sum(axis=1)
-    safe = np.maximum(size, np.finfo(float).tiny)
-    lost = -gain(given, ExplanationFit(chi, left / safe, given.rank), alternatives.count)
-    return lost, float(np.sqrt(max((left - given.unexplained * size).sum() / safe.sum(), 0.0)))
+    given, tau = alternatives.given, alternatives.samples.tau
+    left = (alternatives.normal.residuals(tau, chi) ** 2).sum(axis=1)
+    left = left / np.maximum(alternatives.power, np.finfo(float).tiny)
+    lost = -gain(given, ExplanationFit(chi, left, given.rank), alternatives.count)
+    return lost, alternatives.share(left - given.unexplained)
 
 
 def _explain(alternatives: Alternatives, lost: float, effect: float) -> bool:
     """Whether bodies that lose so much, and leave such a share of the torque more over, explain the torques as well."""
-    size = _variances(alternatives)[0]
-    left = float(np.sqrt(alternatives.given.unexplained @ size / max(float(size.sum()), np.finfo(float).tiny)))
+    left = alternatives.share(alternatives.given.unexplained)
     return lost < LOG_LIKELIHOOD_THRESHOLD or effect < min(MODEL_DETAILS * left, BODIES_UNEXPLAINED_SHARE)
 
 
-def _variances(alternatives: Alternatives) -> tuple[FloatArray, FloatArray]:
-    """Return ‖Y_j‖² and the variance v_j of an independent sample of each joint, (n,) [N²·m²]."""
-    samples, given = alternatives.samples, alternatives.given
-    tiny = np.finfo(float).tiny
-    size = ((samples.tau * samples.weight) ** 2).sum(axis=1)
-    return size, np.maximum((given.unexplained + RESOLVED**2) * size / alternatives.count, tiny)
-
-
-def _information(alternatives: Alternatives) -> FloatArray:
-    """Return the information (b, b) of the explanation, each joint's samples worth as many as independent ones."""
-    return np.tensordot(1 / _variances(alternatives)[1], alternatives.normal.matrix, axes=1)
-
-
 def _solution(alternatives: Alternatives) -> Solution:
-    information = _information(alternatives)
+    information = alternatives.information
     scale = np.sqrt(np.maximum(np.diag(information), 0.0))
     scale = np.where(scale > 0, scale, 1.0)
     inverse = np.linalg.pinv(information / np.outer(scale, scale), rcond=1e-10, hermitian=True) / np.outer(scale, scale)
@@ -118,35 +96,3 @@ def _solution(alternatives: Alternatives) -> Solution:
     return Solution(
         alternatives.given.chi, np.ones(n), inverse, np.nan, np.ones(len(inverse)), rows=float(alternatives.count.sum())
     )
-
-
-def _by_mass_matrix(alternatives: Alternatives) -> list[Reason]:
-    """Return a reason where the mass matrix of the base parameters is negative by far more than its deviation."""
-    model, chi = alternatives.model, alternatives.given.chi
-    independent = model.base_parameters().independent
-    q = model.random_states(POSTURES, np.random.default_rng(0))[0]
-    zero = np.zeros_like(q)
-    still = model.regressor(q, zero, zero)[:, :, independent]
-    columns = []
-    for k in range(model.n):
-        unit = zero.copy()
-        unit[:, k] = 1.0
-        columns.append(model.regressor(q, zero, unit)[:, :, independent] - still)
-    mass = np.stack(columns, axis=2)  # (postures, rows, columns, parameters)
-    base = chi[: len(independent)]
-    spread = _solution(alternatives).inverse[: len(base), : len(base)]
-    values, vectors = np.linalg.eigh(0.5 * (mass @ base + (mass @ base).transpose(0, 2, 1)))
-    form = np.einsum('qi,qijp,qj->qp', vectors[:, :, 0], mass, vectors[:, :, 0])
-    deviation = np.sqrt(np.maximum(np.einsum('qp,pr,qr->q', form, spread, form), 0.0))
-    # as many deviations as make a likelihood clear: z²/2 > LOG_LIKELIHOOD_THRESHOLD
-    wrong = values[:, 0] < -np.sqrt(2 * LOG_LIKELIHOOD_THRESHOLD) * deviation
-    if not wrong.any():
-        return []
-    return [
-        Reason(
-            'negative_inertia',
-            f'the mass matrix is not positive in {int(wrong.sum())} of {POSTURES} postures, by more than its deviation:'
-            ' no robot has such inertias; look whether the effort is the whole torque of the drives, and whether robot'
-            ' and mounting are the right ones',
-        )
-    ]

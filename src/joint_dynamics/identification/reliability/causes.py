@@ -28,23 +28,9 @@ from joint_dynamics.identification.reliability.differences import Difference, di
 from joint_dynamics.identification.reliability.evidence import ExplanationFit, NormalEquations, gain
 from joint_dynamics.identification.reliability.explanation import Alternative, Candidate, Change, named
 from joint_dynamics.identification.reliability.filtered_samples import FilteredSamples, kept
-from joint_dynamics.identification.reliability.reasons import (
-    delay_reason,
-    difference_reason,
-    explanation_reason,
-    scales_reason,
-)
 from joint_dynamics.identification.reliability.robot_file import FileAlternatives, file_alternatives
 from joint_dynamics.identification.reliability.scales import Scales, estimate_scales
-from joint_dynamics.identification.reliability.thresholds import (
-    FOLDS,
-    GROUP_ADVANTAGE,
-    LATE,
-    LOG_LIKELIHOOD_THRESHOLD,
-    MIN_EFFECT,
-    MIN_EVIDENCE,
-    MIN_STEADINESS,
-)
+from joint_dynamics.identification.reliability.thresholds import FOLDS, GROUP_ADVANTAGE, MIN_EVIDENCE, MIN_STEADINESS
 from joint_dynamics.identification.reliability.verdict import Reason
 from joint_dynamics.recording.corrections import Corrections
 
@@ -79,17 +65,15 @@ class State:
             if owner is not None and other.clear
         ]
         delay = estimate_delay(alternatives, observations)
-        if delayed(delay):
+        if delay.matters:
             mend = Corrections(torque_delay=delay.seconds)
-            candidates.append(Candidate(alternatives.given, delay.fitted, delay_reason(delay), mend))
+            candidates.append(Candidate(alternatives.given, delay.fitted, delay.reason, mend))
         scales = estimate_scales(alternatives)
         if scales.clear:
-            candidates.append(Candidate(alternatives.given, scales.fitted, scales_reason(scales), scales.mend))
+            candidates.append(Candidate(alternatives.given, scales.fitted, scales.reason, scales.mend))
         parts = differences(alternatives, [observation.name for observation in observations])
         candidates += [
-            Candidate(alternatives.given, part.fitted, difference_reason(part))
-            for part in parts
-            if part.clear and part.matters
+            Candidate(alternatives.given, part.fitted, part.reason) for part in parts if part.clear and part.matters
         ]
         return State(alternatives, observations, by_file, ahead, ahead_by_file, delay, scales, parts, candidates)
 
@@ -264,7 +248,7 @@ def _group_text(moved: Mapping[str, str], turned: Mapping[str, float]) -> str:
 
 
 def _candidate(owner: Alternatives, other: Alternative) -> Candidate:
-    return Candidate(owner.given, other.fitted, explanation_reason(owner, other), other.mend)
+    return Candidate(owner.given, other.fitted, other.reason(owner.names, owner.given), other.mend)
 
 
 def held_out(given: Alternatives, other: Alternatives, mend: Corrections) -> tuple[FloatArray, FloatArray]:
@@ -303,13 +287,6 @@ def _of_samples(normal: NormalEquations, where: FloatArray) -> NormalEquations:
 
 def _rms(left: FloatArray) -> float:
     return 100 * float(np.sqrt(np.mean(left)))
-
-
-def delayed(delay: Delay) -> bool:
-    """Whether a delay counts: by what it costs, in which its deviation is as much as in itself, or by its length."""
-    beyond = max(abs(delay.seconds) - 2 * delay.deviation, 0.0)
-    cost = delay.cost * beyond / abs(delay.seconds) if delay.seconds else 0.0
-    return delay.clear and (cost > MIN_EFFECT or (beyond > LATE and delay.fall > LOG_LIKELIHOOD_THRESHOLD))
 
 
 def _corrected(

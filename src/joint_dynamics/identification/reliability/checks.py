@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -20,38 +20,30 @@ from joint_dynamics.identification.regression.residuals import Fit, overall_resi
 from joint_dynamics.identification.reliability.alternatives import Alternatives
 from joint_dynamics.identification.reliability.bodies import impossible_inertials
 from joint_dynamics.identification.reliability.causes import better_uncorrected, find_causes
-from joint_dynamics.identification.reliability.chow import ChowTest
 from joint_dynamics.identification.reliability.coverage import (
     Coverage,
     Training,
+    excitation_reasons,
     judge_coverage,
     left_in_motion,
     plain_least_squares,
+    poorly_determined_parameters,
 )
-from joint_dynamics.identification.reliability.differences import compare_recordings
-from joint_dynamics.identification.reliability.excitation import excitation_reasons, poorly_determined_parameters
+from joint_dynamics.identification.reliability.differences import parts_summary
+from joint_dynamics.identification.reliability.efforts import torque_spikes, without_spikes
 from joint_dynamics.identification.reliability.filtered_samples import kept, samples_of
 from joint_dynamics.identification.reliability.joints import judge_joints, rated_torques, uses
 from joint_dynamics.identification.reliability.moments import moment_reasons
 from joint_dynamics.identification.reliability.prediction import judge_prediction
-from joint_dynamics.identification.reliability.reasons import (
-    chow_reason,
-    difference_note,
-    explanation_note,
-    scales_note,
-    unconfirmed_scales,
-)
 from joint_dynamics.identification.reliability.residual_reasons import at_floor, residual_reasons, torque_noise
 from joint_dynamics.identification.reliability.resting import resting_reasons
-from joint_dynamics.identification.reliability.signals import faults, torque_spikes, without_spikes
+from joint_dynamics.identification.reliability.robot_file import check_units
+from joint_dynamics.identification.reliability.signals import faults
 from joint_dynamics.identification.reliability.thresholds import (
     LOG_LIKELIHOOD_THRESHOLD,
-    MIN_EFFECT,
     MIN_UNEXPLAINED_SHARE,
     MOST_SAMPLES,
-    UNLIKELY,
 )
-from joint_dynamics.identification.reliability.units import check_units
 from joint_dynamics.identification.reliability.verdict import Reason, without_duplicates
 from joint_dynamics.recording import Recording
 
@@ -105,7 +97,6 @@ def check_training(problem: Problem, recordings: Sequence[Recording]) -> CheckRe
     )
     samples = samples_of(problem)
     alternatives = Alternatives(problem.model, samples)
-    names = [observation.name for observation in problem.observations]
     rated, placeholder = rated_torques(problem.model)
     measured = next((reason for reason in own if 'recording' in reason.mend), None)
     causes = find_causes(alternatives, problem.observations, measured)
@@ -131,18 +122,11 @@ def check_training(problem: Problem, recordings: Sequence[Recording]) -> CheckRe
         reasons += begun
     if not reasons:
         reasons += impossible_inertials(problem, alternatives)
-    by_part = compare_recordings(alternatives, names)
-    if not reasons:
-        reasons += [chow_reason(name, found) for name, found in by_part.items() if _apart(by_part, found) > MIN_EFFECT]
     first = causes.first
-    notes = [
-        explanation_note(found)
-        for found in (*first.ahead[:1], *first.ahead_by_file[:1])
-        if not found.clear and not reasons
-    ]
-    notes += [difference_note(found) for found in first.differences if found.clear and not found.matters]
+    notes = [found.note for found in (*first.ahead[:1], *first.ahead_by_file[:1]) if not found.clear and not reasons]
+    notes += [found.note for found in first.differences if found.clear and not found.matters]
     notes += [*begun_notes, *(f'{reason} (it is explained no better without them)' for reason in harmless)]
-    notes += [*scales_note(first.scales), *unconfirmed_scales(first.scales)]
+    notes += first.scales.notes
     if placeholder:
         notes.append(f'the effort limits of the robot file are placeholders ({placeholder}): nothing is judged by them')
     return CheckResult(
@@ -151,7 +135,7 @@ def check_training(problem: Problem, recordings: Sequence[Recording]) -> CheckRe
         {
             'delay': first.delay.summary(),
             **first.scales.summary(),
-            'parts': {name: found.summary() for name, found in by_part.items()},
+            'parts': parts_summary(first.differences),
             **causes.summary(),
         },
         _poor(alternatives, floor),
@@ -168,11 +152,6 @@ def with_faults(error: JointDynamicsError, recordings: Sequence[Recording]) -> J
         for reason in faults(recording):
             found.setdefault(reason.code, reason)
     return JointDynamicsError('; '.join([str(error), *map(str, found.values())])) if found else error
-
-
-def _apart(by_part: Mapping[str, ChowTest], found: ChowTest) -> float:
-    """Return the share of the torque (rms) that a part's own parameters make, 0 where that may be chance."""
-    return found.effect if found.probability < UNLIKELY / len(by_part) else 0.0
 
 
 def check_recordings(

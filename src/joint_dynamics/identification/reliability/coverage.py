@@ -1,6 +1,7 @@
-r"""Whether the training covers another motion.
+r"""Whether the training motion excites the robot, and covers another motion.
 
-How well the parameters are known in the directions that motion asks for.
+The condition number of the regressor with columns scaled to norm 1 says how much noise grows at worst. For another
+motion: how well the parameters are known in the directions that motion asks for.
 
 With covariance C of the parameters, the torque predicted for a row w has the deviation √(w C wᵀ); its mean square over
 the samples in motion, as a share of the torque, is what the prediction may be off by although every recording is
@@ -17,17 +18,54 @@ import numpy as np
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.reliability.thresholds import (
     DEVIATION_RATIO,
     EQUAL_RATIO_TO_TRAINING,
     EXPLAINED_SHARE,
+    INFLATION_LIMIT,
     MAX_RATIO_TO_TRAINING,
     MIN_EFFECT,
     POOR_PERCENT,
     RANGE_TOLERANCE,
 )
 from joint_dynamics.identification.reliability.verdict import Reason
+
+
+def poorly_determined_parameters(names: list[str], solution: Solution, limit: float = INFLATION_LIMIT) -> list[str]:
+    """Return the names of the parameters that the motion does not separate from others, worst first.
+
+    By √VIF_k = ‖w_k‖ √((WᵀW)⁻¹_kk), 1 for a column orthogonal to the others: how much a deviation grows by them.
+    """
+    order = np.argsort(-solution.inflation, kind='stable')
+    return [names[k] for k in order if solution.inflation[k] > limit]
+
+
+def excitation_reasons(
+    names: list[str], solution: Solution, condition_limit: float, still: Sequence[str] = ()
+) -> list[Reason]:
+    """Return why the result is not reliable, one Reason each; none where it is. still: joints that never move."""
+    reasons = []
+    if not solution.condition_number <= condition_limit:
+        poorly_determined = poorly_determined_parameters(names, solution)
+        number = f'{solution.condition_number:.3g}' if np.isfinite(solution.condition_number) else 'infinite'
+        listed = f'; not well determined: {", ".join(poorly_determined)}' if poorly_determined else ''
+        unmoved = '' if not still else f'; {", ".join(still)} never move{"s" if len(still) == 1 else ""}'
+        reasons.append(
+            Reason(
+                'excitation',
+                f'the recordings do not excite the robot enough: condition number {number}, expected at most '
+                f'{condition_limit:g}{unmoved}{listed}; record a motion planned with `joint-dynamics excite`',
+            )
+        )
+    return reasons
+
+
+def relative_deviation_percent(chi: FloatArray, deviation: FloatArray) -> FloatArray:
+    """Return 100 σ/|χ| (b,), infinite for a parameter estimated as zero [G eq 11]."""
+    with np.errstate(divide='ignore', invalid='ignore'):
+        return np.where(chi != 0, 100 * deviation / np.abs(chi), np.inf)
 
 
 @dataclass(frozen=True)

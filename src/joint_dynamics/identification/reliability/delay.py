@@ -12,7 +12,15 @@ from joint_dynamics.identification.preparation.observations import Observation
 from joint_dynamics.identification.reliability.alternatives import Alternatives
 from joint_dynamics.identification.reliability.evidence import ExplanationFit, effective_samples, gain, highest
 from joint_dynamics.identification.reliability.explanation import overdispersion
-from joint_dynamics.identification.reliability.thresholds import HELD, LOG_LIKELIHOOD_THRESHOLD, MAX_DELAY, MIN_EVIDENCE
+from joint_dynamics.identification.reliability.thresholds import (
+    HELD,
+    LATE,
+    LOG_LIKELIHOOD_THRESHOLD,
+    MAX_DELAY,
+    MIN_EFFECT,
+    MIN_EVIDENCE,
+)
+from joint_dynamics.identification.reliability.verdict import Reason
 
 PRECISION = 1e-4
 """To which the delay is looked for [s]."""
@@ -54,6 +62,25 @@ class Delay:
         """Whether moving the torques gains more than a model that is somewhat wrong gains by any freedom."""
         return self.gain > LOG_LIKELIHOOD_THRESHOLD and self.gain / self.dispersion > MIN_EVIDENCE
 
+    @property
+    def matters(self) -> bool:
+        """Whether it counts: by what it costs, in which its deviation is as much as in itself, or by its length."""
+        beyond = max(abs(self.seconds) - 2 * self.deviation, 0.0)
+        cost = self.cost * beyond / abs(self.seconds) if self.seconds else 0.0
+        return self.clear and (cost > MIN_EFFECT or (beyond > LATE and self.fall > LOG_LIKELIHOOD_THRESHOLD))
+
+    @property
+    def reason(self) -> Reason:
+        """That torque and motion are apart in time."""
+        side = 'after' if self.seconds > 0 else 'before'
+        return Reason(
+            'delay',
+            f'the torques come {abs(1000 * self.seconds):.3g} ± {1000 * self.deviation:.2g} ms {side} the motion they '
+            f'belong to, which leaves {100 * self.cost:.3g} % of the torque over: align the time stamps of efforts and '
+            'positions',
+            mend={'recording': {'torque_delay': self.seconds}},
+        )
+
     def summary(self) -> dict[str, float | None]:
         """Return the entry `delay` of summary.json."""
         return {
@@ -94,8 +121,6 @@ def estimate_delay(alternatives: Alternatives, observations: Sequence[Observatio
         alternatives.count,
         effective_samples(normal.residuals(target(seconds), found.chi), normal.weight, alternatives.samples.part),
     )
-    size = ((alternatives.samples.tau * normal.weight) ** 2).sum(axis=1)
-    cost = float(size @ (start.unexplained - found.unexplained) / size.sum())
     # the likelihood is a parabola near its maximum: its curvature is the information
     width = 0.02 / bandwidth
     curvature = (
@@ -113,7 +138,7 @@ def estimate_delay(alternatives: Alternatives, observations: Sequence[Observatio
         seconds,
         float(deviation),
         gained,
-        float(np.sqrt(max(cost, 0.0))),
+        alternatives.share(start.unexplained - found.unexplained),
         replace(found, count=count),
         overdispersion(normal, target(seconds), found, count),
         fall,

@@ -2,17 +2,16 @@ r"""Whether all recordings are of the same robot: what differs between them, or 
 
 Let a part have parameters of its own: those of a payload at the last link, or friction and offset of every joint. The
 log-likelihood this gains, less ½ ln N for each further parameter, says whether they are there; how much of the torque
-they make says whether they matter. This is Chow's test with samples that are worth fewer than they are many, and with
-the alternatives of interest instead of all parameters.
+they make says whether they matter. This is Chow's test with samples that are worth fewer than they are many, for the
+alternatives of interest, and for all parameters.
 
 One payload may have been on several recordings. Each of them alone is then held against others that have it, too, so
 that the recordings with it are gathered one by one, from that which gains most, as long as another gains more. Of R
-recordings k can be chosen in C(R, k) ways: what several gain is less by ln(C(R, k)/R) than what one of the R does, and
-so much less probable by chance it has to be [Bonferroni].
+recordings k can be chosen in C(R, k) ways: what several gain is less by ln(C(R, k)/R) than what one of the R does
+[Bonferroni].
 
-Blocks of time are few where one part holds most of a motion, and Chow's test then has few degrees of freedom and little
-power. A payload is clear, too, where its gain is that of any other explanation: divided by how much worse the model
-fits than its noise (`overdispersion`). Friction is not: it does differ between good recordings.
+A difference is clear where its gain is that of any other explanation: divided by how much worse the model fits than its
+noise (`overdispersion`). Recordings of good arms differ, too, in friction by 2 % of the torque (Gen3).
 
 What matters makes a twentieth of the torque. A payload of a wrist hardly does, for all it carries is most of what the
 wrist feels; so one matters, too, that explains more than half of the power of what is left over.
@@ -29,7 +28,6 @@ import numpy as np
 
 from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.identification.reliability.alternatives import Alternatives
-from joint_dynamics.identification.reliability.chow import ChowTest, chow
 from joint_dynamics.identification.reliability.evidence import (
     ExplanationFit,
     NormalEquations,
@@ -39,12 +37,8 @@ from joint_dynamics.identification.reliability.evidence import (
 )
 from joint_dynamics.identification.reliability.explanation import overdispersion
 from joint_dynamics.identification.reliability.filtered_samples import FilteredSamples
-from joint_dynamics.identification.reliability.thresholds import (
-    LOG_LIKELIHOOD_THRESHOLD,
-    MIN_EFFECT,
-    MIN_EVIDENCE,
-    UNLIKELY,
-)
+from joint_dynamics.identification.reliability.thresholds import LOG_LIKELIHOOD_THRESHOLD, MIN_EFFECT, MIN_EVIDENCE
+from joint_dynamics.identification.reliability.verdict import Reason
 from joint_dynamics.robot import INERTIAL
 from joint_dynamics.robot.standard_parameters import link_columns
 
@@ -53,8 +47,8 @@ from joint_dynamics.robot.standard_parameters import link_columns
 class Difference:
     """What one part has of its own.
 
-    kind: `payload`, `friction`, `sign of …`; part: which; gain: log-likelihood [nats]; effect: share of the torque
-    (rms) it makes; fitted: with it; mass [kg] of a payload; clear: whether the gain is, and not by chance; matters:
+    kind: `payload`, `friction`, `parameters` (all), `sign of …`; part: which; gain: log-likelihood [nats]; effect:
+    share of the torque (rms) it makes; fitted: with it; mass [kg] of a payload; clear: whether the gain is; matters:
     whether it makes a twentieth of the torque, or is a payload that explains most of what is left over.
     """
 
@@ -67,10 +61,41 @@ class Difference:
     clear: bool = True
     matters: bool = True
 
+    @property
+    def reason(self) -> Reason:
+        """That a part of the recordings has a payload, or parameters of its own."""
+        share = f'{100 * self.effect:.3g} % of the torque (log-likelihood +{self.gain:.0f})'
+        if self.kind == 'payload':
+            mass = '' if self.mass is None else f' of about {self.mass:.3g} kg'
+            return Reason(
+                'payload_mixed',
+                f'{self.part} differs from the other recordings by a payload{mass}, {share}: identify them apart, or '
+                'give those with the payload as --loaded',
+            )
+        what, remedy = {
+            'friction': ('other friction or offsets', 'record all at the same temperature, or identify them apart'),
+            'parameters': ('other parameters', 'look whether the robot was the same, or identify them apart'),
+        }.get(self.kind, (f'another {self.kind}', 'correct it, or leave it out'))
+        return Reason('recordings_differ', f'{self.part} has {what} than the other recordings, {share}: {remedy}')
+
+    @property
+    def note(self) -> str:
+        """The same where it is too small for a reason."""
+        return f'{self.part} has another {self.kind} than the rest, which makes {100 * self.effect:.2g} % of the torque'
+
 
 def explains_most(effect: float, left: float) -> bool:
     """Whether what makes so much explains more than half of the power of what is left over (both rms)."""
     return effect**2 > 0.5 * left**2
+
+
+def parts_summary(differences: Sequence[Difference]) -> dict[str, dict[str, str | float]]:
+    """Return the entry `parts` of summary.json: what each part would gain most by having of its own."""
+    best = {found.part: found for found in sorted(differences, key=lambda found: found.gain)}
+    return {
+        part: {'kind': found.kind, 'log_likelihood': found.gain, 'effect_percent': 100 * found.effect}
+        for part, found in best.items()
+    }
 
 
 def recordings_or_halves(samples: FilteredSamples, names: Sequence[str]) -> Iterator[tuple[str, BoolArray]]:
@@ -95,22 +120,15 @@ def differences(alternatives: Alternatives, names: Sequence[str]) -> list[Differ
         friction[j, 3 * j : 3 * j + 3] = samples.sign[j], samples.dtheta[j], np.ones_like(samples.dtheta[j])
     found = []
     for name, where in recordings_or_halves(samples, names):
-        for kind, columns in (('payload', payload), ('friction', friction)):
+        for kind, columns in (('payload', payload), ('friction', friction), ('parameters', alternatives.rows)):
             found.append(_own(alternatives, kind, name, columns * where))
         for j in range(n):
             target = samples.tau.copy()
             target[j, where] *= -1
             turned = alternatives.fitted('', '', alternatives.normal, target)
+            kind, effect = f'sign of {model.joint_names[j]}', _effect(alternatives, turned.fitted)
             found.append(
-                Difference(
-                    f'sign of {model.joint_names[j]}',
-                    name,
-                    turned.gain,
-                    _effect(alternatives, turned.fitted),
-                    turned.fitted,
-                    clear=turned.clear,
-                    matters=_effect(alternatives, turned.fitted) > MIN_EFFECT,
-                )
+                Difference(kind, name, turned.gain, effect, turned.fitted, None, turned.clear, effect > MIN_EFFECT)
             )
     found += _common_payload(alternatives, names, payload, [part for part in found if part.kind == 'payload'])
     return sorted(found, key=lambda difference: -difference.gain)
@@ -158,21 +176,12 @@ def _own(alternatives: Alternatives, kind: str, part: str, columns: FloatArray, 
     """Return what a part gains by columns (joints, q, samples) of its own, less `choice` [nats]."""
     found = _with(alternatives, columns)
     gained, effect = found.gain - choice, _effect(alternatives, found.fitted)
-    clear = gained > LOG_LIKELIHOOD_THRESHOLD and (
-        chow(alternatives, columns).probability < UNLIKELY * np.exp(-choice)
-        or (kind == 'payload' and gained / found.dispersion(alternatives) > MIN_EVIDENCE)
-    )
+    clear = gained > LOG_LIKELIHOOD_THRESHOLD and gained / found.dispersion(alternatives) > MIN_EVIDENCE
     mass = float(found.fitted.chi[-1]) if kind == 'payload' else None
-    matters = effect > MIN_EFFECT or (kind == 'payload' and explains_most(effect, _left(alternatives)))
+    matters = effect > MIN_EFFECT or (
+        kind == 'payload' and explains_most(effect, alternatives.share(alternatives.given.unexplained))
+    )
     return Difference(kind, part, gained, effect, found.fitted, mass, clear, matters)
-
-
-def compare_recordings(alternatives: Alternatives, names: Sequence[str]) -> dict[str, ChowTest]:
-    """Return Chow's test of each part's having parameters of its own, all of them; names: of the recordings."""
-    return {
-        name: chow(alternatives, alternatives.rows * where)
-        for name, where in recordings_or_halves(alternatives.samples, names)
-    }
 
 
 class _Fit(NamedTuple):
@@ -188,10 +197,8 @@ class _Fit(NamedTuple):
 
 
 def _with(alternatives: Alternatives, columns: FloatArray) -> _Fit:
-    base, samples = alternatives.normal, alternatives.samples
-    rows = np.concatenate([alternatives.rows, columns], axis=1)
-    power = np.concatenate([base.power, np.zeros((len(rows), columns.shape[1]))], axis=1)
-    normal = NormalEquations(rows, samples.weight, base.friction, power, base.positive)
+    samples = alternatives.samples
+    normal = alternatives.normal.beside(np.concatenate([alternatives.rows, columns], axis=1))
     fitted = normal.fit(samples.tau)
     count = np.maximum(
         alternatives.count, effective_samples(normal.residuals(samples.tau, fitted.chi), samples.weight, samples.part)
@@ -199,12 +206,5 @@ def _with(alternatives: Alternatives, columns: FloatArray) -> _Fit:
     return _Fit(normal, replace(fitted, count=count), count, gain(alternatives.given, fitted, count))
 
 
-def _left(alternatives: Alternatives) -> float:
-    """Return the share of all torque (rms) that the given explanation leaves over."""
-    size = ((alternatives.samples.tau * alternatives.samples.weight) ** 2).sum(axis=1)
-    return float(np.sqrt(size @ alternatives.given.unexplained / size.sum()))
-
-
 def _effect(alternatives: Alternatives, fitted: ExplanationFit) -> float:
-    size = ((alternatives.samples.tau * alternatives.samples.weight) ** 2).sum(axis=1)
-    return float(np.sqrt(max(size @ (alternatives.given.unexplained - fitted.unexplained) / size.sum(), 0.0)))
+    return alternatives.share(alternatives.given.unexplained - fitted.unexplained)

@@ -107,6 +107,12 @@ class NormalEquations:
         self.power = np.zeros((len(rows), rows.shape[1])) if power is None else power
         self.positive = np.zeros(0, dtype=int) if positive is None else positive
 
+    def beside(self, rows: FloatArray) -> NormalEquations:
+        """Return the normal equations of rows (joints, columns, samples) that begin with these, none weighted yet."""
+        power = np.zeros(rows.shape[:2])
+        power[:, : self.power.shape[1]] = self.power
+        return NormalEquations(rows, self.weight, self.friction, power, self.positive)
+
     def of_joint(self, j: int) -> NormalEquations:
         """Return the normal equations of the torque of one joint by itself."""
         found, row = copy.copy(self), slice(j, j + 1)
@@ -121,15 +127,7 @@ class NormalEquations:
         a constrained one is worse.
         """
         y = target * self.weight
-        return self.fit_products(np.matmul(self.rows, y[:, :, None])[:, :, 0], (y**2).sum(axis=1), worthwhile)
-
-    def fit_products(
-        self, vector: FloatArray, size: FloatArray, worthwhile: Callable[[ExplanationFit], bool] | None = None
-    ) -> ExplanationFit:
-        """Return `fit` of a torque known by its products with the weighted rows (joints, columns), and its own size².
-
-        size (joints,): sum of its squares over the weighted samples.
-        """
+        vector, size = np.matmul(self.rows, y[:, :, None])[:, :, 0], (y**2).sum(axis=1)
         # a torque that is zero throughout has no size of its own
         size = np.where(size > 0, size, size.max() or 1.0)
         use = np.ones(self.matrix.shape[1], dtype=bool)
@@ -203,12 +201,21 @@ def normal_equations(
     kinds = [
         model.parameter_names[k] for k in (model.base_parameters().independent if independent is None else independent)
     ]
-    friction, power = [], np.zeros((model.n, rows.shape[1]))
-    for j in range(model.n):
-        columns = np.array([kinds.index(name) for name in (f'Fv_{j + 1}', f'Fc_{j + 1}') if name in kinds], dtype=int)
-        friction.append(columns)
-        power[j, columns] = (rows[j, columns] * samples.dtheta[j] * samples.weight[j] ** 2).sum(axis=1)
+    friction = [
+        np.array([kinds.index(name) for name in (f'Fv_{j + 1}', f'Fc_{j + 1}') if name in kinds], dtype=int)
+        for j in range(model.n)
+    ]
     positive = np.array([k for k, name in enumerate(kinds) if name.startswith('Ia_')], dtype=int)
+    return constrained(rows, samples, friction, positive)
+
+
+def constrained(
+    rows: FloatArray, samples: FilteredSamples, friction: Sequence[IntArray], positive: IntArray
+) -> NormalEquations:
+    """Return the normal equations of rows with the columns of each joint's friction, and of rotor inertias."""
+    power = np.zeros(rows.shape[:2])
+    for j, columns in enumerate(friction):
+        power[j, columns] = (rows[j, columns] * samples.dtheta[j] * samples.weight[j] ** 2).sum(axis=1)
     return NormalEquations(rows, samples.weight, friction, power, positive)
 
 

@@ -19,7 +19,8 @@ whose residuals look whiter would stand alone.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -45,6 +46,21 @@ from joint_dynamics.identification.reliability.thresholds import (
 from joint_dynamics.identification.reliability.verdict import Reason
 from joint_dynamics.recording.corrections import Corrections
 from joint_dynamics.robot import RobotModel
+
+_REMEDY = {
+    'mounting': 'robot.mounting',
+    'degrees': 'the unit of the positions (recording.position_scale)',
+    'time_scale': 'the time stamps (recording.time_scale)',
+    'time_reversed': 'the time stamps',
+    'drive_gain': 'the unit or the drive gain (recording.torque_scale)',
+    'torque_sign': 'the sign of the effort or of the drive gain (recording.torque_sign)',
+    'position_offset': 'the zero position (recording.zero_offset)',
+    'joint_order': 'the names of the joints',
+    'torque_order': 'the order of the efforts (recording.torque_order)',
+    'position_order': 'the order of the positions (recording.position_order)',
+    'position_sign': 'the sign of the position (recording.position_sign)',
+    'axis_sign': 'the axis in the robot file, or both signs',
+}
 
 
 @dataclass(frozen=True)
@@ -73,6 +89,28 @@ class Alternative:
             return {'robot': {'mounting': list(self.mounting)}}
         return {} if self.mend is None else {'recording': self.mend.stated()}
 
+    def reason(self, names: Sequence[str], given: ExplanationFit) -> Reason:
+        """Return that this explanation is clearly better than the given one, by how much, and what to correct."""
+        j = int(np.argmax(given.unexplained - self.fitted.unexplained))
+        before, after = (100 * np.sqrt(fit.unexplained[j]) for fit in (given, self.fitted))
+        return Reason(
+            self.code,
+            f'{self.text}: that explains the torques clearly better ({before:.3g} % of the torque of {names[j]} left '
+            f'over would become {after:.3g} %; log-likelihood +{self.gain:.0f}); correct '
+            f'{_REMEDY.get(self.code, "the recording or its settings")}',
+            mend=self.config,
+            joints=() if self.mend is None else self.mend.joints,
+        )
+
+    @property
+    def note(self) -> str:
+        """That it is better by no more than what a model that is somewhat wrong gains by chance."""
+        return (
+            f'{self.text}: that would explain the torques better (log-likelihood +{self.gain:.0f}), but joints that '
+            f'share parameters disagree by {np.sqrt(self.dispersion):.2g} times what their noise lets expect, so that '
+            'it may be the model; look whether it is so'
+        )
+
     @property
     def evidence(self) -> float:
         """What the gain is worth where the model is somewhat wrong [nats]."""
@@ -97,6 +135,27 @@ class Change(NamedTuple):
     code: str
     text: str
     mend: Corrections
+
+
+def swaps(names: Sequence[str]) -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield (in words, joint → column) of any two columns swapped, and of all in reverse."""
+    if len(names) > 2:
+        reverse = zip(names, names[::-1], strict=True)
+        yield 'in reverse order', {name: other for name, other in reverse if name != other}
+    for first, second in itertools.combinations(names, 2):
+        yield f'of {first} and {second} swapped', {first: second, second: first}
+
+
+def torque_changes(names: Sequence[str]) -> Iterator[Change]:
+    """Yield torques of the other sign, of all joints and of each, and in another order."""
+    turned = dict.fromkeys(names, -1.0)
+    yield Change('torque_sign', 'the torques of all joints have the opposite sign', Corrections(torque_sign=turned))
+    for name in names:
+        yield Change(
+            'torque_sign', f'the torque of {name} has the opposite sign', Corrections(torque_sign={name: -1.0})
+        )
+    for text, order in swaps(names):
+        yield Change('torque_order', f'the torques {text}', Corrections(torque_order=order))
 
 
 def least_evidence(model: RobotModel, code: str, kinds: int = KINDS) -> float:

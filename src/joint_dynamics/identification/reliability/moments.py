@@ -92,7 +92,7 @@ def moment_reasons(
 def best_moment(alternatives: Alternatives) -> Moment | None:
     """Return the change that gains most, None where no recording is long enough for one."""
     samples, normal, given = alternatives.samples, alternatives.normal, alternatives.given
-    size = ((samples.tau * samples.weight) ** 2).sum(axis=1)
+    size = alternatives.power
     # residuals that hold a jump are correlated, and make samples look worth few: all joints take the most of any
     inverse = alternatives.count.max() / np.maximum((given.unexplained + RESOLVED**2) * size, np.finfo(float).tiny)
     information = np.tensordot(inverse, normal.matrix, axes=1)

@@ -1,19 +1,14 @@
-r"""Whether a prediction of torque holds: what is left over, and whether a simple change of the torques explains it.
-
-With measured torques Y_c and predicted ones P_j of the same recordings, what is left of Y_c taken as joint j's at a
-scale s follows from products,
-‖s Y_c − P_j‖² = s²‖Y_c‖² − 2 s ⟨Y_c, P_j⟩ + ‖P_j‖²: signs, scales and orders cost nothing.
-"""
+"""Whether a prediction of torque holds: what is left over, and whether a simple change of the torques explains it."""
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.identification.regression.residuals import Fit, overall_residual
+from joint_dynamics.identification.reliability.explanation import torque_changes
 from joint_dynamics.identification.reliability.thresholds import (
     BETTER,
     EQUAL_RATIO_TO_TRAINING,
@@ -126,50 +121,24 @@ def _unrelated(tau: FloatArray, predicted: FloatArray, moving: FloatArray) -> bo
 
 def _changes(tau: FloatArray, predicted: FloatArray, names: Sequence[str]) -> Iterator[tuple[float, str, str]]:
     """Yield (what is left over of the measured torques as they came, code, text)."""
-    product, size, expected = tau.T @ predicted, (tau**2).sum(axis=0), (predicted**2).sum(axis=0)
-    own = size - 2 * np.diag(product) + expected
-    total = own.sum()
-    n = len(names)
-    yield (
-        float((size + 2 * np.diag(product) + expected).sum()),
-        'torque_sign',
-        'the torques of all joints have the opposite sign',
-    )
-    with np.errstate(divide='ignore', invalid='ignore'):
-        scale = np.where(expected > 0, np.diag(product) / expected, 1.0)
-    fitted = size - np.where(expected > 0, np.diag(product) ** 2 / np.where(expected > 0, expected, 1.0), 0.0)
+    for change in torque_changes(names):
+        order, factor = change.mend.torque_columns(names)
+        yield float(((tau[:, order] * factor - predicted) ** 2).sum()), change.code, change.text
+    product, size, expected = (tau * predicted).sum(axis=0), (tau**2).sum(axis=0), (predicted**2).sum(axis=0)
+    own = size - 2 * product + expected
+    scale = np.divide(product, expected, out=np.ones(len(names)), where=expected > 0)
+    fitted = size - np.where(expected > 0, scale * product, 0.0)
     off = (scale > 0) & ((scale > SERIES_FACTOR) | (scale < 1 / SERIES_FACTOR)) & (fitted < 0.25 * size)
-    if off.sum() > max(1, n // 2):
+    if off.sum() > max(1, len(names) // 2):
         factors = ', '.join(f'{name} {factor:.3g}' for name, factor in zip(names, scale, strict=True))
         yield (
             float(fitted.sum()),
             'current',
             f'the torques are these many times the predicted ones: {factors}: currents in A, or another unit than N·m',
         )
-    for j, name in enumerate(names):
-        yield (
-            float(total - own[j] + size[j] + 2 * product[j, j] + expected[j]),
-            'torque_sign',
-            f'the torque of {name} has the opposite sign',
-        )
-        if off[j]:
-            yield (
-                float(total - own[j] + fitted[j]),
-                'drive_gain',
-                f'the torque of {name} is {scale[j]:.3g} times the predicted one',
-            )
-    for i, k in itertools.combinations(range(n), 2):
-        swapped = size[i] + size[k] - 2 * product[i, k] - 2 * product[k, i] + expected[i] + expected[k]
-        yield (
-            float(total - own[i] - own[k] + swapped),
-            'torque_order',
-            f'the torques of {names[i]} and {names[k]} are swapped',
-        )
-    yield (
-        float((size - 2 * np.diag(product[::-1]) + expected[::-1]).sum()),
-        'torque_order',
-        'the torques are in reverse order',
-    )
+    for j in np.flatnonzero(off).tolist():
+        text = f'the torque of {names[j]} is {scale[j]:.3g} times the predicted one'
+        yield float(own.sum() - own[j] + fitted[j]), 'drive_gain', text
 
 
 def _delay(fits: Sequence[Fit]) -> tuple[float, str, str] | None:

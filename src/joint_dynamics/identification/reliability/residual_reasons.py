@@ -17,7 +17,6 @@ from joint_dynamics.identification.reliability.thresholds import (
     LOG_LIKELIHOOD_THRESHOLD,
     MIN_UNEXPLAINED_SHARE,
     RATED_FACTOR,
-    RESOLVED,
     UNRELATED_SHARE,
 )
 from joint_dynamics.identification.reliability.verdict import Reason
@@ -98,7 +97,7 @@ def residual_reasons(
 def _beyond_friction(alternatives: Alternatives, noise: FloatArray | None) -> list[int]:
     """Return the joints that move and leave more torque over than noise and details of friction make."""
     samples = alternatives.samples
-    size = ((samples.tau * samples.weight) ** 2).sum(axis=1)
+    size = alternatives.power
     square = alternatives.given.unexplained * size
     if noise is not None:
         square = np.maximum(square - noise**2 * (samples.weight**2).sum(axis=1), 0.0)
@@ -171,10 +170,7 @@ def covariance_of(alternatives: Alternatives) -> FloatArray:
 
     Samples count as the independent ones they are worth.
     """
-    given, samples = alternatives.given, alternatives.samples
-    energy = (given.unexplained + RESOLVED**2) * ((samples.tau * samples.weight) ** 2).sum(axis=1)
-    each = alternatives.count / np.where(energy > 0, energy, 1.0)
-    information = np.tensordot(each, alternatives.normal.matrix, axes=1)
+    information = alternatives.information
     scale = np.sqrt(np.maximum(np.diag(information), 0.0))
     scale = np.where(scale > 0, scale, 1.0)
     values, vectors = np.linalg.eigh(information / np.outer(scale, scale))

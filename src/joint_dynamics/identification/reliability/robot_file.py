@@ -8,11 +8,13 @@ scale, a payload at the last link (ten parameters) and friction, rotor and offse
 
 a handful of parameters is to explain all joints together, and every alternative is told by far. Robot files also hold
 nonsense, as a mass of 1 kg for every link. So nothing is said by one whose links, with the change, leave more than
-`DETAILS` times as much over as free parameters do with what explains the torques best, as given or otherwise, or have
+`MODEL_DETAILS` times as much over as free parameters do with what explains the torques best, as given or otherwise, or have
 a scale s that no tool makes (`units.DISAGREEMENT_FACTOR`). The change has to gain more than any one link of the file's
 being another one does, and to explain a twentieth of some joint's torque; what free parameters lose by it is taken off
 the gain. What that is worth follows from how much worse the few parameters fit than noise lets expect, as everywhere
 (`overdispersion`).
+
+`check_units`: whether effort is in N·m at all, by the file's inertials and effort limits.
 """
 
 from __future__ import annotations
@@ -25,22 +27,33 @@ import numpy as np
 
 from joint_dynamics.arrays import FloatArray, IntArray
 from joint_dynamics.identification.reliability.alternatives import Alternatives
-from joint_dynamics.identification.reliability.evidence import ExplanationFit, NormalEquations, columns_of, gain
+from joint_dynamics.identification.reliability.evidence import (
+    ExplanationFit,
+    NormalEquations,
+    columns_of,
+    constrained,
+    gain,
+)
 from joint_dynamics.identification.reliability.explanation import Alternative, least_evidence
 from joint_dynamics.identification.reliability.filtered_samples import FilteredSamples
 from joint_dynamics.identification.reliability.thresholds import (
     DISAGREEMENT_FACTOR,
     FREE_SCALE_THRESHOLD,
+    HEAVIEST,
+    LOG_LIKELIHOOD_THRESHOLD,
     MIN_EFFECT,
+    MODEL_DETAILS,
     MOTION_KINDS,
+    SAID,
+    SMALL_TORQUE_SHARE,
     TORQUE_KINDS,
 )
+from joint_dynamics.identification.reliability.verdict import Reason
 from joint_dynamics.robot import INERTIAL, RobotModel
 from joint_dynamics.robot.chain import Chain
+from joint_dynamics.robot.mounting import GRAVITY
 from joint_dynamics.robot.standard_parameters import link_columns
 
-DETAILS = 2.0
-"""So many times what free parameters leave over the robot file's links may: as bodies may (`bodies.DETAILS`)."""
 OWN = 4
 """Columns that only one joint feels: rotor inertia, viscous and Coulomb friction, offset."""
 
@@ -77,13 +90,8 @@ class FileAlternatives(Alternatives):
 
     def equations(self, rows: FloatArray, samples: FilteredSamples) -> NormalEquations:
         """Return the normal equations of `columns` of samples."""
-        n, first = self.model.n, rows.shape[1] - OWN * self.model.n
-        friction = [np.array([first + OWN * j + 1, first + OWN * j + 2]) for j in range(n)]
-        power = np.zeros((n, rows.shape[1]))
-        for j, columns in enumerate(friction):
-            power[j, columns] = (rows[j, columns] * samples.dtheta[j] * samples.weight[j] ** 2).sum(axis=1)
-        positive = np.array([first + OWN * j for j in range(n)])
-        return NormalEquations(rows, samples.weight, friction, power, positive)
+        first = rows.shape[1] - OWN * self.model.n + OWN * np.arange(self.model.n)
+        return constrained(rows, samples, [np.array([k + 1, k + 2]) for k in first], first)
 
     @functools.cached_property
     def by_link(self) -> float:
@@ -94,14 +102,7 @@ class FileAlternatives(Alternatives):
         """Return what the file's being wrong in one link gains: ten parameters of that link's own [nats]."""
         own = np.arange(len(self.model.parameter_names))[link_columns(link)]
         columns = columns_of(self.samples, self.model, independent=own)[:, : len(INERTIAL)]
-        free = np.zeros((len(columns), columns.shape[1]))
-        normal = NormalEquations(
-            np.concatenate([_columns(self.model, self.samples), columns], axis=1),
-            self.samples.weight,
-            self.normal.friction,
-            np.concatenate([self.normal.power, free], axis=1),
-            self.normal.positive,
-        )
+        normal = self.normal.beside(np.concatenate([_columns(self.model, self.samples), columns], axis=1))
         return gain(self.given, normal.fit(self.samples.tau), self.count)
 
     def fitted(
@@ -125,11 +126,10 @@ class FileAlternatives(Alternatives):
 
     def _good(self, changed: ExplanationFit) -> bool:
         """Whether the file's links, with a change of the torques, are links of this robot and the change matters."""
-        size = ((self.samples.tau * self.samples.weight) ** 2).sum(axis=1)
-        left, free = float(changed.unexplained @ size), float(self.best.unexplained @ size)
+        left, free = self.share(changed.unexplained), self.share(self.best.unexplained)
         better = float((self.given.unexplained - changed.unexplained).max())
         return (
-            left < DETAILS**2 * free
+            left < MODEL_DETAILS * free
             and 1 / DISAGREEMENT_FACTOR < changed.chi[0] < DISAGREEMENT_FACTOR
             and better > MIN_EFFECT**2
         )
@@ -143,9 +143,8 @@ def file_alternatives(free: Alternatives, others: Iterable[Alternative] = ()) ->
     parameters = free.model.parameters
     if parameters is None or not np.any(parameters):
         return None
-    size = ((free.samples.tau * free.samples.weight) ** 2).sum(axis=1)
-    best = min((free.given, *(other.fitted for other in others)), key=lambda fitted: float(fitted.unexplained @ size))
-    return FileAlternatives(free, best)
+    fits = (free.given, *(other.fitted for other in others))
+    return FileAlternatives(free, min(fits, key=lambda fitted: free.share(fitted.unexplained)))
 
 
 def _columns(model: RobotModel, samples: FilteredSamples, chain: Chain | None = None) -> FloatArray:
@@ -165,3 +164,69 @@ def _columns(model: RobotModel, samples: FilteredSamples, chain: Chain | None = 
         )
     payload = rows[:, last[: len(INERTIAL)]]
     return np.concatenate([np.einsum('jps,p->js', rows, stated)[:, None], payload, own], axis=1)
+
+
+def check_units(alternatives: Alternatives, rated: FloatArray) -> list[Reason]:
+    """Return a reason where torques are a fraction of what inertials and limits let expect, or more than any arm's.
+
+    rated: what the joints are rated for (n,) [N·m], NaN where not known (`joints.rated_torques`).
+    """
+    model, samples = alternatives.model, alternatives.samples
+    largest = np.quantile(np.abs(samples.tau), 0.99, axis=1)
+    if np.isfinite(rated).all() and np.all(largest < SMALL_TORQUE_SHARE * rated):
+        return [
+            Reason(
+                'current',
+                f'no effort reaches {100 * SMALL_TORQUE_SHARE:g} % of its limit in the robot file (largest: '
+                f'{100 * float((largest / rated).max()):.2g} %): '
+                'look whether it is a current (then give drive gains), or in another unit than N·m',
+            )
+        ]
+    reach = sum(float(np.linalg.norm(place.translation)) for place in list(model.pinocchio.jointPlacements)[2:])
+    heaviest = HEAVIEST * reach**4 * GRAVITY
+    if reach > 0 and largest.max() > heaviest and not np.any(model.chain.prismatic):
+        return [
+            Reason(
+                'current',
+                f'{alternatives.names[int(largest.argmax())]} gives {largest.max():.3g} N·m, more than an arm of '
+                f'{reach:.2g} m could weigh ({heaviest:.2g} N·m for a tenth of a block of steel of its reach): look '
+                'whether efforts are in mN·m, or another unit than N·m',
+            )
+        ]
+    if model.parameters is None or not np.any(model.parameters):
+        return []
+    factors = _factors(alternatives)
+    seen = factors[np.isfinite(factors)]
+    # far above them says nothing: many robot files hold a mass of 1 kg for every link
+    if len(seen) >= 2 and np.median(seen) < 1 / DISAGREEMENT_FACTOR:
+        listed = ', '.join(
+            f'{name} {factor:.3g}'
+            for name, factor in zip(alternatives.names, factors, strict=True)
+            if np.isfinite(factor)
+        )
+        return [
+            Reason(
+                'current',
+                f'the efforts are these many times what the inertials of the robot file let expect: {listed}; look '
+                'whether they are currents (then give drive gains), or in another unit than N·m',
+            )
+        ]
+    return []
+
+
+def _factors(alternatives: Alternatives) -> FloatArray:
+    """Return s_j (n,) of τ_j ≈ s_j τ_file,j + friction + offset, NaN where the file's torque is not clearly in it."""
+    model, samples = alternatives.model, alternatives.samples
+    rows = _columns(model, samples) * samples.weight[:, None]
+    found, first = np.full(model.n, np.nan), rows.shape[1] - OWN * model.n
+    for j, (y, count) in enumerate(zip(samples.tau * samples.weight, alternatives.count, strict=True)):
+        basis = np.linalg.qr(rows[j, first + OWN * j : first + OWN * (j + 1)].T)[0]
+        y, x = (signal - basis @ (basis.T @ signal) for signal in (y, rows[j, 0]))
+        power = float(x @ x)
+        if power <= 0 or y @ y <= 0:
+            continue
+        share = float(x @ y) ** 2 / power / float(y @ y)
+        clear = -0.5 * count * np.log(1 - min(share, 1 - 1e-9)) > LOG_LIKELIHOOD_THRESHOLD
+        if share > SAID and x @ y > 0 and clear:
+            found[j] = float(x @ y) / power
+    return found

@@ -34,6 +34,7 @@ from joint_dynamics.identification.reliability.thresholds import (
     RESOLVED,
     STEADY,
 )
+from joint_dynamics.identification.reliability.verdict import Reason
 from joint_dynamics.recording.corrections import Corrections
 
 STEPS = 40
@@ -97,6 +98,40 @@ class Scales:
     def noted(self) -> bool:
         """Whether they do, and are as far apart as drive gains of a data sheet may be."""
         return self.told and not self.off and float(np.ptp(np.log(self.factor[self.known]))) > np.log(NOTED_FACTOR)
+
+    @property
+    def reason(self) -> Reason:
+        """That the torques of some joints are off by a factor."""
+        listed = ', '.join(
+            f'{self.names[j]} {self.factor[j]:.2g} ± {self.factor[j] * self.deviation[j]:.1g}' for j in self.off
+        )
+        return Reason(
+            'drive_gain' if len(self.off) == 1 else 'current',
+            'the torques do not go together: in what several joints feel, they are these many times those of the other '
+            f'joints: {listed} (log-likelihood +{self.gain:.0f}); look whether they are currents (then give drive '
+            'gains), or whether a unit or a drive gain is wrong',
+            mend={} if self.mend is None else {'recording': self.mend.stated()},
+        )
+
+    @property
+    def notes(self) -> list[str]:
+        """Scales apart by what drive gains of a data sheet may be, and joints whose scale no other confirms."""
+        notes, each = [], list(zip(self.names, self.factor, self.deviation, self.known, strict=True))
+        if self.noted:
+            listed = ', '.join(
+                f'{name} {by:.3g} ± {by * deviation:.1g}' for name, by, deviation, known in each if known
+            )
+            notes.append(
+                'in what several joints feel, the torques are these many times those of the others (log-likelihood '
+                f'+{self.gain:.0f}): {listed}; drive gains may be off by so much: --loaded and --payload-mass find them'
+            )
+        uncertain = [name for name, _, deviation, _ in each if 2 * deviation > np.log(2.0)]
+        if uncertain:
+            notes.append(
+                f'no other joint shows to within a factor of two what the torque of {", ".join(uncertain)} is: its '
+                'unit and drive gain are taken as given'
+            )
+        return notes
 
     def summary(self) -> dict[str, Mapping[str, Any]]:
         """Return the entry `torque_scales` of summary.json: {joint: {factor, std}}, None where nothing tells it."""

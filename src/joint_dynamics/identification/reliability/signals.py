@@ -1,4 +1,4 @@
-"""Faults that a recording shows by itself: missing samples, stuck, clipped and spiky signals, impossible speeds."""
+"""Faults that the motion of a recording shows by itself: missing samples, jumps, stuck and spiky positions, speeds."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from joint_dynamics.arrays import BoolArray, FloatArray, IntArray
-from joint_dynamics.identification.reliability.motor_side import motor_side_reasons
+from joint_dynamics.arrays import FloatArray
+from joint_dynamics.identification.reliability.efforts import effort_reasons, runs_of
 from joint_dynamics.identification.reliability.thresholds import (
     ABRUPT,
     BRAKING,
@@ -15,12 +15,14 @@ from joint_dynamics.identification.reliability.thresholds import (
     FAULTY_SHARE,
     HARDER,
     JUMP_FACTOR,
+    JUMP_SHARE,
     LEAST_JUMP,
+    RATIO_TOLERANCE,
     SAME_SIGNAL_CORRELATION,
     SLOWEST,
     SPEED_SCALE_FACTOR,
     SPIKE_FACTOR,
-    SPIKE_POWER,
+    TRAVEL,
 )
 from joint_dynamics.identification.reliability.verdict import Reason
 from joint_dynamics.recording import Recording, encoder_step
@@ -38,15 +40,10 @@ def faults(recording: Recording) -> list[Reason]:
         *_missing(recording),
         *_jumps(recording),
         *_stuck_positions(recording),
-        *(reason for effort in _efforts(recording) for reason in _effort(recording, *effort)),
-        *torque_spikes(recording),
+        *effort_reasons(recording),
         *_position_spikes(recording),
-        *motor_side_reasons(recording),
+        *_motor_side(recording),
     ]
-
-
-def _speed(recording: Recording) -> FloatArray:
-    return np.gradient(recording.q, recording.period, axis=0)
 
 
 def _speeds(recording: Recording) -> Iterator[Reason]:
@@ -160,7 +157,7 @@ def _jumps(recording: Recording) -> Iterator[Reason]:
     steps = np.diff(recording.q, axis=0)
     beyond = np.abs(steps - np.stack([running_median(column, 5) for column in steps.T], axis=1))
     ordinary = np.maximum(SPIKE_FACTOR * np.quantile(beyond, 0.99, axis=0), BRAKING * recording.period**2)
-    jumps = beyond > np.maximum(ordinary, LEAST_JUMP)
+    jumps = beyond > np.maximum(ordinary, np.maximum(LEAST_JUMP, JUMP_SHARE * np.ptp(recording.q, axis=0)))
     # a spike goes there and back, and samples that are missing are so at all joints
     single = jumps & ~np.roll(jumps, 1, axis=0) & ~np.roll(jumps, -1, axis=0) & (jumps.sum(axis=1) == 1)[:, None]
     for j, name in enumerate(recording.joint_names):
@@ -174,11 +171,6 @@ def _jumps(recording: Recording) -> Iterator[Reason]:
             )
 
 
-def _runs(mask: BoolArray) -> IntArray:
-    """Return (start, end) of each run of true values, (runs, 2)."""
-    return np.flatnonzero(np.diff(np.concatenate([[False], mask, [False]]).astype(int))).reshape(-1, 2)
-
-
 def _stuck_positions(recording: Recording) -> Iterator[Reason]:
     steps = np.diff(recording.q, axis=0)
     least = max(5, int(FAULTY_SHARE * recording.samples))
@@ -186,7 +178,7 @@ def _stuck_positions(recording: Recording) -> Iterator[Reason]:
         rms = float(np.sqrt(np.mean(steps[:, j] ** 2)))
         if rms == 0:
             continue
-        for start, end in _runs(steps[:, j] == 0):
+        for start, end in runs_of(steps[:, j] == 0):
             if end - start < least:
                 continue
             before, after = steps[max(start - NEAR, 0) : start, j][::-1], steps[end : end + NEAR, j]
@@ -231,87 +223,6 @@ def _bends(q: FloatArray, start: int, end: int) -> FloatArray:
     return np.array(found)
 
 
-def _efforts(recording: Recording) -> Iterator[tuple[str, FloatArray, BoolArray]]:
-    """Yield (what, values (N,), where the joint moves (N,)) of each torque and current of a joint that does."""
-    speed = np.abs(_speed(recording))
-    moving = speed > np.maximum(0.1 * np.sqrt(np.mean(speed**2, axis=0)), SLOWEST)
-    for quantity in ('tau', 'current'):
-        values = getattr(recording, quantity)
-        if values is None:
-            continue
-        for j, name in enumerate(recording.joint_names):
-            if moving[:, j].sum() >= 20 and np.ptp(values[:, j]) > 0:
-                yield f'{quantity} of {name}', values[:, j], moving[:, j]
-
-
-def _effort(recording: Recording, what: str, x: FloatArray, moving: BoolArray) -> Iterator[Reason]:
-    runs = _runs(np.diff(x) == 0)
-    long = runs[(runs[:, 1] - runs[:, 0]) > max(20, 5 * FAULTY_SHARE * len(x))]
-    long = np.array([run for run in long if moving[run[0] : run[1]].mean() > 0.5]).reshape(-1, 2)
-    middle, extreme = np.median(x), (x.max(), x.min())
-    at_bound = [bool(len(long)) and any(x[start] == bound for start, _ in long) for bound in extreme]
-    stuck = [(start, end) for start, end in long if x[start] not in extreme]
-    if stuck:
-        start, end = max(stuck, key=lambda run: run[1] - run[0])
-        yield Reason(
-            'stuck',
-            f'{recording.name}: {what} keeps {x[start]:.4g} from {recording.time[start]:.3g} to '
-            f'{recording.time[end]:.3g} s although the joint moves: leave that stretch out',
-        )
-    found = [
-        (bound, share)
-        for bound, flat in zip(extreme, at_bound, strict=True)
-        for share in [_pile(x, moving, bound, middle)]
-        if share > FAULTY_SHARE or flat
-    ]
-    if found:
-        bounds = ' and '.join(f'{bound:.4g}' for bound, _ in found)
-        yield Reason(
-            'saturated',
-            f'{recording.name}: {what} stays at {bounds} for {100 * sum(share for _, share in found):.2g} % of the '
-            'moving samples: it is cut off there; record a gentler motion',
-        )
-
-
-def torque_spikes(recording: Recording) -> Iterator[Reason]:
-    """Yield a reason for each torque (current) with single samples far off."""
-    for what, x, _ in _efforts(recording):
-        deviation = np.abs(x - running_median(x, 5))
-        spikes = _spikes(deviation)
-        power = (deviation[spikes] ** 2).sum()
-        if np.mean(spikes) < FAULTY_SHARE and power > SPIKE_POWER * ((x - np.median(x)) ** 2).sum():
-            yield Reason(
-                'spikes',
-                f'{recording.name}: {what} has {int(spikes.sum())} samples far off their neighbours (up to '
-                f'{deviation.max():.3g}): use method irls, which replaces them, or clean the recording',
-            )
-
-
-def _spikes(deviation: FloatArray) -> BoolArray:
-    return np.asarray(deviation > SPIKE_FACTOR * max(float(np.quantile(deviation, 0.99)), 1e-12))
-
-
-def without_spikes(values: FloatArray) -> FloatArray:
-    """Return signals (samples, joints) with the median of its neighbours for each sample far off them."""
-    cleaned = values.copy()
-    for x in cleaned.T:
-        median = running_median(x, 5)
-        spikes = _spikes(np.abs(x - median))
-        x[spikes] = median[spikes]
-    return cleaned
-
-
-def _pile(x: FloatArray, moving: BoolArray, bound: float, middle: float) -> float:
-    """Return the share of the moving samples that lie at a bound, 0 where no more do than just below it."""
-    depth = np.abs(x - bound)[moving]
-    span = abs(bound - middle)
-    at = depth <= 1e-9 * span
-    levels = np.unique(depth)
-    quantum = float(np.median(np.diff(levels[:50]))) if len(levels) > 2 else span
-    below = ~at & (depth <= max(0.03 * span, 3.5 * quantum))
-    return float(at.mean()) if at.sum() > 3 * below.sum() else 0.0
-
-
 def _position_spikes(recording: Recording) -> Iterator[Reason]:
     steps = np.abs(np.diff(recording.q, axis=0))
     for j, name in enumerate(recording.joint_names):
@@ -324,4 +235,27 @@ def _position_spikes(recording: Recording) -> Iterator[Reason]:
                 'spikes',
                 f'{recording.name}: the position of {name} has {int(spikes.sum())} samples far off their neighbours '
                 f'(up to {deviation.max():.3g}): clean the recording',
+            )
+
+
+def _motor_side(recording: Recording) -> Iterator[Reason]:
+    """Yield a reason for each joint whose θ does not follow q one to one.
+
+    The ratio is that of least squares of θ on q, about their means. φ = θ − q is the deformation of the transmission,
+    at most some mrad, beside a travel of at least `TRAVEL`.
+    """
+    if recording.theta is None:
+        return
+    q = recording.q - recording.q.mean(axis=0)
+    theta = recording.theta - recording.theta.mean(axis=0)
+    for j, name in enumerate(recording.joint_names):
+        if np.ptp(recording.q[:, j]) < TRAVEL:
+            continue
+        ratio = float(q[:, j] @ theta[:, j] / (q[:, j] @ q[:, j]))
+        if abs(ratio - 1.0) > RATIO_TOLERANCE:
+            what = 'turns the other way' if abs(ratio + 1.0) < RATIO_TOLERANCE else 'is not reflected to the joint side'
+            yield Reason(
+                'motor_side',
+                f'{recording.name}: the motor of {name} turns {ratio:.4g} rad per rad of the joint, expected 1 on the '
+                f'joint side: it {what}; state recording.motor_states.gear_ratio',
             )

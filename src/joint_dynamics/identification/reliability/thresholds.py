@@ -90,13 +90,9 @@ delay."""
 MIN_EFFECT = 0.05
 """[share] Share of the torque (rms) that a delay has to cost before it is held against the recordings."""
 
-# Parts of the recordings
-UNLIKELY = 1e-3
-"""[probability] Probability of a difference by chance, over all parts of a training, below which it is one."""
-
 # What begins at a moment
-LEAST_JUMP, JUMP_STEP = 0.01, 1e-3
-"""[rad] Encoders that jump by less are a matter of transmissions; the step of the derivative."""
+LEAST_JUMP, JUMP_SHARE, JUMP_STEP = 0.01, 0.01, 1e-3
+"""[rad, of the travel, rad] Encoders that jump by less are a matter of transmissions; the step of the derivative."""
 LARGEST_JUMP, OWN_SHARE = 0.5, 1e-3
 """[rad, share] What a derivative says of a jump holds up to this; of a column's power this much has to be its own."""
 LEAST_SCALE_CHANGE, LEAST_FRICTION_CHANGE = 0.1, 0.2

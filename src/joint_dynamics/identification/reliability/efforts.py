@@ -1,0 +1,105 @@
+"""Faults that the efforts of a recording show by themselves: stuck, cut-off and spiky signals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from joint_dynamics.arrays import BoolArray, FloatArray, IntArray
+from joint_dynamics.identification.reliability.thresholds import FAULTY_SHARE, SLOWEST, SPIKE_FACTOR, SPIKE_POWER
+from joint_dynamics.identification.reliability.verdict import Reason
+from joint_dynamics.recording import Recording
+from joint_dynamics.signals.filtering import running_median
+
+
+def effort_reasons(recording: Recording) -> list[Reason]:
+    """Return the faults of the torques and currents of one recording."""
+    each = [reason for effort in _efforts(recording) for reason in _effort(recording, *effort)]
+    return [*each, *torque_spikes(recording)]
+
+
+def runs_of(mask: BoolArray) -> IntArray:
+    """Return (start, end) of each run of true values, (runs, 2)."""
+    return np.flatnonzero(np.diff(np.concatenate([[False], mask, [False]]).astype(int))).reshape(-1, 2)
+
+
+def _efforts(recording: Recording) -> Iterator[tuple[str, FloatArray, BoolArray]]:
+    """Yield (what, values (N,), where the joint moves (N,)) of each torque and current of a joint that does."""
+    speed = np.abs(np.gradient(recording.q, recording.period, axis=0))
+    moving = speed > np.maximum(0.1 * np.sqrt(np.mean(speed**2, axis=0)), SLOWEST)
+    for quantity in ('tau', 'current'):
+        values = getattr(recording, quantity)
+        if values is None:
+            continue
+        for j, name in enumerate(recording.joint_names):
+            if moving[:, j].sum() >= 20 and np.ptp(values[:, j]) > 0:
+                yield f'{quantity} of {name}', values[:, j], moving[:, j]
+
+
+def _effort(recording: Recording, what: str, x: FloatArray, moving: BoolArray) -> Iterator[Reason]:
+    runs = runs_of(np.diff(x) == 0)
+    long = runs[(runs[:, 1] - runs[:, 0]) > max(20, 5 * FAULTY_SHARE * len(x))]
+    long = np.array([run for run in long if moving[run[0] : run[1]].mean() > 0.5]).reshape(-1, 2)
+    middle, extreme = np.median(x), (x.max(), x.min())
+    at_bound = [bool(len(long)) and any(x[start] == bound for start, _ in long) for bound in extreme]
+    stuck = [(start, end) for start, end in long if x[start] not in extreme]
+    if stuck:
+        start, end = max(stuck, key=lambda run: run[1] - run[0])
+        yield Reason(
+            'stuck',
+            f'{recording.name}: {what} keeps {x[start]:.4g} from {recording.time[start]:.3g} to '
+            f'{recording.time[end]:.3g} s although the joint moves: leave that stretch out',
+        )
+    found = [
+        (bound, share)
+        for bound, flat in zip(extreme, at_bound, strict=True)
+        for share in [_pile(x, moving, bound, middle)]
+        if share > FAULTY_SHARE or flat
+    ]
+    if found:
+        bounds = ' and '.join(f'{bound:.4g}' for bound, _ in found)
+        yield Reason(
+            'saturated',
+            f'{recording.name}: {what} stays at {bounds} for {100 * sum(share for _, share in found):.2g} % of the '
+            'moving samples: it is cut off there; record a gentler motion',
+        )
+
+
+def torque_spikes(recording: Recording) -> Iterator[Reason]:
+    """Yield a reason for each torque (current) with single samples far off."""
+    for what, x, _ in _efforts(recording):
+        deviation = np.abs(x - running_median(x, 5))
+        spikes = _spikes(deviation)
+        power = (deviation[spikes] ** 2).sum()
+        if np.mean(spikes) < FAULTY_SHARE and power > SPIKE_POWER * ((x - np.median(x)) ** 2).sum():
+            yield Reason(
+                'spikes',
+                f'{recording.name}: {what} has {int(spikes.sum())} samples far off their neighbours (up to '
+                f'{deviation.max():.3g}): use method irls, which replaces them, or clean the recording',
+            )
+
+
+def _spikes(deviation: FloatArray) -> BoolArray:
+    return np.asarray(deviation > SPIKE_FACTOR * max(float(np.quantile(deviation, 0.99)), 1e-12))
+
+
+def without_spikes(values: FloatArray) -> FloatArray:
+    """Return signals (samples, joints) with the median of its neighbours for each sample far off them."""
+    cleaned = values.copy()
+    for x in cleaned.T:
+        median = running_median(x, 5)
+        spikes = _spikes(np.abs(x - median))
+        x[spikes] = median[spikes]
+    return cleaned
+
+
+def _pile(x: FloatArray, moving: BoolArray, bound: float, middle: float) -> float:
+    """Return the share of the moving samples that lie at a bound, 0 where no more do than just below it."""
+    depth = np.abs(x - bound)[moving]
+    span = abs(bound - middle)
+    at = depth <= 1e-9 * span
+    levels = np.unique(depth)
+    quantum = float(np.median(np.diff(levels[:50]))) if len(levels) > 2 else span
+    below = ~at & (depth <= max(0.03 * span, 3.5 * quantum))
+    return float(at.mean()) if at.sum() > 3 * below.sum() else 0.0
