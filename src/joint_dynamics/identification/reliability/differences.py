@@ -178,9 +178,8 @@ def _own(alternatives: Alternatives, kind: str, part: str, columns: FloatArray, 
     gained, effect = found.gain - choice, _effect(alternatives, found.fitted)
     clear = gained > LOG_LIKELIHOOD_THRESHOLD and gained / found.dispersion(alternatives) > MIN_EVIDENCE
     mass = float(found.fitted.chi[-1]) if kind == 'payload' else None
-    matters = effect > MIN_EFFECT or (
-        kind == 'payload' and explains_most(effect, alternatives.share(alternatives.given.unexplained))
-    )
+    left = alternatives.share(alternatives.given.unexplained)
+    matters = effect > MIN_EFFECT or (kind == 'payload' and explains_most(effect, left))
     return Difference(kind, part, gained, effect, found.fitted, mass, clear, matters)
 
 

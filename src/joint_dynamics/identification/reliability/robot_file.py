@@ -8,8 +8,8 @@ scale, a payload at the last link (ten parameters) and friction, rotor and offse
 
 a handful of parameters is to explain all joints together, and every alternative is told by far. Robot files also hold
 nonsense, as a mass of 1 kg for every link. So nothing is said by one whose links, with the change, leave more than
-`MODEL_DETAILS` times as much over as free parameters do with what explains the torques best, as given or otherwise, or have
-a scale s that no tool makes (`units.DISAGREEMENT_FACTOR`). The change has to gain more than any one link of the file's
+`MODEL_DETAILS` times as much over as free parameters do with what explains the torques best, as given or otherwise, or
+have a scale s that no tool makes (`DISAGREEMENT_FACTOR`). The change has to gain more than any one link of the file's
 being another one does, and to explain a twentieth of some joint's torque; what free parameters lose by it is taken off
 the gain. What that is worth follows from how much worse the few parameters fit than noise lets expect, as everywhere
 (`overdispersion`).
