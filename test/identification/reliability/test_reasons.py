@@ -1,24 +1,20 @@
 """Reasons with their figures and their remedy."""
 
 import math
-from types import SimpleNamespace
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from joint_dynamics.identification.reliability.chow import ChowTest
-from joint_dynamics.identification.reliability.reasons import (
-    chow_reason,
-    delay_reason,
-    difference_note,
-    difference_reason,
-    explanation_reason,
-    scales_reason,
-    unconfirmed_scales,
-)
+from joint_dynamics.identification.reliability.delay import Delay
+from joint_dynamics.identification.reliability.differences import Difference
+from joint_dynamics.identification.reliability.evidence import ExplanationFit
+from joint_dynamics.identification.reliability.explanation import Alternative
+from joint_dynamics.identification.reliability.scales import Scales
 from joint_dynamics.recording.corrections import Corrections
 
 NAMES = ('a', 'b')
+NONE = ExplanationFit(np.zeros(1), np.ones(2), 1)
 
 
 @pytest.mark.parametrize(
@@ -27,40 +23,35 @@ NAMES = ('a', 'b')
         ('payload', 2.345, 'payload_mixed', ('payload of about 2.35 kg, ', 'identify them apart', '--loaded')),
         ('payload', None, 'payload_mixed', ('by a payload, ', 'identify them apart', '--loaded')),
         ('friction', None, 'recordings_differ', ('other friction or offsets', 'temperature')),
+        ('parameters', None, 'recordings_differ', ('other parameters than the other', 'identify them apart')),
         ('sign of torque', None, 'recordings_differ', ('another sign of torque', 'correct it, or leave it out')),
     ],
 )
 def test_what_differs_is_told_with_its_share_and_its_remedy(kind, mass, code, parts):
-    difference = SimpleNamespace(kind=kind, part='run 2', gain=123.4, effect=0.0567, mass=mass)
-    reason = difference_reason(difference)
+    difference = Difference(kind, 'run 2', 123.4, 0.0567, NONE, mass)
+    reason = difference.reason
     assert reason.code == code and reason.text.startswith('run 2 ')
     for part in (*parts, '5.67 % of the torque (log-likelihood +123)'):
         assert part in reason.text
-    note = difference_note(difference)
-    assert (
-        note.startswith('run 2 has another ' if kind != 'friction' else 'run 2 has ') and '5.7 % of the torque' in note
-    )
+    assert difference.note.startswith(f'run 2 has another {kind}') and '5.7 % of the torque' in difference.note
 
 
 @pytest.mark.parametrize(('seconds', 'side'), [(-0.01234, 'before'), (0.01234, 'after')])
 def test_a_delay_is_told_with_its_deviation_and_its_cost(seconds, side):
-    reason = delay_reason(SimpleNamespace(seconds=seconds, deviation=0.00056, cost=0.0321))
+    reason = Delay(seconds, 0.00056, 100.0, 0.0321, NONE).reason
     assert reason.code == 'delay'
     for part in ('12.3 ± 0.56 ms', f' ms {side} the motion', '3.21 % of the torque', 'align the time stamps'):
         assert part in reason.text
 
 
 def test_scales_are_told_joint_by_joint_with_what_mends_them():
-    scales = SimpleNamespace(
-        names=NAMES, factor=np.array([0.5, 2.0]), deviation=np.array([0.1, 0.05]), off=(1,), gain=88.8,
-        mend=Corrections(torque_scale={'b': 0.5}),
-    )  # fmt: skip
-    reason = scales_reason(scales)
-    assert reason.code == 'drive_gain' and 'of the other joints: b 2 ± 0.1 (log-likelihood +89)' in reason.text
-    assert reason.mend == {'recording': {'torque_scale': {'b': 0.5}}}
-    scales.off, scales.mend = (0, 1), None
-    reason = scales_reason(scales)
-    assert reason.code == 'current' and 'a 0.5 ± 0.05, b 2 ± 0.1 (log-likelihood +89)' in reason.text
+    known = np.ones(3, dtype=bool)
+    scales = Scales(('a', 'c', 'b'), np.array([1.0, 1.0, 2.0]), np.array([0.1, 0.1, 0.05]), known, 88.8, 9.0, NONE)
+    assert scales.reason.code == 'drive_gain' and 'other joints: b 2 ± 0.1 (log-likelihood +89)' in scales.reason.text
+    assert scales.reason.mend == {'recording': {'torque_scale': {'b': 0.5}}}
+    scales = replace(scales, factor=np.array([0.5, 1.0, 2.5]))
+    assert scales.reason.code == 'current' and 'b 2.5 ± 0.1, a 0.5 ± 0.05 (log-likelihood +89)' in scales.reason.text
+    assert scales.reason.mend == {}
 
 
 @pytest.mark.parametrize(
@@ -78,27 +69,19 @@ def test_scales_are_told_joint_by_joint_with_what_mends_them():
     ],
 )  # fmt: skip
 def test_a_better_explanation_is_told_by_the_joint_it_helps_most(code, remedy):
-    given = SimpleNamespace(unexplained=np.array([0.5, 0.04, 0.25]))
-    alternatives = SimpleNamespace(names=('a', 'b', 'c'), given=given)
-    fitted = SimpleNamespace(unexplained=np.array([0.49, 0.01, 0.01]))
-    mend = Corrections(torque_sign={'c': -1.0})
-    found = SimpleNamespace(
-        code=code, text='this', fitted=fitted, gain=123.4, mend=mend, config={'recording': mend.stated()}
-    )
-    reason = explanation_reason(alternatives, found)
+    given = ExplanationFit(np.zeros(1), np.array([0.5, 0.04, 0.25]), 1)
+    fitted = ExplanationFit(np.zeros(1), np.array([0.49, 0.01, 0.01]), 1)
+    found = Alternative(code, 'this', fitted, 123.4, mend=Corrections(torque_sign={'c': -1.0}))
+    reason = found.reason(('a', 'b', 'c'), given)
     assert (reason.mend, reason.joints) == ({'recording': {'torque_sign': {'c': -1.0}}}, ('c',))
     assert reason.code == code and reason.text.startswith('this: ') and reason.text.endswith(f'; correct {remedy}')
     assert '(50 % of the torque of c left over would become 10 %; log-likelihood +123)' in reason.text
 
 
-def test_parts_with_other_parameters_and_scales_that_nothing_confirms_are_told():
-    reason = chow_reason('run 2', ChowTest(3.254, (4.2, 17.0), 1e-5, 0.0789))
-    assert reason.code == 'recordings_differ' and reason.text.startswith('run 2 has other parameters')
-    for part in ('F = 3.25 with 4.2 and 17 degrees of freedom', '7.89 % of the torque', 'identify them apart'):
-        assert part in reason.text
+def test_scales_that_nothing_confirms_are_told():
     half = 0.5 * math.log(2.0)
-    scales = SimpleNamespace(names=('a', 'b', 'c'), deviation=np.array([0.99 * half, 1.01 * half, 3.0]))
-    (note,) = unconfirmed_scales(scales)
+    deviation = np.array([0.99 * half, 1.01 * half, 3.0])
+    scales = Scales(('a', 'b', 'c'), np.ones(3), deviation, np.zeros(3, dtype=bool), 0.0, 0.0, NONE)
+    (note,) = scales.notes
     assert 'within a factor of two what the torque of b, c is' in note
-    scales.deviation = np.full(3, 0.1)
-    assert unconfirmed_scales(scales) == []
+    assert replace(scales, deviation=np.full(3, 0.1)).notes == []

@@ -32,13 +32,24 @@ def hand_made(seed, torque):
     part = np.zeros(samples, dtype=int)
     left = normal.residuals(tau, given.chi)
     count = effective_samples(left, weight, part)
-    found = SimpleNamespace(
-        given=given, normal=normal, samples=SimpleNamespace(tau=tau, weight=weight, part=part), names=NAMES, count=count
-    )
+    found = alternatives(given, normal, tau, weight, NAMES, count)
     w = weight**2
     mean = (tau * w).sum(axis=1) / w.sum(axis=1)
     variation = [math.sqrt(sum(((tau[j] - mean[j]) * weight[j]) ** 2)) for j in range(3)]
     return found, np.sqrt((left**2).sum(axis=1)), variation
+
+
+def alternatives(given, normal, tau, weight, names, count):
+    power = ((tau * weight) ** 2).sum(axis=1)
+    return SimpleNamespace(
+        given=given,
+        normal=normal,
+        samples=SimpleNamespace(tau=tau, weight=weight, part=np.zeros(tau.shape[1], dtype=int)),
+        names=names,
+        count=count,
+        power=power,
+        information=np.tensordot(count / ((given.unexplained + 0.005**2) * power), normal.matrix, axes=1),
+    )
 
 
 def plain(rng, rows):
@@ -131,13 +142,8 @@ def test_friction_that_nothing_but_rest_tells_from_an_offset_may_be_larger_than_
     normal = NormalEquations(rows, weight, [np.array([1, 2])], power, np.zeros(0, dtype=int))
     given = normal.fit(tau)
     left = normal.residuals(tau, given.chi)
-    found = SimpleNamespace(
-        given=given,
-        normal=normal,
-        samples=SimpleNamespace(tau=tau, weight=weight, part=np.zeros(tau.shape[1], dtype=int)),
-        names=('a',),
-        count=effective_samples(left, weight, np.zeros(samples, dtype=int)),
-    )
+    count = effective_samples(left, weight, np.zeros(samples, dtype=int))
+    found = alternatives(given, normal, tau, weight, ('a',), count)
     size = np.linalg.norm((given.chi[1:3] @ rows[0, 1:3]) * weight[0])
     assert size / 3 < np.linalg.norm(left) < np.linalg.norm(4.0 * weight) / 3
     assert [reason.code for reason in residual_reasons(found, None)] == expected

@@ -65,7 +65,7 @@ def test_a_motion_that_the_files_links_do_not_make_is_named(true_robot, change, 
 
 
 def test_a_file_says_nothing_by_links_that_free_parameters_leave_far_behind(true_robot, problem_of):
-    """Links off by factors, torque of joint 2 turned: by the file a torque of a hundredth did well, too."""
+    """Links off by factors, torque of joint 2 turned."""
     standard = wrong(true_robot, 'factors', np.random.default_rng(4))
     recording = true_robot.record(4, 6.0, rate=100.0, frequency=0.4)
     turned = replace(recording, tau=recording.tau * [1, -1, 1, 1, 1, 1])
@@ -75,7 +75,6 @@ def test_a_file_says_nothing_by_links_that_free_parameters_leave_far_behind(true
     ahead = free.ahead()
     assert {one.code for one in ahead} == {'torque_sign'}
     assert {one.code for one in file_alternatives(free, ahead).ahead()} == {'torque_sign'}
-    assert 'drive_gain' in {one.code for one in file_alternatives(free).ahead()}
 
 
 def wrong(robot, kind, rng):

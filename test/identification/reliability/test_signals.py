@@ -419,3 +419,23 @@ def test_spikes_of_a_position_are_counted():
     tiny = slow.q.copy()
     tiny[places, 1] += 5e-4
     assert 'spikes' not in said(replace(slow, q=tiny))
+
+
+def with_motor(samples=200, **signals):
+    t = 0.01 * np.arange(samples)
+    q = np.stack([np.sin(t), np.cos(t)], axis=1)
+    return Recording(('a', 'b'), t, q, name='run', **{name: value(q) for name, value in signals.items()})
+
+
+@pytest.mark.parametrize(
+    ('ratio', 'what'),
+    [(-1.05, 'turns the other way'), *((ratio, 'not reflected to the joint side') for ratio in (100.0, 0.85, -1.2))],
+)
+def test_a_motor_on_its_own_side_is_told_with_its_ratio(ratio, what):
+    run = with_motor(theta=lambda q: q * [ratio, 1.09] + 3.0)
+    (reason,) = (one for one in faults(run) if one.code == 'motor_side')
+    assert reason.code == 'motor_side'
+    for part in (f'motor of a turns {ratio:.4g} rad', what, 'recording.motor_states.gear_ratio'):
+        assert part in reason.text
+    assert all(one.code != 'motor_side' for one in faults(replace(run, q=run.q * 0.1 / np.ptp(run.q, axis=0))))
+    assert all(one.code != 'motor_side' for one in faults(with_motor()))

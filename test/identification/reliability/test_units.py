@@ -7,7 +7,7 @@ import pytest
 
 from joint_dynamics.identification.reliability.evidence import columns_of
 from joint_dynamics.identification.reliability.filtered_samples import FilteredSamples
-from joint_dynamics.identification.reliability.units import check_units
+from joint_dynamics.identification.reliability.robot_file import check_units
 
 UNKNOWN = np.full(2, np.nan)
 

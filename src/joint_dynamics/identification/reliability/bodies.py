@@ -10,7 +10,9 @@ one leaves more over has to be twice that, and a twentieth of the torque, or
 `BODIES_UNEXPLAINED_SHARE` of it whatever is left over.
 Any robot found near χ̂ (`near_bodies`, without a solver) says that it is not: no programme is solved then.
 
-Where the solver is unsure, and without cvxpy, nothing is said.
+Where it is twice what is left over but less than a twentieth, where the solver is unsure, and without cvxpy, a
+necessary condition decides: with the base parameters alone, v'M(q)v > 0 in every posture, M the mass matrix with rotor
+inertias; a linear function of χ with a deviation of its own.
 """
 
 from __future__ import annotations
@@ -36,6 +38,9 @@ from joint_dynamics.identification.reliability.thresholds import (
 )
 from joint_dynamics.identification.reliability.verdict import Reason
 
+POSTURES = 100
+"""Random postures in which the mass matrix is looked at."""
+
 
 def impossible_inertials(problem: Problem, alternatives: Alternatives) -> list[Reason]:
     """Return a reason where no body comes near the explanation of the given torques.
@@ -51,17 +56,19 @@ def impossible_inertials(problem: Problem, alternatives: Alternatives) -> list[R
     if found is not None and _explain(alternatives, *_left_more(alternatives, found)):
         return []
     if find_spec('cvxpy') is None:
-        return []
+        return _by_mass_matrix(alternatives)
     try:
         with warnings.catch_warnings():
             # an inaccurate solution would be called worse than the nearest body is
             warnings.simplefilter('error', UserWarning)
             nearest = physical(problem, solution).solution.chi
     except (JointDynamicsError, UserWarning):
-        return []
+        return _by_mass_matrix(alternatives)
     lost, effect = _left_more(alternatives, nearest)
-    if _explain(alternatives, lost, effect) or effect < MIN_EFFECT:
+    if _explain(alternatives, lost, effect):
         return []
+    if effect < MIN_EFFECT:
+        return _by_mass_matrix(alternatives)
     return [
         Reason(
             'negative_inertia',
@@ -96,3 +103,35 @@ def _solution(alternatives: Alternatives) -> Solution:
     return Solution(
         alternatives.given.chi, np.ones(n), inverse, np.nan, np.ones(len(inverse)), rows=float(alternatives.count.sum())
     )
+
+
+def _by_mass_matrix(alternatives: Alternatives) -> list[Reason]:
+    """Return a reason where the mass matrix of the base parameters is negative by far more than its deviation."""
+    model, chi = alternatives.model, alternatives.given.chi
+    independent = model.base_parameters().independent
+    q = model.random_states(POSTURES, np.random.default_rng(0))[0]
+    zero = np.zeros_like(q)
+    still = model.regressor(q, zero, zero)[:, :, independent]
+    columns = []
+    for k in range(model.n):
+        unit = zero.copy()
+        unit[:, k] = 1.0
+        columns.append(model.regressor(q, zero, unit)[:, :, independent] - still)
+    mass = np.stack(columns, axis=2)  # (postures, rows, columns, parameters)
+    base = chi[: len(independent)]
+    spread = _solution(alternatives).inverse[: len(base), : len(base)]
+    values, vectors = np.linalg.eigh(0.5 * (mass @ base + (mass @ base).transpose(0, 2, 1)))
+    form = np.einsum('qi,qijp,qj->qp', vectors[:, :, 0], mass, vectors[:, :, 0])
+    deviation = np.sqrt(np.maximum(np.einsum('qp,pr,qr->q', form, spread, form), 0.0))
+    # as many deviations as make a likelihood clear: z²/2 > LOG_LIKELIHOOD_THRESHOLD
+    wrong = values[:, 0] < -np.sqrt(2 * LOG_LIKELIHOOD_THRESHOLD) * deviation
+    if not wrong.any():
+        return []
+    return [
+        Reason(
+            'negative_inertia',
+            f'the mass matrix is not positive in {int(wrong.sum())} of {POSTURES} postures, by more than its deviation:'
+            ' no robot has such inertias; look whether the effort is the whole torque of the drives, and whether robot'
+            ' and mounting are the right ones',
+        )
+    ]

@@ -96,9 +96,9 @@ class NormalEquations:
         self,
         rows: FloatArray,
         weight: FloatArray,
-        friction: Sequence[FloatArray] = (),
+        friction: Sequence[IntArray] = (),
         power: FloatArray | None = None,
-        positive: FloatArray | None = None,
+        positive: IntArray | None = None,
     ):
         self.weight = weight
         self.rows = rows * weight[:, None]

@@ -141,9 +141,9 @@ def swaps(names: Sequence[str]) -> Iterator[tuple[str, dict[str, str]]]:
     """Yield (in words, joint → column) of any two columns swapped, and of all in reverse."""
     if len(names) > 2:
         reverse = zip(names, names[::-1], strict=True)
-        yield 'in reverse order', {name: other for name, other in reverse if name != other}
+        yield 'are in reverse order', {name: other for name, other in reverse if name != other}
     for first, second in itertools.combinations(names, 2):
-        yield f'of {first} and {second} swapped', {first: second, second: first}
+        yield f'of {first} and {second} are swapped', {first: second, second: first}
 
 
 def torque_changes(names: Sequence[str]) -> Iterator[Change]:
