@@ -7,7 +7,7 @@ import pytest
 
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.examine import examine
-from joint_dynamics.identification.reliability.motor_side import motor_side_reasons
+from joint_dynamics.identification.reliability.signals import faults
 from joint_dynamics.recording import Recording
 
 
@@ -67,7 +67,7 @@ def test_a_motor_side_of_another_ratio_is_named_and_one_of_the_joint_side_is_not
     deformation = 1e-3 * good.tau / np.abs(good.tau).max(axis=0) + 1e-4 * rng.normal(size=good.q.shape)
     for ratios, wrong in ((1.0, False), (-1.0, True), (101.0, True)):
         recording = replace(good, theta=ratios * (good.q + deformation) + 0.3)
-        reasons = list(motor_side_reasons(recording))
+        reasons = [one for one in faults(recording) if one.code == 'motor_side']
         assert len(reasons) == (recording.n if wrong else 0)
         told = [float(str(reason).partition(' turns ')[2].split()[0]) for reason in reasons]
         # The deformation is a thousandth of the least travel.

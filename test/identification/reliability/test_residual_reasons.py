@@ -41,6 +41,7 @@ def hand_made(seed, torque):
 
 def alternatives(given, normal, tau, weight, names, count):
     power = ((tau * weight) ** 2).sum(axis=1)
+    energy = (given.unexplained + 0.005**2) * np.where(power > 0, power, 1.0)
     return SimpleNamespace(
         given=given,
         normal=normal,
@@ -48,7 +49,7 @@ def alternatives(given, normal, tau, weight, names, count):
         names=names,
         count=count,
         power=power,
-        information=np.tensordot(count / ((given.unexplained + 0.005**2) * power), normal.matrix, axes=1),
+        information=np.tensordot(count / np.where(energy > 0, energy, 1.0), normal.matrix, axes=1),
     )
 
 

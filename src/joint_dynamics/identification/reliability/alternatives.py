@@ -129,8 +129,8 @@ class Alternatives:
     @functools.cached_property
     def information(self) -> FloatArray:
         """Of the given explanation, (b, b), each joint's samples worth as many as independent ones."""
-        variance = (self.given.unexplained + RESOLVED**2) * self.power / self.count
-        return np.tensordot(1 / np.maximum(variance, np.finfo(float).tiny), self.normal.matrix, axes=1)
+        energy = (self.given.unexplained + RESOLVED**2) * self.power
+        return np.tensordot(self.count / np.where(energy > 0, energy, 1.0), self.normal.matrix, axes=1)
 
     def share(self, unexplained: FloatArray) -> float:
         """Return the share of all torque (rms) that shares (n,) of each one's power make."""

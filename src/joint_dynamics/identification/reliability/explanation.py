@@ -139,11 +139,11 @@ class Change(NamedTuple):
 
 def swaps(names: Sequence[str]) -> Iterator[tuple[str, dict[str, str]]]:
     """Yield (in words, joint → column) of any two columns swapped, and of all in reverse."""
-    if len(names) > 2:
-        reverse = zip(names, names[::-1], strict=True)
-        yield 'are in reverse order', {name: other for name, other in reverse if name != other}
     for first, second in itertools.combinations(names, 2):
         yield f'of {first} and {second} are swapped', {first: second, second: first}
+    if len(names) > 3:
+        reverse = zip(names, names[::-1], strict=True)
+        yield 'are in reverse order', {name: other for name, other in reverse if name != other}
 
 
 def torque_changes(names: Sequence[str]) -> Iterator[Change]:
