@@ -99,11 +99,16 @@ def windows(recordings, seed):
     ]
 
 
+def named_by(reasons):
+    """Return the codes of reasons and of their variants, which explain the same about as well, each once."""
+    return list(dict.fromkeys(one.code for reason in reasons for one in (reason, *reason.variants)))
+
+
 def codes(model, recordings):
     """Return the codes of the reasons."""
     if os.environ.get('WHOLE') == '1':
         try:
-            return list(dict.fromkeys(reason.code for reason in identify(model, recordings).reasons))
+            return named_by(identify(model, recordings).reasons)
         except JointDynamicsError as error:
             # behind the recording's name, which says more where periods were averaged
             found = [reason for run in recordings for reason in faults(run)]
@@ -113,7 +118,7 @@ def codes(model, recordings):
     try:
         plan = filter_plan(recordings, settings)
         problem = Problem(model, [observe(run, plan) for run in recordings], rest_speed=settings.rest_speed)
-        return list(dict.fromkeys(reason.code for reason in check_training(problem, recordings).reasons))
+        return named_by(check_training(problem, recordings).reasons)
     except JointDynamicsError:
         return ['refused']
 

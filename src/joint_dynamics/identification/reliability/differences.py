@@ -2,8 +2,8 @@ r"""Whether all recordings are of the same robot: what differs between them, or 
 
 Let a part have parameters of its own: those of a payload at the last link, or friction and offset of every joint. The
 log-likelihood this gains, less ½ ln N for each further parameter, says whether they are there; how much of the torque
-they make says whether they matter. This is Chow's test with samples that are worth fewer than they are many, for the
-alternatives of interest, and for all parameters.
+they make says whether they matter. This is Chow's test [Chow 1960] with samples that are worth fewer than they are
+many, for the alternatives of interest, and for all parameters.
 
 One payload may have been on several recordings. Each of them alone is then held against others that have it, too, so
 that the recordings with it are gathered one by one, from that which gains most, as long as another gains more. Of R
