@@ -98,9 +98,12 @@ def test_signs_order_and_units_of_all_joints(two_links, samples):
         assert clear(two_links, moved(samples, BOTH, np.full(2, factor)))[0] == ('degrees', text)
     swapped = moved(samples, BOTH[::-1], np.ones(2))
     for changed, found in (
-        (replace(samples, tau=samples.tau[::-1]), ('torque_order', f'the torques of {first} and {second} swapped')),
-        (replace(swapped, weight=samples.weight), ('position_order', f'the positions of {first} and {second} swapped')),
-        (replace(swapped, tau=samples.tau[::-1]), ('joint_order', f'the columns of {first} and {second} swapped')),
+        (replace(samples, tau=samples.tau[::-1]), ('torque_order', f'the torques of {first} and {second} are swapped')),
+        (
+            replace(swapped, weight=samples.weight),
+            ('position_order', f'the positions of {first} and {second} are swapped'),
+        ),
+        (replace(swapped, tau=samples.tau[::-1]), ('joint_order', f'the columns of {first} and {second} are swapped')),
     ):
         assert clear(two_links, changed)[0] == found
 

@@ -13,7 +13,15 @@ from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.description.result_files import summary_text
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification import IdentificationSettings, identify
-from joint_dynamics.identification.reliability.coverage import Training, judge_coverage, leaves, predicted_deviation
+from joint_dynamics.identification.reliability.coverage import (
+    Training,
+    excitation_reasons,
+    judge_coverage,
+    leaves,
+    poorly_determined_parameters,
+    predicted_deviation,
+    relative_deviation_percent,
+)
 from joint_dynamics.identification.validate import judge_description
 
 PLAIN = IdentificationSettings(selection=False)
@@ -228,3 +236,32 @@ def test_deviation_of_a_prediction_is_that_of_the_samples_in_motion():
         block.tau *= 1e-3  # a finger's torques
     assert predicted_deviation(problem, C) == pytest.approx(1e5 * math.sqrt(spread / size))
     assert math.isnan(predicted_deviation(SimpleNamespace(blocks=lambda: iter(())), C))
+
+
+def test_a_poor_excitation_is_said_with_what_is_not_determined_and_what_never_moves():
+    solution = SimpleNamespace(condition_number=1234.5, inflation=np.array([31.0, 1.0, 400.0, 30.0]))
+    names = ['p', 'q', 'r', 's']
+    assert poorly_determined_parameters(names, solution) == ['r', 'p']
+    assert poorly_determined_parameters(names, solution, 10.0) == ['r', 'p', 's']
+    for still, unmoved in (((), '300; '), (('a',), '; a never moves;'), (('a', 'b'), '; a, b never move;')):
+        (reason,) = excitation_reasons(names, solution, 300.0, still)
+        assert reason.code == 'excitation'
+        for part in (
+            '1.23e+03, expected at most 300',
+            'not well determined: r, p;',
+            unmoved,
+            '`joint-dynamics excite`',
+        ):
+            assert part in reason.text
+    solution.inflation = np.ones(4)
+    for number, said in ((np.inf, 'infinite'), (np.nan, 'infinite'), (300.5, '300')):
+        solution.condition_number = number
+        (reason,) = excitation_reasons(names, solution, 300.0)
+        assert f'condition number {said}, expected at most 300;' in reason.text and 'determined' not in reason.text
+    solution.condition_number = 300.0
+    assert excitation_reasons(names, solution, 300.0, ('a',)) == []
+
+
+def test_deviations_in_percent_of_the_parameters():
+    found = relative_deviation_percent(np.array([2.0, -4.0, 0.0]), np.array([0.5, 0.5, 0.0]))
+    np.testing.assert_array_equal(found, [25.0, 12.5, np.inf])

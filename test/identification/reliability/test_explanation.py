@@ -9,10 +9,16 @@ from joint_dynamics.identification import IdentificationSettings
 from joint_dynamics.identification.preparation.observations import filter_plan, observe
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.reliability.alternatives import Alternatives
-from joint_dynamics.identification.reliability.evidence import NormalEquations
-from joint_dynamics.identification.reliability.explanation import Alternative, least_evidence, overdispersion
+from joint_dynamics.identification.reliability.evidence import ExplanationFit, NormalEquations
+from joint_dynamics.identification.reliability.explanation import (
+    Alternative,
+    Candidate,
+    least_evidence,
+    named,
+    overdispersion,
+)
 from joint_dynamics.identification.reliability.filtered_samples import samples_of
-from joint_dynamics.identification.reliability.thresholds import FALSE_ALARMS, KINDS, MIN_EVIDENCE, RESOLVED
+from joint_dynamics.identification.reliability.thresholds import FALSE_ALARMS, KINDS, MAX_NAMED, MIN_EVIDENCE, RESOLVED
 from joint_dynamics.robot import RobotModel
 
 SETTINGS = IdentificationSettings(selection=False)
@@ -93,3 +99,36 @@ def test_all_alternatives_together_refuse_no_more_than_one_good_recording_in_a_h
             assert number == pytest.approx(counted[code])
     assert len(tried) <= KINDS
     assert least_evidence(model, 'of no kind') == MIN_EVIDENCE
+
+
+GIVEN = ExplanationFit(np.zeros(3), np.array([0.5, 0.4]), 3, np.array([10.0, 10.0]))
+
+
+def candidate(left, count, name):
+    fitted = ExplanationFit(np.zeros(3), np.full(2, left**2), 3, None if count is None else np.full(2, count))
+    return Candidate(GIVEN, fitted, name)
+
+
+def names(candidates):
+    return [one.reason for one in named(candidates)]
+
+
+@pytest.mark.parametrize('white', [15.0, 200.0])
+def test_mirror_images_are_named_both_however_white_their_residuals(white):
+    """By their own counts the one with 200 independent samples gained twenty times the other."""
+    pair = [candidate(0.05, white, 'one'), candidate(0.05, 10.0, 'other')]
+    assert sorted(names(pair)) == sorted(names(pair[::-1])) == ['one', 'other']
+
+
+def test_the_best_comes_first_and_what_is_far_behind_not_at_all():
+    found = [candidate(0.5, 40.0, 'far'), candidate(0.06, 40.0, 'near'), candidate(0.05, 40.0, 'best')]
+    assert names(found) == ['best', 'near']
+    assert names([*found, candidate(0.051, None, 'uncounted')]) == ['best', 'uncounted', 'near']
+    assert len(names([candidate(0.05, 40.0, str(k)) for k in range(MAX_NAMED + 2)])) == MAX_NAMED
+    assert named([]) == []
+
+
+def test_what_is_not_clear_by_itself_is_named_beside_its_mirror_image_alone():
+    best, mirror, worse = candidate(0.05, 40.0, 'best'), candidate(0.051, None, 'mirror'), candidate(0.2, 40.0, 'worse')
+    assert [one.reason for one in named([best], [mirror, worse])] == ['best', 'mirror']
+    assert named([], [mirror]) == []
