@@ -1,4 +1,4 @@
-"""Motions worth recording, within every limit of the robot: optimised Fourier series, motions of the literature."""
+"""Exciting motions within every limit of the robot: optimised Fourier series and motions of the literature."""
 
 from joint_dynamics.excitation.assessment import Assessment
 from joint_dynamics.excitation.excitation_settings import ExcitationSettings, LimitSettings, PayloadSettings

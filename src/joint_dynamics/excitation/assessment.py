@@ -1,11 +1,11 @@
 """How well a trajectory excites, and how far it stays from every limit, evaluated as it will be played.
 
-The search minimises criteria of excitation as functions of the information matrix G = W_bᵀ W_b, smoothed, with
-their gradients.
+The search minimises smoothed criteria of excitation, functions of the information matrix G = W_bᵀ W_b, with their
+gradients.
 
-The condition number σ_max / σ_min of W_b with columns of norm one has corners where singular values meet, and at the
-best motions many meet. Its smooth form, of sharpness p, takes the p-norm of all eigenvalues λ of the scaled G in place
-of the largest
+The condition number σ_max / σ_min of W_b, with columns scaled to norm one, is not differentiable where singular values
+coincide, and at the best motions many do. Its smooth form, of sharpness p, replaces the largest of the eigenvalues λ of
+the scaled G by their p-norm
 
     log cond ≈ (log Σ λ^p + log Σ λ^−p) / 2p,
 
@@ -69,17 +69,14 @@ def weighted_blocks(blocks: Sequence[IntArray], weights: Sequence[float]) -> Cri
 
 
 def negative_log_det(G: FloatArray, sharpness: float) -> tuple[float, FloatArray]:
-    """Return −log det G / b, the mean log of the variances' scale, and its gradient.
-
-    The sharpness has no part in it.
-    """
+    """Return −log det G / b, the mean log of the variances' scale, and its gradient; the sharpness is not used."""
     eigenvalues, U = np.linalg.eigh(G)
     eigenvalues = np.maximum(eigenvalues, _FLOOR * eigenvalues[-1])
     return -float(np.log(eigenvalues).mean()), -(U / eigenvalues) @ U.T / len(G)
 
 
 def with_information(criterion: Criterion, weight: float) -> Criterion:
-    """Return criterion + weight · (−log det G / b): of motions of like condition that with the stronger signals."""
+    """Return criterion + weight · (−log det G / b), which prefers stronger signals among motions of equal condition."""
     if weight == 0:
         return criterion
 
@@ -116,21 +113,21 @@ The information matrix has its square, near what doubles resolve.
 
 @dataclass(frozen=True)
 class Assessment:
-    """Worth and margins of a trajectory.
+    """Quality of excitation and margins of a trajectory.
 
     Attributes
     ----------
     condition_number
-        of the base regressor with columns of norm one, inf where parameters cannot be told apart.
+        of the base regressor with columns of norm one; inf where parameters cannot be distinguished.
     log_det
-        log det (W_bᵀ W_b / samples) in SI units, −inf likewise.
+        log det (W_bᵀ W_b / samples) in SI units; −inf where parameters cannot be distinguished.
     base_parameters
         their number b.
     margins
         per kind of limit the margin kept at all times, as a fraction of the limit, proved (`constraint`);
         negative where a limit may be broken.
     samples
-        how many the other figures come from.
+        number of samples behind the other figures.
     information
         W_bᵀ W_b (b, b).
     """
@@ -153,7 +150,7 @@ class Assessment:
         return min(self.margins.items(), key=lambda item: item[1])
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain numbers for `summary.json`; what is not finite becomes None."""
+        """Return plain numbers for `summary.json`; values that are not finite become None."""
 
         def plain(value: float) -> float | None:
             return float(value) if np.isfinite(value) else None
@@ -179,7 +176,7 @@ def margins_of(motion: RobotMotion, constraints: Sequence[Constraint]) -> dict[s
 
 
 def keeps(model: RobotModel, trajectory: Trajectory, times: FloatArray, constraints: Sequence[Constraint]) -> bool:
-    """Whether every limit is kept at the times given (samples,) [s]; looks no further than the first that is not."""
+    """Whether every limit is kept at the given times (samples,) [s]; stops at the first that is not."""
     return all(
         constraint.smallest(motion) >= 0
         for motion in motion_blocks(model, trajectory, times)
@@ -200,12 +197,19 @@ def assess(
 
     Parameters
     ----------
+    model
+        the robot.
+    trajectory
+        the motion.
     times
-        (samples,) [s], what the regressor is evaluated at.
+        (samples,) [s], at which the regressor is evaluated.
+    constraints
+        the limits.
     kinds
-        of the parameters it has.
+        of the parameters in the regressor.
     known, known_samples
-        information matrix (b, b) that is there already, and how many samples it comes from: the worth is that of both.
+        information matrix (b, b) of earlier motions and the number of samples behind it; the figures are those of all
+        motions together.
     """
     base = model.base_parameters(kinds)
     columns = model.columns(kinds)[base.independent]

@@ -1,6 +1,6 @@
-"""Clearance: the distances between the robot's own bodies, and to the floor, as one more limit.
+"""Clearance: a limit on the distances between the robot's own bodies, and to the floor.
 
-The smallest over all of a motion is proved by branch and bound over time, for every pair by itself.
+The smallest distance over a whole motion is proved by branch and bound over time, separately for every pair.
 """
 
 from __future__ import annotations
@@ -38,15 +38,20 @@ LOOK = 8
 class Clearance(Constraint):
     """Distance of every watched pair of bodies at least `clearance` [m]: slack = (distance − clearance) / 0.03 m.
 
-    Distances are those of the bodies as given (GJK and EPA of pinocchio's collision library), negative where they
-    overlap; where bounding spheres are far enough apart, their distance stands for it. A pair that is closer than the
+    Distances are those of the given bodies (GJK and EPA of pinocchio's collision library), negative where they overlap;
+    where bounding spheres are far enough apart, their distance is used instead. A pair that is closer than the
     clearance in each of 200 random postures touches by construction and is not watched.
 
     Attributes
     ----------
-    pairs: names of the two links of every watched pair. touching: those left out because they always touch.
-    clearance: in m. lever: (pairs, joints), how much the distance of a pair can change per unit of every joint's motion
-    [m/rad, m/m].
+    pairs
+        names of the two links of every watched pair.
+    touching
+        pairs left out because they always touch.
+    clearance
+        in m.
+    lever
+        (pairs, joints), largest change of a pair's distance per unit of every joint's motion [m/rad, m/m].
 
     """
 
@@ -172,10 +177,10 @@ class Clearance(Constraint):
     def certified(
         self, model: RobotModel, trajectory: Trajectory, begin: FloatArray, end: FloatArray, enough: float = np.inf
     ) -> float:
-        """Return a slack that the motion has at all times, as for any limit, pair by pair.
+        """Return a slack that the motion has at all times, see `Constraint.certified`; pair by pair.
 
-        It is at most the tolerance, and what the library's distances may be off by, below the smallest there is. What
-        is far apart costs one look in a while.
+        It is below the smallest slack by at most the tolerance and the error of the library's distances. Pairs that are
+        far apart are evaluated rarely.
         """
         least, enough = self.clearance, enough * UNIT
         proof = _ClearanceSearch(self, trajectory, begin, end, enough + least)
@@ -194,7 +199,7 @@ class Clearance(Constraint):
     def sphere_distances(self, q: FloatArray) -> FloatArray:
         """Return the distances of every watched pair's bounding spheres [m], (pairs, samples), at q (joints, samples).
 
-        Never above the bodies' own.
+        They are lower bounds of the bodies' distances.
         """
         return self._bodies.sphere_distances(LinkFrames(self._robot.chain, q), self._pairs)
 

@@ -1,9 +1,9 @@
-"""What a limit is, and the proof that a motion keeps it.
+"""Limits of a motion as constraints, and the proof that a motion keeps them.
 
-A limit is a slack, at least zero where a motion keeps it, in fractions of the limit, with its gradient for the search.
-A margin is proved over intervals of time (`signals.extremes`): at both ends what the limit bounds is evaluated, in
-between |f − chord| ≤ h²/8 sup|f″| = h²/4 sup(|f″|/2!) over an interval of length h (for distances of bodies, which have
-corners: its rate of change), for which `Trajectory.majorants` bound the joints' motion.
+A constraint is a slack, as a fraction of the limit, at least zero where the motion keeps the limit, with its gradient
+for the search. A margin is proved over intervals of time (`signals.extremes`): the bounded quantity f is evaluated at
+both ends, and in between |f − chord| ≤ h²/8 sup|f″| = h²/4 sup(|f″|/2!) over an interval of length h (for distances of
+bodies, which are not smooth, its rate of change is bounded), where `Trajectory.majorants` bound the joints' motion.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ Rounding in the last digits of a limit, and of a motion made to meet it.
 
 
 def wrench_rounding(n: int) -> float:
-    """Return the share of the bound of a torque or of a place of n joints that rounding may change it by.
+    """Return the relative rounding error of a torque or a position of n joints, as a share of its bound.
 
-    Newton-Euler sums products, each of no more than 20 n roundings: an error of 20 n u of the same sum of magnitudes.
-    That exceeds the bound by norms by √3 per rotation at most (‖|R|‖ ≤ √3), on the way out and back: 3^n. The motion it
-    starts from has errors of its own.
+    Newton-Euler sums products, each with at most 20 n roundings: an error of 20 n u times the same sum of magnitudes,
+    which exceeds the bound by norms by at most √3 per rotation (‖|R|‖ ≤ √3), outward and inward: 3^n. The errors of the
+    motion itself come in addition.
     """
     return 20 * n * 3.0**n * 1.2e-16 + 100 * n * ROUNDING
 
@@ -44,8 +44,12 @@ class Constraint(ABC):
 
     Attributes
     ----------
-    kind: its name among the margins. scale: margin as a fraction of the limit = scale · smallest slack.
-    tolerance: of the certified margin, as a fraction of the limit.
+    kind
+        its name among the margins.
+    scale
+        margin, as a fraction of the limit, per smallest slack.
+    tolerance
+        of the certified margin, as a fraction of the limit.
 
     """
 
@@ -58,7 +62,7 @@ class Constraint(ABC):
         """Return the slack (limits, samples), negative where the limit is broken."""
 
     def smallest(self, motion: RobotMotion) -> float:
-        """Return the smallest slack of the motion, inf where the limit binds nothing."""
+        """Return the smallest slack of the motion, inf where the limit applies to nothing."""
         return float(self.slack(motion).min(initial=np.inf))
 
     @abstractmethod
@@ -71,8 +75,8 @@ class Constraint(ABC):
     ) -> float:
         """Return a slack that the motion has at all times of the intervals [begin, end] (N,) [s], each between knots.
 
-        No more than `tolerance` below the smallest; enough: a slack beyond which it is not looked for any more
-        precisely, and below which the search ends at the first value that is found.
+        It is at most `tolerance` below the smallest slack. enough: the search stops as soon as all slacks are proved to
+        exceed it, or one is found below it.
         """
 
 
@@ -86,11 +90,11 @@ class Intervals(NamedTuple):
 
 
 class SmoothConstraint(Constraint):
-    """A limit on what has a second derivative between two knots."""
+    """A limit on a quantity that is twice differentiable between two knots."""
 
     @abstractmethod
     def at_ends(self, motion: RobotMotion) -> FloatArray:
-        """Return what `over` needs of a motion at the ends of intervals, (values, samples)."""
+        """Return the values of a motion at the ends of intervals that `over` needs, (values, samples)."""
 
     @abstractmethod
     def over(self, model: RobotModel, trajectory: Trajectory, intervals: Intervals) -> tuple[FloatArray, FloatArray]:
@@ -99,7 +103,7 @@ class SmoothConstraint(Constraint):
     def certified(
         self, model: RobotModel, trajectory: Trajectory, begin: FloatArray, end: FloatArray, enough: float = np.inf
     ) -> float:
-        """Return a slack that the motion has at all times, see `Constraint`."""
+        """Return a slack that the motion has at all times, see `Constraint.certified`."""
 
         def values(t: FloatArray, inside: FloatArray) -> FloatArray:
             blocks = [slice(k, k + BLOCK) for k in range(0, len(t), BLOCK)]
@@ -133,9 +137,7 @@ def intervals(trajectory: Trajectory) -> tuple[FloatArray, FloatArray]:
 def certified_margins(model: RobotModel, trajectory: Trajectory, constraints: Sequence[Constraint]) -> dict[str, float]:
     """Return per kind of limit a margin, as a fraction of the limit, that the motion has at all times.
 
-    Negative where it may be broken.
-
-    It is at most `Constraint.TOLERANCE` below the true one.
+    It is at most `Constraint.tolerance` below the true one, and negative where the limit may be broken.
     """
     once = trajectory.without_repetition()
     begin, end = intervals(once)
@@ -143,7 +145,7 @@ def certified_margins(model: RobotModel, trajectory: Trajectory, constraints: Se
 
 
 def certified_within_limits(model: RobotModel, trajectory: Trajectory, constraints: Sequence[Constraint]) -> bool:
-    """Whether every limit is kept at all times, by proof; looks no further than the first that is not."""
+    """Whether every limit is proved to be kept at all times; stops at the first that is not."""
     once = trajectory.without_repetition()
     begin, end = intervals(once)
     return all(one.certified(model, once, begin, end, enough=0.0) >= 0.0 for one in constraints)

@@ -1,4 +1,4 @@
-"""The limits of a motion but for collisions, made from the settings: joints, torque, place of the end-effector."""
+"""All limits of a motion except collisions, made from the settings: joints, torque, position of the end-effector."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from joint_dynamics.signals.polynomial import ROUNDING
 class TorqueBound(SmoothConstraint):
     """Torque of every joint within ± limit, by the robot's standard parameters: slack = 1 − |W χ| / limit.
 
-    The Coulomb friction of a drive that rests may have either sign.
+    The Coulomb friction of a drive at rest may have either sign.
     """
 
     kind = 'torque'
@@ -57,7 +57,7 @@ class TorqueBound(SmoothConstraint):
     def over(self, model: RobotModel, trajectory: Trajectory, intervals: Intervals) -> tuple[FloatArray, FloatArray]:
         """Return the bound by the torque's second derivative.
 
-        Coulomb friction has the speed's sign where that is certain.
+        Coulomb friction takes the sign of the speed where that is certain.
         """
         begin, end, first, last = intervals
         n, square = model.n, (end - begin) ** 2 / 4
@@ -143,7 +143,7 @@ class EndEffectorBound(SmoothConstraint):
         self._unit = (self._upper - self._lower) / 2 if np.isfinite(self._upper - self._lower) else reach
 
     def at_ends(self, motion: RobotMotion) -> FloatArray:
-        """Return the place of the end-effector."""
+        """Return the position of the end-effector."""
         return motion.frames.point(self._link, self._offset)
 
     def over(self, model: RobotModel, trajectory: Trajectory, intervals: Intervals) -> tuple[FloatArray, FloatArray]:
@@ -193,14 +193,14 @@ class EndEffectorBound(SmoothConstraint):
 
 
 def reach(model: RobotModel) -> float:
-    """Return the length of the stretched arm [m], from the distances between its joints."""
+    """Return the length of the outstretched arm [m], from the distances between its joints."""
     return max(float(np.linalg.norm(model.chain.translation, axis=1).sum()), 1e-3)
 
 
 def make_constraints(model: RobotModel, settings: LimitSettings) -> list[Constraint]:
-    """Return every limit the settings ask for except collisions.
+    """Return every limit in the settings except collisions.
 
-    Raise JointDynamicsError for one that cannot be given.
+    Raises JointDynamicsError for a limit that the robot's model cannot provide.
     """
     limits = MotionLimits.of(model, settings)
     constraints: list[Constraint] = [

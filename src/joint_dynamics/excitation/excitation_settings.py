@@ -1,4 +1,4 @@
-"""What may be chosen: the limits a motion has to keep, and how an exciting one is searched for."""
+"""Settings: the limits of a motion, and the search for an exciting one."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class PayloadSettings(Settings):
 
 @dataclass(frozen=True)
 class LimitSettings(Settings):
-    """The limits of a motion; those of the URDF are multiplied by `safety_factor`, what is given here is not.
+    """The limits of a motion; those of the URDF are multiplied by `safety_factor`, those given here are not.
 
     A value per joint is a number for all joints, a list in joint order or a mapping {joint: number}. The torque limit
     needs inertial parameters.
@@ -113,7 +113,7 @@ class LimitSettings(Settings):
     package_dirs: Sequence[str] = setting((), 'where `package://` of mesh files is looked up')
 
     def check(self) -> None:
-        """Check that there is something to keep from the floor."""
+        """Check that a floor height comes with a clearance."""
         if self.floor is not None and self.clearance is None:
             raise JointDynamicsError('limits.floor: expected a clearance to keep from it, found clearance: null')
 
@@ -122,9 +122,9 @@ class LimitSettings(Settings):
 class ExcitationSettings(Settings):
     """An optimised Fourier series [L eq 20-21] and the search for it.
 
-    The effort of the search is counted, never timed: the same seed gives the same result however fast the machine is
-    and however many processes there are. A `time_budget` that ends the search first is told. What a motion found with
-    `samples_per_cycle` is worth is evaluated at ten times that, and the limits are proved.
+    The effort of the search is counted, not timed: the same seed gives the same result at any speed of the machine and
+    any number of processes, unless `time_budget` ends the search first, which the result states. A motion found with
+    `samples_per_cycle` is assessed at ten times that, and its limits are proved.
 
     Attributes
     ----------

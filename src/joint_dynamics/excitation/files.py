@@ -1,7 +1,4 @@
-"""Trajectories as text: CSV, a ROS `trajectory_msgs/JointTrajectory` in YAML.
-
-The coefficients in `summary.json`.
-"""
+"""Trajectories as text: CSV, a ROS `trajectory_msgs/JointTrajectory` in YAML, and coefficients in `summary.json`."""
 
 from __future__ import annotations
 
@@ -48,7 +45,7 @@ def to_csv(samples: MotionSamples) -> str:
 def to_joint_trajectory(trajectory: Trajectory, samples: MotionSamples) -> str:
     """Return a `trajectory_msgs/JointTrajectory` in YAML, as `ros2 topic pub` takes it.
 
-    Its stamp is zero: start on arrival. samples: the motion's `points`.
+    Its stamp is zero: it starts on arrival. samples: the motion's `points`.
     """
     # the library quotes what YAML would read as something else than text: on, 1e3, a name with a comma
     names = yaml.safe_dump(
@@ -72,7 +69,7 @@ def to_joint_trajectory(trajectory: Trajectory, samples: MotionSamples) -> str:
 
 
 def seconds_and_nanoseconds(time: float) -> tuple[int, int]:
-    """Split a time [s] as `builtin_interfaces/Duration` has it."""
+    """Split a time [s] into seconds and nanoseconds, as in `builtin_interfaces/Duration`."""
     total = round(float(time) * 1e9)
     return total // 10**9, total % 10**9
 
@@ -92,7 +89,7 @@ def coefficients(trajectory: FourierTrajectory) -> dict[str, Any]:
 
 
 def knot_points(trajectory: Trajectory) -> dict[str, Any]:
-    """Return a motion of constant acceleration in pieces as points at its knots, from which it is made again."""
+    """Return a motion of piecewise constant acceleration as points at its knots, from which it can be rebuilt."""
     samples = trajectory.points(1.0 / trajectory.duration)
     points = [
         {
@@ -111,18 +108,18 @@ def load_trajectory(path: str | Path) -> Trajectory:
     Raises
     ------
     JointDynamicsError
-        One that tells what was expected.
+        For a file that is neither.
     """
     return load_plan(path)[0]
 
 
 def load_plan(path: str | Path) -> tuple[Trajectory, bool]:
-    """Read a motion, and whether its plan has a torque limit (a JointTrajectory says nothing of it: it has).
+    """Read a motion, and whether it was planned with a torque limit (assumed for a JointTrajectory).
 
     Raises
     ------
     JointDynamicsError
-        As of `load_trajectory`.
+        As `load_trajectory` does.
     """
     what = f'trajectory {path}'
     text = read_text(path, what, MAX_BYTES)

@@ -1,8 +1,8 @@
 """Fourier series with ramps [L eq 20]: every state is linear in the coefficients, the ramps included.
 
 q(t) = (1 − s(t)) q_rest + s(t) [q_0 + Σ_k a_k sin k ω(t − t_r) + b_k cos k ω(t − t_r)], where s rises from 0 to 1 over
-the ramp t_r, stays there for the periods and falls again: 10 x³ − 15 x⁴ + 6 x⁵, so that speed and acceleration begin
-and end at zero. With no posture given the motion rests at the series' own mean, q_rest = q_0.
+the ramp t_r as 10 x³ − 15 x⁴ + 6 x⁵, stays 1 for the periods and falls again, so that speed and acceleration begin and
+end at zero. Without a given posture the motion rests at the series' own mean, q_rest = q_0.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ class FourierBasis:
         return 1 + 2 * self.harmonics
 
     def functions(self, t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Return the functions and their two derivatives, (count, samples) each.
+        """Return the functions and their two derivatives, (count, samples) each, and the share of the posture at rest.
 
-        The share of the given posture, (3, samples).
+        That share, 1 − s and its two derivatives, is (3, samples). t: (samples,) [s].
         """
         w = 2 * np.pi / self.period * np.arange(1, self.harmonics + 1)[:, None]
         phase = w * (t - self.ramp)
@@ -89,8 +89,14 @@ class FourierTrajectory(Trajectory):
 
     Parameters
     ----------
-    joint_names: (n,). basis: its time functions. coefficients: (n, basis.count) [rad], mean, a_1 … a_K, b_1 … b_K.
-    posture: (n,) [rad] where the motion begins and ends, None at the mean.
+    joint_names
+        (n,).
+    basis
+        its time functions.
+    coefficients
+        (n, basis.count) [rad]: mean, a_1 … a_K, b_1 … b_K.
+    posture
+        (n,) [rad], at which the motion begins and ends; None: the mean.
 
     """
 
@@ -113,7 +119,7 @@ class FourierTrajectory(Trajectory):
         return self.coefficients[:, 0].copy() if self.given_posture is None else self.given_posture.copy()
 
     def one_sided(self, t: FloatArray, inside: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return q, dq and ddq at t, (joints, samples) each; nothing of them jumps."""
+        """Return q, dq and ddq at t, (joints, samples) each; all are continuous."""
         *functions, rest = self.basis.functions(t)
         q, dq, ddq = (self.coefficients @ function for function in functions)
         if self.given_posture is None:
@@ -131,7 +137,7 @@ class FourierTrajectory(Trajectory):
     def majorants(self, begin: FloatArray, end: FloatArray) -> FloatArray:
         """Return bounds of |q^(k)|/k! over intervals, (ORDERS, joints, N).
 
-        Taylor's polynomial about the middle, and a bound of what is left.
+        From Taylor's polynomial about the middle, and a bound of its remainder.
         """
         basis, middle = self.basis, (begin + end) / 2
         offset = self.coefficients[:, 0] - self.posture
@@ -182,6 +188,6 @@ class FourierTrajectory(Trajectory):
         return FourierTrajectory(self.joint_names, self.basis, coefficients, self.given_posture)
 
     def repeated(self, repeats: int) -> FourierTrajectory:
-        """Return the motion with its period played `repeats` times; it visits no state that it did not visit before."""
+        """Return the motion with its period played `repeats` times, which visits the same states."""
         basis = FourierBasis(self.basis.period, self.basis.harmonics, repeats, self.basis.ramp, self.basis.free_posture)
         return FourierTrajectory(self.joint_names, basis, self.coefficients, self.given_posture)

@@ -1,4 +1,4 @@
-"""Collision bodies of a URDF in the joints of a model, and the pairs of them whose distance is worth watching."""
+"""Collision bodies of a URDF, placed in the joints of a model, and the pairs whose distance has to be watched."""
 
 from __future__ import annotations
 
@@ -41,15 +41,21 @@ def has_geometry(model: RobotModel) -> bool:
 
 
 class CollisionBodies:
-    """The collision bodies of a robot; meshes are replaced by their convex hulls, which keeps on the safe side.
-
-    Raises JointDynamicsError when the geometry cannot be read (a mesh file is missing).
+    """The collision bodies of a robot; meshes are replaced by their convex hulls, which is conservative.
 
     Attributes
     ----------
-    geometry: pinocchio geometry model without pairs. links: the name of every body's link (the last one `floor`, if
-    there is one).
-    joints: per body the joint that moves it, −1 for what stands still.
+    geometry
+        pinocchio geometry model without pairs.
+    links
+        name of every body's link, the last one `floor` where there is a floor.
+    joints
+        per body the joint that moves it, −1 for fixed bodies.
+
+    Raises
+    ------
+    JointDynamicsError
+        When the geometry cannot be read, as when a mesh file is missing.
 
     """
 
@@ -102,7 +108,7 @@ class CollisionBodies:
     def sphere_distances(self, frames: LinkFrames, pairs: Sequence[tuple[int, int]]) -> FloatArray:
         """Return the distances of the bounding spheres [m], (pairs, samples).
 
-        The bodies' own distances never fall below them.
+        They are lower bounds of the bodies' distances.
         """
         centres = [frames.point(joint, centre) for joint, centre in zip(self.joints, self._centre, strict=True)]
         distances = np.empty((len(pairs), frames.origin[0].shape[1]))

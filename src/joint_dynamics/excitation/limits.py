@@ -1,7 +1,7 @@
-"""What bounds one robot's motion: its limits as arrays, and the parameters that its torque is computed with.
+"""Limits of one robot's motion as arrays, and the parameters for computing its torque.
 
-Limits are the URDF's with the safety factor, or what the settings put in their place; the parameters its own, the
-payload's and the friction it is expected to have.
+Limits are the URDF's times the safety factor, or those of the settings; the parameters are the robot's, with the
+payload's and the expected friction.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ REACHED_IN = 0.5
 class MotionLimits:
     """Limits of n joints, (n,) each.
 
-    `lower`, `upper` [rad or m], `velocity`, `acceleration` (magnitudes, per s and s²) and `torque` [N·m], None when it
-    is not limited.
+    `lower`, `upper` [rad or m], `velocity`, `acceleration` (magnitudes, per s and s²), and `torque` [N·m], None when
+    unlimited.
     """
 
     lower: FloatArray
@@ -49,7 +49,7 @@ class MotionLimits:
         return (self.upper - self.lower) / 2
 
     def inside(self, share: float) -> MotionLimits:
-        """Return limits that leave `share` of these, the torque's as it is."""
+        """Return these limits reduced to `share`, with the torque limit unchanged."""
         keep = (1 - share) * self.half_range
         return MotionLimits(
             self.middle - keep,
@@ -60,9 +60,9 @@ class MotionLimits:
         )
 
     def worst(self, joint_names: Sequence[str], samples: MotionSamples, room: float = 0.0) -> str:
-        """Return which sample is farthest beyond these limits, with joint, time and value, '' where none is.
+        """Return a message on the sample farthest beyond these limits, with joint, time and value, '' where none is.
 
-        What is no number is beyond every limit.
+        NaN is beyond every limit.
 
         Parameters
         ----------
@@ -71,7 +71,7 @@ class MotionLimits:
         samples
             the motion, (samples, n).
         room
-            share of a limit that does not count.
+            excess to tolerate, as a share of the limit.
         """
         middle, none = self.middle, np.zeros_like(self.middle)
         most, words = room, ''
@@ -99,8 +99,8 @@ class MotionLimits:
         Raises
         ------
         JointDynamicsError
-            Where a joint has no speed limit, or a torque limit is wanted that the model cannot give: it needs inertial
-            parameters and the effort limit of every joint.
+            Where a joint has no speed limit, or where a torque limit is requested but inertial parameters or the effort
+            limit of a joint are missing.
         """
         names = model.joint_names
         lower, upper = _position(model, settings)
@@ -164,7 +164,7 @@ def parent_joint(frame: pinocchio.Frame) -> int:
 def end_effector_frame(model: RobotModel, name: str | None) -> pinocchio.Frame:
     """Return the frame `name`, by default the last one that moves with the last joint.
 
-    Raise JointDynamicsError if it is not there.
+    Raises JointDynamicsError if there is none of that name.
     """
     frames = model.pinocchio.frames
     if name is None:

@@ -1,13 +1,14 @@
-"""Arithmetic of bounds: c_k ≥ sup|f^(k)|/k! stand for every function with such derivatives over an interval of time.
+"""Arithmetic of bounds: c_k ≥ sup|f^(k)|/k! represent every function with such derivatives over an interval of time.
 
 The Taylor coefficients of a product are the convolution of those of its factors, and of a sum their sum; with
-magnitudes in their place these are bounds. All terms are positive, so that rounding cannot cancel: N operations change
-a bound by a share of N 1.1e-16 at most.
+magnitudes instead of coefficients, these rules give bounds. All terms are positive, so there is no cancellation: N
+operations change a bound by a share of at most N · 1.1e-16.
 
-How fast torque and place of the links can change is Newton-Euler on such bounds: the recursion of the regressor
-(`joint_dynamics.robot.regressor`), in link frames, with every vector replaced by bounds of its norm and of the norms of
-its derivatives over an interval of time: a turn about joint i has the norm 1, and its derivatives depend on q̇_i …
-only; |a × b| ≤ |a| |b|, |J ω| ≤ ‖J‖ |ω|. What comes out bounds the torque and its derivatives over all of the interval.
+Bounds on the change of torque and position of the links follow from Newton-Euler on such bounds: the recursion of the
+regressor (`joint_dynamics.robot.regressor`), in link frames, with every vector replaced by bounds of its norm and of
+the norms of its derivatives over an interval of time: a rotation about joint i has the norm 1, and its derivatives
+depend only on q̇_i …; |a × b| ≤ |a| |b|, |J ω| ≤ ‖J‖ |ω|. The result bounds the torque and its derivatives over the
+whole interval.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ def derivative(a: FloatArray) -> FloatArray:
 
 
 def rotation_norm_bound(angle: FloatArray) -> FloatArray:
-    """Return bounds of the norm of a turn's derivatives, about a fixed axis by an angle below `angle` (orders, …).
+    """Return bounds of the norm of the derivatives of a rotation about a fixed axis, its angle bounded by (orders, …).
 
     R′ = φ′ [axis]× R, and so ‖R‖ has the majorant exp(Σ_k≥1 φ_k t^k).
     """
@@ -46,7 +47,7 @@ def rotation_norm_bound(angle: FloatArray) -> FloatArray:
 def compose_series(outer: FloatArray, inner: FloatArray) -> FloatArray:
     """Return the coefficients (orders, …) of f(g(t)) from those of f and g.
 
-    The constant of g is where f is taken and has no part in them.
+    f is expanded at the constant term of g, which is not used otherwise.
     """
     series = np.zeros(np.broadcast_shapes(outer.shape, inner.shape))
     series[0] = outer[0]
@@ -65,7 +66,11 @@ def taylor_shift_bound(middle: FloatArray, half: FloatArray, count: int) -> Floa
     Parameters
     ----------
     middle
-        the coefficients at m, (orders, …, N), but the last one, which is a bound over all of m ± half.
+        the coefficients at m, (orders, …, N), except the last, which is a bound over all of m ± half.
+    half
+        half length of the intervals (N,) [s].
+    count
+        number of coefficients.
     """
     return np.array(
         [sum(comb(p, k) * half ** (p - k) * middle[p] for p in range(k, len(middle))) for k in range(count)]
@@ -89,7 +94,7 @@ class MotionBounds:
     Parameters
     ----------
     gravity
-        whether the acceleration of the origins is that less gravity, as a force needs it, or that of the place.
+        True: the acceleration of the origins less gravity, as forces need it; False: the kinematic acceleration.
     """
 
     def __init__(self, chain: Chain, q: FloatArray, gravity: bool = True):

@@ -1,14 +1,14 @@
-"""A motion at a batch of samples, with what limits and criterion ask of it, and the gradient they hand back.
+"""A motion at a batch of samples, with the quantities that limits and criteria need, and their gradients.
 
-Points of the links and the regressor come each with its vector-Jacobian product: exact gradients at about three
-evaluations' cost. The regressor is the one of `joint_dynamics.robot` (symbols there): for joint j and link i, with z
-the joint's axis, u its lever, and w, ẇ, a the motion of link i, all in frame i,
+Points of the links and the regressor each come with a vector-Jacobian product: exact gradients at the cost of about
+three evaluations. The regressor is that of `joint_dynamics.robot` (symbols there): for joint j and link i, with z the
+joint's axis, u its lever, and w, ẇ, a the motion of link i, all in frame i,
 
     Σ_p Λ_p row_p = ẇ·S z + w·S (z × w) + a·(z × m) + u·(ẇ × m + w × (w × m)) + μ u·a
 
-where Λ weighs the link's ten columns: S the symmetric matrix of XX … ZZ, m the weights of MX MY MZ, μ that of M. Each
-factor's gradient is read off that line; the recursion over the links is then run backwards (reverse accumulation), one
-sample after the other.
+where Λ weights the link's ten columns: S the symmetric matrix of XX … ZZ, m the weights of MX MY MZ, μ that of M. The
+gradient with respect to each factor follows from this line; the recursion over the links is then run backwards (reverse
+accumulation), sample by sample.
 """
 
 from __future__ import annotations
@@ -36,9 +36,10 @@ class LinkFrames:
 
     Attributes
     ----------
-    rotation: list of (3, 3, samples), origin: list of (3, samples) [m], axis: list of (3, samples), all in the base
-    frame.
-    path: per link the joints of the tree that move it.
+    rotation, origin, axis
+        lists of (3, 3, samples), (3, samples) [m] and (3, samples), all in the base frame.
+    path
+        per link the joints of the tree that move it.
 
     """
 
@@ -75,9 +76,9 @@ class LinkFrames:
     def pull_back(
         self, link: int, point: FloatArray, weight: FloatArray, samples: slice | FloatArray = slice(None)
     ) -> dict[int, FloatArray]:
-        """Return the gradient of Σ weight · point for each joint {joint: (samples,)}.
+        """Return the gradient of Σ weight · point for each joint, {joint: (samples,)}; the point moves with `link`.
 
-        `point`, `weight` (3, samples) move with `link`.
+        point, weight: (3, samples).
         """
         if link < 0:
             return {}
@@ -92,7 +93,7 @@ class LinkFrames:
 
 
 def compile_kernels(model: RobotModel) -> None:
-    """Have the kernels compiled and kept on disk, by one sample, before anything that has a time to keep."""
+    """Compile the kernels and cache them on disk by evaluating one sample, before any work with a deadline."""
     still = np.zeros((model.n, 1))
     rows = RegressorGradient(model, still, still, still)
     rows.pull_back(np.zeros_like(rows.rows))
@@ -100,17 +101,22 @@ def compile_kernels(model: RobotModel) -> None:
 
 
 class RegressorGradient:
-    """The regressor of one batch of samples, kept with what its reverse pass needs.
+    """The regressor of one batch of samples, stored with the data for its reverse pass.
 
     Parameters
     ----------
-    model: the robot. q, dq, ddq: (joints, samples), rad (m) and their derivatives.
-    sign_speed: speed [rad/s] over which the Coulomb column rises, tanh(dq / sign_speed); 0 for the sign itself, whose
-    gradient is zero.
+    model
+        the robot.
+    q, dq, ddq
+        (joints, samples), rad (m) and their derivatives.
+    sign_speed
+        speed [rad/s] over which the Coulomb column rises, tanh(dq / sign_speed); 0: the sign itself, with gradient
+        zero.
 
     Attributes
     ----------
-    rows: (joints, p, samples), columns in the order of `model.parameter_names`.
+    rows
+        (joints, p, samples), columns in the order of `model.parameter_names`.
 
     """
 
@@ -140,7 +146,7 @@ class RegressorGradient:
     def pull_back(self, weight: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return the gradients of Σ weight · rows with respect to q, dq and ddq, (joints, samples) each.
 
-        Weight as `rows`.
+        weight: same shape as `rows`.
         """
         tree = self._model.chain.tree
         of_tree = np.zeros((3, len(self._links), self._dq.shape[1]))
@@ -197,7 +203,7 @@ def _link_gradient(weight, motion, lever, motion_bar, lever_bar):  # type: ignor
 def pull_back(links, motion, weight, grad_q, grad_dq, grad_ddq):  # type: ignore[no-untyped-def]
     """Add the gradients of Σ weight · rows of the inertial columns by the tree's N joints to grad_… (N, samples).
 
-    weight (n, p, samples). motion of the tree: q, sin q, 1 − cos q, dq, ddq, (samples, N) each.
+    weight: (n, p, samples). motion: q, sin q, 1 − cos q, dq, ddq of the tree, (samples, N) each.
     """
     q, sine, versine, dq, ddq = motion
     n = len(links)
@@ -299,10 +305,7 @@ class RobotMotion:
 
 
 class Sensitivity:
-    """Gradient of a scalar with respect to a motion.
-
-    `q`, `dq`, `ddq` (joints, samples), and `rows`, that of the regressor, as it is.
-    """
+    """Gradient of a scalar with respect to a motion: `q`, `dq`, `ddq` (joints, samples), and the regressor's `rows`."""
 
     def __init__(self, motion: RobotMotion):
         self._motion = motion
@@ -317,7 +320,7 @@ class Sensitivity:
         return self._rows
 
     def collect(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return the gradients with respect to q, dq, ddq, what comes through the regressor included."""
+        """Return the gradients with respect to q, dq, ddq, including those through the regressor."""
         if self._rows is None:
             return self.q, self.dq, self.ddq
         through = self._motion.regressor.pull_back(self._rows)

@@ -1,7 +1,4 @@
-"""Several searches on all cores, counted by starts and not by the clock.
-
-The one call that returns an exciting trajectory.
-"""
+"""The search for an exciting trajectory: several starts on all cores, limited by their number and not by the clock."""
 
 from __future__ import annotations
 
@@ -42,11 +39,11 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Progress:
-    """How a search stands.
+    """The state of a search.
 
-    Seconds since the call, the criterion's figure of the best motion (None: none yet), which only gets better, starts
-    finished, in all; the motion, which keeps every limit; seconds that the starts which are sure to count take longer,
-    by the work done so far (None: not known); the criterion.
+    In the order of the fields: seconds since the call; the criterion's value of the best motion, which only improves
+    (None: no motion yet); starts finished, and their total number; the best motion, which keeps every limit; seconds
+    remaining for the starts that are certain to count, estimated from the work so far (None: unknown); the criterion.
     """
 
     seconds: float
@@ -74,18 +71,19 @@ class ExcitationResult:
     trajectory
         the motion, with repeats and ramps.
     assessment
-        its worth, at ten times the sampling of the search, and its certified margins.
+        its quality, at ten times the sampling of the search, and its certified margins.
     before
-        those of the best random motion the searches started from.
+        the same of the best random motion from which the searches started.
     seconds
         wall time.
     finished
-        starts completed that count.
+        number of completed starts that count.
     ended
-        by what, one of ALL, NOTHING_GAINED, TIME, INTERRUPTED; after the last two the motion is not reproducible.
+        why the search ended: ALL, NOTHING_GAINED, TIME or INTERRUPTED; after the last two the motion is not
+        reproducible.
     history
-        (seconds, value) each time a better motion was found; the value is the criterion's own figure
-        (ExcitationProblem.value).
+        (seconds, value) each time a better motion was found; the value is that of the criterion
+        (`ExcitationProblem.value`).
     """
 
     trajectory: FourierTrajectory
@@ -99,7 +97,7 @@ class ExcitationResult:
 
     @property
     def reproducible(self) -> bool:
-        """Whether the same seed gives the same motion whatever the speed of the machine: no clock had a part in it."""
+        """Whether the same seed gives the same motion on a machine of any speed, because no clock ended the search."""
         return self.ended in (ALL, NOTHING_GAINED)
 
     @property
@@ -115,10 +113,10 @@ class ExcitationResult:
 
 @dataclass
 class Search:
-    """What has come in so far: motions and when they came [s], starts that are done, limits that were in the way.
+    """Results so far: motions with their times [s], starts that are done, and the limits that prevented motions.
 
-    A start counts when those before it cannot end the search without it, so that nothing depends on which was faster;
-    all do in a search that was `cut` by the clock or the user.
+    A start counts unless the starts before it end the search, so that the result does not depend on their speed; all
+    count in a search that was `cut` by the clock or the user.
     """
 
     starts: int
@@ -129,9 +127,9 @@ class Search:
     cut: bool = False
 
     def enough(self) -> int:
-        """Return how many starts are sure to count, from the first on.
+        """Number of starts, from the first on, that are certain to count.
 
-        The search ends when the last `patience` of them gained nothing, or with all `starts`.
+        The search ends when the last `patience` of them brought no improvement, or with all `starts`.
         """
         best, idle = np.inf, 0
         for start in range(0 if self.cut else self.starts):
@@ -150,7 +148,7 @@ class Search:
         return self.done.issuperset(range(self.enough()))
 
     def remaining(self, seconds: float) -> float | None:
-        """Return how much longer the starts that are sure to count take [s], by the work done in `seconds`."""
+        """Return the time [s] that the starts that are certain to count still need, by the work done in `seconds`."""
         shares = dict.fromkeys(self.done, 1.0)
         for _, motion in self.arrivals:
             shares[motion.start] = max(shares.get(motion.start, 0.0), motion.share)
@@ -159,13 +157,13 @@ class Search:
         return seconds * left / done if done > 0 else None
 
     def best(self, random: bool = False) -> FoundMotion | None:
-        """Return the best motion of the starts that count; random: the best of those the searches began with."""
+        """Return the best motion of the starts that count; random: the best of the random motions they began with."""
         enough = self.enough()
         motions = [one for _, one in self.arrivals if one.start < enough and (one.stage < 0 or not random)]
         return min(motions, key=_order, default=None)
 
     def history(self) -> tuple[tuple[float, float], ...]:
-        """Return (seconds, value) each time a motion came that was better than all before it."""
+        """Return (seconds, value) of each motion that was better than all earlier ones."""
         kept: list[tuple[float, float]] = []
         enough, least = self.enough(), None
         for seconds, motion in self.arrivals:
@@ -187,15 +185,15 @@ def optimise(
 ) -> ExcitationResult:
     """Search the coefficients of a Fourier series that excites all parameters within all limits.
 
-    The trajectory returned keeps every limit at all times, by proof; what a search ends at and cannot be made to do so
-    does not count.
+    The trajectory returned is proved to keep every limit at all times; a motion that cannot be made to do so is
+    discarded.
 
     Parameters
     ----------
     model
-        the robot, with torque limits where `limits.torque` counts.
+        the robot, with torque limits where `limits.torque` is set.
     settings
-        ExcitationSettings; None: as declared.
+        ExcitationSettings; None: the defaults.
     on_progress
         called every 0.2 s in the calling thread; an exception it raises ends the search and passes through. A
         KeyboardInterrupt (Ctrl-C) ends the search with the best motion so far, and passes through where there is none.

@@ -1,4 +1,4 @@
-"""From a configuration to a motion that may be played: any profile, with its worth and its margins."""
+"""From a configuration to a motion that may be played: any profile, with its assessment."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ KEYS = ('profile', 'limits', 'posture', 'rate', 'condition_limit', *NAMES)
 
 @dataclass(frozen=True)
 class PlanSettings(Settings):
-    """What the section `excitation` of a configuration says; `options` are the profile's own section."""
+    """The section `excitation` of a configuration; `options` are the profile's own section."""
 
     SECTION = 'excitation'
 
@@ -49,12 +49,12 @@ class PlanSettings(Settings):
 
     @classmethod
     def from_config(cls, section: Mapping[str, Any], profile: str | None = None) -> PlanSettings:
-        """Read the section; `profile` goes before its key of that name.
+        """Read the section; `profile` overrides its key of that name.
 
         Raises
         ------
         JointDynamicsError
-            For what is not known.
+            For unknown keys, profiles and values.
         """
         check_keys(section, KEYS, cls.SECTION)
         name = str(profile or section.get('profile', FOURIER)).replace('-', '_')
@@ -108,7 +108,7 @@ class Plan:
 
     @property
     def notes(self) -> list[str]:
-        """What whoever plays the motion should know."""
+        """Notes for the person who plays the motion."""
         notes = []
         if self.settings.limits.floor is None and self.settings.limits.height is None:
             notes.append(NO_FLOOR)
@@ -147,7 +147,7 @@ def plan(
     Raises
     ------
     JointDynamicsError
-        For what does not fit, and when no motion keeps the limits.
+        For settings that do not fit the robot, and when no motion keeps the limits.
     """
     began = time.monotonic()
     if settings.profile != FOURIER:
@@ -162,6 +162,6 @@ def plan(
 
 
 def with_options(settings: PlanSettings, **options: Any) -> PlanSettings:
-    """Return the settings with options of the profile replaced, those that are None left as they are."""
+    """Return the settings with options of the profile replaced, except those that are None."""
     given = {name: value for name, value in options.items() if value is not None}
     return settings.replaced(options={**settings.options, **given})

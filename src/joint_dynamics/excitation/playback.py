@@ -1,7 +1,7 @@
-"""How a motion is played on a robot.
+"""Playing a motion on a robot.
 
-Checked, approached slowly from where the robot stands, repeated, and stopped on its own path; where the robot is not on
-it, it is brought to rest where it is.
+The motion is checked, approached slowly from the robot's posture, repeated, and stopped along its own path; a robot
+that is not on the path is brought to rest where it is.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ SHORTEST = 0.1
 
 
 def delay_of(trajectory: Trajectory, at: float, q: ArrayLike) -> tuple[float, float]:
-    """Return by how much a robot at q (n,) [rad] is behind the motion at time `at` [s], and how far off it even so.
+    """Return the delay [s] of a robot at q (n,) [rad] behind the motion at time `at` [s], and its distance [rad].
 
-    Of the delays from 0 to 0.5 s the shortest that explains the posture as well as any other does, to 1 mrad and half
-    as much again: where the motion is slow, all do, and the delay is 0.
+    The delay is the shortest from 0 to 0.5 s whose distance is at most 1.5 times the smallest plus 1 mrad: where the
+    motion is slow, every delay fits, and it is 0.
     """
     delays = np.linspace(0.0, LONGEST_DELAY, 101)
     apart = np.abs(
@@ -48,9 +48,9 @@ def delay_of(trajectory: Trajectory, at: float, q: ArrayLike) -> tuple[float, fl
 
 
 def come_to_rest(q: ArrayLike, dq: ArrayLike, acceleration: ArrayLike) -> tuple[FloatArray, float]:
-    """Return where a robot at q (n,) [rad] that moves at dq (n,) [rad/s] is at rest (n,) [rad], and when [s].
+    """Return where a robot at q (n,) [rad] moving at dq (n,) [rad/s] comes to rest (n,) [rad], and when [s].
 
-    All joints slow down evenly and together, the one that needs longest at its allowed acceleration (n,) [rad/s²].
+    All joints decelerate uniformly and stop together, the slowest of them at its allowed acceleration (n,) [rad/s²].
     """
     speed = np.nan_to_num(np.asarray(dq, dtype=float))
     duration = max(SHORTEST, float(np.max(np.abs(speed) / np.asarray(acceleration, dtype=float), initial=0.0)))
@@ -82,7 +82,7 @@ class Reordered(Trajectory):
 
     @property
     def knots(self) -> FloatArray:
-        """Those of the trajectory."""
+        """Knots of the trajectory [s]."""
         return self._trajectory.knots
 
     def one_sided(self, t: FloatArray, inside: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -104,14 +104,18 @@ class Reordered(Trajectory):
 
 
 def distance_from(trajectory: Trajectory, at: float, q: ArrayLike) -> FloatArray:
-    """Return how far each joint of a robot is from the trajectory of at most 0.3 s before time `at` [s], (n,) [rad].
+    """Return the distance of each joint from the trajectory, (n,) [rad].
 
-    What a robot tells is older than what it was told; of the delays up to that the one that fits best counts.
+    A robot's reported position lags behind its command; the distance is that at the best-fitting delay up to 0.3 s.
 
     Parameters
     ----------
+    trajectory
+        the commanded motion.
+    at
+        time on it [s].
     q
-        (n,) [rad].
+        (n,) [rad], reported position.
     """
     apart = np.abs(trajectory.position(at - np.linspace(0.0, ANSWER_DELAY, 7)) - np.asarray(q, dtype=float))
     return apart[apart.max(axis=1).argmin()]
@@ -122,12 +126,22 @@ class Playback:
 
     Parameters
     ----------
-    model: the robot. settings: the limits every motion here has to keep. trajectory: the motion, which begins and ends
-    at rest; of the robot's joints, in any order. repeats: how often; of a Fourier series the period is repeated,
-    between one pair of ramps; any other motion must end where it begins. approach: share of the allowed speed and
-    acceleration on the way to its start.
+    model
+        the robot.
+    settings
+        the limits that every motion has to keep.
+    trajectory
+        the motion of the robot's joints, in any order, which begins and ends at rest.
+    repeats
+        number of repetitions: of a Fourier series the period is repeated between one pair of ramps; any other motion
+        must end where it begins.
+    approach
+        share of the allowed speed and acceleration on the way to its start.
 
-    Raises JointDynamicsError when the motion is not the robot's, breaks a limit or cannot be repeated.
+    Raises
+    ------
+    JointDynamicsError
+        When the motion is not of the robot's joints, breaks a limit or cannot be repeated.
     """
 
     def __init__(
@@ -175,7 +189,7 @@ class Playback:
             )
 
     def refuse_samples(self, samples: MotionSamples) -> None:
-        """Look at what is about to be sent, sample by sample.
+        """Check samples that are about to be sent.
 
         Raises
         ------
@@ -192,7 +206,7 @@ class Playback:
         Raises
         ------
         JointDynamicsError
-            When the posture or the way from it breaks a limit, as when the arm would hit itself.
+            When the posture or the path from it breaks a limit, as when the arm would collide with itself.
         """
         posture = np.asarray(q, dtype=float)
         outside = (posture < self._limits.lower) | (posture > self._limits.upper)
@@ -208,5 +222,5 @@ class Playback:
         return Succession([approach, self.trajectory])
 
     def braking(self, trajectory: Trajectory, at: float) -> Braking:
-        """Return how `trajectory`, stopped at time `at` [s], comes to rest on its path, as fast as is allowed."""
+        """Return the end of `trajectory` when it is stopped at time `at` [s], as fast as allowed along its path."""
         return Braking(trajectory, at, self._limits)

@@ -1,6 +1,6 @@
 """The search as a smooth problem in the coefficients of the series.
 
-Criterion and limits in one function with its exact gradient.
+Criterion and limits form one function with an exact gradient.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def all_constraints(model: RobotModel, settings: LimitSettings) -> list[Constrai
     Raises
     ------
     JointDynamicsError
-        For a limit that cannot be given, and for a floor without collision geometry.
+        For a limit that the robot's model cannot provide, and for a floor without collision geometry.
     """
     constraints = make_constraints(model, settings)
     if settings.clearance is not None:
@@ -63,9 +63,9 @@ def all_constraints(model: RobotModel, settings: LimitSettings) -> list[Constrai
 class ExcitationProblem:
     """Find coefficients of a Fourier series for one robot.
 
-    The unknowns x (n · count,) are the coefficients divided by what each may be at most by the limits of its own joint.
-    earlier: motions of the robot that were recorded before; what a motion is worth is what it is together with them,
-    by the sum of the information matrices.
+    The unknowns x (n · count,) are the coefficients divided by the largest value that the limits of their joint allow.
+    earlier: motions of the robot already recorded; a motion is assessed together with them, by the sum of the
+    information matrices.
     """
 
     def __init__(self, model: RobotModel, settings: ExcitationSettings, earlier: Sequence[Trajectory] = ()):
@@ -149,7 +149,7 @@ class ExcitationProblem:
         Parameters
         ----------
         reserve
-            per kind of limit the slack to keep at the samples, by default 0.01.
+            per kind of limit the slack to keep at the samples, 0.01 by default.
         """
         motion = self._motion(x)
         sensitivity = Sensitivity(motion)
@@ -179,10 +179,7 @@ class ExcitationProblem:
         return RobotMotion(self.model, states[0], states[1], states[2], SIGN_SPEED)
 
     def check_times(self, trajectory: Trajectory) -> FloatArray:
-        """Return times at ten times the sampling of the search, over the whole motion.
-
-        What the worth of a motion is evaluated at.
-        """
+        """Return times [s] at ten times the sampling of the search, over the whole motion, for its assessment."""
         return np.linspace(
             0.0,
             trajectory.duration,
@@ -196,14 +193,14 @@ class ExcitationProblem:
         )
 
     def evaluate_criterion(self, trajectory: FourierTrajectory) -> Assessment:
-        """Evaluate the criterion alone: what tells one motion of a search from another."""
+        """Evaluate the criterion alone, by which the motions of a search are compared."""
         whole = trajectory.repeated(self.settings.repeats)
         return assess(
             self.model, whole, self.check_times(whole), (), self.settings.kinds, self._known, self._known_samples
         )
 
     def value(self, assessment: Assessment) -> float:
-        """Return the criterion's own figure: the condition number, W_1 cond Φ_1 + W_2 cond Φ_2, or −log det / b."""
+        """Return the value of the criterion: the condition number, W_1 cond Φ_1 + W_2 cond Φ_2, or −log det / b."""
         if self.settings.criterion == 'log_det':
             return -assessment.log_det / assessment.base_parameters
         if self.settings.criterion == 'condition_number':
@@ -211,17 +208,17 @@ class ExcitationProblem:
         return float(np.exp(self._own(assessment.information, EXACT)[0]))
 
     def merit(self, assessment: Assessment) -> float:
-        """Return what motions are chosen by, smaller is better: the log of `value`, or −log det / b itself.
+        """Return the merit by which motions are chosen, smaller is better: the log of `value`, or −log det / b itself.
 
-        The value alone, which is what is shown: the best motion so far never becomes one with a worse figure.
+        It depends on the displayed value alone, so that the value of the best motion never gets worse.
         """
         value = self.value(assessment)
         return value if self.settings.criterion == 'log_det' else float(np.log(value))
 
     def lost_between(self, x: FloatArray) -> tuple[dict[str, float], dict[str, float]]:
-        """Return per kind of limit what the smallest slack loses between the samples.
+        """Return, per kind of limit, by how much the slack between the samples falls below that at the samples.
 
-        What is missing of it at all.
+        Also, per kind of limit, by how much the limit is broken.
         """
         trajectory, motion = self.trajectory(x), self._motion(x)
         begin, end = intervals(trajectory)
@@ -232,12 +229,16 @@ class ExcitationProblem:
         )
 
     def feasible(self, trajectory: FourierTrajectory, shares: Sequence[float] = SHARES) -> FourierTrajectory | None:
-        """Return the motion, one period, shrunk about its posture just enough to keep every limit, by proof.
+        """Return the motion, one period, shrunk about its posture just enough for a proof that it keeps every limit.
+
+        None where even the smallest factor is not enough.
 
         Parameters
         ----------
+        trajectory
+            the motion.
         shares
-            the factors to try, largest first. None where not even the last of them does.
+            the factors to try, largest first.
         """
         for share in shares:
             candidate = trajectory if share == 1.0 else trajectory.scaled(share)

@@ -1,7 +1,7 @@
 """All test motions by name, built and checked: none is returned that breaks a limit.
 
-Those of one joint are in `single_joint`; of all joints are bang-coast-bang with random pauses and the cycle through
-waypoints.
+Motions of one joint are in `single_joint`; those of all joints are bang-coast-bang with random pauses and a cycle
+through waypoints.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ def _postures(postures: Sequence[Sequence[float]]) -> str | None:
 class BangCoastBang(Settings):
     """Moves of full acceleration, coasting and full deceleration, each joint on its own, with random pauses [M3 VII.A].
 
-    Before every move a joint waits 0 … `wait` s; distance of its target from the posture, speed and acceleration are
-    drawn between `least` and 100 % of what is allowed.
+    Before every move a joint waits 0 … `wait` s; the distance of its target from the posture, its speed and its
+    acceleration are drawn between `least` and 100 % of the allowed values.
     """
 
     SECTION = 'bang_coast_bang'
@@ -67,7 +67,7 @@ class BangCoastBang(Settings):
     def build(self, model: RobotModel, limits: MotionLimits, posture: FloatArray) -> PiecewiseTrajectory:
         """Return the motion, which begins at `posture` (n,) and ends at rest.
 
-        Moves that would not end in time are left out.
+        Moves that would not end in time are omitted.
         """
         rng = np.random.default_rng(self.seed)
         joints = list(model.joint_names if self.joints is None else self.joints)
@@ -95,7 +95,7 @@ class Waypoints(Settings):
     Attributes
     ----------
     velocity, acceleration
-        of the joint with the longest distance; what the robot allows bounds them further.
+        of the joint with the longest distance, in addition to the robot's limits.
     """
 
     SECTION = 'waypoints'
@@ -157,7 +157,7 @@ REACHES = (1.0, 0.8, 0.6, 0.45, 0.3)
 def check_times(trajectory: PiecewiseTrajectory) -> FloatArray:
     """Return times [s] to evaluate a motion at.
 
-    No joint moves further than 5 mrad between them, and both sides of every knot are there.
+    No joint moves more than 5 mrad between them, and both sides of every knot are included.
     """
     knots = trajectory.knots
     speed = np.abs(trajectory.motion(knots)[1]).max(axis=0)
@@ -177,15 +177,15 @@ def make_profile(
 ) -> tuple[PiecewiseTrajectory, Assessment]:
     """Return a test motion and its assessment.
 
-    A bang-coast-bang that breaks a limit of the whole arm (torque, end-effector, clearance) is drawn again, with less
-    reach in the end.
+    A bang-coast-bang that breaks a limit of the whole arm (torque, end-effector, clearance) is drawn again, finally
+    with smaller distances.
 
     Parameters
     ----------
     profile
         a name in PROFILES with its `options`, or the settings object itself.
     posture
-        [rad] where the joints that do not move stand (and bang-coast-bang begins), a list or {joint: angle}; None: 0,
+        [rad] of the joints that do not move (and at which bang-coast-bang begins), a list or {joint: angle}; None: 0,
         or the nearest allowed angle.
 
     Raises

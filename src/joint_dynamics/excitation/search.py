@@ -1,4 +1,4 @@
-"""One search: from a random motion, through smooth problems that grow sharper, to one that keeps the limits."""
+"""One search: from a random motion, through smooth problems of increasing sharpness, to one that keeps the limits."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ RANDOM_SHARES = (1.0, 0.85, 0.7, 0.55, 0.4, 0.25)
 
 
 class OutOfTime(Exception):
-    """The deadline came while searching."""
+    """The deadline passed during the search."""
 
 
 class NoMotionFound(Exception):
-    """No motion keeps every limit; `broken` tells which kinds of limit were in the way, and by what fraction."""
+    """No motion keeps every limit; `broken` holds the kinds of limit that were broken, and by what fraction."""
 
     def __init__(self, broken: dict[str, float]):
         super().__init__(broken)
@@ -45,16 +45,16 @@ class NoMotionFound(Exception):
 
 @dataclass(frozen=True)
 class FoundMotion:
-    """A motion that keeps every limit, what it is worth, and where it came from.
+    """A motion that keeps every limit, its assessment and its origin.
 
-    `start` counts the searches, `stage` −1 is a random motion.
+    `start` counts the searches; `stage` −1 is a random motion.
 
     Attributes
     ----------
     value, merit
         see ExcitationProblem.
     share
-        of the work of its start that is done.
+        fraction of the work of its start that is done.
     """
 
     start: int
@@ -69,8 +69,8 @@ class FoundMotion:
 def random_trajectory(problem: ExcitationProblem, rng: np.random.Generator) -> FourierTrajectory | None:
     """Return a random motion that keeps every limit, None after 100 attempts.
 
-    Every joint uses between 40 and 100 % of its own range, speed and acceleration, whichever it meets first; what the
-    whole arm has to keep (torque, end-effector, clearance) then shrinks the motion about its posture.
+    Every joint uses between 40 and 100 % of its range, speed or acceleration, whichever limits it first; the motion is
+    then shrunk about its posture to keep the limits of the whole arm (torque, end-effector, clearance).
     """
     basis, limits = problem.basis, problem.limits
     times = np.linspace(0.0, basis.duration, 10 * basis.harmonics * 10)
@@ -94,9 +94,9 @@ def random_trajectory(problem: ExcitationProblem, rng: np.random.Generator) -> F
 
 
 def repaired_trajectory(problem: ExcitationProblem, rng: np.random.Generator) -> FourierTrajectory:
-    """Return a motion found by minimising what is broken, for robots whose random motions hardly ever keep the limits.
+    """Return a motion found by minimising the violation of limits, for robots whose random motions rarely keep them.
 
-    Raises NoMotionFound when five tries end with a limit broken.
+    Raises NoMotionFound when five attempts end with a limit broken.
     """
     for _ in range(5):
         x = 0.3 * rng.uniform(-1, 1, problem.size)
@@ -117,11 +117,10 @@ def repaired_trajectory(problem: ExcitationProblem, rng: np.random.Generator) ->
 
 
 def search(problem: ExcitationProblem, start: int, deadline: float, report: Callable[[FoundMotion], None]) -> None:
-    """Run one start until `deadline` (of time.monotonic) and report every motion worth having.
+    """Run one start until `deadline` (of time.monotonic) and report every motion that improves on the last.
 
-    Several random motions are improved a little, the best of them as far as it goes. The random numbers depend on the
-    seed and on `start` only, whichever process runs it. Raises NoMotionFound when no motion to start from keeps the
-    limits.
+    Several random motions are improved a little, and the best of them as far as possible. The random numbers depend
+    only on the seed and on `start`, not on the process. Raises NoMotionFound when no initial motion keeps the limits.
     """
     rng = np.random.default_rng([problem.settings.seed, start])
     best: tuple[float, FloatArray] | None = None

@@ -1,7 +1,4 @@
-"""Moves between postures, motions one after the other, and braking on the way.
-
-What it takes to play a trajectory safely.
-"""
+"""Parts of a safe playback: moves between postures, successions of motions, and braking along the path."""
 
 from __future__ import annotations
 
@@ -56,7 +53,12 @@ class Move(_Hermite):
 
     Parameters
     ----------
-    joint_names: (n,). start, stop: (n,) [rad]. duration: in s.
+    joint_names
+        (n,).
+    start, stop
+        (n,) [rad].
+    duration
+        in s.
 
     """
 
@@ -101,7 +103,7 @@ class Succession(Trajectory):
 
     @property
     def knots(self) -> FloatArray:
-        """Those of the parts."""
+        """Knots of the parts [s]."""
         return np.unique(
             np.concatenate([begin + part.knots for begin, part in zip(self._begin[:-1], self._motions, strict=True)])
         )
@@ -128,21 +130,21 @@ class Succession(Trajectory):
         return bounds
 
     def magnitude(self) -> FloatArray:
-        """Return the greatest of the parts, (3, joints)."""
+        """Return the largest over the parts, (3, joints)."""
         return np.max([part.magnitude() for part in self._motions], axis=0)
 
     def without_repetition(self) -> Trajectory:
-        """Return the same with every part once, and none of them twice."""
+        """Return the succession of its distinct parts, each without repetition."""
         motions = [part.without_repetition() for part in dict.fromkeys(self._motions)]
         return self if motions == self._motions else Succession(motions)
 
 
 class Braking(Trajectory):
-    """The rest of a motion when it is told to stop at a time: the same path, ever slower, to rest.
+    """The end of a motion that is stopped: the same path, slowing down to rest.
 
-    Time on the path runs as s(t) = t_0 + t − t³/T² + t⁴/2T³, from full rate to none with no jump in speed or
-    acceleration; the path is not left, so that clearance and position limits hold on the way as they did before. T is
-    the shortest of a few at which no joint exceeds `factor` times its allowed acceleration.
+    Time on the path runs as s(t) = t_0 + t − t³/T² + t⁴/2T³, from full rate to zero without a jump in speed or
+    acceleration; since it stays on the path, clearance and position limits hold as on the motion itself. T is the
+    shortest of a few at which no joint exceeds `factor` times its allowed acceleration.
     """
 
     def __init__(self, trajectory: Trajectory, at: float, limits: MotionLimits, factor: float = 2.0):
@@ -190,7 +192,7 @@ class Braking(Trajectory):
 
     @property
     def knots(self) -> FloatArray:
-        """Where the path meets those of the motion, and its end."""
+        """Times at which the path passes the knots of the motion, and its end [s]."""
         path = np.append(self._trajectory.knots, self._trajectory.duration)
         met = path[(path > self._at) & (path < self._path(np.array([self.duration]))[0])]
         low, high = np.zeros_like(met), np.full_like(met, self.duration)
@@ -232,7 +234,12 @@ class SampledTrajectory(_Hermite):
 
     Parameters
     ----------
-    joint_names: (n,). time: (points,) [s], increasing. q, dq, ddq: (points, n).
+    joint_names
+        (n,).
+    time
+        (points,) [s], increasing.
+    q, dq, ddq
+        (points, n) [rad, rad/s, rad/s²]; ddq may be None.
 
     """
 

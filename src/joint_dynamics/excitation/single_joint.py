@@ -41,7 +41,7 @@ def _some(speeds: Sequence[float]) -> str | None:
 
 @dataclass(frozen=True)
 class ConstantSpeed(Settings):
-    """Sweeps to and fro at constant speeds [M4 4.2.1]; friction is read against speed, temperature or load."""
+    """Sweeps to and fro at constant speeds [M4 4.2.1], for friction against speed, temperature or load."""
 
     SECTION = 'constant_speed'
 
@@ -85,9 +85,9 @@ class ConstantSpeed(Settings):
 
 @dataclass(frozen=True)
 class Trapezoids(Settings):
-    """Trapezoids of speed, + and − in turn [A §5.3].
+    """Trapezoids of speed in alternating directions [A §5.3].
 
-    Plateaus of equal length at rising speeds; their mean torque is the friction.
+    Plateaus of equal length at rising speeds; friction is their mean torque.
     """
 
     SECTION = 'trapezoids'
@@ -126,13 +126,12 @@ class Trapezoids(Settings):
 
 @dataclass(frozen=True)
 class SlowReversals(Settings):
-    """Very slow to-and-fro over a turn, at rest at every reversal, for kinematic error, backlash and presliding.
+    """Very slow reversals over one turn, for kinematic error, backlash and presliding [M4 4.3, M6 5.2].
 
-    [M4 4.3, M6 5.2]
-
-    Every cycle goes forth and back under ± acceleration a, four phases +a −a −a +a (unequal ±a, as printed in [M6 eq
-    21], never comes to rest), and gains `net`: a (t_1² − t_2²) = net, 2 (t_1 + t_2) = cycle. With 3° net a turn has 120
-    cycles, 240 reversals, and takes 17 minutes in cycles of 8.5 s.
+    Every cycle moves forward and back with accelerations ±a in four phases +a −a −a +a, at rest at every reversal
+    (unequal ±a, as printed in [M6 eq 21], never comes to rest), and advances by `net`: a (t_1² − t_2²) = net,
+    2 (t_1 + t_2) = cycle. With a net advance of 3°, a turn has 120 cycles with 240 reversals, and takes 17 minutes in
+    cycles of 8.5 s.
     """
 
     SECTION = 'slow_reversals'
@@ -178,9 +177,9 @@ class SlowReversals(Settings):
 
 @dataclass(frozen=True)
 class LoadSweep(Settings):
-    """Slow sweep of one joint from no load to the greatest gravity torque and back, reversals if wanted [M6 5.1, 5.3].
+    """Slow sweep of one joint from no load to the largest gravity torque and back [M6 5.1, 5.3].
 
-    The axis of the joint must not be vertical. start, stop: no load (arm vertical) and greatest load (horizontal).
+    The axis of the joint must not be vertical. start, stop: no load (arm vertical) and largest load (horizontal).
     """
 
     SECTION = 'load_sweep'
@@ -199,7 +198,7 @@ class LoadSweep(Settings):
     def build(
         self, model: RobotModel, limits: MotionLimits, posture: FloatArray, parameters: FloatArray | None = None
     ) -> PiecewiseTrajectory:
-        """Return the motion; `parameters`: the standard parameters gravity is computed with."""
+        """Return the motion; `parameters`: standard parameters for computing gravity."""
         index, where = joint_index(model, self.joint), 'load_sweep'
         start, stop = self.start, self.stop
         if start is None or stop is None:
@@ -250,7 +249,7 @@ def _load_ends(
 
 
 def joint_index(model: RobotModel, joint: str) -> int:
-    """Return the place of a joint in the model; raise JointDynamicsError if it has none."""
+    """Return the index of a joint in the model; raise JointDynamicsError if there is none of that name."""
     if joint not in model.joint_names:
         raise JointDynamicsError(f'joint: expected one of {", ".join(model.joint_names)}, found {joint!r}')
     return model.joint_names.index(joint)

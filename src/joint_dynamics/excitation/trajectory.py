@@ -1,6 +1,6 @@
-"""What every profile gives: a motion of all joints that can be asked for at any times.
+"""Trajectories: motions of all joints that can be evaluated at any time.
 
-The test profiles are made of pieces of constant acceleration, every joint with pieces of its own.
+The test profiles consist of pieces of constant acceleration, separate for every joint.
 """
 
 from __future__ import annotations
@@ -37,12 +37,16 @@ fourth of q."""
 class Trajectory(ABC):
     """A motion of n joints over [0, `duration`] s; before and after it the joints rest where it begins and ends.
 
-    Between two of its `knots` it has all derivatives, of which `majorants` are bounds: what the proofs that it keeps a
-    limit rest on.
+    Between two of its `knots` it has all derivatives; `majorants` bound them for the proofs that it keeps limits.
 
     Attributes
     ----------
-    joint_names: in the order of the columns. duration: in s. jumps: whether accelerations jump at knots.
+    joint_names
+        in the order of the columns.
+    duration
+        in s.
+    jumps
+        whether accelerations jump at knots.
 
     """
 
@@ -64,9 +68,9 @@ class Trajectory(ABC):
 
     @abstractmethod
     def one_sided(self, t: FloatArray, inside: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return q, dq and ddq at t as seen from between the knots where `inside` (samples,) is.
+        """Return q, dq and ddq, (joints, samples) each, at t by the pieces that contain `inside` (samples,).
 
-        That tells the sides of a jump apart.
+        So both sides of a jump can be evaluated.
         """
 
     @abstractmethod
@@ -78,15 +82,15 @@ class Trajectory(ABC):
 
     @abstractmethod
     def magnitude(self) -> FloatArray:
-        """Return the greatest sums of magnitudes of the terms q, dq and ddq are summed up from, (3, joints).
+        """Return the largest sums of the magnitudes of the terms of q, dq and ddq, (3, joints).
 
-        The scale of their rounding.
+        They are the scale of their rounding.
         """
 
     def without_repetition(self) -> Trajectory:
-        """Return a motion that visits the same states, the shortest there is.
+        """Return the shortest motion that visits the same states.
 
-        A motion without the repetitions in it.
+        By default the motion itself.
         """
         return self
 
@@ -96,7 +100,7 @@ class Trajectory(ABC):
         return len(self.joint_names)
 
     def states(self, t: ArrayLike) -> MotionSamples:
-        """Return the motion at any times t (samples,) [s]."""
+        """Return the motion at times t (samples,) [s]."""
         time = np.atleast_1d(np.asarray(t, dtype=float))
         q, dq, ddq = self.motion(np.clip(time, 0.0, self.duration))
         outside = (time < 0) | (time > self.duration)
@@ -117,7 +121,7 @@ class Trajectory(ABC):
         return self.states(t).ddq
 
     def sample(self, rate: float) -> MotionSamples:
-        """Return the motion at `rate` [Hz] from 0 to the duration; its very end is always the last sample.
+        """Return the motion at `rate` [Hz] from 0 to the duration; the last sample is always at its end.
 
         Raises
         ------
@@ -135,9 +139,9 @@ class Trajectory(ABC):
     def points(self, rate: float) -> MotionSamples:
         """Return the points that a trajectory controller is sent, `rate` [Hz] or denser, at whole nanoseconds.
 
-        Of a motion whose acceleration jumps every knot is a point, and the accelerations are not to be sent: the cubics
-        between positions and speeds are the motion itself where its acceleration is constant, while quintics would
-        overshoot a jump by more than a third of it.
+        Where accelerations jump, every knot is a point, and accelerations should not be sent: where the acceleration is
+        constant, cubics between positions and speeds are the motion itself, while quintics would overshoot a jump by
+        more than a third of it.
         """
         if not self.jumps:
             return self.sample(rate)
@@ -157,8 +161,8 @@ SAME_TIME = 1e-9
 class JointPieces:
     """The pieces of one joint, added one after the other, from rest at `position` [rad].
 
-    `time` [s], `position`, `speed` tell where it is. tick: what `move_to` and `wait` take are whole multiples of it
-    [s], rounded up, where given.
+    `time` [s], `position` and `speed` are those at its end. tick: [s]; the durations of `move_to` and `wait` are
+    rounded up to whole multiples of it; None: not rounded.
     """
 
     def __init__(self, position: float, tick: float | None = None):
@@ -169,7 +173,7 @@ class JointPieces:
         self.accelerations: list[float] = []
 
     def accelerate(self, acceleration: float, duration: float) -> None:
-        """Add one piece; one of no length is left out."""
+        """Add one piece; a piece of zero duration is omitted."""
         if duration <= 0:
             return
         self.durations.append(duration)
@@ -179,7 +183,7 @@ class JointPieces:
         self.speed += acceleration * duration
 
     def wait(self, duration: float) -> None:
-        """Keep the present speed, which at rest means to stand still."""
+        """Keep the present speed for `duration` s."""
         self.accelerate(0.0, self._whole(duration))
 
     def move_to(self, target: float, speed: float, acceleration: float) -> None:
@@ -208,11 +212,16 @@ class JointPieces:
 
 
 class PiecewiseTrajectory(Trajectory):
-    """A motion of n joints, each with pieces of constant acceleration; who is done earlier rests.
+    """A motion of n joints, each with pieces of constant acceleration; a joint that ends earlier rests.
 
     Parameters
     ----------
-    joint_names: (n,). pieces: per joint. duration: in s, by default that of the slowest joint.
+    joint_names
+        (n,).
+    pieces
+        per joint.
+    duration
+        in s; None: that of the slowest joint.
 
     """
 
@@ -254,7 +263,7 @@ class PiecewiseTrajectory(Trajectory):
     def majorants(self, begin: FloatArray, end: FloatArray) -> FloatArray:
         """Return bounds of |q^(k)|/k! over intervals, (ORDERS, joints, N).
 
-        Speeds are greatest at an end, accelerations constant.
+        Speeds are largest at an end, accelerations constant.
         """
         inside = (begin + end) / 2
         first, last = self.one_sided(begin, inside), self.one_sided(end, inside)
@@ -275,7 +284,7 @@ class PiecewiseTrajectory(Trajectory):
         return sizes * np.maximum(1.0, np.array([[1e-3 * len(table[0]) for table in self._joints]]))
 
     def one_sided(self, t: FloatArray, inside: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return q, dq and ddq at t as the pieces that `inside` (samples,) is in have them, (joints, samples) each."""
+        """Return q, dq and ddq, (joints, samples) each, at t by the pieces that contain `inside` (samples,)."""
         states = np.empty((3, self.n, len(t)))
         for j, (begin, position, speed, acceleration) in enumerate(self._joints):
             piece = np.searchsorted(begin, inside, side='right') - 1

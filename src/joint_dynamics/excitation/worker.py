@@ -1,9 +1,8 @@
-"""A search process: `python -m joint_dynamics.excitation.worker`.
+"""A search process, `python -m joint_dynamics.excitation.worker`, run by `optimise` over standard input and output.
 
-Fed by `optimise` through its standard input and output.
-
-A process of its own rather than multiprocessing: the caller needs no main guard, threads of the caller (a ROS node's)
-are not forked, and the linear algebra of the small matrices here runs on one thread, which is several times faster.
+It is a separate program rather than multiprocessing, because the caller then needs no main guard, threads of the caller
+(a ROS node's) are not forked, and the linear algebra of the small matrices runs on one thread, which is several times
+faster.
 """
 
 from __future__ import annotations
@@ -29,9 +28,9 @@ def send(stream: BinaryIO, message: Any) -> None:
 
 
 def main() -> None:
-    """Read (model, settings, seconds left, earlier motions), then the numbers of starts to run; write what is found.
+    """Read (model, settings, seconds left, earlier motions), then the numbers of starts to run; write the results.
 
-    When the input ends, as when the caller is killed, so does this process, whatever it is doing.
+    When the input ends, as when the caller is killed, the process ends at once.
 
     Messages out: ('found', Found), ('none', {kind of limit: margin}), ('done', start).
     """
