@@ -1,4 +1,4 @@
-"""From samples to the arrays of a recording: one source each, one grid, the joint side, and checks."""
+"""From samples to the arrays of a recording: one source per signal, one grid, on the joint side, checked."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ def align(samples: Samples, name: str, window: Window) -> dict[str, Any]:
     name
         of the recording.
     window
-        (t0, t1) [s from the start], t1 left out, None for an open end. What is wrong outside it does no harm.
+        (t0, t1) [s from the start], t1 excluded, None for an open end. Defects outside it are ignored.
 
     Raises
     ------
     JointDynamicsError
-        One line, for what cannot be used.
+        For samples that cannot be used.
     """
     gathered = gather(samples.tables(name), samples.joint_names, samples.replacing, name)
     fields = _align(samples, gathered, _grid(samples, gathered, name, window))
@@ -50,14 +50,14 @@ def align(samples: Samples, name: str, window: Window) -> dict[str, Any]:
 
 
 def align_pieces(samples: Samples, name: str, window: Window) -> list[dict[str, Any]]:
-    """Return the same in pieces between the gaps that are too long to be bridged, each called `name@t0:t1`.
+    """Return the recording in pieces between gaps that are too long to be bridged, each named `name@t0:t1`.
 
-    One piece, that of `align`, where there is no such gap. What was left out is among the notes of the first.
+    Without such a gap there is one piece, that of `align`. The notes of the first piece state what was left out.
 
     Raises
     ------
     JointDynamicsError
-        One line, for what cannot be used; where too much would be left out.
+        For samples that cannot be used, and where too much would be left out.
     """
     gathered = gather(samples.tables(name), samples.joint_names, samples.replacing, name)
     grid = _grid(samples, gathered, name, window)

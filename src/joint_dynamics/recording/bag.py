@@ -19,7 +19,7 @@ ZSTD = b'\x28\xb5\x2f\xfd'
 
 
 def read_bag(path: Path, samples: Samples) -> None:
-    """Add all messages of a bag that the inputs want; `path` is a rosbag2 folder, a .mcap or a .db3 file.
+    """Add all messages of a bag that the inputs need; `path` is a rosbag2 folder, a .mcap or a .db3 file.
 
     A recording with MCAP storage that was never ended (no metadata.yaml, or no end of the file) is read up to its last
     whole chunk, with a note that says so.
@@ -138,7 +138,10 @@ def _reading(path: Path) -> Iterator[None]:
 
 
 def choose_topics(path: Path, available: Mapping[str, str], samples: Samples) -> set[str]:
-    """Return the topics to read; raise when one that an input wants is not there, or of another type."""
+    """Return the topics to read.
+
+    Raises JointDynamicsError when one that an input needs is missing or of another type.
+    """
     wanted: set[str] = set()
     listed = ', '.join(f'{topic} ({kind})' for topic, kind in sorted(available.items())) or 'none'
     for item in samples.inputs:

@@ -1,7 +1,7 @@
 """rosbag2 recordings written as they come: a folder with one MCAP file, and metadata.yaml once it is ended.
 
-What has been written can be read after the process was killed: chunks, each with its checksum, are closed several
-times a second. The names follow `ros2 bag record`: FOLDER/FOLDER_0.mcap.
+The data remain readable if the process is killed: chunks, each with its checksum, are closed several times a second.
+The names follow `ros2 bag record`: FOLDER/FOLDER_0.mcap.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _NEVER = 2**63 - 1
 class BagWriter:
     """Writes messages as a new rosbag2 folder.
 
-    It is locked (flock) while it lasts: one that nobody locks was left behind.
+    The folder is locked (flock) while it is written; an unfinished one without a lock was left behind.
 
     Parameters
     ----------
@@ -47,8 +47,8 @@ class BagWriter:
     Raises
     ------
     JointDynamicsError
-        Where the folder cannot be written or exists; so do `write` and `flush`, once, after which nothing more is
-        written and the file is as one whose writer was killed.
+        Where the folder cannot be written or exists. `write` and `flush` raise it once; nothing more is written then,
+        and the file is as if the process had been killed.
     """
 
     def __init__(self, folder: str | Path, file_name: str | None = None):
@@ -78,8 +78,8 @@ class BagWriter:
         Parameters
         ----------
         definition
-            encoding (ros2msg or ros2idl) and text of the type, looked up by default; raises JointDynamicsError where it
-            is not known.
+            encoding (ros2msg or ros2idl) and text of the type; None: looked up, and JointDynamicsError is raised where
+            it is unknown.
         """
         if self.error:
             return
@@ -92,16 +92,16 @@ class BagWriter:
         self.flush_when_due()
 
     def flush(self) -> None:
-        """Hand all messages to the operating system, where they outlive this process."""
+        """Pass all messages to the operating system, so that they survive the end of this process."""
         if not self.error:
             with self._writing():
                 self._writer.flush()
             self._flushed = time.monotonic()
 
     def flush_when_due(self) -> None:
-        """Do so if it was not done for FLUSH_EVERY.
+        """Call `flush` if the last one was more than FLUSH_EVERY ago.
 
-        Called now and then, it leaves no message waiting for the next one.
+        To be called regularly, so that no message has to wait for the next one.
         """
         if time.monotonic() - self._flushed > FLUSH_EVERY:
             self.flush()
@@ -112,12 +112,12 @@ class BagWriter:
         Parameters
         ----------
         file_name
-            give the MCAP file this name before.
+            new name of the MCAP file; None: unchanged.
 
         Raises
         ------
         JointDynamicsError
-            Where that fails; what is there can be read as an unfinished recording then.
+            Where that fails; the data can then be read as an unfinished recording.
         """
         try:
             if not self.error:
@@ -132,7 +132,7 @@ class BagWriter:
             self.abandon()
 
     def abandon(self) -> None:
-        """Let go of the file as it is."""
+        """Close the file as it is, unfinished."""
         self.error = self.error or 'closed'
         with contextlib.suppress(OSError):
             self._stream.close()

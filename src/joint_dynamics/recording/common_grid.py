@@ -47,9 +47,9 @@ class Aligner:
     grid
         (N,) s from origin, the part inside the window.
     robot_joints, limits
-        the robot's, where it is known.
+        of the robot, where it is known.
     unprotected
-        what to add where values are not plausible, of a file without checksums.
+        addition to messages on implausible values, for a file without checksums.
 
     """
 
@@ -182,13 +182,13 @@ class Aligner:
 
     @property
     def max_alignment_error(self) -> float:
-        """The bound in force, s."""
+        """The bound in force on the distance of grid points to real samples, s."""
         if self.settings.max_alignment_error is not None:
             return self.settings.max_alignment_error
         return max(ALIGNMENT_SECONDS, self.max_gap(self.period) / 2)
 
     def report(self) -> list[str]:
-        """Return the notes: how far the grid points are from real samples, per quantity, and what was bridged."""
+        """Return the notes: the distances of grid points to real samples, per quantity, and the gaps bridged."""
         far = [
             f'{quantity} {error * 1e3:.3g} ms'
             for quantity, error in self.errors.items()
@@ -220,13 +220,13 @@ def make_grid(
 ) -> Aligner:
     """Return the aligner for these tables: a grid from the first to the last link-side sample that every signal covers.
 
-    The grid's rate is that of the positions of most of the joints. `window` is in s from the grid's start, its end left
-    out.
+    The grid's rate is that of the positions of most of the joints. `window` is in s from the grid's start, its end
+    excluded.
 
     Raises
     ------
     JointDynamicsError
-        When the signals have no time in common, or the window holds too little of the recording.
+        When the signals do not overlap in time, or the window contains too little of the recording.
     """
     fast = [table for table in tables if table.quantity not in SLOW]
     leading = max(

@@ -33,7 +33,7 @@ def _permutation(values: Mapping[str, str]) -> str | None:
 
 @dataclass(frozen=True)
 class Corrections(Settings):
-    """What a recording is corrected by, joints by name; a joint that is not named stays as it is."""
+    """Corrections of a recording, joints by name; a joint that is not named is not changed."""
 
     SECTION = 'recording'
 
@@ -58,7 +58,7 @@ class Corrections(Settings):
     time_scale: float = setting(1.0, 'factor of all time stamps, counted from the first', above=0)
 
     def stated(self) -> dict[str, Any]:
-        """Return the corrections that change something, as the keys of `recording:`."""
+        """Return the corrections that have an effect, as the keys of `recording:`."""
         return {
             key: dict(value) if isinstance(value, Mapping) else value
             for key in Corrections.__dataclass_fields__
@@ -89,7 +89,7 @@ class Corrections(Settings):
         )
 
     def then(self, later: Corrections, joints: Sequence[str]) -> Corrections:
-        """Return the corrections that do what these and then `later` do, of a recording with these joints."""
+        """Return the corrections equivalent to these followed by `later`, for a recording with these joints."""
         order, factor = self.torque_columns(joints)
         source, gain = later.torque_columns(joints)
         torque_order, torque_factor = order[source], gain * factor[source]
@@ -131,7 +131,7 @@ class Corrections(Settings):
         )
 
     def correct_stamps(self, stamps: IntArray, first: int) -> IntArray:
-        """Return stamps (K,) [ns] scaled from the first of all."""
+        """Return stamps (K,) [ns] scaled about the `first` of all."""
         if self.time_scale == 1.0:
             return stamps
         return first + np.rint((stamps - first) * self.time_scale).astype(np.int64)

@@ -1,4 +1,4 @@
-"""CSV files: `time` [s] and, of joints k = 1…n in the robot's order, the columns below.
+"""CSV files: a column `time` [s] and, for joints k = 1…n in the robot's order, the columns below.
 
 q<k> dq<k> tau<k> cur<k> theta<k> dtheta<k> temp<k> load<k>.
 """
@@ -32,12 +32,12 @@ EXACT = '%.17g'
 def read_csv(path: Path, samples: Samples) -> None:
     """Add all samples of a CSV file, with a note on the columns that are not used.
 
-    The joints are those wanted, in their order, or joint_1 … joint_n.
+    The joints are those of `samples`, in their order, or joint_1 … joint_n.
 
     Raises
     ------
     JointDynamicsError
-        For a file without time or q, with other joints than the robot's, or with what is not a number.
+        For a file without time or q, with other joints than the robot's, or with values that are not numbers.
     """
     try:
         check_file(path, f'{path}', MAX_BYTES)

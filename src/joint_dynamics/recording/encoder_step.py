@@ -1,8 +1,8 @@
-"""The step of position readings, as it shows in a recording.
+"""The step of position readings, determined from a recording.
 
-Readings are multiples of a step: of the encoder, of a number of 32 bits, of a file's digits. Between samples they
-change by 0, 1, 2, … steps, and where the joint moves slowly those are few different values. A filter between encoder
-and file (or a simulation in floating point) leaves changes of any size, and no step shows.
+Readings are multiples of a step: of the encoder, of a 32-bit number, or of a file's digits. Between samples they change
+by 0, 1, 2, … steps; where the joint moves slowly, these are few different values. With a filter between encoder and
+file (or a simulation in floating point) changes have any size, and there is no visible step.
 """
 
 from __future__ import annotations
@@ -28,11 +28,17 @@ MAX_CANDIDATES = 200
 
 
 def encoder_step(recordings: Sequence[ArrayLike]) -> FloatArray:
-    """Return the step of each joint's readings (n,) [rad], NaN where none shows.
+    """Return the step of each joint's readings (n,) [rad], NaN where none is visible.
 
-    recordings: readings (N, n) [rad] of each. The coarsest step of all recordings, and of all decades of |reading| in
-    them (decimal digits that are significant make a step that grows with the reading). A recording in which a joint
-    hardly moves, or only fast, says nothing; one in which it moves slowly and no step shows speaks against any.
+    It is the coarsest step of all recordings, and of all decades of |reading| in them (a fixed number of significant
+    digits makes a step that grows with the reading). A recording in which a joint hardly moves, or only fast, does not
+    count; slow motion without a visible step rules a step out.
+
+    Parameters
+    ----------
+    recordings
+        readings (N, n) [rad] of each recording.
+
     """
     columns = [np.asarray(readings, dtype=float).T for readings in recordings]
     return np.array([_coarsest(readings) for readings in zip(*columns, strict=True)])

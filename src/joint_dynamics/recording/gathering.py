@@ -1,4 +1,4 @@
-"""The signals of a recording out of the tables that its sources gave: each quantity of each joint from one of them."""
+"""The signals of a recording from the tables of its sources: each quantity of each joint from one of them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OPTIONAL = ('dq', 'dtheta', 'motor_velocity')
 
 @dataclass(frozen=True)
 class Gathered:
-    """The joints, the tables of each quantity, in which each joint is once, and what was left out."""
+    """The joints, the tables of each quantity, in which each joint occurs once, and what was left out."""
 
     joints: tuple[str, ...]
     quantities: Mapping[str, Sequence[Table]]
@@ -37,18 +37,18 @@ def gather(
     Parameters
     ----------
     tables
-        of all sources, positions of some joint among them.
+        of all sources, with positions of at least one joint.
     joint_names
-        the joints wanted, in their order; None: those of the link-side positions, in order of appearance.
+        the requested joints, in their order; None: those of the link-side positions, in order of appearance.
     replacing
-        sources that count instead of the others for the joints they have.
+        sources that replace the others for their joints.
     name
         of the recording, in messages.
 
     Raises
     ------
     JointDynamicsError
-        Where a wanted joint has no position, a quantity has two sources for a joint or lacks one for some joints.
+        Where a requested joint has no position, or a quantity has two sources for a joint or none for some joints.
     """
     joints = _joints(tables, joint_names, name)
     merged: dict[str, list[Table]] = {}

@@ -1,9 +1,8 @@
 """The forms in which robots publish their signals, one adapter each.
 
-Messages are read by attribute, whatever library made them.
-
-An adapter turns one message into samples (quantity, stamp, names, values). A message of a bag and a message that
-arrives over DDS have the same attributes, so the same adapters serve files and nodes, and no ROS is imported here.
+An adapter turns one message into samples (quantity, stamp, names, values). It reads messages by attribute; those of a
+bag and those that arrive over DDS have the same attributes, so the same adapters serve files and nodes, and no ROS is
+imported here.
 """
 
 from __future__ import annotations
@@ -40,19 +39,19 @@ WAITING = 10_000
 
 
 class Input(Protocol):
-    """One adapter: which topics it wants, and how a message of them becomes samples.
+    """One adapter: the topics it reads, and how a message becomes samples.
 
     Attributes
     ----------
     stateless
-        whether a message becomes the same samples whatever came before it: only then are many read at once.
+        whether the samples of a message do not depend on earlier messages: only then are many read at once.
     """
 
     stateless: ClassVar[bool]
 
     @property
     def topics(self) -> Mapping[str, str]:
-        """Topic (may hold the placeholder `{joint}`) -> message type."""
+        """Topic (which may contain the placeholder `{joint}`) -> message type."""
 
     @property
     def quantities(self) -> tuple[str, ...]:
@@ -63,7 +62,7 @@ class Input(Protocol):
         """Whether its samples replace those of another input (a second encoder) instead of contradicting them."""
 
     def read(self, topic: str, message: Any, received: int) -> Iterator[Sample]:
-        """Yield the samples of one message, received at this time (ns)."""
+        """Yield the samples of one message, received at time `received` (ns)."""
 
 
 def stamp_of(message: Any, received: int) -> int:
@@ -95,7 +94,7 @@ class JointStateInput:
         return tuple(name for name in (self.position, self.velocity, self.effort) if name)
 
     def read(self, topic: str, message: Any, received: int) -> Iterator[Sample]:
-        """Yield up to three samples: position, velocity and effort, as far as they are wanted and there."""
+        """Yield up to three samples: position, velocity and effort, as far as they are configured and present."""
         stamp = stamp_of(message, received) if self.header else received
         for quantity, values in (
             (self.position, message.position),
@@ -115,7 +114,7 @@ class JointStateInput:
 class TemperatureInput:
     """`sensor_msgs/Temperature`, one joint each.
 
-    Named by the place of `{joint}` in the topic, by frame_id, or by the topic's path.
+    The joint is named by `{joint}` in the topic, by frame_id, or by the topic's path.
     """
 
     stateless: ClassVar[bool] = True
@@ -157,7 +156,7 @@ class TemperatureInput:
 class ArrayInput:
     """`std_msgs/Float64MultiArray` without header and names.
 
-    Values in a stated order of joints, at the time of reception.
+    Its values have a configured joint order and the time of reception.
     """
 
     stateless: ClassVar[bool] = True
@@ -229,7 +228,7 @@ class DynamicJointStateInput:
 class StateInterfacesInput:
     """`control_msgs/Keys` (latched, names as `joint/interface`) with `control_msgs/Float64Values`.
 
-    The state_interfaces_broadcaster.
+    As published by the state_interfaces_broadcaster.
     """
 
     stateless: ClassVar[bool] = False
@@ -252,7 +251,7 @@ class StateInterfacesInput:
         return tuple(dict.fromkeys(self.interfaces.values()))
 
     def read(self, topic: str, message: Any, received: int) -> Iterator[Sample]:
-        """Yield one sample per quantity; values that come before their names wait for them."""
+        """Yield one sample per quantity; values that arrive before their names are kept until these arrive."""
         if hasattr(message, 'keys'):
             self.keys = tuple(message.keys)
             return

@@ -1,4 +1,4 @@
-"""What a user names on the command line: a recording's path, with a window of it, and what texts call it."""
+"""Recordings as named on the command line: a path with an optional window, and short names for messages."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def read_samples(spec: str | Path, samples: Samples) -> Window:
     Raises
     ------
     JointDynamicsError
-        One line naming what was expected and what was found, for whatever is wrong with the file.
+        For any defect of the file: what was expected and what was found.
     """
     path, window = parse_spec(spec)
     if not path.exists():
@@ -48,7 +48,7 @@ def parse_spec(spec: str | Path) -> tuple[Path, Window]:
     Raises
     ------
     JointDynamicsError
-        When what follows the last '@' of an existing path is not a window.
+        When the text after the last '@' of an existing path is not a window.
     """
     path = Path(spec)
     text, mark, window = str(spec).rpartition('@')
@@ -74,7 +74,7 @@ def short_name(name: str) -> str:
 
 
 def with_short_names(text: str, names: Iterable[str]) -> str:
-    """Return a text with recordings called by their short names; of two that share one, both keep their path."""
+    """Return a text with the paths of recordings replaced by short names; paths of equal short names are kept."""
     known = sorted(set(names), key=len, reverse=True)
     shared = Counter(map(short_name, known))
     for name in known:

@@ -1,8 +1,8 @@
-"""MCAP files record by record (mcap.dev/spec): their checksums, and what can be read of one that was never ended.
+"""MCAP files record by record (mcap.dev/spec): their checksums, and the readable part of unfinished files.
 
-rosbags checks the checksums of the chunks that it reads; the package mcap those of chunks, and of the data section as
+rosbags verifies the checksums of the chunks that it reads; the package mcap those of chunks, and of the data section as
 one of three writers computes it. Those of the summary (index, statistics, schemas), of attachments, and of the data
-section by whatever writer are checked here.
+section of any writer are verified here.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class _Record:
 class StoredMessage(NamedTuple):
     """One message of an MCAP file.
 
-    Topic, type, encoding and text of its definition, time of reception in ns, CDR bytes.
+    Topic, type, encoding and text of its definition, time of reception in ns, and CDR bytes.
     """
 
     topic: str
@@ -58,13 +58,13 @@ class StoredMessage(NamedTuple):
 def check_checksums(path: Path) -> bool:
     """Check the checksums of the summary, the attachments and the data section of a finished file.
 
-    Return whether all messages are covered by a checksum, of their chunk or of the whole data section. Those of the
-    chunks are looked up, not checked: who reads a chunk has to decompress it in any case.
+    Return whether all messages are covered by a checksum, of their chunk or of the whole data section. Checksums of
+    chunks are only looked for, not verified: readers verify them when they decompress a chunk.
 
     Raises
     ------
     JointDynamicsError
-        One that names the part that does not agree, or a file that is no finished MCAP file.
+        For a wrong checksum, naming the part, and for a file that is not a finished MCAP file.
     """
     try:
         with path.open('rb') as file:
@@ -120,9 +120,9 @@ def _agree(path: Path, file: BinaryIO, place: int, begins: list[int], part: str,
 
 
 def unfinished_file(path: Path) -> Path | None:
-    """Return the MCAP file of a recording that was never ended.
+    """Return the MCAP file of an unfinished recording, None for a finished one.
 
-    A folder without metadata.yaml, or a file alone without an end; else None.
+    Unfinished is a folder without metadata.yaml, or a single file without an end.
     """
     if path.is_dir():
         files = [item for item in path.iterdir() if item.suffix == '.mcap' and not item.name.startswith('.')]
@@ -137,7 +137,7 @@ def unfinished_file(path: Path) -> Path | None:
 
 
 def unfinished_bag(path: Path) -> UnfinishedBag | None:
-    """Return a recording that was never ended, None for one that was.
+    """Return an unfinished recording, None for a finished one.
 
     Raises
     ------
@@ -149,14 +149,14 @@ def unfinished_bag(path: Path) -> UnfinishedBag | None:
 
 
 class UnfinishedBag:
-    """An MCAP file without an end, with what `bag.read_bag` asks of a reader of rosbags.
+    """An MCAP file without an end, with the part of a rosbags reader's interface that `bag.read_bag` uses.
 
     Attributes
     ----------
     connections
         with the topic, the type, its definition and the number of messages.
     note
-        what was read of the file, and what not.
+        which part of the file was read, and which not.
     """
 
     def __init__(self, file: Path):
@@ -199,12 +199,12 @@ class UnfinishedBag:
 
 
 def stored_messages(path: Path) -> Iterator[StoredMessage]:
-    """Yield the messages of an MCAP file in the order they were written, up to the last record that is whole.
+    """Yield the messages of an MCAP file in the order in which they were written, up to the last complete record.
 
     Raises
     ------
     JointDynamicsError
-        For what is no MCAP file, and where a chunk that is whole does not agree with its checksum or cannot be read.
+        For a file that is not MCAP, and where a complete chunk has a wrong checksum or cannot be read.
     """
     # Imported here: half of the start-up time of the command line otherwise.
     from mcap.data_stream import ReadDataStream
@@ -252,7 +252,7 @@ def stored_messages(path: Path) -> Iterator[StoredMessage]:
 
 
 def library_of(path: Path) -> str:
-    """Return who wrote an MCAP file, as its header says; empty where that cannot be read."""
+    """Return the library that wrote an MCAP file, as stated in its header; empty where that cannot be read."""
     from mcap.data_stream import ReadDataStream
     from mcap.records import Header
 
@@ -267,7 +267,7 @@ def library_of(path: Path) -> str:
 
 
 def bytes_left_out(path: Path) -> int:
-    """Return how many bytes at the end of a file are no whole record."""
+    """Return the number of bytes of an incomplete record at the end of a file."""
     end = len(MAGIC)
     with path.open('rb') as file:
         for record in _records(path, file):

@@ -1,13 +1,12 @@
-"""Messages of a bag handed on in blocks: those of the same layout together, the others one by one.
+"""Messages of a bag read in blocks: those of the same layout together, the others one by one.
 
-The messages of one topic mostly have the same strings and the same lengths of everything; then every number stands at
-the same place in all of them, and the CDR bytes of many messages are one matrix. The *pattern* of a message is its
-strings, lengths and encoding; two messages of the same length and pattern have the same layout. Padding belongs to
-neither.
+The messages of one topic usually have the same strings and array lengths; then every number has the same position in
+all of them, and the CDR bytes of many messages form a matrix. The *pattern* of a message is its strings, lengths and
+encoding; two messages of the same length and pattern have the same layout. Padding belongs to neither.
 
-What a block means is asked of the same adapters that read single messages (`inputs`): they are given a message whose
-numbers are the indices of numbers, and what they make of it says which number goes where. The first message of each
-layout is read in both ways, and only where they agree in every bit are the others read in blocks.
+The adapters that read single messages (`inputs`) also define the meaning of a block: they are given a message whose
+numbers are replaced by their indices, and the samples that they return show where each number goes. The first message
+of each layout is read in both ways, and only where they agree bit by bit are the others read in blocks.
 
 rosbags deserializes one message after the other, in three times the processor time: 17 instead of 6 µs a message on
 the recordings of three robots.
@@ -59,7 +58,7 @@ class CdrLayout:
     Parameters
     ----------
     data
-        the message in CDR, one that a library has read without complaint.
+        the message in CDR, already read successfully by a library.
     kind
         its type.
     fields
@@ -75,7 +74,7 @@ class CdrLayout:
     Raises
     ------
     ValueError, KeyError, struct.error
-        For types that are not known here and bytes that do not fit them.
+        For types that are unknown here and bytes that do not fit them.
     """
 
     def __init__(self, data: bytes, kind: str, fields: Any):
@@ -102,12 +101,12 @@ class CdrLayout:
         return same
 
     def integers(self, block: Any, index: int) -> IntArray:
-        """Return the whole number with this index of each row of a block of bytes, (messages,)."""
+        """Return the integer with this index of each row of a block of bytes, (messages,)."""
         place, code = self._places[index - 1]
         return self._columns(block, place, code, 1)[:, 0].astype(np.int64)
 
     def numbers(self, block: Any, indices: Sequence[int]) -> FloatArray:
-        """Return the numbers (messages, indices) of a block of bytes, each bit as it was."""
+        """Return the numbers (messages, indices) of a block of bytes, bit by bit."""
         places = [self._places[index - 1] for index in indices]
         first = places[0][0]
         if places == [(first + 8 * k, 'd') for k in range(len(places))]:
@@ -193,7 +192,7 @@ class TopicBlocks:
     Parameters
     ----------
     samples
-        takes what they hold.
+        receives their contents.
     topic, kind
         of the messages.
     store
@@ -202,7 +201,7 @@ class TopicBlocks:
     Attributes
     ----------
     messages
-        how many were taken.
+        number of messages added.
     """
 
     def __init__(self, samples: Samples, topic: str, kind: str, store: Any):
@@ -215,12 +214,12 @@ class TopicBlocks:
         self.messages = 0
 
     def add(self, received: int, data: bytes) -> None:
-        """Take one message in CDR, received at this time (ns).
+        """Add one message in CDR, received at time `received` (ns).
 
         Raises
         ------
         JointDynamicsError
-            When it, or one before it, contradicts itself. What rosbags raises on damaged bytes passes through.
+            When it, or an earlier one, is inconsistent. Exceptions of rosbags on damaged bytes pass through.
         """
         self.messages += 1
         if not self._blocks:
@@ -234,7 +233,7 @@ class TopicBlocks:
             self.flush()
 
     def flush(self) -> None:
-        """Hand on what was kept; raises as `add`."""
+        """Pass on the messages of the present block; raises as `add` does."""
         received, data = np.array(self._received, dtype=np.int64), self._data
         self._received, self._data = [], []
         for begin, end in _runs(np.fromiter(map(len, data), dtype=np.int64, count=len(data))):

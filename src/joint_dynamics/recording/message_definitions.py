@@ -1,6 +1,6 @@
-"""The messages that a recording is read from and written with, as ROS defines them, and type stores made of them.
+"""Definitions of the messages in recordings, as ROS has them, and type stores made of them.
 
-A store of a whole ROS distribution takes longer to build than a recording of a minute to read.
+Building a store of a whole ROS distribution takes longer than reading a recording of a minute.
 """
 
 from __future__ import annotations
@@ -63,12 +63,12 @@ def typestore(connections: Sequence[Any]) -> Any:
 
 @lru_cache
 def message_definition(kind: str) -> tuple[str, str]:
-    """Return encoding and text of the definition of a message type, with those it is made of.
+    """Return encoding and text of the definition of a message type, including those of its fields.
 
     Raises
     ------
     JointDynamicsError
-        Where the type is not known.
+        Where the type is unknown.
     """
     store = _all_types()
     if kind not in store.fielddefs:
@@ -80,7 +80,7 @@ def message_definition(kind: str) -> tuple[str, str]:
 
 @lru_cache
 def type_hash(kind: str) -> str:
-    """Return the hash of a message type (REP 2016), empty where it is not known."""
+    """Return the hash of a message type (REP 2016), empty where it is unknown."""
     store = _all_types()
     return store.hash_rihs01(kind) if kind in store.fielddefs else ''
 

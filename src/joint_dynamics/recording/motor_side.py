@@ -1,4 +1,4 @@
-"""Motor signals as the drives give them, reflected to the joint side of the transmission.
+"""Motor signals of the drives, reflected to the joint side of the transmission.
 
 One drive per joint: θ = q_m / r, τ = r τ_m with the gear ratio r (negative where the motor turns the other way).
 Coupled drives, as joints 5 and 6 of a Stäubli TX40: q_m = R (θ − θ_0) and τ = T τ_m with constant matrices R and T = Rᵀ
@@ -31,7 +31,7 @@ def _square(matrix: Sequence[Sequence[float]]) -> str | None:
 
 @dataclass(frozen=True)
 class MotorSide(Settings):
-    """How motor-side signals of n joints are reflected; without anything stated they are reflected already.
+    """How motor-side signals of n joints are reflected; by default they are taken to be reflected already.
 
     A value per joint is one number, one per joint in the robot's order, or by joint name.
     """
@@ -52,7 +52,7 @@ class MotorSide(Settings):
     zero_offsets: PerJoint = setting(0.0, 'added to the reflected motor angle', 'rad')
 
     def check(self) -> None:
-        """Check that one thing says how angles are reflected."""
+        """Check that only one setting states how angles are reflected."""
         if self.position_coupling is not None and self.gear_ratio != 1.0:
             raise JointDynamicsError(
                 f'{self.SECTION}: expected gear_ratio or position_coupling, found both: leave one out'

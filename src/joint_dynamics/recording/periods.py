@@ -1,11 +1,11 @@
 """Recordings of a motion that repeats: where the periods are, and their mean.
 
-Candidates for the period are the lags at which the speeds correlate with themselves; a lag counts when all joints are,
-for at least one period on end, within `tolerance` of where they are one lag later, and move meanwhile.
+Candidates for the period are the lags at which the autocorrelation of the speeds peaks; a lag is accepted when, for at
+least one whole period, all joints are within `tolerance` of their positions one lag later, and move in between.
 
-With M periods x_m(t) = x(t) + n_m(t) of a periodic excitation, the mean over m has M times less noise variance, without
-any filter, and σ² = Σ_m Σ_t (x_m − x̄)² / ((M − 1) N_p) is the variance of the noise of one period, which the spread
-between the periods shows.
+With M periods x_m(t) = x(t) + n_m(t) of a periodic excitation, averaging over m divides the noise variance by M,
+without any filter, and the spread between the periods gives the variance of the noise of one period,
+σ² = Σ_m Σ_t (x_m − x̄)² / ((M − 1) N_p).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Repetition:
 
     @property
     def end(self) -> float:
-        """Where the last whole period ends, s."""
+        """End of the last whole period, s."""
         return self.start + self.count * self.period
 
 
@@ -55,10 +55,10 @@ def find_repetition(recording: Recording, period: float | None = None, *, tolera
     recording
         of any length.
     period
-        s, look at this lag only.
+        s, the only lag to consider; None: all.
     tolerance
-        share of a joint's deviation from its mean position (rms), or of a tenth of that of the joint which moves most
-        where it moves less.
+        as a share of a joint's deviation from its mean position (rms), or of a tenth of the largest such deviation of
+        all joints, if that is more.
     """
     step = max(1, int(recording.rate / RATE))
     position = recording.q[::step]
@@ -103,7 +103,7 @@ class PeriodAverage:
     recording
         the mean, of one period's length.
     periods
-        M, how many were averaged.
+        M, number of periods averaged.
     noise_variance
         array of the recording -> (n,) variance of one sample's noise, unit of the quantity squared.
     mean_variance
@@ -116,21 +116,21 @@ class PeriodAverage:
 
     @property
     def mean_variance(self) -> dict[str, Array]:
-        """Variance that is left in the mean of M periods: noise_variance / M."""
+        """Variance of the mean of M periods: noise_variance / M."""
         return {name: variance / self.periods for name, variance in self.noise_variance.items()}
 
 
 def average_periods(recording: Recording, period: float, *, tolerance: float = 0.05) -> PeriodAverage:
     """Return the mean over all whole periods of `period` s in the recording, from its start on.
 
-    The transient at the start is no period: leave it out with a window. A period that is no whole number of samples is
-    resampled.
+    The transient at the start is not periodic and has to be excluded by a window. A period that is not a whole number
+    of samples is resampled.
 
     Raises
     ------
     JointDynamicsError
-        When there are fewer than two periods, or the motion does not repeat: when the positions of a joint differ
-        between periods by more than `tolerance` of their own deviation from the mean position (rms).
+        When there are fewer than two periods, or the motion does not repeat: the positions of a joint differ between
+        periods by more than `tolerance` of their own deviation from the mean position (rms).
     """
     if not (np.isfinite(period) and period > 2 * recording.period):
         raise JointDynamicsError(

@@ -1,10 +1,10 @@
-"""What cannot be a recording of a moving robot is refused, what is odd in it is noted.
+"""Checks of plausibility: impossible recordings are refused, odd ones noted.
 
-Values that no joint has are what one flipped bit, a wrong unit or a jumping encoder makes of a recording; they are seen
-by the values alone. Nothing here replaces a checksum: a flip in the last digits of a number looks like any other one.
-What is looked for is far from all that joints do, so that no real recording is refused: orders of magnitude beyond the
-robot's limits (or, without limits, beyond any arm), a position that leaves its neighbours faster than any drive
-accelerates, a speed or torque that for one sample is ten times what it is otherwise.
+A flipped bit, a wrong unit or a jumping encoder leads to values that no joint can have. This does not replace a
+checksum: a flip in the last digits of a number is not visible. The bounds are far from anything that joints do, so that
+no real recording is refused: orders of magnitude beyond the robot's limits (or, without limits, beyond any arm), a
+position that leaves its neighbours faster than any drive accelerates, a speed or torque ten times its usual size for
+one sample.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class AtRestError(JointDynamicsError):
 
 @dataclass(frozen=True)
 class ImplausibleValue:
-    """One implausible value: column of its joint, time [s], what it is."""
+    """One implausible value: column of its joint, time [s], description."""
 
     column: int
     time: float
@@ -97,9 +97,9 @@ class ImplausibleValue:
 def bounds(
     quantity: str, joints: Sequence[str], robot_joints: Sequence[str] | None = None, limits: JointLimits | None = None
 ) -> Array:
-    """Return the greatest magnitude (n,) that `quantity` of these joints may have.
+    """Return the largest plausible magnitude (n,) of `quantity` of these joints.
 
-    Of any arm, or by the `limits` of `robot_joints`.
+    By the `limits` of `robot_joints`, otherwise for any arm.
     """
     greatest = np.full(len(joints), ANY_ARM[quantity])
     if limits is None or robot_joints is None:
@@ -135,7 +135,7 @@ def first_beyond(quantity: str, time: Array, values: Array, limit: Array) -> Imp
 
 
 def jump(quantity: str, time: Array, values: Array) -> ImplausibleValue | None:
-    """Return the worst sample (K, n) that leaves its two neighbours as no joint does, None where there is none."""
+    """Return the worst sample of values (K, n) that jumps away from its two neighbours, None where there is none."""
     if len(time) < FEWEST or quantity == 'temperature':
         return None
     before, after = np.diff(time)[:-1], np.diff(time)[1:]
@@ -171,10 +171,11 @@ def jump(quantity: str, time: Array, values: Array) -> ImplausibleValue | None:
 
 
 def contradicting(time: Array, position: Array, speed: Array) -> tuple[list[tuple[int, float]], bool]:
-    """Return (column, share) of the joints whose speeds do not add up to the distances of their positions.
+    """Return (column, share) of the joints whose integrated speeds do not match their positions.
 
-    And whether all are off by one factor, and none between degrees and rad: the time is wrong then, not the speeds.
-    Speeds (N, n) rad/s, positions (N, n) rad, uniform `time`.
+    Also, whether the time is wrong and not the speeds: where all joints are off by one factor other than that between
+    degrees and rad.
+    Speeds (N, n) rad/s, positions (N, n) rad, uniform `time` (N,) s.
     """
     period = float((time[-1] - time[0]) / (len(time) - 1))
     steps = min(max(1, round(WINDOW / period)), len(time) - 1)
@@ -210,10 +211,10 @@ def _distance(values: Array) -> Array:
 def check_signals(
     name: str, joints: Sequence[str], time: Array, arrays: Mapping[str, Array], implausible: str = 'refuse'
 ) -> tuple[dict[str, Array], list[str]]:
-    """Return the arrays of a recording that can be used, and notes on what is odd in them.
+    """Return the usable arrays of a recording, and notes on oddities in them.
 
-    A joint that stands still or has a constant torque is noted. Speeds that contradict the positions are left out,
-    values that no arm has refused; with `implausible` 'note' both are only noted.
+    A joint that stands still or has a constant torque is noted. Speeds that contradict the positions are left out, and
+    impossible values refused; with `implausible` 'note' both are only noted.
 
     Parameters
     ----------
@@ -231,8 +232,8 @@ def check_signals(
     AtRestError
         When no position ever changes.
     JointDynamicsError
-        When all torques (currents) are constant, as the zeros of a simulator without
-        effort, when the torque of a joint is constant although the joint moves, and for values that no arm has.
+        When all torques (currents) are constant, such as the zeros of a simulator without effort, when the torque of a
+        joint is constant although the joint moves, and for impossible values.
     """
     notes: list[str] = []
     motion = np.max([np.ptp(arrays[position], axis=0) for position in ('q', 'theta') if position in arrays], axis=0)

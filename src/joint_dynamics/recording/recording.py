@@ -1,7 +1,7 @@
 """One recording: the signals of one run, aligned on one uniform time grid.
 
-Whatever a robot published (which topics, in which joint order, at which rates) ends here as plain arrays, row = sample,
-column = joint, and the rest of the package sees nothing else.
+All signals of a robot (of any topics, joint orders and rates) become plain arrays, row = sample, column = joint; the
+rest of the package uses nothing else.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ UNIFORM = 1e-3
 class Recording:
     """Aligned signals of one run of a robot with n joints, N samples on a uniform grid.
 
-    An array is None when the quantity was not measured; an array that is there is finite and covers every joint.
+    An array is None when the quantity was not measured; otherwise it is finite and covers every joint.
 
     Attributes
     ----------
@@ -61,13 +61,16 @@ class Recording:
     load_torque
         (N, n) known torque through the transmission, N·m.
     name
-        where it comes from, for tables and messages.
-    notes : tuple of texts
-        what was done to the data on the way in (resampling, gaps bridged, alignment error, joints that never move).
+        of its source, for tables and messages.
+    notes : tuple of str
+        on the processing of the data (resampling, gaps bridged, alignment error, joints that never move).
     corrections
-        that the settings asked for, made already.
+        applied to the data as requested by the settings.
 
-    Raises JointDynamicsError when a shape does not fit, a value is not finite, or time is not uniform and increasing.
+    Raises
+    ------
+    JointDynamicsError
+        When a shape does not fit, a value is not finite, or time is not uniform and increasing.
     """
 
     joint_names: tuple[str, ...]
@@ -131,19 +134,19 @@ class Recording:
         Parameters
         ----------
         spec
-            a rosbag2 folder, an .mcap, .db3 or CSV file, optionally a window of it, `PATH@t0:t1`: s from the start,
-            either end may be left out, and t1 is not in it.
+            a rosbag2 folder, an .mcap, .db3 or CSV file, optionally with a window, `PATH@t0:t1`, in s from the start;
+            either end may be omitted, and t1 is excluded.
         settings
-            which topic holds what: RecordingSettings, or the mapping it is made from.
+            RecordingSettings, or the mapping it is made from: the contents of topics; None: the defaults.
         joint_names
-            the joints wanted, in their order; None: all there are.
+            the requested joints, in their order; None: all.
         limits
-            of these joints, where known, which no value exceeds by orders of magnitude.
+            of these joints, where known; values that exceed them by orders of magnitude are refused.
 
         Raises
         ------
         JointDynamicsError
-            One line, for whatever is wrong with the recording.
+            For any defect of the recording, in one line.
         """
         builder = RecordingBuilder(joint_names, settings, limits)
         return builder.build(str(spec), read_samples(spec, builder))
@@ -155,19 +158,19 @@ class Recording:
         joint_names: Sequence[str] | None = None,
         limits: JointLimits | None = None,
     ) -> list[Recording]:
-        """Read a recording in pieces, between gaps that are too long to be bridged; in one where there is none.
+        """Read a recording in pieces between gaps that are too long to be bridged; in one piece without such a gap.
 
-        A piece is called `PATH@t0:t1`, and the first has a note of what was left out.
+        A piece is named `PATH@t0:t1`, and the notes of the first state what was left out.
 
         Parameters
         ----------
         spec, settings, joint_names, limits
-            as of `load`.
+            as in `load`.
 
         Raises
         ------
         JointDynamicsError
-            As `load`, and where more than `max_left_out` of the recording would be left out.
+            As `load` does, and where more than `max_left_out` of the recording would be left out.
         """
         builder = RecordingBuilder(joint_names, settings, limits)
         return builder.build_pieces(str(spec), read_samples(spec, builder))
@@ -205,13 +208,13 @@ class Recording:
 
     @property
     def quantities(self) -> tuple[str, ...]:
-        """Names of the arrays that are there, `q` among them."""
+        """Names of the arrays that are not None, `q` included."""
         return tuple(name for name in QUANTITIES if getattr(self, name) is not None)
 
     def window(self, t0: float | None = None, t1: float | None = None) -> Recording:
         """Return the samples with t0 <= time < t1 (s), time counted from t0's sample on; an open end is None.
 
-        The end is left out, so that windows that adjoin (0:3 and 3:4.5) share no sample. Arrays are views.
+        The end is excluded, so that adjacent windows (0:3 and 3:4.5) share no sample. Arrays are views.
 
         Raises
         ------
@@ -236,7 +239,7 @@ class Recording:
         return replace(self, time=self.time[rows] - self.time[first], name=name, notes=notes, **arrays)
 
     def select(self, joint_names: Sequence[str]) -> Recording:
-        """Return the recording with these joints, in this order. Raises JointDynamicsError when one is not there."""
+        """Return the recording with these joints, in this order. Raises JointDynamicsError when one is missing."""
         if tuple(joint_names) == self.joint_names:
             return self
         missing = [name for name in joint_names if name not in self.joint_names]
@@ -255,13 +258,13 @@ class Recording:
         Parameters
         ----------
         drive_gains
-            K_τ in N·m of joint torque per ampere, (n,) or by joint name, for a recording with `current`; without them
-            (or without current) the measured `tau` is returned.
+            K_τ in N·m of joint torque per ampere, (n,) or by joint name, for a recording with `current`; without gains
+            or current, the measured `tau` is returned.
 
         Raises
         ------
         JointDynamicsError
-            When there is neither a torque nor a current with its gains.
+            When there is neither a torque nor a current with gains.
         """
         if self.current is not None and drive_gains is not None:
             return self.current * per_joint(drive_gains, self.joint_names, f'{self.name}: drive gain', others=True)
@@ -305,14 +308,14 @@ class RecordingBuilder(Samples):
             builder.add_message(topic, message, received_ns)
         recording = builder.build('live')
 
-    Parameters and attributes are those of `Samples`. It is not thread-safe: a node hands a filled builder to its worker
-    and goes on with a new one.
+    Parameters and attributes are those of `Samples`. It is not thread-safe: a node passes a filled builder to its
+    worker and continues with a new one.
     """
 
     def build(self, name: str = 'recording', window: Window = (None, None)) -> Recording:
         """Return everything added so far, aligned.
 
-        What is wrong outside the window (gaps, NaN) does no harm.
+        Defects outside the window (gaps, NaN) are ignored.
 
         Parameters
         ----------
@@ -329,7 +332,7 @@ class RecordingBuilder(Samples):
         return Recording(**align(self, name, window))
 
     def build_pieces(self, name: str = 'recording', window: Window = (None, None)) -> list[Recording]:
-        """Return the same in pieces between gaps that are too long to be bridged; one where there is none.
+        """Return it in pieces between gaps that are too long to be bridged; one piece where there is no such gap.
 
         Parameters
         ----------

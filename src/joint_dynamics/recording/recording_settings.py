@@ -1,4 +1,4 @@
-"""Which topic of a recording holds what, in which unit, and how much disorder in it is allowed."""
+"""Settings of a recording: contents and units of its topics, and tolerances of its timing."""
 
 from __future__ import annotations
 
@@ -134,21 +134,21 @@ class RecordingSettings(Corrections, Settings):
 
     @classmethod
     def from_mapping(cls, mapping: Any, where: str = '') -> RecordingSettings:
-        """Return the settings a mapping (of YAML) states.
+        """Return the settings stated by a mapping (of YAML).
 
-        Null stands for the default, of joint_states and motor_states (and false, and none) for no such input.
+        Null means the default; for joint_states and motor_states null, false and none mean no such input.
 
         Parameters
         ----------
         mapping
             keys and values; settings are returned as they are.
         where
-            what stands before the keys in a refusal.
+            prefix of the keys in error messages.
 
         Raises
         ------
         JointDynamicsError
-            Naming the key.
+            For an invalid key or value, naming the key.
         """
         if isinstance(mapping, RecordingSettings):
             return mapping
@@ -167,7 +167,7 @@ class RecordingSettings(Corrections, Settings):
         return settings
 
     def inputs(self, joint_names: Sequence[str] = ()) -> tuple[Input, ...]:
-        """Return one new adapter per input; `joint_names` of the robot help to tell temperatures apart."""
+        """Return one new adapter per input; `joint_names` of the robot help to assign temperatures."""
         header = self.stamps == 'header'
         known = (*joint_names, *(theirs for theirs, ours in self.names.items() if ours in joint_names))
         adapters: list[Input] = []

@@ -1,6 +1,6 @@
 """A folder of recordings, recording_1, recording_2, ….
 
-None is overwritten, those cut short are ended, those refused say why.
+None is overwritten, interrupted ones are completed, and refused ones state the reason.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _NAME = re.compile(r'recording_([0-9]{1,9})(?:\..*)?')
 
 
 def new_recording(folder: str | Path, after: int = 0) -> tuple[int, BagWriter]:
-    """Begin a recording under the first number above `after` and all there are; return the number and its writer.
+    """Begin a recording under the first number above `after` and all existing ones; return the number and its writer.
 
     Raises
     ------
@@ -55,10 +55,12 @@ def new_recording(folder: str | Path, after: int = 0) -> tuple[int, BagWriter]:
 
 
 def end_unfinished(folder: str | Path) -> list[str]:
-    """Give our recordings in a folder that were never ended, and nobody writes any more, an index and metadata.yaml.
+    """Complete unfinished recordings of this package in a folder with an index and metadata.yaml.
 
-    What was read up to the last whole chunk is written anew, then takes the place of the old file. Return a line for
-    each, also where it could not be done: that one stays as it is.
+    Those that a process still writes are left alone.
+
+    The data up to the last complete chunk are written to a new file, which then replaces the old one. Return a message
+    for each, also on failure, which leaves the recording unchanged.
     """
     lines = []
     with contextlib.suppress(OSError):
@@ -76,7 +78,7 @@ def end_unfinished(folder: str | Path) -> list[str]:
 def refuse_recording(path: str | Path, reason: str) -> None:
     """Write into a recording's metadata.yaml (`custom_data`) why it was refused.
 
-    Raise JointDynamicsError where that fails.
+    Raises JointDynamicsError where that fails.
     """
     path = Path(path)
     metadata = parse_yaml(read_text(path / 'metadata.yaml', str(path)), f'{path}: metadata.yaml')

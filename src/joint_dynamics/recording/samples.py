@@ -1,7 +1,7 @@
-"""Samples as they come, of a file or of live topics, kept compactly until they are aligned.
+"""Samples of a file or of live topics, stored compactly until they are aligned.
 
-Messages may name their joints in any order, and several publishers with some of the joints each may share a topic. What
-names the same joints belongs together and is one table with one row of values per stamp.
+Messages may name their joints in any order, and several publishers with some of the joints each may share a topic.
+Messages with the same joints form one table, with one row of values per stamp.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class _Rows:
 
 
 class Stream:
-    """Appends samples of one quantity from one source; `tables` gives them back, one table per set of joints."""
+    """Samples of one quantity from one source; `tables` returns them, one table per set of joints."""
 
     def __init__(self, source: str, quantity: str, rename: Mapping[str, str]):
         self.source = source
@@ -119,27 +119,27 @@ class Stream:
 
 
 class Samples:
-    """Samples as they come, of a file or of live topics, by quantity and source.
+    """Samples of a file or of live topics, by quantity and source.
 
     Parameters
     ----------
     joint_names
-        the joints wanted, in their order; None: those of the link-side positions, in order of appearance.
+        the requested joints, in their order; None: those of the link-side positions, in order of appearance.
     settings
         RecordingSettings or the mapping it is made from.
     limits
-        of these joints, where the robot is known: what is orders of magnitude beyond them is refused.
+        of these joints, where the robot is known: values that exceed them by orders of magnitude are refused.
 
     Attributes
     ----------
     counts
         messages read so far, by topic.
     replacing
-        sources that count instead of the others for the joints they have.
+        sources that replace the others for their joints.
     notes : list of str
-        what the reader of a file has to say of it.
+        of the reader of a file.
     unprotected
-        what is added to the message where values are not plausible, by readers of files without checksums.
+        addition to messages on implausible values, set by readers of files without checksums.
     """
 
     def __init__(
@@ -162,8 +162,8 @@ class Samples:
     def topics(self) -> dict[str, str]:
         """Return topic -> message type of everything to subscribe to.
 
-        `{joint}` stands for each name a joint has, here or in messages. Raises JointDynamicsError where it stands for
-        names that are not known.
+        `{joint}` stands for each joint name, here or in messages. Raises JointDynamicsError where these names are
+        unknown.
         """
         kinds: dict[str, str] = {}
         for item in self.inputs:
@@ -180,12 +180,12 @@ class Samples:
         return kinds
 
     def add_message(self, topic: str, message: Any, received: int) -> None:
-        """Add one message of `topic`, received at this time (ns).
+        """Add one message of `topic`, received at time `received` (ns).
 
         Raises
         ------
         JointDynamicsError
-            When it contradicts itself.
+            When it is inconsistent.
         """
         readers = self.readers(topic)
         self.count(topic)
@@ -194,7 +194,7 @@ class Samples:
                 self.add(quantity, stamp, names, values, topic, item.replaces)
 
     def readers(self, topic: str) -> list[Input]:
-        """Return the adapters that want the messages of a topic."""
+        """Return the adapters that read the messages of a topic."""
         readers = self._readers.get(topic)
         if readers is None:
             readers = [
@@ -218,13 +218,23 @@ class Samples:
         source: str = 'input',
         replaces: bool = False,
     ) -> None:
-        """Add one sample: `values` of a quantity.
+        """Add one sample of a quantity.
 
-        An array of Recording, or motor_position, motor_velocity, motor_torque.
+        Parameters
+        ----------
+        quantity
+            an array of Recording, or motor_position, motor_velocity, motor_torque.
+        stamp
+            ns of any clock, the same for all samples.
+        names
+            of the joints, in the order of the values.
+        values
+            one per joint, in the unit of the quantity: rad, rad/s, N·m, A, °C.
+        source
+            its samples belong together; for messages.
+        replaces
+            whether the source, such as a second encoder, replaces the others for its joints.
 
-        `stamp` in ns of any clock, the same for all; `names` the joints, in the order of the values. Samples of one
-        source belong together; a source that `replaces` (a second encoder) counts instead of the others for the joints
-        it has.
         """
         if replaces:
             self.replacing.add(source)
@@ -244,7 +254,7 @@ class Samples:
         Parameters
         ----------
         quantity
-            as the fields of `Recording` are called.
+            as in `add`.
         stamps
             (K,) ns.
         names
@@ -261,7 +271,7 @@ class Samples:
         self._stream(quantity, source).extend(stamps, names, values)
 
     def clear(self) -> None:
-        """Forget all samples (the names of interfaces, which are latched, stay)."""
+        """Discard all samples; the names of interfaces, which are latched, are kept."""
         self._streams.clear()
         self.counts.clear()
 

@@ -1,4 +1,4 @@
-"""What a topic of a recording holds, as a configuration states it: units are stated, never inferred."""
+"""Contents of the topics of a recording, as configured: units are stated, never inferred."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ S = TypeVar('S', bound=Settings)
 
 
 def named(text: str) -> str | None:
-    """Return what is expected of a name where there is none."""
+    """Return what is expected instead of an empty name; None for a name."""
     return None if text else 'a text that is not empty'
 
 
@@ -78,7 +78,7 @@ class MotorStates(_WithEffort, MotorSide):
 
 @dataclass(frozen=True)
 class ArrayTopic(Settings):
-    """A `std_msgs/Float64MultiArray` without header and names; its time is that of reception."""
+    """A `std_msgs/Float64MultiArray` without header and names, stamped with the time of reception."""
 
     SECTION = 'recording.arrays'
 

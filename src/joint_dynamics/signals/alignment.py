@@ -1,8 +1,7 @@
-"""Samples taken at any times, brought onto one uniform grid, with a bound on the error this makes.
+"""Samples at arbitrary times, resampled on one uniform grid, with a bound on the resulting error.
 
-A sample of a signal x(t) that is interpolated linearly between two neighbours T apart is wrong by at most max|x''|
-T²/8. What can be bounded without knowing the signal is T, the gap, and the distance of a grid point to the nearest real
-sample (at most T/2).
+A signal x(t) interpolated linearly between two samples T apart is wrong by at most max|x''| T²/8. Without knowledge of
+the signal, only the gap T and the distance of a grid point to the nearest real sample (at most T/2) can be bounded.
 """
 
 from __future__ import annotations
@@ -33,9 +32,9 @@ class Gap:
 def sample_period(time: Array) -> float:
     """Return the period (s) of samples at `time` (N,) s, increasing: a median, so that gaps and bursts do not count.
 
-    It is the median of the time over LAG steps (of one step when there are few): messages that arrive in pairs have no
-    short period. Where it agrees with the mean over all whole steps, gaps counted as the samples they lack, the mean is
-    returned.
+    It is the median of the time over LAG steps (of one step when there are few samples), so that messages that arrive
+    in pairs do not shorten it. Where it agrees with the mean over all steps, with gaps counted as the missing samples,
+    the mean is returned.
 
     Raises
     ------
@@ -60,7 +59,7 @@ def longest_gap(time: Array) -> Gap:
 
 
 def missing_samples(time: Array, period: float) -> int:
-    """Return how many samples of this period (s) are not there: whole periods skipped inside `time` (N,) s."""
+    """Return how many samples of this period (s) are missing: whole periods skipped within `time` (N,) s."""
     return int(np.maximum(_whole_steps(np.diff(time) / period) - 1, 0).sum())
 
 
@@ -82,8 +81,8 @@ def alignment_error(grid: Array, time: Array) -> float:
 def resample(grid: Array, time: Array, values: Array) -> Array:
     """Return `values` (K, n), sampled at `time` (K,) s, at the points of `grid` (N,) s, as (N, n).
 
-    Linear in between, held before and after. Where every grid point has its sample (within COINCIDENT), the samples
-    come back as they are.
+    Linear in between, held constant before and after. Where every grid point coincides with a sample (within
+    COINCIDENT), the samples are returned unchanged.
     """
     if grid.size == time.size and np.abs(grid - time).max() <= COINCIDENT:
         return values

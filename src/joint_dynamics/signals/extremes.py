@@ -1,11 +1,9 @@
-"""The smallest value of a function of time as a proof.
+"""Proved lower bounds of a function of time, by branch and bound over intervals instead of a grid of samples.
 
-Branch and bound over intervals of time, never a grid of samples.
-
-A function with a second derivative differs from the chord between two of its points, h apart, by no more than h²/8
-sup|f″|; a merely Lipschitz one by h L/2. Whichever the caller has: an interval whose lower bound is above the smallest
-value seen so far (less the tolerance) is done, any other is halved. Near a smooth minimum the two meet quadratically,
-so that a few intervals per halving are left.
+A twice differentiable function differs from the chord between two of its points, h apart, by at most h²/8 sup|f″|; a
+Lipschitz function by h L/2. With either bound, an interval whose lower bound is above the smallest value seen so far
+(less the tolerance) is finished, and any other is halved. Near a smooth minimum the bounds converge quadratically, so
+that only a few intervals per halving remain.
 """
 
 from __future__ import annotations
@@ -24,9 +22,9 @@ value."""
 
 
 class CertifiedMinimum(NamedTuple):
-    """What is known of the smallest value.
+    """Bounds of the smallest value of a function.
 
-    No value is below `bound`; `seen` is the smallest one computed, at one of the ends of an interval [begin, end] [s].
+    No value is below `bound`; `seen` is the smallest one computed, at one end of an interval [begin, end] [s].
     """
 
     bound: float
@@ -38,14 +36,22 @@ class CertifiedMinimum(NamedTuple):
 def decided(
     lower: FloatArray, seen: float, tolerance: float, enough: float = np.inf, allowed: float | None = None
 ) -> BoolArray:
-    """Return which intervals, with these lower bounds (N,), need no closer look; `seen`: the smallest value so far.
+    """Return which intervals need no further refinement, (N,) bool.
 
     Parameters
     ----------
+    lower
+        lower bounds (N,) of the function over the intervals.
+    seen
+        the smallest value so far.
+    tolerance
+        largest allowed distance of a bound from the smallest value.
     enough
-        where finite, the only question is whether everything is above it. Otherwise a bound is to be within `tolerance`
-        of the smallest value and, with `allowed`, on its side of 0 and of −allowed, so that a limit that is kept is not
-        called broken for want of precision; 0 itself is not decided where less than `allowed` is left.
+        where finite, it is only decided whether every value is above it.
+    allowed
+        where given, a bound must also be on the same side of 0 and of −allowed as the smallest value, so that a limit
+        that is kept is not called broken for lack of precision; 0 itself is not decided within `allowed`.
+
     """
     if enough < np.inf:
         return lower >= enough
@@ -72,8 +78,8 @@ def certified_minimum(
     Parameters
     ----------
     values
-        (t (M,), inside (M,)) → (m, M), whatever `lowest` needs of the function at t as seen from the interval that
-        holds `inside`: at a jump each side has its own.
+        (t (M,), inside (M,)) → (m, M), the values that `lowest` needs, at t in the interval that contains `inside`: at
+        a jump the two sides differ.
     lowest
         (begin, end, values at begin, at end) → a lower bound and the smallest value seen, (N,) each.
     enough, allowed

@@ -1,13 +1,13 @@
 """Zero-phase low-pass filters, medians, derivatives and bandwidth of recorded signals [M5 §4, H IV.B, G II.C].
 
-A 4th-order Butterworth run forward and backward has the squared magnitude and no phase. Positions are filtered with the
-whole recording at hand. The *parallel* filter, which goes over the torque and every column of the regressor alike, is
-the same response written as a symmetric FIR kernel: it can be taken block by block, only at the samples that decimation
+A 4th-order Butterworth filter run forward and backward has the squared magnitude and no phase. Positions are filtered
+over the whole recording. The *parallel* filter, applied to the torque and to every column of the regressor alike, has
+the same response as a symmetric FIR kernel: it can be evaluated block by block, only at the samples that decimation
 keeps, and near the ends with the part of the kernel that fits, since any linear operation on both sides of Y = W χ
-leaves χ as it is.
+leaves χ unchanged.
 
-Butterworth filters and medians are written out here because scipy.signal and scipy.ndimage take longer to import than
-a recording takes to be identified.
+Butterworth filters and medians are implemented here because importing scipy.signal and scipy.ndimage takes longer than
+identifying a recording.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from joint_dynamics.errors import JointDynamicsError
 def butterworth_sections(order: int, cutoff: float, rate: float) -> FloatArray:
     """Return the sections (order/2 rounded up, 5) b0 b1 b2 a1 a2 (a0 = 1) of a low-pass filter of gain 1 at 0 Hz.
 
-    The analogue poles lie evenly on the left half of a circle; the bilinear transformation, warped so that the cut-off
-    stays where it is, brings a pair of them, s² + s/Q + 1, to z.
+    The analogue poles are evenly spaced on the left half of a circle; the bilinear transformation, pre-warped to
+    preserve the cut-off, maps each pair of them, s² + s/Q + 1, to z.
 
     Parameters
     ----------
@@ -47,10 +47,10 @@ def butterworth_sections(order: int, cutoff: float, rate: float) -> FloatArray:
 
 
 def filtered(sections: FloatArray, x: FloatArray) -> FloatArray:
-    """Return signals x (signals, samples) filtered forward, as if each had been at its first value for ever.
+    """Return signals x (signals, samples) filtered forward, as if each had always been at its first value before.
 
-    With gain 1 at 0 Hz what is filtered is the difference from that value, from rest. The recursion
-    y_k + a1 y_{k−1} + a2 y_{k−2} = v_k is a triangular system of two bands.
+    With gain 1 at 0 Hz, the difference from that value is filtered, starting from rest. The recursion
+    y_k + a1 y_{k−1} + a2 y_{k−2} = v_k is a triangular system with two subdiagonals.
     """
     y = x - x[:, :1]
     samples = x.shape[1]
@@ -91,8 +91,8 @@ def _sections(cutoff: float, rate: float, order: int) -> FloatArray:
 def zero_phase_lowpass(x: FloatArray, cutoff: float, rate: float, order: int = ORDER) -> FloatArray:
     """Return x (samples, …) low-pass filtered forward and backward at `cutoff` [Hz], sampled at `rate` [Hz].
 
-    The ends are extended by point reflection over one and a half periods of the cut-off, which keeps value and slope. A
-    cut-off at or above 0.45 `rate` returns x as it is.
+    The ends are extended by point reflection over one and a half periods of the cut-off, which keeps value and slope.
+    With a cut-off at or above 0.45 `rate`, x is returned unchanged.
 
     Raises
     ------
@@ -137,12 +137,12 @@ def second_difference(x: FloatArray, rate: float) -> FloatArray:
 
 
 def decimation_factor(rate: float, f_dyn: float) -> int:
-    """Return n = ⌊0.8 f_s / (4 f_dyn)⌋, at least 1: how many samples one kept sample stands for [M5 §4]."""
+    """Return n = ⌊0.8 f_s / (4 f_dyn)⌋, at least 1: one of n samples is kept [M5 §4]."""
     return max(1, int(0.8 * rate / (4 * f_dyn)))
 
 
 class ParallelDecimator:
-    """The parallel filter and the decimation behind it, as one weighted sum per kept sample.
+    """The parallel filter followed by decimation, as one weighted sum per kept sample.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ class ParallelDecimator:
     cutoff, rate
         Hz.
     factor
-        keep every `factor`-th sample.
+        one of so many samples is kept.
 
     Attributes
     ----------
@@ -274,8 +274,8 @@ def dynamics_bandwidth(positions: Sequence[FloatArray], rates: Sequence[float]) 
     Returns
     -------
     float
-        `HARMONICS` times the frequency below which `POWER` of the power of all joint velocities lies, recordings and
-        joints added up, so that joints at rest (encoder noise) weigh nothing.
+        `HARMONICS` times the frequency below which the share `POWER` of the power of all joint velocities lies, summed
+        over recordings and joints, so that joints at rest (encoder noise) have no weight.
     """
     grid = np.linspace(0.0, HIGHEST_MOTION, 6001)
     power = np.zeros_like(grid)
@@ -296,9 +296,9 @@ def dynamics_bandwidth(positions: Sequence[FloatArray], rates: Sequence[float]) 
 def lowest_frequencies(x: FloatArray, length: int, count: int) -> ComplexArray:
     """Return the first `count` frequencies of the discrete Fourier transform of signals padded with zeros to `length`.
 
-    As `np.fft.rfft(x, length)[:, :count]`, to rounding. Where that is mostly zeros in and frequencies thrown away out,
-    they come from transforms as long as what is given and asked for, with k n = (k² + n² − (k − n)²)/2 (chirp
-    z-transform [Bluestein 1970]; `scipy.signal.czt` is the same, but takes longer to import than this saves).
+    As `np.fft.rfft(x, length)[:, :count]`, up to rounding. Where most of the input would be zeros and most of the
+    output unused, shorter transforms are used, with k n = (k² + n² − (k − n)²)/2 (chirp z-transform [Bluestein 1970];
+    `scipy.signal.czt` is the same, but takes longer to import than it saves).
 
     Parameters
     ----------

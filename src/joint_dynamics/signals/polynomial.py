@@ -1,7 +1,4 @@
-"""Polynomials between points.
-
-The Hermite segments every planned motion is made of, with bounds of all their derivatives.
-"""
+"""Polynomials between points: the Hermite segments of planned motions, with bounds of all their derivatives."""
 
 from __future__ import annotations
 
@@ -48,8 +45,8 @@ def hermite_segments(time: FloatArray, values: Sequence[FloatArray]) -> FloatArr
     Parameters
     ----------
     values
-        the function at `time` (points,) and its first K − 1 derivatives, (points, n) each, which every segment meets at
-        both ends: K = 1 straight lines, 2 cubics, 3 quintics, 4 septics.
+        the function at `time` (points,) and its first K − 1 derivatives, (points, n) each, which every segment matches
+        at both ends: K = 1 straight lines, 2 cubics, 3 quintics, 4 septics.
     """
     K = len(values)
     duration = np.diff(time)
@@ -93,7 +90,7 @@ class PiecewisePolynomial:
         return cls(time, hermite_segments(time, values))
 
     def segment(self, t: FloatArray) -> FloatArray:
-        """Return the segment that holds each of the times t (samples,); the first and the last go on outside."""
+        """Return the segment that contains each of the times t (samples,); the first and the last extend outside."""
         return np.clip(np.searchsorted(self.time, t, side='right') - 1, 0, len(self.coefficients) - 1)
 
     def taylor(self, t: FloatArray, count: int, inside: FloatArray | None = None) -> FloatArray:
@@ -102,7 +99,7 @@ class PiecewisePolynomial:
         Parameters
         ----------
         inside
-            times in the segments they are of, by default t.
+            times that select the segments (samples,); None: t.
         count
             at most 8 beyond the number of coefficients.
         """
@@ -114,8 +111,8 @@ class PiecewisePolynomial:
     def majorants(self, begin: FloatArray, end: FloatArray, count: int) -> FloatArray:
         """Return bounds of |f^(k)|/k! over each interval, (count, n, intervals); an interval lies within one segment.
 
-        By the Taylor polynomial about the middle, which is the function itself: |f^(k)(m + x)|/k! ≤ Σ_p C(p, k) |c_p|
-        |x|^(p−k).
+        By the Taylor polynomial about the middle m, which is the function itself:
+        |f^(k)(m + x)|/k! ≤ Σ_p C(p, k) |c_p| |x|^(p−k).
         """
         middle, half = (begin + end) / 2, (end - begin) / 2
         whole = np.abs(self.taylor(middle, self.coefficients.shape[1]))
@@ -125,7 +122,7 @@ class PiecewisePolynomial:
     def magnitude(self, count: int) -> FloatArray:
         """Return the largest sums of magnitudes of the terms of f and its derivatives, (count, n).
 
-        The scale of rounding.
+        They are the scale of rounding.
         """
         T = np.diff(self.time)[:, None]
         powers = np.arange(self.coefficients.shape[1])
@@ -139,8 +136,8 @@ class PiecewisePolynomial:
     def extremes(self, derivative: int, tolerance: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Return bounds of a derivative over all time: lowest (n,), highest (n,), and a time of each.
 
-        No value lies outside; they are at most `tolerance` (n,) or a number, in its unit, away from the value that is
-        taken at that time, on one side of it where the derivative jumps.
+        No value lies outside; each bound is at most `tolerance` ((n,) or a number, in its unit) away from the value at
+        the returned time (the value on one side, where the derivative jumps).
         """
         n = self.coefficients.shape[2]
         factor, bend = factorial(derivative), factorial(derivative + 2) / 8

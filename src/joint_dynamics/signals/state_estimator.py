@@ -1,15 +1,14 @@
-"""Online state estimation: one symmetric FIR smoother for every signal.
-
-Derivatives by central differences of it [M6 §6.1].
+"""Online state estimation: one symmetric FIR smoother for every signal, derivatives by central differences [M6 §6.1].
 
 All signals pass through the same smoother S, and a derivative is the central difference of the smoothed signal. Hence S
-commutes with any linear equation between the signals: what holds between position, acceleration and torque holds
-between their estimates, and all of them are late by exactly the same time, (n_LP + n_CD − 2)/2 samples with n_CD = 3
-(printed wrong with − n_CD: 51 samples for n_LP = 101).
+commutes with any linear equation between the signals: an equation between position, acceleration and torque also holds
+between their estimates, and all of them have the same delay of (n_LP + n_CD − 2)/2 samples with n_CD = 3 (in print
+wrongly − n_CD): 51 samples for n_LP = 101.
 
 S is a Savitzky-Golay smoother: the value at the middle of a least-squares polynomial over n_LP samples. The thesis
-weights all samples alike (`taper=False`); such a kernel ends in a step, whose second difference amplifies encoder
-quantisation some fifty times at 1 kHz. The default weights them by a Hann window, so that the kernel ends smoothly.
+weights all samples equally (`taper=False`); such a kernel ends in a step, whose second difference amplifies encoder
+quantisation about fifty times at 1 kHz. By default they are weighted by a Hann window, so that the kernel ends
+smoothly.
 """
 
 from __future__ import annotations
@@ -26,8 +25,15 @@ Array = FloatArray
 def smoothing_kernel(samples: int, degree: int = 2, taper: bool = True) -> Array:
     """Kernel (samples,) of the Savitzky-Golay smoother, for the middle of an odd number of samples; it sums to one.
 
-    degree  of the local polynomial; polynomials of that degree (of degree + 1, when it is even) pass unchanged.
-    taper   Hann weights in the local least squares instead of equal ones.
+    Parameters
+    ----------
+    samples
+        length of the kernel, odd.
+    degree
+        of the local polynomial; polynomials of that degree (of degree + 1, when it is even) pass unchanged.
+    taper
+        Hann weights in the local least squares instead of equal ones.
+
     """
     if samples < 1 or samples % 2 == 0:
         raise JointDynamicsError(f'smoothing kernel: expected an odd number of samples, found {samples}')
@@ -41,15 +47,25 @@ def smoothing_kernel(samples: int, degree: int = 2, taper: bool = True) -> Array
 class StateEstimator:
     """Smoothed value, first and second derivative of several signals at once, all with the same delay.
 
-    channels  number of signals C.
-    period    sample period, s.
-    window    length of the smoother, s; n_LP is the odd number of samples nearest to window/period + 1, so that 0.1 s
-              is the thesis's
-              101 samples at 1 kHz and 11 samples at 100 Hz.
-    degree, taper  of `smoothing_kernel`.
+    Parameters
+    ----------
+    channels
+        number of signals C.
+    period
+        sample period, s.
+    window
+        length of the smoother, s; n_LP is the odd number of samples nearest to window/period + 1: for 0.1 s, the
+        thesis's 101 samples at 1 kHz, and 11 samples at 100 Hz.
+    degree, taper
+        as in `smoothing_kernel`.
 
-    Attributes: `delay` s; `samples` that the whole FIR spans (n_LP + 2); `ready` once that many have come since the
-    last reset; `value`, `first`, `second`, each (C,), in the unit of the signal, per s, per s².
+    Attributes
+    ----------
+    delay
+        of the estimates, s.
+    samples
+        length of the whole FIR filter, n_LP + 2.
+
     """
 
     def __init__(
@@ -105,15 +121,15 @@ class StateEstimator:
         return self._states
 
     def reset(self) -> None:
-        """Forget all samples."""
+        """Discard all samples."""
         self.count = 0
         self._states[:] = 0.0
 
     def update(self, sample: ArrayLike) -> Array:
         """Take one sample (C,); return value, first and second derivative, (3, C), at `delay` s before it, a view.
 
-        A value that is not finite is taken to be the last one of its signal. Before the FIR is full, the past is taken
-        to be the first sample.
+        A value that is not finite is replaced by the last one of its signal. Before the FIR is full, the past is
+        assumed to equal the first sample.
         """
         x = np.asarray(sample, dtype=float)
         if x.shape != (self.channels,):

@@ -1,14 +1,12 @@
-"""What stands between a command and the drives, with the semantics of ros2_control's controllers.
-
-One is active at a time.
+"""Controllers between commands and drives, with the semantics of ros2_control; one is active at a time.
 
 `joint_trajectory_controller`: trajectories through the joint PID, `effort` as feedforward. `forward_effort_controller`:
-torques in the controller's own joint order, the last one held for ever; a message that is not finite is dropped, one of
-a wrong length deactivates the controller. `joint_commands`: a robot behind joint_state_topic_hardware_interface,
-commanded by JointState. When no controller is active, or one that has not been told anything yet, the joint PID holds
-the robot where it is.
+torques in the controller's own joint order, the last one held indefinitely; a message that is not finite is dropped,
+one of a wrong length deactivates the controller. `joint_commands`: a robot behind joint_state_topic_hardware_interface,
+commanded by JointState. When no controller is active, or the active one has no command yet, the joint PID holds the
+robot where it is.
 
-`record` and `play` go from a trajectory to a recording in one call.
+`record` and `play` turn a trajectory into a recording in one call.
 """
 
 from __future__ import annotations
@@ -42,12 +40,15 @@ class Controllers:
 
     Parameters
     ----------
+    robot
+        the robot that they control.
     effort_joints
-        joint order of the effort controller, default the robot's.
+        joint order of the effort controller; None: the robot's.
     active
-        the one that is active at first.
+        the controller that is active initially.
     add_gravity
-        the robot adds the gravity torque of its own description (payload unknown) to commanded torques, as a UR does.
+        whether the robot adds the gravity torque of its own description (payload unknown) to commanded torques, as a UR
+        does.
     """
 
     def __init__(
@@ -72,7 +73,7 @@ class Controllers:
         self.switch(active)
 
     def switch(self, name: str) -> None:
-        """Make `name` of CONTROLLERS the active one; the robot first stands where it is, held by the torque it had."""
+        """Activate controller `name` of CONTROLLERS; the robot first stays where it is, held by its present torque."""
         if name not in CONTROLLERS:
             raise JointDynamicsError(f'controller: expected {", ".join(CONTROLLERS)}, found {name!r}')
         self.active = name
@@ -85,7 +86,7 @@ class Controllers:
 
     @property
     def busy(self) -> bool:
-        """Whether a trajectory has not come to its end."""
+        """Whether a trajectory is still running."""
         return self._trajectory is not None and self._robot.time < self._start + self._trajectory.duration
 
     def _expect(self, name: str) -> None:
@@ -97,7 +98,7 @@ class Controllers:
     def follow(self, joint_names: Sequence[str], trajectory: TrajectoryPoints, start: float | None = None) -> None:
         """Take a trajectory of `joint_names` in any order, from simulated time `start` [s] (default: now) on.
 
-        It takes the place of what goes on. Its first segment starts at the reference of this moment.
+        It replaces the present trajectory. Its first segment starts at the present reference.
 
         Raises
         ------
@@ -132,10 +133,10 @@ class Controllers:
         robot.shift_integral(before.effort[0] - self._reference(moment).effort[0])
 
     def command_effort(self, values: ArrayLike) -> None:
-        """Take torques [N·m] in the order of `effort_joints`, held until others come.
+        """Take torques [N·m] in the order of `effort_joints`, held until the next.
 
-        Raises JointDynamicsError: not active, not finite (dropped), or a wrong length (which deactivates the
-        controller).
+        Raises JointDynamicsError when the controller is not active, for values that are not finite (which are dropped),
+        and for a wrong length (which deactivates the controller).
         """
         self._expect(EFFORT)
         torque = np.asarray(values, dtype=float)
@@ -151,10 +152,11 @@ class Controllers:
     ) -> None:
         """Take a JointState as command, held until the next.
 
-        Positions by the joint PID with speed and effort added, or efforts alone.
+        Positions go through the joint PID with speed and effort added; efforts may also come alone. Arrays may be
+        empty, and NaN is not commanded; every joint of the robot must be named, in any order.
 
-        Arrays may be empty, and NaN is not commanded; every joint of the robot must be there, in any order.
-        Raises JointDynamicsError: not active, joints or lengths that do not fit, neither positions nor efforts.
+        Raises JointDynamicsError when the controller is not active, for joints or lengths that do not fit, and without
+        positions and efforts.
         """
         self._expect(COMMANDS)
         robot = self._robot
@@ -199,7 +201,7 @@ class Controllers:
         return self._rigid.gravity(self._robot.truth.position)
 
     def commands(self, ticks: int) -> Command:
-        """Return the commands of the next `ticks` ticks, as things stand now."""
+        """Return the commands of the next `ticks` ticks in the present state."""
         robot = self._robot
         if self._torque is not None:
             torque = self._torque + self._gravity() if self.add_gravity else self._torque
@@ -215,7 +217,7 @@ BLOCK = 20000
 def play(robot: FlexibleJointRobot, trajectory: TrajectoryPoints, *, hold: float = 0.0) -> Samples:
     """Let `robot` follow `trajectory` from its first point, then `hold` it for that many seconds; return all `Samples`.
 
-    A robot that stands elsewhere (more than 1 mrad) is placed at the first point, at rest (`FlexibleJointRobot.place`).
+    A robot more than 1 mrad away is first placed at the first point, at rest (`FlexibleJointRobot.place`).
     """
     if trajectory.n != robot.n:
         raise JointDynamicsError(f'simulation: expected a trajectory of {robot.n} joints, found {trajectory.n}')
@@ -233,7 +235,7 @@ def play(robot: FlexibleJointRobot, trajectory: TrajectoryPoints, *, hold: float
 def record(
     robot: FlexibleJointRobot, trajectory: TrajectoryPoints, *, hold: float = 0.0, name: str = 'simulation', **what: Any
 ) -> Recording:
-    """Let `robot` follow `trajectory` (see `play`) and return what its sensors saw; `what` as for `recording_of`."""
+    """Let `robot` follow `trajectory` (see `play`) and return the measurements; `what`: options of `recording_of`."""
     return recording_of(play(robot, trajectory, hold=hold), name=name, **what)
 
 
@@ -243,9 +245,9 @@ def recording_of(samples: Samples, *, name: str = 'simulation', torque: bool = F
     Parameters
     ----------
     torque
-        give `tau` [N·m], current times the drive's nominal gain, instead of the current.
+        return `tau` [N·m], current times the drive's nominal gain, instead of the current.
     every
-        keep every that many-th sample.
+        keep one of so many samples.
     """
     if every < 1:
         raise JointDynamicsError(f'simulation: expected every >= 1 sample, found {every}')

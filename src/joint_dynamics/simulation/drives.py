@@ -24,8 +24,8 @@ class Drives(NamedTuple):
 
         f = L H (1 + friction_direction H) + F_v
         L = (coulomb + coulomb_load τ_J² + load_linear |τ_J|) (1 + friction_position sin(θ + position_phase))
-            + (static − coulomb) s(|ω|/stribeck_speed) + √|ω| (temperature_linear (T − T0) + temperature_cubic (T⁻³ −
-            T0⁻³))
+            + (static − coulomb) s(|ω|/stribeck_speed)
+            + √|ω| (temperature_linear (T − T0) + temperature_cubic (T⁻³ − T0⁻³))
         F_v = (viscous + viscous_square |ω| + viscous_cubic ω²) ω
 
     and H the hysteresis with `radius`, `weight` (M,). With `wear` w: coulomb, coulomb_load, load_linear and static grow
@@ -33,8 +33,8 @@ class Drives(NamedTuple):
     Heat: `resistance` [Ω], `winding_capacity`, `joint_capacity` [J/K], `winding_path`, `joint_path` [K/W] thermal
     resistances, `temperature_lag` [s].
 
-    What other laws than the methods' own add (`laws`), all 0 (or as stated) in those: `cogging_cycles` (12) and
-    `gear_cycles` (2) per motor turn;
+    Further constants for laws other than the methods' own (`laws`); with the methods' own they are 0, or the value in
+    brackets: `cogging_cycles` (12) and `gear_cycles` (2) per motor turn;
     `gain_ripple`, share of the motor's torque six times per motor turn; `gain_saturation`, share of the gain lost at
     `max_current`;
     spring + stiffness_quintic φ⁵ − windup windup_range tanh(φ/windup_range) + slip_stiffness times a stop of
@@ -117,7 +117,7 @@ class Drives(NamedTuple):
     def with_backlash(self, backlash: FloatArray) -> Drives:
         """Return these drives with another backlash map (n, nodes, 2) [rad], half the width.
 
-        Raises where it is not > 0.
+        Raises JointDynamicsError where it is not > 0.
         """
         rate, travel = travel_tables(backlash)
         return self._replace(backlash=backlash, travel_rate=rate, travel=travel)
@@ -127,8 +127,8 @@ def plausible_drives(effort: FloatArray, seed: int, errors: ModelErrors) -> Driv
     """Return drives of a cobot's kind (strain-wave gears) for joints with torque limits `effort` (n,) [N·m].
 
     Every number is a power law of the torque limit through the two sizes of joint of a UR5e (150 and 28 N·m: drive gain
-    13 and 9.6 N·m/A, stiffness 2e4 and 4.4e3 N·m/rad), times a spread of ±10 % drawn from `seed`. `errors` adds what
-    models do not know.
+    13 and 9.6 N·m/A, stiffness 2e4 and 4.4e3 N·m/rad), times a spread of ±10 % drawn from `seed`. `errors` adds effects
+    that models do not include.
 
     Raises
     ------

@@ -4,12 +4,12 @@
     rotor   B θ̈ + f + (1 − θ̃′ − b′) τ_J = K_τ i + cogging
     spring  τ_J = K₁φ + K₃φ³ + D φ̇,   φ = θ − q − θ̃(θ) − b(θ)
 
-θ̃ is the kinematic error. b is the lost motion, a play of half width 𝓑(θ) between rotor and spring, gone under load:
-b = 𝓑 s γ with s ∈ [−1, 1] the state of a stop of unit width in normalised travel and γ(τ_J/τ_b) of `lost_motion_share`,
-slowly varying and frozen in a step: a γ as fast as the spring would feed the load back on itself. So slow reversals
-without load show θ − q = θ̃ ± 𝓑 [M4 eq 29]. The primes (by θ) keep the transmission free of energy of its own: the
-rotor's power into it is the link's out of it, plus what the damper burns and the spring stores. `τ_ext` acts on the
-link in the direction of q (the papers' τ_ext is the negative of it).
+θ̃ is the kinematic error. b is the lost motion, a play of half width 𝓑(θ) between rotor and spring that vanishes under
+load: b = 𝓑 s γ with s ∈ [−1, 1] the state of a stop of unit width in normalised travel and γ(τ_J/τ_b) of
+`lost_motion_share`, slowly varying and constant within a step, since a γ as fast as the spring would feed the load back
+on itself. So slow reversals without load show θ − q = θ̃ ± 𝓑 [M4 eq 29]. The derivatives by θ (primes) make the
+transmission conserve energy: the rotor's power into it equals the power to the link, plus the power that the damper
+dissipates and the spring stores. `τ_ext` acts on the link in the direction of q (the papers' τ_ext is its negative).
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def lost_motion_share(law: int, ratio: float) -> float:
 
 @inlined
 def stribeck(form: int, ratio: float, shape: float) -> float:
-    """Return the share of static over Coulomb friction left at `ratio` times the Stribeck speed, from 1 to 0."""
+    """Return the share of static minus Coulomb friction left at `ratio` times the Stribeck speed, from 1 to 0."""
     if ratio <= 0.0:
         return 1.0
     if form == RATIONAL_DROP:
@@ -99,7 +99,7 @@ def deformation(
 ) -> tuple[float, float, float]:
     """Return (φ, ∂φ/∂θ in the direction of ω, normalised travel x) of one joint.
 
-    Its lost motion's play where it stands.
+    The lost motion is that of its present state.
     """
     low, high, s = locate(maps.shape[0], theta)
     error, slope = lookup(maps, ERROR, low, high, s)
@@ -124,7 +124,7 @@ def deformation(
 
 @inlined
 def temperature_effect(c: Any, temperature: float) -> float:
-    """Return what temperature [°C] does to friction: per √|ω| [N·m/√(rad/s)], or exp(−β (T − T0)) − 1 where β > 0."""
+    """Return the effect of temperature [°C] on friction: per √|ω| [N·m/√(rad/s)], or exp(−β (T − T0)) − 1 if β > 0."""
     T = min(max(temperature, c.coldest), c.hottest)
     T0 = c.reference_temperature
     if c.viscosity_slope > 0.0:
@@ -240,7 +240,7 @@ def rates(
 
 @inlined
 def unwind(c: Any, joint: Any, phi: float) -> float:
-    """Let deformation `phi` [rad] drag the slipping part of the spring along; return the energy [J] that this burns."""
+    """Let deformation `phi` [rad] drag the slipping part of the spring along; return the energy [J] dissipated."""
     if c.slip_stiffness <= 0.0:
         return 0.0
     beyond = phi - joint.wind

@@ -1,4 +1,4 @@
-"""Energy balance of the plant: what went in by work must be stored or burnt."""
+"""Energy balance of the plant: the work put in must be stored or dissipated."""
 
 from __future__ import annotations
 
@@ -16,11 +16,10 @@ from joint_dynamics.simulation.rigid_body import link_energy
 class Energy:
     """Energies and works in J; works since the audit began.
 
-    `links` and `rotors` kinetic, `gravity` potential (0 with all mass at the base), `springs`; works `motor`,
-    `cogging`, `external` in (a push on a body counts as external), `contact` of contacts in (negative: burnt),
-    `friction`, `damping` out;
-    `settings`: by wear and the load-dependent play. `error` = stored change − (in − out); `throughput` the sum
-    of all works' magnitudes, to compare the error with.
+    Energies: `links` and `rotors` kinetic, `gravity` potential (0 with all mass at the base), `springs`. Works put in:
+    `motor`, `cogging`, `external` (pushes on bodies included), `contact` (negative: dissipated). Works taken out:
+    `friction`, `damping`. `settings`: work of wear and of the load-dependent play. `error`: change of the stored energy
+    less the net work. `throughput`: sum of all works' magnitudes, a scale for the error.
     """
 
     links: float
@@ -49,7 +48,7 @@ class Energy:
 
 
 class EnergyAudit:
-    """Holds the energy at the start of an audit."""
+    """The energy at the start of an audit, and the balance since then."""
 
     def __init__(self) -> None:
         self._start = 0.0

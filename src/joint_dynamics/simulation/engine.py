@@ -1,8 +1,8 @@
 """Time stepping: classical Runge-Kutta of fixed step, one control tick after the other, all compiled.
 
 The step is at most 0.25 ms and short enough for every mode of the arm (`stability`). Nothing is skipped: a slow machine
-takes longer for the same simulated time. Friction's hysteresis is a function of travel and enters each stage exactly;
-its plays are dragged along at the end of each step.
+takes longer for the same simulated time. The hysteresis of friction is a function of travel and exact in each stage;
+its plays are updated at the end of each step.
 """
 
 from __future__ import annotations
@@ -189,9 +189,9 @@ def runge_kutta(
 
 @inlined
 def measure(plant: Any, state: Any, out: FloatArray) -> None:
-    """Fill `out` (rows, n) with readings and truth of this instant, in the order of ROWS, all but the command.
+    """Fill `out` (rows, n) with unfiltered readings and truth of this instant, in the order of ROWS.
 
-    Low-pass nothing.
+    The command is not filled in.
     """
     for j in range(state.joints.size):
         joint = state.joints[j]
@@ -227,8 +227,8 @@ def run(
     """Run one tick per row of the commands `q`, `dq`, `effort` (ticks, n); fill `out` (ticks, rows, n).
 
     A tick reads the encoders, is measured, computes the current, and then lasts `period` [s] in `substeps` steps. Heat
-    flows `heat_speed` times faster than in reality. `outside`: who computes the links' acceleration, None:
-    `forward_dynamics` itself. Returns the number of ticks done: fewer than asked for when a number is no longer finite.
+    flows `heat_speed` times faster than in reality. `outside`: another simulator that computes the links' acceleration;
+    None: `forward_dynamics`. Returns the number of ticks done: fewer than requested when a value is not finite.
     """
     n = state.joints.size
     step = period / substeps

@@ -3,7 +3,7 @@
 Not the Maxwell-slip of the rest of the package, which clips a spring deformation per element and rescales it by the
 backlash: here the joint's travel is first mapped to x(θ) = ∫ dθ/𝓑(θ), and each operator m is a play p_m that x drags
 along with clearance ±r_m. The normalised friction is H = Σ_m w_m (x − p_m), −1 ≤ H ≤ 1, with Σ_m w_m r_m = 1: it
-depends on the history of x alone, so that no integration error can accumulate in it.
+depends on the history of x alone, so that no integration error accumulates.
 
 The shape is given by the virgin curve H = V(x), concave from 0 to 1: w_m is the drop of its slope at the node r_m.
 """
@@ -20,7 +20,7 @@ from joint_dynamics.errors import JointDynamicsError
 
 @inlined
 def hysteresis(x: float, play: FloatArray, radius: FloatArray, weight: FloatArray) -> float:
-    """Return H at normalised travel x for the plays `play` (M,), which stay where they are."""
+    """Return H at normalised travel x for the plays `play` (M,), which are not changed."""
     total = 0.0
     for m in range(radius.size):
         gap = x - play[m]
@@ -44,7 +44,7 @@ def drag(x: float, play: FloatArray, radius: FloatArray) -> None:
 
 @inlined
 def bristle(stiffness: float, unloading: float, moved: float, before: float) -> float:
-    """Return H after the normalised travel has moved by `moved` in one direction; `before` it H was, |before| < 1.
+    """Return H after the normalised travel has moved by `moved` in one direction, from H = `before`, |before| < 1.
 
     Bouc-Wen's law of exponent 1, dH/dx = σ(1 − H sgn dx) while |H| grows and σ(1 + ρ|H|) while it falls, solved: σ =
     `stiffness`, ρ = `unloading` in [0, 1]; ρ = 1 is Dahl's law. It dissipates, for W(H) = ∫ H/(σ(1 + ρ|H|)) dH is an
@@ -67,9 +67,9 @@ def bristle(stiffness: float, unloading: float, moved: float, before: float) -> 
 
 
 def operators(nodes: ArrayLike, heights: ArrayLike) -> tuple[FloatArray, FloatArray]:
-    """Return (radii, weights) (M,) whose virgin curve runs through the points (nodes, heights), the last being.
+    """Return (radii, weights), (M,) each, whose virgin curve runs through the points (nodes, heights).
 
-    1, 1.
+    The last point is (1, 1).
     """
     r = np.concatenate([[0.0], np.asarray(nodes, dtype=float)])
     v = np.concatenate([[0.0], np.asarray(heights, dtype=float)])
@@ -91,18 +91,18 @@ def operators(nodes: ArrayLike, heights: ArrayLike) -> tuple[FloatArray, FloatAr
 
 
 def smooth_operators(count: int = 12) -> tuple[FloatArray, FloatArray]:
-    """Return the operators of a real-looking joint.
+    """Return the operators of a realistic joint, V(x) = 1 − (1 − x^¼)³.
 
-    V(x) = 1 − (1 − x^¼)³, many nodes, geometrically spaced from 0.004 to 1.
+    It has `count` nodes from 0.004 to 1, geometrically spaced.
     """
     nodes = np.geomspace(0.004, 1.0, count)
     return operators(nodes, 1.0 - (1.0 - nodes**0.25) ** 3)
 
 
 def four_operators() -> tuple[FloatArray, FloatArray]:
-    """Return four operators with nodes (i/4)⁴ and slip forces in the ratio 16 : 9 : 4.
+    """Return four operators with nodes (i/4)⁴ and slip forces in the ratio 16 : 9 : 4 : 1.
 
-    1 [M6 eq 17-18 with M = 4, rΔ = 4, rk = 2].
+    [M6 eq 17-18] with M = 4, rΔ = 4, rk = 2.
     """
     nodes = (np.arange(1, 5) / 4.0) ** 4
     force = np.array([16.0, 9.0, 4.0, 1.0]) / 30.0

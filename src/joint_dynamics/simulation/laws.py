@@ -1,9 +1,8 @@
-"""Which laws the plant obeys: the methods' own, or others that nature might have, drawn from a seed.
+"""The laws of the plant: the methods' own, or other plausible ones, drawn from a seed.
 
-What is identified from a plant whose laws are those of the model says little about a robot, whose laws nobody has
-written down. Here friction over speed, presliding, the way a load takes up the lost motion, elasticity, temperature and
-ripple each have several forms; a method that is any good works with all of them. None shares code with the models of
-`joint/`.
+Identification of a plant that obeys the laws of the model says little about a robot, whose laws are unknown. Here
+friction over speed, presliding, the reduction of lost motion by load, elasticity, temperature and ripple each have
+several forms, and a good method works with all of them. None shares code with the models of `joint/`.
 """
 
 from __future__ import annotations
@@ -48,19 +47,26 @@ class Laws:
 
     Attributes
     ----------
-    friction: over speed. `stribeck`: exponential drop, polynomial; `hess_soom`: rational drop [Hess and Soom 1990] and
-    a power of the speed;
-        `eyring`: Gaussian drop and arsinh of the speed; `lugre`: Gaussian drop, linear, and the bristles' own damping
-        in presliding.
-    load: `quadratic` and a little linear, or `linear`.
-    temperature: `polynomial` times √|ω|, or `viscosity` that falls exponentially (Reynolds).
-    hysteresis: `maxwell_slip`, as wide as the backlash; `even_maxwell_slip`: evenly spaced operators, `bouc_wen`,
-    `dahl`, wider or narrower than it.
-    lost_motion: how a load takes it up: γ of `dynamics.lost_motion_share`.
-    stiffness: `cubic`; `quintic`; `soft_windup`, soft about zero torque, straight beyond; `slipping`, cubic with a part
-    that slips.
-    ripple: `cogging` of 12 cycles per motor turn, or other numbers of cycles and one that goes with the `current`.
-    gain: `constant`, or `saturating` with current.
+    friction
+        over speed. `stribeck`: exponential drop, polynomial; `hess_soom`: rational drop [Hess and Soom 1990] and a
+        power of the speed; `eyring`: Gaussian drop and arsinh of the speed; `lugre`: Gaussian drop, linear, and the
+        bristles' own damping in presliding.
+    load
+        `quadratic` with a small linear part, or `linear`.
+    temperature
+        `polynomial` times √|ω|, or `viscosity`, which falls exponentially (Reynolds).
+    hysteresis
+        `maxwell_slip`, as wide as the backlash; or, wider or narrower than it, `even_maxwell_slip` (evenly spaced
+        operators), `bouc_wen` or `dahl`.
+    lost_motion
+        how a load reduces it: γ of `dynamics.lost_motion_share`.
+    stiffness
+        `cubic`; `quintic`; `soft_windup`, soft about zero torque and linear beyond; `slipping`, cubic with a part that
+        slips.
+    ripple
+        `cogging` of 12 cycles per motor turn, or other numbers of cycles and a ripple proportional to the `current`.
+    gain
+        `constant`, or `saturating` with current.
 
     """
 
@@ -80,7 +86,7 @@ class Laws:
 
     @classmethod
     def drawn(cls, seed: int) -> Laws:
-        """Return the laws of `seed`, every form as likely as the others of its kind."""
+        """Return laws drawn from `seed`, all forms of a kind being equally likely."""
         rng = np.random.default_rng([seed, 0x1A])
         return cls(**{name: forms[rng.integers(len(forms))] for name, forms in FORMS.items()})
 

@@ -1,4 +1,4 @@
-"""The links of the plant as its kernels want them: a tree of one-axis joints, and memory to compute in.
+"""The links of the plant as its kernels take them: a tree of one-axis joints, and scratch memory.
 
 Their inertials are the URDF's with a spread, and a payload on the last link.
 """
@@ -36,9 +36,9 @@ class Links(NamedTuple):
 
 
 class ExternalBodies(NamedTuple):
-    """Another simulator's rigid bodies, in its own memory: called instead of the kernels here.
+    """Another simulator's rigid bodies, in its own memory, called instead of the kernels here.
 
-    Kernels take None where there is none: they are compiled for either, and not slowed down by what they do not use.
+    Kernels take None where there is none; they are compiled separately for both cases.
 
     Attributes
     ----------
@@ -64,8 +64,8 @@ class ExternalBodies(NamedTuple):
 class Workspace(NamedTuple):
     """Scratch memory of the kernels, so that nothing is allocated per evaluation.
 
-    Of n joints; poses, speeds and accelerations have one row more, the base's: it is the last, where the parent −1
-    points. `inertia` (n, 6): xx, xy, xz, yy, yz, zz.
+    Arrays are of n joints; poses, speeds and accelerations have one more row, that of the base: the last, to which the
+    parent index −1 refers. `inertia` (n, 6): xx, xy, xz, yy, yz, zz.
     """
 
     rotation: FloatArray
@@ -84,7 +84,7 @@ class Workspace(NamedTuple):
 def links_of(model: RobotModel) -> Links:
     """Return the tree of `model` with the inertials of its URDF; arrays are copies.
 
-    Raise JointDynamicsError for a robot with joints that follow others.
+    Raises JointDynamicsError for a robot with mimic joints.
     """
     chain = model.chain
     if not chain.tree.plain:
@@ -156,7 +156,7 @@ def _steiner(mass: float, lever: FloatArray) -> FloatArray:
 
 
 def spread(links: Links, amount: float, seed: int) -> Links:
-    """Return `links`: masses and inertias off by up to ±`amount` (relative), centres of mass by ±`amount` · 0.1 m."""
+    """Return `links` with masses and inertias off by up to ±`amount` (relative), centres of mass by 0.1 m times it."""
     rng = np.random.default_rng([seed, 0x1E])
     n = links.mass.size
     factor = 1.0 + amount * rng.uniform(-1.0, 1.0, n)

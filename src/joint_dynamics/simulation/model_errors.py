@@ -1,4 +1,4 @@
-"""What of the plant can be switched: errors no model knows about, and what the sensors do to the truth."""
+"""Settings of the plant: errors that no model includes, and the errors of the sensors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def _share(default: float, meaning: str) -> Any:
 
 @dataclass(frozen=True)
 class ModelErrors(Settings):
-    """What the plant has and the methods' models have not; on by default, each switched off by 0 (or False)."""
+    """Effects in the plant that the methods' models lack; on by default, each switched off by 0 (or False)."""
 
     SECTION = 'model errors'
 
@@ -58,7 +58,7 @@ class ModelErrors(Settings):
 
 @dataclass(frozen=True)
 class Sensors(Settings):
-    """What the sensors make of the truth."""
+    """Errors of the sensors."""
 
     SECTION = 'sensors'
 

@@ -1,8 +1,8 @@
 """Motor side and temperature of joints whose links another simulator moves, one with rigid joints such as Gazebo.
 
-It gives q, q̇ (and, when it does, the joint torque); a small quasi-static model of the same drives as the plant's adds
-what it lacks. The transmission follows its load without delay, so there is no oscillation of the joint: τ_J = K₁φ +
-K₃φ³, θ = q + φ + θ̃(θ),
+That simulator provides q, q̇ and, optionally, the joint torque; a small quasi-static model of the plant's drives adds
+the rest. The transmission follows its load without delay, so the joint does not oscillate: τ_J = K₁φ + K₃φ³,
+θ = q + φ + θ̃(θ),
 
     K_τ i = τ_J + B q̈ + f,   f = H L(τ_J, ω, T) + viscous terms   as in `Drives`, with one elasto-plastic operator H
 """
@@ -44,9 +44,9 @@ class MotorSideModel:
     Parameters
     ----------
     drives
-        constants; default `plausible_drives` of the robot's torque limits and `seed`, without errors no model knows.
+        constants; None: `plausible_drives` of the robot's torque limits and `seed`, without model errors.
     temperature
-        of everything at first and of the surroundings [°C].
+        initial temperature of all parts, and that of the surroundings [°C].
     heat_speed
         how many times faster than in reality heat flows.
     bandwidth
@@ -86,7 +86,7 @@ class MotorSideModel:
         self.reset()
 
     def reset(self) -> None:
-        """Forget the motion (time was set back, or there was a gap); the heat stays."""
+        """Forget the motion, as after a gap or when time was set back; temperatures stay."""
         self._time: float | None = None
         self._stuck = np.zeros(self.model.n)
 
@@ -96,7 +96,7 @@ class MotorSideModel:
         Parameters
         ----------
         torque
-            τ_J (n,) [N·m] where the simulator reports it; default: of the robot's inertials, which it needs then.
+            τ_J (n,) [N·m] where the simulator reports it; None: computed from the robot's inertials.
         """
         q, dq = np.asarray(q, dtype=float), np.asarray(dq, dtype=float)
         dt = 0.0 if self._time is None else time - self._time

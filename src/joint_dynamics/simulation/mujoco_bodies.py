@@ -1,10 +1,9 @@
 """The links of the plant in MuJoCo: rigid bodies, a floor to touch, bodies to push (optional extra `mujoco`).
 
-MuJoCo only answers what acceleration the links have; time is stepped by the plant (`engine`), so that joints and links
-stay coupled to the fourth order. Its C function is called from the compiled kernels, with the joints' torques τ_J
-written into its own memory (`links.ExternalBodies`).
-Contacts are MuJoCo's: soft constraints, between the robot's collision bodies and the floor. World frame: the base's,
-gravity as it is mounted.
+MuJoCo only computes the acceleration of the links; the plant (`engine`) steps the time, so that joints and links are
+coupled to fourth order. Its C function is called from the compiled kernels, with the joints' torques τ_J written into
+its own memory (`links.ExternalBodies`). Contacts are MuJoCo's: soft constraints between the robot's collision bodies
+and the floor. The world frame is that of the base, with gravity according to the mounting.
 """
 
 from __future__ import annotations
@@ -35,14 +34,31 @@ def load_mujoco() -> Any:
 
 
 class MujocoBodies:
-    """The tree `links` of `model` as a MuJoCo model with steps of `step` [s], as far as contacts need to know it.
+    """The tree `links` of `model` as a MuJoCo model.
 
-    floor: distance of a floor from the base's origin along the vertical [m], negative below; None for none. The first
-    link, which turns on its base, does not touch it. Raises JointDynamicsError where MuJoCo is missing.
+    Parameters
+    ----------
+    model
+        the robot.
+    links
+        its tree with inertials.
+    step
+        time step [s], which contacts depend on.
+    floor
+        height of a floor relative to the base's origin along the vertical [m], negative below; None: no floor. The
+        first link, which turns on its base, does not touch it.
 
     Attributes
     ----------
-    model, data: MuJoCo's. outside: what the kernels call.
+    model, data
+        MuJoCo's.
+    outside
+        the function that the kernels call.
+
+    Raises
+    ------
+    JointDynamicsError
+        Where MuJoCo is missing.
 
     """
 

@@ -1,7 +1,4 @@
-"""How far simulated time may go on.
-
-No faster than asked for, never further ahead than its followers allow, and never skipping anything.
-"""
+"""The pace of simulated time: at most the requested rate, never too far ahead of its followers, and without gaps."""
 
 from __future__ import annotations
 
@@ -21,16 +18,18 @@ class Pace:
     period
         of a tick, s.
     factor
-        simulated seconds per second of the wall, 0 for as fast as possible.
+        simulated seconds per second of wall time; 0: as fast as possible.
     batch
-        most ticks at once.
+        largest number of ticks at once.
     max_lead
-        how far simulated time may run ahead of the slowest follower, s.
+        largest lead of simulated time over the slowest follower, s.
 
     Attributes
     ----------
     followers
-        simulated time up to which each of them is through, s. waiting_for: the slowest, while it is waited for.
+        simulated time up to which each follower has finished, s.
+    waiting_for
+        the slowest follower, while the simulation waits for it.
     """
 
     def __init__(self, period: float, *, factor: float = 1.0, batch: int = 10, max_lead: float = 0.1):
@@ -44,7 +43,7 @@ class Pace:
 
     @property
     def factor(self) -> float:
-        """Simulated seconds per second of the wall, 0 for as fast as possible."""
+        """Simulated seconds per second of wall time; 0: as fast as possible."""
         return self._factor
 
     @factor.setter
@@ -55,7 +54,7 @@ class Pace:
         self._anchor = None
 
     def followed(self, name: str, time: float) -> None:
-        """Note that follower `name` has worked through everything up to simulated `time` [s]."""
+        """Note that follower `name` has finished everything up to simulated `time` [s]."""
         self.followers[name] = max(time, self.followers.get(name, -math.inf))
 
     def forget(self, name: str) -> None:
@@ -63,7 +62,7 @@ class Pace:
         self.followers.pop(name, None)
 
     def restart(self) -> None:
-        """Start counting wall time anew, after a stand."""
+        """Restart the count of wall time, as after a pause."""
         self._anchor = self._window = None
 
     def due(self, wall: float, ticks: int) -> int:

@@ -1,4 +1,4 @@
-"""The plant as the kernels want it: one record per joint, so that a call passes a pointer and not fifty arrays."""
+"""The plant as the kernels take it: one record per joint, so that a call passes a pointer instead of fifty arrays."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class PlantConstants(NamedTuple):
 
 
 class PlantState(NamedTuple):
-    """What changes, in place: `motion` (4, n) q, q̇, θ, θ̇; `joints` (n,); `play` of H; `work` (7,) [J]."""
+    """State, changed in place: `motion` (4, n) q, q̇, θ, θ̇; `joints` (n,); `play` of H; `work` (7,) [J]."""
 
     motion: FloatArray
     joints: NDArray[Any]
@@ -86,7 +86,7 @@ def pack(drives: Drives) -> PlantConstants:
 
 
 def rest(n: int, operators: int, temperature: float) -> PlantState:
-    """Return the state of `n` joints at rest at 0 rad and `temperature` [°C], all memory empty."""
+    """Return the state of `n` joints at rest at 0 rad and `temperature` [°C], without any history."""
     joints = np.zeros(n, dtype=JOINT).view(np.recarray)
     for name in ('winding', 'gear', 'sensed'):
         joints[name] = temperature

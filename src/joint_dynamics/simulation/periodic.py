@@ -1,6 +1,6 @@
 """Maps over one turn of a joint (kinematic error, backlash), as cubic Hermite tables: value and slope agree exactly.
 
-The energy balance needs dθ̃/dθ to be the derivative of the θ̃ that is used, not of a neighbouring interpolation.
+The energy balance needs dθ̃/dθ to be exactly the derivative of the interpolated θ̃.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ NODES = 720
 
 @inlined
 def locate(nodes: int, angle: float) -> tuple[int, int, float]:
-    """Return where `angle` [rad] lies in a table of `nodes` nodes per turn.
+    """Return the indices of the nodes below and above `angle` [rad], and its position between them, 0 … 1.
 
-    That is the index of the node below, of the one above, and the position between them, 0 … 1.
+    The table has `nodes` nodes per turn.
     """
     turns = angle * (1.0 / (2.0 * np.pi))
     position = (turns - np.floor(turns)) * nodes
@@ -38,7 +38,7 @@ def locate(nodes: int, angle: float) -> tuple[int, int, float]:
 def lookup(table: FloatArray, column: int, low: int, high: int, s: float) -> tuple[float, float]:
     """Return (value, slope per rad) of the map in columns `column` (value) and `column` + 1 (slope) of `table`.
 
-    Nodes, columns.
+    table: (nodes, columns). low, high, s: as returned by `locate`.
     """
     step, per_step = 2.0 * np.pi / table.shape[0], table.shape[0] / (2.0 * np.pi)
     a, b = table[low, column], table[high, column]
@@ -77,7 +77,7 @@ def fourier_tables(mean: ArrayLike, cosines: ArrayLike, sines: ArrayLike) -> Flo
 def travel_tables(backlash: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return (mean_rate (n,), tables (n, NODES, 2)) of the normalised travel x(θ) = ∫ dθ/𝓑(θ) = mean_rate θ + table(θ).
 
-    In x every hysteresis has the width 1, wherever on the turn the joint stands. `backlash` (n, NODES, 2) must be > 0.
+    In x the hysteresis has the width 1 at any angle. `backlash` (n, NODES, 2) must be > 0.
     """
     if not (backlash[:, :, 0] > 0.0).all():
         raise JointDynamicsError(

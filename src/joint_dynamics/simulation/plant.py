@@ -1,6 +1,6 @@
-"""The plant: links, drives and gears of a flexible-joint arm, and what is done to them from outside.
+"""The plant: links, drives and gears of a flexible-joint arm, and external influences.
 
-At rest springs and motors hold gravity, and friction has forgotten everything.
+It starts at rest, with springs and motors holding gravity, and friction without history.
 """
 
 from __future__ import annotations
@@ -26,7 +26,10 @@ from joint_dynamics.simulation.truth import Truth
 
 
 def set_equilibrium(plant: PlantConstants, state: PlantState, position: FloatArray, holding: FloatArray) -> None:
-    """Put `state` at rest at `position` (n,) [rad], springs and motors holding `holding` (n,) [N·m]; heat stays."""
+    """Put `state` at rest at `position` (n,) [rad], springs and motors holding `holding` (n,) [N·m].
+
+    Temperatures stay.
+    """
     joints = state.joints
     state.motion[:] = 0.0
     state.motion[0] = position
@@ -55,7 +58,7 @@ def set_equilibrium(plant: PlantConstants, state: PlantState, position: FloatArr
 
 
 def spring_deformation(plant: PlantConstants, state: PlantState, j: int, torque: float) -> float:
-    """Return the deformation φ [rad] at which spring `j`, its slipping part at ease, holds `torque` [N·m]."""
+    """Return the deformation φ [rad] at which spring `j`, its slipping part relaxed, holds `torque` [N·m]."""
     constants = plant.joints[j]
     left = float(1.0 - constants.wear_stiffness * state.joints['wear'][j])
 
@@ -69,7 +72,7 @@ def spring_deformation(plant: PlantConstants, state: PlantState, j: int, torque:
 
 
 class Plant:
-    """Links, drives and gears of n flexible joints; see `FlexibleJointRobot` for what it is made of.
+    """Links, drives and gears of n flexible joints; `FlexibleJointRobot` documents the parameters.
 
     Attributes
     ----------
@@ -78,7 +81,7 @@ class Plant:
     period, step_size
         of a control tick and of the integration [s].
     seed, errors, laws, drives, dynamics
-        as `FlexibleJointRobot` was given them, the laws applied to the drives.
+        as passed to `FlexibleJointRobot`, with the laws applied to the drives.
     """
 
     def __init__(
@@ -123,25 +126,22 @@ class Plant:
 
     @property
     def truth(self) -> Truth:
-        """What the plant really is, at this moment."""
+        """The true properties of the plant at this moment."""
         return Truth(self.model, self._links, self.drives, self._state, self.laws)
 
     @property
     def energy(self) -> Energy:
-        """Energy of the plant now, and where the work went since the last `place`.
-
-        Payload change or reset of the audit, J.
-        """
+        """Energy of the plant, and works since the last `place`, change of payload or reset of the audit, J."""
         return self._audit.balance(self._links, self._plant, self._state, self._work)
 
     def reset_energy_audit(self) -> None:
-        """Start the audit of `energy` anew, from here."""
+        """Restart the audit of `energy`."""
         self._audit.reset(self._links, self._plant, self._state, self._work)
 
     def place(self, q: ArrayLike) -> None:
-        """Put the arm at rest at `q` (n,) [rad], springs and motors holding gravity, friction's memory erased.
+        """Put the arm at rest at `q` (n,) [rad], with springs and motors holding gravity, and friction without history.
 
-        Time and heat go on.
+        Time and temperatures stay.
         """
         position = self._vector(q, 'position')
         state, joints = self._state, self._state.joints
@@ -162,11 +162,11 @@ class Plant:
         self._state.joints['integral'] += self._vector(torque, 'torque')
 
     def attach_payload(self, payload: Payload) -> None:
-        """Fix `payload` to the last link, in place of what it held; speeds stay as they are."""
+        """Fix `payload` to the last link, in place of any other; speeds stay."""
         self._hold(payload)
 
     def detach_payload(self) -> None:
-        """Let go of the payload."""
+        """Remove the payload."""
         self._hold(None)
 
     def _hold(self, payload: Payload | None) -> None:
@@ -178,7 +178,7 @@ class Plant:
 
     @property
     def payload(self) -> Payload | None:
-        """What the last link holds."""
+        """The payload on the last link, None for none."""
         return self._payload
 
     def set_wear(self, level: ArrayLike, duration: float = 0.0) -> None:
@@ -197,9 +197,9 @@ class Plant:
         self._state.joints['heating'] = self._vector(power, 'heating')
 
     def set_temperature(self, temperature: ArrayLike, sensed: ArrayLike | None = None) -> None:
-        """Bring winding, gear and sensor to `temperature` ((n,) or one number) [°C] at once.
+        """Set winding, gear and sensor to `temperature` ((n,) or one number) [°C] at once.
 
-        sensed: what the sensor is at, likewise, where that is something else.
+        sensed: temperature of the sensor, likewise; None: the same.
         """
         value = self._vector(temperature, 'temperature')
         for part in ('winding', 'gear'):

@@ -1,11 +1,11 @@
 """Link side of the plant: M(q) q̈ + C q̇ + g = τ, solved for q̈ by composite inertias in world coordinates.
 
-Every spatial quantity is written in the base frame and about its origin, angular part first. Then no link-to-link
-transforms are left: spatial inertias (mass, first moment h, inertia I about the origin) of a subtree simply add, and
+Every spatial quantity is expressed in the base frame and about its origin, angular part first. Then no link-to-link
+transforms are needed: spatial inertias (mass, first moment h, inertia I about the origin) of a subtree simply add, and
 M_ij = S_iᵀ Iᶜ_j S_j for j behind i (Featherstone's composite-rigid-body algorithm). The rest of the package computes
-rigid bodies with pinocchio or with its own regressor; nothing of either is used here but the tree's constants.
+rigid bodies with pinocchio or with its own regressor; of these only the tree's constants are used here.
 
-Vectors are tuples of three numbers between the arrays: the compiler keeps them in registers.
+Intermediate vectors are tuples of three numbers, which the compiler keeps in registers.
 """
 
 from __future__ import annotations
@@ -193,7 +193,7 @@ def forward_dynamics(
 ) -> None:
     """Fill ddq (n,) with M(q)⁻¹ (tau − C q̇ − g).
 
-    By M = L D Lᵀ (work.M holds L and 1 / D then), or by `outside` if not None.
+    By M = L D Lᵀ (work.M then holds L and 1/D), or by `outside` if it is not None.
     """
     n = q.size
     if outside is not None:

@@ -30,10 +30,7 @@ def ur5e_urdf() -> Path:
 
 
 def ur5e_description(prefix: str = '') -> str:
-    """Return the UR5e's URDF as text, `prefix` before every name of a link and a joint.
-
-    As `tf_prefix` of robot drivers.
-    """
+    """Return the UR5e's URDF as text, with `prefix` before link and joint names, as `tf_prefix` of robot drivers."""
     text = ur5e_urdf().read_text(encoding='utf-8')
     return re.sub(r'<(link|joint) name="|(parent|child) link="', lambda match: match.group(0) + prefix, text)
 
@@ -48,14 +45,14 @@ def joint_controller(
     largest
         (n,) kg·m², largest inertia of the links about each joint, see `largest_inertia`.
     gains
-        kp, ki, kd, numbers or (n,) each, in place of the default.
+        kp, ki, kd, numbers or (n,) each; defaults for those left out.
     motor_side
         whether the position is fed back from the motor.
 
     Raises
     ------
     JointDynamicsError
-        For an unknown gain, and for one that is not at least 0.
+        For an unknown or negative gain.
     """
     unknown = set(gains) - {'kp', 'ki', 'kd'}
     if unknown:
@@ -102,7 +99,7 @@ ENGINES = ('own', 'mujoco')
 
 
 def initial_posture(model: RobotModel) -> FloatArray:
-    """Return the posture (n,) [rad] a simulation begins at: a UR's home; others at 0 or the limit next to it."""
+    """Return the posture (n,) [rad] at which a simulation begins: a UR's home; otherwise 0 or the nearest limit."""
     if model.n == 6 and all(name.endswith(ur) for name, ur in zip(model.joint_names, UR_JOINTS, strict=True)):
         return np.array(HOME)
     return np.clip(np.zeros(model.n), model.limits.lower, model.limits.upper)
@@ -122,33 +119,36 @@ class FlexibleJointRobot(Plant):
     errors, sensors
         see `ModelErrors` and `Sensors`.
     drives
-        constants of the drives; default `plausible_drives`.
+        constants of the drives; None: `plausible_drives`.
     gains
-        joint PID of the controller, {'kp': …, 'ki': …, 'kd': …, each (n,) or a number}; default fits inertia and
-        friction.
+        joint PID of the controller, {'kp': …, 'ki': …, 'kd': …, each (n,) or a number}; by default matched to the
+        inertia.
     feedback
-        side of the position fed back, `link` or `motor`; the speed always is the motor's.
+        side of the position fed back, `link` or `motor`; the speed is always the motor's.
     position
-        (n,) [rad] where it stands at first.
+        (n,) [rad], initial position.
     temperature
-        of everything at first, and `ambient` (default the same), °C.
+        initial temperature of all parts, °C.
+    ambient
+        temperature of the surroundings, °C; None: `temperature`.
     heat_speed
         how many times faster than in reality heat flows.
     max_step
         longest integration step, s, at most 0.25 ms.
     laws
-        which laws the plant obeys (`Laws`); default the methods' own.
+        laws of the plant (`Laws`); None: the methods' own.
     dynamics
-        who computes the links, `own` kernels or `mujoco` (`mujoco_bodies`), which also knows contacts and pushes on
+        simulator of the links: the `own` kernels, or `mujoco` (`mujoco_bodies`), which also has contacts and pushes on
         bodies.
     floor
-        height of a floor over the base's origin [m], with mujoco; None for none. options: passed to `RobotModel.load`,
-        such as `mounting` or `joints`.
+        height of a floor over the base's origin [m], with mujoco; None: no floor.
+    options
+        passed to `RobotModel.load`, such as `mounting` or `joints`.
 
     Raises
     ------
     JointDynamicsError
-        On bad input.
+        For invalid arguments.
     """
 
     def __init__(
@@ -222,7 +222,7 @@ class FlexibleJointRobot(Plant):
         return self._ticks
 
     def compile(self) -> None:
-        """Compile what a tick needs, where that has not been done on this machine; nothing moves."""
+        """Compile all functions of a tick, unless cached on this machine; nothing moves."""
         self._advance(Command.torque(np.empty((0, self.n))))
 
     def _advance(self, command: Command) -> tuple[int, FloatArray]:
@@ -243,14 +243,12 @@ class FlexibleJointRobot(Plant):
         return self.run(self._last)
 
     def run(self, command: Command) -> Samples:
-        """Run one tick per row of `command` and return what was measured at the start of each.
-
-        `Samples` of that many rows.
+        """Run one tick per row of `command` and return the `Samples` measured at the start of each.
 
         Raises
         ------
         JointDynamicsError
-            Where the motion is no longer finite.
+            Where the motion becomes infinite or NaN.
         """
         command = command.checked(self.n)
         start, (done, out) = self._ticks, self._advance(command)

@@ -1,4 +1,4 @@
-"""Choice of the time step: short enough for every mode the arm has anywhere, and never longer than 0.25 ms.
+"""Choice of the time step: short enough for every mode of the arm in any posture, and at most 0.25 ms.
 
 Linearised about any rest, the plant is ẍ = −𝓜⁻¹(𝓚 x + 𝓓 ẋ), x = [q, θ], with the steepest spring and the steepest
 presliding friction there are. Classical Runge-Kutta multiplies a mode of eigenvalue λ by R(λh) = Σ_{k≤4} (λh)^k / k!,
@@ -54,9 +54,9 @@ def eigenvalues(links: Links, drives: Drives, postures: FloatArray) -> FloatArra
 
 
 def substeps(links: Links, drives: Drives, period: float, max_step: float = MAX_STEP, postures: int = 24) -> int:
-    """Return how many steps a tick of `period` [s] takes.
+    """Return the number of integration steps in a tick of `period` [s].
 
-    Raise JointDynamicsError where no sensible number would do.
+    Raises JointDynamicsError where no reasonable number is sufficient.
     """
     n = drives.gain.size
     sampled = np.random.default_rng(24).uniform(-np.pi, np.pi, (postures, n)) * np.where(links.prismatic, 0.1, 1.0)

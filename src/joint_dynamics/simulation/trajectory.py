@@ -1,8 +1,7 @@
 """Commands, samples, and trajectories as ros2_control's joint trajectory controller plays them.
 
-Between two points: a straight line where only positions are given, a cubic where velocities are, a quintic where
-accelerations are as well; effort is always a straight line. After the last point the position holds, at rest, and so
-does its effort.
+Between two points: linear where only positions are given, cubic with velocities, quintic with accelerations as well;
+effort is always linear. After the last point the position is held at rest, with the last effort.
 """
 
 from __future__ import annotations
@@ -32,14 +31,12 @@ class Reference(NamedTuple):
 class TrajectoryPoints:
     """P points of n joints: `time` (P,) s from the start, increasing; `q` (P, n).
 
-    `dq`, `ddq`, `effort` (P, n) or None where not given.
-
-    Lists will do for arrays.
+    `dq`, `ddq`, `effort` (P, n) or None where not given. Lists are accepted as arrays.
 
     Raises
     ------
     JointDynamicsError
-        On shapes that do not fit, numbers that are not finite, and time that does not increase.
+        For shapes that do not fit, values that are not finite, and time that does not increase.
     """
 
     time: FloatArray
@@ -98,10 +95,10 @@ class TrajectoryPoints:
         return replace(self, time=self.time + delay) if delay > 0.0 else self
 
     def from_here(self, q: FloatArray, dq: FloatArray) -> TrajectoryPoints:
-        """Return the trajectory with a point at time 0 before it.
+        """Return the trajectory with the robot's state as an additional point at time 0, with the first effort.
 
-        That is where the robot stands (n,) and how it moves, with the first effort. A trajectory that has a point at 0
-        replaces that state, as in the joint trajectory controller, and comes back unchanged.
+        A trajectory that has a point at time 0 already is returned unchanged, as in the joint trajectory controller.
+        q, dq: (n,) [rad, rad/s].
         """
         if self.time[0] <= 0.0:
             return self
@@ -116,7 +113,7 @@ class TrajectoryPoints:
         return TrajectoryPoints(np.concatenate([[0.0], self.time]), np.vstack([q, self.q]), **arrays)
 
     def sample(self, times: ArrayLike) -> Reference:
-        """Return the reference at `times` (k,) [s], those before the first point and after the last at rest there."""
+        """Return the reference at `times` (k,) [s]; before the first point and after the last it rests there."""
         t = np.atleast_1d(np.asarray(times, dtype=float))
         points, q = self.time, self.q
         if points.size == 1:
@@ -168,9 +165,9 @@ class Command:
 
     @classmethod
     def track(cls, q: ArrayLike, dq: ArrayLike | None = None, effort: ArrayLike | None = None) -> Command:
-        """Return the command to follow `q` (n,) or (k, n) at speeds `dq` (default 0) with feedforward `effort`.
+        """Return the command to follow `q` (n,) or (k, n) [rad] at speeds `dq` [rad/s] with feedforward `effort` [N·m].
 
-        Default 0.
+        `dq` and `effort` default to 0.
         """
         position = np.atleast_2d(np.asarray(q, dtype=float))
         zero = np.zeros_like(position)
@@ -185,7 +182,7 @@ class Command:
     def torque(cls, effort: ArrayLike) -> Command:
         """Return the command of motor torques `effort` (n,) or (k, n), N·m.
 
-        Nothing but friction and springs holds the arm then.
+        Then only friction holds the arm.
         """
         value = np.atleast_2d(np.asarray(effort, dtype=float))
         zero = np.zeros_like(value)
@@ -194,7 +191,7 @@ class Command:
     def checked(self, n: int) -> Command:
         """Return the command with contiguous arrays.
 
-        Raise JointDynamicsError unless it is finite and for `n` joints.
+        Raises JointDynamicsError unless it is finite and for `n` joints.
         """
         arrays = [np.ascontiguousarray(array, dtype=float) for array in (self.q, self.dq, self.effort)]
         if any(array.ndim != 2 or array.shape != arrays[0].shape or array.shape[1] != n for array in arrays):
@@ -208,12 +205,12 @@ class Command:
 
 
 class Samples:
-    """What k ticks showed, each quantity (k, n) in the robot's joint order, at the start of the tick.
+    """Measurements and truth of k ticks, each (k, n) in the robot's joint order, at the start of the tick.
 
     Measured: `q`, `dq` (link side), `theta`, `dtheta` (motor side, reflected) [rad, rad/s], `current` [A], `effort`
     [N·m]: current times the nominal drive gain, `temperature` [°C]. Truth: `true_q`, `true_dq`, `true_theta`,
     `true_dtheta`, `transmission_torque` τ_J, `friction` f [N·m], `hysteresis` H, `gear_temperature` [°C]. `command`:
-    torque asked for at that tick [N·m]. `time` (k,) [s].
+    torque commanded at that tick [N·m]. `time` (k,) [s].
     """
 
     q: FloatArray

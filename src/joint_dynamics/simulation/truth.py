@@ -1,4 +1,4 @@
-"""What the plant really is, for tests and demonstrations to compare with: no identification may look at it."""
+"""True properties of the plant, for tests and demonstrations to compare with; identification must not use them."""
 
 from __future__ import annotations
 
@@ -26,8 +26,12 @@ class Truth:
 
     Attributes
     ----------
-    drives: all constants of motors, gears, friction and heat (`Drives`).
-    links: the true tree with inertials, payload included (`Links`). laws: what the plant obeys (`Laws`).
+    drives
+        all constants of motors, gears, friction and heat (`Drives`).
+    links
+        the true tree with inertials, payload included (`Links`).
+    laws
+        laws of the plant (`Laws`).
 
     """
 
@@ -75,7 +79,7 @@ class Truth:
 
     @property
     def friction_growth(self) -> FloatArray:
-        """What wear multiplies Coulomb friction by, 1 when new."""
+        """Factor of Coulomb friction by wear, 1 when new."""
         return 1.0 + self.drives.wear_friction * self._state.joints['wear']
 
     @property
@@ -93,7 +97,7 @@ class Truth:
         )
 
     def spring_torque(self, phi: ArrayLike) -> FloatArray:
-        """Return τ_E [N·m] of the deformation `phi` (…, n) [rad]; where a part slips, the mean of both ways."""
+        """Return τ_E [N·m] of the deformation `phi` (…, n) [rad]; where a part slips, the mean of both directions."""
         angle = np.asarray(phi, dtype=float)
         left = 1.0 - self.drives.wear_stiffness * self._state.joints['wear']
         joints = pack(self.drives).joints
@@ -105,7 +109,7 @@ class Truth:
 
     @property
     def temperature(self) -> FloatArray:
-        """Temperature of the gears, that friction goes by, °C."""
+        """Temperature of the gears, on which friction depends, °C."""
         return self._state.joints['gear'].copy()
 
     @property
@@ -146,7 +150,7 @@ class Truth:
         return out
 
     def as_document(self) -> dict[str, Any]:
-        """Return all of it with plain names and numbers, arrays as lists in joint order (for JSON).
+        """Return all properties with plain names and numbers, arrays as lists in joint order (for JSON).
 
         `friction_curve`: at the present wear and temperature without load, mean of both directions; `spring_curve`: to
         1.2 times the torque limit.
