@@ -29,16 +29,19 @@ from joint_dynamics.robot import INERTIAL, RobotModel
 class DynamicsDescription:
     """A validated document; read it by the methods below, or as plain data by `document`.
 
-    SI units, joint side of the gear, joint names as keys. Methods that return arrays take joints in the order of
-    `joint_names`, or in the order asked for.
+    SI units, joint side of the gear, joint names as keys. Arrays have the joints in the order of `joint_names`, or in
+    the requested order.
 
     Parameters
     ----------
-    document: mapping as in docs/reference/dynamics_description.md (copied).
-        `format` and `version` may be left out; one of
-    version 1 is brought up to date.
+    document
+        mapping as in docs/reference/dynamics_description.md (copied). `format` and `version` may be omitted; a document
+        of version 1 is migrated.
 
-    Raises JointDynamicsError with the path of the first field that is wrong.
+    Raises
+    ------
+    JointDynamicsError
+        With the path of the first invalid field.
 
     """
 
@@ -53,9 +56,9 @@ class DynamicsDescription:
 
     @classmethod
     def from_yaml(cls, text: str) -> DynamicsDescription:
-        """Read YAML text, as it comes over a topic.
+        """Read YAML text, such as that of a topic.
 
-        Raise JointDynamicsError for what is none, or too large, deep or expanding.
+        Raises JointDynamicsError for text that is not a description, and for YAML that is too large, deep or expanding.
         """
         document = parse_yaml(text, 'dynamics description')
         if isinstance(document, Mapping):
@@ -74,7 +77,7 @@ class DynamicsDescription:
             raise JointDynamicsError(f'{path}: {error}') from None
 
     def to_yaml(self) -> str:
-        """Return the document as YAML text that `from_yaml` reads back with every number the same."""
+        """Return the document as YAML text from which `from_yaml` restores every number exactly."""
         return yaml.dump(
             self.document,
             Dumper=getattr(yaml, 'CSafeDumper', yaml.SafeDumper),
@@ -84,7 +87,7 @@ class DynamicsDescription:
         )
 
     def save(self, path: str | Path) -> None:
-        """Write a file, whole or not at all; raise JointDynamicsError where that fails."""
+        """Write a file completely or not at all; raises JointDynamicsError where that fails."""
         validate(self.document)
         write_atomically(path, self.to_yaml())
 
@@ -95,13 +98,13 @@ class DynamicsDescription:
 
     @property
     def link_names(self) -> tuple[str, ...]:
-        """The joint that moves each link: `joint_names`, and behind them the joints that follow others."""
+        """The joint that moves each link: `joint_names`, followed by the mimic joints."""
         return (*self.joint_names, *self.document['robot'].get('dependent_joints', ()))
 
     def robot_model(self) -> RobotModel:
-        """Return the robot this description belongs to, from the kinematics it carries.
+        """Return the robot of this description, from the kinematics in it.
 
-        Raise JointDynamicsError where it carries none.
+        Raises JointDynamicsError where it has none.
         """
         robot = self.document['robot']
         options = {
@@ -118,9 +121,8 @@ class DynamicsDescription:
     def check_robot(self, model: RobotModel, mass: bool = True) -> None:
         """Raise JointDynamicsError, naming joint and quantity, where `model` is not the robot described here.
 
-        The identity is the one it carries, or that of the kinematics it carries; one that has neither cannot be
-        checked, which is logged once.
-        mass: also compare the nominal mass.
+        The identity is that in the description, or that of its kinematics; without either it cannot be checked, which
+        is logged once. mass: whether to compare the nominal mass too.
         """
         robot = self.document['robot']
         if 'identity' not in robot and not {'urdf', 'mdh'} & set(robot):
@@ -153,14 +155,14 @@ class DynamicsDescription:
         key
             the field, such as `drive_gain`, `rotor_inertia`, `damping`.
         joint_names
-            the joints wanted; None: all.
+            the requested joints; None: all.
         default
-            of a joint that has none.
+            for joints without the field.
 
         Raises
         ------
         JointDynamicsError
-            Naming the joint where there is neither.
+            For a joint without the field, where there is no default.
         """
         found = []
         for name in self._names(joint_names):
@@ -177,14 +179,14 @@ class DynamicsDescription:
         return all(key in self.joint(name) for name in self._names(joint_names))
 
     def scale(self, joint_names: tuple[str, ...] | list[str] | None = None) -> FloatArray:
-        """Return the present friction scale α, (n, 2), without unit: [1, 0] where nothing was adapted [M6 eq 24]."""
+        """Return the present friction scale α, (n, 2) [–, N·m·s/rad]: [1, 0] if not adapted [M6 eq 24]."""
         return np.array(
             [self.joint(name).get('friction', {}).get('scale', [1.0, 0.0]) for name in self._names(joint_names)],
             dtype=float,
         )
 
     def backlash(self, joint_names: tuple[str, ...] | list[str] | None = None) -> PeriodicMap:
-        """Return half the lost motion 𝓑(θ) of all joints, rad, zero where none was measured."""
+        """Return half the lost motion, 𝓑(θ), of all joints, rad, zero where none was measured."""
         return PeriodicMap.stack([_map(self.joint(name).get('backlash'), 0.0) for name in self._names(joint_names)])
 
     def backlash_deviation(self, joint_names: tuple[str, ...] | list[str] | None = None) -> FloatArray:
@@ -201,8 +203,8 @@ class DynamicsDescription:
     def standard_parameters(self, model: RobotModel) -> FloatArray:
         """Return the standard parameter vector (p,) of `model`, joints by name: links, rotors and coupled motors.
 
-        Friction is none of it: that is the friction model's (`joint_dynamics.arm`).
-        Raises JointDynamicsError where a joint or the inertial part is missing, or `model` is another robot.
+        Friction is not included; it belongs to the friction model (`joint_dynamics.arm`). Raises JointDynamicsError
+        where a joint or the inertial part is missing, or `model` is another robot.
         """
         if 'inertial' not in self.document:
             raise JointDynamicsError('dynamics description: inertial: expected this field, found nothing')
@@ -220,7 +222,7 @@ class DynamicsDescription:
     def payload(self) -> FloatArray:
         """Return the inertial parameters (10,) [SI] of the payload in the last joint's frame.
 
-        Zeros where none is described. See `payload_attached`.
+        Zeros where none is described; see `payload_attached`.
         """
         given = self.document.get('payload')
         if given is None:
@@ -231,16 +233,13 @@ class DynamicsDescription:
 
     @property
     def payload_attached(self) -> bool:
-        """Whether the described payload hangs on the arm.
-
-        False where it was only weighed or identified, and taken off again.
-        """
+        """Whether the described payload is on the arm; False where it was only identified, and then removed."""
         return 'payload' in self.document and self.document['payload'].get('attached', True)
 
     def doubtful_joints(self, joint_names: tuple[str, ...] | list[str] | None = None) -> tuple[str, ...]:
-        """Return a line for each joint that `identify` found weak or wrong (`provenance.joints`): why, and what helps.
+        """Return a line for each joint that `identify` judged weak or wrong (`provenance.joints`): cause and remedy.
 
-        Raise JointDynamicsError, naming the joint, where what stands there is not what `identify` writes.
+        Raises JointDynamicsError, naming the joint, where the entry does not have the form that `identify` writes.
         """
         provenance = self.document.get('provenance')
         verdicts: Any = provenance.get('joints') if isinstance(provenance, Mapping) else None
@@ -264,7 +263,7 @@ class DynamicsDescription:
 
 @cache
 def tell_unchecked() -> None:
-    """Once per process."""
+    """Log, once per process, that the robot of a description cannot be checked."""
     logging.getLogger(__name__).warning(
         'the dynamics description does not say which robot it belongs to (robot.identity): only the names of '
         'joints are compared; identify anew to have it'

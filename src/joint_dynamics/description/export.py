@@ -1,4 +1,4 @@
-"""What was identified, for other tools: URDF, MJCF, SDF, or a pinocchio model in Python, by one function."""
+"""Export of a description for other tools, by one function: URDF, MJCF, SDF, or a pinocchio model in Python."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from joint_dynamics.robot.urdf_text import urdf_text
 
 @dataclass(frozen=True)
 class Format:
-    """A format: its name in a sentence, endings of its files, and what it holds that a URDF does not.
+    """A format: its name in a sentence, the extensions of its files, and the fields that it has beyond a URDF.
 
-    new: what only a new model holds, not one that is written into.
+    new: fields that only a new model has, not an existing one.
     """
 
     article: str
@@ -40,18 +40,18 @@ FORMATS = {
 
 @dataclass(frozen=True)
 class Exported:
-    """What was written.
+    """The result of an export.
 
     Attributes
     ----------
     to
         the format.
     missing
-        what of the description has no place in it, one line per field.
+        parts of the description that it cannot represent, one line per field.
     unphysical
-        joints whose link is no body, which tools may refuse.
+        joints whose link is not physically consistent, which tools may refuse.
     apart
-        by how much [m, rad] the file that was written into places links elsewhere than the robot file.
+        distance [m, rad] between the link frames of the existing file and those of the robot file.
     """
 
     to: str
@@ -61,12 +61,12 @@ class Exported:
 
 
 def format_of(path: str | Path) -> str:
-    """Return the format that the ending of a file stands for.
+    """Return the format of a file by its extension.
 
     Raises
     ------
     JointDynamicsError
-        Where it stands for none.
+        For an unknown extension.
     """
     for name, known in FORMATS.items():
         if Path(path).suffix.lower() in known.endings:
@@ -84,21 +84,21 @@ def export(
     payload: str = 'merged',
     into: str | Path | None = None,
 ) -> Exported:
-    """Write what was identified in a format of other tools.
+    """Write a description in a format of other tools.
 
     Parameters
     ----------
     description
-        what was identified; it carries its robot.
+        with the kinematics of its robot.
     out
         the file to write.
     to
-        one of `FORMATS`; None: as the file ends.
+        one of `FORMATS`; None: by the extension of the file.
     payload
         `merged` into the last link, `apart` as a body of its own (not in Python), or `without`.
     into
-        a file of the same format (of a URDF also an MDH table) to take all else from, joints by name; None: a new
-        model without shapes. Not in Python.
+        an existing file of the same format (for a URDF also an MDH table) that provides all else, joints by name; None:
+        a new model without shapes. Not in Python.
 
     Returns
     -------
@@ -107,7 +107,7 @@ def export(
     Raises
     ------
     JointDynamicsError
-        For what the format cannot be given, see the function of each.
+        Where the format cannot represent the description; see the function of each format.
     """
     to = to or format_of(out)
     if to not in FORMATS:

@@ -1,4 +1,4 @@
-"""Write an identified robot as MJCF, MuJoCo's language: a new model, or into one that is there.
+"""Write an identified robot as MJCF, MuJoCo's language: a new model, or into an existing one.
 
 MuJoCo's rigid bodies with armature and damping obey M(q) q̈ + diag(armature) q̈ + h(q, q̇) + damping q̇ = τ, which is the
 motor torque without what `not_exported` lists; dry friction is its constraint `frictionloss`.

@@ -1,4 +1,4 @@
-"""Write an identified robot as SDF, Gazebo's language: a new model, or into one that is there."""
+"""Write an identified robot as SDF, Gazebo's language: a new model, or into an existing one."""
 
 from __future__ import annotations
 

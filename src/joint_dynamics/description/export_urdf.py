@@ -1,8 +1,8 @@
 """Write identified inertial parameters into a URDF, for every tool that reads one.
 
-A URDF link holds mass, centre of mass and a tensor about it, which has to be that of a body. A base set fixes only
-combinations; the standard set of the description already lies near the URDF's own inertials. Where a link of it is no
-body, the export says so.
+A URDF link has mass, centre of mass and a tensor about it, which has to be physically consistent. Base parameters
+determine only combinations; the standard parameters of the description are already close to the URDF's own inertials.
+The export names links that are not consistent.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ PAYLOAD_LINK = 'payload'
 def pseudo_inertia(link: dict[str, float]) -> FloatArray:
     """Return the pseudo-inertia (4, 4) of standard parameters.
 
-    Positive definite exactly for a body of positive density [A eq 2.9].
+    It is positive definite exactly for a body of positive density [A eq 2.9].
     """
     body = np.array([link[name] for name in INERTIAL])
     tensor, moments = tensor_of(body), body[6:9, None]
@@ -64,7 +64,7 @@ def bodies_to_export(
     payload
         one of `PAYLOAD`.
     model
-        the robot, which must be that of the description; None: it is looked at elsewhere.
+        the robot, which must be that of the description; None: not checked.
 
     Raises
     ------
@@ -94,9 +94,9 @@ def inconsistent_links(description: DynamicsDescription, payload: str = 'merged'
 
 
 def not_exported(description: DynamicsDescription, payload: str = 'merged', held: Collection[str] = ()) -> list[str]:
-    """Return what of a description a URDF has no place for, one line per set of joints with its fields.
+    """Return the parts of a description that a URDF cannot represent, one line per set of joints with its fields.
 
-    Torques computed from the URDF are without it. held: fields that another format than URDF does hold.
+    Torques computed from the URDF do not include them. held: fields that a format other than URDF does have.
     """
     lacking: dict[str, list[str]] = {}
     friction = {
@@ -267,7 +267,7 @@ def _write_mimic(joint: ET.Element, follows: Follows) -> None:
 
 
 def joint_friction(part: dict[str, Any]) -> tuple[float, float]:
-    """Return damping [N·m·s/rad] and dry friction [N·m] of a joint's part, at the present scale α; neither drives."""
+    """Return damping [N·m·s/rad] and dry friction [N·m] of a joint's part, at the present scale α; not negative."""
     if 'friction' not in part:
         return 0.0, 0.0
     values, (first, second) = part['friction']['parameters'], part['friction'].get('scale', (1.0, 0.0))

@@ -1,4 +1,4 @@
-"""How a field of a dynamics description is checked; every refusal names the path of the field."""
+"""Checks of the fields of a dynamics description; every error names the path of the field."""
 
 from __future__ import annotations
 
@@ -100,9 +100,9 @@ class ListOf:
 
 
 class Record:
-    """A mapping with exactly these `fields`, of which `required` have to be there.
+    """A mapping with no other than these `fields`, of which `required` must be present.
 
-    `whole` looks at it as a whole afterwards.
+    `whole` then checks the mapping as a whole.
     """
 
     def __init__(
@@ -128,7 +128,7 @@ class Record:
 
 
 class MappingOf:
-    """A mapping from any name to what passes `item`."""
+    """A mapping from any name to values that pass `item`."""
 
     def __init__(self, item: Check):
         self.item = item
@@ -154,7 +154,7 @@ def record(
 
 
 def mapping_of(check: Check) -> Check:
-    """A mapping from any name to what passes `check`."""
+    """A mapping from any name to values that pass `check`."""
     return MappingOf(check)
 
 

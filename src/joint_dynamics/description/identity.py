@@ -1,7 +1,7 @@
-"""Which robot a description belongs to: kinematics, joints and coupling, to be compared with the robot it is used for.
+"""The identity of a robot: kinematics, joints and coupling, to compare a description with the robot it is used for.
 
-Masses are what is identified, and are no part of the identity; the nominal mass of the robot it was identified with is
-kept beside it, so that a robot of the same kinematics that is several times heavier is told as well.
+Masses are identified and not part of the identity; the nominal mass of the identified robot is stored beside it, so
+that a robot with the same kinematics but several times the mass is recognised as different as well.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def identity_of(model: RobotModel) -> dict[str, Any]:
 
 
 def nominal_mass(model: RobotModel) -> float | None:
-    """Return the mass of all moving links [kg] as the URDF has it, None where it has none."""
+    """Return the mass of all moving links [kg] in the URDF, None where it has none."""
     if model.parameters is None:
         return None
     mass = float(model.standard(model.parameters).links[:, -1].sum())
@@ -71,7 +71,7 @@ def nominal_mass(model: RobotModel) -> float | None:
 
 
 def differences(described: Mapping[str, Any], robot: Mapping[str, Any]) -> list[str]:
-    """Return what differs between two identities, joint by joint, as text; joints that only one of them has first."""
+    """Return the differences between two identities, joint by joint, as text; joints of only one of them first."""
     if described['hash'] == robot['hash']:
         return []
     ours, theirs = described['joints'], robot['joints']
@@ -97,7 +97,7 @@ def check_identity(described: Mapping[str, Any], model: RobotModel, identified_m
     Parameters
     ----------
     identified_mass
-        of the description's own inertial parameters [kg]; a URDF into which they were written is this robot, too.
+        of the description's own inertial parameters [kg]; a URDF with these is the same robot, too.
     """
     if described.get('version') != VERSION:
         return  # written by a later version, for which this one cannot speak

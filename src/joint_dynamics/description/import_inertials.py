@@ -20,13 +20,13 @@ from joint_dynamics.robot.standard_parameters import body_of
 def import_inertials(path: str | Path, model: RobotModel) -> FloatArray:
     """Return the standard parameters (p,) of `model` with the links of a file of the same robot; drives are zero.
 
-    Joints are matched by name; all that stands still on a joint's link counts to it. Where the file puts its frames
-    elsewhere, they are found from the lines of the joints, as when it is exported into.
+    Joints are matched by name; bodies fixed to a joint's link belong to it. Where the file places its frames elsewhere,
+    they are determined from the axes of the joints, as in an export into the file.
 
     Parameters
     ----------
     path
-        a URDF, an MJCF (which needs the package mujoco) or an SDF, told apart by its root element.
+        a URDF, an MJCF (which needs the package mujoco) or an SDF, recognised by its root element.
     model
         the robot.
 

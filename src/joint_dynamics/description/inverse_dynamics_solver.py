@@ -1,7 +1,7 @@
-"""An exported URDF as the parameters of an `inverse_dynamics_solver`, which C++ controllers ask for torques.
+"""An exported URDF as the parameters of an `inverse_dynamics_solver`, which computes torques for C++ controllers.
 
 Its KDL back end (package kdl_inverse_dynamics_solver) takes the chain between two links of a URDF and the gravity in
-the frame of the first. What a URDF has no place for it does not have either, rotor inertias and friction among them.
+the frame of the first. It lacks what a URDF cannot represent, such as rotor inertias and friction.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Dynamics descriptions of earlier versions, as the present version writes them."""
+"""Migration of dynamics descriptions of earlier versions to the present one."""
 
 from __future__ import annotations
 

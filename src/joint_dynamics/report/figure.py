@@ -1,4 +1,4 @@
-"""Figures as data: panels of series, which a report draws twice: static (SVG) and, where scripts run, to zoom into."""
+"""Figures as data: panels of series, which a report draws statically (SVG) and, where scripts run, interactively."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ class Series:
     Attributes
     ----------
     label
-        in the legend; '' for what goes on with the series before it.
+        in the legend; '' for a continuation of the preceding series.
     y
         (K,), NaN where there is none.
     x
         (K,), None: that of the panel.
     kind
-        how it is drawn; a step holds its value until the next one.
+        style of drawing; a step holds its value until the next one.
     low, high
         (K,) each: a band about a line, whiskers of points.
     difference_of
-        the two series of the panel whose difference this is, so that a page need not hold it as well.
+        the two series of the panel whose difference this is, so that the page need not store it.
     resolution
-        below which values need not be distinguished, in the unit of y: the page may round to it.
+        in the unit of y; the page may round values to it.
     """
 
     label: str
@@ -53,12 +53,12 @@ class Series:
 
 @dataclass(frozen=True)
 class Panel:
-    """One pair of axes; `y_label` (with units in brackets) and `note` stand beside the title.
+    """One pair of axes; `y_label` (with units in brackets) and `note` are shown beside the title.
 
     Attributes
     ----------
     x
-        (K,), for all series that have none of their own.
+        (K,), for all series without their own.
     equal
         whether both axes have the same scale.
     """
@@ -85,15 +85,15 @@ class Figure:
     Attributes
     ----------
     linked
-        the panels have one time axis: what zooms or reads one of them does so in all.
+        whether the panels share one time axis, and zoom and cursor with it.
     clock
         name of the robot view that shows the same time, '' for none.
     columns
-        of panels, on a screen that is wide enough.
+        number of columns of panels on a sufficiently wide screen.
     height
         of a panel in pixels.
     interactive
-        whether there is anything to zoom into or to read off.
+        whether the figure can be zoomed and read off.
     """
 
     panels: Sequence[Panel]
@@ -120,10 +120,9 @@ POINTS = 300
 
 
 def envelope(x: FloatArray, y: FloatArray, stretches: int = POINTS) -> tuple[FloatArray, FloatArray]:
-    """Return (x, y) to draw statically.
+    """Return (x, y) for a static drawing: unchanged, or for long series the smallest and largest value of each stretch.
 
-    As they are, or of long series the least and the largest of each stretch, in their order: nothing that sticks out is
-    lost.
+    They are in their original order, so that no peak is lost.
     """
     length = len(y) // stretches
     if length < 4:

@@ -1,9 +1,8 @@
-"""A figure as a part of the page: the static drawing, and what the script needs to take its place.
+"""A figure as part of the page: the static drawing, and the data with which the script replaces it.
 
-Arrays stand in the page as whole numbers of 16 bits with their step, differences of neighbours, deflated, in base64. A
-minute of six joints at 1 kHz, measured and predicted, takes 0.6 MB so. The rounding is half a step: less than 1/130,000
-of an array's range, or half the resolution that was asked for. The page's script undoes it (`decoded` in
-page/packing.js).
+Arrays are stored in the page as 16-bit integers with a step, as differences of neighbours, deflated, in base64. A
+minute of six joints at 1 kHz, measured and predicted, takes 0.6 MB. The rounding is half a step: less than 1/130,000 of
+an array's range, or half the requested resolution. The page's script decodes them (`decoded` in page/packing.js).
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ MISSING = -32768
 
 
 class Packer:
-    """Collects arrays, each with the entry that `add` returns, in one text."""
+    """Collects arrays in one text; `add` returns the entry of each."""
 
     def __init__(self) -> None:
         self._chunks: list[bytes] = []
@@ -34,7 +33,7 @@ class Packer:
         self._known: dict[int, tuple[FloatArray, dict[str, Any]]] = {}
 
     def add(self, values: FloatArray, resolution: float = 0.0) -> dict[str, Any]:
-        """Return where and how an array (K,) is held, to `resolution` or 1/65,534 of its range, whichever is coarser.
+        """Return the entry of an array (K,), stored to `resolution` or 1/65,534 of its range, whichever is coarser.
 
         {kind: ramp, n, start, step}, or {kind: codes, n, at, start, step}: `start + step · code`, of differences modulo
         2¹⁶, all low bytes first.
@@ -77,7 +76,7 @@ class Packer:
 
 
 def unpack(entry: dict[str, Any], text: str) -> FloatArray:
-    """Return the array (K,) that `Packer.add` gave the entry for, from `Packer.text`, NaN where there is none."""
+    """Return the array (K,) of an entry of `Packer.add` from `Packer.text`, NaN where a value is missing."""
     if entry['kind'] == 'ramp':
         return entry['start'] + entry['step'] * np.arange(entry['n'], dtype=float)
     n, at = entry['n'], entry['at']

@@ -57,7 +57,7 @@ class Report:
         self._parts.append(f'<p{colour}>{words}</p>')
 
     def add_numbers(self, numbers: Sequence[tuple[str, Any]]) -> None:
-        """Add the few numbers that matter most, (label, value) each, large and beside each other."""
+        """Add the most important numbers, (label, value) each, in large type side by side."""
         tiles = ''.join(f'<div><dt>{html.escape(label)}</dt><dd>{_text(value)}</dd></div>' for label, value in numbers)
         self._parts.append(f'<dl class="numbers">{tiles}</dl>')
 
@@ -75,7 +75,7 @@ class Report:
         )
 
     def add_figure(self, figure: Figure, caption: str = '', folded: str = '') -> None:
-        """Add a figure; `folded`: what to click on to see it."""
+        """Add a figure; `folded`: text to click on to show it, '' if it is always shown."""
         self._figures += 1
         self._plots |= figure.interactive
         drawn = figure_html(figure, caption, f'f{self._figures}')
@@ -114,7 +114,7 @@ class Report:
 
 
 def number(value: float, digits: int = 4) -> str:
-    """Return a number for reading: `digits` significant ones, no needless exponent."""
+    """Return a number as readable text: `digits` significant digits, without a needless exponent."""
     return f'{value:.{digits}g}'
 
 

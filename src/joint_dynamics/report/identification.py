@@ -1,6 +1,6 @@
 """The report of a robot's identification.
 
-Measured against predicted torque, residuals, parameters, conditioning, cross-validation.
+It shows measured and predicted torque, residuals, parameters, conditioning and cross-validation.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def torque_figure(fit: Fit, filtered: bool = False) -> Figure:
     Parameters
     ----------
     filtered
-        as the regression saw them.
+        whether torques are filtered and decimated as in the regression.
     """
     joints = fit.residual_percent()[0] if filtered else fit.raw[0]
     time, tau, predicted = (
@@ -113,7 +113,7 @@ def identification_report(result: IdentificationResult, title: str = 'Robot iden
 
 
 def add_parameters(report: Report, result: IdentificationResult) -> None:
-    """Add the parameters as a forest plot beside their numbers, the best known first."""
+    """Add the parameters as a forest plot beside their numbers, the most certain first."""
     report.add_section('Parameters')
     relative = relative_deviation_percent(result.solution.chi, result.deviation)
     poorly_determined = set(result.poorly_determined)
@@ -148,7 +148,7 @@ def add_parameters(report: Report, result: IdentificationResult) -> None:
 
 
 def add_verdict(report: Report, line: str, reasons: Sequence[Reason]) -> None:
-    """Add the verdict in one line, in colour, and every reason with its code; of a single one, which is that line's."""
+    """Add the verdict in one coloured line, and every reason with its code; a single reason is part of that line."""
     report.add_text(line[:1].upper() + line[1:], kind='warning' if reasons else 'good')
     if len(reasons) == 1:
         report.add_text(f'Code of the reason: {reasons[0].code}')

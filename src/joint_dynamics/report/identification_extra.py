@@ -1,6 +1,6 @@
 """Further sections of an identification's report.
 
-What held-out data chose, drive gains, payload, loops, residual checks, leverage.
+Terms selected on held-out data, drive gains, payload, loops, residual checks, leverage.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ POINTS = 800
 
 
 def add_sections(report: Report, result: IdentificationResult) -> None:
-    """Add a section for everything the result has beside the plain solution."""
+    """Add a section for each result beside the plain solution."""
     details = result.details
     for entry, add in (
         (details.selection, _selection),

@@ -1,7 +1,4 @@
-"""The report of a test of one joint.
-
-Whether it is reliable, the values with their deviations, each map with data and fit.
-"""
+"""The report of a test of one joint: the verdict, the values with their deviations, and each map with data and fit."""
 
 from __future__ import annotations
 
@@ -17,7 +14,7 @@ from joint_dynamics.report.html import Report
 
 
 def plot_figure(plot: Plot) -> Figure:
-    """Return one plot of a test as a figure: points (with two deviations where there are any) and lines."""
+    """Return one plot of a test as a figure: points (with two deviations where known) and lines."""
     used, series = 0, []
     for part in plot.series:
         # A series without a label goes on with the one before it.

@@ -1,4 +1,4 @@
-"""Friction over speed and stiffness over deformation of a robot's joints, with the samples they follow from."""
+"""Friction over speed and stiffness over deformation of a robot's joints, with the samples behind them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ CLASSES: tuple[tuple[str, Colour], ...] = (
 def friction_samples(result: IdentificationResult) -> list[tuple[FloatArray, FloatArray, FloatArray]]:
     """Return (speed [rad/s], load [N·m], friction [N·m]), (K,) each, per joint of the training samples in motion.
 
-    Friction is the measured torque less what the identified bodies and rotors take; load is what the bodies take.
+    Friction is the measured torque less that of the identified bodies and rotors; load is the torque of the bodies.
     """
     problem, chi = result.problem, result.solution.chi
     friction, bodies = _columns(result)

@@ -1,6 +1,6 @@
-"""A running estimation as a table in a terminal: what is estimated of each joint, its health, contacts, and the inputs.
+"""A running estimation as a table in a terminal: estimates and health of each joint, contacts, and inputs.
 
-Nothing here knows where the values come from: `joint-dynamics watch` fills in what it hears.
+It does not depend on the source of the values, which `joint-dynamics watch` fills in from topics.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ DASH = '–'
 
 @dataclass
 class Watched:
-    """What was last heard of one node.
+    """The last messages of one node.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class Watched:
     torques
         {joint: (of the transmission, external)} in N·m.
     statuses
-        {condition: (level 0 … 3, message)} of the diagnostics, in the order in which they came first.
+        {condition: (level 0 … 3, message)} of the diagnostics, in order of first arrival.
     joints
         in the robot's order.
     """
@@ -65,7 +65,7 @@ class Watched:
         self.torques[kind] = dict(zip(names, torques, strict=False))
 
     def take_status(self, name: str, level: int, message: str) -> None:
-        """Take one condition of /diagnostics, its name as it stands there; those of other nodes are passed over."""
+        """Take one condition of /diagnostics, with its name as published; those of other nodes are ignored."""
         owner, _, condition = name.partition(': ')
         if owner == self.node and condition:
             self.statuses[condition] = level, message
@@ -75,7 +75,7 @@ class Watched:
 
 
 def with_deviation(value: float | None, deviation: float | None) -> str:
-    """Return `1.234 ± 0.012`: two digits of the deviation, the value to the same place; a dash for no value."""
+    """Return `1.234 ± 0.012`: two digits of the deviation, the value to the same decimal place; a dash for no value."""
     if value is None or not np.isfinite(value):
         return DASH
     if deviation is None or not np.isfinite(deviation) or deviation <= 0:
@@ -92,7 +92,7 @@ def live_table(watched: Watched, age: float | None = None) -> RenderableType:
     Parameters
     ----------
     age
-        s since the node was last heard, None: never.
+        s since the last message of the node, None: never.
     """
     from rich.console import Group
     from rich.table import Table

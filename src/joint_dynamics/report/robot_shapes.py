@@ -1,4 +1,4 @@
-"""The bodies of a robot to draw: its collision geometry, or, where there is none, capsules from joint to joint."""
+"""The bodies of a robot for drawing: its collision geometry or, where there is none, capsules from joint to joint."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Shape:
     rotation, translation
         (3, 3) and (3,) m.
     tone
-        0 link, 1 joint, 2 what carries the robot.
+        0 link, 1 joint, 2 support of the robot.
     """
 
     kind: str
@@ -45,15 +45,15 @@ class Shape:
     tone: int = 0
 
     def document(self) -> dict[str, Any]:
-        """Return what the page needs."""
+        """Return the shape as plain data for the page."""
         pose = [round(float(value), 5) for value in (*self.rotation.ravel(), *self.translation)]
         return {'kind': self.kind, 'link': self.link, 'pose': pose, 'tone': self.tone, **self.size}
 
 
 def robot_shapes(model: RobotModel, settings: LimitSettings | None = None) -> tuple[list[Shape], str]:
-    """Return the bodies of a robot, and what a reader has to know of them.
+    """Return the bodies of a robot, and a note for the reader on their origin.
 
-    settings: where meshes are looked up (`package_dirs`).
+    settings: its `package_dirs` are the folders of meshes.
     """
     if has_geometry(model):
         try:
@@ -66,7 +66,7 @@ def robot_shapes(model: RobotModel, settings: LimitSettings | None = None) -> tu
 
 
 def collision_shapes(bodies: CollisionBodies) -> list[Shape]:
-    """Return collision bodies as shapes; what is neither a primitive nor convex is left out by `CollisionBodies`."""
+    """Return collision bodies as shapes."""
     shapes = []
     for body, link, joint in zip(bodies.geometry.geometryObjects, bodies.links, bodies.joints, strict=True):
         if link == FLOOR:

@@ -1,4 +1,4 @@
-"""A robot that moves in the page: bodies and their poses along a motion, joints against their limits."""
+"""A moving robot in the page: bodies and their poses along a motion, joints against their limits."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ RATE, MOST_FRAMES = 30.0, 1800
 
 @dataclass(frozen=True)
 class JointRange:
-    """Name of a joint, its limits in `unit` (rad or m), and the stretch the motion uses."""
+    """Name of a joint, its limits in `unit` (rad or m), and the range used by the motion."""
 
     name: str
     unit: str
@@ -40,9 +40,9 @@ class RobotView:
     Attributes
     ----------
     clock
-        name of the view; figures that have it as theirs show the same time.
+        name of the view; figures with the same `clock` show the same time.
     start, step
-        time of the first frame and from one to the next, s.
+        time of the first frame and between frames, s.
     q
         (frames, n), rad or m.
     path
@@ -136,7 +136,7 @@ class RobotView:
         return centre, 1.1 * float(np.linalg.norm(points - centre, axis=1).max()) or 1.0
 
     def to_html(self, caption: str) -> str:
-        """Return the part of the page."""
+        """Return the view as part of the page."""
         packer = Packer()
         text = json.dumps(self._specification(packer), ensure_ascii=False, allow_nan=False).replace('<', '\\u003c')
         rows = ''.join(

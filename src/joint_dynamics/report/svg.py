@@ -1,6 +1,6 @@
-"""Panels, and intervals in a column of a table, as static SVG: what is printed, and what is there where no script runs.
+"""Panels, and intervals in a column of a table, as static SVG, for printing and where no script runs.
 
-Colours are those of the page. Intervals are a forest plot: values with two deviations either way, on one axis for all
+Colours are those of the page. Intervals form a forest plot: values with two deviations either way, on one axis for all
 units.
 """
 
@@ -23,7 +23,7 @@ MOST_POINTS = 1200
 
 
 def ticks(low: float, high: float, about: int = 5) -> list[float]:
-    """Return round numbers from `low` to `high`, some `about` of them."""
+    """Return round numbers from `low` to `high`, approximately `about` of them."""
     span = high - low
     if not (span > 0 and math.isfinite(span)):
         return [low]
@@ -41,7 +41,7 @@ def log_ticks(low: float, high: float) -> list[float]:
 
 
 def text_of(value: float) -> str:
-    """Return a number beside an axis."""
+    """Return a number as text for an axis."""
     return f'{value:.6g}'.replace('-', '−')
 
 
@@ -197,9 +197,9 @@ class Interval:
     Attributes
     ----------
     marked
-        drawn in the colour of a warning.
+        whether it is drawn in the colour of a warning.
     reference
-        another value to draw beside it, None: none.
+        another value to draw beside it, None for none.
     """
 
     value: float
@@ -214,7 +214,7 @@ class IntervalScale:
     Parameters
     ----------
     intervals
-        all that are drawn on it.
+        all intervals drawn on it.
     """
 
     def __init__(self, intervals: Sequence[Interval]):

@@ -1,4 +1,4 @@
-"""Settings: dataclasses whose values are checked and brought to their type, also from a section of a configuration."""
+"""Settings: dataclasses whose values are checked and converted, also from a section of a configuration."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _WORDS = {float: 'a number', int: 'a whole number', bool: 'true or false', str: 
 
 
 class Refused(JointDynamicsError):
-    """A value that is not allowed: `where` it stands, what was `expected` there, what was `found`."""
+    """A value that is not allowed: `where` it occurs, what was `expected` there, and what was `found`."""
 
     def __init__(self, where: str, expected: str, found: Any):
         text = repr(found)
@@ -30,16 +30,16 @@ class Refused(JointDynamicsError):
 
 
 def refusal(where: str, expected: str, found: Any) -> JointDynamicsError:
-    """Return the error of a value that is not allowed, its text cut to a line."""
+    """Return the error for a value that is not allowed, its text cut to one line."""
     return Refused(where, expected, found)
 
 
 def check_keys(
     mapping: Any, known: Iterable[str], where: str, renamed: Mapping[str, str] | None = None
 ) -> Mapping[str, Any]:
-    """Return `mapping`. Raises JointDynamicsError unless it is one whose keys are all known.
+    """Return `mapping`. Raises JointDynamicsError unless it is a mapping whose keys are all known.
 
-    renamed: former names, each with the one that took its place.
+    renamed: former names, each with the name that replaced it.
     """
     if not isinstance(mapping, Mapping):
         raise Refused(where, 'a mapping', mapping)
@@ -62,8 +62,8 @@ def value_of(kind: Any, given: Any, where: str, declared: Declaration) -> Any:
     """Return `given` as a value of the type `kind` that its declaration allows.
 
     Types: float, int, bool, str; None beside another; tuple[X, ...] and Sequence[X]; Mapping[str, X]; a Settings class
-    (given as a mapping); any other class (an instance); Any. Where a type is a choice of several (a number for all
-    joints, or one by name), the first that fits counts. Raises JointDynamicsError.
+    (given as a mapping); any other class (an instance); Any. Where a type is a union (a number for all joints, or one
+    by name), the first that fits applies. Raises JointDynamicsError for any other value.
     """
     several = get_origin(kind) in (Union, types.UnionType)
     options = [option for option in get_args(kind) if option is not type(None)] if several else [kind]
@@ -175,7 +175,7 @@ def hints(cls: type) -> dict[str, Any]:
 
 
 class Settings:
-    """Base of a frozen dataclass whose fields are made by `setting`: values are checked and brought to their type.
+    """Base of a frozen dataclass whose fields are made by `setting`: values are checked and converted to their type.
 
     A class with rules across fields overrides `check`, which is called last and raises JointDynamicsError.
     """
@@ -192,11 +192,11 @@ class Settings:
         self.check()
 
     def check(self) -> None:
-        """Check what concerns several settings."""
+        """Check rules that concern several settings."""
 
     @classmethod
     def from_mapping(cls: type[T], mapping: Any, where: str = '') -> T:
-        """Make the settings from a mapping, as of a YAML file. Raises JointDynamicsError for what is not allowed."""
+        """Make the settings from a mapping, as of YAML. Raises JointDynamicsError for invalid keys and values."""
         where = where or cls.SECTION
         declared = declarations(cls)
         if cls.SHORT and isinstance(mapping, str):
@@ -219,16 +219,16 @@ class Settings:
 
     @classmethod
     def from_given(cls: type[T], given: Any, where: str = '') -> T:
-        """Return settings as they are, and a mapping as settings. Raises JointDynamicsError."""
+        """Return settings unchanged, a mapping as settings. Raises JointDynamicsError for invalid keys and values."""
         return given if isinstance(given, cls) else cls.from_mapping(given, where)
 
     def replaced(self: T, **changes: Any) -> T:
-        """Return the settings with these changes, checked. Raises JointDynamicsError."""
+        """Return the settings with these changes, checked. Raises JointDynamicsError for invalid keys and values."""
         check_keys(changes, declarations(type(self)), self.SECTION or 'settings', _renamed(type(self)))
         return dataclasses.replace(self, **changes)  # type: ignore[type-var]
 
     def to_mapping(self) -> dict[str, Any]:
-        """Return what `from_mapping` takes: plain keys and values."""
+        """Return the settings as plain keys and values, from which `from_mapping` restores them."""
         return {name: _plain(getattr(self, name)) for name in declarations(type(self))}
 
 
@@ -253,8 +253,18 @@ def per_joint(value: Any, joint_names: Sequence[str], where: str, others: bool =
     Parameters
     ----------
     value
-        a number for all, a list in the order of `joint_names`, or a mapping {joint: number} of all joints, and of
-        further ones where `others` may be there too. Raises JointDynamicsError.
+        a number for all, a list in the order of `joint_names`, or a mapping {joint: number} of all joints.
+    joint_names
+        the joints.
+    where
+        prefix of error messages.
+    others
+        whether a mapping may contain further joints.
+
+    Raises
+    ------
+    JointDynamicsError
+        For any other value.
     """
     names = ', '.join(joint_names)
     if isinstance(value, Mapping):

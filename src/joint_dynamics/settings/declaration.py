@@ -1,4 +1,4 @@
-"""What a setting may be, and how a field of a `Settings` dataclass says it."""
+"""The declaration of a setting, and how a field of a `Settings` dataclass states it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _KEY = 'setting'
 
 @dataclass(frozen=True)
 class Declaration:
-    """What a setting may be; see `setting`."""
+    """The declaration of a setting; see `setting`."""
 
     meaning: str
     unit: str = ''
@@ -30,7 +30,7 @@ class Declaration:
 
     @property
     def rule(self) -> str:
-        """The bounds or choices in words, with the unit; empty where anything of the type goes."""
+        """The bounds or choices in words, with the unit; empty where every value of the type is allowed."""
         if self.choices:
             return 'one of ' + ', '.join(self.choices)
         unit, endless = f' {self.unit}' if self.unit else '', ' or inf' if self.infinite else ''
@@ -44,7 +44,7 @@ class Declaration:
         return ' and '.join(rules) + unit + endless if rules else ''
 
     def allows(self, number: float) -> bool:
-        """Whether a number keeps the bounds."""
+        """Whether a number is within the bounds."""
         if not math.isfinite(number):
             return self.infinite and number == math.inf
         return (
@@ -55,7 +55,7 @@ class Declaration:
         )
 
     def of_item(self) -> Declaration:
-        """Return what holds for each value of a list or mapping: bounds and choices, not what concerns the whole."""
+        """Return the declaration of each item of a list or mapping: bounds and choices, without rules for the whole."""
         return dataclasses.replace(self, length=None, check=None, none='')
 
 
@@ -80,7 +80,7 @@ def setting(
     Parameters
     ----------
     default
-        Of the setting; `...` where it has to be given. A list, mapping or settings object is copied for each instance.
+        Of the setting; `...` where it is required. A list, mapping or settings object is copied for each instance.
     meaning
         One line, without the unit.
     unit
@@ -92,13 +92,13 @@ def setting(
     length
         Of a sequence.
     infinite
-        Whether inf is a value too, whatever the bounds.
+        Whether inf is allowed regardless of the bounds.
     none
-        What null stands for, where it is allowed, e.g. `found from the data`.
+        The meaning of null, where it is allowed, e.g. `found from the data`.
     check
         A further rule; returns None, or what was expected.
     formerly
-        The name that the setting had before; it is refused, naming the new one.
+        The former name of the setting; it is refused with a message that names the new one.
 
     """
     declared = {
@@ -121,7 +121,7 @@ def declarations(cls: type) -> dict[str, tuple[dataclasses.Field[Any], Declarati
 
 
 def default_of(item: dataclasses.Field[Any]) -> Any:
-    """Return the default of a field; `...` where it has to be given."""
+    """Return the default of a field; `...` where it is required."""
     if item.default is not dataclasses.MISSING:
         return item.default
     return item.default_factory() if item.default_factory is not dataclasses.MISSING else ...

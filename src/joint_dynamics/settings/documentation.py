@@ -1,6 +1,6 @@
 """The tables of settings in docs/, from the declarations.
 
-`python -m joint_dynamics.settings.documentation docs` writes them anew. A table stands between
+`python -m joint_dynamics.settings.documentation docs` renews them. A table is placed between
 `<!-- settings identification.IdentificationSettings -->` (module and class within `joint_dynamics`) and `<!-- end -->`.
 """
 
@@ -31,7 +31,7 @@ def settings_table(cls: type[Settings]) -> str:
 
 
 def parameter_cells(row: Parameter) -> tuple[str, str, str, str]:
-    """Return name, default, what is allowed and meaning of a parameter, as cells of a Markdown table."""
+    """Return name, default, allowed values and meaning of a parameter, as cells of a Markdown table."""
     is_list = isinstance(row.default, list)
     kind = row.element if is_list else type(row.default)
     allowed = ('list; ' if is_list else '') + (row.declared.rule or row.unit or _KINDS[kind])
@@ -73,7 +73,7 @@ _MARKED = re.compile(r'(<!-- settings (\S+) -->\n)(.*?)(<!-- (\w+)[^\n]*-->|\Z)'
 
 
 def named(page: str) -> list[str]:
-    """Return the classes whose tables stand in a page, as `module.Class`."""
+    """Return the classes whose tables a page contains, as `module.Class`."""
     return [match.group(2) for match in _MARKED.finditer(page)]
 
 

@@ -1,4 +1,4 @@
-"""A setting that stands for itself: a parameter of a controller or of a ROS node, as a row or from a settings class."""
+"""A single setting: a parameter of a controller or of a ROS node, as a row or from a settings class."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class Parameter:
     Attributes
     ----------
     name
-        of a parameter per joint without the joint.
+        of a parameter per joint, without the joint.
     default
         its type is the parameter's; a list takes its element type from its first item, or from `element` where it is
-        empty. A whole number may be given where a number is expected.
+        empty. An integer is accepted where a float is expected.
     description
         one sentence, without the unit.
     unit
@@ -41,7 +41,7 @@ class Parameter:
     above, below
         exclusive bounds.
     infinite
-        whether inf is a value too, whatever the bounds.
+        whether inf is allowed regardless of the bounds.
     check
         a further rule; returns None, or what was expected.
 
@@ -64,10 +64,10 @@ class Parameter:
 
     @classmethod
     def of(cls: type[P], settings: type[Settings], setting: str, **changes: Any) -> P:
-        """Return the parameter of a setting, as it is declared there but for `changes`.
+        """Return the parameter of a setting, as declared there except for `changes`.
 
-        A setting whose default is null has the default 0 (of a text: empty) here, or that in `changes`, which stands
-        for it, as ROS has no null; it is then allowed beside the bounds.
+        Since ROS has no null, a setting whose default is null has the default 0 (a text: empty) here, or that in
+        `changes`, which represents null and is then allowed in addition to the bounds.
         """
         item, declared = declarations(settings)[setting]
         names = ('unit', 'lower', 'upper', 'choices', 'length', 'above', 'below', 'infinite', 'check')
@@ -86,7 +86,7 @@ class Parameter:
 
     @property
     def declared(self) -> Declaration:
-        """What its value may be."""
+        """The declaration of its value."""
         return Declaration(
             self.description,
             self.unit,
@@ -109,7 +109,7 @@ class Parameter:
         return tuple[type(self.default[0]) if self.default else self.element, ...]  # type: ignore[misc]
 
     def value(self, given: Any, where: str = '') -> Any:
-        """Return `given` as the parameter's own type; a list as one. Raises JointDynamicsError."""
+        """Return `given` converted to the parameter's type. Raises JointDynamicsError where it is not allowed."""
         value = value_of(self.kind, given, where or self.name, self.declared)
         return list(value) if isinstance(value, tuple) else value
 

@@ -1,4 +1,4 @@
-"""Many runs of one or many robots over time: what each shows of the joints, where that changes, and what to look at.
+"""Many runs of one or many robots over time: the condition of the joints in each, changes, and alarms.
 
 result = trend('fleet', TrendSettings(), robot=None, out='out/trend')
 result.alarms; result.rows; result.left_out

@@ -1,4 +1,4 @@
-"""From what the runs show to series over time, their changes, alarms, and one table of all of it."""
+"""From the measurements of runs to series over time, their changes, alarms, and one table of everything."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ class Series:
     Attributes
     ----------
     robot, joint, quantity
-        of what.
+        names.
     runs
-        those that show it, N.
+        the N runs that contain it.
     values, deviations, temperatures
-        (N,) each, NaN where not known.
+        (N,) each, NaN where unknown.
     reference
-        value of the reference, None where it says none.
+        value of the reference, None where it has none.
     changes
         of its level, in order of time.
     """
@@ -84,20 +84,20 @@ class Series:
 
 @dataclass(frozen=True)
 class Alarm:
-    """A change that was seen.
+    """A detected change.
 
     Attributes
     ----------
     robot, joint, quantity
-        of what.
+        names.
     date, run
-        of the run at which it was seen.
+        of the run at which it was detected.
     since
         date of the first run after the change.
     before, after
         level and deviation on either side.
     z
-        the shift when it was seen, in standard deviations of a normal variable.
+        the shift at detection, in standard deviations of a normal variable.
     """
 
     robot: str
@@ -146,8 +146,8 @@ def series_of(measured: Sequence[tuple[Run, Measurement]], quantities: Sequence[
 def find_alarms(series: Sequence[Series], settings: TrendSettings) -> tuple[list[Series], list[Alarm]]:
     """Return the series with their changes, and the alarms in order of time.
 
-    The rate of false alarms of a robot is shared evenly by its series (Bonferroni), so that it holds however they
-    depend on each other.
+    The rate of false alarms of a robot is divided evenly among its series (Bonferroni), so that it holds for any
+    dependence between them.
     """
     counts: dict[str, int] = {}
     for each in series:
@@ -183,7 +183,7 @@ def find_alarms(series: Sequence[Series], settings: TrendSettings) -> tuple[list
 
 
 def rows_of(series: Sequence[Series]) -> list[dict[str, Any]]:
-    """Return the rows, a mapping of `COLUMNS` each; None where something is not known."""
+    """Return the rows, a mapping of `COLUMNS` each; None where a value is unknown."""
     rows = []
     for each in series:
         alarms = {change.alarm for change in each.changes}
@@ -210,7 +210,7 @@ def rows_of(series: Sequence[Series]) -> list[dict[str, Any]]:
 
 
 def table_csv(rows: Sequence[dict[str, Any]]) -> str:
-    """Return the rows as CSV with a line of names; what is not known is empty."""
+    """Return the rows as CSV with a line of names; unknown values are empty."""
     stream = io.StringIO()
     writer = csv.DictWriter(stream, list(COLUMNS), lineterminator='\n')
     writer.writeheader()

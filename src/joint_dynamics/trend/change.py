@@ -1,23 +1,23 @@
-r"""Whether a series of runs changed, and when: the change-point model with unknown mean and variance.
+r"""Detection and dating of changes in a series of runs: the change-point model with unknown mean and variance.
 
 Of the runs 1 … n every split k may be a shift of the mean between run k and k + 1 [Hawkins, Qiu and Kang 2003]:
 
     t_{n,k} = (ȳ_after − ȳ_before)/√(s² (1/W_before + 1/W_after)),    W = Σ w_i,    w_i = 1/(σ_i² + τ²)
 
 with the weighted means, and s² the pooled mean square about them, so that only the runs' relative deviations matter.
-Where each run has a temperature, friction's slope over it is fitted beside the shift (one degree of freedom). What is
-compared is z = Φ⁻¹(F_t(t)), so that few runs count as little as they show. The first n at which the largest |z_{n,k}|
-exceeds the limit h is the run of the alarm; runs after it are not looked at for that, but for the scatter τ² that
-weighs them, so an alarm stays when more runs come. The change is dated by the split with the largest |z|; after it the
-series begins anew.
+Where each run has a temperature, friction's slope over it is fitted together with the shift (one degree of freedom).
+The statistic compared is z = Φ⁻¹(F_t(t)), which accounts for small numbers of runs. The first n at which the largest
+|z_{n,k}| exceeds the limit h is the run of the alarm; later runs affect it only through the scatter τ² in the weights,
+so an alarm persists when runs are added. The change is dated by the split with the largest |z|; the series restarts
+after it.
 
-h is that of the false-alarm rate: the probability that any of the |z_{n,k}| of 100 independent normal runs exceeds it.
-It follows from simulating such series with a fixed seed. Rates below what can be counted follow from those by the tail
-of the normal distribution, P(max |z| > h) = C h φ(h), to which the excursions of a smooth Gaussian field tend.
+h is set by the false-alarm rate: the probability that any of the |z_{n,k}| of 100 independent normal runs exceeds it.
+It follows from simulating such series with a fixed seed. Rates too small to count are extrapolated by the tail of the
+normal distribution, P(max |z| > h) = C h φ(h), the asymptote for excursions of a smooth Gaussian field.
 
-σ_i² is what a run's own samples show; τ² is what they do not (another posture, warm-up, a gripper): from successive
-differences, E (y_{i+1} − y_i)² = 2 τ² + σ_i² + σ_{i+1}² [von Neumann 1941], which a slow change does not spoil; the
-median of them, which a jump does not.
+σ_i² is the variance from a run's own samples; τ² is that of effects which they do not show (another posture, warm-up, a
+gripper): from successive differences, E (y_{i+1} − y_i)² = 2 τ² + σ_i² + σ_{i+1}² [von Neumann 1941], which a slow
+change hardly affects; and as their median, which a jump hardly affects.
 """
 
 from __future__ import annotations
@@ -44,18 +44,18 @@ SEED = 20030435
 
 @dataclass(frozen=True)
 class ChangeTest:
-    """What a change has to show.
+    """Criteria for a change.
 
     Attributes
     ----------
     before, after
-        fewest runs on either side of a change.
+        smallest number of runs on either side of a change.
     window
-        most runs after it.
+        largest number of runs after it.
     limit
         of |z|.
     least
-        share of the level before that a change has to reach.
+        smallest size of a change, as a share of the level before it.
     """
 
     before: int
@@ -66,7 +66,7 @@ class ChangeTest:
 
     @classmethod
     def at_rate(cls, rate: float, before: int = 5, after: int = 2, window: int = 60, least: float = 0.0) -> ChangeTest:
-        """Return the test with this probability, at most, of a false alarm of one series within `HORIZON` runs."""
+        """Return the test whose probability of a false alarm in one series within `HORIZON` runs is at most `rate`."""
         return cls(before, after, window, _limit(float(rate), before, after, window), least)
 
 
@@ -79,7 +79,7 @@ class ChangePoint:
     first
         index of the first run after it.
     alarm
-        index of the run at which it was seen.
+        index of the run at which it was detected.
     z
         of the shift at the alarm, with its sign.
     """
@@ -92,16 +92,16 @@ class ChangePoint:
 def change_points(
     values: ArrayLike, test: ChangeTest, deviations: ArrayLike | None = None, temperatures: ArrayLike | None = None
 ) -> list[ChangePoint]:
-    """Return the changes of a series, each as it was first seen, in order of time.
+    """Return the changes of a series, each as first detected, in order of time.
 
     Parameters
     ----------
     values
         (N,) in order of time, finite.
     test
-        what a change has to show.
+        criteria for a change.
     deviations
-        (N,) standard deviation of each by its own samples, NaN where not known; None: of none.
+        (N,) standard deviation of each from its own samples, NaN where unknown; None: all unknown.
     temperatures
         (N,) °C; used where all are known and differ.
     """

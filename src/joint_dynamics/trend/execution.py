@@ -22,13 +22,13 @@ Outcome = dict[str, Any]
 
 
 class Execution:
-    """Does tasks, `count` of them at the same time; who does them, says a subclass."""
+    """Executes tasks, `count` of them at the same time; subclasses define where."""
 
     def __init__(self, count: int):
         self.count = count
 
     def run(self, tasks: Iterable[tuple[str, Task]]) -> Iterator[tuple[str, Outcome]]:
-        """Yield (key, outcome) of (key, task), as they are done; an outcome {error, lost} is of one that failed."""
+        """Yield (key, outcome) of (key, task) as they complete; the outcome of a task that failed is {error, lost}."""
         waiting = iter(tasks)
         under_way: dict[Future[Outcome], str] = {}
         try:
@@ -48,10 +48,10 @@ class Execution:
         raise NotImplementedError
 
     def end_run(self) -> None:
-        """Give up what is still under way."""
+        """Abandon the tasks that are still running."""
 
     def close(self) -> None:
-        """Let go of processes and connections."""
+        """Release processes and connections."""
 
 
 class Processes(Execution):
@@ -64,7 +64,7 @@ class Processes(Execution):
         self._idle: list[subprocess.Popen[bytes]] = []
 
     def submit(self, task: Task) -> Future[Outcome]:
-        """Begin a task in a process that has nothing to do, or in a new one."""
+        """Begin a task in an idle process, or in a new one."""
         return self._threads.submit(self._measure, task, self._idle.pop() if self._idle else self._start())
 
     def end_run(self) -> None:
@@ -107,7 +107,7 @@ class DaskCluster(Execution):
     Raises
     ------
     JointDynamicsError
-        Where distributed is missing or nobody answers.
+        Where the package distributed is missing, or no scheduler answers.
     """
 
     def __init__(self, address: str, count: int | None = None, timeout: float = 30.0):
@@ -143,7 +143,7 @@ class DaskCluster(Execution):
         return future
 
     def close(self) -> None:
-        """Let go of the cluster."""
+        """Disconnect from the cluster."""
         self.client.close()
         if self.cluster is not None:
             self.cluster.close()

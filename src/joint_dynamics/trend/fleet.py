@@ -1,4 +1,4 @@
-"""A trend from a folder tree: which robot is compared with what, the work that is left, and what comes of it."""
+"""A trend from a folder tree: the reference of each robot, the runs still to be measured, and the result."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class Trend:
-    """What a folder of runs shows.
+    """The result for a folder of runs.
 
     Attributes
     ----------
     runs
-        those that were measured, and how many of them anew.
+        the measured runs, and how many of them were measured this time.
     series, alarms
         over time.
     left_out
-        {path: why}.
+        {path: reason}.
     notes : sequence of str
-        of references that are not reliable.
+        on references that are not reliable.
     settings
         as used.
     """
@@ -172,7 +172,7 @@ def trend(
     execution: Execution | None = None,
     progress: Progress | None = None,
 ) -> Trend:
-    """Measure all runs below a folder, each against the reference of its robot, and find what changes over time.
+    """Measure all runs below a folder, each against the reference of its robot, and detect changes over time.
 
     Parameters
     ----------
@@ -181,22 +181,22 @@ def trend(
     settings
         of the comparison.
     robot
-        URDF or MDH table of the robots that have no reference; those are identified from their earliest recordings.
+        URDF or MDH table of the robots without a reference, which are identified from their earliest recordings.
     reference
-        description that all robots are compared with which have none of their own (`reference.yaml` in their folder).
+        description with which robots are compared that have none of their own (`reference.yaml` in their folder).
     config
         sections `robot`, `recording` and `identification` of a configuration.
     out
-        folder whose `runs/` keeps what was measured; None: nothing is kept.
+        folder whose `runs/` stores the measurements; None: nothing is stored.
     execution
-        who does the work; None: processes on this machine.
+        where runs are measured; None: in processes on this machine.
     progress
-        called with how many runs are done, of how many.
+        called with the number of runs done, and of all runs.
 
     Raises
     ------
     JointDynamicsError
-        Where there is no run, or nothing to compare them with.
+        Where there is no run, or no reference.
     """
     settings, config = settings or TrendSettings(), config or {}
     runs, left_out = find_runs(root, out)

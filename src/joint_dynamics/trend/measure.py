@@ -1,13 +1,13 @@
-"""What one run shows of each joint: friction, stiffness, backlash, and what its reference leaves unexplained.
+"""Measurement of one run: friction, stiffness and backlash of each joint, and the residual of its reference.
 
-Bodies do not wear. So of a recording they are taken as the reference has them, and what is estimated is what changes:
-the torque that the reference leaves over, ρ = τ − τ̂, of a moving joint is
+Bodies do not wear, so they are taken from the reference, and only changes of the drives are estimated. The residual
+torque of the reference, ρ = τ − τ̂, of a moving joint is
 
     ρ = ΔF_C sgn q̇ + ΔF_V q̇ + Δo + ε,
 
-three numbers per joint, which a motion of seconds determines, whatever laws of friction the reference has. Deviations
-are those of the scatter between blocks of time (`regression.covariance`). Stiffness and backlash follow from the
-deformation as by `identify`. A saved estimate says all that by itself.
+with three numbers per joint that a motion of seconds determines, whatever the friction laws of the reference.
+Deviations follow from the scatter between blocks of time (`regression.covariance`). Stiffness and backlash follow from
+the deformation as in `identify`. A saved estimate states all of them directly.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ FORMAT = 1
 
 @dataclass(frozen=True)
 class Figure:
-    """One number of one joint: value, standard deviation (None: not known), and the value of the reference (None)."""
+    """One number of one joint: value, standard deviation, and the value of the reference (None where unknown)."""
 
     joint: str
     quantity: str
@@ -52,16 +52,16 @@ class Figure:
 
 @dataclass(frozen=True)
 class Measurement:
-    """What one run shows.
+    """The measurement of one run.
 
     Attributes
     ----------
     figures
-        of each joint and quantity that it shows.
+        of each joint and quantity that the run determines.
     temperatures
-        {joint: mean, °C}, of those measured.
+        {joint: mean, °C}, where measured.
     notes : list of str
-        what it does not show, and why.
+        on quantities that it does not determine, with the reason.
     """
 
     figures: tuple[Figure, ...]
@@ -87,10 +87,10 @@ class Measurement:
 
 
 def work(task: Mapping[str, Any]) -> dict[str, Any]:
-    """Do one task, of plain keys and values both ways, in whichever process: the document, or {error}.
+    """Execute one task and return its document, or {error}; task and result are plain data for use between processes.
 
-    task: kind (`reference`: a description from the first `count` recordings that can be read; `recording`: measured
-    against one; `estimate`), paths, recording and identification (sections of a configuration), and robot (file) or
+    task: kind (`reference`: a description from the first `count` readable recordings; `recording`: measured against a
+    description; `estimate`), paths, recording and identification (sections of a configuration), and robot (file) or
     reference (description as YAML).
     """
     try:
@@ -102,7 +102,7 @@ def work(task: Mapping[str, Any]) -> dict[str, Any]:
 def measure_recording(
     recording: Recording, reference: DynamicsDescription, settings: IdentificationSettings | None = None
 ) -> Measurement:
-    """Return what a recording shows of each joint, bodies taken from the reference.
+    """Return the measurement of a recording, with bodies taken from the reference.
 
     Raises
     ------
@@ -155,7 +155,7 @@ def friction_change(fit: Fit, j: int) -> tuple[tuple[float, float], tuple[float,
 
 
 def measure_estimate(description: DynamicsDescription) -> Measurement:
-    """Return what a saved estimate, a dynamics description, says of each joint."""
+    """Return the measurement stated by a saved estimate, a dynamics description."""
     figures: list[Figure] = []
     for name in description.joint_names:
         part = description.joint(name)

@@ -1,4 +1,4 @@
-"""The runs in a folder tree: recordings and saved estimates, the robot each is of, and its date."""
+"""The runs in a folder tree: recordings and saved estimates, with robot and date."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ class Run:
     Attributes
     ----------
     robot
-        the first folder below the root, the root's own name for what lies in the root.
+        the first folder below the root; for runs in the root itself, the root's name.
     path
         of the recording or of the description.
     date
-        UTC where the run says so, else as its name has it.
+        in UTC where the run states it, otherwise as in its name.
     estimate
         whether it is a description.
     """
@@ -54,20 +54,20 @@ def find_runs(root: str | Path, leave_out: str | Path | None = None) -> tuple[li
     """Return the runs below a folder, by robot and date, and the paths left out with the reason.
 
     A run is a rosbag2 folder, an .mcap, .db3 or .csv file, or a dynamics description in YAML, other than
-    `reference.yaml` and results that were not reliable. Its date stands in its path (2026-03-01, 20260301_1430: the
-    last there is), else it is the start of the bag, else the description's own.
+    `reference.yaml` and unreliable results. Its date is the last one in its path (2026-03-01, 20260301_1430), otherwise
+    the start of the bag or the description's own date.
 
     Parameters
     ----------
     root
         the folder.
     leave_out
-        a folder below it that is not looked at, such as that of the results.
+        a folder below it to ignore, such as that of the results.
 
     Raises
     ------
     JointDynamicsError
-        Where the folder is not there or holds no run.
+        Where the folder does not exist or contains no run.
     """
     root = Path(root).expanduser()
     if not root.is_dir():

@@ -13,7 +13,7 @@ QUANTITIES = {'coulomb': 'N·m', 'viscous': 'N·m·s/rad', 'stiffness': 'N·m/ra
 
 @dataclass(frozen=True)
 class TrendSettings(Settings):
-    """How runs are compared over time, and when that is an alarm."""
+    """How runs are compared over time, and when a change is an alarm."""
 
     SECTION = 'trend'
 

@@ -1,6 +1,7 @@
 """A process that measures runs: `python -m joint_dynamics.trend.worker`, fed through its standard input.
 
-As `excitation.worker`, for the same reasons; and one that a recording kills takes no other with it.
+A separate program for the reasons given in `excitation.worker`; and a recording that kills one process does not affect
+the others.
 """
 
 from __future__ import annotations
