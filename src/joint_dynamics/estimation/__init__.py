@@ -1,6 +1,6 @@
 """Online estimation, one sample at a time: stiffness, friction, torques, payload, health.
 
-What is computed: docs/explanation/estimation.md.
+The method is explained in docs/explanation/estimation.md.
 """
 
 from joint_dynamics.estimation.contact import ContactDetector

@@ -1,14 +1,14 @@
-"""The likelihood of each kind of change, compiled: information of the last seconds in blocks, and what it says.
+"""The likelihood of each kind of change, compiled, from the information of the last seconds in blocks.
 
-Of joint j and each side of its transmission the torque that the model lacks is linear in what may have changed,
+For joint j and each side of its transmission, the torque not explained by the model is linear in possible changes,
 
     motor   τ_m − B ω̇ − F_v − τ_bare = Y χ + α₁ F(τ_J) H + α₂ ω
     spring  D φ̇ − τ_bare             = Y χ − Σ_p a_p φ^{2p−1}
 
 with Y (10,) the row of the last link's inertial parameters, χ those of the payload, and τ_bare the torque of the links
-without it. A block holds W = Σ w² rowᵀrow of [Y, F(τ_J) H, ω, 1/w, torque] and [Y, φ, φ³ …, 1/w, torque], w one over
-the stated deviation, and what was in force when it began. The parameter of 1/w is an error that stays, as those of
-models do in one posture.
+without it. A block holds W = Σ w² rowᵀrow of [Y, F(τ_J) H, ω, 1/w, torque] and [Y, φ, φ³ …, 1/w, torque], with w the
+inverse of the stated deviation, and the parameters in force at its beginning. The parameter of 1/w is a constant error,
+such as model errors in one posture.
 """
 
 from __future__ import annotations
@@ -50,21 +50,22 @@ class Blocks(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """What is said of the changes at the beginning of the last 1, 2, … k blocks.
+    """Evaluation of changes at the beginning of the last 1, 2, … k blocks.
 
     Attributes
     ----------
     load
-        (k,) gain in log-likelihood of another payload.
+        (k,) gain in log-likelihood by another payload.
     payload
-        (k, 10) by how much it is another.
+        (k, 10) change of the payload's inertial parameters.
     single, change
-        (k, 2, n) gain of another Coulomb friction (row MOTOR), of another stiffness (row SPRING), and the change:
-        of α₁, relative of the stiffness.
+        (k, 2, n) gain by another Coulomb friction (row MOTOR) or another stiffness (row SPRING), and the change: of α₁,
+        or relative of the stiffness.
     samples
-        (k, 2, n) independent ones.
+        (k, 2, n) number of independent samples.
     cost, load_cost, single_cost
-        (k, 2, n) mean squares times samples, in units of the usual one: nothing changed, the payload, that one thing.
+        (k, 2, n) mean squares times samples, in units of the usual mean square, if nothing changed, if the payload
+        changed, and if that one parameter changed.
 
     """
 
@@ -125,7 +126,7 @@ def take(blocks, k, rows, motor, spring):  # type: ignore[no-untyped-def]
     """Add one sample to block k.
 
     rows: Y (n, 10). motor (4, n): torque less that of the links with the payload in force, F(τ_J) H, ω, w. spring
-    (2 + P, n): D φ̇ less that of the links, w, φ^{2p−1}. Where w is 0 the side has nothing to say.
+    (2 + P, n): D φ̇ less that of the links, w, φ^{2p−1}. With w = 0 the side does not count.
     """
     n, order = rows.shape[0], len(spring) - 2
     m, s = np.empty(BODY + 4), np.empty(BODY + 2 + order)
@@ -150,7 +151,7 @@ def take(blocks, k, rows, motor, spring):  # type: ignore[no-untyped-def]
 
 @compiled
 def about(W, reference, residual):  # type: ignore[no-untyped-def]
-    """Write W with the torque less row · reference in the place of the torque."""
+    """Write W with the torque replaced by the torque less row · reference."""
     last = len(W) - 1
     residual[:] = W
     square = W[last, last]
@@ -165,7 +166,7 @@ def about(W, reference, residual):  # type: ignore[no-untyped-def]
 
 @compiled
 def sweep(W, k, prior):  # type: ignore[no-untyped-def]
-    """Take parameter k out, where it is 0 with a standard deviation of 1/√prior: the best of it is used."""
+    """Eliminate parameter k at its optimum, with a prior mean of 0 and standard deviation of 1/√prior."""
     size, pivot = len(W), W[k, k] + prior
     for r in range(size):
         if r == k:
@@ -180,9 +181,10 @@ def sweep(W, k, prior):  # type: ignore[no-untyped-def]
 
 @compiled
 def single_change(W, k, usual, possible):  # type: ignore[no-untyped-def]
-    """Return gain, change and what is left, if parameter k changed by as much as is possible, and not at all.
+    """Return gain, change and remaining cost if parameter k changed as far as possible, compared with as far as usual.
 
-    usual, possible: one over the square of both. Then it is taken out as one that changed no more than usual.
+    usual, possible: inverse squares of these changes. Afterwards the parameter is eliminated as one with a usual
+    change.
     """
     last = len(W) - 1
     w, v = W[k, k] + possible, W[k, last]
@@ -193,7 +195,7 @@ def single_change(W, k, usual, possible):  # type: ignore[no-untyped-def]
 
 @compiled
 def solve(A, b, x):  # type: ignore[no-untyped-def]
-    """Write the solution of A x = b, A symmetric and positive definite; A is used up (Cholesky)."""
+    """Write the solution of A x = b, A symmetric and positive definite; A is overwritten (Cholesky)."""
     size = len(b)
     for i in range(size):
         for j in range(i + 1):
@@ -213,7 +215,7 @@ def solve(A, b, x):  # type: ignore[no-untyped-def]
 
 @compiled
 def along_map(W, reference, one):  # type: ignore[no-untyped-def]
-    """Write W with all of the map by one share: its columns become one, times what they are in the reference."""
+    """Write W with the whole map scaled by one factor: its columns, weighted by the reference, become one."""
     order = len(W) - BODY - 2
     for r in range(13):
         row = r if r < BODY else r - 1 + order
@@ -235,11 +237,12 @@ def along_map(W, reference, one):  # type: ignore[no-untyped-def]
 
 @compiled
 def judge(blocks, newest, filled, numbers, usual, possible, body, scale, verdict):  # type: ignore[no-untyped-def]
-    """Say what the changes at the beginning of the last 1, 2, … `filled` blocks are worth.
+    """Evaluate changes at the beginning of the last 1, 2, … `filled` blocks.
 
-    numbers: share of a sample that is independent of the one before; one over the square of an error that stays, in
-    usual ones. usual, possible (3, n): one over the squares of changes of α₁, α₂ and the stiffness, as they wander over
-    all blocks, and as they may change. body (10,): of the payload. scale (2, n): one over the usual mean square.
+    numbers: share of a sample that is independent of the preceding one; inverse square of a constant error, in units of
+    the usual one. usual, possible (3, n): inverse squares of the changes of α₁, α₂ and the stiffness, by usual drift
+    over all blocks, and as large as possible. body (10,): the same of the payload. scale (2, n): inverse of the usual
+    mean square.
     """
     n, order, ring = blocks.spring_map.shape[1], blocks.spring_map.shape[2], len(blocks.payload)
     motor, spring = np.zeros((n, 14, 14)), np.zeros((n, 12 + order, 12 + order))

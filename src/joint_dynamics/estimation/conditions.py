@@ -1,7 +1,4 @@
-"""What there is to say about a running estimation: per topic a level, one line, and values.
-
-A node puts them into its diagnostics.
-"""
+"""Conditions of a running estimation: a level, a message and values each, which a node publishes as diagnostics."""
 
 from __future__ import annotations
 
@@ -18,7 +15,7 @@ from joint_dynamics.estimation.timeline import Timeline
 
 
 class Condition(NamedTuple):
-    """One thing to say: level `ok`, `warning` or `error`; message; values to show beside it."""
+    """One condition: level `ok`, `warning` or `error`; message; values to show beside it."""
 
     level: str
     message: str
@@ -26,7 +23,7 @@ class Condition(NamedTuple):
 
 
 class Running(Protocol):
-    """What all that is said here follows from, of a running estimation; `EstimationSession` explains it."""
+    """The parts of a running estimation on which conditions depend, documented in `EstimationSession`."""
 
     timeline: Timeline
     estimator: JointEstimator | None
@@ -173,7 +170,7 @@ def _stiffness(session: Running) -> Condition:
 
 
 def contact_condition(session: Running) -> Condition:
-    """Return what there is to say of contacts alone; of a session that has an estimator."""
+    """Return the condition of contacts, for a session that has an estimator."""
     estimator = session.estimator
     assert estimator is not None
     names, detector = estimator.arm.joint_names, estimator.detector

@@ -1,14 +1,14 @@
-"""When an external torque is a contact: against what the model's error usually is, learnt per joint in free motion.
+"""Detection of contacts from the external torque, against the usual model error, learnt per joint in free motion.
 
-Which side shows a push depends on what the joint does. In settled slip it is the motor side: its friction is known best
-there. Else, between reversal and slip and at rest, friction may take any part of a push, but the spring feels the whole
-of it: there the spring's torque counts, its lost motion taken off, and its change within a fifth of a second, in which
-neither an error of the model nor the play has changed much. A joint without a spring torque has the motor side in slip
-and presliding, and its change at rest.
+Which side shows a push depends on the state of the joint. In settled slip it is the motor side, whose friction is known
+best there. Otherwise, between reversal and slip and at rest, friction may take any part of a push, but the spring
+carries all of it: there the spring's torque is used, less its lost motion, and its change within a fifth of a second,
+in which neither the model error nor the play changes much. For a joint without a spring torque, the motor side is used
+in slip and presliding, and its change at rest.
 
-Every error counts in units of the deviation that is stated for it, so that a level learnt under one load holds under
-another. The threshold is a multiple of the usual error and half as much again as the largest of the last ten minutes.
-What was only just over it, and briefly, raises it for some minutes: a task has the same worst moments again and again.
+Every error is measured in units of its stated deviation, so that a level learnt under one load holds under another. The
+threshold is a multiple of the usual error, and at least one and a half times the largest of the last ten minutes. An
+error that exceeded it only slightly and briefly raises it for some minutes, because a task repeats its worst moments.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ CHANGE = 0.3
 
 
 class Evidence(NamedTuple):
-    """One sample of what may tell a contact, (n,) each, in N·m.
+    """One sample of the evidence of contacts, (n,) each, in N·m.
 
-    Torques less the link model's, and how wrong they may be.
+    Torques less the link model's, and their deviations.
     """
 
     motor: Array
@@ -55,17 +55,38 @@ class Evidence(NamedTuple):
 class ContactDetector:
     """Contact per joint from the external torque.
 
-    joints n; period s; floor N·m, (n,): smallest external torque that counts; noise N·m, (n,): deviation of any torque,
-    default a sixth of it. deviations  threshold over the root mean square of the error in free motion.
-    memory      s in a regime over which that is taken; learning s: as long a joint is not armed in a regime.
-    omega_min   rad/s: a joint slower than a fifth of it for `settle` s is at rest, one faster than five times it for
-                `slip` s is in slip.
-    confirm     s: a contact is one when it lasts for so long.
-    patience    s: a contact that lasts longer is a load that the model does not know, and is learnt.
+    Parameters
+    ----------
+    joints
+        n.
+    period
+        s per sample.
+    floor
+        (n,) N·m, smallest external torque that counts.
+    noise
+        (n,) N·m, deviation of any torque; None: a sixth of `floor`.
+    deviations
+        threshold, as a multiple of the root mean square of the error in free motion.
+    memory
+        s in a regime over which that is averaged.
+    learning
+        s in a regime before a joint is armed there.
+    omega_min
+        rad/s: a joint slower than a fifth of it for `settle` s is at rest; one faster than five times it for `slip` s
+        is in slip.
+    confirm
+        s for which a contact must last to be reported.
+    patience
+        s; a contact that lasts longer is an unknown load, and is learnt.
 
-    `contact` (n,) bool; `armed` (n,) bool, in the present regime; `lasting` (n,) bool, longer than `patience`; `ratio`
-    (n,), error over threshold, contact beyond 1; `level` (3, 3, n), the errors' root mean square, of motor side, change
-    of the spring and spring in slip, presliding and rest, in stated deviations.
+    Attributes
+    ----------
+    contact
+        (n,) bool.
+    armed
+        (n,) bool, in the present regime.
+    ratio
+        (n,), error over threshold; a contact beyond 1.
     """
 
     def __init__(
@@ -108,7 +129,7 @@ class ContactDetector:
         self.reset()
 
     def reset(self) -> None:
-        """Forget what was learnt."""
+        """Forget the learnt levels and the present state."""
         self._levels = np.zeros((2, 3, 3, self.joints))
         self._raised = np.ones(self.joints)
         self._seen = np.zeros((3, self.joints))

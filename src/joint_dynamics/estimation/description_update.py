@@ -1,9 +1,8 @@
-"""The adapted dynamics description: what was learnt, written into a copy of the one that the estimation started from.
+"""The adapted dynamics description: a copy of the one that the estimation started from, with the learnt values.
 
-Changed are per joint `friction.scale` (α), `stiffness.coefficients`, and `payload`; a joint without friction gets what
-was learnt of it. All that is needed to go on after a restart stands in `provenance.estimator`: of which description
-this is the adapted copy, the stiffness when new (the reference of the health), and one line of ratios per run for the
-trend.
+Per joint `friction.scale` (α) and `stiffness.coefficients` are changed, and `payload`; a joint without friction gets
+the learnt one. `provenance.estimator` holds what is needed to continue after a restart: the fingerprint of the original
+description, the stiffness when new (the reference of the health), and one line of ratios per run for the trend.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ RUNS = 200
 
 
 def fingerprint(description: DynamicsDescription) -> str:
-    """Return what identifies a description, its provenance aside."""
+    """Return a fingerprint that identifies a description, without its provenance."""
     document = {key: value for key, value in description.document.items() if key != 'provenance'}
     return hashlib.sha256(DynamicsDescription(document).to_yaml().encode()).hexdigest()[:16]
 
@@ -61,13 +60,13 @@ def adapted_description(
     Parameters
     ----------
     base
-        `fingerprint` of the description that was described, not adapted.
+        `fingerprint` of the original description, before any adaptation.
     date
         of the run, ISO 8601.
     history
         the runs before this one.
     reference
-        the stiffness when new, None where it is not known.
+        the stiffness when new, None where unknown.
     """
     document = copy.deepcopy(description.document)
     names = estimator.arm.joint_names
@@ -113,7 +112,7 @@ def adapted_description(
 
 
 def reference_of(description: DynamicsDescription, arm: Arm) -> TorsionalStiffness | None:
-    """Return the stiffness of the joints when new: what an adapted description keeps, else what is described.
+    """Return the stiffness of the joints when new: that kept in an adapted description, otherwise the described one.
 
     None where a joint has neither.
     """

@@ -1,4 +1,4 @@
-"""What a running estimation has learnt, joint by joint, under names: to plot, and to look at."""
+"""The estimates of a running estimation, joint by joint, by name, for plots and displays."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Estimate:
 
 
 class Running(Protocol):
-    """What is shown here of a running estimation; `EstimationSession` explains it."""
+    """The parts of a running estimation that are used here, documented in `EstimationSession`."""
 
     estimator: JointEstimator | None
 
@@ -46,12 +46,12 @@ class Running(Protocol):
 
 
 def estimates(session: Running) -> dict[str, Estimate]:
-    """Return what a session estimates, by the names of `QUANTITIES`; those it has, none before it has samples."""
+    """Return the estimates of a session by the names of `QUANTITIES`; empty before it has samples."""
     return {} if session.estimator is None else estimates_of(session.estimator, session.health())
 
 
 def estimates_of(estimator: JointEstimator, health: list[JointHealth]) -> dict[str, Estimate]:
-    """Return what an estimator and the health that follows from it give: the same names in every state."""
+    """Return the estimates of an estimator and its health; the names are the same in every state."""
     found: dict[str, Estimate] = {}
     if estimator.friction is not None:
         parameters, covariance = estimator.friction_scale()

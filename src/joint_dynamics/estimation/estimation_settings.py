@@ -1,4 +1,4 @@
-"""How the online estimation is tuned: one declaration per setting, which the node's parameters come from as well."""
+"""Settings of the online estimation, from which the node's parameters follow as well."""
 
 from __future__ import annotations
 
@@ -16,11 +16,25 @@ STIFFNESS_PRESETS = ('default', 'thesis')
 class EstimationSettings(Settings):
     """Settings of `JointEstimator`; times in seconds, so that they hold at any sample rate.
 
-    friction: adaptive, gradient law on the Maxwell-slip model; coulomb_viscous, F_C sgn ω + F_V ω by least squares;
-    none, as described. friction_lower, friction_upper: [M6 eq 27] has 1.5 at most for α₁; a worn joint is beyond.
-    friction_memory: of the regressor (adaptive), or of what is remembered (coulomb_viscous). stiffness_scale: the
-    deformation at which the terms of the polynomial are of like size. deformation_noise: encoders, and the kinematic
-    error that is left. Raises JointDynamicsError for what is not allowed.
+    Attributes
+    ----------
+    friction
+        `adaptive`: gradient law on the Maxwell-slip model; `coulomb_viscous`: F_C sgn ω + F_V ω by least squares;
+        `none`: as described.
+    friction_lower, friction_upper
+        [M6 eq 27] has at most 1.5 for α₁, which a worn joint exceeds.
+    friction_memory
+        of the regressor (`adaptive`) or of the samples (`coulomb_viscous`).
+    stiffness_scale
+        the deformation at which the terms of the polynomial have similar size.
+    deformation_noise
+        of the encoders, and the remaining kinematic error.
+
+    Raises
+    ------
+    JointDynamicsError
+        For values that are not allowed.
+
     """
 
     window: float = setting(
@@ -114,8 +128,8 @@ class EstimationSettings(Settings):
     def thesis(cls, **changes: Any) -> EstimationSettings:
         """Return the thesis's numbers for 1 kHz.
 
-        101 samples, untapered; RLS-DF* in raw units; the published excitation condition. changes: settings that go
-        before these.
+        101 samples, untapered; RLS-DF* in raw units; the published excitation condition. changes: settings that
+        override these.
         """
         return cls(
             **{

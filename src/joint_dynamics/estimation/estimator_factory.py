@@ -1,4 +1,4 @@
-"""The learning parts of a `JointEstimator`, made from what is known and what is set."""
+"""The learning parts of a `JointEstimator`, made from the described arm and the settings."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ Array = FloatArray
 
 
 def gain_of(arm: Arm, effort: str | None) -> Array | None:
-    """Return K_τ (n,) N·m/A that the measured effort is multiplied by, None where it is a torque.
+    """Return the factor K_τ (n,) N·m/A of the measured effort, None where it is a torque.
 
-    `effort` as of the estimator.
+    effort: as in the estimator.
 
     Raises
     ------
@@ -41,7 +41,7 @@ def gain_of(arm: Arm, effort: str | None) -> Array | None:
 def make_friction(
     arm: Arm, use: EstimationSettings, period: float
 ) -> FrictionEstimator | CoulombViscousEstimator | None:
-    """Return the friction estimator that the settings name, started from the model, or None for `none`."""
+    """Return the friction estimator selected by the settings, started from the model, or None for `none`."""
     n, model = arm.n, arm.friction
     if use.friction == 'coulomb_viscous':
         start = np.zeros((n, 2))
@@ -79,9 +79,9 @@ def largest_backlash(arm: Arm) -> Array:
 
 
 def make_stiffness(arm: Arm, use: EstimationSettings, period: float) -> StiffnessEstimator:
-    """Return the stiffness estimator that the settings name.
+    """Return the stiffness estimator selected by the settings.
 
-    Started from the described stiffness where there is one, which stays in force until enough is learnt.
+    It starts from the described stiffness, where there is one, which stays in force until enough is learnt.
     """
     n, known, described = arm.n, arm.stiffness, arm.stiffness_described
     if use.stiffness_preset == 'thesis':

@@ -3,10 +3,10 @@
     f = K_τ i − B ω̇ − τ_J − F_v(ω, T),   Y = [F(τ_J) H, ω],   f̂ = Yᵀα,   nominal α = [1, 0]
     α ← clip(α + T_s Γ Y (f − f̂)/(1 + T_s YᵀΓY)),   γ_i = rate_i/mean(Y_i²)
 
-α₁ follows wear (Coulomb friction), α₂ what the temperature model missed (viscous friction, N·m·s/rad). The law is
+α₁ follows wear (Coulomb friction), α₂ the error of the temperature model (viscous friction, N·m·s/rad). The law is
 discretised with a normalised step: the correction never overshoots f = f̂, whatever the gain (the plain step is
-unstable beyond T_s YᵀΓY = 2). The paper's excitation condition asks for speed only, and lets constant speed through,
-which cannot tell α₁ from α₂; here the information matrix of Y decides.
+unstable beyond T_s YᵀΓY = 2). The paper's excitation condition considers speed only and accepts constant speed, which
+cannot distinguish α₁ from α₂; here the information matrix of Y decides.
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ class FrictionEstimator:
     lower, upper
         bounds of α, (2,) or (n, 2); the paper's [0.4, −0.05] and [1.5, 0.05] by default.
     omega_min, hold
-        rad/s and s: no adaptation when |ω| stayed below `omega_min` for so long [M6 eq 28].
+        rad/s and s: no adaptation once |ω| has stayed below `omega_min` for `hold` s [M6 eq 28].
     information
-        smallest eigenvalue of the correlation matrix of Y, 1 − |corr(Y₁, Y₂)|, that is needed; 0: the paper's condition
-        only.
+        smallest eigenvalue of the correlation matrix of Y, 1 − |corr(Y₁, Y₂)|, required for adaptation; 0: the paper's
+        condition only.
     memory
         s of motion over which mean(Y Yᵀ) and the noise are taken.
     floor
-        smallest mean(Y_i²) that is divided by, (N·m)² and (rad/s)², (2,) or (n, 2): the gains before much is known of
-        the motion.
+        smallest mean(Y_i²) in the gains, (N·m)² and (rad/s)², (2,) or (n, 2), which applies until enough of the motion
+        is known.
 
     Raises
     ------
@@ -102,9 +102,9 @@ class FrictionEstimator:
         self.reset()
 
     def reset(self, parameters: ArrayLike | None = None) -> None:
-        """Begin again at `parameters` α (2,) or (n, 2) [–, N·m·s/rad], default α(0), clipped to the bounds.
+        """Restart at `parameters` α (2,) or (n, 2) [–, N·m·s/rad], default α(0), clipped to the bounds.
 
-        The information is forgotten.
+        The information is discarded.
         """
         start = self._initial if parameters is None else np.asarray(parameters, dtype=float)
         self._alpha = np.clip(np.broadcast_to(start, (self.joints, 2)), self.lower, self.upper)
@@ -149,8 +149,8 @@ class FrictionEstimator:
     def covariance(self) -> Array:
         """Covariance of α, (n, 2, 2): that of a least-squares fit over the memory, with the prediction error for noise.
 
-        Prediction errors of neighbouring samples are not independent; they are counted as one per 0.1 s. Before there
-        is information it is that of a number spread evenly between the bounds.
+        Prediction errors of neighbouring samples are not independent; one per 0.1 s counts. Without information it is
+        that of a uniform distribution between the bounds.
         """
         prior = np.zeros((self.joints, 2, 2))
         prior[:, [0, 1], [0, 1]] = np.maximum((self.upper - self.lower) ** 2, 1e-12) / 12.0
@@ -179,7 +179,7 @@ class FrictionEstimator:
         omega
             ω (n,) [rad/s]; all equally delayed.
         excited
-            (n,) bool: joints that may adapt (default all). Values that are not finite leave their joint alone.
+            (n,) bool: joints that may adapt (default all). A joint with values that are not finite does not adapt.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Which friction an estimation adapts, where a description lacks what the method that is set needs."""
+"""Choice of the friction method where a description lacks what the selected one needs."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from joint_dynamics.estimation.estimation_settings import EstimationSettings
 
 
 def choose_friction_method(arm: Arm, wanted: EstimationSettings) -> tuple[Arm, EstimationSettings, list[str]]:
-    """Return arm and settings for the method that the description allows, and remarks where it is not what was wanted.
+    """Return arm and settings for the method that the description permits, and remarks where it differs from `wanted`.
 
-    The method `adaptive` needs hysteresis: friction described without turns over at once (`with_reversal`), as it does
-    in the feedforward. Where a joint has no friction, all of them get Coulomb and viscous friction. Hysteresis:
-    Maxwell-slip [M6 eq 12-18].
+    The method `adaptive` needs Maxwell-slip hysteresis [M6 eq 12-18]: friction described without it gets a narrow one
+    (`with_reversal`), as in the feedforward. Where a joint has no friction, all joints get Coulomb and viscous
+    friction.
     """
     if wanted.friction != 'adaptive':
         return arm, wanted, []

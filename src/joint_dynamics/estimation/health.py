@@ -1,10 +1,8 @@
-"""Health of the joints: stiffness and Coulomb friction against the stored reference.
+"""Health of the joints: stiffness and Coulomb friction against the stored reference, status and trend [patent 1].
 
-With a status and a trend [patent 1].
-
-A transmission that wears loses stiffness and gains (or loses) Coulomb friction. The stiffness is compared as the torque
-it takes to deform the joint over its working range, not coefficient by coefficient: ratio = Σ τ̂_E(φ) τ_E(φ) / Σ
-τ_E(φ)², φ in the range.
+A transmission that wears loses stiffness and gains (or loses) Coulomb friction. The stiffness is compared by the torque
+that deforms the joint over its working range, not coefficient by coefficient:
+ratio = Σ τ̂_E(φ) τ_E(φ) / Σ τ_E(φ)², φ in the range.
 """
 
 from __future__ import annotations
@@ -38,7 +36,7 @@ def _rising(levels: Sequence[float]) -> str | None:
 
 @dataclass(frozen=True)
 class HealthThresholds(Settings):
-    """Relative changes from the reference at which a joint is called worn, and how sure they have to be."""
+    """Relative changes from the reference at which a joint is called worn, and the required certainty."""
 
     SECTION = 'health'
 
@@ -58,9 +56,9 @@ class HealthThresholds(Settings):
 
 @dataclass(frozen=True)
 class JointHealth:
-    """Status of one joint: `ok`, `warning`, `error`, or `unknown` where nothing can be judged; why.
+    """Status of one joint (`ok`, `warning`, `error`, or `unknown` where nothing can be judged), its reason, and ratios.
 
-    The ratios to the reference, or None.
+    The ratios are those to the reference, or None.
     """
 
     status: str
@@ -80,7 +78,7 @@ class HealthMonitor:
     working_range
         φ, (n,) rad, up to which the stiffness is compared.
     friction_reference
-        the α₁ that counts as new, (n,).
+        α₁ of a new joint, (n,).
     """
 
     reference: TorsionalStiffness | None
@@ -91,7 +89,7 @@ class HealthMonitor:
     _decided: dict[tuple[str, int], str] = field(default_factory=dict, repr=False)
 
     def reset(self) -> None:
-        """Forget the decisions: the next ones are made by the thresholds alone."""
+        """Forget the last decisions: the next ones follow from the thresholds alone, without hysteresis."""
         self._decided.clear()
 
     def stiffness_ratios(self, coefficients: Array) -> Array:
@@ -144,8 +142,21 @@ class HealthMonitor:
     ) -> list[JointHealth]:
         """Return the health of every joint.
 
-        stiffness (n, P) coefficients, with the relative deviation (n,) of their torque; friction (n,) α₁, with its
-        deviation (n,); excitation (n,) s. What is None is not judged.
+        Parameters
+        ----------
+        stiffness
+            coefficients (n, P), N·m/rad^{2p−1}; None: not judged.
+        stiffness_deviation
+            relative standard deviation (n,) of their torque.
+        stiffness_excitation
+            excited motion (n,) s.
+        friction
+            α₁ (n,); None: not judged.
+        friction_deviation
+            its standard deviation (n,).
+        friction_excitation
+            time of adaptation (n,) s.
+
         """
         given = stiffness if stiffness is not None else friction
         if given is None:
@@ -210,9 +221,8 @@ class HealthMonitor:
 def trend(times: Sequence[float], ratios: Sequence[float]) -> tuple[float, float]:
     """Return the slope of a ratio over time and its standard deviation, per unit of `times`.
 
-    NaN for fewer than three values.
-
-    One value per run; a straight line by least squares, deviation from the scatter about it.
+    A straight line by least squares through one value per run, with the deviation from the scatter about it; NaN for
+    fewer than three values.
     """
     t, y = np.asarray(times, dtype=float), np.asarray(ratios, dtype=float)
     if t.size != y.size:

@@ -2,10 +2,10 @@
 
     raw q, θ, K_τ i, H(θ), F_v(ω)  →  one smoother, equal delay  →  τ_J (link model, spring, motor − friction), f, τ_ext
 
-The hysteresis H and the speed part F_v of the friction are driven by the raw motor angle and then pass through the
-smoother like every signal: an undelayed factor beside delayed ones costs half the gain of the adaptation, and F_v is
-far from linear. Signs: M q̈ + C q̇ + g + τ_ext = τ_J, so the external torque is what the link gives to its
-surroundings, and a push in the direction of q is negative [M2 eq 2.23].
+The hysteresis H and the speed part F_v of the friction are computed from the raw motor angle and then smoothed like
+every signal: an undelayed factor beside delayed ones would halve the gain of the adaptation, and F_v is strongly
+nonlinear. Signs: M q̈ + C q̇ + g + τ_ext = τ_J, so the external torque is that of the link on its surroundings, and a
+push in the direction of q is negative [M2 eq 2.23].
 """
 
 from __future__ import annotations
@@ -43,20 +43,20 @@ class JointTorques:
     period
         of the samples [s].
     settings
-        EstimationSettings; None: as declared.
+        EstimationSettings; None: the defaults.
     motor_side
-        whether θ is measured (else θ = q: no stiffness, no spring torque).
+        whether θ is measured (otherwise θ = q: no stiffness, no spring torque).
     effort
-        whether `update` is given the motor's `current` [A] or its `torque` [N·m]; None: current where the arm has all
+        whether `update` takes the motor's `current` [A] or its `torque` [N·m]; None: current where the arm has all
         drive gains.
 
     Attributes
     ----------
     q, dq, ddq
-        of the link, smoothed, (n,) [rad, rad/s, rad/s²], as everything below after an `update` that returned True, for
-        the time `delay` s before that sample.
+        of the link, smoothed, (n,) [rad, rad/s, rad/s²]. Like all estimates below, valid after an `update` that
+        returned True, for the time `delay` s before that sample.
     theta, omega, rotor_acceleration
-        of the motor side, reflected, kinematic error taken off, (n,) [rad, rad/s, rad/s²].
+        of the motor side, reflected, less the kinematic error, (n,) [rad, rad/s, rad/s²].
     hysteresis, deformation
         H (n,); φ (n,) [rad], elastic.
     motor_torque, rotor_torque
@@ -70,11 +70,11 @@ class JointTorques:
     spring_weight, link_weight
         of the spring beside the motor side and of the link model beside both, (n,), 0 … 1, of the next sample.
     gain
-        (n,) N·m/A: what the current is multiplied by; None where torque is given.
+        (n,) N·m/A, factor of the current; None where torque is given.
     friction, stiffness
         FrictionEstimator, CoulombViscousEstimator or None; StiffnessEstimator or None.
     filter, fusion, lost_motion, watch
-        the smoother, the weights, the play of the gears, and what left the range in which the friction was checked.
+        the smoother, the weights, the play of the gears, and the record of the range of validity of the friction.
 
     Raises
     ------
@@ -148,11 +148,11 @@ class JointTorques:
 
     @property
     def delay(self) -> float:
-        """Time by which every estimate is late, s."""
+        """Delay of every estimate, s."""
         return self.filter.delay + self._lag * self.period
 
     def reset_signals(self) -> None:
-        """Forget the signals and the hysteresis (after a gap or a jump of time); what was learnt stays."""
+        """Discard the signals and the hysteresis, as after a gap or a jump of time; learnt values stay."""
         n = self.n
         self.filter.reset()
         if self._slip is not None:
@@ -168,7 +168,7 @@ class JointTorques:
     def set_temperature(self, temperature: ArrayLike) -> None:
         """Take new joint temperatures (n,) °C.
 
-        NaN: the last known stays, or the one in the settings, or that without effect.
+        NaN: the last known one stays, or that of the settings, or T0, at which it has no effect.
         """
         given = np.asarray(temperature, dtype=float)
         self._temperature = np.where(np.isfinite(given), given, self._temperature)
@@ -188,8 +188,8 @@ class JointTorques:
     def update(self, q: Array, effort: Array, theta: Array | None = None) -> bool:
         """Take one sample (n,): q rad; motor current A or torque N·m, as `effort` says; θ rad, reflected.
 
-        Returns whether the estimates are there: False until the smoother is full. Sample after sample at the period;
-        gaps are the caller's business (`timeline`).
+        Returns whether the estimates are valid: False until the smoother is full. Samples must come at the period; gaps
+        are handled by the caller (`timeline`).
         """
         slot, line = self._slot, self._line
         newest = self._count % len(line)

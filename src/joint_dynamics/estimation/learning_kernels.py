@@ -1,7 +1,7 @@
-"""What takes turns between the samples, compiled: lost motion, stiffness, contact, weights.
+"""The learning parts, compiled: lost motion, friction, stiffness, weights, contact.
 
-Each kernel does what the array form beside which it is called does, to rounding, and changes the arrays of the state
-that it is given in place. All arrays are (n,), where nothing else is said, in the units of the caller.
+Each kernel changes the arrays of the state in place. All arrays are (n,) unless stated otherwise, in the units of the
+caller.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def friction_step(  # type: ignore[no-untyped-def]
 
 @compiled
 def novelty(phi, numbers, fixed, anchor, still, fresh):  # type: ignore[no-untyped-def]
-    """Which joints' deformation has moved within the last `hold` samples, into `fresh`.
+    """Write into `fresh` which joints' deformation has changed within the last `hold` samples.
 
     numbers: hold, samples since the last look. fixed (5, n): gate, top, 1/φ_ref, novelty, floor.
     """
@@ -114,7 +114,7 @@ def novelty(phi, numbers, fixed, anchor, still, fresh):  # type: ignore[no-untyp
 
 @compiled
 def jumps(numbers, floor, sums, memory, jumped):  # type: ignore[no-untyped-def]
-    """Bring the levels of a `JumpDetector` up to the samples since the last look; where the error has `jumped`.
+    """Update the levels of a `JumpDetector` with the samples since the last evaluation; write where the error `jumped`.
 
     numbers: period, window, share. floor (n,). sums (3, n): emptied. memory: seen, excitation, short, level, usual,
     long. Return whether any joint has jumped.
@@ -290,7 +290,7 @@ def contact_ratio(evidence, elastic, omega, counts, numbers, fixed, levels, seen
 
 @compiled
 def contact_levels(adapted, since, numbers, levels, seen, base, scratch):  # type: ignore[no-untyped-def]
-    """The rest of it, after the events: levels, largest errors and base learn.
+    """The rest of `ContactDetector.update`, after its events: levels, largest errors and base are learnt.
 
     numbers: learning, memory, patience, forget, follow, bound.
     """

@@ -1,13 +1,13 @@
-"""The share of the deformation that is not elastic: lost motion within the backlash [M4 eq 30-32].
+"""The part of the deformation that is not elastic: lost motion within the backlash [M4 eq 30-32].
 
     s ← clip(s + Δθ/𝓑(θ), ±1),   φ_elastic = φ − g(τ) 𝓑(θ) s,   g = mean of 1/(1 + (τ/τ_i)²)
 
-The play is the thesis's; that load takes it up by g is our assumption, not a published law: the mixture of
-`joint.lost_motion`, in equal parts, for of a description's backlash nothing but its width is known.
+The play is the thesis's; its reduction by load, g, is our assumption, not a published law: the mixture of
+`joint.lost_motion` in equal parts, since only the width of a described backlash is known.
 
-Unloaded, φ differs by ±𝓑(θ) with the direction of the last motion: times the stiffness that is more than a wrist
-carries. Load takes the play up; how fast and how far differs from gear to gear, so that the spread of g over the loads
-of the last tenths of a second counts as not known.
+Unloaded, φ differs by ±𝓑(θ) with the direction of the last motion; times the stiffness, this exceeds the torque of a
+wrist. Load takes up the play, but how fast and how far differs from gear to gear, so the spread of g over the loads of
+the last tenths of a second counts as uncertainty.
 """
 
 from __future__ import annotations
@@ -32,16 +32,29 @@ DEVIATIONS = 2.0
 class LostMotion:
     """Lost motion of n joints, sample by sample.
 
-    backlash   function of θ (n,) rad: 𝓑(θ), half the backlash, rad, 0 where it is not known; None: known of no joint.
-               What is not known is taken as none.
-    limit      N·m, number or (n,): torque limit that the loads τ_i are shares of.
-    period     s.
-    deviation  rad, number or (n,): standard deviation of 𝓑.
+    Parameters
+    ----------
+    backlash
+        function of θ (n,) rad: 𝓑(θ), half the backlash, rad, 0 where it is unknown and assumed absent; None: unknown
+        for all joints.
+    limit
+        N·m, number or (n,): torque limit, of which the loads τ_i are shares.
+    period
+        s.
+    deviation
+        rad, number or (n,): standard deviation of 𝓑.
 
-    After an update, (n,) each: `motion` g 𝓑 s rad, to be taken off the
-    deformation; `slack` g 𝓑 rad, as much as it can be; `uncertainty` rad, how wrong it may be beyond a share of itself:
-    all of 𝓑 until θ has once been through it, two deviations of 𝓑 as far as the load leaves them, and as much as it
-    went with one of the last updates, for smoothed signals pass through the play in another way than sharp ones.
+    Attributes
+    ----------
+    motion
+        g 𝓑 s (n,) rad, to be subtracted from the deformation.
+    slack
+        g 𝓑 (n,) rad, the largest possible `motion`.
+    uncertainty
+        (n,) rad, in addition to a share of `motion`: all of 𝓑 until θ has passed through it once; two deviations of 𝓑,
+        reduced by the load; and the largest change in one of the last updates, because smoothed signals pass through
+        the play differently from raw ones.
+
     """
 
     def __init__(
@@ -62,7 +75,7 @@ class LostMotion:
         self.reset()
 
     def reset(self) -> None:
-        """Forget where the play stands and what the load was."""
+        """Discard the state of the play and the load."""
         self._place, self._spread = np.zeros((2, self.joints))
         self._theta: Array | None = None
         self._loads = np.zeros((len(LAGS), self.joints))

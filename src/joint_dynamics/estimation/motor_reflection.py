@@ -1,4 +1,4 @@
-"""Motor-side values of messages, which name joints in any order, on the joint side."""
+"""Motor-side values of messages, whose joints have any order, reflected to the joint side."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ORDERS = 32
 
 
 class MotorReflection:
-    """What `MotorSide` does, as one affine map for each order of names: worked out once, not with every message.
+    """The reflection of `MotorSide` as one affine map for each order of names, computed once.
 
     Its matrix is diagonal unless drives are coupled.
 
@@ -26,7 +26,7 @@ class MotorReflection:
     side
         MotorSide, how motor signals are reflected.
     joint_names
-        (n,) of the robot; what a message says of others is passed over.
+        (n,) of the robot; other joints in a message are ignored.
     """
 
     def __init__(self, side: MotorSide, joint_names: Sequence[str]) -> None:
@@ -47,7 +47,7 @@ class MotorReflection:
         Raises
         ------
         JointDynamicsError
-            Where drives are coupled and a message has not all of their motors.
+            Where drives are coupled and a message lacks one of their motors.
         """
         matrix, offset, ours = self._map(quantity, tuple(names))
         # Nothing times a number that is none is none: a gripper's NaN must not reach the joints.

@@ -1,7 +1,4 @@
-"""Observers of one sample at a time.
-
-Friction from the rotor's speed [patent 2, fig 11], external torque from the momentum.
-"""
+"""Observers: friction from the rotor's speed [patent 2, fig 11], external torque from the momentum."""
 
 from __future__ import annotations
 
@@ -18,8 +15,19 @@ Array = FloatArray
 class FrictionObserver:
     """F̂ = −L B (ω − ω̂),  ω̂̇ = (K_τ i − τ̂_J − F̂)/B: F̂ follows the true friction with the time constant 1/L.
 
-    joints n; period s; rotor_inertia B kg·m², number or (n,); gain L > 0, 1/s. The implicit step is stable for every L
-    and period. `friction` (n,) N·m is the present F̂.
+    The implicit step is stable for every L and period. `friction` (n,) N·m is the present F̂.
+
+    Parameters
+    ----------
+    joints
+        n.
+    period
+        s.
+    rotor_inertia
+        B kg·m², number or (n,).
+    gain
+        L > 0, 1/s.
+
     """
 
     def __init__(self, joints: int, period: float, rotor_inertia: ArrayLike, gain: float = 30.0) -> None:
@@ -28,14 +36,14 @@ class FrictionObserver:
         self.reset()
 
     def reset(self) -> None:
-        """Forget; the next update starts at its ω with F̂ = 0."""
+        """Restart: the next update begins at its ω with F̂ = 0."""
         self._omega: Array | None = None
         self.friction = np.zeros(self.rotor_inertia.size)
 
     def update(self, motor_torque: ArrayLike, transmission_torque: ArrayLike, omega: ArrayLike) -> Array:
         """Take K_τ i, τ̂_J (N·m) and ω (rad/s), (n,) each and equally delayed; return F̂, N·m.
 
-        A joint with a broken value keeps its F̂.
+        A joint with a value that is not finite keeps its F̂.
         """
         speed = np.asarray(omega, dtype=float)
         drive = np.asarray(motor_torque, dtype=float) - np.asarray(transmission_torque, dtype=float)
@@ -53,8 +61,18 @@ class FrictionObserver:
 class MomentumObserver:
     """External torque without the acceleration: r = K (∫(τ_J + Cᵀq̇ − g − r) dt − p + p(0)), p = M(q) q̇; r → −τ_ext.
 
-    body RigidBody; period s; gain K > 0, 1/s. The sign is that of the rest of the package: τ_ext is what the link gives
-    to its surroundings, M q̈ + C q̇ + g + τ_ext = τ_J [M2 eq 2.23], so a push in the direction of q is negative.
+    The sign is that of the rest of the package: τ_ext is the torque of the link on its surroundings,
+    M q̈ + C q̇ + g + τ_ext = τ_J [M2 eq 2.23], so a push in the direction of q is negative.
+
+    Parameters
+    ----------
+    body
+        RigidBody.
+    period
+        s.
+    gain
+        K > 0, 1/s.
+
     """
 
     def __init__(self, body: RigidBody, period: float, gain: float = 30.0) -> None:
@@ -63,12 +81,12 @@ class MomentumObserver:
         self.reset()
 
     def reset(self) -> None:
-        """Forget; the next update starts with τ_ext = 0."""
+        """Restart: the next update begins with τ_ext = 0."""
         self._expected: Array | None = None
         self.external = np.zeros(self.body.n)
 
     def update(self, transmission_torque: ArrayLike, q: Array, dq: Array) -> Array:
-        """Take one sample and return τ_ext (n,) [N·m], late by 1/K. Broken values leave everything as it was.
+        """Take one sample and return τ_ext (n,) [N·m], delayed by 1/K. Values that are not finite change nothing.
 
         transmission_torque, q, dq: τ_J [N·m], q [rad] and q̇ [rad/s], (n,) each.
         """

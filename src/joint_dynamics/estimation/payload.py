@@ -3,9 +3,9 @@
     τ̂_J − τ_J(unloaded) = Y_L(q, q̇, q̈) χ_L + F(τ_J) H a₁ + ω a₂,   χ_L = [XX … ZZ, MX, MY, MZ, M]
 
 in the last joint's frame. Recursive least squares in information form, A ← λ A + Σ_j w_j yᵀy, which costs little per
-sample and is solved when asked. The friction of every joint may be off by a scale a₁ and a viscous part a₂: they are
-estimated beside the payload and thrown away, because a payload that is not known yet would otherwise pull the friction,
-and a wrong friction the payload.
+sample and is solved on demand. The friction of every joint may be off by a scale a₁ and a viscous part a₂; they are
+estimated with the payload and discarded, because otherwise an unknown payload would distort the friction, and wrong
+friction the payload.
 """
 
 from __future__ import annotations
@@ -36,15 +36,18 @@ class PayloadEstimator:
     body
         RigidBody without the payload.
     period
-        s between updates (the caller may take every k-th sample); memory s of motion; inf: all since the reset.
+        s between updates (the caller may take every k-th sample).
+    memory
+        s of motion; inf: all since the reset.
     noise
-        N·m, (n,) or number: deviation of a torque that is left, weighs the joints.
-    largest
-        kg and reach m: deviations of the payload before anything is known, which also keep the problem regular.
+        N·m, (n,) or number: deviation of the residual torque, which weights the joints.
+    largest, reach
+        kg and m: prior deviations of the payload's mass and centre of mass, which also regularise the problem.
     friction
         deviation of the friction's scale and viscous part (N·m·s/rad), (2,).
     known
-        the payload is taken for known when its mass deviates by less than this share, or 0.1 kg, after 1 s of motion.
+        the payload is considered known when the standard deviation of its mass is below this share, or 0.1 kg, after 1
+        s of motion.
     """
 
     def __init__(
@@ -89,7 +92,8 @@ class PayloadEstimator:
         coulomb, omega
             F(τ_J) H (n,) [N·m] and ω (n,) [rad/s].
         slipping
-            (n,) bool: joints that move; the torque of one that stands is anywhere within its friction, and is left out.
+            (n,) bool: joints that move; the torque of a joint at rest lies anywhere within its friction and is not
+            used.
         """
         if not slipping.any() or not np.isfinite(torque.sum() + coulomb.sum() + q.sum() + dq.sum() + ddq.sum()):
             return
@@ -98,7 +102,7 @@ class PayloadEstimator:
         self.add(rows[:, :, None] * rows[:, None, :], 1)
 
     def add(self, information: Array, samples: int) -> None:
-        """Take `information`, Σ w² rowᵀrow of every joint, (n, 13, 13), of so many `samples`.
+        """Add `information`, Σ w² rowᵀrow of every joint, (n, 13, 13), from `samples` samples.
 
         The rows are [Y_L, F(τ_J) H, ω, torque] in SI units, w is one over the noise of the torque [N·m].
         """
@@ -109,7 +113,7 @@ class PayloadEstimator:
         self._solved = None
 
     def judge(self) -> bool:
-        """Return whether the payload is known well enough, and remember it."""
+        """Return whether the payload is known well enough, and store the decision."""
         self.known = self.excitation > 1.0 and self.mass_deviation < max(self.known_share * abs(self.mass), 0.1)
         return self.known
 

@@ -1,7 +1,7 @@
-"""Samples held to what a joint can do, before they enter a filter: one that has taken 1e150 has forgotten all else.
+"""Plausibility of samples before they enter a filter, which a single value of 1e150 would ruin.
 
-A value is plausible within `recording.plausibility.bounds`, a position also within the way that its joint can have gone
-since the last one. Comparisons are written so that what is no number fails them.
+A value is plausible within `recording.plausibility.bounds`, a position also within the distance that its joint can have
+moved since the last one. Comparisons are written so that NaN fails them.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ LEEWAY = 0.02
 
 @dataclass(frozen=True)
 class Plausible:
-    """What n joints can do: magnitude (n,) of a value, and (n,) per s of its change, infinite where any is possible."""
+    """Limits of n joints: magnitude (n,) of a value, and of its change per s (n,), infinite where unlimited."""
 
     largest: Array
     fastest: Array
 
     @classmethod
     def finite(cls, n: int) -> Plausible:
-        """Return what takes everything finite, for `n` joints."""
+        """Return limits that accept every finite value, for `n` joints."""
         return cls(np.full(n, np.finfo(float).max), np.full(n, np.inf))
 
     def of(self, joints: Sequence[int]) -> Plausible:
-        """Return that of these joints."""
+        """Return the limits of these joints."""
         return Plausible(self.largest[joints], self.fastest[joints])
 
     def values(self, given: Array) -> bool:
@@ -44,11 +44,11 @@ class Plausible:
         return bool((np.abs(given) <= self.largest).all())
 
     def step(self, given: Array, before: Array, seconds: float) -> bool:
-        """Whether joints can have gone from `before` (n,) to `given` (n,) in `seconds`."""
+        """Whether joints can have moved from `before` (n,) to `given` (n,) in `seconds`."""
         return bool((np.abs(given - before) <= self.fastest * (seconds + LEEWAY)).all())
 
     def worst(self, given: Array, before: Array | None) -> int:
-        """Return the joint that is the farthest beyond, its column."""
+        """Return the column of the joint that exceeds its limits the most."""
         beyond = np.abs(given) / self.largest
         if np.isfinite(beyond).all() and not (beyond > 1.0).any() and before is not None:
             beyond = np.abs(given - before) / self.fastest
@@ -56,7 +56,7 @@ class Plausible:
 
 
 def plausible_samples(robot: RobotModel, quantities: Sequence[str]) -> dict[str, Plausible]:
-    """Return what the joints of `robot` can do, for each of `quantities` of Recording."""
+    """Return the limits of the joints of `robot`, for each of `quantities` of Recording."""
     names, speed = robot.joint_names, robot.limits.velocity
     fastest = np.minimum(np.where(speed > 0, FASTER * speed, np.inf), ANY_ARM['dq'])
     return {

@@ -1,4 +1,4 @@
-"""Recursive least squares for many joints at once, with directional or exponential forgetting, bounded for ever.
+"""Recursive least squares for many joints at once, with directional or exponential forgetting and bounded covariance.
 
     y = ψᵀα,   ε = y − ψᵀα,   r = ψᵀPψ,   α ← α + Pψ ε/(1 + r)                                             [M3 eq 18]
     directional   P ← P − c Pψψᵀ P + δ I,   c = (μ(1 + r) − 1)/(μ r (1 + r)) = 1/(1/β + r)
@@ -94,16 +94,16 @@ class RecursiveLeastSquares:
         return self._state
 
     def reset(self, alpha: ArrayLike = 0.0) -> None:
-        """Begin again with P(0) and `alpha`, number, (p,) or (n, p)."""
+        """Restart with P(0) and `alpha`, number, (p,) or (n, p)."""
         self.P[:] = self.initial_covariance[:, :, None] * np.eye(self.order)
         self.alpha[:] = alpha
 
     def step(self, psi: Array, y: Array, active: BoolArray) -> tuple[Array, Array]:
         """Take ψ (n, p) and y (n,), both finite, and zero for joints that are not `active`.
 
-        Return ε and ε²/(1 + r), (n,).
+        Return ε and ε²/(1 + r), (n,) each.
 
-        With ψ = 0 nothing changes of a joint but the δ and the exponential forgetting, which `active` holds off.
+        With ψ = 0 only δ and exponential forgetting would change a joint, which `active` prevents.
         """
         np.matmul(self._state, psi[:, :, None], out=self._product)
         # Not below zero, even where rounding has spoilt P until the next `bound`: then the step is harmless.
@@ -128,10 +128,10 @@ class RecursiveLeastSquares:
         return error, error * share
 
     def bound(self, joints: IntArray | slice = slice(None)) -> None:
-        """Bring the eigenvalues of P, relative to P(0), back between the bounds; of all joints, or of these alone.
+        """Clip the eigenvalues of P, relative to P(0), to their bounds; for all joints, or only for `joints`.
 
-        Positive definite and bounded after any input. What stands at a bound may be moved by rounding when it is
-        bounded again.
+        P is then positive definite and bounded after any input. Rounding may move eigenvalues at a bound when they are
+        clipped again.
         """
         root = np.sqrt(self.initial_covariance[joints])
         unit = root[:, :, None] * root[:, None, :]
@@ -148,7 +148,7 @@ class RecursiveLeastSquares:
 
 
 def positive(name: str, value: float) -> float:
-    """Return a number > 0 (inf included), or say which one is not."""
+    """Return a number > 0 (inf included); raises JointDynamicsError, naming it, where it is not."""
     if not value > 0:
         raise JointDynamicsError(f'{name}: expected a number > 0, found {value!r}')
     return float(value)

@@ -1,4 +1,4 @@
-"""What of a described arm an estimation does not use, or uses in another way than it stands there: said once."""
+"""Remarks on fields of a described arm that an estimation ignores or uses differently."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SHAPES = {
 
 
 def remarks_of(arm: Arm, use: EstimationSettings, motor_side: bool) -> list[str]:
-    """Return a remark for each field, with the joints it concerns; arguments as of `JointEstimator`."""
+    """Return a remark for each field, with the joints concerned; arguments as in `JointEstimator`."""
     found = _simpler_friction(arm) if use.friction == 'coulomb_viscous' else []
     friction = make_friction(arm, use, 1.0)
     if isinstance(friction, FrictionEstimator):

@@ -1,6 +1,6 @@
 """One robot's online estimation from stamped samples to estimates, conditions and the adapted description, without ROS.
 
-Between topics and `JointEstimator`: alignment on one grid, the motor side reflected, temperatures, what to do after
+Between topics and `JointEstimator`: alignment on one grid, reflection of the motor side, temperatures, recovery from
 gaps and jumps of time.
 """
 
@@ -46,7 +46,7 @@ MOTOR = {'motor_position': 'theta', 'motor_torque': 'tau'}
 
 
 class TorqueEstimate(NamedTuple):
-    """What was estimated of one sample, for the time it belongs to, the delay taken off; signs as of `JointTorques`.
+    """The estimates of one sample, stamped with the delay subtracted; signs as in `JointTorques`.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class TorqueEstimate(NamedTuple):
     q, dq
         (n,) rad and rad/s, smoothed, of the link.
     torque, external, friction
-        (n,) N·m: through the transmission, what the link gives to its surroundings, of the friction.
+        (n,) N·m: through the transmission, of the link on its surroundings, and of the friction.
     contact
         (n,) bool.
 
@@ -76,21 +76,21 @@ class EstimationSession:
     Parameters
     ----------
     robot, description
-        RobotModel and DynamicsDescription of its joints (parts may be missing: they are then not used, or learnt).
+        RobotModel and DynamicsDescription of its joints; parts that are missing are not used, or learnt.
     offered
-        quantities that the inputs may give (those of Recording, and motor_position, motor_torque).
+        quantities that the inputs may provide (those of Recording, and motor_position, motor_torque).
     settings
-        EstimationSettings; friction `adaptive` does without hysteresis, or becomes `coulomb_viscous`, where none is
-        described (`choose_friction_method`), which `remarks` says.
+        EstimationSettings; where the description lacks hysteresis or friction, the method `adaptive` is replaced
+        (`choose_friction_method`), which `remarks` states.
     period
         of the samples [s]; None: from the stamps.
     max_gap
-        longest hole bridged [s].
+        longest gap bridged [s].
     motor_side
         MotorSide, how motor signals are reflected.
     saved
-        adapted description of an earlier run; used when it is one of `description`, else passed over, which `remarks`
-        says.
+        adapted description of an earlier run; used when it is a copy of `description`, otherwise ignored, which
+        `remarks` states.
     thresholds
         HealthThresholds.
     working_range
@@ -101,9 +101,9 @@ class EstimationSession:
     estimator
         None until the period is known.
     remarks
-        what is worth saying once.
+        messages to be shown once.
     begun_anew, begun_anew_said
-        how often filters were no longer finite, and began anew; how many of them `conditions` has said.
+        number of restarts because filters were not finite, and how many of them `conditions` has reported.
 
     Raises
     ------
@@ -192,7 +192,7 @@ class EstimationSession:
             self.estimator.learning = self._learning
 
     def retune(self, settings: EstimationSettings) -> None:
-        """Go on with other settings: what was learnt of friction and stiffness stays, the signals begin anew."""
+        """Continue with other settings: learnt friction and stiffness stay, the signals restart."""
         self.check(settings)
         self.settings = self._with_friction_method(settings)
         old = self.estimator
@@ -211,15 +211,15 @@ class EstimationSession:
 
     @property
     def beyond(self) -> list[str]:
-        """What has left the range of validity of the described friction since the estimates began, by name."""
+        """Joints and quantities that have left the range of validity of the friction since the estimates began."""
         return [] if self.estimator is None else self.estimator.watch.notes()
 
     def check(self, settings: EstimationSettings) -> None:
-        """Raise JointDynamicsError where the estimates could not go on with these settings; changes nothing."""
+        """Raise JointDynamicsError where the estimation could not continue with these settings; changes nothing."""
         self._trial(settings)
 
     def quantities(self) -> tuple[str, ...]:
-        """Return the names, as in `QUANTITIES`, of what is estimated as soon as there are samples."""
+        """Return the names, as in `QUANTITIES`, of the quantities estimated once there are samples."""
         trial = self._trial(self.settings)
         return tuple(estimates_of(trial, self.monitor.of(trial)))
 
@@ -263,10 +263,7 @@ class EstimationSession:
             self.estimator.set_temperature(self._temperatures)
 
     def run(self) -> Iterator[TorqueEstimate]:
-        """Do the steps that are complete.
-
-        Yield for each that gave estimates what they are.
-        """
+        """Process the samples that are complete, and yield the estimates of each that has any."""
         for stamp, arrays in self.timeline.samples():
             begin = time.perf_counter()
             if self.estimator is None:
@@ -291,16 +288,13 @@ class EstimationSession:
                 )  # fmt: skip
 
     def forget_time(self) -> None:
-        """Begin anew with the signals: the clock has jumped, or the robot was not listened to.
-
-        What was learnt stays.
-        """
+        """Restart the signals, as after a jump of the clock or a pause in listening; learnt values stay."""
         self.timeline.reset()
         if self.estimator is not None:
             self.estimator.reset_signals()
 
     def reset(self) -> None:
-        """Begin anew from the description as it was identified: nothing that was learnt stays."""
+        """Restart from the identified description; all learnt values are discarded."""
         self.description = self.described
         self.arm = Arm.from_description(self.robot, self.described)
         self.history = []
@@ -315,7 +309,7 @@ class EstimationSession:
         return [] if self.estimator is None else self.monitor.of(self.estimator)
 
     def conditions(self) -> dict[str, Condition]:
-        """Return by name what there is to say: samples, friction, stiffness, temperature, contact, payload, health."""
+        """Return the conditions by name: samples, friction, stiffness, temperature, contact, payload, health."""
         return conditions(self)
 
     def adapted(self, date: str) -> DynamicsDescription:

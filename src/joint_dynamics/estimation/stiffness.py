@@ -1,18 +1,16 @@
-"""Online torsional stiffness.
+"""Online torsional stiffness by recursive least squares with directional forgetting and regularisation, RLS-DF*.
 
-Recursive least squares with directional forgetting and regularisation, RLS-DF* [M3 eq 18].
+    τ_E(φ) = Σ_p α_p φ^{2p−1} = ψᵀα,   P as in `recursive`   [M3 eq 18]
 
-    τ_E(φ) = Σ_p α_p φ^{2p−1} = ψᵀα,   P as in `recursive`
+Directional forgetting drives r = ψᵀPψ towards (1 − μ)/μ in the excited directions and leaves the others unchanged, but
+"robust in poor excitation" [M3] cannot be reproduced: a standstill under a torque bias destroys the map. Hence the
+defaults here differ from the thesis's: directions scaled by φ_ref, faster forgetting, an excitation gate, and a
+detector of jumps of the error, which opens the covariance again. Whether the stiffness, the load or the friction
+changed is decided in `changes`.
 
-Directional forgetting drives r = ψᵀPψ towards (1 − μ)/μ in the directions that are excited and leaves the others alone,
-but "robust in poor excitation" [M3] does not reproduce: a standstill under a torque bias destroys the map. Hence our
-own default beside the thesis's run: directions scaled by φ_ref, a stronger forgetting, an excitation gate, and a
-detector of errors that jump, which opens the covariance again. That it is the stiffness that changed is for `changes`
-to say, which knows of load and friction too.
-
-A covariance knows nothing of a torque that is wrong by more than its noise: where a joint is hardly ever excited, one
-such sample takes a described map away. Such a map therefore stays in force until more than a disturbance tells
-otherwise.
+A covariance does not account for a torque that is wrong by more than its noise: where a joint is hardly ever excited,
+one such sample could destroy a described map. Such a map therefore stays in force until the evidence is more than a
+disturbance.
 """
 
 from __future__ import annotations
@@ -69,12 +67,11 @@ class StiffnessEstimator(StiffnessMap):
                          excited motion and explains the torque as for `reliable`, in the last `change_window` as
                          well; then the last that did. The others: what is learnt, at once.
 
-    The map in force is what is asked for by coefficients, covariance, torque, stiffness and variance.
-    What is known of the quality, (n,) each: `excited` (bool, of the last update), `excitation` (s of excited motion
-    since the reset), `changes` (how often `reopen` was called), `reopened`
-    (how often the error jumped), `noise` (N·m, deviation of the prediction error, of the map
-    in force), `reliable` (bool, whether what is learnt may be relied on: excited for 2 s, explaining 80 % of the
-    torque, growing with the deformation).
+    Coefficients, covariance, torque, stiffness and variance are those of the map in force. Its quality, (n,) each:
+    `excited` (bool, of the last update), `excitation` (s of excited motion since the reset), `changes` (number of calls
+    of `reopen`), `reopened` (number of jumps of the error), `noise` (N·m, deviation of the prediction error of the map
+    in force), `reliable` (bool, whether the learnt map can be relied on: excited for 2 s, explaining 80 % of the
+    torque, and increasing with the deformation).
     """
 
     def __init__(
@@ -132,8 +129,8 @@ class StiffnessEstimator(StiffnessMap):
     def thesis(cls, joints: int = 1, **options: Any) -> StiffnessEstimator:
         """Return the run of thesis chapter 3.
 
-        Raw units, P(0) = diag(1e9, 1e18), δ = 0.1, μ = 0.99995, α(0) = 0, at 1 kHz; no gate. options: of the class,
-        which go before these.
+        Raw units, P(0) = diag(1e9, 1e18), δ = 0.1, μ = 0.99995, α(0) = 0, at 1 kHz; no gate. options: parameters of the
+        class, which override these.
         """
         return cls(
             joints,
@@ -153,14 +150,14 @@ class StiffnessEstimator(StiffnessMap):
     def ordinary(cls, joints: int = 1, order: int = 2, **options: Any) -> StiffnessEstimator:
         """Return ordinary recursive least squares, that is batch least squares sample by sample.
 
-        μ = 1, δ = 0, no gate. options: of the class, which go before these.
+        μ = 1, δ = 0, no gate. options: parameters of the class, which override these.
         """
         return cls(
             joints, order, **{'mu': 1.0, 'delta': 0.0, 'gate': 0.0, 'novelty': 0.0, 'change_share': np.inf, **options}
         )
 
     def reset(self, coefficients: ArrayLike | None = None) -> None:
-        """Begin again with P(0) and α(0), or with the given coefficients (P,) or (n, P), N·m/rad^{2p−1}."""
+        """Restart with P(0) and α(0), or with the given coefficients (P,) or (n, P), N·m/rad^{2p−1}."""
         self._rls.reset(self._alpha0 if coefficients is None else np.asarray(coefficients, dtype=float) * self._unit)
         self._jumps = JumpDetector(self.joints, self.period, self._window, self.change_share, self._floor)
         self._anchor = np.full(self.joints, np.inf)
@@ -181,7 +178,7 @@ class StiffnessEstimator(StiffnessMap):
         self._rls.state[:], self._in_force[:], self._square[:] = kept
 
     def reopen(self, joint: int, scaled: Array) -> None:
-        """Take the map of a joint to be `scaled` (P,) [N·m per (φ/φ_ref)^{2p−1}] within 30 %, and learn on from it."""
+        """Set the map of a joint to `scaled` (P,) [N·m per (φ/φ_ref)^{2p−1}], with 30 % uncertainty."""
         rls = self._rls
         rls.alpha[joint] = scaled
         rls.P[joint] = (np.outer(scaled, scaled) + np.diag(scaled**2)) * (REOPENED**2 / self._floor[joint])
@@ -197,7 +194,7 @@ class StiffnessEstimator(StiffnessMap):
 
     @property
     def quality(self) -> tuple[Any, ...]:
-        """What tells how far the spring can be relied on, as `spring_weight` of the kernels takes it."""
+        """The reliability of the spring, in the form that the kernel `spring_weight` takes."""
         return self.reliable, self._square, self._in_force, self._per_scale
 
     def update(self, deformation: ArrayLike, torque: ArrayLike, excited: ArrayLike | None = None) -> Array:
@@ -206,7 +203,8 @@ class StiffnessEstimator(StiffnessMap):
         Parameters
         ----------
         deformation, torque
-            φ (n,) [rad] and the virtual measure of τ_E (n,) [N·m]. A joint where either is not finite is left alone.
+            φ (n,) [rad] and the virtual measurement of τ_E (n,) [N·m]. A joint where either is not finite is not
+            updated.
         excited
             (n,) bool: joints that may be updated (default all).
 

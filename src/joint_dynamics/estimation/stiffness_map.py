@@ -1,4 +1,4 @@
-"""The elastic torque of joints as it was learnt, with what its covariance tells.
+"""The learnt elastic torque of joints with its covariance.
 
     τ_E(φ) = Σ_p α_p φ^{2p−1} = ψᵀα
 
@@ -19,14 +19,14 @@ Array = FloatArray
 
 
 class StiffnessMap:
-    """The map in force of n joints: torque, stiffness and how sure they are; whoever learns it writes it.
+    """The map in force of n joints: torque, stiffness and their uncertainty.
 
     Parameters
     ----------
     joints, order
         n, and P, number of odd terms.
     scale
-        φ_ref, rad, number or (n,): deformation at which the directions φ, φ³, … are of like size.
+        φ_ref, rad, number or (n,): deformation at which the directions φ, φ³, … have similar size.
 
     Attributes
     ----------
@@ -93,7 +93,7 @@ class StiffnessMap:
         return slope
 
     def variance(self, deformation: Array) -> Array:
-        """Return the variance of τ_E(φ) that the covariance tells, (N·m)², at φ (n,) rad."""
+        """Return the variance of τ_E(φ) by the covariance, (N·m)², at φ (n,) rad."""
         x = deformation * self._per_scale
         square = x * x
         psi = np.empty((self.joints, self.order, 1))

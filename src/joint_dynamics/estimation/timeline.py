@@ -2,9 +2,9 @@
 
 A filter needs equally spaced samples of all signals of one instant; topics give stamped values of some joints, late,
 twice, out of order or not at all. Each source (one quantity of one set of joints, in whatever order a message names
-them) keeps a short history; a grid point is given out as soon as every needed source has reached it, interpolated
-linearly between neighbours where no sample lies within a twentieth of a period. A hole longer than `max_gap` is not
-bridged, and time that goes back is a new beginning: the caller is told, and forgets what depends on time.
+them) keeps a short history; a grid point is returned as soon as every needed source has reached it, interpolated
+linearly between neighbours where no sample lies within a twentieth of a period. A gap longer than `max_gap` is not
+bridged, and time that goes back is a restart: `restarts` counts both, and the caller resets what depends on time.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class _Source:
 class Timeline:
     """From stamped samples to whole samples on a uniform grid.
 
-    A sample of the stamp before (a clock that stands still) is dropped and counted in `repeated`.
+    A sample with the preceding stamp (of a clock that stands still) is dropped and counted in `repeated`.
 
     `add` takes a sample, `samples()` yields what is complete. `restarts`: number of gaps and jumps; when it has
     changed, the next sample does not follow the last one. Counters: `given` samples; `bridged`, those interpolated over
@@ -83,14 +83,14 @@ class Timeline:
     joint_names
         the n joints, order of all arrays given out.
     quantities
-        what belongs to a whole sample, e.g. ('q', 'current', 'theta'); others are passed over.
+        the quantities of a whole sample, e.g. ('q', 'current', 'theta'); others are ignored.
     period
         s; None: from the stamps of the first `learn` samples.
     max_gap
-        s: longest hole that is bridged. A place that a joint cannot have reached is dropped for so long; one that lasts
-        is then a new beginning.
+        s: longest gap that is bridged. Positions that a joint cannot have reached are dropped for this time, and
+        accepted as a restart if they persist.
     plausible
-        Plausible of the joints by quantity; one that is not there need only be finite.
+        Plausible of the joints by quantity; quantities without it need only be finite.
     """
 
     def __init__(
@@ -127,7 +127,7 @@ class Timeline:
         return self.gaps + self.jumps
 
     def reset(self) -> None:
-        """Forget all samples and sources; the period and the counters stay."""
+        """Discard all samples and sources; the period and the counters stay."""
         self._sources: dict[tuple[str, tuple[str, ...]], _Source | None] = {}
         # The source of every joint, per quantity; and those that any joint needs.
         self._of: list[list[_Source | None]] = [[None] * len(self.joint_names) for _ in self.quantities]
@@ -137,11 +137,11 @@ class Timeline:
 
     @property
     def held(self) -> dict[tuple[str, tuple[str, ...]], int]:
-        """Samples held of every source, by its quantity and joints; both numbers are bounded, whatever comes."""
+        """Number of samples held of every source, by its quantity and joints; both numbers are bounded."""
         return {key: 0 if source is None else len(source.stamps) for key, source in self._sources.items()}
 
     def missing(self) -> dict[str, list[str]]:
-        """Return the joints that no source gave yet, by quantity; empty when everything was there once."""
+        """Return the joints without any source so far, by quantity; empty once every quantity has arrived."""
         found = {
             name: [self.joint_names[k] for k, source in enumerate(self._of[row]) if source is None]
             for name, row in self._rows.items()
@@ -149,10 +149,7 @@ class Timeline:
         return {name: joints for name, joints in found.items() if joints}
 
     def silent(self) -> dict[str, float]:
-        """Return what holds the others up by more than the longest gap.
-
-        Quantity and joints, with how far behind they are, s.
-        """
+        """Return the sources that lag by more than the longest gap: quantity and joints, with their lag, s."""
         newest = max((source.stamps[-1] for source in self._needed if source.stamps), default=0)
         found = {}
         for source in self._needed:
@@ -163,7 +160,7 @@ class Timeline:
         return found
 
     def duplicates(self) -> list[str]:
-        """Return the joints that several living sources give; the first one counts as long as it lasts."""
+        """Return the joints with several active sources, of which the first is used as long as it is active."""
         living = [source for source in self._sources.values() if source is not None and source.stamps]
         newest = max((source.stamps[-1] for source in living), default=0)
         living = [source for source in living if (newest - source.stamps[-1]) * NS < GIVEN_UP]
@@ -176,7 +173,7 @@ class Timeline:
     def add(self, quantity: str, stamp: int, names: Sequence[str], values: ArrayLike) -> None:
         """Take one sample of the joints `names`, stamp in ns.
 
-        Joints and quantities that are not wanted are passed over.
+        Other joints and quantities than those of the constructor are ignored.
         """
         order = tuple(names)
         # A publisher may change the order of its joints from message to message and is still one source.

@@ -1,10 +1,9 @@
 """The transmission torque from three sides, and their weights by noise.
 
-link:   τ_J = M q̈ + C q̇ + g;        knows no contact, and is wrong by a share of itself
-spring: τ_J = τ_E(φ) + D φ̇;         needs no friction model, but within the backlash the deformation is only partly
-    elastic (`lost_motion`)
-motor:  τ_J = K_τ i − B ω̇ − f̂;
-    wrong by a share of the Coulomb level, and where the joint does not slip by much of it
+link     τ_J = M q̈ + C q̇ + g      ignores contacts; error a share of the torque
+spring   τ_J = τ_E(φ) + D φ̇       needs no friction model; deformation only partly elastic within the backlash
+                                   (`lost_motion`)
+motor    τ_J = K_τ i − B ω̇ − f̂    error a share of the Coulomb level, most of it where the joint does not slip
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ ROTOR_INERTIA_SPREAD = 0.3
 
 
 class Sample(Protocol):
-    """What the weights follow from, of one sample, (n,) each; `JointEstimator` explains them."""
+    """The quantities of one sample that determine the weights, (n,) each, documented in `JointTorques`."""
 
     omega: Array
     rotor_acceleration: Array
@@ -44,12 +43,23 @@ class Sample(Protocol):
 class TorqueFusion:
     """Inverse-variance weights of the three estimates, for n joints.
 
-    arm Arm; settings EstimationSettings (deformation_noise, friction_noise, link_noise, torque_noise). The stated
-    deviations need not be exact: they decide which side counts where; at rest the spring, in slip both, near φ = 0 the
-    motor.
+    The stated deviations need not be exact: they decide which side is used; at rest the spring, in slip both, near φ =
+    0 the motor.
 
-    `motor_deviation` (n,) N·m, stated deviation of the motor side's torque; `elastic` (n,) bool: whether the spring's
-    torque tells anything.
+    Parameters
+    ----------
+    arm
+        the identified arm.
+    settings
+        EstimationSettings (deformation_noise, friction_noise, link_noise, torque_noise).
+
+    Attributes
+    ----------
+    motor_deviation
+        (n,) N·m, stated deviation of the motor side's torque.
+    elastic
+        (n,) bool, whether the spring's torque is informative.
+
     """
 
     def __init__(self, arm: Arm, settings: EstimationSettings) -> None:
@@ -75,7 +85,7 @@ class TorqueFusion:
     def measured(self, estimate: Sample, level: Array) -> tuple[Array, Array]:
         """Return the weight of the spring beside the motor side (n,), and the deviation of both together, N·m (n,).
 
-        level: Coulomb level F(τ_J), N·m. That torque is measured, contact or not.
+        level: Coulomb level F(τ_J), N·m. The combined torque is measured, and so includes contacts.
         """
         model, stiffness = estimate.friction_model, estimate.stiffness
         slip = estimate.hysteresis if model is not None and model.maxwell_slip is not None else None
@@ -102,7 +112,7 @@ class TorqueFusion:
         return hinted
 
     def link_weight(self, estimate: Sample, deviation: Array) -> Array:
-        """Return the weight of the link model beside the measured torque, (n,): none where there is contact."""
+        """Return the weight of the link model relative to the measured torque, (n,): 0 where there is contact."""
         square = deviation**2
         variance = (
             self.floor

@@ -1,8 +1,8 @@
-"""Base parameters: the combinations of standard parameters that a motion can show, by QR in order (Gautier 1991).
+"""Base parameters: the identifiable combinations of standard parameters, by QR in order [Gautier 1991].
 
 On random states the regressor W (rows × p) has rank b < p. Some b of its columns, W_1, span the others, W_2 = W_1 K,
-hence W χ = W_1 (χ_1 + K χ_2): the base parameters are χ_1 + K χ_2. Any b independent columns do; they are chosen in the
-order in which a reader of Khalil's tables expects to find them (YY_j, MZ_j, M_j and Ia_j go into other parameters).
+hence W χ = W_1 (χ_1 + K χ_2): the base parameters are χ_1 + K χ_2. Any b independent columns will do; they are chosen
+in the order of Khalil's tables (YY_j, MZ_j, M_j and Ia_j are regrouped into other parameters).
 """
 
 from __future__ import annotations
@@ -78,8 +78,7 @@ class BaseParameters:
         prior
             (p,) [SI]; None: zero.
         spread
-            (p,) > 0, by which distances from the prior are measured (default: 1), as deviations of what the prior
-            states.
+            (p,) > 0, standard deviations of the prior, by which distances from it are scaled; None: 1.
         """
         prior = np.zeros(len(self.standard_names)) if prior is None else np.asarray(prior, dtype=float)
         missing = np.asarray(base, dtype=float) - self.matrix @ prior
@@ -93,7 +92,7 @@ def _preference(name: str) -> int:
 
 
 def independent_columns(W: FloatArray, order: Sequence[int]) -> list[int]:
-    """Return the columns of W (of norm 1 at most), taken in `order`, that the ones before do not span.
+    """Return the columns of W (of norm 1 at most), taken in `order`, that the preceding ones do not span.
 
     By Gram-Schmidt with reorthogonalisation.
     """
@@ -112,8 +111,8 @@ def independent_columns(W: FloatArray, order: Sequence[int]) -> list[int]:
 def find_base_parameters(W: FloatArray, names: Sequence[str]) -> BaseParameters:
     """Return the base parameters of a regressor W (rows, p) evaluated on random states, p = len(names).
 
-    A column is one of them where what those before it leave of it is above `RANK_TOLERANCE`, which is the rank, too: of
-    linkages, whose many links follow few joints, it has no gap that any other order of columns would show.
+    A column is independent where its residual with respect to the preceding ones exceeds `RANK_TOLERANCE`; this defines
+    the rank as well: for linkages, whose many links follow few joints, no order of columns shows a gap.
     """
     norm = np.linalg.norm(W, axis=0)
     kinds = [name.partition('_')[0] for name in names]

@@ -23,7 +23,7 @@ class Chain:
 
     `parent` (N,) index of the joint before, −1 for the base; `rotation` (N, 3, 3) and `translation` (N, 3) [m] of joint
     frame j in frame `parent[j]` at q = 0; `axis` (N, 3) unit vector in frame j; `prismatic` (N,) bool; `gravity` (3,)
-    [m/s²] in the base frame; `tree` which of the joints follow others, and n, the number of those that do not.
+    [m/s²] in the base frame; `tree` which of the joints follow others; n, the number of independent joints.
     """
 
     parent: tuple[int, ...]
@@ -118,5 +118,5 @@ class Chain:
 
     @property
     def n(self) -> int:
-        """Number of joints that move by themselves."""
+        """Number of independent joints."""
         return self.tree.matrix.shape[1]

@@ -20,14 +20,19 @@ class DriveCoupling:
 
     Parameters
     ----------
-    matrix: (n, n), motor angles = matrix · joint angles. Rows are normalised by their diagonal (the gear ratio).
-    passive: (k, n), positions of passive joints per joint position, which rub as coupled motors do.
+    matrix
+        (n, n), motor angles = matrix · joint angles. Rows are normalised by their diagonal (the gear ratio).
+    passive
+        (k, n), positions of passive joints per joint position; they have friction as coupled motors do.
 
     Attributes
     ----------
-    matrix: (n, n) with unit diagonal.
-    ratios: (c, n) of the motors that drive more than one joint, and of the passive joints.
-    parameter_names: of the extra parameters, three for each of `ratios` (motors count from 1, passive joints after n).
+    matrix
+        (n, n) with unit diagonal.
+    ratios
+        (c, n) of the motors that drive more than one joint, and of the passive joints.
+    parameter_names
+        of the extra parameters, three for each of `ratios` (motors count from 1, passive joints after n).
 
     """
 

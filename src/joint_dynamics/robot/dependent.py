@@ -4,9 +4,9 @@ A closed loop that linear relations describe is cut open to a tree of N joints, 
 
     q_tree = G q + c,    q̇_tree = G q̇,    q̈_tree = G q̈,    τ = Gᵀ τ_tree
 
-with constant G (N, n) and c (N,): forces within the loop do no work and have no part in τ [Khalil and Dombre, Modeling,
-Identification and Control of Robots, ch. 10]. Whatever is computed per link runs on the tree; what G and c are stands
-here, and for the compiled loops in the rows of `newton_euler.LINK`.
+with constant G (N, n) and c (N,): forces within the loop do no work and do not contribute to τ [Khalil and Dombre,
+Modeling, Identification and Control of Robots, ch. 10]. Computations per link use the tree; G and c are defined here,
+and for the compiled loops in the rows of `newton_euler.LINK`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MAX_RATIO = 1e4
 
 @dataclass(frozen=True)
 class Follows:
-    """Where a dependent joint is: Σ ratios[leader] q_leader + offset [rad or m]."""
+    """Position of a dependent joint: Σ ratios[leader] q_leader + offset [rad or m]."""
 
     ratios: Mapping[str, float] = field(default_factory=dict)
     offset: float = 0.0
@@ -45,7 +45,7 @@ class JointTree:
     Attributes
     ----------
     names, moving
-        (N,) of the tree's joints; (N,) which of them move by themselves.
+        (N,) of the tree's joints; (N,) which of them are independent.
     matrix, offset
         G (N, n) and c (N,) [rad or m].
     """
@@ -117,7 +117,7 @@ class JointTree:
 
     @property
     def several(self) -> FloatArray:
-        """(k, n) The rows of G of dependent joints that follow more than one other: their friction is their own."""
+        """(k, n) The rows of G of dependent joints that follow more than one other, and have friction of their own."""
         return self.matrix[np.logical_not(self.moving) & (np.count_nonzero(self.matrix, axis=1) > 1)]
 
 
@@ -142,7 +142,7 @@ def read_parallelograms(value: Any) -> dict[str, Follows]:
     Raises
     ------
     JointDynamicsError
-        Naming the entry.
+        For an invalid entry, which it names.
     """
     if value is None:
         return {}
@@ -180,10 +180,10 @@ def _checked(follows: Follows, where: str) -> Follows:
 def resolved(
     declared: Mapping[str, Follows], moving: Collection[str], locked: Mapping[str, float]
 ) -> dict[str, Follows]:
-    """Return of each declared joint what it follows of `moving` in the end, through chains of such joints.
+    """Return the joints of `moving` that each declared joint follows in the end, through chains of dependent joints.
 
-    A joint that follows none of them stays at its offset. locked: {joint: position} of those that do not move, 0 of
-    others.
+    A joint that follows none of them stays at its offset. locked: {joint: position} of joints that do not move, 0 for
+    those not named.
 
     Raises
     ------

@@ -1,11 +1,9 @@
-"""Base parameters of a serial MDH chain in closed form.
+"""Base parameters of a serial MDH chain in closed form, by the rules of Gautier and Khalil.
 
-The rules of Gautier and Khalil, from the last link to the first.
-
-The kinetic and potential energy of link j, seen from link j−1, hold combinations in which parameters of j act like
-parameters of j−1 [M5 eq 9, A eq 2.17; right forms in errata.md]. A revolute joint hands YY_j, MZ_j and M_j down; a
-prismatic one its whole inertia tensor, turned into frame j−1, as it only slides. What is left is dropped where the
-first joints cannot show it.
+From the last link to the first: in the kinetic and potential energy of link j, seen from link j−1, some parameters of j
+act like parameters of j−1 [M5 eq 9, A eq 2.17, corrected]. A revolute joint regroups YY_j, MZ_j and M_j into link j−1;
+a prismatic one its whole inertia tensor, rotated into frame j−1. Remaining parameters are dropped where the first
+joints cannot excite them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the joints may do: position, speed and torque limits as the URDF or the MDH table states them."""
+"""Limits of the joints: position, speed and torque as stated by the URDF or the MDH table."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class JointLimits:
     effort: FloatArray
 
     def of(self, joints: Sequence[bool]) -> JointLimits:
-        """Return the limits of some of the joints, (n,) whether each."""
+        """Return the limits of some of the joints, selected by (n,) bool."""
         chosen = np.array(joints, dtype=bool)
         return JointLimits(self.lower[chosen], self.upper[chosen], self.velocity[chosen], self.effort[chosen])
 

@@ -1,8 +1,8 @@
-"""Inverse dynamics of an arm, linear in its standard parameters, and which of them a motion can show.
+"""Inverse dynamics of an arm, linear in its standard parameters, and its identifiable parameters.
 
     tau = W(q, q̇, q̈) · parameters
 
-of whole motions in blocks; of one state after the other by `RigidBody`.
+Whole motions are computed in blocks; `RigidBody` computes one state after the other.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ class LinearDynamics:
     Attributes
     ----------
     joint_names, n
-        of the joints that move by themselves, in chain order.
+        of the independent joints, in chain order.
     link_names
-        the joint that moves each link, (N,): `joint_names`, and behind them the joints that follow others.
+        the joint that moves each link, (N,): `joint_names`, followed by the dependent joints.
     prismatic
         (n,) bool, which joints slide: their torques are forces [N].
     parameter_names
@@ -54,7 +54,7 @@ class LinearDynamics:
     parameters : array or None
         (p,) [SI] from the model's inertials (rotor and friction 0), or None where it has none.
     pinocchio, chain
-        the model, and what the regressor takes of it.
+        the model, and its constants for the regressor.
     coupling
         DriveCoupling or None.
 
@@ -100,7 +100,7 @@ class LinearDynamics:
         Parameters
         ----------
         values : array
-            standard parameters (p,) [SI], taken as they are (not copied); None: zeros.
+            standard parameters (p,) [SI], not copied; None: zeros.
 
         Raises
         ------
@@ -169,7 +169,7 @@ class LinearDynamics:
     ) -> FloatArray:
         """Return the torque [N·m], (samples, joints) or (joints,), of a motion under standard parameters.
 
-        For one state after the other at a controller's rate take `rigid_body`.
+        For single states at a controller's rate use `rigid_body`.
 
         Parameters
         ----------
@@ -232,7 +232,7 @@ class LinearDynamics:
     def random_states(self, samples: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return random q within ±π rad (or ±0.5 m), dq and ddq, (samples, n) each, for identities and ranks.
 
-        rng: what draws them.
+        rng: random number generator.
         """
         reach = np.where(self.prismatic, 0.5, np.pi)
         shape = (samples, self.n)
@@ -241,7 +241,7 @@ class LinearDynamics:
     def base_parameters(self, kinds: Iterable[str] = (*INERTIAL, *JOINT, 'Fs')) -> BaseParameters:
         """Return the base parameters of the standard parameters of these kinds, numerically (Gautier 1991).
 
-        Cached per choice of kinds. States are random but always the same, so that the result is, too.
+        Cached per choice of kinds. The random states are always the same, and so is the result.
         """
         columns = self.columns(kinds)
         key = tuple(columns)

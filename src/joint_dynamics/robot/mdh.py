@@ -1,7 +1,7 @@
 """Modified Denavit-Hartenberg tables (Khalil's convention) as robots: kinematics without a URDF.
 
 Frame j follows from frame j−1 by Rx(alpha_j) Tx(a_j) Rz(theta_j + q_j) Tz(d_j) [A table 2.1, M table 2.1]; for a
-prismatic joint q_j adds to d_j instead. The origin of frame j stands at [a, −d sin alpha, d cos alpha] in frame j−1.
+prismatic joint q_j adds to d_j instead. The origin of frame j is at [a, −d sin alpha, d cos alpha] in frame j−1.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def _plain(table: MdhTable) -> dict[str, Any]:
 
 
 def load_mdh(source: str | Path | Mapping[str, Any]) -> MdhTable:
-    """Read a table: a mapping, YAML text's path, with `joints`, a list of {name, alpha, a, d, theta[, type]}.
+    """Read a table from a mapping, YAML text or its path, with `joints`, a list of {name, alpha, a, d, theta[, type]}.
 
     Optional keys: `position_coupling_R` (n, n) and `velocity_limit_rad_s` (n,); `type` is `revolute` (default) or
     `prismatic`.
@@ -75,7 +75,7 @@ def load_mdh(source: str | Path | Mapping[str, Any]) -> MdhTable:
     Raises
     ------
     JointDynamicsError
-        One that names the row and key.
+        For an invalid table; the message names row and key.
     """
     if isinstance(source, Mapping):
         document, name = source, 'MDH table'

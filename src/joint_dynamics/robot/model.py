@@ -23,8 +23,8 @@ class RobotModel(LinearDynamics):
     """A robot of n one-axis joints; build it with `from_urdf`, `from_mdh` or `load`.
 
     Standard parameters are those of `StandardParameters`, 14 per joint and three per coupled motor. Torques act on the
-    joint, in the direction of q, and are what the drive has to give: tau = M(q) q̈ + C q̇ + g(q) + friction [M2 eq
-    2.23-2.24].
+    joint, in the direction of q, and are those that the drive has to provide: tau = M(q) q̈ + C q̇ + g(q) + friction
+    [M2 eq 2.23-2.24].
 
     Parameters
     ----------
@@ -37,18 +37,31 @@ class RobotModel(LinearDynamics):
     has_inertials
         whether the model's inertials are known.
     urdf, locked, held, parallelograms, mdh
-        what it was built from: text, {name: rad or m} as given and as it is, see `from_urdf`, table.
+        the source: URDF text; {name: rad or m} of locked joints as given, and of all joints held; see `from_urdf`; MDH
+        table.
 
     Attributes
     ----------
-    joint_names, n, limits: of the joints that move by themselves, in chain order.
-    link_names, prismatic: see `LinearDynamics`.
-    parameter_names: names of the standard parameters, p in all.
-    parameters: (p,) [SI] from the URDF's inertials (rotor and friction 0), or None where it has none.
-    pinocchio: the pinocchio model of all joints that move, for forward kinematics and geometry, at `tree_position`;
-    `urdf` its text, None for an MDH table; `locked` {name: rad or m} as it was given.
-    held: {name: rad or m} of the movable joints of the URDF that do not move here.
-    mdh: the table, None for a URDF. coupling: DriveCoupling or None.
+    joint_names, n, limits
+        of the independent joints, in chain order.
+    link_names, prismatic
+        see `LinearDynamics`.
+    parameter_names
+        names of the standard parameters, p in all.
+    parameters
+        (p,) [SI] from the URDF's inertials (rotor and friction 0), or None where it has none.
+    pinocchio
+        the pinocchio model of all moving joints, for forward kinematics and geometry, at `tree_position`.
+    urdf
+        its text, None for an MDH table.
+    locked
+        {name: rad or m} as given.
+    held
+        {name: rad or m} of the movable joints of the URDF that do not move here.
+    mdh
+        the table, None for a URDF.
+    coupling
+        DriveCoupling or None.
 
     Raises
     ------
@@ -98,8 +111,9 @@ class RobotModel(LinearDynamics):
         source
             a path or XML text.
         joints
-            those to keep (default: all movable ones that follow no other), joints that mimic them move along; the rest
-            is locked at `locked` {name: rad or m} or 0.
+            those to keep, in any order; None: all independent movable ones. Joints that mimic them move along.
+        locked
+            {name: rad or m}, positions of the other joints, 0 if not named.
         mounting
             see `mounting_rotation`.
         coupling
@@ -147,7 +161,7 @@ class RobotModel(LinearDynamics):
         coupling
             (n, n) motor angles [rad] from joint angles [rad]; None: the table's own.
         parallelograms
-            as of `from_urdf`.
+            as in `from_urdf`.
 
         Raises
         ------
@@ -176,7 +190,7 @@ class RobotModel(LinearDynamics):
 
     @classmethod
     def load(cls, source: str | Path, **options: Any) -> RobotModel:
-        """Build from a URDF or an MDH table, told apart by content.
+        """Build from a URDF or an MDH table, distinguished by content.
 
         Parameters
         ----------
@@ -206,9 +220,9 @@ class RobotModel(LinearDynamics):
         Parameters
         ----------
         mounting
-            see `mounting_rotation`; None: as it is.
+            see `mounting_rotation`; None: unchanged.
         coupling
-            (n, n) motor angles [rad] from joint angles [rad]; None: as it is.
+            (n, n) motor angles [rad] from joint angles [rad]; None: unchanged.
         """
         mounting = self.mounting if mounting is None else mounting
         coupling = (self.coupling.matrix if self.coupling else None) if coupling is None else coupling
@@ -227,9 +241,9 @@ class RobotModel(LinearDynamics):
         )
 
     def kinematics(self) -> dict[str, Any]:
-        """Return what a document needs to build this robot again, beside joint names and mounting.
+        """Return the data to rebuild this robot from a document, apart from joint names and mounting.
 
-        `urdf` (stripped of pictures) or `mdh`.
+        That is `urdf` (without its geometry) or `mdh`.
         """
         found: dict[str, Any] = (
             {'mdh': self.mdh.document()} if self.mdh is not None else {'urdf': stripped_urdf(self.urdf or '')}
@@ -245,5 +259,5 @@ class RobotModel(LinearDynamics):
         return found
 
     def tree_position(self, q: FloatArray) -> FloatArray:
-        """Return where all joints of `pinocchio` are, (…, N), for those that move by themselves (…, n) [rad or m]."""
+        """Return the positions (…, N) of all joints of `pinocchio` for independent ones at (…, n) [rad or m]."""
         return self.chain.tree.positions(q)

@@ -1,4 +1,4 @@
-"""How the base stands against gravity: the same arm on a wall has other base parameters."""
+"""Orientation of the base relative to gravity: the same arm on a wall has other base parameters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Newton and Euler along a tree of one-axis joints, compiled: torque of one state, and the regressor's rows of many.
+"""Newton-Euler recursion along a tree of one-axis joints, compiled: torque of one state and of recordings.
 
 Everything of link i is in its own joint frame. With w, ẇ its angular velocity and acceleration, a its origin's
 acceleration less gravity, its wrench is linear in its ten inertial parameters about that origin:
@@ -55,7 +55,7 @@ def keep(array, v):  # type: ignore[no-untyped-def]
 
 @compiled
 def add(a, b):  # type: ignore[no-untyped-def]
-    """A + b."""
+    """Return a + b."""
     return a[0] + b[0], a[1] + b[1], a[2] + b[2]
 
 
@@ -67,13 +67,13 @@ def scaled(s, a):  # type: ignore[no-untyped-def]
 
 @compiled
 def dot(a, b):  # type: ignore[no-untyped-def]
-    """A · b."""
+    """Return a · b."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
 @compiled
 def cross(a, b):  # type: ignore[no-untyped-def]
-    """A × b."""
+    """Return a × b."""
     return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
 
 
@@ -121,7 +121,7 @@ def placement(link, q, sine, versine):  # type: ignore[no-untyped-def]
 
 @compiled
 def base_motion(link):  # type: ignore[no-untyped-def]
-    """Return w, ẇ and a of the base, which stands and seems to rise as bodies fall."""
+    """Return w, ẇ and a of the base, at rest, with the acceleration −g that represents gravity."""
     return (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), vector(link.fall)
 
 
@@ -140,7 +140,7 @@ def link_motion(link, placed, before, dq, ddq):  # type: ignore[no-untyped-def]
 
 @compiled
 def wrench(link, motion):  # type: ignore[no-untyped-def]
-    """Return the force and the moment about its origin that a link's motion takes."""
+    """Return the force and the moment about its origin that a link's motion requires."""
     w, dw, a = motion
     b = link.body
     first = b[6], b[7], b[8]
@@ -152,7 +152,7 @@ def wrench(link, motion):  # type: ignore[no-untyped-def]
 
 @compiled
 def rate(link, dq):  # type: ignore[no-untyped-def]
-    """Return how fast a link's joint moves, by those that it follows: G q̇ of the tree, or of q̈."""
+    """Return the speed of a link's joint from those that it follows: its row of G q̇, or of G q̈."""
     total = 0.0
     for k in range(link.leaders):
         total += link.ratio[k] * dq[link.leader[k]]

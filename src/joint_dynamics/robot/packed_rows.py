@@ -1,4 +1,4 @@
-"""The wanted columns of the regressor without the zeros: of each joint only the links that it moves."""
+"""Selected columns of the regressor without zeros: for each joint only the links that it moves."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class PackedRows:
     Attributes
     ----------
     values
-        (rows, samples): those of joint j at `parts[j]`, and below them one row to spare, for a right-hand side.
+        (rows, samples): those of joint j at `parts[j]`, followed by one spare row for a right-hand side.
     columns
-        per joint the columns that its rows stand for.
+        per joint the columns that its rows represent.
     shape
-        (joints, columns, samples) of the same with all zeros.
+        (joints, columns, samples) of the full regressor.
     """
 
     def __init__(self, values: FloatArray, columns: Sequence[IntArray], count: int):
@@ -48,7 +48,7 @@ class PackedRows:
         return self.values[part.start : part.stop + 1]
 
     def between(self, first: int, end: int) -> PackedRows:
-        """Return the rows of the samples first … end − 1, which stay where they are."""
+        """Return the rows of the samples first … end − 1 as a view."""
         return PackedRows(self.values[:, first:end], self.columns, self.shape[1])
 
     def __matmul__(self, weights: FloatArray) -> PackedRows:
@@ -65,12 +65,16 @@ class RowPacker:
 
     Parameters
     ----------
-    wanted: (b,) indices of the standard parameters that become columns 0 … b − 1; those beyond the chain's own are left
-    to the caller, see `further`. further: (n, b) bool, which columns of those the caller fills for which joint.
+    wanted
+        (b,) indices of the standard parameters that become columns 0 … b − 1; columns beyond the chain's own are filled
+        by the caller.
+    further
+        (n, b) bool, which of these the caller fills for which joint.
 
     Attributes
     ----------
-    own: (n, b) bool, which columns may differ from zero for which joint.
+    own
+        (n, b) bool, which columns may differ from zero for which joint.
     """
 
     def __init__(self, chain: Chain, wanted: IntArray, further: BoolArray | None = None):
@@ -115,7 +119,7 @@ class RowPacker:
     ) -> PackedRows:
         """Return the rows of some samples, all (samples, joints) [rad, rad/s, rad/s²].
 
-        dtheta, ddtheta: motor side, which rotors and friction go by. Rows that the caller fills are zero.
+        dtheta, ddtheta: motor side, for rotors and friction. Rows that the caller fills are zero.
         """
         out = np.zeros((self._rows, len(q)))
         fill_link_rows(self._links, self._place, self._chain.motion(q, dq, ddq), out)

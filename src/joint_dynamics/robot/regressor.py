@@ -18,10 +18,13 @@ def regressor_rows(
     Parameters
     ----------
     q, dq, ddq
-        (joints, samples), rad (m), rad/s, rad/s². Returns (joints, parameters, samples), columns as
-        `StandardParameters`.
+        (joints, samples), rad (m), rad/s, rad/s².
     wanted
-        (parameters,): the inertial parameters whose columns are needed, those of others stay zero; None: all.
+        (parameters,) bool: the inertial parameters whose columns are needed, the others stay zero; None: all.
+
+    Returns
+    -------
+    (joints, parameters, samples), columns in the order of `StandardParameters`.
     """
     n, samples = q.shape
     count = len(parameter_names(len(chain.parent)))

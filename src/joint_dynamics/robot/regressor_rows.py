@@ -32,7 +32,7 @@ from joint_dynamics.robot.newton_euler import (
 
 @compiled
 def link_columns(lever, motion):  # type: ignore[no-untyped-def]
-    """Return the ten numbers by which a link's XX … M turn the joint of a lever (z, u)."""
+    """Return the ten coefficients of a link's XX … M in the torque of a joint with the lever (z, u)."""
     (z, u), (w, dw, a) = lever, motion
     v = cross(z, w)
     xx, yy, zz = w[0] * w[0], w[1] * w[1], w[2] * w[2]
@@ -57,7 +57,7 @@ def link_columns(lever, motion):  # type: ignore[no-untyped-def]
 def carry(links, i, placed, dq, ddq, moving, levers):  # type: ignore[no-untyped-def]
     """Write w, ẇ, a of link i into moving (N, 9), and z, u of the joints that move it into levers (N, N, 6).
 
-    Its parent's are there already; `placed` as of `placement`. Returns w, ẇ, a.
+    Those of its parent must be written already; `placed`: from `placement`. Returns w, ẇ, a.
     """
     link, (R, p) = links[i], placed
     up = link.parent

@@ -12,17 +12,22 @@ from joint_dynamics.robot.standard_parameters import StandardParameters, inertia
 
 
 class RigidBody:
-    """Inverse dynamics, mass matrix and gravity of a tree under given standard parameters, of the joints that move.
+    """Inverse dynamics, mass matrix and gravity of a tree with given standard parameters, for its independent joints.
 
-    Pinocchio stores a link as mass, centre of mass and tensor, and so cannot hold a first moment without a mass, which
-    identified base sets have. Each such set is therefore moved along the directions that no torque shows until every
-    link has a mass.
+    Pinocchio stores a link as mass, centre of mass and tensor, and so cannot represent a first moment without a mass,
+    as identified base sets have. Such a set is therefore shifted along directions without effect on any torque until
+    every link has a mass.
 
     Parameters
     ----------
-    model: pinocchio model of the tree (copied). tree: which of its joints follow others.
-    standard: (14 N + …,) standard parameters, friction and rotor inertia without effect here.
-    base: base parameters of the inertial ones, whose null space is what may be moved along.
+    model
+        pinocchio model of the tree (copied).
+    tree
+        which of its joints follow others.
+    standard
+        (14 N + …,) standard parameters; friction and rotor inertia have no effect here.
+    base
+        base parameters of the inertial ones, whose null space gives these directions.
 
     """
 

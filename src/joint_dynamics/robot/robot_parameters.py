@@ -1,4 +1,4 @@
-"""What a user says of the robot beside its URDF: which joints, in which order, and how its base stands."""
+"""Settings of the robot in addition to its URDF: which joints, in which order, and the mounting of its base."""
 
 from __future__ import annotations
 

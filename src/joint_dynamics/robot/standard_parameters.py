@@ -1,11 +1,11 @@
 """The standard parameters of an arm, by name: ten of every link, four of every drive, three of every coupled motor.
 
-Per link k = 1…N, those of the n joints first and behind them those of joints that follow others: inertia XX XY XZ YY
-YZ ZZ about the origin of joint frame k [kg·m²], first moments MX MY MZ [kg·m], mass M [kg], all in frame k; then rotor
+Per link k = 1…N, first those of the n independent joints, then those of dependent joints: inertia XX XY XZ YY YZ ZZ
+about the origin of joint frame k [kg·m²], first moments MX MY MZ [kg·m], mass M [kg], all in frame k; then rotor
 inertia Ia [kg·m²] reflected to the joint, viscous Fv [N·m·s/rad] and Coulomb Fc [N·m] friction, and an offset off
-[N·m]. Of a joint that slides the latter are kg, N·s/m, N and N; of one that follows others they act on nothing: what
-they would do is in those of the joints that it follows. Behind the links, per coupled motor m: Ia_m, Fv_m, Fs_m (see
-`DriveCoupling`). Where a number stands in the vector is known here and nowhere else.
+[N·m]. For a prismatic joint the latter are in kg, N·s/m, N and N; for a dependent joint they have no effect, because
+they are included in those of the joints that it follows. After the links, per coupled motor m: Ia_m, Fv_m, Fs_m (see
+`DriveCoupling`). Only this module knows the positions in the vector.
 """
 
 from __future__ import annotations
@@ -40,17 +40,17 @@ def column(kind: str, joint: int) -> int:
 
 
 def link_columns(link: int) -> slice:
-    """Return where the ten inertial parameters of link `link` (from 0) stand."""
+    """Return the columns of the ten inertial parameters of link `link` (from 0)."""
     return slice(PER_JOINT * link, PER_JOINT * link + len(INERTIAL))
 
 
 def drive_columns(joint: int) -> slice:
-    """Return where Ia, Fv, Fc, off of joint `joint` (from 0) stand."""
+    """Return the columns of Ia, Fv, Fc, off of joint `joint` (from 0)."""
     return slice(PER_JOINT * joint + len(INERTIAL), PER_JOINT * (joint + 1))
 
 
 def coupled_columns(links: int) -> slice:
-    """Return where the parameters of coupled motors stand: behind those of N links."""
+    """Return the columns of the parameters of coupled motors, after those of N links."""
     return slice(PER_JOINT * links, None)
 
 
@@ -62,7 +62,7 @@ def body_of(inertia: pinocchio.Inertia) -> FloatArray:
 def inertia_of(body: ArrayLike) -> pinocchio.Inertia:
     """Return ten inertial parameters as a pinocchio inertia.
 
-    A tensor that is not positive, which identified sets can have, is taken; a first moment without a mass is not (see
+    A tensor that is not positive, as identified sets can have, is accepted; a first moment without a mass is not (see
     `RigidBody`).
     """
     return pinocchio.Inertia.FromDynamicParameters(np.asarray(body, dtype=float)[_TO_PINOCCHIO])
@@ -85,14 +85,26 @@ class StandardParameters:
 
     Parameters
     ----------
-    values: (14 N + c,), taken as it is (not copied). n: number of joints. links: N, number of links; None: n.
+    values
+        (14 N + c,), not copied.
+    n
+        number of joints.
+    links
+        N, number of links; None: n.
 
     Attributes
     ----------
-    values: (14 N + c,). links: (N, 10) view, columns `INERTIAL`. rotor_inertia, viscous, coulomb, offset: (n,) views.
-    coupled: (c,) view.
+    values
+        (14 N + c,).
+    links
+        (N, 10) view, columns `INERTIAL`.
+    rotor_inertia, viscous, coulomb, offset, coupled
+        (n,) views, of `coupled` (c,).
 
-    Raises JointDynamicsError where there are fewer than 14 N values.
+    Raises
+    ------
+    JointDynamicsError
+        Where there are fewer than 14 N values.
 
     """
 
@@ -112,7 +124,7 @@ class StandardParameters:
 
     @classmethod
     def zeros(cls, n: int, coupled: int = 0, links: int | None = None) -> StandardParameters:
-        """Return parameters that are all zero; coupled: how many of coupled motors there are."""
+        """Return parameters that are all zero; coupled: number c of parameters of coupled motors."""
         return cls(np.zeros(PER_JOINT * (n if links is None else links) + coupled), n, links)
 
     @classmethod

@@ -42,9 +42,9 @@ def read_source(source: str | Path) -> tuple[str, str]:
 
 
 def parse_urdf(text: str, name: str) -> ET.Element:
-    """Return the root of a URDF that was checked (size, depth, one tree, plausible numbers).
+    """Return the root of a URDF after checks of size, depth, tree structure and plausible numbers.
 
-    Raise JointDynamicsError.
+    Raises JointDynamicsError where a check fails.
     """
     root = parse_xml(text, f'robot {name} (URDF)')
     if root.tag != 'robot':
@@ -136,12 +136,12 @@ def _positions(locked: Any) -> Mapping[str, float] | None:
 
 
 class BuiltRobot(NamedTuple):
-    """What a URDF gives.
+    """A robot built from a URDF.
 
     Attributes
     ----------
     model, limits
-        the pinocchio model of the joints that move, and the limits of those that do so by themselves.
+        the pinocchio model of the moving joints, and the limits of the independent ones.
     dependent
         the joints of the model that follow others.
     held
@@ -169,16 +169,17 @@ def build_from_urdf(
     Parameters
     ----------
     joints
-        the joints to keep, in any order (default: every movable joint that follows no other); those that follow them
-        move along, all others are locked, at the position given in `locked` [rad or m] or at 0. The model's joint order
-        is that of the chain.
+        the joints to keep, in any order; None: every independent movable joint. Joints that follow them move along, all
+        others are locked. The model's joint order is that of the chain.
+    locked
+        {name: rad or m}, positions of the locked joints, 0 if not named.
     parallelograms
-        joints that follow others beside those that the URDF says so of, see `read_parallelograms`.
+        dependent joints in addition to the URDF's mimic joints, see `read_parallelograms`.
 
     Raises
     ------
     JointDynamicsError
-        When the text is no URDF, a joint is unknown, or nothing movable remains.
+        When the text is not a URDF, a joint is unknown, or nothing movable remains.
     """
     text, name = read_source(source)
     root = parse_urdf(text, name)
@@ -252,7 +253,7 @@ def _keep_dynamics(root: ET.Element) -> None:
 
 
 def stripped_urdf(text: str) -> str:
-    """Return the URDF with links, joints and inertials only: what dynamics needs."""
+    """Return the URDF reduced to links, joints and inertials, which dynamics needs."""
     root = ET.fromstring(text)
     _keep_dynamics(root)
     ET.indent(root)

@@ -1,7 +1,4 @@
-"""What has to hold of a URDF before a robot is built from it.
-
-Its joints make one tree, and its numbers are a robot's.
-"""
+"""Checks of a URDF before a robot is built from it: its joints form one tree, and its numbers are plausible."""
 
 from __future__ import annotations
 
@@ -27,7 +24,7 @@ _INERTIA = ('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz')
 
 
 def plain_number(text: str, what: str, where: str) -> float:
-    """Return a number that is not NaN (infinity passes: a limit may be none); raise JointDynamicsError."""
+    """Return a number that is not NaN (infinity is accepted, as for no limit); raises JointDynamicsError otherwise."""
     try:
         value = number(text)
     except ValueError:
@@ -38,9 +35,9 @@ def plain_number(text: str, what: str, where: str) -> float:
 
 
 def check_tree(root: ET.Element, name: str) -> None:
-    """Raise JointDynamicsError unless links and joints have names of their own and make one tree.
+    """Raise JointDynamicsError unless links and joints have unique names and form one tree.
 
-    No loop, one root, nothing apart.
+    A tree has no loop, one root and no separate parts.
     """
     links = _named(root, 'link', name)
     joints = _named(root, 'joint', name)
@@ -104,9 +101,9 @@ def _named(root: ET.Element, tag: str, name: str) -> dict[str, ET.Element]:
 
 
 def check_numbers(root: ET.Element, name: str) -> None:
-    """Raise JointDynamicsError for an offset, axis, mass or inertia that is no number of a size a robot can have.
+    """Raise JointDynamicsError for an offset, axis, mass or inertia that is not a plausible number for a robot.
 
-    An inertia that no body has is said: robot files in use have some, and so have identified ones.
+    A physically inconsistent inertia is only logged: published and identified robot files contain some.
     """
     for joint in root.findall('joint'):
         where = f'{name}, joint {joint.get("name")}'

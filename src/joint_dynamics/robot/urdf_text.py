@@ -1,6 +1,6 @@
 """A robot known by its kinematics only (an MDH table) as URDF text.
 
-Joints and empty links, to write identified inertials into.
+It has joints and empty links, for identified inertials.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Where none are known, this [rad or m, rad/s or m/s, N·m or N].
 def urdf_text(model: RobotModel) -> str:
     """Return the URDF of a robot's joints; link k moves with joint k.
 
-    Coupling and mounting have no place in a URDF and are left out.
+    A URDF cannot represent coupling and mounting; they are left out.
     """
     root = ET.Element('robot', name=model.pinocchio.name or 'robot')
     ET.SubElement(root, 'link', name='base_link')
