@@ -201,7 +201,7 @@ class DynamicsDescription:
         )
 
     def standard_parameters(self, model: RobotModel) -> FloatArray:
-        """Return the standard parameter vector (p,) of `model`, joints by name: links, rotors and coupled motors.
+        """Return the standard parameters (p,) [SI] of `model`, joints by name: links, rotors and coupled motors.
 
         Friction is not included; it belongs to the friction model (`joint_dynamics.arm`). Raises JointDynamicsError
         where a joint or the inertial part is missing, or `model` is another robot.
