@@ -26,7 +26,7 @@ SECTIONS = ('robot', 'recording', 'identification', 'excitation', 'joint', 'tren
 def load_config(path: str | None) -> dict[str, Any]:
     """Read a configuration file (YAML with the sections of `SECTIONS`); {} without a path.
 
-    Raises JointDynamicsError.
+    Raises JointDynamicsError for a file that cannot be read or has other sections.
     """
     if path is None:
         return {}
@@ -76,7 +76,7 @@ def load_recordings(
 
 
 def output_folder(path: str) -> Path:
-    """Return the folder, created and tried, before any work is done."""
+    """Return the folder, created and checked to be writable before any work is done."""
     return prepare_folder(path)
 
 

@@ -107,7 +107,7 @@ def write(model: RobotModel, planned: Plan, folder: Path) -> None:
 
 
 def show(planned: Plan) -> None:
-    """Print worth and margins."""
+    """Print quality of excitation and margins."""
     result = planned.result
     headers = ['', 'value']
     rows: list[list[Any]] = [

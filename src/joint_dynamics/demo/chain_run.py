@@ -54,9 +54,9 @@ class ChainRun:
     _before_wear: dict[str, Any] | None = None
 
     def figures(self) -> dict[str, Any]:
-        """Return how good it is beside the truth, by plain names: percent, mrad, N·m.
+        """Return the errors against the truth, by plain names: percent, mrad, N·m.
 
-        What is not named `worn_…` is of the new robot, whose joints were identified, and stays so when they wear.
+        Those not named `worn_…` are of the new robot, and do not change when its joints wear.
         """
         return {**(self._figures_now() if self._before_wear is None else self._before_wear), **self._worn_figures()}
 

@@ -152,10 +152,7 @@ def mean_squares(
 
 
 def reductions(before: FloatArray, after: FloatArray) -> dict[str, float]:
-    """Return by how much a mean square (n,) fell, in percent.
-
-    The mean over joints of their ratios, and the ratio of the means.
-    """
+    """Return the reduction of a mean square (n,) in percent: mean of the joints' ratios, and ratio of the means."""
     return {
         'mean_of_ratios_percent': float(100.0 * (1.0 - np.mean(after / before))),
         'ratio_of_means_percent': float(100.0 * (1.0 - np.mean(after) / np.mean(before))),

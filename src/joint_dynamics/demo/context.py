@@ -132,7 +132,7 @@ class DemoContext:
     def node(self, name: str, parameters: dict[str, Any], remap: dict[str, str] | None = None) -> None:
         """Start one node as a process of its own, with parameters by name (nested for per-joint ones).
 
-        It configures and activates itself.
+        The node configures and activates itself.
         """
         path = self.folder / 'logs' / f'{name}.yaml'
         path.write_text(

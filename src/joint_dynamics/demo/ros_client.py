@@ -152,7 +152,7 @@ class RosClient:
     def until_ok(self, status_name: str, timeout: float = 60.0) -> None:
         """Wait until /diagnostics reports a status as OK.
 
-        Raise JointDynamicsError with its last words where it does not.
+        Raises JointDynamicsError with its last message where it does not.
         """
         last = ['no status came']
 
@@ -179,9 +179,9 @@ class RosClient:
 
 @contextmanager
 def ros_client(watch: Callable[[], None] = lambda: None) -> Iterator[RosClient]:
-    """Start rclpy without its signal handlers (Ctrl-C is for the caller), make the client.
+    """Start rclpy without its signal handlers (the caller handles Ctrl-C), and yield the client.
 
-    Take it all down at the end.
+    Both are shut down at the end.
     """
     rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
     try:

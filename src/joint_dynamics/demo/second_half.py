@@ -74,10 +74,7 @@ def start_estimator(demo: DemoContext) -> None:
 
 
 def wear(demo: DemoContext) -> None:
-    """Let the robot work, new at first, then worn and warm, with the feedforward of the new robot.
-
-    The estimator follows.
-    """
+    """Let the robot work, first new, then worn and warm, with the feedforward of the new robot and the estimator."""
     robot = demo.the_robot
     with demo.display.stage('Work, new and cold') as step:
         play_cycle(demo, 'new', PLAIN, step)

@@ -29,10 +29,11 @@ def describe(result: Findings) -> DynamicsDescription:
 
 
 def predicting(result: Findings) -> DynamicsDescription:
-    """Return what of the description torques depend on: standard set near the URDF's, base set with deviations.
+    """Return the part of the description that torques depend on.
 
-    Linear friction and further terms, each in the joint it was chosen for. Of the fields of the result it takes neither
-    training nor validation, whose torques are predicted from it.
+    It has standard parameters close to the URDF's, base parameters with deviations, linear friction, and further terms
+    in the joints they were selected for. It does not use the training and validation of the result, whose torques are
+    predicted from it.
     """
     model = result.problem.model
     standard = model.standard(result.standard_parameters)
@@ -188,10 +189,7 @@ def add_term(
     state: FrictionState,
     j: int,
 ) -> None:
-    """Write a term where it belongs.
-
-    Into the friction document as far as that has a name for it, else among the further terms.
-    """
+    """Write a term into the friction document where that has a name for it, otherwise among the further terms."""
     friction, document = joint['friction'], term.document
     name, value, std = document.get('friction'), float(values[term.names[0]]), _finite(deviation[term.names[0]])
     if 'stribeck' in document:
@@ -221,10 +219,10 @@ def add_term(
 
 
 def add_hysteresis(joint: dict[str, Any], width: float, share: float) -> None:
-    """Two operators: one that slips `REVERSAL`, and one, with its share of Coulomb friction, after `width`.
+    """Write two operators: one that slips after `REVERSAL`, and one, with its share of Coulomb friction, after `width`.
 
-    That is a length of the friction, no backlash. With a width of `REVERSAL` both would be one: what the larger share
-    does, all does, without operators where that turns with the sign of the speed.
+    The width is a length of the friction, not a backlash. With a width of `REVERSAL` both operators would coincide: all
+    friction then follows the larger share, without operators where that follows the sign of the speed.
     """
     first = REVERSAL / width
     if first >= 1.0:

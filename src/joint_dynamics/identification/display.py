@@ -1,4 +1,4 @@
-"""An identification's result as an interpreter or a notebook shows it."""
+"""Display of an identification's result in an interpreter or a notebook."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def residual_text(fits: Sequence[Fit]) -> str:
 
 
 def as_html(result: Findings) -> str:
-    """Return the same with reasons, residuals per recording [%] and parameters with standard deviations.
+    """Return the summary as an HTML fragment.
 
-    As an HTML fragment.
+    It includes reasons, residuals per recording [%] and parameters with standard deviations.
     """
     reasons = ''.join(f'<li>{escape(str(reason))}</li>' for reason in result.reasons)
     residuals = _table(

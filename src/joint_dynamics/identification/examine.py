@@ -1,4 +1,4 @@
-"""What is wrong or odd with a recording, and what could be identified from it, before anyone does."""
+"""Examination of a recording: its defects and oddities, and what can be identified from it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TEMPERATURE_SPAN = 3.0
 
 @dataclass(frozen=True)
 class JointFigures:
-    """What one joint did. Speeds by differences over the sampling period.
+    """Figures of one joint's motion. Speeds by differences over the sampling period.
 
     travel: rad (m). fastest: rad/s, 99 % of the samples are slower. resting: share of the samples slower than the rest
     speed. effort: rms of torque [N·m], or of current [A] where no torque was recorded; NaN where neither was. left:
@@ -49,7 +49,7 @@ class JointFigures:
 
 @dataclass(frozen=True)
 class Examination:
-    """What `examine` found.
+    """The result of `examine`.
 
     recording: as read. joints: figures, one per joint. reasons: what is wrong, the most telling first. odd: what is
     unusual, or missing. able, unable: what can be identified from it, and what not. result: the identification that was
@@ -66,16 +66,16 @@ class Examination:
 
 
 def examine(model: RobotModel, recording: Recording, settings: IdentificationSettings | None = None) -> Examination:
-    """Look at a recording of a robot: its signals, and an identification without further terms.
+    """Examine a recording of a robot: its signals, and an identification without further terms.
 
     Parameters
     ----------
     model
         the robot; its joints must be in the recording.
     recording
-        as `Recording.load` gives it; with implausible values noted instead of refused more is seen.
+        as returned by `Recording.load`; implausible values that are noted instead of refused allow more checks.
     settings
-        of the identification; terms are not chosen whatever they say.
+        of the identification, except that further terms are never selected; None: the defaults.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""What a batch identification is told: one declaration per setting, for Python, configuration files and the node."""
+"""Settings of a batch identification, for Python, configuration files and the node."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ METHODS = ('ols', 'wls', 'irls', 'i-irls', 'tls')
 
 @dataclass(frozen=True)
 class KnownPayload(Settings):
-    """What is known of a payload, in the frame of the last joint, inertia about its origin."""
+    """Known parameters of a payload, in the frame of the last joint, inertia about its origin."""
 
     SECTION = 'identification.payload'
 
@@ -25,7 +25,7 @@ class KnownPayload(Settings):
 
 @dataclass(frozen=True)
 class IdentificationSettings(Settings):
-    """What `identify` does; None means: taken from the data, by the rule named.
+    """Settings of `identify`; None means that the value follows from the data by the stated rule.
 
     f_dyn is `signals.filtering.dynamics_bandwidth` of the training recordings where it is not given. condition_limit:
     of the columns scaled to norm 1. terms: see `terms_from_config`. selection: not with `ols`. options: those of `irls`
@@ -120,7 +120,7 @@ class IdentificationSettings(Settings):
 
     @property
     def known_payload(self) -> dict[str, float]:
-        """What is known of the payload: {M, MX, …: value}."""
+        """Known parameters of the payload: {M, MX, …: value}."""
         if self.payload is None:
             return {}
         return ({} if self.payload.mass is None else {'M': self.payload.mass}) | dict(self.payload.known)
@@ -134,12 +134,12 @@ class IdentificationSettings(Settings):
         mapping
             keys and values.
         where
-            what stands before the keys in a refusal.
+            prefix of the keys in error messages.
 
         Raises
         ------
         JointDynamicsError
-            Naming the key.
+            For an invalid key or value, naming the key.
         """
         if isinstance(mapping, Mapping) and 'terms' in mapping:
             mapping = {**mapping, 'terms': terms_from_config(mapping['terms'])}

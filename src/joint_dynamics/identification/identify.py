@@ -1,9 +1,9 @@
-"""Batch identification of a robot from recordings (IDIM).
+"""Batch identification of a robot from recordings: inverse dynamics, linear in the parameters, by least squares.
 
-Inverse dynamics, linear in the parameters, least squares [M5, G].
+    Y = W χ + ρ
 
-Y = W χ + ρ, the rows of all joints and recordings together; W holds the base parameters' columns and any additional
-terms, both sides filtered and decimated alike.
+contains the rows of all joints and recordings [M5, G]; W holds the columns of the base parameters and of any additional
+terms. Both sides are filtered and decimated alike.
 """
 
 from __future__ import annotations
@@ -57,11 +57,14 @@ def identify(
         joints by name, in any order; torques in N·m, or currents with `settings.drive_gains` (which method `tls`
         identifies itself).
     validation
-        not learnt from.
+        recordings for validation only.
+    settings
+        IdentificationSettings; None: the defaults.
     progress
-        called with a line of text as each step begins.
+        called with a line of text at the beginning of each step.
     loaded
-        recordings with a payload at the last link: its parameters are identified, those of `settings.payload` known.
+        recordings with a payload on the last link, whose parameters are identified, except those known in
+        `settings.payload`.
 
     Raises
     ------

@@ -11,7 +11,7 @@ from joint_dynamics.identification.regression.residuals import Fit, band_of_all
 
 
 def band_text(fits: Sequence[Fit]) -> str:
-    """Say in which band the residuals of `residual_rows` are."""
+    """Return the frequency band of the residuals of `residual_rows` in words."""
     return (
         f'per joint, overall and moving {band_of_all(fits) or "of the full band"}; in the last columns below'
         f' {fixed_band_text(fits)}'
@@ -19,7 +19,7 @@ def band_text(fits: Sequence[Fit]) -> str:
 
 
 def fixed_band_text(fits: Sequence[Fit]) -> str:
-    """Return the band that is the same for every robot, as `10 Hz`; less where the sampling forbids."""
+    """Return the band that is the same for every robot, as `10 Hz`; lower where the sampling rate requires."""
     return f'{" or ".join(dict.fromkeys(f"{band:.3g}" for band in sorted({fit.full.band for fit in fits})))} Hz'
 
 

@@ -5,8 +5,8 @@ As `regression.stiction` has it from an identification,
     τ ∈ τ_0 ± ρ F_C ± z √(σ_j² + wᵀ C w),
 
 here with τ_0 and F_C from the arm's own torque at H = ±1 (its mean, and half its difference), ρ and σ_j from
-`provenance.resting` and C from `provenance.coverage` of the description. Presliding narrows nothing here: H of a
-recording that begins at rest is not known, and the interval holds whatever it is.
+`provenance.resting` and C from `provenance.coverage` of the description. Presliding does not narrow the interval: H of
+a recording that begins at rest is unknown, and the interval holds for any H.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def resting_of_description(
     Raises
     ------
     JointDynamicsError
-        Where `document` is not what `identify` writes.
+        Where `document` does not have the form that `identify` writes.
     """
     names = arm.joint_names
     try:

@@ -23,13 +23,23 @@ def identify_transmissions(
     parameters: FloatArray,
     gain_share: float | Mapping[str, float] | None = None,
 ) -> tuple[dict[str, dict[str, Any]], list[str]]:
-    """Return {joint: {stiffness, kinematic_error, backlash}} as they stand in a description, and what to say of it.
+    """Return {joint: {stiffness, kinematic_error, backlash}} as in a description, and remarks.
 
-    parameters: (14 n + …,) standard set that the torque through the transmissions follows from. gain_share: relative
-    deviation of the drive gains, one number or by joint: that torque, and with it the stiffness, is as uncertain.
+    Every recording must have θ; coupled drives are excluded, because their motors do not belong to one joint.
+    Quantities that the data of a joint do not determine are left out, with a remark.
 
-    Nothing is found without θ in every recording, nor of coupled drives, whose motors are no joint's own. What the data
-    of a joint cannot tell is left out, and said.
+    Parameters
+    ----------
+    model
+        the robot.
+    recordings
+        of its identification.
+    parameters
+        (14 n + …,) standard parameters, from which the torque through the transmissions follows.
+    gain_share
+        relative deviation of the drive gains, one number or by joint; that torque, and with it the stiffness, has the
+        same relative deviation. None: exact.
+
     """
     return transmissions_of(Arm(model, parameters), recordings, gain_share)
 
@@ -37,7 +47,7 @@ def identify_transmissions(
 def transmissions_of(
     arm: Arm, recordings: Sequence[Recording], gain_share: float | Mapping[str, float] | None = None
 ) -> tuple[dict[str, dict[str, Any]], list[str]]:
-    """Return what `identify_transmissions` does, of an arm whose bodies are known, payload included."""
+    """Return the same as `identify_transmissions`, for an arm whose bodies are known, payload included."""
     model = arm.robot
     if model.coupling is not None or any(recording.theta is None for recording in recordings):
         return {}, []

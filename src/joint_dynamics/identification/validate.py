@@ -29,9 +29,8 @@ from joint_dynamics.recording import Recording, with_short_names
 def predicted_torque(arm: Arm, observation: Observation) -> FloatArray:
     """Return the motor torque on the joint side, (samples, n) [N·m], at the full rate of the observation.
 
-    `Arm.motor_torque` of its motion.
-
-    Without motor encoders the hysteresis is driven by the angle that the described transmission gives the motor.
+    It is `Arm.motor_torque` of its motion; without motor encoders the hysteresis is driven by the motor angle that
+    follows from the described transmission.
     """
     two_sides = observation.theta is not observation.q
     return arm.motor_torque(
@@ -87,16 +86,16 @@ def validate_description(
     settings: IdentificationSettings | None = None,
     drive_gains: Mapping[str, float] | None = None,
 ) -> list[Fit]:
-    """Predict the torque of every recording and return one Fit each; `judge_description` says what to think of them.
+    """Predict the torque of every recording and return one Fit each; `judge_description` judges them.
 
     Parameters
     ----------
     description
-        with the robot it is of.
+        with the kinematics of its robot.
     recordings
         with torque, or with current and drive gains.
     settings
-        cut-offs are its own, else those the description was identified with, else from the recordings.
+        its cut-offs, otherwise those with which the description was identified, otherwise from the recordings.
     drive_gains
         {joint: N·m/A}; None: the settings', or the description's.
 
@@ -114,10 +113,10 @@ def validate_description(
 def judge_description(
     description: DynamicsDescription, recordings: Sequence[Recording], settings: IdentificationSettings | None = None
 ) -> Validation:
-    """Predict the torque of every recording as `validate_description` does, and say whether that can be relied on.
+    """Predict the torque of every recording as `validate_description` does, and judge whether it is reliable.
 
-    The prediction is compared with the training's own residual, and the motion with what the training showed, as far as
-    the description says so (`provenance`). Raises JointDynamicsError as `validate_description` does.
+    The prediction is compared with the residual of the training, and the motion with that of the training, as far as
+    the description states them (`provenance`). Raises JointDynamicsError as `validate_description` does.
     """
     settings = settings or IdentificationSettings()
     arm = Arm.from_description(None, description)
@@ -172,10 +171,7 @@ def _observed(
 
 
 def beyond_validity(arm: Arm, observation: Observation) -> list[str]:
-    """Return how far the samples that count leave the range in which the arm's friction was checked.
-
-    By joint and quantity.
-    """
+    """Return how far the kept samples leave the range in which the friction was checked, by joint and quantity."""
     watch, kept = RangeWatch(arm.validity, arm.joint_names), observation.kept
     watch.update(
         observation.dtheta[kept], arm.link_torque(observation.q[kept], observation.dq[kept], observation.ddq[kept])
@@ -191,9 +187,8 @@ def predict_torque(
     """Predict the torque of one recording at every sample, (samples, joints) [N·m], joints in the description's order.
 
     As `validate_description` does, but over the whole recording: within 1/position_cutoff of its ends the filtered
-    motion is less exact. What the recording holds of torque or current takes no part, and may be absent. Raises
-    JointDynamicsError where description and recording do not fit together or the recording is too short for the
-    filters.
+    motion is less exact. Torque or current of the recording is not used, and may be absent. Raises JointDynamicsError
+    where description and recording do not fit together or the recording is too short for the filters.
     """
     arm = Arm.from_description(None, description)
     recording = recording.select(arm.joint_names)

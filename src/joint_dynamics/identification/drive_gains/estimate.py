@@ -98,7 +98,7 @@ class DriveGains:
 def coupling_matrix(model: RobotModel) -> FloatArray:
     """Return C (n, n), motor angles = C · joint angles, hence joint torques = Cᵀ · motor torques.
 
-    The identity without coupled drives.
+    Without coupled drives it is the identity.
     """
     return np.eye(model.n) if model.coupling is None else model.coupling.matrix
 

@@ -50,7 +50,7 @@ def stated_or_assumed(
 def gain_covariance(deviation: float | Mapping[str, float], joint_names: Sequence[str]) -> FloatArray:
     """Return R (n, n) of stated relative standard deviations, one number for all motors or {joint: number}.
 
-    Motors err independently.
+    The errors of motors are independent.
     """
     shares = deviation if isinstance(deviation, Mapping) else dict.fromkeys(joint_names, float(deviation))
     return np.diag(per_joint(shares, joint_names, 'drive_gain_deviation', others=True) ** 2)

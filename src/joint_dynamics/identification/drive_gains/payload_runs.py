@@ -65,7 +65,7 @@ class PayloadParameters:
 def known_payload(known: Mapping[str, float] | None) -> tuple[FloatArray, BoolArray]:
     """Return (values (10,), known (10,) bool) of {parameter name: value}, zero where unknown.
 
-    Raise JointDynamicsError for a wrong entry.
+    Raises JointDynamicsError for an invalid entry.
     """
     values, mask = np.zeros(COUNT), np.zeros(COUNT, dtype=bool)
     for name, value in (known or {}).items():

@@ -137,7 +137,7 @@ def body_to_link(factor: FloatArray) -> FloatArray:
 def information_root(solution: Solution) -> FloatArray:
     """Return A (r, b), r the rank, with AᵀA the information of the solution's columns.
 
-    Directions that no sample shows have none.
+    Directions that no sample excites have no information.
     """
     diagonal = np.sqrt(np.maximum(np.diag(solution.inverse), 0.0))
     shown = diagonal > 0
@@ -223,10 +223,7 @@ def physical(
 
 
 def nonnegative_columns(problem: Problem, others: list[int]) -> FloatArray:
-    """Return which drive parameters have to be 0 or more.
-
-    All but offsets, and the viscous ones that further terms complement.
-    """
+    """Return which drive parameters have to be non-negative: all but offsets, and viscous ones with further terms."""
     names = problem.base.standard_names
     complemented = {k for part in dissipation_rows(problem) for k in part.standard if names[k].startswith('Fv_')}
     return np.array(
@@ -235,10 +232,10 @@ def nonnegative_columns(problem: Problem, others: list[int]) -> FloatArray:
 
 
 def kept_columns(problem: Problem, solution: Solution, others: list[int]) -> tuple[IntArray, IntArray]:
-    """Return which base parameters of drives and which further terms no row speaks of.
+    """Return which base parameters of drives and which further terms no row contains.
 
-    A column that another one stands for, such as Fv beside a fitted power of speed: it keeps its value. Indices among
-    the base parameters, and among the further terms.
+    Another column replaces them, such as a fitted power of speed that replaces Fv; they keep their values. Returned are
+    indices among the base parameters, and among the further terms.
     """
     base = problem.base
     blind = np.diag(solution.inverse) <= 0

@@ -1,8 +1,7 @@
-"""Recordings that hold several periods of one motion are averaged over them before they are used.
+"""Averaging of recordings with several periods of one motion.
 
-What a model misses repeats with the motion. M periods taken as M independent ones would let the deviations of the
-parameters fall with √M, which those errors do not; the mean period counts once, with the noise of its signals M times
-less in variance.
+Model errors repeat with the motion. Treating M periods as independent would reduce the deviations of the parameters by
+√M, although these errors stay the same; the mean period counts once, with 1/M of the noise variance.
 """
 
 from __future__ import annotations
@@ -31,17 +30,17 @@ PIECES = ('before', 'mean', 'after')
 def with_mean_periods(
     recordings: Sequence[Recording], period: float | None, cutoff: float, shortest: float
 ) -> list[Recording]:
-    """Return the recordings, each that holds several periods as up to three: before them, their mean, after them.
+    """Return the recordings, those with several periods split into up to three: before them, their mean, after them.
 
     Parameters
     ----------
     period
-        s; None: found where the motion repeats; 0: nothing is averaged.
+        s; None: determined where the motion repeats; 0: no averaging.
     cutoff
-        Hz below which torques are compared between periods.
+        Hz below which torques are compared between periods. A recording whose torque or temperature differs between
+        periods is left unchanged, with a note, because the difference may be informative.
     shortest
-        s; pieces below it are left out. A recording whose torque or temperature differs between periods stays as it is,
-        with a note: that difference can be worth identifying.
+        s; shorter pieces are left out.
 
     Raises
     ------
@@ -63,7 +62,7 @@ def with_mean_periods(
 
 
 def wholes(names: Sequence[str]) -> list[int]:
-    """Return for each of these recordings, in order, the number of the one it was cut from by `with_mean_periods`."""
+    """Return, for each of these recordings, the number of the one from which `with_mean_periods` cut it."""
     found: list[int] = []
     last: tuple[str, int] | None = None
     for name in names:

@@ -1,4 +1,4 @@
-"""The recordings of one identification: those it learns from, those it is checked on, those with a payload."""
+"""The recordings of one identification: for training, for validation, and with a payload."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class PreparedRecordings:
     Attributes
     ----------
     training
-        what the robot is identified from.
+        recordings from which the robot is identified.
     validation
-        what its torque is predicted for.
+        recordings whose torque is predicted.
     payload_runs
-        recordings with a payload at the last link.
+        recordings with a payload on the last link.
     """
 
     training: Sequence[Recording]
@@ -45,13 +45,14 @@ class PreparedRecordings:
     ) -> PreparedRecordings:
         """Take each recording's joints by name.
 
-        Where the validation has no temperature, training is without, too: what is chosen has to be predictable there.
+        Where the validation has no temperature, it is removed from the training too: selected terms must be
+        predictable.
 
         Raises
         ------
         JointDynamicsError
-            Without a recording to learn from, where one lacks a joint of the robot, and where a joint that moves has
-            no torque in any sample.
+            Without a recording for training, where one lacks a joint of the robot, and where a moving joint has no
+            torque in any sample.
         """
         if not training:
             raise JointDynamicsError('identify: expected at least one recording, found none')
@@ -77,7 +78,7 @@ class PreparedRecordings:
 
     @property
     def notes(self) -> list[str]:
-        """What was done to the recordings on their way in, each once, with the names of those it is true of."""
+        """Notes on the processing of the recordings, each once, with the names of the recordings concerned."""
         found: dict[str, list[str]] = {}
         for recording in (*self.training, *self.validation, *self.payload_runs):
             for note in recording.notes:

@@ -1,4 +1,4 @@
-"""Recordings made ready for regression: filtered motion, torque, and how to decimate both sides alike [M5 §4]."""
+"""Recordings prepared for regression: filtered motion, torque, and the decimation of both sides [M5 §4]."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class FilterPlan:
 
 @dataclass(frozen=True)
 class Observation:
-    """One recording ready for regression, at its full rate: arrays (samples, joints).
+    """One recording prepared for regression, at its full rate: arrays (samples, joints).
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class Observation:
     decimator
         the parallel filter, None when the samples are taken as they are.
     reading
-        the motor's position as it was read, unfiltered (the link's where that was not measured); None: not kept.
+        the unfiltered position of the motor (of the link where that was not measured); None: not kept.
     """
 
     name: str

@@ -1,10 +1,9 @@
-"""Samples at rest: friction of a joint that does not move is unknown within its Coulomb level.
+"""Samples at rest: friction of a joint that does not move is unknown within its Coulomb level, and constant.
 
-One value for as long as it rests.
-
-Taken like the others, such samples are many times the same error: they pull friction and gravity parameters towards
-whatever torque the drive happened to stop with. So each joint's rows at rest have a deviation of their own, estimated
-from the data, and a stay counts as one observation however long it lasts: its m rows are divided by √m.
+Treated like the others, such samples would repeat the same error many times, and pull friction and gravity parameters
+towards the torque at which the drive happened to stop. So each joint's rows at rest have a deviation of their own,
+estimated from the data, and a rest interval counts as one observation however long it lasts: its m rows are divided by
+√m.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ SHARE = 0.5
 
 @dataclass(frozen=True)
 class Rest:
-    """resting (n, K) bool and scale (n, K) of kept samples of one observation: 1/√m in a stay of m rows, else 1."""
+    """resting (n, K) bool and scale (n, K) of the kept samples of one observation: 1/√m at rest for m rows, else 1."""
 
     resting: BoolArray
     scale: FloatArray

@@ -84,7 +84,7 @@ def covariance(blocks: Callable[[], Iterable[Block]], solution: Solution, sample
     Parameters
     ----------
     blocks
-        gives those it was computed from, anew at each call.
+        returns the blocks from which the solution was computed, at each call from the beginning.
     samples
         kept samples of each observation they come from. Memory grows with b² and the number of clusters (that of blocks
         of time times ranges of speed of all joints), not with the samples.

@@ -101,7 +101,7 @@ def gather(
 ) -> list[JointRows]:
     """Return the rows of every joint; friction, power: column indices.
 
-    The target is what the columns other than these leave of the torque.
+    The target is the torque less that of all other columns.
     """
     n = problem.model.n
     rows: list[list[tuple[FloatArray, FloatArray, FloatArray]]] = [[] for _ in range(n)]

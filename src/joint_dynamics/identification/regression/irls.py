@@ -86,7 +86,7 @@ def whitened(blocks: Iterator[Block], noise: Noise) -> Iterator[Block]:
 class WeightedEstimate:
     """An estimate with its noise and weights: solution; noise; weights (n, samples) of 0 or 1 per block.
 
-    Problem, with the torques cleaned.
+    `problem` is the problem with the cleaned torques.
     """
 
     problem: Problem

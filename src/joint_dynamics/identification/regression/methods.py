@@ -114,9 +114,9 @@ def solve_by_method(problem: Problem, settings: IdentificationSettings, say: Pro
 
 
 def stated_prior(problem: Problem, settings: IdentificationSettings) -> FloatArray | None:
-    """Return the standard set (p,) of the prior that the settings name, None where they name none.
+    """Return the standard parameters (p,) [SI] of the prior named by the settings, None without one.
 
-    Before anything is solved: a file that is none is told at once.
+    It is read before anything is solved, so that an invalid file is refused at once.
     """
     if not settings.physical:
         return None

@@ -108,7 +108,7 @@ class Problem:
     def with_columns(self, terms: Sequence[Term], columns: dict[str, FloatArray]) -> Problem:
         """Return the same problem with terms of which only the named columns differ.
 
-        These are given at the kept samples, (K,) end to end.
+        The columns are given at the kept samples of all observations, concatenated (K,).
         """
         other = self.with_terms(terms)
         first = 0

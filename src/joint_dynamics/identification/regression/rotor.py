@@ -23,7 +23,7 @@ from joint_dynamics.robot import RobotModel
 
 @dataclass(frozen=True)
 class RotorSide:
-    """What is known of the joints, as an arm, and their parts of the description; remarks: what of it was not used."""
+    """The known joints as an arm, and their parts of the description; remarks: on parts that were not used."""
 
     arm: Arm
     document: dict[str, Any]
@@ -31,9 +31,9 @@ class RotorSide:
 
     @classmethod
     def load(cls, source: str | Path | DynamicsDescription, model: RobotModel) -> RotorSide:
-        """Read a description; raise JointDynamicsError where it lacks rotor inertia or friction of a joint.
+        """Read a description.
 
-        Or inertial parameters.
+        Raises JointDynamicsError where it lacks rotor inertia or friction of a joint, or inertial parameters.
         """
         description = source if isinstance(source, DynamicsDescription) else DynamicsDescription.load(source)
         missing = [
@@ -62,9 +62,9 @@ class RotorSide:
         )
 
     def compensate(self, observation: Observation) -> Observation:
-        """Return an observation with the transmission torque τ_J in the place of the motor torque.
+        """Return an observation with the motor torque replaced by the transmission torque τ_J.
 
-        Hysteresis undeformed at the first sample.
+        The hysteresis is undeformed at the first sample.
         """
         two_sides = observation.theta is not observation.q
         tau = self.arm.transmission_torque(

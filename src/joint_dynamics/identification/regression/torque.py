@@ -56,9 +56,9 @@ def _alone(base: BaseParameters) -> BoolArray:
 
 
 def prior_spread(base: BaseParameters, prior: FloatArray) -> FloatArray:
-    """Return how far each parameter may be from the prior, (p,).
+    """Return the standard deviation of each parameter of the prior, (p,) [SI].
 
-    A link's by `INERTIAL_SPREAD` of its mass, radius of gyration and inertia.
+    For a link it follows from `INERTIAL_SPREAD` of its mass, radius of gyration and inertia.
     """
     n = sum(name.startswith('M_') for name in base.standard_names)
     links = StandardParameters(prior, n).links

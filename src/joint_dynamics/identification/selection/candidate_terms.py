@@ -45,9 +45,10 @@ MAX_ROWS = 6000
 
 @dataclass(frozen=True)
 class CandidateGroup:
-    """Terms that are tried together under one name.
+    """Terms that are selected together under one name.
 
-    kind: of one kind one group is chosen; slow: of what hardly changes within a recording.
+    kind: of each kind at most one group is selected. slow: whether it depends on quantities that hardly change within a
+    recording.
     """
 
     name: str
@@ -58,7 +59,7 @@ class CandidateGroup:
 
 
 def menu(model_joints: Sequence[str], temperature: FloatArray | None) -> list[CandidateGroup]:
-    """Return what is tried; temperature: (n, 2) lowest and highest of the recordings [°C], None where not measured."""
+    """Return the candidates; temperature: (n, 2) lowest and highest of the recordings [°C], None if not measured."""
 
     def everywhere(name: str, make: Callable[[str], Term], kind: str = '') -> CandidateGroup:
         return CandidateGroup(name, tuple(make(joint) for joint in model_joints), kind)

@@ -79,7 +79,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Worth:
-    """What a candidate is worth beside those it was weighed with last.
+    """The gain of a candidate in addition to those with which it was last weighed.
 
     gains: how much of the held-out loss it takes away in each block (B,), as a share of the loss without any candidate;
     gain: the sum; errors: the same in standard errors; weights: {joint: 0 … 1}.

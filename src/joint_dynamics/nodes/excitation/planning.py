@@ -70,7 +70,7 @@ class MotionPlanner:
     Attributes
     ----------
     remark
-        what of the settings is worth a warning, '' where nothing is.
+        warning about the settings, '' for none.
 
     Raises
     ------
@@ -90,7 +90,7 @@ class MotionPlanner:
     def load(self, path: str) -> Playback:
         """Return the motion of a file; raises JointDynamicsError where it cannot be read or leaves the limits.
 
-        A plan that was made without a torque limit says so itself.
+        A plan without a torque limit states that in its file.
         """
         trajectory, torque_limit = load_plan(path)
         if not torque_limit:

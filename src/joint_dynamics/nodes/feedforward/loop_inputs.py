@@ -97,7 +97,7 @@ class LoopClock:
         self._newest = -math.inf
 
     def forget(self) -> None:
-        """Forget the newest stamp: time began anew."""
+        """Forget the newest stamp, as after a jump of time."""
         self._newest = -math.inf
 
     def now(self) -> float:

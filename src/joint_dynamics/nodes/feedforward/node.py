@@ -149,9 +149,9 @@ class FeedforwardNode(DynamicsNode):
         self._report_law()
 
     def deactivate(self) -> None:
-        """Go down to exactly zero within the limits, or at a shutdown to what `on_shutdown` says.
+        """Go down to exactly zero within the limits, or at a shutdown to the command selected by `on_shutdown`.
 
-        Wait until that has arrived.
+        Returns when that has arrived.
         """
         self._heart.rest()
         self.planning.cancel()

@@ -107,7 +107,7 @@ class TrajectorySender:
         self._sent = None
 
     def hear(self) -> None:
-        """Note that the robot has told of itself."""
+        """Note that a message of the robot has arrived."""
         self._heard = self._listening.time
 
     def check_followed(self) -> None:

@@ -116,9 +116,9 @@ class Console:
 
 
 def clock_jump(node: Any, seconds: float) -> None:
-    """Tell log and diagnostics that a node's clock went back by `seconds` > 0.
+    """Report in log and diagnostics that a node's clock went back by `seconds` > 0.
 
-    Whether several simulations set it.
+    The report includes whether several simulations set it.
     """
     sources = node.count_publishers('/clock')
     line = f'time went back by {seconds:.3f} s'

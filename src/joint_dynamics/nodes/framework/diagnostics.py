@@ -63,7 +63,7 @@ class Diagnostics:
         self._ends[name] = time.monotonic() + lasting
 
     def beyond(self, notes: Iterable[str]) -> None:
-        """Set `validity`: what has left the range in which the friction was checked.
+        """Set `validity` to the notes on quantities outside the range in which the friction was checked.
 
         Each note is logged when it is new.
         """

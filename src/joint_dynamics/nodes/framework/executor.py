@@ -48,7 +48,7 @@ def _never() -> bool:
 
 
 class StreamExecutor(SingleThreadedExecutor):
-    """See the module. What a stream is says the node: `streams`, subscription -> whether it is prompt.
+    """See the module. The node defines its streams: `streams`, subscription -> whether it is prompt.
 
     Everything runs in the thread that spins, one callback after the other.
     """

@@ -108,7 +108,7 @@ class DynamicsNode(EntityNode):
         """Stop; also called before shutdown when the node is active, with the publishers still working."""
 
     def cleanup(self) -> None:
-        """Let go of what `configure` built, beside the topics, services and timers."""
+        """Release what `configure` built, apart from topics, services and timers."""
 
     def on_time_jump(self, delta: float) -> None:
         """Drop state that depends on time: the node's clock went back by `delta` < 0 s; called while configured."""

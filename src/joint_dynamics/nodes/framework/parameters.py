@@ -235,7 +235,7 @@ def documentation_table(rows: Iterable[ParameterRow]) -> str:
 def section_of(path: str, name: str) -> dict[str, Any]:
     """Return the section `name` of the YAML file at `path`, {} where it has none or `path` is empty.
 
-    Raises JointDynamicsError.
+    Raises JointDynamicsError where the file cannot be read.
     """
     if not path:
         return {}

@@ -85,7 +85,7 @@ class GazeboModelNode(DynamicsNode):
             self.diagnostics.set('inputs', STALE, f'{"nothing yet on" if never else "silent:"} joint_states')
 
     def on_time_jump(self, delta: float) -> None:
-        """Start anew: the simulation was reset."""
+        """Restart, because the simulation was reset."""
         if hasattr(self, '_model'):
             self._model.reset()
 

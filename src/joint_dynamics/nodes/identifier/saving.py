@@ -38,10 +38,7 @@ class Saving:
         self._latched: dict[str, tuple[str, bytes]] = {}
 
     def end_leftovers(self, folder: Path) -> None:
-        """End the recordings that an earlier node left behind when it was killed.
-
-        In a thread, since they may be long.
-        """
+        """Complete, in a thread, the recordings that an earlier node left unfinished when it was killed."""
         self._leftovers = Background(lambda _: end_unfinished(folder))
 
     def begin(self, folder: Path, after: int, now: int) -> int:

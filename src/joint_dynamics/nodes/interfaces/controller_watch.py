@@ -66,17 +66,17 @@ class ControllerWatch:
 
     @property
     def known(self) -> bool:
-        """Whether the controller has ever told its state."""
+        """Whether the controller has ever published its state."""
         return self._q is not None
 
     def silent(self, timeout: float) -> bool:
-        """Whether a controller that has told its state before has not for `timeout` s of listening."""
+        """Whether a controller that has published its state before has not done so for `timeout` s of listening."""
         return self.known and self._listening.time - self._heard > timeout
 
     def reference(self, timeout: float) -> tuple[float, FloatArray] | None:
         """Return the time [s] and positions (n,) [rad] of the controller's reference.
 
-        None where it is not known or old.
+        None where it is unknown or old.
         """
         return None if self._q is None or self.silent(timeout) else (self._time, self._q)
 

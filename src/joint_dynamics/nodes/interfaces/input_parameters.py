@@ -112,7 +112,7 @@ INPUT_TOPICS = (
 
 
 def recording_settings(parameters: NodeParameters, joint_names: Sequence[str], **more: Any) -> RecordingSettings:
-    """Return the settings the input parameters state.
+    """Return the settings stated by the input parameters.
 
     `more` are further fields of RecordingSettings (gap, alignment).
     """

@@ -39,9 +39,10 @@ def listen(
     patience: float = 5.0,
     simulated: bool = False,
 ) -> Recording:
-    """Return what the robot's topics tell within so many seconds, read as the same topics of a recording are.
+    """Return the recording of a robot's live topics over `seconds`, read as those of a recorded file.
 
-    Counted from when all of them have spoken. It has a ROS context of its own, so that it may run beside nodes.
+    Time counts from the first message of the last topic. It has a ROS context of its own, so that it can run beside
+    nodes.
 
     Parameters
     ----------

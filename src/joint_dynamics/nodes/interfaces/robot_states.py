@@ -55,7 +55,7 @@ class Listening:
 class JointStateSample(NamedTuple):
     """One joint's state: time of the sample [s] by its stamp (of arrival where it has none), position rad, speed rad/s.
 
-    NaN: not told.
+    NaN where the message lacks them.
     """
 
     time: float
@@ -138,21 +138,21 @@ class RobotStates:
 
     @property
     def dq(self) -> FloatArray:
-        """Newest speeds (n,) [rad/s]: as told, else from the positions of the last 0.2 s.
+        """Newest speeds (n,) [rad/s]: as published, otherwise from the positions of the last 0.2 s.
 
-        NaN where neither is there.
+        NaN where neither is available.
         """
         return np.array([_speed(recent) for recent in self.recent.values()])
 
     def resting(self, timeout: float, standstill: float) -> FloatArray | None:
-        """Return the posture (n,) [rad] of a robot that has been at rest for 0.2 s; None while that cannot be told yet.
+        """Return the posture (n,) [rad] of a robot that has been at rest for 0.2 s; None while that is undecided.
 
         Parameters
         ----------
         timeout
-            greatest age of a state, by its stamp and by its arrival [s].
+            largest age of a state, by its stamp and by its arrival [s].
         standstill
-            speed [rad/s] below which a joint rests, by the speed told and by the distance in 0.2 s.
+            speed [rad/s] below which a joint rests, by the published speed and by the distance in 0.2 s.
 
         Raises
         ------

@@ -127,9 +127,9 @@ class ActionOutput:
 
 
 class EitherOutput:
-    """The action where its server is there when a motion starts, else the topic.
+    """The action where its server is available when a motion starts, otherwise the topic.
 
-    What stops a motion goes the way it came.
+    A motion is stopped over the same interface as it was started.
     """
 
     def __init__(self, otherwise: TopicOutput | ActionOutput, action: ActionOutput | None):

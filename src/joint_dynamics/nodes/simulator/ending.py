@@ -17,11 +17,11 @@ AGAIN = 0.2
 
 @contextlib.contextmanager
 def interruptible() -> Iterator[None]:
-    """Let SIGINT and SIGTERM break off what runs inside by KeyboardInterrupt, beside what they do already.
+    """Let SIGINT and SIGTERM also raise KeyboardInterrupt in the code inside, in addition to their usual effect.
 
-    `run` only notes a signal and looks at it between callbacks, so that a node can say good-bye; a compilation of half
-    a minute is too long for that: launch waits 5 s. Elsewhere than in the main thread, and where nobody has taken the
-    signals, nothing changes.
+    `run` only records a signal and handles it between callbacks, so that a node can shut down properly; a compilation
+    of half a minute is too long for that, since launch waits 5 s. Outside the main thread, and without signal handlers,
+    nothing changes.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
