@@ -162,3 +162,21 @@ def test_no_recording_is_refused(true_robot):
 def test_bad_settings_are_named(config, message):
     with pytest.raises(JointDynamicsError, match=message):
         IdentificationSettings.from_config(config)
+
+
+def test_a_joint_that_turns_one_way_only_tells_no_coulomb_friction_from_an_offset(true_robot):
+    """Only their sum shows: neither has a deviation, in the summary or the description, and the sum is right."""
+    rng = np.random.default_rng(3)
+    t, q, dq, ddq = true_robot.motion(rng, 12.0, 200.0)
+    dq[:, 5], q[:, 5], ddq[:, 5] = 0.8 + 0.5 * np.sin(t), 0.8 * t - 0.5 * np.cos(t), 0.5 * np.cos(t)
+    tau = true_robot.torque(q, dq, ddq)
+    tau += 0.01 * tau.std(axis=0) * rng.normal(size=tau.shape)
+    result = identify(true_robot.model, [Recording(true_robot.model.joint_names, t, q, tau=tau)])
+    parameters = {entry['name']: entry for entry in result.summary()['parameters']}
+    apart = parameters['Fc_6']['std'], parameters['off_6']['std']
+    assert apart == (None, None) and {'Fc_6', 'off_6'} <= set(result.poorly_determined)
+    assert all(parameters[name]['std'] > 0 for name in ('Fc_5', 'off_5', 'Fv_6'))
+    friction = result.description.joint(true_robot.model.joint_names[5])['friction']
+    assert not {'F_C0', 'offset'} & set(friction['standard_deviations']) and friction['standard_deviations']['F_V1'] > 0
+    both = friction['parameters']['F_C0'] + friction['parameters']['offset']
+    assert both == pytest.approx(true_robot.standard[5, 12:].sum(), rel=0.05)

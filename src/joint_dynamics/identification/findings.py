@@ -61,8 +61,9 @@ class Findings:
 
     @property
     def deviation(self) -> FloatArray:
-        """Standard deviation of each parameter (b,), in its SI unit."""
-        return np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
+        """Standard deviation of each parameter (b,), in its SI unit; infinite where the motion shows only sums of it."""
+        scatter = np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
+        return np.where(np.isfinite(self.solution.inflation), scatter, np.inf)
 
     @property
     def poorly_determined(self) -> list[str]:

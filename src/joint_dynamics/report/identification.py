@@ -122,7 +122,7 @@ def add_parameters(report: Report, result: IdentificationResult) -> None:
             name,
             Interval(value, deviation, marked=name in poorly_determined or abs(value) < 2 * deviation),
             value,
-            deviation,
+            deviation if np.isfinite(deviation) else None,
             percent if np.isfinite(percent) else None,
             inflation if np.isfinite(inflation) else None,
             'no' if name in poorly_determined else 'yes',
