@@ -194,8 +194,9 @@ def add_term(
     name, value, std = document.get('friction'), float(values[term.names[0]]), _finite(deviation[term.names[0]])
     if 'stribeck' in document:
         friction['parameters'].update(F_S=friction['parameters']['F_C0'] + value, **document['stribeck'])
-        if 'F_C0' in friction['standard_deviations']:
-            friction['standard_deviations']['F_S'] = float(np.hypot(std or 0.0, friction['standard_deviations']['F_C0']))
+        deviations = friction['standard_deviations']
+        if 'F_C0' in deviations:
+            deviations['F_S'] = float(np.hypot(std or 0.0, deviations['F_C0']))
     elif 'hysteresis' in document:
         add_hysteresis(joint, document['hysteresis'], 0.0 if state.share is None else float(state.share[j]))
     elif name in PARAMETERS:

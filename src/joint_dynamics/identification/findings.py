@@ -61,7 +61,7 @@ class Findings:
 
     @property
     def deviation(self) -> FloatArray:
-        """Standard deviation of each parameter (b,), in its SI unit; infinite where the motion shows only sums of it."""
+        """Standard deviation of each parameter (b,), in its SI unit; infinite where only sums of it show."""
         scatter = np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
         return np.where(np.isfinite(self.solution.inflation), scatter, np.inf)
 

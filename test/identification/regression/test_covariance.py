@@ -252,3 +252,32 @@ def test_the_covariance_is_bell_and_mccaffreys(dense, blocks, system):
     correlation = M / np.sqrt(np.outer(np.diag(M), np.diag(M)))
     np.testing.assert_allclose(V / np.sqrt(np.outer(np.diag(V), np.diag(V))), correlation, rtol=1e-6, atol=1e-9)
     assert scatter([], np.eye(2)).tolist() == np.eye(2).tolist()
+
+
+def test_an_offset_that_only_stays_tell_is_off_by_what_friction_may_hold():
+    """A joint that turns one way: sums of offset and Coulomb friction in motion, offset and what holds it at rest.
+
+    That, h, is the same in every stay, uniform in ± F_C: no scatter between the stays shows it. F_C comes out as F − h,
+    so ± 1.96 (F − h)/√3 holds where h < 0.531 F.
+    """
+    rng = np.random.default_rng(5)
+    samples, F, offset = 400, 2.0, 0.5
+    resting = np.arange(samples) % 50 < 10
+    dq = np.where(resting, 0.0, 1.0 + 0.5 * np.sin(np.arange(samples) / 9.0))[None]
+    scale = np.where(resting, 1.0 / np.sqrt(10.0), 1.0)[None]
+    rows = np.stack([np.sign(dq), np.ones_like(dq), dq], axis=1)
+    inside = scatter_alone = 0
+    for _ in range(200):
+        holds = rng.uniform(-F, F)
+        tau = offset + np.where(resting, holds, F + 3.0 * dq) + 0.1 * rng.standard_normal(dq.shape)
+        block = Block(rows, tau, dq, 0, resting=resting[None], scale=scale)
+        solution = wls(triangulate([block]))
+        error = np.abs(solution.chi - [F, offset, 3.0])
+        V = covariance(lambda block=block: [block], solution, [samples], np.abs(solution.chi[:1]))
+        inside += error[1] < 1.96 * np.sqrt(V[1, 1])
+        plain = covariance(lambda block=block: [block], solution, [samples])
+        scatter_alone += error[1] < 1.96 * np.sqrt(plain[1, 1])
+        # the joint in motion says as little of that as before
+        assert V[2, 2] == pytest.approx(plain[2, 2], rel=1e-3)
+    assert scatter_alone < 20
+    assert binom.ppf(0.001, 200, 0.765) <= inside <= binom.ppf(0.999, 200, 0.765)

@@ -27,6 +27,11 @@ the degrees of freedom of V_speed. Of independent rows all three have the mean M
 What only one cluster shows no scatter can show. With s_c the share of M_cc that V_cc would have of independent rows, (1
 − s_c) M_cc is added, at the median ratio of V to M of all parameters. A covariance of b parameters from G < b blocks
 has no full rank: correlations between parameters are those of M.
+
+At rest friction is anywhere within ± F_j, and may be the same in every stay, which no scatter shows. Where a joint
+turns one way in all its recordings, stays are all that tells its offset from its Coulomb friction. So the error of a
+value common to the rows s of joint j at rest, uniform in ± F_j, is added: Σ_j (F_j²/3) M a_j a_jᵀ M, a_j = Σ_s A_s w_s,
+with w_s what a row is multiplied by in the solution.
 """
 
 from __future__ import annotations
@@ -78,7 +83,9 @@ def blocks_of_time(samples: Sequence[int], count: int = BLOCKS, most: int = MOST
     return labels if first <= most else [label * most // first for label in labels]
 
 
-def covariance(blocks: Callable[[], Iterable[Block]], solution: Solution, samples: Sequence[int]) -> FloatArray:
+def covariance(
+    blocks: Callable[[], Iterable[Block]], solution: Solution, samples: Sequence[int], coulomb: FloatArray | None = None
+) -> FloatArray:
     """Return the covariance (b, b) of `solution.chi`, symmetric and positive semidefinite.
 
     Parameters
@@ -88,15 +95,20 @@ def covariance(blocks: Callable[[], Iterable[Block]], solution: Solution, sample
     samples
         kept samples of each observation they come from. Memory grows with b² and the number of clusters (that of blocks
         of time times ranges of speed of all joints), not with the samples.
+    coulomb
+        friction F (n,) [N·m] that holds the joints at rest; None: none.
     """
     labels = blocks_of_time(samples)
     ends = speed_ranges(blocks())
     cells: dict[tuple[int, int], list[FloatArray]] = {}
+    held = np.zeros((len(ends), len(solution.chi)))
     for block in blocks():
         label = labels[block.observation][block.kept]
         factor = solution.row_factors(block)
         residual = block.tau - np.einsum('jbs,b->js', block.rows, solution.chi, optimize=True)
         weighted = np.concatenate([block.rows, residual[:, None]], axis=1) * factor[:, None]
+        if block.resting is not None:
+            held += (weighted[:, :-1] @ np.where(block.resting, factor, 0.0)[..., None])[..., 0]
         for j, rows in enumerate(weighted):
             speed = np.searchsorted(ends[j], block.dq[j])
             if block.resting is not None:
@@ -105,17 +117,18 @@ def covariance(blocks: Callable[[], Iterable[Block]], solution: Solution, sample
             order = np.argsort(cell, kind='stable')
             for own in np.split(order, np.flatnonzero(np.diff(cell[order])) + 1):
                 key = int(label[own[0]]), j * (SPEEDS + 1) + int(speed[own[0]])
-                held = cells.setdefault(key, [])
-                held.append(rows[:, own].T)
-                if sum(map(len, held)) > 2 * weighted.shape[1]:
-                    cells[key] = [_triangle(np.concatenate(held))]
-    both = {key: _triangle(np.concatenate(held)) for key, held in cells.items()}
+                parts = cells.setdefault(key, [])
+                parts.append(rows[:, own].T)
+                if sum(map(len, parts)) > 2 * weighted.shape[1]:
+                    cells[key] = [_triangle(np.concatenate(parts))]
+    both = {key: _triangle(np.concatenate(parts)) for key, parts in cells.items()}
     time, speed_factors = (_merged(both, place) for place in (0, 1))
     inverse = solution.inverse
     variance = _stretched(time, inverse)
     beyond, stretch = _clustered(speed_factors, inverse)
     variance += np.maximum(beyond - _clustered(list(both.values()), inverse, few=False)[0], 0.0) * stretch**2
-    return _with_correlations(variance, inverse)
+    at_rest = held @ inverse * (0.0 if coulomb is None else coulomb[:, None] / np.sqrt(3.0))
+    return np.asarray(_with_correlations(variance, inverse) + at_rest.T @ at_rest)
 
 
 def speed_ranges(blocks: Iterable[Block]) -> list[FloatArray]:

@@ -106,7 +106,9 @@ def solve_by_method(problem: Problem, settings: IdentificationSettings, say: Pro
     else:
         problem, solution, selection = linear(problem, settings, say)
         say('estimating deviations')
-        covariance, details = scatter_covariance(problem.blocks, solution, problem.samples), MethodDetails()
+        known = dict(zip(problem.names, solution.chi, strict=True))
+        coulomb = np.abs([known.get(f'Fc_{j + 1}', 0.0) for j in range(problem.model.n)])
+        covariance, details = scatter_covariance(problem.blocks, solution, problem.samples, coulomb), MethodDetails()
         if selection is not None:
             covariance = selection.widened(covariance, problem.names)
             details = MethodDetails(selection=selection.summary(problem.model.joint_names, problem.terms))
