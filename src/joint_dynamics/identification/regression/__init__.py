@@ -1,4 +1,4 @@
-"""The linear system Y = W χ + ρ and its solutions: least squares, robust, with loops for what is not linear.
+"""The linear system Y = W χ + ρ and its solutions: least squares, robust, with loops for nonlinear parts.
 
-Covariance and residuals.
+Also their covariance and residuals.
 """

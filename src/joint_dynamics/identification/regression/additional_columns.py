@@ -1,4 +1,4 @@
-"""The columns of additional terms, which are linear only with load torque and hysteresis of the solution before."""
+"""The columns of additional terms, which are linear only for a given load torque and hysteresis."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The columns of the base parameters, served block by block so that memory does not grow with the recording."""
+"""The columns of the base parameters, computed block by block so that memory does not grow with the recording."""
 
 from __future__ import annotations
 
@@ -103,10 +103,7 @@ class BaseRows:
 
 
 def spans(observation: Observation) -> Iterator[tuple[slice, int, int, FloatArray]]:
-    """Yield (kept samples, first, end, weights).
-
-    The inputs first…end that some kept samples are sums of, in one matrix product.
-    """
+    """Yield (kept samples, first, end, weights): the kept samples are weighted sums of the inputs first…end."""
     decimator = observation.decimator
     if decimator is None:
         raise ValueError('an observation without a parallel filter has no spans')

@@ -1,7 +1,7 @@
 r"""Standard deviations from the scatter between blocks of time and between ranges of speed.
 
-(WᵀW)⁻¹ σ̂² takes every row as independent [G eq 9]. After filtering neighbours are not, nor are the joints of one
-sample, and what a model misses (friction, flexibility, temperature) persists as long as a motion does. So the
+(WᵀW)⁻¹ σ̂² assumes independent rows [G eq 9]. After filtering, neighbours are not independent, nor are the joints of
+one sample, and model errors (friction, flexibility, temperature) persist as long as a motion does. So the
 recordings are cut into blocks g of time, in all about `BLOCKS`, none across two recordings, and each block's
 residuals ρ_g with rows A_g (both as weighed in the solution) count as one observation:
 
@@ -24,9 +24,9 @@ by direction; its rows at rest are one more, since nothing says that stays diffe
 with V_both that of the cells that share both [Cameron, Gelbach and Miller 2011], each a CR2, the second difference with
 the degrees of freedom of V_speed. Of independent rows all three have the mean M.
 
-What only one cluster shows no scatter can show. With s_c the share of M_cc that V_cc would have of independent rows, (1
-− s_c) M_cc is added, at the median ratio of V to M of all parameters. A covariance of b parameters from G < b blocks
-has no full rank: correlations between parameters are those of M.
+Scatter cannot show what only one cluster determines. With s_c the share of M_cc that V_cc would have for independent
+rows, (1 − s_c) M_cc is added, times the median ratio of V to M over all parameters. A covariance of b parameters from
+G < b blocks does not have full rank: correlations between parameters are those of M.
 
 At rest friction is anywhere within ± F_j, and may be the same in every stay, which no scatter shows. Where a joint
 turns one way in all its recordings, stays are all that tells its offset from its Coulomb friction. So the error of a

@@ -1,9 +1,7 @@
-"""Solving where some columns depend on the solution.
+"""Fixed-point iteration where some columns depend on the solution.
 
-Load torque and share of hysteresis are taken from the last one until it stands.
-
-Friction that depends on load is a product of parameters; with the load torque fixed it is linear. Both are found in
-turn [L, loop 4].
+Friction that depends on load is a product of parameters, and linear for a given load torque. Load torque and share of
+hysteresis are therefore taken from the last solution until it converges [L, loop 4].
 """
 
 from __future__ import annotations
@@ -28,12 +26,12 @@ TOLERANCE = 1e-3
 
 
 def state_from(problem: Problem, solution: Solution, prior: FloatArray | None) -> FrictionState:
-    """Return load parameters, load limits and hysteresis shares as a solution has them.
+    """Return load parameters, load limits and hysteresis shares of a solution.
 
     Parameters
     ----------
     prior
-        standard set to lift to (the URDF's).
+        standard parameters (p,) [SI] close to which the solution is lifted; None: the URDF's.
     """
     model, chi = problem.model, solution.chi
     links = model.standard(standard_set(problem.base, chi[: problem.base.count], prior)).links
@@ -122,6 +120,6 @@ def iterate_to_fixed_point(
 
 
 def without_state(problem: Problem) -> Problem:
-    """Return the problem with only those terms that need no state, to have a first solution from."""
+    """Return the problem with only those terms that need no state, for a first solution."""
     plain = [term for term in problem.terms if 'load' not in term.needs and term.width is None]
     return problem if len(plain) == len(problem.terms) else problem.with_terms(plain)

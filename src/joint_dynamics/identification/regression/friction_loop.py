@@ -2,8 +2,8 @@ r"""Loop 3 of I-IRLS: the friction of each joint, nonlinear in its speed, within
 
     f(ω, τ_l, T) = (f_c + f_v |ω|^α + f_L τ_l²) sgn ω + f_o + f_T(ω, T)   fitted to   τ − W_D θ_D
 
-Given α this is linear, so the best other parameters are found exactly and only α is searched for: from many starts over
-its whole range, then around the best one (variable projection). Both sides are filtered alike; rows left out and joints
+For a given α this is linear, so the other parameters are solved exactly and only α is searched: from many starts over
+its whole range, then around the best one (variable projection). Both sides are filtered alike; rejected rows and joints
 at rest do not count.
 """
 
@@ -57,8 +57,8 @@ def power_term(joint: str, exponent: float) -> Term:
 class PowerColumns:
     """sgn(ω)|ω|^α of all joints on the kept samples, for any α within `EXPONENTS`.
 
-    |ω|^α is smooth in α, so filtered columns at Chebyshev nodes say it for all α between (to 1e-6 at 16 nodes): no
-    filter within the search.
+    |ω|^α is smooth in α, so it is interpolated between filtered columns at Chebyshev nodes (to 1e-6 with 16 nodes), and
+    the search needs no filter.
     """
 
     def __init__(self, problem: Problem):
@@ -121,7 +121,7 @@ def gather(
 
 
 def bounded_fit(columns: FloatArray, target: FloatArray, lower: FloatArray) -> tuple[FloatArray, float]:
-    """Return the parameters (c,) at or above `lower` with the least squares, and their sum of squared residuals."""
+    """Return the least-squares parameters (c,) at or above `lower`, and their sum of squared residuals."""
     # imported here, as few identifications need it: a tenth of a second
     from scipy.optimize import lsq_linear
 

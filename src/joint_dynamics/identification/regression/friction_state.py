@@ -1,4 +1,4 @@
-"""What the columns of friction take from the solution before, and the hysteresis they are driven through."""
+"""The state of the friction columns, taken from the preceding solution, and their hysteresis."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from joint_dynamics.arrays import FloatArray
 
 @dataclass(frozen=True)
 class FrictionState:
-    """What the columns of friction take from the solution before.
+    """The state of the friction columns, taken from the preceding solution.
 
-    They are linear only with these fixed, so both are found in turn.
+    The columns are linear only for a given state, so state and solution are iterated.
 
     Attributes
     ----------
     links
-        (n, 10) inertial parameters that the load torque is computed from.
+        (n, 10) inertial parameters for computing the load torque.
     load_limit
-        (n,) bound of |τ_J| [N·m], so that a law is not stretched beyond what was seen.
+        (n,) bound of |τ_J| [N·m], so that no law is extrapolated.
     width, share
         (n,) of the hysteresis, zero where there is none.
     """

@@ -32,7 +32,7 @@ class FullRate:
 
     @property
     def band(self) -> float:
-        """Band of `in_band` [Hz]: `BAND`, less where the sampling forbids."""
+        """Band of `in_band` [Hz]: `BAND`, or less where the sampling rate requires."""
         return min(BAND, MAX_RATE_SHARE * self.rate)
 
     def in_band(self) -> tuple[FloatArray, FloatArray]:

@@ -1,20 +1,16 @@
-r"""I-IRLS: robust identification with friction that depends on speed, load and temperature.
+r"""I-IRLS: robust identification with friction that depends on speed, load and temperature, in four nested loops.
 
-In four nested loops [L §2.3-2.6].
-
-    1  θ = (θ_D, f_c, f_v, f_o) by least squares on rows whitened with Ω^{-1/2}, from τ' = τ − f_T − f_τ, α known   [L
-       eq 7-12]
-    2  hard weights from the normalised residuals, Ω from the rows kept
-        [L eq 13-14]
-    3  friction (f_c, f_v, α, f_o, f_L, f_T) of each joint, within bounds, fitted to τ − W_D θ_D
-        [L eq 15-17]
-    4  the load torque τ_l of the new θ_D
-        [L eq 18]
+    1  θ = (θ_D, f_c, f_v, f_o) by least squares on rows whitened with Ω^{-1/2},
+       from τ' = τ − f_T − f_τ, α known                                             [L eq 7-12]
+    2  hard weights from the normalised residuals, Ω from the rows kept             [L eq 13-14]
+    3  friction (f_c, f_v, α, f_o, f_L, f_T) of each joint, within bounds,
+       fitted to τ − W_D θ_D                                                        [L eq 15-17]
+    4  the load torque τ_l of the new θ_D                                           [L eq 18]
 
 The load is the torque of the links through the transmission; at low accelerations that is [L]'s gravity. f_T is fitted
-where recordings come with temperatures that change, else left out. Decoupled (ID-IRLS, [L eq 19]) loop 1 leaves all
-friction to loop 3. With the speed term only, at the exponent of the plain regressor, loops 3 and 4 give loop 1 nothing
-new: that is IRLS.
+where recordings have varying temperatures, otherwise omitted. Decoupled (ID-IRLS, [L eq 19]), loop 1 leaves all
+friction to loop 3. With only the speed term, at the exponent of the plain regressor, loops 3 and 4 change nothing, and
+the method is IRLS.
 """
 
 from __future__ import annotations
@@ -59,7 +55,7 @@ TOLERANCE = 0.05
 
 @dataclass(frozen=True)
 class FrictionOptions(Settings):
-    """What I-IRLS takes friction to depend on; the threshold is that of IRLS too."""
+    """Dependence of the friction in I-IRLS; the threshold also applies to IRLS."""
 
     SECTION = 'identification.options'
 

@@ -1,6 +1,4 @@
-r"""Iteratively reweighted least squares.
-
-Rows that do not belong are left out, and the noise of joints that goes together is whitened [L §2.3].
+r"""Iteratively reweighted least squares: outliers are rejected, noise correlated between joints whitened [L §2.3].
 
 With the residuals E (n, m) of the rows kept, the joint covariance is Ω = E Eᵀ/(m − p) [L eq 14]. Rows of one sample are
 multiplied by Ω^{-1/2}, here C^{-1/2} D^{-1} with D the deviations and C the correlation, and by hard weights [L eq 12]:
@@ -64,7 +62,7 @@ class Noise:
 
 
 def whitened(blocks: Iterator[Block], noise: Noise) -> Iterator[Block]:
-    """Yield blocks with the rows of each sample multiplied by Ω^{-1/2}; a stay at rest of m rows also by 1/√m."""
+    """Yield blocks with the rows of each sample multiplied by Ω^{-1/2}; a rest interval of m rows also by 1/√m."""
     roots: dict[bytes, FloatArray] = {}
     for block in blocks:
         deviation = noise.deviations(block)
@@ -103,7 +101,7 @@ class WeightedEstimate:
         )
 
     def covariance(self) -> FloatArray:
-        """Return the covariance (b, b) of the estimate that holds although residuals are correlated in time."""
+        """Return the covariance (b, b) of the estimate, robust against residuals correlated in time."""
         plain = replace(self.solution, sigma=np.ones_like(self.solution.sigma), rest_sigma=None)
         blocks = list(whitened(self.problem.blocks(), self.noise))
         kept = [
@@ -191,10 +189,9 @@ def reweight(
     Parameters
     ----------
     fixed
-        (b,) bool columns that keep the value they have in `first`; deviations in the result are those of the other
-        columns.
+        (b,) bool columns that keep their value in `first`; deviations in the result are those of the other columns.
     start
-        weights and noise to begin with.
+        initial weights and noise.
     """
     solution, weights, noise = first, None if start is None else start.weights, None if start is None else start.noise
     ones = np.ones(problem.model.n)
@@ -241,8 +238,8 @@ def change_in_deviations(solution: Solution, chi: FloatArray) -> float:
 def irls(problem: Problem, first: Solution, threshold: float = THRESHOLD) -> WeightedEstimate:
     """Identify robustly from a first (least-squares) solution of `problem`.
 
-    Gross outliers are replaced and rows reweighted in turn until the estimate stands. The result's problem has the
-    cleaned torques.
+    Gross outliers are replaced and rows reweighted alternately until the estimate converges. The result's problem has
+    the cleaned torques.
     """
     clean, wrong = cleaned(problem, first.chi)
     found = reweight(clean, first, threshold)

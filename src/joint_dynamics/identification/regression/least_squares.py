@@ -49,7 +49,7 @@ class Triangles:
     own
         (n, b) bool columns in use.
     resting
-        the same of the rows at rest, each stay scaled to one row, None where rest was not looked at.
+        the same for the rows at rest, each rest interval scaled to one row; None where rest was not considered.
     """
 
     factors: FloatArray
@@ -59,11 +59,11 @@ class Triangles:
 
     @property
     def rows(self) -> float:
-        """Number of rows in all, a stay at rest as one."""
+        """Total number of rows, a rest interval counting as one."""
         return float(self.counts.sum() + (0.0 if self.resting is None else self.resting.counts.sum()))
 
     def residual_norms(self, chi: FloatArray) -> FloatArray:
-        """Return ‖ρ_j‖ (n,) of a solution chi (b,), rows at rest left out."""
+        """Return ‖ρ_j‖ (n,) of a solution chi (b,), without rows at rest."""
         return np.linalg.norm(self.factors @ np.append(chi, -1.0), axis=1)
 
     def residual_deviations(self, chi: FloatArray) -> FloatArray:
@@ -151,12 +151,12 @@ def triangulate(blocks: Iterable[Block], weights: Sequence[FloatArray] | None = 
 
 
 def triangulate_long(blocks: Callable[[], Iterable[Block]]) -> Triangles:
-    """Reduce the blocks of long recordings: by normal equations where these are exact to 1e-8, else by QR.
+    """Reduce the blocks of long recordings: by normal equations where these are exact to 1e-8, otherwise by QR.
 
     Parameters
     ----------
     blocks
-        gives them; called again where QR is needed, see `normal_equations` when that is.
+        returns the blocks; called again where QR is needed (`normal_equations`).
     """
     sums = normal_sums(blocks())
     if not exact_enough(*sums):
@@ -183,14 +183,14 @@ class Solution:
     inverse
         (b, b) (AᵀA)⁻¹ of the weighted system A.
     condition_number
-        of A with its columns scaled to norm 1, columns chosen by held-out data left out.
+        of A with its columns scaled to norm 1, without columns selected on held-out data.
     inflation
         (b,) √ of each column's variance inflation factor, how many times its deviation grows because other columns
-        resemble it (inf for a column no sample shows).
+        resemble it (inf for a column that no sample excites).
     rest_sigma
-        (n,) of the rows at rest, None where rest was not looked at.
+        (n,) of the rows at rest, None where rest was not considered.
     rows
-        in all, a stay at rest as one.
+        total number, a rest interval counting as one.
     """
 
     chi: FloatArray
@@ -202,7 +202,7 @@ class Solution:
     rows: float = 0.0
 
     def row_factors(self, block: Block) -> FloatArray:
-        """Return what the rows of a block are multiplied by, (joints, samples): 1/σ, and at rest 1/(σ_rest √m)."""
+        """Return the factors of the rows of a block, (joints, samples): 1/σ, and at rest 1/(σ_rest √m)."""
         factor = np.broadcast_to(1.0 / self.sigma[:, None], block.tau.shape)
         if block.resting is None or block.scale is None or self.rest_sigma is None:
             return factor
@@ -211,12 +211,12 @@ class Solution:
 
 @dataclass(frozen=True)
 class MethodDetails:
-    """What the steps of a method say of themselves, as in summary.json; None: not taken.
+    """Results of the steps of a method, as in summary.json; None for steps not taken.
 
     Attributes
     ----------
     selection
-        further terms, chosen and left out, with what they are worth on held-out data.
+        further terms, selected and left out, with their gain on held-out data.
     irls, i_irls
         course of the loops, and whether they converged.
     rejected_rows_percent
@@ -242,15 +242,15 @@ def solve(
     rest_sigma: FloatArray | None = None,
     selected: BoolArray | None = None,
 ) -> Solution:
-    """Solve with the rows of joint j divided by sigma_j; directions that no sample shows stay at zero.
+    """Solve with the rows of joint j divided by sigma_j; directions that no sample excites stay at zero.
 
     Parameters
     ----------
     optional
-        (b,) ridge per column as a share of its norm (True: `RELUCTANCE`): what the other columns explain as well is
-        left to those. It moves the part of a column that is its own by ridge² over that part's square.
+        (b,) ridge per column as a share of its norm (True: `RELUCTANCE`), so that other columns take what they explain
+        equally well. It shrinks the independent part of a column by ridge² over the square of that part.
     selected
-        (b,) bool, left out of the condition number.
+        (b,) bool, columns left out of the condition number.
     """
     b = triangles.own.shape[1]
     stacked = np.concatenate([factor / deviation for factor, deviation in zip(triangles.factors, sigma, strict=True)])
@@ -304,9 +304,8 @@ def ols(triangles: Triangles, optional: FloatArray | None = None) -> Solution:
 def wls(triangles: Triangles, optional: FloatArray | None = None, selected: BoolArray | None = None) -> Solution:
     """Weighted least squares: rows of joint j divided by σ̂_j of the OLS solution [G eq 8-11].
 
-    Moving and resting ones each by their own.
-
-    One pass, as published: with few rows, repeating it lets a joint that is fitted well by chance take over.
+    Moving and resting rows have separate deviations. One pass, as published: with few rows, repeating it would let a
+    joint that is fitted well by chance dominate.
     """
     # an exactly satisfied row set (noise-free data) must not get an infinite weight
     floor = max(1e-9 * float(np.linalg.norm(triangles.factors[:, :, -1])), np.finfo(float).tiny)

@@ -1,4 +1,4 @@
-"""How a problem is solved, by the name of the method; then essential parameters and physical consistency, if asked."""
+"""Solution of a problem by the named method; then essential parameters and physical consistency, if requested."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ ROBUST_METHODS = ('irls', 'i-irls')
 
 @dataclass(frozen=True)
 class SolvedProblem:
-    """Problem (with the terms and state of the solution), solution, covariance (b, b), what the steps say.
+    """Problem (with the terms and state of the solution), solution, covariance (b, b), results of the steps.
 
     standard: (p,) full set or None.
     """
@@ -70,7 +70,7 @@ def least_squares(problem: Problem, method: str) -> Solution:
 def linear(
     problem: Problem, settings: IdentificationSettings, say: Progress
 ) -> tuple[Problem, Solution, Selection | None]:
-    """Return problem and solution by least squares, with the further terms that held-out data ask for."""
+    """Return problem and solution by least squares, with further terms selected on held-out data."""
     prior = problem.model.parameters
 
     def solver(trial: Problem) -> Solution:
@@ -94,7 +94,7 @@ def linear(
 
 
 def solve_by_method(problem: Problem, settings: IdentificationSettings, say: Progress) -> SolvedProblem:
-    """Solve a problem as the settings ask for."""
+    """Solve a problem by the method of the settings."""
     prior = stated_prior(problem, settings)
     say(f'solving for {problem.columns} parameters by {settings.method}')
     if settings.method in ROBUST_METHODS:

@@ -1,6 +1,6 @@
 r"""Triangles from normal equations, where these are exact enough; a third of the time of QR for long recordings.
 
-A_jᵀ A_j of the rows A_j = [W_j Y_j] of a joint is summed over the blocks, one matrix product each, and taken apart
+A_jᵀ A_j of the rows A_j = [W_j Y_j] of a joint is summed over the blocks, one matrix product each, and factorised
 afterwards. Rounding then enters with the square of the condition: the solution of the system with columns of norm one
 is off by no more than about 4 b ε/λ, b columns, λ the smallest eigenvalue of its normal equations, ε the unit roundoff
 (Higham, Accuracy and Stability of Numerical Algorithms, 2002, §20.4); the residual norm of a joint by 4 b ε times the

@@ -1,9 +1,9 @@
 """Gross outliers of the measured torque, taken out before the filters.
 
 A parallel filter spreads each spike over all rows within its reach: with one sample in ten wrong, every row is. So
-spikes are found at the full rate, against the torque the estimate predicts, and given what their neighbours suggest:
-the prediction plus the mean residual of the good samples around. Estimating and replacing in turn is an EM iteration,
-whose result no longer depends on what was replaced.
+spikes are detected at the full rate against the predicted torque, and replaced by the prediction plus the mean residual
+of the good samples around them. Alternately estimating and replacing is an EM iteration, whose result does not depend
+on the replaced values.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ MAD = 1.4826
 
 
 def find_outliers(problem: Problem, chi: FloatArray, gross: float = GROSS) -> tuple[list[BoolArray], list[FloatArray]]:
-    """Return per observation which samples are grossly wrong, (samples, n) bool, and the residuals [N·m].
+    """Return, per observation, which samples are gross outliers, (samples, n) bool, and the residuals [N·m].
 
     The deviation of a joint is that of all observations together, robustly: more than half of the samples have to be
     good.
@@ -39,8 +39,7 @@ def find_outliers(problem: Problem, chi: FloatArray, gross: float = GROSS) -> tu
 def cleaned(problem: Problem, chi: FloatArray, gross: float = GROSS) -> tuple[Problem, list[BoolArray]]:
     """Return the problem with gross outliers of the torque replaced, and where: (samples, n) bool per observation.
 
-    Observations without a parallel filter are left as they are: there, rows and samples are the same, and rows are
-    weighted.
+    Observations without a parallel filter are not changed: their rows are samples, and weights are sufficient.
     """
     wrong, residuals = find_outliers(problem, chi, gross)
     wrong = [

@@ -1,4 +1,4 @@
-"""The linear system Y = W χ + ρ of a robot, served block by block so that memory does not grow with the recording."""
+"""The linear system Y = W χ + ρ of a robot, computed block by block so that memory does not grow with the recording."""
 
 from __future__ import annotations
 
@@ -20,9 +20,7 @@ from joint_dynamics.robot import RobotModel
 
 
 class Problem:
-    """Y = W χ + ρ over several observations of one robot.
-
-    With the columns of its base parameters and of additional terms.
+    """Y = W χ + ρ over several observations of one robot, with columns of base parameters and additional terms.
 
     Attributes
     ----------
@@ -78,14 +76,14 @@ class Problem:
 
     @property
     def optional(self) -> FloatArray:
-        """How far each column is held back, (b,): 0 for the base parameters, the terms' `ridge`."""
+        """Ridge of each column, (b,): 0 for the base parameters, the terms' `ridge`."""
         return np.concatenate(
             [np.zeros(self.base.count), *(np.full(len(term.names), term.ridge) for term in self.terms)]
         )
 
     @property
     def selected(self) -> BoolArray:
-        """Which columns were chosen by held-out data, (b,) bool: they do not count when the excitation is judged."""
+        """Which columns were selected on held-out data, (b,) bool; they do not count when the excitation is judged."""
         return np.concatenate(
             [np.zeros(self.base.count, dtype=bool), *(np.full(len(term.names), term.selected) for term in self.terms)]
         )
