@@ -544,6 +544,8 @@ def check_all_at_once(tools, robot, tmp_path):
     """Coupling, wall, payload, terms, quadrants, α and hysteresis together."""
     n = robot.n
     document = tools.described(robot)
+    for name in robot.link_names[n:]:
+        document['joints'][name] = {'terms': [{'document': {'function': 'q**2 - q'}, 'values': [3.0]}]}
     for name in (
         'mounting',
         'payload.inertia',

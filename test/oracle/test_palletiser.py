@@ -4,11 +4,14 @@ MuJoCo holds the rod's end at the forearm by a constraint in space and the hand 
 it is as a tree whose passive joints copy the motors (`robot.parallelograms`).
 """
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 mujoco = pytest.importorskip('mujoco', reason='the extra `mujoco` is not installed')
 
+from joint_dynamics.arm import terms_from_config  # noqa: E402
 from joint_dynamics.identification import IdentificationSettings, identify  # noqa: E402
 from joint_dynamics.recording import Recording  # noqa: E402
 from joint_dynamics.robot import RobotModel  # noqa: E402
@@ -29,8 +32,12 @@ LINKS = (
     ('hand', 'forearm', (0.9, 0, 0), (0, 1, 0), 5.0, (0.05, 0.01, -0.05)),
     ('wrist', 'hand', (0.1, 0, -0.1), (0, 0, 1), 8.0, (0.03, 0.02, -0.1)),
 )
+SPRING = 600.0
+"""N·m/rad between upper arm and forearm."""
 ROTOR, VISCOUS = np.array([4.0, 8.0, 6.0, 0.5]), np.array([20.0, 30.0, 25.0, 3.0])
 PERIOD, STEP = 2.5e-3, 2.5e-4
+PLAIN = IdentificationSettings(f_dyn=4.0, selection=False, period=0)
+SETTINGS = replace(PLAIN, terms=terms_from_config({'forearm': [{'function': 'q'}]}))
 
 
 def words(values):
@@ -63,6 +70,8 @@ def mjcf():
         if name in MOTORS:
             k = MOTORS.index(name)
             drive = f'armature="{ROTOR[k]}" damping="{VISCOUS[k]}"'
+        if name == 'forearm':
+            drive = f'stiffness="{SPRING}"'
         inside = ''.join(body(link[0]) for link in LINKS if link[1] == name)
         return (
             f'<body name="{name}" pos="{words(origin)}"><joint name="{name}" axis="{words(axis)}" {drive}/><inertial'
@@ -141,22 +150,22 @@ def test_it_is_identified_from_its_motors_and_predicts_another_motion(robot, run
     turn, and the motors' torque changes between samples. With the passive joints locked a tenth is left and more.
     """
     training, validation = (by_motor(recording, robot.joint_names) for recording, _ in runs)
-    settings = IdentificationSettings(f_dyn=4.0, selection=False, period=0)
-    result = identify(robot, [training], [validation], settings)
+    result = identify(robot, [training], [validation], SETTINGS)
     residual, overall = result.validation[0].residual_percent()
     assert residual.max() < 0.3 and overall < 0.1
+    assert result.solution.chi[result.names.index('q_forearm')] == pytest.approx(SPRING, rel=5e-3)
 
     names = list(robot.joint_names)
     standing = RobotModel.from_urdf(urdf(), joints=names)
     assert set(standing.held) == set(PARALLELOGRAMS)
-    locked = identify(standing, [training], [validation], settings).validation[0].residual_percent()[0]
+    locked = identify(standing, [training], [validation], PLAIN).validation[0].residual_percent()[0]
     assert min(locked[names.index(joint)] for joint in ('base', 'shoulder', 'elbow')) > 5.0
 
 
 def test_its_base_parameters_are_those_of_the_bodies(robot, runs):
     """Within six of their deviations, or half a percent of the gravity and inertia there are."""
     recording = by_motor(runs[0][0], robot.joint_names)
-    result = identify(robot, [recording], settings=IdentificationSettings(f_dyn=4.0, selection=False, period=0))
+    result = identify(robot, [recording], settings=SETTINGS)
     standard = robot.standard(robot.parameters.copy())
     order = [MOTORS.index(name) for name in robot.joint_names]
     standard.rotor_inertia[:], standard.viscous[:] = ROTOR[order], VISCOUS[order]

@@ -15,6 +15,7 @@ from joint_dynamics.arm.term_columns import FRICTION, Motion, slip_of
 from joint_dynamics.arm.terms import (
     RELUCTANCE,
     Term,
+    check_place,
     fourier_term,
     friction_term,
     function_term,
@@ -38,6 +39,7 @@ __all__ = [
     'Term',
     'Validity',
     'apply_friction_scale',
+    'check_place',
     'fourier_term',
     'friction_term',
     'function_term',

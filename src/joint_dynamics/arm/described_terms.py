@@ -6,7 +6,7 @@ Springs, counterbalances, and friction that the friction model does not include.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -17,6 +17,7 @@ from joint_dynamics.arm.terms import Term
 from joint_dynamics.arm.validity import Validity
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.joint.constants import Record, Tables
+from joint_dynamics.robot import JointTree
 
 
 @dataclass(frozen=True)
@@ -31,12 +32,14 @@ class DescribedTerms:
         range outside which friction terms are held constant; None: everywhere.
     deviations
         standard deviations (c,) of the values, entry by entry; empty: not known.
-
+    tree
+        of the robot, where some terms are along joints that follow others: these count after the n (`link_names`).
     """
 
     entries: tuple[tuple[int, Term, FloatArray], ...] = ()
     validity: Validity | None = None
     deviations: tuple[FloatArray, ...] = ()
+    tree: JointTree | None = None
 
     def __bool__(self) -> bool:
         return bool(self.entries)
@@ -44,12 +47,12 @@ class DescribedTerms:
     @property
     def friction(self) -> DescribedTerms:
         """The friction terms."""
-        return DescribedTerms(tuple(entry for entry in self.entries if entry[1].is_friction), self.validity)
+        return replace(self, entries=tuple(entry for entry in self.entries if entry[1].is_friction), deviations=())
 
     @property
     def position(self) -> DescribedTerms:
         """The terms that depend on the position alone."""
-        return DescribedTerms(tuple(entry for entry in self.entries if not entry[1].is_friction))
+        return replace(self, entries=tuple(entry for entry in self.entries if not entry[1].is_friction), deviations=())
 
     def names(self, joint_names: Sequence[str]) -> list[str]:
         """Return a readable name of each term."""
@@ -97,7 +100,11 @@ class DescribedTerms:
         records = [np.zeros(0, TERM)]
         for j, term, values in self.entries:
             own = records_of(term.columns, tables)
-            own['joint'], own['value'], own['friction'] = j, values, term.is_friction
+            own['value'], own['friction'] = values, term.is_friction
+            ratios, offset = ({j: 1.0}, 0.0) if self.tree is None else self.tree.followed(j)
+            own['leaders'], own['offset'] = len(ratios), offset
+            for i, (leader, ratio) in enumerate(ratios.items()):
+                own['leader'][:, i], own['ratio'][:, i] = leader, ratio
             if self.validity is not None and term.is_friction:
                 own['law']['speed_limit'], own['law']['load_limit'] = self.validity.speed[j], self.validity.load[j]
                 own['law']['T_min'] = np.maximum(own['law']['T_min'], self.validity.low[j])

@@ -113,7 +113,7 @@ def _hold(arm: ArmFields) -> None:
     if arm.friction is not None:
         loaded |= arm.friction.depends_on_load
         warm |= arm.friction.depends_on_temperature
-    for j, term, _ in arm.terms.entries:
+    for j, term, _ in arm.terms.friction.entries:
         loaded[j] |= 'load' in term.needs
         warm[j] |= 'temperature' in term.needs
     assert arm.validity is not None

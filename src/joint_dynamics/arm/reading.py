@@ -13,7 +13,7 @@ import numpy as np
 
 from joint_dynamics.arm.described_terms import DescribedTerms
 from joint_dynamics.arm.friction_detail import FrictionDetail
-from joint_dynamics.arm.terms import terms_from_config
+from joint_dynamics.arm.terms import check_place, terms_from_config
 from joint_dynamics.arm.validity import Validity
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
@@ -87,7 +87,7 @@ def read(robot: RobotModel | None, description: DynamicsDescription, payload: bo
         'kinematic_error': description.kinematic_error(names) if _any(description, names, 'kinematic_error') else None,
         'backlash': description.backlash(names) if _any(description, names, 'backlash') else None,
         'backlash_deviation': description.backlash_deviation(names),
-        'terms': _terms(description, names),
+        'terms': _terms(description, robot),
         'validity': Validity.of([description.joint(name).get('validity') for name in names]),
         'payload': _payload(description, names, payload, remarks),
         'rotor_identifiable': [
@@ -103,7 +103,8 @@ def read_joints(description: DynamicsDescription) -> dict[str, Any]:
     coupling = document['robot'].get('coupling')
     table = {'joints': [{'name': name, 'alpha': 0.0, 'a': 0.0, 'd': 0.0, 'theta': 0.0} for name in names]}
     robot = RobotModel.from_mdh(table, coupling=coupling)
-    bare = type(description)({'robot': {'joint_names': list(names)}, 'joints': document['joints']})
+    joints = {name: document['joints'][name] for name in names}
+    bare = type(description)({'robot': {'joint_names': list(names)}, 'joints': joints})
     parameters = robot.standard()
     given = document.get('inertial', {}).get('coupling', {})
     if robot.coupling is not None:
@@ -222,16 +223,17 @@ def _stiffness(
     )
 
 
-def _terms(description: DynamicsDescription, names: tuple[str, ...]) -> DescribedTerms:
+def _terms(description: DynamicsDescription, robot: RobotModel) -> DescribedTerms:
     entries, deviations = [], []
-    for j, name in enumerate(names):
-        for index, entry in enumerate(description.joint(name).get('terms', ())):
+    for j, name in enumerate(robot.link_names):
+        for index, entry in enumerate(description.document['joints'].get(name, {}).get('terms', ())):
             where = f'joints.{name}.terms[{index}]'
             if 'hysteresis' in entry['document']:
                 raise JointDynamicsError(
                     f'arm: {where}: expected a hysteresis as friction.maxwell_slip, found it among the terms'
                 )
             (term,) = terms_from_config({name: [entry['document']]})
+            check_place(term, robot)
             values = np.array(entry['values'], dtype=float)
             if values.shape != (len(term.names),):
                 raise JointDynamicsError(f'arm: {where}.values: expected {len(term.names)}, found {len(values)}')
@@ -240,7 +242,7 @@ def _terms(description: DynamicsDescription, names: tuple[str, ...]) -> Describe
             if std.shape != values.shape:
                 raise JointDynamicsError(f'arm: {where}.std: expected {len(values)}, found {len(std)}')
             deviations.append(std)
-    return DescribedTerms(tuple(entries), deviations=tuple(deviations))
+    return DescribedTerms(tuple(entries), deviations=tuple(deviations), tree=robot.chain.tree)
 
 
 def _payload(

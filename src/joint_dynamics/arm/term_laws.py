@@ -19,12 +19,16 @@ import numpy as np
 from joint_dynamics.compilation import compiled
 from joint_dynamics.joint.constants import JOINT
 from joint_dynamics.joint.laws import dry_friction, held, speed_friction, warmth
+from joint_dynamics.robot.newton_euler import LEADERS
 
 LAW, LOAD_GAIN, LOAD_SIGN, HYSTERESIS, SINE, COSINE, FORMULA = range(7)
 """What a term is."""
 TERM = np.dtype(
     [
-        ('joint', 'i8'),
+        ('leaders', 'i8'),  # how many joints its own follows, as of `robot.newton_euler.LINK`
+        ('leader', 'i8', (LEADERS,)),
+        ('ratio', 'f8', (LEADERS,)),
+        ('offset', 'f8'),
         ('kind', 'i8'),
         ('friction', 'i8'),  # 1: belongs to the friction
         ('value', 'f8'),  # its parameter
@@ -136,16 +140,21 @@ def columns_along(terms, tables, motion, out):  # type: ignore[no-untyped-def]
 
 @compiled
 def term_torques(terms, tables, shares, q, state, out):  # type: ignore[no-untyped-def]
-    """Add the torque [N·m] of terms (k,) in one state to out (n,).
+    """Add the torque [N·m] of terms (k,) in one state to out (n,): along a joint that follows others, Gᵀ of it.
 
     shares: (n,) of those that are friction, and of the others. q: link angles (n,) rad. state: ω, s, τ_J, T, (n,) each.
     """
     omega, s, load, temperature = state
     friction, other = shares
     for k in range(len(terms)):
-        term, j = terms[k], terms[k].joint
-        value = term.value * column(term, tables, q[j], omega[j], s[j], load[j], temperature[j])
-        out[j] += (friction[j] if term.friction else other) * value
+        term, j = terms[k], terms[k].leader[0]
+        position = term.offset
+        for i in range(term.leaders):
+            position += term.ratio[i] * q[term.leader[i]]
+        value = term.value * column(term, tables, position, omega[j], s[j], load[j], temperature[j])
+        for i in range(term.leaders):
+            j = term.leader[i]
+            out[j] += (friction[j] if term.friction else other) * term.ratio[i] * value
 
 
 @compiled

@@ -1,8 +1,9 @@
 """Additional columns of the regressor, one joint at a time: springs, counterbalances, further friction.
 
 A term acts on one joint and is linear in its parameters. Its columns are functions of that joint's motion: position,
-speed, load torque, temperature and the hysteresis of its transmission. Friction terms carry the names of the friction
-document (docs/reference/joint_models.md).
+speed, load torque, temperature and the hysteresis of its transmission; where the joint follows others (a cable, a
+spring between two links), of its position alone. Friction terms carry the names of the friction document
+(docs/reference/joint_models.md).
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from joint_dynamics.arm.term_columns import FRICTION, Column, Motion, needs_of, 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.joint.constants import Tables
+from joint_dynamics.robot import RobotModel
 
 RELUCTANCE = 0.1
 """Share of an additional column's norm that has to be its own before it counts as much as the others."""
@@ -221,6 +223,17 @@ def _term(joint: str, kind: str, value: Any, more: Mapping[str, Any]) -> Term:
     return friction_term(
         joint, value, T_0, None if tau_max is None else _positive(tau_max, f'{where}.tau_max', 'a torque [N·m]')
     )
+
+
+def check_place(term: Term, robot: RobotModel) -> None:
+    """Raise JointDynamicsError for a joint that the robot has not, and for friction of one that follows others."""
+    if term.joint not in robot.link_names:
+        raise JointDynamicsError(f'terms: expected a joint of {", ".join(robot.link_names)}, found {term.joint!r}')
+    if term.is_friction and term.joint not in robot.joint_names:
+        raise JointDynamicsError(
+            f'terms.{term.joint}: expected a function of the position alone (fourier, or a formula of q), since the '
+            f'joint follows others, found {term.kind} {term.document[term.kind]}'
+        )
 
 
 def terms_from_config(config: Any) -> tuple[Term, ...]:

@@ -209,5 +209,6 @@ def validate(document: Any) -> None:
             if name not in present:
                 fail(f'{section}.{name}', 'this joint of robot.joint_names', 'nothing')
         for name in present:
-            if name not in wanted:
+            along = section == 'joints' and name in dependent and set(present[name]) == {'terms'}
+            if name not in wanted and not along:
                 fail(f'{section}.{name}', f'a joint of robot.joint_names ({", ".join(wanted)})', 'another one')

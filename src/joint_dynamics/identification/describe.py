@@ -42,7 +42,8 @@ def predicting(result: Findings) -> DynamicsDescription:
     joints = {name: _joint(k, standard, deviation) for k, name in enumerate(model.joint_names)}
     names = list(model.joint_names)
     for term in result.problem.terms:
-        add_term(joints[term.joint], term, values, deviation, result.problem.state, names.index(term.joint))
+        where = joints.setdefault(term.joint, {})
+        add_term(where, term, values, deviation, result.problem.state, model.link_names.index(term.joint))
     for name, checked in result.validity.items():
         joints[name]['validity'] = dict(checked)
     for name, transmission in result.transmissions.items():
@@ -190,7 +191,7 @@ def add_term(
     j: int,
 ) -> None:
     """Write a term into the friction document where that has a name for it, otherwise among the further terms."""
-    friction, document = joint['friction'], term.document
+    friction, document = joint.get('friction', {}), term.document
     name, value, std = document.get('friction'), float(values[term.names[0]]), _finite(deviation[term.names[0]])
     if 'stribeck' in document:
         friction['parameters'].update(F_S=friction['parameters']['F_C0'] + value, **document['stribeck'])

@@ -2,6 +2,7 @@
 
 from joint_dynamics.robot.base_parameters import BaseParameters
 from joint_dynamics.robot.coupling import DriveCoupling
+from joint_dynamics.robot.dependent import JointTree
 from joint_dynamics.robot.gautier_khalil import closed_form_base_parameters
 from joint_dynamics.robot.limits import JointLimits
 from joint_dynamics.robot.mdh import MdhTable, load_mdh
@@ -18,6 +19,7 @@ __all__ = [
     'BaseParameters',
     'DriveCoupling',
     'JointLimits',
+    'JointTree',
     'MdhTable',
     'RigidBody',
     'RobotModel',

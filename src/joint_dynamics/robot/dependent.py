@@ -115,6 +115,15 @@ class JointTree:
         """Return Gᵀ A G (n, n) of a matrix A (N, N) that takes rates of the tree to its torques."""
         return square if self.plain else self.matrix.T @ square @ self.matrix
 
+    def followed(self, link: int) -> tuple[dict[int, float], float]:
+        """Return {joint: ratio} that the joint of a link follows, and its offset; of one that moves by itself, 1 and 0.
+
+        Where it follows none that moves, the first joint with ratio 0.
+        """
+        row = self.matrix[self.row[link]]
+        leaders = np.flatnonzero(row) if row.any() else [0]
+        return {int(j): float(row[j]) for j in leaders}, float(self.offset[self.row[link]])
+
     @property
     def several(self) -> FloatArray:
         """(k, n) The rows of G of dependent joints that follow more than one other, and have friction of their own."""

@@ -124,6 +124,14 @@ def test_friction_grows_with_load(two_links, make, name):
     assert impossible_terms(problem, solution) == [terms[1]]
 
 
+@pytest.mark.parametrize('gain', [1.2, -1.2])
+def test_no_friction_doubles_a_load_or_turns_it_around(two_links, make, gain):
+    first, second = two_links.joint_names
+    terms = chosen(friction_term(first, 'load_gain'), friction_term(second, 'load_gain'))
+    values = {f'load_gain_{first}': gain, f'load_gain_{second}': gain / 2}
+    assert impossible_terms(*make(terms, values)) == [terms[0]]
+
+
 def test_what_was_asked_for_is_not_judged(two_links, make):
     first, second = two_links.joint_names
     terms = [friction_term(first, 'F_Cl'), friction_term(second, 'F_V2')]

@@ -55,6 +55,17 @@ def test_the_menu_holds_every_law_for_all_joints_and_positions_joint_by_joint():
     assert [term.document['friction'] for term in found[quadrants].terms] == ['load_gain', 'load_sign'] * 2
 
 
+def test_springs_are_tried_along_joints_that_follow_several_and_no_second_width_where_one_was_given():
+    given = terms_from_config({'a': [{'hysteresis': 0.02}, {'fourier': 1}]})
+    found = {group.name: group for group in menu(JOINTS, None, ['rod'], given)}
+    assert found['position of rod (sin, cos of q and 2q)'].terms[0].joint == 'rod'
+    for name, group in found.items():
+        if name.startswith('hysteresis'):
+            assert [term.joint for term in group.terms] == ['b']
+    both = terms_from_config({joint: [{'hysteresis': 0.02}] for joint in JOINTS})
+    assert not any(group.kind == 'hysteresis' for group in menu(JOINTS, None, given=both))
+
+
 def test_temperature_is_tried_where_it_rises_with_its_mean_for_reference():
     plain = [group.name for group in menu(JOINTS, None)]
     assert [group.name for group in menu(JOINTS, np.array([[20.0, 23.0], [30.0, 32.0]]))] == plain
@@ -116,6 +127,21 @@ def test_rows_are_weighted_and_thinned(problem, two_links, monkeypatch, most):
     np.testing.assert_array_equal(found.parts, quarters_of(np.array(recording)))
     names = [[problem.names[column] for column in own] for own in found.friction]
     assert names == [['Fv_1', 'Fc_1'], ['Fv_2', 'Fc_2']]
+
+
+def test_blocks_of_repeated_motion_are_of_its_phase(two_links, observed):
+    """What a model misses repeats with the motion: no block is held out in one period and learnt from in others."""
+    (run,) = [observed(3, 1600, factor=5)]
+    t = run.time - run.time[0]
+    q = np.stack([np.sin(np.pi * t) + 0.3 * np.sin(2 * np.pi * t), np.cos(np.pi * t)], axis=1)
+    problem = Problem(two_links, [replace(run, q=q, tau=np.stack([t, t], axis=1), decimator=None)], rest_speed=0.0)
+    rows = gather(problem, SimpleNamespace(row_factors=lambda block: np.ones_like(block.tau)), problem.with_terms([]))
+    time = rows.tau[0]
+    phase = np.mod(time - time[0] + 1e-9, 2.0)
+    assert np.all(np.diff(phase) > -1e-6) and len(np.unique(rows.parts)) == 4
+    np.testing.assert_array_equal(np.sort(time), t)
+    order = np.argsort(time)
+    np.testing.assert_array_equal(rows.parts[order], quarters_of(np.zeros(len(t), dtype=int)))
 
 
 def test_quarters_of_recordings():

@@ -66,13 +66,19 @@ def dissipation_rows(problem: Problem) -> list[Dissipation]:
 def impossible_terms(problem: Problem, solution: Solution) -> list[Term]:
     """Return the chosen terms that no friction has.
 
-    These are load terms below zero, and of each joint whose friction somewhere drives or vanishes, the term that
+    These are load terms below zero, a gain that doubles the load or turns it around (in a joint that bears hardly any,
+    it stands for something else), and of each joint whose friction somewhere drives or vanishes, the term that
     takes most from it there.
     """
     extra = solution.chi[problem.base.count :]
     values = dict(zip(problem.names, solution.chi, strict=True))
     chosen = [term for term in problem.terms if term.selected]
-    found = [term for term in chosen if term.document.get('friction') in GROWING and values[term.names[0]] < 0]
+    found = [
+        term
+        for term in chosen
+        if ((kind := term.document.get('friction')) in GROWING and values[term.names[0]] < 0)
+        or (kind == 'load_gain' and abs(values[term.names[0]]) > 1)
+    ]
     standard = standard_set(problem.base, solution.chi[: problem.base.count], None)
     for dissipation in dissipation_rows(problem):
         plain = dissipation.rows_standard @ standard[list(dissipation.standard)]

@@ -13,6 +13,7 @@ from joint_dynamics.identification.preparation.observations import Observation
 from joint_dynamics.identification.regression.base_rows import spans
 from joint_dynamics.identification.regression.friction_state import FrictionState
 from joint_dynamics.identification.regression.torque import LoadTorques
+from joint_dynamics.robot import RobotModel
 
 KEPT = 16 * 2**20
 """Size up to which, in all, columns at the kept samples are kept for the next solution [bytes]."""
@@ -23,12 +24,12 @@ class AdditionalColumns:
 
     Parameters
     ----------
-    joint_names
-        of the robot; loads: the load torques of the observations.
+    model
+        the robot; loads: the load torques of the observations.
     """
 
-    def __init__(self, joint_names: Sequence[str], observations: Sequence[Observation], loads: LoadTorques):
-        self._joints = list(joint_names)
+    def __init__(self, model: RobotModel, observations: Sequence[Observation], loads: LoadTorques):
+        self._joints, self._tree = model.joint_names, model.chain.tree
         self._observations = observations
         self._loads = loads
         self._kept: dict[tuple[int, str, Any], tuple[Any, FloatArray]] = {}
@@ -70,8 +71,10 @@ class AdditionalColumns:
 
     def _state_of(self, term: Term, state: FrictionState) -> tuple[Any, ...]:
         """Return what of a state the columns of a term are made with."""
-        j = self._joints.index(term.joint)
         load = hysteresis = None
+        if term.joint not in self._joints:
+            return load, hysteresis
+        j = self._joints.index(term.joint)
         if 'load' in term.needs and state.links is not None:
             load = state.links.tobytes(), None if state.load_limit is None else float(state.load_limit[j])
         if state.share is not None and state.width is not None and state.share[j] > 0:
@@ -106,8 +109,14 @@ class AdditionalColumns:
         found = np.empty((sum(len(term.names) for term in terms), q.shape[1]))
         first = 0
         for term in terms:
-            j = self._joints.index(term.joint)
+            columns = slice(first, first + len(term.names))
+            first = columns.stop
+            if term.joint not in self._joints:
+                position = self._tree.positions(observation.q[part])[:, self._tree.names.index(term.joint)]
+                found[columns] = term.values(position, np.zeros_like(position))
+                continue
             sign = None
+            j = self._joints.index(term.joint)
             if state.share is not None and state.width is not None and state.share[j] > 0:
                 sign = (
                     np.sign(dtheta[j]) * (1 - state.share[j]) + state.share[j] * slips[float(state.width[j])][part, j]
@@ -120,8 +129,7 @@ class AdditionalColumns:
                 None if observation.temperature is None else observation.temperature[part, j],
                 {} if term.width is None else {term.width: slips[term.width][part, j]},
             )
-            found[first : first + len(term.names)] = term.of(motion)
-            first += len(term.names)
+            found[columns] = term.of(motion)
         return found
 
     def _load(
@@ -140,6 +148,6 @@ def slips_of(
     """Return {width [rad]: H (samples, n)} for all widths that terms, or the state of their joints, ask for."""
     widths = {term.width for term in terms if term.width is not None}
     if state.width is not None and state.share is not None:
-        joints = {joint_names.index(term.joint) for term in terms}
+        joints = {joint_names.index(term.joint) for term in terms if term.joint in joint_names}
         widths |= {float(state.width[j]) for j in joints if state.share[j] > 0}
     return {width: slip_of(observation.theta, width) for width in sorted(widths)}

@@ -81,7 +81,8 @@ def linear(
     if not settings.selection or settings.rotor is not None or settings.method in ('ols', 'i-irls'):
         return problem, solution, None
     say('weighing further terms on held-out data')
-    candidates = menu(problem.model.joint_names, temperature_range(problem.observations))
+    followers = [name for name, place in problem.model.chain.tree.dependent.items() if len(place.ratios) > 1]
+    candidates = menu(problem.model.joint_names, temperature_range(problem.observations), followers, problem.terms)
     trial, first = iterate_to_fixed_point(
         problem, first_terms(candidates), solver, solution, prior, sweeps=FIRST_SWEEPS
     )
@@ -111,7 +112,7 @@ def solve_by_method(problem: Problem, settings: IdentificationSettings, say: Pro
         covariance, details = scatter_covariance(problem.blocks, solution, problem.samples, coulomb), MethodDetails()
         if selection is not None:
             covariance = selection.widened(covariance, problem.names)
-            details = MethodDetails(selection=selection.summary(problem.model.joint_names, problem.terms))
+            details = MethodDetails(selection=selection.summary(problem.model.link_names, problem.terms))
     return _afterwards(SolvedProblem(problem, solution, np.asarray(covariance), details), settings, prior, say)
 
 

@@ -7,9 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from joint_dynamics.arm import Term
+from joint_dynamics.arm import Term, check_place
 from joint_dynamics.arrays import BoolArray, FloatArray
-from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.preparation.observations import Observation
 from joint_dynamics.identification.preparation.rest import REST_SPEED, Rest, find_rest
 from joint_dynamics.identification.regression.additional_columns import AdditionalColumns, slips_of
@@ -42,10 +41,7 @@ class Problem:
         self.model = model
         self.terms = list(terms)
         for term in self.terms:
-            if term.joint not in model.joint_names:
-                raise JointDynamicsError(
-                    f'terms: expected a joint of {", ".join(model.joint_names)}, found {term.joint!r}'
-                )
+            check_place(term, model)
         self.state = state or FrictionState()
         self.base_rows = rows or BaseRows(model, observations)
         self.observations = self.base_rows.observations
@@ -56,7 +52,7 @@ class Problem:
         self._extra: dict[int, FloatArray] = {}
         self._rest: dict[int, Rest] = {}
         self._torque: dict[int, FloatArray] = {}
-        self._columns = AdditionalColumns(model.joint_names, self.observations, self.loads)
+        self._columns = AdditionalColumns(model, self.observations, self.loads)
 
     @property
     def still_joints(self) -> list[str]:
@@ -89,9 +85,10 @@ class Problem:
         )
 
     @property
-    def joints_of_extra(self) -> list[int]:
-        """Joint index of every additional column."""
-        return [self.model.joint_names.index(term.joint) for term in self.terms for _ in term.names]
+    def joints_of_extra(self) -> list[dict[int, float]]:
+        """The joints that every additional column acts on, {index: factor}: 1 but where its joint follows others."""
+        tree, links = self.model.chain.tree, self.model.link_names
+        return [tree.followed(links.index(term.joint))[0] for term in self.terms for _ in term.names]
 
     def on(self, observations: Sequence[Observation]) -> Problem:
         """Return the same columns on other observations."""
@@ -159,10 +156,11 @@ class Problem:
                 n, b, samples = block.rows.shape
                 rows = np.zeros((n, b + len(where), samples))
                 rows[:, :b] = block.rows
-                for column, (j, values) in enumerate(
+                for column, (joints, values) in enumerate(
                     zip(where, self.extra(block.observation)[:, block.kept], strict=True)
                 ):
-                    rows[j, b + column] = values
+                    for j, ratio in joints.items():
+                        rows[j, b + column] = ratio * values
                 block = replace(block, rows=rows)
             if self._torque:
                 block = replace(block, tau=self._torque[block.observation][:, block.kept])

@@ -180,7 +180,9 @@ def full_rate_torque(problem: Problem, observation: Observation, chi: FloatArray
     # in a second pass, as their columns ask for other load torques: `loads` keeps those asked for last
     for part in _parts(len(out)) if where else ():
         columns = problem.extra_columns(observation, part, slips)
-        np.add.at(out[part].T, where, extra[:, None] * columns)
+        for joints, torque in zip(where, extra[:, None] * columns, strict=True):
+            for j, ratio in joints.items():
+                out[part, j] += ratio * torque
     return out
 
 

@@ -45,7 +45,7 @@ def robust_estimate(
     else:
         chosen, solution, selection = select(irls(plain, first, options.threshold).problem.with_terms(problem.terms))
         found = irls(chosen, solution, options.threshold)
-        chosen_terms = None if selection is None else selection.summary(chosen.model.joint_names, chosen.terms)
+        chosen_terms = None if selection is None else selection.summary(chosen.model.link_names, chosen.terms)
         details = MethodDetails(selection=chosen_terms, irls={'loops': found.trace})
     measured = found.problem.with_torque([observation.tau for observation in problem.observations])
     covariance = found.covariance()

@@ -78,8 +78,9 @@ def _with_drives(
     if not samples.extra:
         return rows
     extra = np.zeros((model.n, len(samples.extra), samples.q.shape[1]))
-    for column, (j, values) in enumerate(samples.extra):
-        extra[j, column] = values
+    for column, (joints, values) in enumerate(samples.extra):
+        for j, ratio in joints.items():
+            extra[j, column] = ratio * values
     return np.concatenate([rows, extra], axis=1)
 
 

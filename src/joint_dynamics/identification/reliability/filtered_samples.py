@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -22,8 +22,8 @@ class FilteredSamples:
     """Filtered samples of all recordings, end to end; arrays (joints, samples).
 
     q, dq, ddq: link side; dtheta, ddtheta: motor side; sign: of the motor speed, filtered; tau [N·m]; weight: of each
-    row, 1 in motion, less at rest; part (samples,): index of the recording; extra: (joint, (samples,)) columns of
-    further terms.
+    row, 1 in motion, less at rest; part (samples,): index of the recording; extra: columns of further terms, each
+    ({joint: factor}, (samples,)).
     """
 
     q: FloatArray
@@ -35,7 +35,7 @@ class FilteredSamples:
     tau: FloatArray
     weight: FloatArray
     part: IntArray
-    extra: Sequence[tuple[int, FloatArray]] = ()
+    extra: Sequence[tuple[Mapping[int, float], FloatArray]] = ()
 
     def corrected(self, mend: Corrections, joints: Sequence[str]) -> FilteredSamples:
         """Return the samples of the recordings as corrected, but for a delay, which only whole signals show.
@@ -89,7 +89,7 @@ def samples_of(problem: Problem) -> FilteredSamples:
         arrays['weight'].append(row_weights(problem, index))
         part.append(np.full(len(observation.kept), index))
     joined = {name: np.concatenate(values, axis=1) for name, values in arrays.items()}
-    extra: list[tuple[int, FloatArray]] = []
+    extra: list[tuple[dict[int, float], FloatArray]] = []
     if problem.joints_of_extra:
         columns = np.concatenate([problem.extra(index) for index in range(len(problem.observations))], axis=1)
         extra = list(zip(problem.joints_of_extra, columns, strict=True))

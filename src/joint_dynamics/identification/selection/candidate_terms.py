@@ -24,6 +24,7 @@ from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.selection.held_out import HeldOut, Rows
 from joint_dynamics.identification.selection.weights import MIN_ERRORS, Candidate, Choice, Worth, weigh
 from joint_dynamics.joint import REVERSAL
+from joint_dynamics.recording import Recording, find_repetition
 
 STRIBECK_SPEEDS = (0.4,)
 """Speeds V_S [rad/s] at which the Stribeck term is tried.
@@ -58,8 +59,18 @@ class CandidateGroup:
     slow: bool = False
 
 
-def menu(model_joints: Sequence[str], temperature: FloatArray | None) -> list[CandidateGroup]:
-    """Return the candidates; temperature: (n, 2) lowest and highest of the recordings [°C], None if not measured."""
+def menu(
+    model_joints: Sequence[str],
+    temperature: FloatArray | None,
+    followers: Sequence[str] = (),
+    given: Sequence[Term] = (),
+) -> list[CandidateGroup]:
+    """Return what is tried; temperature: (n, 2) lowest and highest of the recordings [°C], None where not measured.
+
+    followers: joints that follow several others, along which springs and cables are tried. given: terms that were asked
+    for; a joint has one width of hysteresis.
+    """
+    wide = {term.joint for term in given if term.width is not None}
 
     def everywhere(name: str, make: Callable[[str], Term], kind: str = '') -> CandidateGroup:
         return CandidateGroup(name, tuple(make(joint) for joint in model_joints), kind)
@@ -83,8 +94,9 @@ def menu(model_joints: Sequence[str], temperature: FloatArray | None) -> list[Ca
         CandidateGroup('motor and generator quadrants', quadrants),
     ]
     found += [
-        everywhere(f'hysteresis of {width:g} rad (Maxwell-slip)', partial(hysteresis_term, width=width), 'hysteresis')
+        CandidateGroup(f'hysteresis of {width:g} rad (Maxwell-slip)', terms, 'hysteresis')
         for width in WIDTHS
+        if (terms := tuple(hysteresis_term(joint, width) for joint in model_joints if joint not in wide))
     ]
     if temperature is not None and (temperature[:, 1] - temperature[:, 0]).max() > WARMING:
         middle = [float(np.round(np.clip(value, 10.0, 70.0), 1)) for value in temperature.mean(axis=1)]
@@ -98,7 +110,7 @@ def menu(model_joints: Sequence[str], temperature: FloatArray | None) -> list[Ca
         ]
     found += [
         CandidateGroup(f'position of {joint} (sin, cos of q and 2q)', (fourier_term(joint, [1, 2]),), single=True)
-        for joint in model_joints
+        for joint in (*model_joints, *followers)
     ]
     return found
 
@@ -120,25 +132,36 @@ def temperature_range(observations: Sequence[Observation]) -> FloatArray | None:
 def gather(problem: Problem, solution: Solution, candidates: Problem) -> Rows:
     """Return weighted rows of `candidates` (the columns of `problem`, the tried ones), thinned to `MAX_ROWS`.
 
-    Their parts are the quarters of the recordings.
+    Their parts are the quarters of the recordings. Samples of a motion that repeats are in the order of the phase: what
+    a model misses repeats with it, so that a block of time would be held out in one period and learnt from in others.
     """
     b = problem.columns
     every = -(-sum(problem.samples) // MAX_ROWS)
     # what comes before and after repeated motion was recorded with it: no other day, temperature or motion
     whole = wholes([observation.name for observation in problem.observations])
-    thinned: list[tuple[FloatArray, FloatArray, IntArray]] = []
+    thinned: list[tuple[FloatArray, FloatArray, IntArray, FloatArray]] = []
+    phase = [_phase(observation, problem.model.joint_names) for observation in problem.observations]
     for block in candidates.blocks():
         kept = np.arange(problem.samples[block.observation])[block.kept]
         use = kept % every == 0
         factor = solution.row_factors(block)[:, use]
         recording = np.full(int(use.sum()), whole[block.observation])
-        thinned.append((block.rows[:, :, use] * factor[:, None], block.tau[:, use] * factor, recording))
-    W, tau, recordings = (np.concatenate([entry[k] for entry in thinned], axis=-1) for k in range(3))
+        at = phase[block.observation][kept[use]]
+        thinned.append((block.rows[:, :, use] * factor[:, None], block.tau[:, use] * factor, recording, at))
+    W, tau, recordings, at = (np.concatenate([entry[k] for entry in thinned], axis=-1) for k in range(4))
+    order = np.lexsort((at, recordings))
     own = tuple(
         tuple(problem.names.index(name) for name in (f'Fv_{j + 1}', f'Fc_{j + 1}') if name in problem.names)
         for j in range(problem.model.n)
     )
-    return Rows(W[:, :b], W[:, b:], tau, quarters_of(recordings), own)
+    return Rows(W[:, :b, order], W[:, b:, order], tau[:, order], quarters_of(recordings)[order], own)
+
+
+def _phase(observation: Observation, joint_names: tuple[str, ...]) -> FloatArray:
+    """Return the time [s] of the samples that count, within the period where the motion repeats."""
+    repetition = find_repetition(Recording(joint_names, observation.time, observation.q))
+    time = observation.time[observation.kept]
+    return time if repetition is None else np.mod(time - repetition.start, repetition.period)
 
 
 def quarters_of(recordings: IntArray) -> IntArray:
@@ -217,7 +240,7 @@ def choose(
     rows = gather(problem, solution, trial)
     groups, column = [], 0
     for group in candidates:
-        joints = tuple(problem.model.joint_names.index(term.joint) for term in group.terms for _ in term.names)
+        joints = tuple(problem.model.link_names.index(term.joint) for term in group.terms for _ in term.names)
         columns = tuple(range(column, column + len(joints)))
         errors = SINGLE_JOINT_ERRORS if group.single else MIN_ERRORS
         groups.append(Candidate(group.name, columns, joints, group.kind, errors, group.slow))
