@@ -11,7 +11,7 @@ import pytest
 
 mujoco = pytest.importorskip('mujoco', reason='the extra `mujoco` is not installed')
 
-from joint_dynamics.arm import terms_from_config  # noqa: E402
+from joint_dynamics.arm import fourier_term  # noqa: E402
 from joint_dynamics.identification import IdentificationSettings, identify  # noqa: E402
 from joint_dynamics.recording import Recording  # noqa: E402
 from joint_dynamics.robot import RobotModel  # noqa: E402
@@ -32,12 +32,12 @@ LINKS = (
     ('hand', 'forearm', (0.9, 0, 0), (0, 1, 0), 5.0, (0.05, 0.01, -0.05)),
     ('wrist', 'hand', (0.1, 0, -0.1), (0, 0, 1), 8.0, (0.03, 0.02, -0.1)),
 )
-SPRING = 600.0
-"""N·m/rad between upper arm and forearm."""
+CABLE = 60.0
+"""N·m of a bundle of cables between upper arm and forearm, CABLE sin(3 q) against the forearm's turning."""
 ROTOR, VISCOUS = np.array([4.0, 8.0, 6.0, 0.5]), np.array([20.0, 30.0, 25.0, 3.0])
 PERIOD, STEP = 2.5e-3, 2.5e-4
 PLAIN = IdentificationSettings(f_dyn=4.0, selection=False, period=0)
-SETTINGS = replace(PLAIN, terms=terms_from_config({'forearm': [{'function': 'q'}]}))
+SETTINGS = replace(PLAIN, terms=(fourier_term('forearm', [3], ridge=0.0),))
 
 
 def words(values):
@@ -70,8 +70,6 @@ def mjcf():
         if name in MOTORS:
             k = MOTORS.index(name)
             drive = f'armature="{ROTOR[k]}" damping="{VISCOUS[k]}"'
-        if name == 'forearm':
-            drive = f'stiffness="{SPRING}"'
         inside = ''.join(body(link[0]) for link in LINKS if link[1] == name)
         return (
             f'<body name="{name}" pos="{words(origin)}"><joint name="{name}" axis="{words(axis)}" {drive}/><inertial'
@@ -94,6 +92,7 @@ def simulated(seed, duration):
     model = mujoco.MjModel.from_xml_string(mjcf())
     data = mujoco.MjData(model)
     place = [int(model.joint(name).qposadr[0]) for name in MOTORS]
+    forearm = int(model.joint('forearm').qposadr[0])
     frequency = 2 * np.pi * np.array([0.2, 0.4, 0.6])
     sizes, phases = rng.uniform(0.1, 0.22, (3, 4)), rng.uniform(0, 2 * np.pi, (3, 4))
 
@@ -109,6 +108,7 @@ def simulated(seed, duration):
         q, speed = wanted(k * STEP)
         torque = stiffness * (q - data.qpos[place]) + damping * (speed - data.qvel[place])
         data.qfrc_applied[place] = torque
+        data.qfrc_applied[forearm] = -CABLE * np.sin(3 * data.qpos[forearm])
         if k % every == 0:
             rows.append((k * STEP, data.qpos[place].copy(), data.qvel[place].copy(), torque))
         mujoco.mj_step(model, data)
@@ -153,7 +153,7 @@ def test_it_is_identified_from_its_motors_and_predicts_another_motion(robot, run
     result = identify(robot, [training], [validation], SETTINGS)
     residual, overall = result.validation[0].residual_percent()
     assert residual.max() < 0.3 and overall < 0.1
-    assert result.solution.chi[result.names.index('q_forearm')] == pytest.approx(SPRING, rel=5e-3)
+    assert result.solution.chi[result.names.index('sin3q_forearm')] == pytest.approx(CABLE, rel=0.02)
 
     names = list(robot.joint_names)
     standing = RobotModel.from_urdf(urdf(), joints=names)

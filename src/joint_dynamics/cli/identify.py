@@ -177,8 +177,10 @@ def show(result: Any) -> None:
             ],
         )
     if result.payload is not None:
+        given = result.settings.payload
+        at = 'the last joint' if given is None or given.joint is None else given.joint
         show_table(
-            'Payload (SI, frame of the last joint)',
+            f'Payload (SI, frame of {at})',
             ['parameter', 'value', 'std', ''],
             [
                 [name, entry['value'], entry['std'], 'known' if entry['known'] else '']

@@ -71,7 +71,11 @@ def predicting(result: Findings) -> DynamicsDescription:
         inertial['coupling'] = {
             name: float(value) for name, value in zip(model.coupling.parameter_names, standard.coupled, strict=True)
         }
-    document: dict[str, Any] = {} if result.payload is None else {'payload': payload_part(result.payload)}
+    # the payload of a description is at the last link
+    at = None if result.settings.payload is None else result.settings.payload.joint
+    document: dict[str, Any] = {}
+    if result.payload is not None and at in (None, names[-1]):
+        document['payload'] = payload_part(result.payload)
     return DynamicsDescription(
         document
         | {

@@ -15,11 +15,12 @@ METHODS = ('ols', 'wls', 'irls', 'i-irls', 'tls')
 
 @dataclass(frozen=True)
 class KnownPayload(Settings):
-    """Known parameters of a payload, in the frame of the last joint, inertia about its origin."""
+    """Known parameters of a payload, in the frame of the joint that moves its link, inertia about its origin."""
 
     SECTION = 'identification.payload'
 
     mass: float | None = setting(None, 'weighed mass', 'kg', above=0, upper=1000, none='not known')
+    joint: str | None = setting(None, 'joint that moves the link it hangs on', none='the last one')
     known: Mapping[str, float] = setting({}, 'further parameters that are known, as {MX: kg·m}')
 
 
@@ -103,7 +104,7 @@ class IdentificationSettings(Settings):
         none='as it shows in the recordings',
     )
     selection: bool = setting(True, 'try further friction terms on held-out parts of the data and keep those that pay')
-    payload: KnownPayload | None = setting(None, 'what is known of the payload: `mass`, `known`', none='nothing')
+    payload: KnownPayload | None = setting(None, 'what is known of the payload: `mass`, `known`, and the `joint` that moves its link', none='nothing')
     physical: bool | PhysicalOptions = setting(
         False,
         'move the estimate into the set of physical parameters (needs cvxpy): true, or `pull`, `prior` and `mass`',

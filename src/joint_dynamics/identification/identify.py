@@ -119,11 +119,12 @@ def identify(
 
     # 6 The payload
     payload_runs = loading(observed(data.payload_runs))
+    payload_joint = None if settings.payload is None else settings.payload.joint
     payload = converted.payload
     if payload_runs and payload is None:
         say('payload')
         carried = identify_payload(
-            problem, solution.chi, payload_runs, settings.known_payload, scatter, gain_uncertainty
+            problem, solution.chi, payload_runs, settings.known_payload, scatter, gain_uncertainty, payload_joint
         )
         payload = as_body(carried, notes).summary()
 
@@ -160,7 +161,7 @@ def identify(
     # 8 Whether it holds
     say('checking whether the result holds')
     judged = check_recordings(problem, solution, measured, training, validated, unseen, settings, covariance)
-    different = payload_differences(problem, solution.chi, payload_runs)
+    different = payload_differences(problem, solution.chi, payload_runs, payload_joint)
     weak_gains = poorly_determined_gains(converted.drive_gains or {})
 
     notes += [*judged.notes, *data.notes, *([] if rotor is None else rotor.remarks), *unknown]

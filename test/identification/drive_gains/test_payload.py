@@ -68,7 +68,7 @@ def test_columns_of_the_payload_are_the_torque_of_a_welded_body(true_robot):
     from joint_dynamics.identification.preparation.observations import Observation
 
     observation = Observation('', np.arange(40) * 0.1, q, dq, ddq, q, dq, ddq, np.zeros((40, model.n)), None, None)
-    problem = Problem(model, [observation], rows=LoadedRows(model, [observation]))
+    problem = Problem(model, [observation], rows=LoadedRows(model, [observation], model.n - 1))
     torque = np.concatenate(
         [
             np.einsum('jps,p->sj', block.rows[:, payload_columns(problem)], parameters(BODY))
@@ -93,6 +93,21 @@ def test_payload_of_a_known_robot(true_robot, carrying):
     assert np.abs((found.values - parameters(BODY)) / found.deviation).max() < 4.5
     assert found.mass == pytest.approx(2.3, rel=0.01)
     assert np.allclose(found.summary()['center_of_mass'], BODY.lever, atol=0.01)
+
+
+def test_payload_at_another_link(true_robot):
+    """In the frame of the joint that moves it, beside a robot whose last link carries nothing."""
+    robot, link = copy(true_robot), true_robot.model.n - 2
+    robot.rigid = true_robot.rigid.copy()
+    robot.rigid.inertias[link + 1] = robot.rigid.inertias[link + 1] + BODY
+    observation = observed(robot, 5)
+    problem = Problem(true_robot.model, [observation])
+    found = identify_payload(problem, true_robot.base, [observation], joint=true_robot.model.joint_names[link])
+    told = np.isfinite(found.deviation)
+    assert np.abs((found.first_moments - parameters(BODY)[6:9])[told[6:9]]).max() < 0.02
+    assert np.abs((found.values - parameters(BODY)) / found.deviation)[told].max() < 4.5 and told.sum() > 5
+    with pytest.raises(JointDynamicsError, match=re.escape("payload.joint: expected one of")):
+        payload_problem(problem, [observation], joint='tail')
 
 
 def test_the_rest_of_a_payload_of_known_mass(true_robot, carrying):

@@ -49,6 +49,7 @@ def identify_payload(
     known: Mapping[str, float] | None = None,
     covariance: FloatArray | None = None,
     gains: GainUncertainty | None = None,
+    joint: str | None = None,
 ) -> PayloadParameters:
     """Return the payload of observations of a known robot.
 
@@ -68,6 +69,8 @@ def identify_payload(
     gains
         uncertainty of the drive gains of robot and payload alike, left out of `covariance`. Deviations hold under
         correlation in time.
+    joint
+        that moves the link it hangs on; None: the last one.
 
     Raises
     ------
@@ -79,7 +82,7 @@ def identify_payload(
         raise JointDynamicsError('payload: expected at least one recording of the loaded robot, found none')
     if mask.all():
         raise JointDynamicsError('payload: expected at least one parameter to identify, found all ten known')
-    system = payload_problem(problem, loaded)
+    system = payload_problem(problem, loaded, joint=joint)
 
     def blocks() -> Iterator[Block]:
         for block, W, W_L in split(system):

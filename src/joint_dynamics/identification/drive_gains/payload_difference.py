@@ -54,16 +54,18 @@ def _body(values: FloatArray) -> str:
     return f'{mass:.3g} kg at ({", ".join(f"{round(value, 3) + 0.0:g}" for value in moments / mass)}) m'
 
 
-def payload_differences(problem: Problem, chi: FloatArray, loaded: Sequence[Observation]) -> list[Reason]:
+def payload_differences(
+    problem: Problem, chi: FloatArray, loaded: Sequence[Observation], joint: str | None = None
+) -> list[Reason]:
     """Return a reason naming the recording whose payload differs most from that of the others, if any.
 
-    problem, chi (b,): the robot; loaded: observations with torques in N·m. One payload for all recordings is compared
+    problem, chi (b,): the robot; loaded: observations with torques in N·m; joint: of the payload's link. One payload for all recordings is compared
     with another one for one of them, by their likelihood (see `evidence`); it has to matter, too: make a twentieth of
     the torque.
     """
     if len(loaded) < 2:
         return []
-    system = payload_problem(problem, loaded)
+    system = payload_problem(problem, loaded, joint=joint)
     blocks = [
         (block.observation, W_L, block.tau - np.einsum('jbs,b->js', W, chi, optimize=True), block.tau)
         for block, W, W_L in split(system)

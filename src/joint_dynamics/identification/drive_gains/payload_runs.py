@@ -1,7 +1,7 @@
-"""A payload at the last link as a link n+1 fixed to link n: ten more columns, some of them known [G II.B, II.D].
+"""A payload at a link, the last one by default: ten more columns, some of them known [G II.B, II.D].
 
-Its ten parameters are taken in the frame of the last joint, about that frame's origin, so that their columns are those
-of the last link's own inertial parameters.
+Its ten parameters are taken in the frame of the joint that moves the link, about that frame's origin, so that their
+columns are those of the link's own inertial parameters.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ COUNT = len(INERTIAL)
 
 @dataclass(frozen=True)
 class PayloadParameters:
-    """Parameters of a payload in the frame of the last joint, inertia about its origin.
+    """Parameters of a payload in the frame of the joint that moves its link, inertia about its origin.
 
     values (10,) in the order XX XY XZ YY YZ ZZ MX MY MZ M [kg·m², kg·m, kg]; deviation (10,): standard deviations, 0
     for a known one, infinite for one that no sample shows; known (10,) bool; covariance (10, 10), zero where known;
@@ -85,30 +85,36 @@ def known_payload(known: Mapping[str, float] | None) -> tuple[FloatArray, BoolAr
 
 
 class LoadedRows(BaseRows):
-    """The columns of the base parameters and, behind them, the ten of a payload at the last joint."""
+    """The columns of the base parameters and, behind them, the ten of a payload at a link."""
 
-    def __init__(self, model: RobotModel, observations: Sequence[Observation]):
+    def __init__(self, model: RobotModel, observations: Sequence[Observation], link: int):
         super().__init__(model, observations)
         own = self.base
-        columns = np.arange(len(own.standard_names))[link_columns(model.n - 1)]
+        columns = np.arange(len(own.standard_names))[link_columns(link)]
         payload = np.eye(len(own.standard_names))[columns]
         self.base = BaseParameters(
             own.standard_names, np.concatenate([own.independent, columns]), np.concatenate([own.matrix, payload])
         )
 
 
-def payload_problem(problem: Problem, observations: Sequence[Observation], rest_speed: float | None = None) -> Problem:
-    """Return a robot's problem on observations with a payload.
+def payload_problem(
+    problem: Problem, observations: Sequence[Observation], rest_speed: float | None = None, joint: str | None = None
+) -> Problem:
+    """Return a robot's problem on observations with a payload at the link that `joint` moves (None: the last one).
 
-    Its columns: base parameters, ten of the payload, terms.
+    Its columns: base parameters, ten of the payload, terms. Raise JointDynamicsError for an unknown joint.
     """
+    names = problem.model.link_names
+    if joint is not None and joint not in names:
+        raise JointDynamicsError(f'payload.joint: expected one of {", ".join(names)}, found {joint!r}')
+    link = problem.model.n - 1 if joint is None else names.index(joint)
     return Problem(
         problem.model,
         observations,
         problem.terms,
         problem.state,
         problem.rest_speed if rest_speed is None else rest_speed,
-        LoadedRows(problem.model, observations),
+        LoadedRows(problem.model, observations, link),
     )
 
 
