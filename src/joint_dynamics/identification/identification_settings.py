@@ -104,7 +104,9 @@ class IdentificationSettings(Settings):
         none='as it shows in the recordings',
     )
     selection: bool = setting(True, 'try further friction terms on held-out parts of the data and keep those that pay')
-    payload: KnownPayload | None = setting(None, 'what is known of the payload: `mass`, `known`, and the `joint` that moves its link', none='nothing')
+    payload: KnownPayload | None = setting(
+        None, 'what is known of the payload: `mass`, `known`, and the `joint` that moves its link', none='nothing'
+    )
     physical: bool | PhysicalOptions = setting(
         False,
         'move the estimate into the set of physical parameters (needs cvxpy): true, or `pull`, `prior` and `mass`',

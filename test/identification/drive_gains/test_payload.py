@@ -106,7 +106,7 @@ def test_payload_at_another_link(true_robot):
     told = np.isfinite(found.deviation)
     assert np.abs((found.first_moments - parameters(BODY)[6:9])[told[6:9]]).max() < 0.02
     assert np.abs((found.values - parameters(BODY)) / found.deviation)[told].max() < 4.5 and told.sum() > 5
-    with pytest.raises(JointDynamicsError, match=re.escape("payload.joint: expected one of")):
+    with pytest.raises(JointDynamicsError, match=re.escape('payload.joint: expected one of')):
         payload_problem(problem, [observation], joint='tail')
 
 
