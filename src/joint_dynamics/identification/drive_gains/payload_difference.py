@@ -59,9 +59,9 @@ def payload_differences(
 ) -> list[Reason]:
     """Return a reason naming the recording whose payload differs most from that of the others, if any.
 
-    problem, chi (b,): the robot; loaded: observations with torques in N·m; joint: of the payload's link. One payload for all recordings is compared
-    with another one for one of them, by their likelihood (see `evidence`); it has to matter, too: make a twentieth of
-    the torque.
+    problem, chi (b,): the robot; loaded: observations with torques in N·m; joint: of the payload's link. One payload
+    for all recordings is compared with another one for one of them, by their likelihood (see `evidence`); it has to
+    matter, too: make a twentieth of the torque.
     """
     if len(loaded) < 2:
         return []
