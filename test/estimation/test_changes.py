@@ -22,12 +22,12 @@ PERIOD, BEFORE, AFTER = 2e-3, 40.0, 8.0
 def run(tools):
     """Return a function: what is estimated while something changes after 40 s of the waypoint cycle.
 
-    change(robot); softer: (n,) by what the stiffness is multiplied from then on.
+    change(robot); from then on softer: (n,) by what the stiffness is multiplied, rougher: (n,) N·m of friction more.
     """
     time, q = tools.waypoint_motion(4, speed=2.0)
     trajectory = TrajectoryPoints(time, q, np.gradient(q, time, axis=0))
 
-    def play(change=None, after=AFTER, softer=None):
+    def play(change=None, after=AFTER, softer=None, rougher=None):
         robot = FlexibleJointRobot(seed=4, rate=1.0 / PERIOD, temperature=30.0, dynamics='mujoco')
         arm = Arm.from_description(robot.model, tools.described(robot))
         estimator = JointEstimator(arm, PERIOD, EstimationSettings())
@@ -40,11 +40,14 @@ def run(tools):
             if softer is not None and act is None:
                 # the same torque bends it more
                 theta = samples.q + (theta - samples.q) / softer
+            current = samples.current
+            if rougher is not None and act is None:
+                current = current + rougher * np.sign(np.gradient(theta, axis=0)) / arm.drive_gain
             for k in range(len(samples.q)):
                 if k % 500 == 0:
                     estimator.set_temperature(samples.temperature[k])
                 known = len(estimator.named)
-                estimator.update(samples.q[k], samples.current[k], theta[k])
+                estimator.update(samples.q[k], current[k], theta[k])
                 for one in estimator.named[known:]:
                     out.named.append(((tick + k) * PERIOD - BEFORE, one.kind, one.joint))
                 if k % 50 == 0:
@@ -58,9 +61,9 @@ def run(tools):
 
 
 def test_a_load_that_is_taken_up_is_named_and_weighed(run):
-    """3 kg: named as such and nothing else, within 5 % after 5 s; friction is what it was."""
+    """3 kg: named as such, once, and nothing else, within 5 % after 5 s; friction is what it was."""
     out = run(lambda robot: robot.attach_payload(Payload(3.0, (0.02, 0.0, 0.08))), after=5.0)
-    assert {one[1:] for one in out.named} == {('load', -1)}
+    assert [one[1:] for one in out.named] == [('load', -1)]
     assert out.estimator.payload.known
     assert out.estimator.payload.mass == pytest.approx(3.0, rel=0.05)
     before = [alpha for when, alpha in out.alpha if when < 0.0][-1]
@@ -77,6 +80,17 @@ def test_a_stiffness_that_drops_is_named_and_learnt(run):
     expected = 0.7 * out.robot.truth.stiffness[2, 0]
     assert out.estimator.stiffness.coefficients[2, 0] == pytest.approx(expected, rel=0.05)
     assert not out.estimator.contact.any()
+
+
+def test_friction_that_jumps_is_named_once_and_taken_in(run):
+    """Half as much Coulomb friction again at the elbow: α₁ is there when it is named, and stays."""
+    out = run(rougher=np.array([0.0, 0.0, 3.0, 0.0, 0.0, 0.0]), after=10.0)
+    assert [one[1:] for one in out.named] == [('friction', 2)]
+    expected = 1.0 + 3.0 / out.estimator.arm.friction.parameters['F_C0'][2]
+    named = out.named[0][0]
+    since = [alpha[2] for when, alpha in out.alpha if when > named + 0.2]
+    # α₁ follows its work by some 10 % on this arm
+    np.testing.assert_allclose(since, expected, atol=0.15)
 
 
 def test_nothing_is_named_where_nothing_changes(run):

@@ -142,7 +142,7 @@ def test_a_map_that_has_changed_is_learnt_anew_from_what_it_is(three):
     kept = estimator.snapshot()
     estimator.reopen(1, 0.55 * estimator.scaled[0][1])
     np.testing.assert_allclose(estimator.coefficients, before * [[1.0], [0.55], [1.0]], rtol=1e-12)
-    assert (estimator.standard_deviation[1] > deviation[1]).all() and estimator.changes.tolist() == [0, 1, 0]
+    assert (estimator.standard_deviation[1] > deviation[1]).all()
     np.testing.assert_array_equal(estimator.standard_deviation[[0, 2]], deviation[[0, 2]])
     estimator.restore(kept)
     np.testing.assert_array_equal(estimator.coefficients, before)

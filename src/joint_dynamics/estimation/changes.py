@@ -5,9 +5,9 @@ beginning of one of the last blocks of motion the torques since are compared wit
 has the equations). As an alternative to no change, each kind may take any value in place of one that wanders as is
 usual. Noise is what is usual of this arm and this joint; of torques a tenth of a second apart one counts.
 
-The load goes first: one set of ten parameters has to explain both sides of all joints. A single change has to explain
-the one side of its joint that it concerns, and leave the other as usual. A push is none of these: both sides of a joint
-feel it, and no constant load explains it; no stiffness is judged over one.
+One set of ten parameters of a load has to explain both sides of all joints; a single change the one side of its joint
+that it concerns, the other being as usual. Of all these, at any time, the likeliest is named, if it holds throughout. A
+push is none of them: both sides of a joint feel it, and no constant load explains it.
 """
 
 from __future__ import annotations
@@ -38,18 +38,16 @@ REACH, LEAST_MASS = 0.3, 0.2
 """m from the last joint within which a load has its centre of mass; kg that a load is at least, and be wrong by."""
 BODIES = 10.0 * np.array([REACH**2] * 6 + [REACH] * 3 + [1.0])
 """Deviation of the payload's parameters, kg·m², kg·m, kg: 10 kg within reach."""
-LOWEST, HIGHEST = np.array([-1.0, -0.7])[:, None], np.array([2.0, -0.1])[:, None]
-"""Between which they are: a stiffness breaks down at once, it does not grow."""
 STEADY = 0.8
 """Share of the blocks since that a change must make better."""
-LOAD, SINGLE = 30.0, 50.0
-"""Gain in log-likelihood that a change of the load, and one of a joint, need."""
-BEYOND = np.array([8.0, 4.0])[:, None]
+GAIN = 30.0
+"""Gain in log-likelihood that a change needs."""
+BEYOND = 8.0, 4.0
 """Gain of a change of friction and of stiffness against one that is as large as usual."""
 LEFT, UNEXPLAINED = 3.0, 0.2
 """What is named leaves no more than so many usual mean squares, or this share of what there was."""
-LEAST = np.array([0.25, 0.1])[:, None]
-"""Smallest changes of friction and of stiffness that are named, as shares."""
+LEAST, MOST = (0.25, 0.1), (2.0, 0.7)
+"""Smallest and largest changes of friction and of stiffness that are named, as shares."""
 
 
 @dataclass(frozen=True)
@@ -96,8 +94,6 @@ class ChangeDetector:
         what the last seconds hold, and say.
     load_suspected
         bool: another load explains the last seconds better, though not well enough yet.
-    touched
-        (k,) bool, of every block: whether there was a contact in it; settable for the `open` one.
     spring_doubted
         (n,) bool: another stiffness does, while the motor side of that joint is as usual.
 
@@ -116,7 +112,8 @@ class ChangeDetector:
             np.zeros((k, n, 2)),
             np.zeros((k, n, order)),
         )
-        self.touched = np.zeros(k, dtype=bool)
+        # of every block alone what is left of it where nothing changed
+        self._alone = np.zeros(k)
         each = np.zeros((k, 2, n))
         self.verdict = Verdict(np.zeros(k), np.zeros((k, BODY)), *(each.copy() for _ in range(6)))
         wander = np.stack([np.full(n, USUAL_FRICTION), VISCOUS * viscous, np.full(n, USUAL_STIFFNESS)])
@@ -133,6 +130,7 @@ class ChangeDetector:
     def begin_anew(self) -> None:
         """Forget the last seconds."""
         self.open, self._filled, self._turns, self._undecided = 0, 0, 0, 0
+        self._weighed = -1
         self.load_suspected = False
         self.spring_doubted = np.zeros(self.joints, dtype=bool)
 
@@ -144,7 +142,6 @@ class ChangeDetector:
         if self._turns == 0:
             b.motor[k], b.spring[k], b.samples[k] = 0.0, 0.0, 0.0
             b.payload[k], b.friction[k], b.spring_map[k] = payload, friction, spring_map
-            self.touched[k] = False
         take(b, k, rows, motor, spring)
         self._turns += 1
         if self._turns < self.per_block:
@@ -154,98 +151,121 @@ class ChangeDetector:
 
     def find(self) -> Change | None:
         """Return the change that the last seconds show, after a block; None: nothing, or nothing yet."""
-        v, newest = self.verdict, (self.open - 1) % WINDOW
+        v, newest = self.verdict, self.newest
         judge(
             self.blocks, newest, self._filled, (self._share, STAYS**-2.0), self._usual, self._possible, self._body,
             1.0 / self.square, v,
         )  # fmt: skip
-        lengths = slice(SHORTEST - 1, self._filled)
+        self._alone[newest] = v.cost[0].sum()
         if self._filled < SHORTEST:
             return None
-        cost, samples = v.cost[lengths], v.samples[lengths]
-        as_usual = cost <= LEFT * samples
-        change, gain = v.change[lengths], v.single[lengths]
-        large = (np.abs(change) >= LEAST) & (change >= LOWEST) & (change <= HIGHEST) & (gain > SINGLE)
-        self.spring_doubted[:] = (large[:, SPRING] & as_usual[:, MOTOR]).any(axis=0)
-        beyond = 0.5 * (cost - v.single_cost[lengths]) > BEYOND
-        explained = v.single_cost[lengths] <= np.maximum(LEFT * samples, 2.0 * UNEXPLAINED * gain)
-        alone = large & beyond & explained & as_usual[:, ::-1]
-        # a push in this time pulls the springs about
-        alone[:, SPRING] &= ~np.logical_or.accumulate(self.touched[self._since(self._filled)][::-1])[lengths, None]
-        load = v.load[lengths] > LOAD
-        self.load_suspected = bool(load.any())
-        total, of_all = cost.sum(axis=(1, 2)), v.load_cost[lengths].sum(axis=(1, 2))
-        load &= of_all <= np.maximum(LEFT * samples.sum(axis=(1, 2)), UNEXPLAINED * total)
-        load &= self._possible_load(v.payload[lengths])
-        self._learn_usual(newest)
-        # by what is left of all sides of all joints, ten parameters against one
-        of_load = np.where(load, total - of_all - 2.0 * BODY, 0.0)
-        of_single = np.where(alone, cost - v.single_cost[lengths] - 2.0, 0.0)
-        # one that began in the last blocks may be anything yet, but it may be enough for what looks like a load
-        recent = (v.cost[: self._filled] - v.single_cost[: self._filled]).max() - 2.0
-        found = None
-        if of_load.max() > max(0.0, recent):
-            found = self._load(int(np.argmax(of_load)) + SHORTEST)
-        elif of_single.max() > 0.0:
-            length, side, joint = (int(k) for k in np.unravel_index(int(np.argmax(of_single)), of_single.shape))
-            found = self._single(length + SHORTEST, side, joint)
-        if found is not None:
-            return found
+        lengths = slice(SHORTEST - 1, self._filled)
+        softer = _is_large(SPRING, v.change[lengths, SPRING]) & (v.single[lengths, SPRING] > GAIN)
+        as_usual = v.cost[lengths, MOTOR] <= LEFT * v.samples[lengths, MOTOR]
+        self.spring_doubted = np.asarray((softer & as_usual).any(axis=0))
+        self.load_suspected = bool((v.load[lengths] > GAIN).any())
+        suspicion = self.load_suspected or bool(self.spring_doubted.any())
+        if not suspicion:
+            self._learn_usual(newest)
+        change = self._likeliest()
         # What nothing here explains in all this time is the model's own error: usual from now on, and learnt.
-        suspicion = self.load_suspected or self.spring_doubted.any()
-        self._undecided = self._undecided + 1 if suspicion else 0
+        self._undecided = self._undecided + 1 if suspicion and change is None else 0
         if self._undecided >= WINDOW:
             self.square *= np.maximum(v.cost[-1] / np.maximum(v.samples[-1], 1.0), 1.0)
             self.begin_anew()
-        return None
+        return change
 
-    def _load(self, length: int) -> Change | None:
-        since, added = self._since(length), self.verdict.payload[length - 1]
-        b = self.blocks
-        reference = np.concatenate([np.tile(b.payload[since[0]], (self.joints, 1)), b.friction[since[0]]], axis=1)
-        better = np.zeros(length)
-        for k, block in enumerate(since):
-            W, last = b.motor[block], BODY + 3
-            lacks = W[:, :BODY, last] - np.einsum('npq,nq->np', W[:, :BODY, : BODY + 2], reference)
-            better[k] = ((2.0 * lacks - W[:, :BODY, :BODY] @ added) @ added / self.square[MOTOR]).sum()
-        return Change('load', -1, 0.0, since[0], length) if _steady(better) else None
+    def _likeliest(self) -> Change | None:
+        """Return the likeliest of all changes if it may be named: what began in the last blocks may be anything yet.
 
-    def _single(self, length: int, side: int, joint: int) -> Change | None:
-        since, change = self._since(length), float(self.verdict.change[length - 1, side, joint])
-        b, first, better = self.blocks, self._since(length)[0], np.zeros(length)
-        for k, block in enumerate(since):
-            if side == MOTOR:
-                W = b.motor[block, joint]
-                reference = np.concatenate([b.payload[first], b.friction[first, joint], [0.0]])
-                column = np.zeros(len(W) - 1)
-                column[BODY] = 1.0
-            else:
-                W = b.spring[block, joint]
-                reference = np.concatenate([b.payload[first], -b.spring_map[first, joint], [0.0]])
-                column = np.concatenate([np.zeros(BODY), -b.spring_map[first, joint], [0.0]])
-            lacks = column @ (W[:-1, -1] - W[:-1, :-1] @ reference)
-            better[k] = (2.0 * lacks - change * (column @ W[:-1, :-1] @ column)) * change
-        if not _steady(better):
+        By what is left of all sides of all joints in all blocks, those before the change as they were, but for the
+        block in which it happened; ten parameters against one.
+        """
+        v, every = self.verdict, slice(self._filled)
+        older = np.append(np.cumsum(self._alone[self._since(self._filled)])[::-1], [0.0, 0.0])[2:]
+        by_load = older + v.load_cost[every].sum(axis=(1, 2)) + 2.0 * BODY
+        of_single = v.cost[every] - v.single_cost[every]
+        by_single = (older + v.cost[every].sum(axis=(1, 2)))[:, None, None] - of_single + 2.0
+        if by_load.min() < by_single.min():
+            return self._load(int(np.argmin(by_load)))
+        last, side, joint = np.unravel_index(int(np.argmin(by_single)), by_single.shape)
+        return self._single(int(last), int(side), int(joint))
+
+    def _load(self, last: int) -> Change | None:
+        """Return the change of the load that began `last` blocks before the newest, if it may be named."""
+        v, length = self.verdict, last + 1
+        left, most = v.load_cost[last].sum(), max(LEFT * v.samples[last].sum(), UNEXPLAINED * v.cost[last].sum())
+        if length < SHORTEST or not v.load[last] > GAIN or not left <= most or not self._possible_load(v.payload[last]):
             return None
+        sides = [(side, joint) for side in (MOTOR, SPRING) for joint in range(self.joints)]
+        better = np.sum([self._better(length, *each, v.payload[last]) for each in sides], axis=0)
+        return Change('load', -1, 0.0, self._since(length)[0], length) if _steady(better) else None
+
+    def _single(self, last: int, side: int, joint: int) -> Change | None:
+        """Return the change of α₁ or of the stiffness of one joint, likewise."""
+        v, length, at = self.verdict, last + 1, (last, side, joint)
+        other, change, gain = (last, 1 - side, joint), float(v.change[at]), v.single[at]
+        if length < SHORTEST or not gain > GAIN or not _is_large(side, change):
+            return None
+        beyond = 0.5 * (v.cost[at] - v.single_cost[at]) > BEYOND[side]
+        explained = v.single_cost[at] <= max(LEFT * v.samples[at], 2.0 * UNEXPLAINED * gain)
+        if not beyond or not explained or not v.cost[other] <= LEFT * v.samples[other]:
+            return None
+        if not _steady(self._better(length, side, joint)):
+            return None
+        first = self._since(length)[0]
         if side == SPRING:
             return Change('stiffness', joint, 1.0 + change, first, length)
-        return Change('friction', joint, float(b.friction[first, joint, 0]) + change, first, length)
+        return Change('friction', joint, float(self.blocks.friction[first, joint, 0]) + change, first, length)
+
+    def _better(self, length: int, side: int, joint: int, added: Array | None = None) -> Array:
+        """Return by how much a change makes each block since likelier (length,), on one side of one joint.
+
+        That of the load by `added` (10,); None: that of α₁ or of the stiffness. All else that wanders is at its
+        likeliest with the change, and without it.
+        """
+        b, since = self.blocks, self._since(length)
+        first, usual, scale = since[0], WINDOW / length * self._usual[:, joint], 1.0 / self.square[side, joint]
+        stays = STAYS**-2.0 * scale
+        # columns: Y, what may change, what else wanders, the torque less that of what was in force
+        if side == MOTOR:
+            W, prior, possible = b.motor[since, joint], np.array([*usual[:2], stays]), self._possible[0, joint]
+            columns = np.eye(BODY + 4)
+            columns[: BODY + 2, -1] = -np.concatenate([b.payload[first], b.friction[first, joint]])
+        else:
+            W, prior, possible = b.spring[since, joint], np.array([usual[2], stays]), self._possible[2, joint]
+            order = b.spring_map.shape[-1]
+            columns = np.zeros((BODY + order + 2, BODY + 3))
+            columns[:BODY, :BODY], columns[-2:, -2:] = np.eye(BODY), np.eye(2)
+            columns[BODY:-2, BODY] = -b.spring_map[first, joint]
+            columns[:, -1] -= np.concatenate([b.payload[first], -b.spring_map[first, joint], [0.0, 0.0]])
+        W = self._share * scale * (columns.T @ W @ columns)
+        total, vectors = W.sum(axis=0), np.zeros((2, W.shape[-1]))
+        vectors[:, -1] = 1.0
+        starts = [BODY + 1, BODY]
+        if added is not None:
+            vectors[1, :BODY], starts[0] = -added, BODY
+            possible = prior[0]
+        prior[0] = possible
+        for vector, start in zip(vectors, starts, strict=True):
+            free = slice(start, -1)
+            vector[free] = -np.linalg.solve(total[free, free] + np.diag(prior[start - BODY :]), (total @ vector)[free])
+        cost = np.einsum('kp,npq,kq->kn', vectors, W, vectors)
+        return np.asarray(cost[0] - cost[1])
 
     def _since(self, length: int) -> list[int]:
         """Return the last blocks, the first one first."""
         return [(self.open - length + k) % WINDOW for k in range(length)]
 
-    def _possible_load(self, added: Array) -> BoolArray:
-        """Whether bodies (k, 10) added to what is carried leave one with mass, within reach, and are worth a name."""
+    def _possible_load(self, added: Array) -> bool:
+        """Whether a body (10,) added to what is carried leaves one with mass, within reach, and is worth a name."""
         body = self.blocks.payload[self.newest] + added
-        first, mass = np.linalg.norm(body[:, 6:9], axis=1), body[:, 9]
-        heavy = (np.abs(added[:, 9]) >= LEAST_MASS) | (np.linalg.norm(added[:, 6:9], axis=1) >= LEAST_MASS * REACH)
-        return (mass >= -LEAST_MASS) & (first <= REACH * (np.maximum(mass, 0.0) + LEAST_MASS)) & heavy
+        first, mass = np.linalg.norm(body[6:9]), body[9]
+        heavy = np.abs(added[9]) >= LEAST_MASS or np.linalg.norm(added[6:9]) >= LEAST_MASS * REACH
+        return bool(mass >= -LEAST_MASS and first <= REACH * (max(mass, 0.0) + LEAST_MASS) and heavy)
 
     def _learn_usual(self, newest: int) -> None:
-        """Let the last block tell what is usual, where there is no suspicion."""
-        if self.load_suspected or self.spring_doubted.any():
-            return
+        """Let the last block tell what is usual."""
         samples = self.verdict.samples[0]
         there = samples > 0.0
         square = self.square * self.verdict.cost[0] / np.maximum(samples, 1e-9)
@@ -253,11 +273,28 @@ class ChangeDetector:
         share = np.minimum(samples / np.minimum(self._seen + 10.0, MEMORY / CORRELATION), 1.0)
         self.square += np.where(there, share * (np.minimum(square, 9.0 * self.square) - self.square), 0.0)
 
+    def weigh(self, change: Change) -> None:
+        """Forget what was before the change of a stiffness, and go on with it as long as the blocks since are here."""
+        self._filled, self._weighed = change.length, change.joint
+        self.spring_doubted[:] = False
+
+    @property
+    def weighed(self) -> tuple[int, float] | None:
+        """The joint whose stiffness is weighed, and by what factor it is wrong by all blocks since its change."""
+        if self._weighed < 0 or self._filled == WINDOW:
+            return None
+        return self._weighed, 1.0 + float(self.verdict.change[self._filled - 1, SPRING, self._weighed])
+
     def motor_information(self, blocks: list[int]) -> Array:
-        """Return Σ w² rowᵀrow (n, 13, 13) of the motor side over blocks, as `PayloadEstimator.add` takes it."""
-        W = self.blocks.motor[blocks].sum(axis=0)
+        """Return Σ w² rowᵀrow (n, 13, 13) of the motor side over blocks, as `PayloadEstimator.add` takes it.
+
+        The torque is what is left of the friction in force when the first of them began.
+        """
         keep = [*range(BODY + 2), BODY + 3]
-        return np.asarray(W[:, keep][:, :, keep])
+        W = self.blocks.motor[blocks].sum(axis=0)[:, keep][:, :, keep]
+        less_friction = np.tile(np.eye(BODY + 3), (self.joints, 1, 1))
+        less_friction[:, BODY : BODY + 2, -1] = -self.blocks.friction[blocks[0]]
+        return np.asarray(less_friction.transpose(0, 2, 1) @ W @ less_friction)
 
     def since(self, change: Change) -> list[int]:
         """Return the blocks since a change, the first one first."""
@@ -272,6 +309,12 @@ class ChangeDetector:
     def newest(self) -> int:
         """The block that was completed last."""
         return (self.open - 1) % WINDOW
+
+
+def _is_large(side: int, change: Array | float) -> BoolArray:
+    """Whether changes of α₁ or of the stiffness may be named: a stiffness breaks down at once, it does not grow."""
+    size = np.abs(change) if side == MOTOR else -np.asarray(change)
+    return np.asarray((size >= LEAST[side]) & (size <= MOST[side]))
 
 
 def _steady(better: Array) -> bool:

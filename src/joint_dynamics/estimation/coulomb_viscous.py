@@ -46,8 +46,8 @@ class CoulombViscousEstimator:
         deviation: ArrayLike = (100.0, 100.0),
         omega_min: float = 0.01,
     ) -> None:
-        self.joints = int(joints)
-        forgetting = max(1.0 - positive('period', period) / positive('memory', memory), 0.1)
+        self.joints, self.period = int(joints), positive('period', period)
+        forgetting = max(1.0 - self.period / positive('memory', memory), 0.1)
         self._rls = RecursiveLeastSquares(
             joints, 2, initial_covariance=np.square(deviation), forgetting=forgetting, directional=False
         )
@@ -71,6 +71,10 @@ class CoulombViscousEstimator:
         """Go back to what was learnt before."""
         self._rls.state[:] = kept
 
+    def set_coulomb(self, joint: int, coulomb: float) -> None:
+        """Take F_C of a joint to be `coulomb` [N·m], and learn on from there."""
+        self._rls.alpha[joint, 0] = coulomb
+
     @property
     def parameters(self) -> Array:
         """[F_C, F_V] of every joint, (n, 2), N·m and N·m·s/rad."""
@@ -89,6 +93,11 @@ class CoulombViscousEstimator:
         unit = np.stack([1.0 / np.maximum(F_C0, 1e-6), np.ones(self.joints)], axis=1)
         parameters = (self.parameters - np.stack([np.zeros(self.joints), F_V1], axis=1)) * unit
         return parameters, self.covariance * unit[:, :, None] * unit[:, None, :]
+
+    @property
+    def excitation(self) -> Array:
+        """Adaptation since the reset, (n,) [s]."""
+        return self.seen * self.period
 
     def predict(self, omega: Array) -> Array:
         """F̂ = F_C sgn ω + F_V ω, N·m, (n,)."""

@@ -125,6 +125,10 @@ class FrictionEstimator:
         """Go back to α as `snapshot` returned it: `kept` (joints, 2), without unit and in N·m·s/rad."""
         self._alpha[:] = kept
 
+    def set_coulomb(self, joint: int, factor: float) -> None:
+        """Take α₁ of a joint to be `factor`, within its bounds, and learn on from there."""
+        self._alpha[joint, 0] = np.clip(factor, self.lower[joint, 0], self.upper[joint, 0])
+
     @property
     def parameters(self) -> Array:
         """α, (n, 2): factor of Coulomb friction, and excess viscous friction N·m·s/rad."""

@@ -34,8 +34,6 @@ SLACK, MAX_UNCERTAINTY = 0.1, 0.3
 PLAY = 0.3
 # s of excited motion over which a stiffness that changed is compared with what it was.
 SLOW = 30.0
-# Share by which a map that is learnt has moved from the one that a change was judged against, if it follows.
-MOVED = 0.1
 # Changes that are remembered.
 NAMED = 100
 
@@ -211,9 +209,7 @@ class JointEstimator(JointTorques):
 
     def _adapted(self) -> BoolArray:
         """Joints whose friction has had 15 s of motion to become that of today; all where it is not adapted."""
-        if not isinstance(self.friction, FrictionEstimator):
-            return np.ones(self.n, dtype=bool)
-        return self.friction.excitation > 15.0
+        return np.ones(self.n, dtype=bool) if self.friction is None else self.friction.excitation > 15.0
 
     def _detect(self) -> None:
         self.watch.update(self.omega, self.torque)
@@ -231,7 +227,6 @@ class JointEstimator(JointTorques):
                 motor, deviation, spring, np.where(elastic, wrong, 0.0), k * lost.motion, k * lost.uncertainty, elastic
             )
         self.contact = self.detector.update(evidence, self.omega, adapted)
-        self.changes.touched[self.changes.open] |= bool(self.contact.any())
 
     def _weigh(self) -> None:
         self.spring_weight, self.external_deviation = self.fusion.measured(self, self.coulomb_level)
@@ -273,10 +268,12 @@ class JointEstimator(JointTorques):
         change = self.changes.find()
         if change is not None:
             self._take_in(change)
-        elif self.payload is not None:
-            self.payload.add(self.changes.motor_information([self.changes.newest]), self.changes.per_block)
-            if self.payload.judge():
-                self._hold(self.payload.inertial)
+            return
+        if self.payload is not None:
+            self._weigh_payload([self.changes.newest])
+        if self.changes.weighed is not None:
+            j, factor = self.changes.weighed
+            self._scale_spring(j, self._spring_map[j] * factor)
 
     def _friction_terms(self) -> tuple[Array, Array]:
         """Return α (n, 2) in force and what it multiplies (2, n), N·m and rad/s; F_C is in units of its size."""
@@ -307,23 +304,31 @@ class JointEstimator(JointTorques):
                 part.restore(kept)
             self._spring_map = blocks.spring_map[since[0]].copy()
             self.payload = make_payload(self._unloaded, self.settings, self.stride * self.period)
-            self.payload.add(self.changes.motor_information(since), len(since) * self.changes.per_block)
-            self.payload.judge()
-            self._hold(blocks.payload[since[0]] + self.changes.verdict.payload[change.length - 1])
+            self._weigh_payload(since)
         elif change.kind == 'stiffness':
             assert self.stiffness is not None
-            # a map that has moved since follows by itself; one of a joint that is hardly loaded does not
-            j, learnt = change.joint, self.stiffness.scaled[0][change.joint]
-            judged = blocks.spring_map[since[0], j]
-            moved = np.abs(learnt - judged).sum() > MOVED * np.abs(judged).sum()
-            scaled = learnt if moved else judged * change.value
-            self._spring_map[j] = scaled
-            self.stiffness.reopen(j, scaled)
+            self.stiffness.changes[change.joint] += 1
+            self._scale_spring(change.joint, blocks.spring_map[since[0], change.joint] * change.value)
+            self.changes.weigh(change)
+            return
+        elif self.friction is not None:
+            unit = self._coulomb_unit[change.joint] if isinstance(self.friction, CoulombViscousEstimator) else 1.0
+            self.friction.set_coulomb(change.joint, change.value * float(unit))
         self.changes.begin_anew()
 
-    def _hold(self, payload: Array) -> None:
-        """Take the payload (10,) [kg·m², kg·m, kg] into the link model."""
-        self._carried = payload
+    def _scale_spring(self, joint: int, scaled: Array) -> None:
+        """Take the stiffness of a joint to be `scaled` (P,), as of the map, for all that is judged as well."""
+        assert self.stiffness is not None
+        self.stiffness.reopen(joint, scaled)
+        self._spring_map[joint] = scaled
+        self.changes.blocks.spring_map[:, joint] = scaled
+
+    def _weigh_payload(self, blocks: list[int]) -> None:
+        """Let the payload learn from these blocks, and take it into the link model, known well or not yet."""
+        assert self.payload is not None
+        self.payload.add(self.changes.motor_information(blocks), len(blocks) * self.changes.per_block)
+        self.payload.judge()
+        self._carried = payload = self.payload.inertial
         self.links = self._bare.copy()
         self.links['body'][self.links['number'] == self.n - 1] += payload
         self.changes.blocks.payload[:] = payload

@@ -68,8 +68,8 @@ class StiffnessEstimator(StiffnessMap):
                          well; then the last that did. The others: what is learnt, at once.
 
     Coefficients, covariance, torque, stiffness and variance are those of the map in force. Its quality, (n,) each:
-    `excited` (bool, of the last update), `excitation` (s of excited motion since the reset), `changes` (number of calls
-    of `reopen`), `reopened` (number of jumps of the error), `noise` (N·m, deviation of the prediction error of the map
+    `excited` (bool, of the last update), `excitation` (s of excited motion since the reset), `changes` (number of
+    changes named), `reopened` (number of jumps of the error), `noise` (N·m, deviation of the prediction error of the map
     in force), `reliable` (bool, whether the learnt map can be relied on: excited for 2 s, explaining 80 % of the
     torque, and increasing with the deformation).
     """
@@ -185,7 +185,6 @@ class StiffnessEstimator(StiffnessMap):
         rls.bound(np.array([joint]))
         self._in_force[joint] = rls.state[joint]
         self._jumps.forget(np.array([joint]))
-        self.changes[joint] += 1
 
     @property
     def excitation(self) -> Array:
