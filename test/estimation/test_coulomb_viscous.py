@@ -27,6 +27,16 @@ def test_it_equals_batch_least_squares_without_forgetting():
     assert estimator.predict(np.array([0.5]))[0] == pytest.approx(estimator.parameters[0] @ [1.0, 0.5])
 
 
+def test_a_level_that_is_known_is_taken_and_excitation_is_the_time_in_motion():
+    estimator = CoulombViscousEstimator(2, PERIOD, initial=[5.0, 1.0])
+    estimator.set_coulomb(0, 8.0)
+    assert estimator.parameters.tolist() == [[8.0, 1.0], [5.0, 1.0]]
+    for omega in speed(1.0):
+        estimator.update(np.zeros(2), np.array([omega, 0.0]))
+    moving = np.abs(speed(1.0)) > estimator.omega_min[0]
+    np.testing.assert_allclose(estimator.excitation, [moving.sum() * PERIOD, 0.0], rtol=1e-12)
+
+
 def test_it_forgets_and_stays_bounded():
     estimator = CoulombViscousEstimator(1, PERIOD, memory=3.0)
     motion = speed(30.0)

@@ -30,6 +30,14 @@ def run(estimator, Y, truth, noise=0.0, seed=0):
     return np.array([estimator.update(f[k : k + 1], Y[k, :1], Y[k, 1:])[0] for k in range(len(Y))])
 
 
+def test_a_factor_that_is_known_is_taken_within_its_bounds():
+    estimator = FrictionEstimator(2)
+    estimator.set_coulomb(1, 1.3)
+    assert estimator.parameters.tolist() == [[1.0, 0.0], [1.3, 0.0]]
+    estimator.set_coulomb(1, 9.0)
+    assert estimator.parameters[1, 0] == estimator.upper[1, 0] and estimator.saturated[1, 0]
+
+
 @pytest.mark.parametrize('truth', [[1.2, 0.03], [0.8, -0.04], [1.0, 0.0]])
 def test_it_finds_wear_and_excess_viscous_friction(truth):
     estimator = FrictionEstimator(1, initial=[0.47, 0.04])
