@@ -36,6 +36,9 @@ def test_a_factor_that_is_known_is_taken_within_its_bounds():
     assert estimator.parameters.tolist() == [[1.0, 0.0], [1.3, 0.0]]
     estimator.set_coulomb(1, 9.0)
     assert estimator.parameters[1, 0] == estimator.upper[1, 0] and estimator.saturated[1, 0]
+    held = FrictionEstimator(2, rate=[0.0, 1.0])
+    held.set_coulomb(1, 1.3)
+    assert held.parameters.tolist() == [[1.0, 0.0], [1.0, 0.0]]
 
 
 @pytest.mark.parametrize('truth', [[1.2, 0.03], [0.8, -0.04], [1.0, 0.0]])

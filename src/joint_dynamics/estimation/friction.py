@@ -126,8 +126,9 @@ class FrictionEstimator:
         self._alpha[:] = kept
 
     def set_coulomb(self, joint: int, factor: float) -> None:
-        """Take α₁ of a joint to be `factor`, within its bounds, and learn on from there."""
-        self._alpha[joint, 0] = np.clip(factor, self.lower[joint, 0], self.upper[joint, 0])
+        """Take α₁ of a joint to be `factor`, within its bounds, and learn on from there; at a rate of 0 it is held."""
+        if self.rate[joint, 0] > 0.0:
+            self._alpha[joint, 0] = np.clip(factor, self.lower[joint, 0], self.upper[joint, 0])
 
     @property
     def parameters(self) -> Array:
