@@ -69,8 +69,8 @@ class StiffnessEstimator(StiffnessMap):
 
     Coefficients, covariance, torque, stiffness and variance are those of the map in force. Its quality, (n,) each:
     `excited` (bool, of the last update), `excitation` (s of excited motion since the reset), `changes` (number of
-    changes named), `reopened` (number of jumps of the error), `noise` (N·m, deviation of the prediction error of the map
-    in force), `reliable` (bool, whether the learnt map can be relied on: excited for 2 s, explaining 80 % of the
+    changes named), `reopened` (number of jumps of the error), `noise` (N·m, deviation of the prediction error of the
+    map in force), `reliable` (bool, whether the learnt map can be relied on: excited for 2 s, explaining 80 % of the
     torque, and increasing with the deformation).
     """
 
