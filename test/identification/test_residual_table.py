@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from joint_dynamics.identification.regression.full_rate import FullRate
-from joint_dynamics.identification.regression.residuals import Fit
+from joint_dynamics.identification.regression.residuals import Fit, FullRate
 from joint_dynamics.identification.residual_table import band_text, residual_headers, residual_rows
 
 

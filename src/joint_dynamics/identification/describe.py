@@ -11,7 +11,7 @@ import numpy as np
 from joint_dynamics.arm import Term
 from joint_dynamics.description import DynamicsDescription, identity_of
 from joint_dynamics.identification.findings import Findings
-from joint_dynamics.identification.regression.friction_state import FrictionState
+from joint_dynamics.identification.regression.additional_columns import FrictionState
 from joint_dynamics.identification.regression.residuals import overall_residual
 from joint_dynamics.identification.reliability.coverage import Training
 from joint_dynamics.identification.resting_validation import resting_document

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from joint_dynamics.arm import friction_term, function_term, hysteresis_term, stribeck_term
-from joint_dynamics.identification.regression.friction_state import FrictionState
+from joint_dynamics.identification.regression.additional_columns import FrictionState
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.resting_entry import resting_summary
 from joint_dynamics.identification.regression.stiction import (

@@ -8,7 +8,7 @@ import pytest
 from joint_dynamics.arm import Term, fourier_term, friction_term, hysteresis_term, stribeck_term
 from joint_dynamics.identification.preparation.observations import Observation
 from joint_dynamics.identification.regression import additional_columns, standard_rows
-from joint_dynamics.identification.regression.friction_state import FrictionState
+from joint_dynamics.identification.regression.additional_columns import FrictionState
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.signals.filtering import ParallelDecimator

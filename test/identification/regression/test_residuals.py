@@ -7,9 +7,9 @@ import pytest
 
 from joint_dynamics.identification.display import residual_text
 from joint_dynamics.identification.regression.block import Block
-from joint_dynamics.identification.regression.full_rate import FullRate
 from joint_dynamics.identification.regression.residuals import (
     Fit,
+    FullRate,
     band_of_all,
     overall_in_fixed_band,
     predict,

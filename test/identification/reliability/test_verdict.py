@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from joint_dynamics.identification import IdentificationSettings, identify
-from joint_dynamics.identification.regression.full_rate import FullRate
-from joint_dynamics.identification.regression.residuals import Fit, relative
+from joint_dynamics.identification.regression.residuals import Fit, FullRate, relative
 from joint_dynamics.identification.reliability.signals import faults
 from joint_dynamics.identification.reliability.verdict import Reason, headline, summary_of, without_duplicates
 from joint_dynamics.recording import Recording

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,33 @@ from joint_dynamics.arm import Motion, Term, slip_of
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.identification.preparation.observations import Observation
 from joint_dynamics.identification.regression.base_rows import spans
-from joint_dynamics.identification.regression.friction_state import FrictionState
 from joint_dynamics.identification.regression.torque import LoadTorques
 from joint_dynamics.robot import RobotModel
 
 KEPT = 16 * 2**20
 """Size up to which, in all, columns at the kept samples are kept for the next solution [bytes]."""
+
+
+@dataclass(frozen=True)
+class FrictionState:
+    """The state of the friction columns, taken from the preceding solution.
+
+    The columns are linear only for a given state, so state and solution are iterated.
+
+    Attributes
+    ----------
+    links
+        (n, 10) inertial parameters for computing the load torque.
+    load_limit
+        (n,) bound of |τ_J| [N·m], so that no law is extrapolated.
+    width, share
+        (n,) of the hysteresis, zero where there is none.
+    """
+
+    links: FloatArray | None = None
+    load_limit: FloatArray | None = None
+    width: FloatArray | None = None
+    share: FloatArray | None = None
 
 
 class AdditionalColumns:

@@ -99,8 +99,6 @@ def solve_by_method(problem: Problem, settings: IdentificationSettings, say: Pro
     prior = stated_prior(problem, settings)
     say(f'solving for {problem.columns} parameters by {settings.method}')
     if settings.method in ROBUST_METHODS:
-        from joint_dynamics.identification.regression.robust import robust_estimate
-
         problem, solution, covariance, details = robust_estimate(
             problem, settings, lambda trial: linear(trial, settings, say)
         )
@@ -114,6 +112,44 @@ def solve_by_method(problem: Problem, settings: IdentificationSettings, say: Pro
             covariance = selection.widened(covariance, problem.names)
             details = MethodDetails(selection=selection.summary(problem.model.link_names, problem.terms))
     return _afterwards(SolvedProblem(problem, solution, np.asarray(covariance), details), settings, prior, say)
+
+
+def robust_estimate(
+    problem: Problem,
+    settings: IdentificationSettings,
+    select: Callable[[Problem], tuple[Problem, Solution, Selection | None]],
+) -> tuple[Problem, Solution, FloatArray, MethodDetails]:
+    """Identify by `settings.method`, irls or i-irls; return problem, solution, covariance and the course of the loops.
+
+    select: chooses further terms on held-out data, as with WLS; it gets the problem with gross outliers replaced.
+    I-IRLS has its own terms.
+    """
+    from joint_dynamics.identification.regression.iirls import FrictionOptions, iirls
+    from joint_dynamics.identification.regression.irls import irls
+
+    options = FrictionOptions.from_mapping(settings.options)
+    plain = without_state(problem)
+    first = wls(triangulate(plain.blocks()), plain.optional, plain.selected)
+    details = MethodDetails()
+    selection: Selection | None = None
+    if settings.method == 'i-irls':
+        if plain is not problem:
+            raise JointDynamicsError(
+                'terms: expected none of load or hysteresis with i-irls, which has load terms of its own, found some: '
+                'leave them out, or take another method'
+            )
+        found, course = iirls(plain, first, options)
+        details = MethodDetails(i_irls=course)
+    else:
+        chosen, solution, selection = select(irls(plain, first, options.threshold).problem.with_terms(problem.terms))
+        found = irls(chosen, solution, options.threshold)
+        chosen_terms = None if selection is None else selection.summary(chosen.model.link_names, chosen.terms)
+        details = MethodDetails(selection=chosen_terms, irls={'loops': found.trace})
+    measured = found.problem.with_torque([observation.tau for observation in problem.observations])
+    covariance = found.covariance()
+    if selection is not None:
+        covariance = selection.widened(covariance, measured.names)
+    return measured, found.solution, covariance, replace(details, rejected_rows_percent=found.rejected_percent)
 
 
 def stated_prior(problem: Problem, settings: IdentificationSettings) -> FloatArray | None:

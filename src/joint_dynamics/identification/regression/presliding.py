@@ -24,8 +24,8 @@ from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.preparation.observations import Observation
 from joint_dynamics.identification.preparation.rest import REST_SPEED
+from joint_dynamics.identification.regression.additional_columns import FrictionState
 from joint_dynamics.identification.regression.base_rows import spans
-from joint_dynamics.identification.regression.friction_state import FrictionState
 from joint_dynamics.joint import MaxwellSlip
 from joint_dynamics.recording import Recording, encoder_step
 from joint_dynamics.robot import RobotModel

@@ -11,10 +11,9 @@ from joint_dynamics.arm import Term, check_place
 from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.identification.preparation.observations import Observation
 from joint_dynamics.identification.preparation.rest import REST_SPEED, Rest, find_rest
-from joint_dynamics.identification.regression.additional_columns import AdditionalColumns, slips_of
+from joint_dynamics.identification.regression.additional_columns import AdditionalColumns, FrictionState, slips_of
 from joint_dynamics.identification.regression.base_rows import BaseRows
 from joint_dynamics.identification.regression.block import Block
-from joint_dynamics.identification.regression.friction_state import FrictionState
 from joint_dynamics.robot import RobotModel
 
 

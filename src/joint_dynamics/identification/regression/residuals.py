@@ -12,11 +12,42 @@ import numpy as np
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.identification.preparation.observations import Observation
 from joint_dynamics.identification.regression.block import Block
-from joint_dynamics.identification.regression.full_rate import FullRate
 from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.standard_rows import BLOCK
 from joint_dynamics.recording.load import short_name
+from joint_dynamics.signals.filtering import zero_phase_lowpass
+
+BAND = 10.0
+"""The band residuals are compared in [Hz], whatever the motion's own bandwidth: arms are controlled below it, and
+most published residuals are too."""
+MAX_RATE_SHARE = 0.4
+"""Share of the sampling rate above which there is no filter left: a slower recording is compared up to here."""
+
+
+@dataclass(frozen=True)
+class FullRate:
+    """Torque before any filter, (samples, joints): tau measured, predicted [N·m], dq [rad/s]; time (samples,) [s]."""
+
+    time: FloatArray
+    tau: FloatArray
+    predicted: FloatArray
+    dq: FloatArray
+
+    @property
+    def rate(self) -> float:
+        """Samples per second."""
+        return (len(self.time) - 1) / float(self.time[-1] - self.time[0])
+
+    @property
+    def band(self) -> float:
+        """Band of `in_band` [Hz]: `BAND`, or less where the sampling rate requires."""
+        return min(BAND, MAX_RATE_SHARE * self.rate)
+
+    def in_band(self) -> tuple[FloatArray, FloatArray]:
+        """Return residual and measured torque (samples, joints) [N·m], both zero-phase low-passed at `band`."""
+        both = zero_phase_lowpass(np.concatenate([self.tau - self.predicted, self.tau], axis=1), self.band, self.rate)
+        return both[:, : self.tau.shape[1]], both[:, self.tau.shape[1] :]
 
 
 @dataclass(frozen=True)
