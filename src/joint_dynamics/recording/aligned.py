@@ -14,7 +14,7 @@ from joint_dynamics.recording.corrections import Corrections
 from joint_dynamics.recording.gathering import Gathered, gather
 from joint_dynamics.recording.inputs import SLOW
 from joint_dynamics.recording.motor_side import MotorSide
-from joint_dynamics.recording.plausibility import AtRestError, check_signals
+from joint_dynamics.recording.plausibility import NEEDS_EFFORT, POSITION, check_signals
 from joint_dynamics.recording.samples import Samples, Table
 from joint_dynamics.signals.alignment import sample_period
 
@@ -65,15 +65,23 @@ def align_pieces(samples: Samples, name: str, window: Window) -> list[dict[str, 
     if not windows:
         return [_noted(_align(samples, gathered, grid), after=samples.notes)]
     whole = name if window == (None, None) else name.rpartition('@')[0] or name
-    pieces, before = [], [note]
-    for t0, t1 in windows:
-        try:
-            pieces.append(_align(samples, gathered, _grid(samples, gathered, f'{whole}@{t0:.6g}:{t1:.6g}', (t0, t1))))
-        except AtRestError:
-            before.append(f'left out, nothing moves: {t0:.6g} to {t1:.6g} s')
-    if not pieces:
-        raise AtRestError(f'{name}: expected a joint that moves, found every position constant')
-    return [_noted(pieces[0], before=before, after=samples.notes), *pieces[1:]]
+    moving = [window for window in windows if _moves(gathered.tables, grid, window)] or windows
+    resting = [f'left out, nothing moves: {t0:.6g} to {t1:.6g} s' for t0, t1 in windows if (t0, t1) not in moving]
+    pieces = [
+        _align(samples, gathered, _grid(samples, gathered, f'{whole}@{t0:.6g}:{t1:.6g}', (t0, t1)))
+        for t0, t1 in moving
+    ]
+    return [_noted(pieces[0], before=(note, *resting), after=samples.notes), *pieces[1:]]
+
+
+def _moves(tables: Sequence[Table], aligner: Aligner, window: tuple[float, float]) -> bool:
+    """Whether a position leaves its place within the window, s, by more than `NEEDS_EFFORT`."""
+    for table in tables:
+        time = (table.stamps - aligner.origin) * 1e-9
+        values = table.values[(window[0] <= time) & (time < window[1])]
+        if table.quantity in POSITION and values.size and not np.ptp(values, axis=0).max() <= NEEDS_EFFORT:
+            return True
+    return False
 
 
 def _noted(fields: dict[str, Any], before: Sequence[str] = (), after: Sequence[str] = ()) -> dict[str, Any]:

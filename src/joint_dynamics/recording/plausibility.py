@@ -81,10 +81,6 @@ NEEDS_EFFORT = 0.01
 """rad (m): a joint that moves by more than this needs a torque that changes."""
 
 
-class AtRestError(JointDynamicsError):
-    """No position changes."""
-
-
 @dataclass(frozen=True)
 class ImplausibleValue:
     """One implausible value: column of its joint, time [s], description."""
@@ -229,16 +225,14 @@ def check_signals(
 
     Raises
     ------
-    AtRestError
-        When no position ever changes.
     JointDynamicsError
-        When all torques (currents) are constant, such as the zeros of a simulator without effort, when the torque of a
-        joint is constant although the joint moves, and for impossible values.
+        When no position ever changes, when all torques (currents) are constant, such as the zeros of a simulator
+        without effort, when the torque of a joint is constant although the joint moves, and for impossible values.
     """
     notes: list[str] = []
     motion = np.max([np.ptp(arrays[position], axis=0) for position in ('q', 'theta') if position in arrays], axis=0)
     if not motion.any():
-        raise AtRestError(
+        raise JointDynamicsError(
             f'{name}: expected a joint that moves, found every position constant for {time[-1] - time[0]:.6g} s'
         )
     if not motion.all():
