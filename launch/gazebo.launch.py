@@ -48,6 +48,8 @@ CONTROLLERS = ('joint_trajectory_controller', 'effort_trajectory_controller', 'f
 CHAINED = ('feedforward_controller', 'feedforward_trajectory_controller')
 # The effort PID that takes the place of the latter where there is to be no feedforward.
 THROUGH = 'plain_trajectory_controller'
+# The plugin's law is compiled when it is first configured: a minute of processor time, on a busy machine several.
+COMPILED = '600'  # s
 # Gazebo waits for each step: one that is late by the clock of the wall is in time in the simulation.
 LAW = {'law': 'computed_torque', 'use_description': False, 'step_timeout': 0.1, 'late_timeout': 1.0}
 
@@ -227,7 +229,7 @@ def robot_parts(context):
             executable='spawner',
             namespace=given('namespace'),
             output='both',
-            arguments=[*names, '--param-file', str(controllers)],
+            arguments=[*names, '--param-file', str(controllers), '--service-call-timeout', COMPILED],
         )
         for names in (['joint_state_broadcaster', *active], [*sorted(waiting - {*active}), '--inactive'])
     ]

@@ -157,6 +157,10 @@ CallbackReturn FeedforwardController::on_configure(const rclcpp_lifecycle::State
     host_ = std::make_unique<LawHost>(settings);
     const Values values = read_parameters();
     const std::string description = params_.use_description ? read_description() : "";
+    RCLCPP_INFO(
+      logger,
+      "building the law; the first time on an installation it is compiled, which takes a minute or "
+      "more");
     for (const auto & remark : host_->configure(get_robot_description(), description, values)) {
       RCLCPP_INFO(logger, "%s", remark.c_str());
     }

@@ -144,11 +144,11 @@ def test_everything_comes_up_with_the_prefix(ros, exits, gazebo_stand_ins):
     (config,) = ros.call(GetParameters, '/cell/excitation/get_parameters', request).values
     assert yaml.safe_load(Path(config.string_value).read_text()) == {'excitation': {'limits': {'floor': 0.0}}}
     runs = spawned(gazebo_stand_ins())
-    file = ['--param-file', str(controllers)]
+    file = ['--param-file', str(controllers), '--service-call-timeout', '600']
     # Positions, as an effort PID alone is far off an exciting motion; torques go to a controller that waits.
-    assert runs['joint_state_broadcaster'][:4] == ['joint_state_broadcaster', 'joint_trajectory_controller', *file]
+    assert runs['joint_state_broadcaster'][:6] == ['joint_state_broadcaster', 'joint_trajectory_controller', *file]
     waiting = ['effort_trajectory_controller', 'forward_effort_controller', '--inactive', *file]
-    assert runs['effort_trajectory_controller'][:5] == waiting
+    assert runs['effort_trajectory_controller'][:7] == waiting
     for node, controller in (('excitation', 'joint_trajectory'), ('feedforward', 'effort_trajectory')):
         topic = f'/cell/{controller}_controller/joint_trajectory'
         ros.until(lambda topic=topic: ros.probe.count_publishers(topic), what=topic)

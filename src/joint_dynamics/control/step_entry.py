@@ -69,7 +69,7 @@ class Host(NamedTuple):
 def take_inputs(host, loop):  # type: ignore[no-untyped-def]
     """Read the host's arrays into the loop."""
     status, n = loop.status[0], len(host.values)
-    status.time, status.period = host.clock[0], host.clock[1]
+    status.time = host.clock[0]
     for row in range(STATE_ROWS):
         when = host.state_time[row]
         if not host.known[row] or when != when or when == host.written[row]:
@@ -177,16 +177,26 @@ def host_of(p):  # type: ignore[no-untyped-def]
     )  # fmt: skip
 
 
-def step_entry(p, time, period):  # type: ignore[no-untyped-def]
-    """`step` of the loop in the table at `time` s, `period` s after the last."""
+@compiled
+def step_at(p, time, period):  # type: ignore[no-untyped-def]
+    """`step` of the loop in the table at `time` s, `period` s after the last; compiled once for both entries."""
     loop = loop_of(p)
     loop.status[0].time, loop.status[0].period = time, period
     return step(loop)
 
 
+def step_entry(p, time, period):  # type: ignore[no-untyped-def]
+    """`step_at` for C."""
+    return step_at(p, time, period)
+
+
 def host_entry(p):  # type: ignore[no-untyped-def]
-    """`host_step` of host and loop in the table."""
-    return host_step(host_of(p), loop_of(p))
+    """Take what the host has written, step, write command and safe command; return what it came to."""
+    host, loop = host_of(p), loop_of(p)
+    take_inputs(host, loop)
+    outcome = step_at(p, host.clock[0], host.clock[1])
+    give_command(host, loop, outcome)
+    return outcome
 
 
 def compile_entries() -> None:

@@ -68,8 +68,7 @@ def align_pieces(samples: Samples, name: str, window: Window) -> list[dict[str, 
     moving = [window for window in windows if _moves(gathered.tables, grid, window)] or windows
     resting = [f'left out, nothing moves: {t0:.6g} to {t1:.6g} s' for t0, t1 in windows if (t0, t1) not in moving]
     pieces = [
-        _align(samples, gathered, _grid(samples, gathered, f'{whole}@{t0:.6g}:{t1:.6g}', (t0, t1)))
-        for t0, t1 in moving
+        _align(samples, gathered, _grid(samples, gathered, f'{whole}@{t0:.6g}:{t1:.6g}', (t0, t1))) for t0, t1 in moving
     ]
     return [_noted(pieces[0], before=(note, *resting), after=samples.notes), *pieces[1:]]
 
