@@ -2,8 +2,9 @@
 
 Its own physics in velocity form, its own integrator, encoders of 2^19 and 2^20 counts, noisy current.
 
-Nothing of joint_dynamics.joint is used here. The hysteresis has eighteen operators in the velocity form of Maxwell-slip
-(stick: dh = k ω dt; slip: dh = sgn(ω) C (ν − h) dt) on a virgin curve of another shape than the polynomial laws.
+Nothing of joint_dynamics.joint makes the signals. The hysteresis has eighteen operators in the velocity form of
+Maxwell-slip (stick: dh = k ω dt; slip: dh = sgn(ω) C (ν − h) dt) on a virgin curve of another shape than the polynomial
+laws.
 """
 
 import json
@@ -16,6 +17,7 @@ import pytest
 
 from joint_dynamics.identification.joint_tests.data import JointData, joint_data
 from joint_dynamics.identification.joint_tests.plateaus import SteadyRows
+from joint_dynamics.joint import FrictionModel
 from joint_dynamics.recording import Recording
 
 RATE = 1000.0
@@ -78,6 +80,11 @@ class Joint:
 
     def __post_init__(self):
         self.rng = np.random.default_rng(self.seed)
+
+    def speed_map(self):
+        """What a friction test knows of it before load and temperature count."""
+        names = ('F_S', 'V_S', 'mu', 'F_V1', 'F_V2', 'F_V3', 'T_0')
+        return FrictionModel({'F_C0': self.F_C, **{name: getattr(self, name) for name in names}})
 
     def virgin(self, x):
         return 1 - (1 - np.minimum(x, 1) ** 0.35) ** 2

@@ -163,37 +163,6 @@ def test_what_a_test_of_the_inertia_tells(tells):
 T = 1e-3 * np.arange(12000)
 
 
-@pytest.fixture(scope='module')
-def decaying(signals):
-    def make(rate=8.0, frequency=20.0, amplitude=2e-3):
-        x = amplitude * np.exp(-rate * T[:1500]) * np.cos(2 * np.pi * frequency * T[:1500])
-        q = np.full(1500, 0.2)
-        return signals(q, q + x)
-
-    return make
-
-
-def test_a_free_oscillation_of_two_recordings(signals, refused, decaying):
-    found = identify_damping([decaying(), decaying(8.4)], DampingSettings(inertia=0.5))
-    rate = found.parameters['decay_rate']
-    assert rate.value == pytest.approx(8.2, rel=0.03) and rate.unit == '1/s'
-    assert found.parameters['D'].value == pytest.approx(2 * 0.5 * rate.value)
-    assert found.parameters['D'].std == pytest.approx(2 * 0.5 * rate.std)
-    # of two recordings at least their own scatter
-    assert rate.std >= 0.99 * 0.4 / 2
-    assert found.parameters['frequency'].value == pytest.approx(20.0, rel=1e-3)
-    assert found.quality['damping_ratio'] == pytest.approx(rate.value / (2 * np.pi * 20.0), rel=1e-3)
-    assert (found.quality['inertia'], found.quality['recordings']) == (0.5, 2)
-    assert found.document['damping'] == {
-        'value': found.parameters['D'].value, 'std': found.parameters['D'].std, 'unit': 'N·m·s/rad',
-        'method': 'free oscillation',
-    }  # fmt: skip
-    assert 'expected the swinging inertia' in refused(JointDynamicsError, identify_damping, [decaying()])
-    still = signals(np.zeros(1500), np.zeros(1500))
-    message = refused(NotReliableError, identify_damping, [still], DampingSettings(inertia=0.5))
-    assert 'run: j: found 0 extrema' in message
-
-
 def test_a_swing_on_a_virtual_spring(signals, refused):
     data = signals(0.2 * np.sin(6.0 * T), 0.2 * np.sin(6.0 * T))
     assert 'stiffness of the virtual spring' in refused(JointDynamicsError, identify_inertia, [data])

@@ -7,13 +7,11 @@ import pytest
 
 from joint_dynamics.errors import JointDynamicsError, NotReliableError
 from joint_dynamics.identification.joint_tests import friction
-from joint_dynamics.identification.joint_tests.data import joint_data
 from joint_dynamics.identification.joint_tests.friction import FrictionSettings, identify_friction
-from joint_dynamics.identification.joint_tests.plateaus import Plateau, PlateauSettings, find_plateaus
+from joint_dynamics.identification.joint_tests.plateaus import Plateau
 from joint_dynamics.identification.joint_tests.regression import least_squares
 from joint_dynamics.identification.joint_tests.speed_map import fit_speed_map
 from joint_dynamics.joint import FrictionModel
-from joint_dynamics.recording import Recording
 
 SPEEDS = np.geomspace(0.01, 3.0, 14)
 BOTH = np.ravel(np.column_stack([SPEEDS, -SPEEDS]))
@@ -40,57 +38,6 @@ def test_coulomb_and_viscous_terms_come_back_within_three_percent(swept):
     static = [joint.friction(np.linspace(0, s * 0.05, 400), np.full(400, s), 0.0, joint.T_0)[0][-1] for s in SPEEDS]
     assert np.allclose(model.static(SPEEDS[:, None])[:, 0], static, rtol=0.03)
     assert result.document['friction']['standard_deviations']['F_C0'] == result.parameters['F_C'].std
-
-
-def test_plateaus_are_found_where_the_speed_is_constant(swept):
-    _, data = swept
-    plateaus = find_plateaus([data])
-    assert np.allclose(sorted(item.speed for item in plateaus), sorted(BOTH), rtol=2e-3)
-    for item in plateaus:
-        assert np.ptp(data.omega[item.part]) < 0.1 * abs(item.speed) + 0.01
-
-
-def test_directions_apart(make_joint, motions):
-    joint = make_joint(seed=1, noise=0.2)
-    recording = (
-        joint.record(motions.trapezoids(BOTH[::2], hold=1.0)),
-        joint.record(motions.trapezoids(BOTH[1::2], hold=1.0)),
-    )
-    pieces = []
-    for item, extra in zip(recording, (0.5, 0.2), strict=True):
-        # A direction-dependent Coulomb level: 0.5 N·m more forward, 0.2 N·m more backward.
-        omega = np.gradient(item.theta[:, 0]) * 1000
-        moving = np.sign(omega) * (np.abs(omega) > 1e-3)
-        pieces.append(
-            Recording(
-                item.joint_names,
-                item.time,
-                item.q,
-                theta=item.theta,
-                tau=item.current * joint.gain + extra * moving[:, None],
-            )
-        )
-    result = identify_friction([joint_data(item, 'joint') for item in pieces])
-    difference = result.parameters['F_C_positive'].value - result.parameters['F_C_negative'].value
-    assert abs(difference - 0.3) < 0.05
-    assert result.quality['asymmetry_deviations'] > 3
-    directions = result.document['friction']['directions']
-    assert abs(0.5 * (directions['positive']['F_C'] + directions['negative']['F_C']) - (joint.F_C + 0.35)) < 0.1
-
-
-def test_coulomb_and_viscous_alone_are_one_line_per_direction(make_joint, motions):
-    # Then the shared fit must be the same as a straight line through each direction by itself [van der Aalst 5.3].
-    joint = make_joint(F_S=6.0, F_V2=0.0, F_V3=0.0, seed=2)
-    speeds = np.linspace(0.2, 2, 6)
-    data = joint.data(motions.trapezoids(np.ravel(np.column_stack([speeds, -speeds]))))
-    result = identify_friction([data], FrictionSettings(model='viscous'))
-    plateaus = find_plateaus([data])
-    for side, name in ((1, 'positive'), (-1, 'negative')):
-        part = [item for item in plateaus if np.sign(item.speed) == side]
-        weights = 1 / np.maximum([item.std for item in part], np.median([item.std for item in plateaus]))
-        slope, level = np.polyfit([item.speed for item in part], [item.torque for item in part], 1, w=weights)
-        assert np.isclose(result.parameters[f'F_V1_{name}'].value, slope, rtol=1e-6)
-        assert np.isclose(result.parameters[f'F_C_{name}'].value, side * level, rtol=1e-6)
 
 
 def test_the_model_is_as_rich_as_the_data_and_no_richer(make_joint, motions):
@@ -132,17 +79,6 @@ def test_one_direction_only_is_flagged(make_joint, motions, says):
     )
 
 
-def test_one_speed_only_is_flagged(make_joint, motions, says):
-    result = identify_friction([make_joint().data(motions.trapezoids([0.5, -0.5]))])
-    says(
-        r'one speed only \(0.5 rad/s\): Coulomb and viscous friction cannot be told apart, F_C is the whole friction '
-        'at that speed',
-        result.reasons,
-    )
-    assert result.quality['parameters_allowed'] == 1
-    assert abs(result.parameters['F_C'].value - 12.3) < 1.0
-
-
 def test_no_plateau_is_refused(make_joint, motions):
     t = np.arange(0, 10, 1e-3)
     data = make_joint().data(0.5 * np.sin(2 * np.pi * 0.5 * t))
@@ -154,57 +90,6 @@ def test_no_plateau_is_refused(make_joint, motions):
     assert coulomb.value > 10 * coulomb.std > 0
     with pytest.raises(NotReliableError, match='no plateau'):
         identify_friction([make_joint().data(np.zeros(3000))])
-
-
-def test_gravity_left_in_is_flagged(make_joint, motions, says):
-    theta = motions.trapezoids([0.5, -0.5, 1.0, -1.0] * 2)
-    result = identify_friction([make_joint().data(theta, load=60 * np.sin(3 * theta), known_load=False)])
-    trend, mean = map(
-        float,
-        says(
-            r'the torque changes by (\S+) N·m along a plateau whose mean is (\S+) N·m: gravity is left in; '
-            r'no load torque was subtracted \(give --robot, or a column load\)',
-            result.reasons,
-        ).groups(),
-    )
-    steepest = max(result.quality['points'], key=lambda point: abs(point['trend']) / abs(point['torque']))
-    assert trend == pytest.approx(abs(steepest['trend']), rel=0.05)
-    assert mean == pytest.approx(steepest['torque'], rel=0.05) and trend > 0.5 * abs(mean)
-
-
-def test_known_load_and_temperature_parts_are_taken_off(make_joint, motions):
-    joint = make_joint(seed=3)
-    known = FrictionModel({'F_C0': 0.0, 'F_C1': joint.F_C1, 'F_T1': joint.F_T1, 'F_T2': joint.F_T2, 'T_0': joint.T_0})
-    theta = motions.trapezoids(np.ravel(np.column_stack([SPEEDS[4:], -SPEEDS[4:]])))
-    data = joint.data(theta, load=np.full(theta.size, 70.0), temperature=15.0)
-    raw = identify_friction([data], FrictionSettings(model='cubic')).parameters['F_C'].value
-    corrected = identify_friction([data], FrictionSettings(model='cubic'), known).parameters['F_C'].value
-    assert raw - corrected > 4
-    assert abs(corrected - joint.F_C) < 0.35
-
-
-def test_missing_torque_is_one_clear_line(motions):
-    theta = motions.trapezoids([0.5])
-    recording = Recording(('joint',), np.arange(theta.size) / 1000, theta[:, None])
-    with pytest.raises(JointDynamicsError, match='motor torque'):
-        identify_friction([joint_data(recording, 'joint')])
-    with pytest.raises(JointDynamicsError, match=r'expected a joint of .*, found elbow'):
-        joint_data(recording, 'elbow')
-
-
-def test_curve_from_motion_without_plateaus(make_joint, motions):
-    joint = make_joint(F_S=6.0, F_V2=0.0, F_V3=0.0)
-    t = np.arange(0, 12, 1e-3)
-    theta = 1.5 * np.sin(2 * np.pi * 0.15 * t) + 0.2 * np.sin(2 * np.pi * 0.7 * t)
-    result = identify_friction(
-        [joint.data(theta)], FrictionSettings(method='motion', plateaus=PlateauSettings(min_speed=0.05))
-    )
-    assert result.reliable
-    assert abs(result.parameters['F_C'].value / joint.F_C - 1) < 0.03
-    assert abs(result.parameters['F_V1'].value / joint.F_V1 - 1) < 0.03
-    assert abs(result.parameters['inertia'].value / joint.B - 1) < 0.05
-    for point in result.quality['points']:
-        assert abs(point['torque'] - (np.sign(point['speed']) * joint.F_C + joint.F_V1 * point['speed'])) < 1.0
 
 
 @pytest.mark.parametrize('seed', range(12))
@@ -269,9 +154,6 @@ def test_friction_lost_in_noise_and_friction_that_falls_are_said(make_joint, mot
     assert (
         f'F_V1 = {value:.3g} N·m·s/rad is negative: friction falls with speed over the whole range' in falling.warnings
     )
-
-
-RECORDING = SimpleNamespace(joint='j', name='run', load_source='recorded load', need=lambda *names: None)
 
 
 def plateaus(speeds, torque, *, std=0.02, **more):

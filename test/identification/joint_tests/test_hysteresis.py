@@ -187,15 +187,3 @@ def test_maps_and_operators_field_by_field(signals, reversing):
         [data], HysteresisSettings(methods=('law',), points=60), FrictionModel({'F_C0': 6.0, 'F_V1': 4.0})
     )
     assert known.document['friction']['parameters'] == {} == known.document['friction']['standard_deviations']
-
-
-def test_hysteresis_that_cannot_be_found(signals, refused, reversing):
-    theta, H, width = reversing
-    turned = signals(theta + width * H, theta)
-    message = refused(NotReliableError, identify_hysteresis, [turned], HysteresisSettings(points=60))
-    assert message.startswith('j: the backlash comes out as -0.000') and 'sign of theta or q' in message
-    wrong = signals(theta - width * H, theta, tau=-6.0 * H)
-    settings = HysteresisSettings(methods=('law',), points=60)
-    assert 'the law fit finds no Coulomb friction' in refused(NotReliableError, identify_hysteresis, [wrong], settings)
-    with pytest.raises(JointDynamicsError, match=r"expected methods among static, .*, found 'a'"):
-        fit_maxwell_slip([], [], PeriodicMap.constant(1e-3), methods=('x', 'a'))

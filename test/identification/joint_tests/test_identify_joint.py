@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-import joint_dynamics
 from joint_dynamics import JointDynamicsError, JointSettings, Recording, identify_joint
 from joint_dynamics.identification.joint_tests.identify_joint import moving_joint
 
@@ -60,7 +59,3 @@ def test_the_joint_under_test_is_the_only_one_that_moves(constant_speeds):
     both = Recording(('a', 'b'), constant_speeds.time, constant_speeds.q[:, [1, 1]])
     with pytest.raises(JointDynamicsError, match='joint under test: expected one that moves, found 2: a, b'):
         moving_joint([both])
-
-
-def test_it_is_a_public_name():
-    assert joint_dynamics.identify_joint is identify_joint

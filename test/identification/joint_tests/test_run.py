@@ -143,11 +143,6 @@ def test_the_load_of_a_joint_is_the_arms_with_what_it_carries_and_as_it_stands()
     assert np.abs(data.tau_J - bare.tau_J)[inside].max() > 5.0
 
 
-def test_no_recording_is_refused():
-    with pytest.raises(JointDynamicsError, match='at least one recording'):
-        run_test('friction', [], FrictionSettings())
-
-
 @pytest.mark.parametrize(
     ('test', 'form', 'called', 'given'),
     [

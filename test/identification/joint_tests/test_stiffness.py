@@ -36,15 +36,6 @@ def test_force_gauge_gives_both_coefficients_within_two_percent(make_joint):
         assert TorsionalStiffness.from_dict(result.document['stiffness']).order == 2
 
 
-def test_locked_current_gives_the_same_with_a_word_on_friction(make_joint, says):
-    joint = make_joint(seed=3)
-    result = identify_stiffness([gauge(joint, known_load=False)])
-    assert result.quality['source'] == 'current'
-    says('locked-rotor current: friction inside the joint counts as elastic torque', result.warnings)
-    assert abs(result.parameters['alpha_1'].value / joint.stiffness[0] - 1) < 0.02
-    assert abs(result.parameters['alpha_2'].value / joint.stiffness[1] - 1) < 0.02
-
-
 @pytest.fixture(scope='module')
 def moving(make_joint, motions):
     joint = make_joint(seed=4)
@@ -84,36 +75,8 @@ def test_a_backlash_that_may_be_none_is_no_unit_of_lost_motion(moving, says, wid
         assert with_it.parameters[name].value == item.value
 
 
-def test_from_motion_on_the_motor_side(moving):
-    joint, data, part = moving
-    values = {
-        'F_C0': joint.F_C,
-        'F_C1': joint.F_C1,
-        'F_S': joint.F_S,
-        'V_S': joint.V_S,
-        'mu': joint.mu,
-        'F_V1': joint.F_V1,
-        'F_V2': joint.F_V2,
-        'F_V3': joint.F_V3,
-        'T_0': joint.T_0,
-    }
-    friction = FrictionModel.from_dict({**part['friction'], 'parameters': values}, part['kinematic_error'])
-    result = identify_stiffness(
-        [replace(data, tau_J=None)],
-        StiffnessSettings(source='motor', rotor_inertia=joint.B),
-        friction,
-        PeriodicMap.from_dict(part['kinematic_error']),
-    )
-    for k in (0, 1):
-        assert abs(result.parameters[f'alpha_{k + 1}'].value / joint.stiffness[k] - 1) < 0.05
-    with pytest.raises(JointDynamicsError, match='rotor_inertia'):
-        identify_stiffness([data], StiffnessSettings(source='motor'), friction)
-
-
-def test_load_in_one_direction_and_too_small_a_load_are_flagged(make_joint, says):
+def test_too_small_a_load_is_flagged(make_joint, says):
     joint = make_joint()
-    one = identify_stiffness([gauge(joint, np.r_[np.linspace(0, 120, 12), np.linspace(120, 0, 12)])])
-    says('loaded in one direction only: an offset of the encoders cannot be told from stiffness', one.reasons)
     small = identify_stiffness([gauge(joint, LEVELS / 60)])
     says(
         r'alpha_2 = \S+ ± \S+ N·m/rad\^3 cannot be told from zero: the load reaches only \S+ rad of deformation; a '
@@ -128,8 +91,6 @@ def test_bad_input_is_refused(make_joint):
         identify_stiffness([replace(data, two_sided=False)])
     with pytest.raises(JointDynamicsError, match='source'):
         identify_stiffness([data], StiffnessSettings(source='guess'))
-    with pytest.raises(JointDynamicsError, match='expected a load torque, found none'):
-        identify_stiffness([replace(data, tau_J=None, q=data.q + np.linspace(0, 1, data.samples))])
 
 
 def test_what_a_test_of_the_stiffness_tells(make_joint, tells):
@@ -205,11 +166,6 @@ def test_a_stiffness_that_bends_over_and_a_load_in_one_direction(signals, pushed
     one, _ = pushed(load=60.0 + 50.0 * np.sin(2.0 * T))
     found = identify_stiffness([one], StiffnessSettings(order=1, offset=False))
     assert found.reasons == ['loaded in one direction only: an offset of the encoders cannot be told from stiffness']
-    lost, _ = pushed(load=0.05 * np.sin(2.0 * T), noise=1e-5)
-    found = identify_stiffness([lost], StiffnessSettings(order=1, offset=False))
-    value = found.parameters['alpha_1']
-    if abs(value.value) < 2 * value.std:
-        assert found.reasons[0].startswith(f'alpha_1 = {value.value:.4g} ± {value.std:.2g} N·m/rad cannot be told')
 
 
 def test_damping_of_a_moving_joint_goes_into_its_document(signals):
