@@ -6,15 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from joint_dynamics.control import LoopSettings
-from joint_dynamics.control.inputs import (
-    FINE,
-    JUMPED,
-    OTHER_CLOCK,
-    RECOVERY_TIME,
-    AgedInterfaces,
-    other_clock,
-    out_of_bounds,
-)
+from joint_dynamics.control.inputs import FINE, JUMPED, OTHER_CLOCK, RECOVERY_TIME, AgedInterfaces, out_of_bounds
 
 NAMES = ('a', 'b', 'c')
 
@@ -110,11 +102,6 @@ def test_cleared_it_has_forgotten_values_and_ages(values):
     assert values.fresh('position', 5.0)
 
 
-def test_other_clocks_are_a_day_off():
-    assert other_clock(OTHER_CLOCK - 1.0) == other_clock(0.0) == ''
-    assert other_clock(OTHER_CLOCK) == ': set use_sim_time alike here and for who publishes it'
-
-
 def test_the_first_joint_beyond_its_bounds_is_named():
     low, high = np.array([-1.0, -2.0, -3.0]), np.array([1.0, 2.0, 3.0])
     assert out_of_bounds(NAMES, np.array([-1.0, 2.0, 0.0]), low, high, 'torque') == ''
@@ -170,33 +157,6 @@ FEEDBACK = {'feedback': True, 'kp': 400.0, 'kd': 40.0}
 @pytest.fixture
 def states():
     return AgedInterfaces(PAIR, {'position': 0.05, 'velocity': 0.05}, reach=[2.0, np.inf], margin=0.01)
-
-
-@pytest.mark.parametrize(
-    ('ahead', 'expected'),
-    [
-        (0.04, ''),
-        (
-            3600.0,
-            (
-                'x of a is stamped 3600.000 s ahead of the clock here, allowed are 0.05 s: are the clocks of the'
-                ' machines the same?'
-            ),
-        ),
-        (86400.0, 'set use_sim_time alike'),
-    ],
-)
-def test_what_is_stamped_ahead_is_not_fresh(ahead, expected):
-    values = AgedInterfaces(PAIR, {'x': 0.05})
-    values.write('x', [1.0, 2.0], 100.0)
-    values.write('x', [1.0], 100.0 + ahead, ['a'])
-    assert values.fresh('x', 100.0) == (not expected)
-    np.testing.assert_array_equal(values.stale('x', 100.0), [bool(expected), False])
-    assert expected in values.why_invalid(('x',), 100.0, 'state')
-    assert bool(values.why_invalid(('x',), 100.0, 'state')) == bool(expected)
-    # The next good sample is accepted at once.
-    values.write('x', [1.0], 100.0, ['a'])
-    assert values.why_invalid(('x',), 100.0, 'state') == ''
 
 
 def test_a_motion_within_the_speed_limit_is_accepted(states):

@@ -9,7 +9,6 @@ import pytest
 
 from joint_dynamics.arm import Arm
 from joint_dynamics.control import ControllerSetup, available, create
-from joint_dynamics.control.friction import FrictionCompensation
 from joint_dynamics.control.law_sample import DRIVEN
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.joint import REVERSAL, FrictionModel, MaxwellSlip, PeriodicMap, TorsionalStiffness
@@ -247,16 +246,6 @@ def test_flexible_feedforward_alone_moves_a_flexible_arm_along_the_motion(make_a
     assert worst < 2e-6
 
 
-@pytest.mark.parametrize('coefficients', [[2e4], [2e4, 1e9], [2e4, 0.0], [2e4, 1e8, 1e12]])
-def test_the_quick_inverse_is_the_inverse(make_arm, coefficients):
-    law = create('flexible_joint')
-    arm = make_arm(stiffness=TorsionalStiffness(coefficients))
-    law.on_configure(ControllerSetup.of(law, arm))
-    for tau in (np.zeros(6), np.array([1e-6, -1.0, 10, -100, 1e3, 1e-12])):
-        phi = law.arm.deformation(tau)
-        np.testing.assert_allclose(arm.stiffness.torque(phi), tau, rtol=1e-12)
-
-
 def test_what_an_arm_lacks_is_said(make_arm, make_loop, robot):
     for law, changes, parameters, expected in [
         ('adaptive_friction', {'friction': None}, {}, 'friction model'),
@@ -413,25 +402,6 @@ def test_what_of_the_transmission_a_law_leaves_out_is_named(make_arm, make_loop)
     assert left_out('flexible_joint', arm) == set()
     loose = make_arm(backlash=PeriodicMap(np.full(90, 1e-4)), kinematic_error=None, damping=None)
     assert left_out('flexible_joint', loose) == {f'joints.({every}).backlash: not used by FlexibleJoint'}
-
-
-def test_unless_it_is_said_all_friction_is_compensated(make_arm):
-    q, speed, load = np.linspace(-1.0, 1.0, 6), np.array([0.5, 0.1, 0.0, -0.2, 0.01, 0.0]), np.linspace(-20.0, 20.0, 6)
-    for kind in ('static', 'hysteresis'):
-        own = FrictionCompensation(make_arm(), kind)
-        said = FrictionCompensation(make_arm(), kind, gain=1.0, rest_gain=1.0, smoothing=0.0, viscous_share=0.0)
-        for step in range(5):
-            angle = q + 0.002 * step * speed
-            np.testing.assert_array_equal(
-                own.torque(angle, angle, speed, load), said.torque(angle, angle, speed, load), err_msg=kind
-            )
-
-
-def test_a_loop_remarks_what_its_law_does(make_loop):
-    loop = make_loop('computed_torque')
-    assert loop.remarks == loop.controller.remarks != loop.arm.remarks
-    assert loop.remarks[-1].endswith(': not used by ComputedTorque')
-    assert loop.validity_violations == loop.controller.validity_violations == ()
 
 
 @pytest.fixture(scope='module')

@@ -29,35 +29,6 @@ def settle(gate, command, safe=(0.0, 0.0), steps=1000):
     return out
 
 
-def test_a_command_within_the_limits_comes_through(gate):
-    np.testing.assert_array_equal(settle(gate, [20.0, -5.0]), [20.0, -5.0])
-    assert not gate.limited.any()
-    assert gate.weight == 1
-
-
-def test_torque_is_limited(gate):
-    np.testing.assert_array_equal(settle(gate, [1e9, -29.0]), [150.0, -28.0])
-    np.testing.assert_array_equal(gate.limited, [True, True])
-
-
-def test_rate_is_limited(gate):
-    settle(gate, [0.0, 0.0])
-    np.testing.assert_allclose(gate.step(np.array([100.0, 0.1]), np.zeros(2), T), [3.0, 0.1])
-    np.testing.assert_array_equal(gate.limited, [True, False])
-    # A pause does not buy a jump: it counts as max_period.
-    np.testing.assert_allclose(gate.step(np.array([100.0, 0.1]), np.zeros(2), 10.0), [33.0, 0.1])
-
-
-def test_a_fault_ends_at_the_safe_command_within_the_ramp_time_and_comes_back(gate):
-    settle(gate, [100.0, 10.0], [-20.0, 5.0])
-    for _ in range(int(RAMP / T) + 1):
-        out = gate.step(None, np.array([-20.0, 5.0]), T, fallback=True)
-    np.testing.assert_allclose(out, [-20.0, 5.0], atol=1e-9)
-    for _ in range(int(RAMP / T) + 1):
-        out = gate.step(np.array([90.0, 9.0]), np.array([-20.0, 5.0]), T)
-    np.testing.assert_allclose(out, [90.0, 9.0], atol=1e-9)
-
-
 def test_a_failure_ends_at_zero_and_stays_there(gate):
     settle(gate, [100.0, 10.0], [-20.0, 5.0])
     gate.step(np.array([np.nan, 10.0]), np.array([-20.0, 5.0]), T)
@@ -66,12 +37,6 @@ def test_a_failure_ends_at_zero_and_stays_there(gate):
     np.testing.assert_array_equal(settle(gate, [100.0, 10.0], [-20.0, 5.0]), 0.0)
     gate.open()
     np.testing.assert_array_equal(settle(gate, [100.0, 10.0]), [100.0, 10.0])
-
-
-def test_no_time_no_change(gate):
-    before = settle(gate, [10.0, 1.0])
-    for period in (0.0, -1.0, np.nan):
-        np.testing.assert_array_equal(gate.step(np.array([50.0, 5.0]), np.zeros(2), period), before)
 
 
 def test_closed_it_gives_nothing(gate):
