@@ -3,8 +3,6 @@
 import json
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -180,20 +178,6 @@ def test_every_reader_of_documents_is_bounded(tmp_path, capsys, text):
         capsys.readouterr()
         assert main([str(argument) for argument in arguments]) == 2
         assert len(capsys.readouterr().err.splitlines()) == 1
-
-
-def test_a_command_survives_a_hundred_kilobytes_of_brackets(tmp_path):
-    # In a process of its own: what it used to end in was SIGSEGV.
-    (tmp_path / 'deep.yaml').write_text(BOMBS['brackets'])
-    done = subprocess.run(
-        [sys.executable, '-m', 'joint_dynamics', 'validate', 'deep.yaml', 'x.csv'],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 2
-    assert 'levels of nesting' in done.stderr
 
 
 def test_there_is_one_reader_and_one_way_to_start_python():

@@ -72,15 +72,6 @@ def test_what_is_stale_is_named(mutants, package, text, said):
     assert said in found
 
 
-def test_zip_is_strict_for_the_reader_alone(mutants):
-    was = 'for a, b in zip(x, y, strict=True):'
-    for becomes in ('strict=None):', 'strict=False):', '):'):
-        assert mutants.reason_of({}, 'arm.reach.far', was, f'for a, b in zip(x, y, {becomes}')
-    for becomes in ('for a, b in zip(y, strict=True):', 'for a, b in zip(x, None, strict=False):'):
-        assert mutants.reason_of({}, 'arm.reach.far', was, becomes) is None
-    assert mutants.reason_of({('f', 'was', 'becomes'): 'no matter'}, 'f', 'was', 'becomes') == 'no matter'
-
-
 def test_the_tool_refuses_stale_explanations_before_it_runs_anything(mutants, tmp_path, monkeypatch, capsys):
     explained = mutants.ROOT / 'tools' / 'mutants_explained.yaml'
     broken = tmp_path / 'explained.yaml'
@@ -91,25 +82,3 @@ def test_the_tool_refuses_stale_explanations_before_it_runs_anything(mutants, tm
     assert mutants.main() == 2
     assert 'arm.reach.near' in capsys.readouterr().err
     assert not (tmp_path / 'out').exists()
-
-
-def test_the_tool_says_what_is_missing_where_no_law_is_installed(mutants, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(mutants, 'entry_points', lambda group: ())
-    monkeypatch.setattr(mutants, 'OUT', tmp_path / 'out')
-    monkeypatch.setattr('sys.argv', ['mutants.py', 'control'])
-    assert mutants.main() == 2
-    assert capsys.readouterr().err.endswith(' (make env), found no control law.\n')
-    assert not (tmp_path / 'out').exists()
-
-
-def test_what_a_layer_leaves_over_is_for_those_after_it(mutants):
-    layers, left = list(mutants.SAMPLES), 2400.0
-    alone = {layer: mutants.share_of([layer], left) for layer in layers}
-    assert set(alone.values()) == {left}
-    all_used, none_used = 0.0, []
-    for position in range(len(layers)):
-        all_used += mutants.share_of(layers[position:], left - all_used)
-        none_used.append(mutants.share_of(layers[position:], left))
-    assert all_used == pytest.approx(left)
-    assert none_used[-1] == left
-    assert mutants.share_of(layers, -1.0) == 0.0

@@ -127,7 +127,7 @@ class Bench:
             if controller.OPEN_LOOP:
                 torque.append(loop.evaluate_along(instant, 0.0, 4e-3))
             else:
-                controller.friction.warm(self.temperature[k])
+                controller.friction.memory.temperature[:] = self.temperature[k]
                 torque.append(controller.feedforward(instant))
             if law in ('flexible_joint', 'joint_torque_feedback'):
                 motor.append(controller.motor_reference(instant))

@@ -386,7 +386,7 @@ def check_run_away(tools, bench, joint):
     """
     arm, speed = bench.arm, 2.0
     law = bench.loop('adaptive_friction', friction_gain=1.3, viscous_share=10.0).controller
-    law.friction.warm(bench.temperature[5])
+    law.friction.memory.temperature[:] = bench.temperature[5]
     for name, sign in (('positive', 1.0), ('negative', -1.0)):
         check = check_law(law, joint, name, speed)
         q, dq, load, still = np.zeros((4, 2, arm.n))

@@ -5,9 +5,28 @@ import pytest
 
 from joint_dynamics.arm import Validity
 from joint_dynamics.control.friction import FrictionCompensation
-from joint_dynamics.control.law_sample import DRIVEN
+from joint_dynamics.control.interface import STATES
+from joint_dynamics.control.law_sample import DRIVEN, EXCESS, SCALE, TEMPERATURE, adapt, advance_friction, compensations
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.joint import MaxwellSlip
+from joint_dynamics.joint.laws import mapped
+
+
+def take(compensation, **rows):
+    """Give the law temperatures or α, by row of the state."""
+    state = np.full((len(STATES), 6), np.nan)
+    for name, values in rows.items():
+        state[{'scale': SCALE, 'excess': EXCESS, 'temperature': TEMPERATURE}[name]] = values
+    compensation.constants.options['adapts'] = 1
+    adapt(compensation.constants, compensation.memory, state)
+
+
+def torque_at(compensation, theta, omega, load):
+    """Friction at a desired motion, its hysteresis advanced to θ."""
+    memory, arm = compensation.memory, compensation.arm.constants
+    memory.speed[:], memory.load[:], memory.theta[:] = omega, load, theta
+    advance_friction(arm, compensation.constants, memory)
+    return mapped(compensations, (arm, compensation.constants, memory), 6, memory.H, theta, omega, load)
 
 
 def test_friction_along_the_desired_motion_by_its_formula(make_arm):
@@ -16,8 +35,8 @@ def test_friction_along_the_desired_motion_by_its_formula(make_arm):
     arm = make_arm(kinematic_error=None)
     gain = np.array([1.0, 0.9, 0.8, 1.1, 1.2, 0.5])
     given = FrictionCompensation(arm, 'hysteresis', gain=gain, rest_gain=0.25)
-    given.adapt(np.full(6, 1.3), np.full(6, 0.02))
-    given.warm(np.array([20.0, 31.0, np.nan, 25.0, 26.0, 400.0]))
+    take(given, scale=1.3, excess=0.02)
+    take(given, temperature=[20.0, 31.0, np.nan, 25.0, 26.0, 400.0])
     expected_T = np.array([20.0, 31.0, arm.friction.parameters['T_0'][2], 25.0, 26.0, 0.0])
     expected_T[5] = arm.friction.parameters['T_max'][5]
     np.testing.assert_array_equal(given.temperature, expected_T)
@@ -30,7 +49,7 @@ def test_friction_along_the_desired_motion_by_its_formula(make_arm):
         H = H * (0.25 + 0.75 * np.minimum(np.abs(omega) / DRIVEN, 1.0))
         dry = 1.3 * arm.friction.dry(H, omega, load) + 0.02 * omega
         expected = gain * (dry + arm.friction.speed_part(H, omega, expected_T))
-        np.testing.assert_allclose(given.torque(theta, theta, omega, load), expected, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(torque_at(given, theta, omega, load), expected, rtol=1e-9, atol=1e-9)
         in_slip = np.sign(omega)
         expected = gain * (
             1.3 * arm.friction.dry(in_slip, omega, load)
@@ -38,16 +57,16 @@ def test_friction_along_the_desired_motion_by_its_formula(make_arm):
             + arm.friction.speed_part(in_slip, omega, expected_T)
         )
         np.testing.assert_allclose(given.in_slip(theta, omega, load), expected, rtol=1e-9, atol=1e-9)
-    given.adapt(np.array([9.0, 0.1, np.nan, 1.0, 1.0, 1.0]), np.array([0.0, 0.0, 0.03, -9.0, 9.0, np.nan]))
+    take(given, scale=[9.0, 0.1, np.nan, 1.0, 1.0, 1.0], excess=[0.0, 0.0, 0.03, -9.0, 9.0, np.nan])
     np.testing.assert_array_equal(given.alpha[:, 0], [2.5, 0.4, 1.3, 1.0, 1.0, 1.0])
     np.testing.assert_array_equal(given.alpha[:, 1], [0.0, 0.0, 0.03, -0.05, 0.05, 0.02])
     smooth = FrictionCompensation(arm, 'static', smoothing=0.1)
     omega = np.linspace(-0.3, 0.3, 6)
     H = np.tanh(omega / 0.1)
     expected = arm.friction.dry(H, omega, np.zeros(6)) + arm.friction.speed_part(H, omega, smooth.temperature)
-    np.testing.assert_allclose(smooth.torque(theta, None, omega, np.zeros(6)), expected, rtol=1e-9)
+    np.testing.assert_allclose(torque_at(smooth, theta, omega, np.zeros(6)), expected, rtol=1e-9)
     none = FrictionCompensation(arm, 'none')
-    assert not none.torque(theta, theta, omega, omega).any() and not none.in_slip(theta, omega, omega).any()
+    assert not torque_at(none, theta, omega, omega).any() and not none.in_slip(theta, omega, omega).any()
 
 
 def refused(call, *given, **more):
@@ -93,7 +112,7 @@ def checked(make_arm):
 
 def moved(compensation, speed, load=0.0):
     zero = np.zeros(6)
-    compensation.torque(zero, zero, np.array([0.5, speed, 0.0, 0.0, 0.0, 0.0]), np.full(6, load))
+    torque_at(compensation, zero, np.array([0.5, speed, 0.0, 0.0, 0.0, 0.0]), np.full(6, load))
     return compensation.watch.notes()
 
 

@@ -9,7 +9,6 @@ import pytest
 
 from joint_dynamics.arm import Arm
 from joint_dynamics.control import ControllerSetup, available, create
-from joint_dynamics.control.law_sample import DRIVEN
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.joint import REVERSAL, FrictionModel, MaxwellSlip, PeriodicMap, TorsionalStiffness
 from joint_dynamics.joint.stiffness import SOFTEST
@@ -167,24 +166,6 @@ def test_friction_gain_and_kind(make_loop, path, feed):
     np.testing.assert_allclose(friction(friction='static', friction_gain=0.5), 0.5 * full, atol=1e-12)
     moving = np.abs(path.at(1.1)[1]) > 0.1
     np.testing.assert_allclose(friction(friction='hysteresis')[moving], full[moving], rtol=1e-9)
-
-
-def test_less_of_the_hysteresis_is_compensated_where_the_motion_stands(make_loop, path, feed):
-    """Of a joint that stands: the rest gain's share of what is compensated of it else; of one that moves: all of it."""
-
-    def friction(**parameters):
-        loop = make_loop('computed_torque', friction='hysteresis', **parameters)
-        along(loop, path, feed, np.arange(0.9, 1.1, 0.001))
-        compensation = loop.controller.friction
-        still = np.zeros(6)
-        q, load = path.at(1.1)[0], np.full(6, 3.0)
-        slow = compensation.torque(q, q, still, load)
-        fast = compensation.torque(q, q, np.full(6, DRIVEN), load)
-        return slow, fast
-
-    (slow, fast), (less, same) = friction(), friction(rest_gain=0.6)
-    np.testing.assert_allclose(same, fast, rtol=1e-12)
-    np.testing.assert_allclose(less, 0.6 * slow, rtol=1e-9, atol=1e-12)
 
 
 def test_pid_is_an_acceleration_scaled_by_the_inertia(make_loop, path, feed):

@@ -1,11 +1,9 @@
 """`joint-dynamics excite` from the outside: files, tables, exit status."""
 
 import json
-import os
 import re
 import signal
 import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -153,18 +151,6 @@ def test_the_first_result_is_written_when_it_is_interrupted(tmp_path, make_urdf)
     assert summary['ended'] == 'interrupted'
     assert min(summary['margins'].values()) >= 0
     assert load_trajectory(tmp_path / 'out' / 'summary.json').duration == pytest.approx(6.0 * 1.4)
-
-
-def test_an_unknown_profile_is_a_usage_error(tmp_path):
-    done = subprocess.run(
-        [sys.executable, '-m', 'joint_dynamics.cli.main', 'excite', '--robot', 'x', '--out', 'y', '--profile', 'sines'],
-        capture_output=True,
-        text=True,
-        env=os.environ,
-        cwd=tmp_path,
-    )
-    assert done.returncode == 2
-    assert 'Traceback' not in done.stderr
 
 
 def test_it_says_what_is_not_looked_after(excite, capsys):

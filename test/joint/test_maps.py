@@ -63,12 +63,6 @@ def test_a_series_has_its_period():
     assert np.allclose(fit.tabulate(30)(np.arange(30) * 0.1), fit(np.arange(30) * 0.1))
 
 
-def test_one_harmonic_is_fitted_exactly():
-    theta = np.linspace(0, 6, 50)
-    series = FourierSeries.fit(theta, 0.5 + 2.0 * np.cos(theta) - 3.0 * np.sin(theta), harmonics=1)
-    np.testing.assert_allclose([series.mean, *series.cosine, *series.sine], [0.5, 2.0, -3.0], rtol=1e-12)
-
-
 def test_twelve_harmonics_are_allowed_and_one():
     for harmonics in (1, 12):
         assert FourierSeries(0, np.ones(harmonics), np.ones(harmonics)).cosine.size == harmonics

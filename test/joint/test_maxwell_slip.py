@@ -239,19 +239,6 @@ def test_one_joint_takes_samples_in_a_row_or_a_column():
         MaxwellSlip().run(theta.reshape(25, 2))
 
 
-@pytest.mark.parametrize('operators', [1, 4, 7, 8, 12])
-@pytest.mark.parametrize('shared', [True, False])
-@pytest.mark.parametrize('erring', [True, False])
-def test_single_samples_give_the_bits_of_a_recording(operators, shared, erring):
-    rng, n = np.random.default_rng(operators), 5
-    width = 1e-3 if shared else PeriodicMap.stack([PeriodicMap(1e-4 + 1e-4 * rng.random(20 + k)) for k in range(n)])
-    error = PeriodicMap.stack([PeriodicMap(1e-4 * rng.normal(size=30)) for _ in range(n)]) if erring else None
-    one = MaxwellSlip(n, width, operators=operators, kinematic_error=error)
-    other, theta = one.copy(), np.cumsum(rng.normal(size=(1500, n)) * 1e-4, axis=0) + 10.0 * rng.normal(size=n)
-    np.testing.assert_array_equal([one.step(sample) for sample in theta], other.run(theta))
-    np.testing.assert_array_equal(one.state, other.state)
-
-
 def test_a_map_that_is_one_joint_s_serves_all():
     one = MaxwellSlip(3, PeriodicMap([1e-3, 2e-3]), kinematic_error=PeriodicMap([1e-4, -1e-4, 0.0]))
     other, theta = one.copy(), np.random.default_rng(0).normal(size=(300, 3)).cumsum(axis=0) * 1e-3

@@ -14,16 +14,6 @@ from joint_dynamics.joint.stiffness import SOFTEST, check_range
 alphas = st.lists(st.sampled_from([0.0, 1.0, 3e3, 2.1e4, 5e9]), min_size=1, max_size=4).filter(any)
 
 
-def test_is_the_polynomial_of_the_sheet():
-    stiffness = TorsionalStiffness([2e4, 3e9, 1e13])
-    phi = np.linspace(-3e-3, 3e-3, 31)
-    assert np.allclose(stiffness.torque(phi), 2e4 * phi + 3e9 * phi**3 + 1e13 * phi**5)
-    assert np.allclose(stiffness.torque(phi), stiffness.basis(phi, 3) @ stiffness.coefficients)
-    assert stiffness.stiffness(0.0) == 2e4
-    central = (stiffness.torque(phi + 1e-8) - stiffness.torque(phi - 1e-8)) / 2e-8
-    assert np.allclose(stiffness.stiffness(phi), central, rtol=1e-6)
-
-
 @pytest.mark.parametrize('alpha', [[2e4], [2e4, 3e9], [2e4, -3e9, 1e14], [1e4, 2e9, 3e13, -4e18]])
 def test_stiffness_and_its_slope_are_those_of_numpys_polynomial(alpha):
     odd = np.zeros(2 * len(alpha))

@@ -236,16 +236,6 @@ def test_what_the_builder_refuses_names_the_recording(tmp_path, write_bag, joint
     )
 
 
-def test_time_going_backwards_in_the_stamps_while_reception_goes_on(tmp_path, write_bag, joint_state_rows):
-    rows = joint_state_rows()
-    back = rows[:200] + rows[151:]
-    in_order = [(topic, kind, rows[0][2] + k * 5_000_000, message) for k, (topic, kind, _, message) in enumerate(back)]
-    damaged(
-        write_bag(tmp_path / 'run', in_order),
-        r'found time going back by 0.24 s at 0.995 s \(message 201 of 450 with q\)',
-    )
-
-
 @pytest.mark.parametrize('count', ['[1, 2]', 'true', '-1', '1e30', '{}', 'many', '99999999999999999999999'])
 def test_a_message_count_that_is_none_is_refused(bag, count):
     text = (bag / 'metadata.yaml').read_text().replace('message_count: 401', f'message_count: {count}')

@@ -105,17 +105,6 @@ def test_a_type_that_is_not_known_is_refused(empty):
         BagWriter(empty).write('/own', 'my_msgs/msg/Own', 0, b'')
 
 
-def test_a_flipped_bit_is_found(empty, raw_rows):
-    file = written(empty, raw_rows) / 'recording_1_0.mcap'
-    content = bytearray(file.read_bytes())
-    for position in np.random.default_rng(3).integers(100, len(content) // 2, 20):
-        spoilt = bytearray(content)
-        spoilt[position] ^= 4
-        file.write_bytes(bytes(spoilt))
-        with pytest.raises(JointDynamicsError, match='damaged'):
-            load_recording(empty)
-
-
 def test_numbering_goes_on_and_nothing_is_overwritten(tmp_path, raw_rows):
     (tmp_path / 'recording_4.csv').write_text('kept')
     for expected in (5, 6):

@@ -84,21 +84,6 @@ def test_columns_may_stand_in_any_order_and_others_are_named(tmp_path, motion):
     assert recording.notes == ('columns not used: comment_7',)
 
 
-def test_jitter_and_gaps_are_treated_as_in_bags(tmp_path):
-    time = np.arange(400) * 5e-3
-    rng = np.random.default_rng(4)
-    jitter = time + rng.uniform(-1e-3, 1e-3, time.size)
-    path = write(tmp_path / 'jitter.csv', ['time', 'q1'], np.column_stack([jitter, np.sin(jitter)]).tolist())
-    recording = load_recording(path)
-    np.testing.assert_allclose(recording.q[:, 0], np.sin(jitter[0] + recording.time), atol=1e-5)
-    assert 'resampled at 200' in recording.notes[0]
-    keep = np.r_[0:200, 220:400]
-    refused(
-        write(tmp_path / 'gap.csv', ['time', 'q1'], np.column_stack([time, np.sin(time)])[keep].tolist()),
-        r'gap of 0.105 s in q on gap.csv at 0.995 s',
-    )
-
-
 GOOD = [[k * 0.01, np.sin(k * 0.01), np.cos(k * 0.01)] for k in range(100)]
 
 

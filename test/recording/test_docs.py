@@ -3,7 +3,6 @@
 import re
 from pathlib import Path
 
-import numpy as np
 import pytest
 import yaml
 
@@ -45,28 +44,3 @@ def test_every_setting_is_documented():
 )
 def test_examples_read_the_recordings_they_are_for(data, title, path, quantities):
     assert load_recording(data / path, settings(title)).quantities == quantities
-
-
-def test_the_example_of_universal_robots(tmp_path, write_bag, messages):
-    names = settings('Universal Robots')['arrays'][0]['joints']
-    stamps = 1_700_000_000_000_000_000 + np.arange(501) * 2_000_000
-    rows = [
-        (
-            '/joint_states',
-            'sensor_msgs/msg/JointState',
-            stamp,
-            messages.joint_state(
-                stamp, sorted(names), np.sin(stamp * 1e-9 + np.arange(6)), effort=np.cos(stamp * 1e-9 + np.arange(6))
-            ),
-        )
-        for stamp in stamps.tolist()
-    ]
-    rows += [
-        ('/rtde/joint_temperatures', 'std_msgs/msg/Float64MultiArray', stamp, messages.array(30 + np.arange(6)))
-        for stamp in stamps[::50].tolist()
-    ]
-    recording = load_recording(
-        write_bag(tmp_path / 'ur', sorted(rows, key=lambda row: row[2])), settings('Universal Robots'), names
-    )
-    assert recording.quantities == ('q', 'current', 'temperature')
-    np.testing.assert_allclose(recording.temperature[-1], 30 + np.arange(6))

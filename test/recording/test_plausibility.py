@@ -16,8 +16,6 @@ from joint_dynamics.recording.message_definitions import message_definition
 from joint_dynamics.recording.plausibility import check_signals, contradicting, jump
 from joint_dynamics.robot.limits import JointLimits
 
-FIELDS = ('position', 'velocity', 'effort')
-
 
 @pytest.fixture
 def written(tmp_path, write_bag, joint_state_rows):

@@ -30,12 +30,6 @@ SLIDER = """<robot name="gantry"><link name="base"/><link name="rail"><inertial>
 
 
 @pytest.fixture(scope='session')
-def turntable_urdf():
-    """One joint with a vertical axis: no gravity."""
-    return VERTICAL
-
-
-@pytest.fixture(scope='session')
 def gantry_urdf():
     """A tree: a rail that slides, and two arms on it."""
     return SLIDER

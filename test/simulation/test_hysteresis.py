@@ -48,18 +48,6 @@ def test_it_depends_on_the_turning_points_alone(name):
     np.testing.assert_allclose(fine[::36], coarse, atol=1e-12)
 
 
-@pytest.mark.parametrize('name', SHAPES)
-def test_a_closed_loop_burns_energy(name):
-    rng = np.random.default_rng(2)
-    for size in (0.01, 0.1, 1.0, 4.0):
-        loop = np.cumsum(rng.normal(size=100))
-        loop = np.concatenate([loop, loop[::-1]]) * size / 10
-        path = np.interp(np.arange(0, 200 * 3, 0.05) % 199, np.arange(200), loop)
-        H = walk(path, SHAPES[name])
-        late = slice(len(path) // 3, None)
-        assert np.sum((H[late][1:] + H[late][:-1]) / 2 * np.diff(path[late])) > -1e-9
-
-
 def test_four_operators_are_the_papers_with_a_constant_backlash():
     width = 7e-4
     theta = np.cumsum(np.random.default_rng(3).normal(scale=1e-4, size=3000))

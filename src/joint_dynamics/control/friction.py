@@ -18,19 +18,8 @@ from numpy.typing import ArrayLike
 
 from joint_dynamics.arm import Arm, RangeWatch, with_reversal
 from joint_dynamics.arrays import FloatArray
-from joint_dynamics.control.interface import STATES, ControllerParameter
-from joint_dynamics.control.law_sample import (
-    AXIS,
-    EXCESS,
-    LAW,
-    SCALE,
-    TEMPERATURE,
-    LawConstants,
-    LawMemory,
-    adapt,
-    advance_friction,
-    compensations,
-)
+from joint_dynamics.control.interface import ControllerParameter
+from joint_dynamics.control.law_sample import AXIS, LAW, LawConstants, LawMemory, compensations
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.joint.laws import mapped
 from joint_dynamics.robot.newton_euler import WORK
@@ -186,41 +175,10 @@ class FrictionCompensation:
         self.memory.sliders.fill(np.nan)
         self.watch.reset()
 
-    def adapt(self, scale: FloatArray, excess: FloatArray) -> None:
-        """Take α of the estimator, (n,) each, projected onto its region; where it is NaN the last one stays."""
-        state = self._unknown()
-        state[SCALE], state[EXCESS] = scale, excess
-        options = self.constants.options.copy()
-        options['adapts'] = 1
-        adapt(self.constants._replace(options=options), self.memory, state)
-
-    def warm(self, temperature: FloatArray) -> None:
-        """Take joint temperatures (n,) °C, clipped to the model's range; where one is NaN the last one stays."""
-        state = self._unknown()
-        state[TEMPERATURE] = temperature
-        adapt(self.constants, self.memory, state)
-
-    def _unknown(self) -> FloatArray:
-        return np.full((len(STATES), self.arm.n), np.nan)
-
-    def torque(self, q: FloatArray, theta: FloatArray | None, omega: FloatArray, tau_J: FloatArray) -> FloatArray:
-        """Advance the hysteresis to θ_d and return f̂ (n,) N·m at q_d rad, θ_d rad, θ̇_d rad/s and τ_J,d N·m.
-
-        theta: None without a hysteresis.
-        """
-        memory = self.memory
-        memory.speed[:], memory.load[:] = omega, tau_J
-        if theta is not None:
-            memory.theta[:] = theta
-        advance_friction(self.arm.constants, self.constants, memory)
-        return self._at(memory.H, q, omega, tau_J)
-
     def in_slip(self, q: FloatArray, omega: FloatArray, tau_J: FloatArray) -> FloatArray:
         """Return f̂ (…, n) N·m in steady slip, with the hysteresis fully deformed, at the last temperature and α."""
         smoothing = float(self.constants.options['smoothing'][0])
         smooth = smoothing > 0.0 and self.kind != 'hysteresis'
-        return self._at(np.tanh(omega / smoothing) if smooth else np.sign(omega), q, omega, tau_J)
-
-    def _at(self, H: FloatArray, q: FloatArray, omega: FloatArray, tau_J: FloatArray) -> FloatArray:
+        H = np.tanh(omega / smoothing) if smooth else np.sign(omega)
         constants = (self.arm.constants, self.constants, self.memory)
         return mapped(compensations, constants, self.arm.n, H, q, omega, tau_J)
