@@ -20,7 +20,7 @@ from numba import carray  # type: ignore[attr-defined]
 from numpy.typing import ArrayLike
 
 from joint_dynamics.arrays import BoolArray, FloatArray, IntArray
-from joint_dynamics.compilation import Entry, arrays_of, inlined
+from joint_dynamics.compilation import Entry, arrays_of, inlined_early
 from joint_dynamics.control.interface import Interfaces
 from joint_dynamics.joint.constants import Record
 
@@ -65,7 +65,7 @@ class Inputs(NamedTuple):
     margin: FloatArray
 
 
-@inlined
+@inlined_early
 def trusted(jump, q, time, reported, reach, margin):  # type: ignore[no-untyped-def]
     """Check a position for a jump; return whether it is accepted.
 
@@ -87,7 +87,7 @@ def trusted(jump, q, time, reported, reach, margin):  # type: ignore[no-untyped-
     return np.isnan(jump.jumped)
 
 
-@inlined
+@inlined_early
 def take(inputs, row, values, given, time):  # type: ignore[no-untyped-def]
     """Write values (n,) of a quantity at `time` s for the joints `given` (n,) bool; a jump keeps the old value."""
     speed = inputs.speeds[row]
@@ -119,13 +119,13 @@ def take_entry(p, row, count, time):  # type: ignore[no-untyped-def]
     return 0
 
 
-@inlined
+@inlined_early
 def is_fresh(inputs, row, j, time):  # type: ignore[no-untyped-def]
     """Whether a value is neither too old nor stamped in the future; it may be NaN."""
     return abs(time - inputs.times[row, j]) <= inputs.ages[row]
 
 
-@inlined
+@inlined_early
 def is_whole(inputs, row, time):  # type: ignore[no-untyped-def]
     """Whether the values of all joints are fresh."""
     whole = True
@@ -134,7 +134,7 @@ def is_whole(inputs, row, time):  # type: ignore[no-untyped-def]
     return whole
 
 
-@inlined
+@inlined_early
 def fault_of(inputs, row, time):  # type: ignore[no-untyped-def]
     """Return the fault of a quantity and its joint; FINE, 0 where there is none."""
     times, n = inputs.times[row], inputs.rows.shape[1]
@@ -152,7 +152,7 @@ def fault_of(inputs, row, time):  # type: ignore[no-untyped-def]
     return FINE, 0
 
 
-@inlined
+@inlined_early
 def jump_of(inputs, row):  # type: ignore[no-untyped-def]
     """Return JUMPED and the first joint whose position is not trusted, else FINE, 0."""
     for j in range(inputs.rows.shape[1]):
@@ -161,7 +161,7 @@ def jump_of(inputs, row):  # type: ignore[no-untyped-def]
     return FINE, 0
 
 
-@inlined
+@inlined_early
 def first_fault(inputs, rows, time):  # type: ignore[no-untyped-def]
     """Return the first fault of the quantities `rows` (k,), its row and joint; jumps take precedence."""
     for row in rows:

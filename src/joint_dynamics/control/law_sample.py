@@ -19,7 +19,7 @@ from joint_dynamics.arm import Arm
 from joint_dynamics.arm.sample import add_drives, add_friction, add_rotors, motor_angle, slip_direction
 from joint_dynamics.arm.term_laws import term_torques
 from joint_dynamics.arrays import FloatArray
-from joint_dynamics.compilation import inlined
+from joint_dynamics.compilation import inlined_early
 from joint_dynamics.joint.constants import Record
 from joint_dynamics.joint.laws import deformation, elastic_torque, encoder, held, map_value, stiffness, stiffness_slope
 from joint_dynamics.robot.newton_euler import WORK, inverse_dynamics
@@ -28,7 +28,7 @@ STEP = 2e-3
 """h, s."""
 
 
-@inlined
+@inlined_early
 def torques_along(links, motion, work, points, out):  # type: ignore[no-untyped-def]
     """Write τ_J, τ̇_J and τ̈_J of a desired motion (5, n) into out (3, n); points (4, n) and work are written.
 
@@ -157,7 +157,7 @@ class LawMemory(NamedTuple):
     work: FloatArray
 
 
-@inlined
+@inlined_early
 def adapt(law, memory, state):  # type: ignore[no-untyped-def]
     """Take temperatures and α, clipped to their ranges [M6 eq 27]; where one is NaN, the last valid one stays."""
     for j in range(state.shape[1]):
@@ -174,7 +174,7 @@ def adapt(law, memory, state):  # type: ignore[no-untyped-def]
                 memory.alpha[j, 1] = min(max(second, axis.alpha_2_low), axis.alpha_2_high)
 
 
-@inlined
+@inlined_early
 def advance_friction(arm, law, memory):  # type: ignore[no-untyped-def]
     """Advance the hysteresis to the desired θ, and update the extremes of speed and load.
 
@@ -193,13 +193,13 @@ def advance_friction(arm, law, memory):  # type: ignore[no-untyped-def]
             memory.H[j] = direction(options, omega)
 
 
-@inlined
+@inlined_early
 def direction(options, omega):  # type: ignore[no-untyped-def]
     """Sgn ω, smoothed where that is set."""
     return np.tanh(omega / options.smoothing) if options.smoothing > 0.0 else np.sign(omega)
 
 
-@inlined
+@inlined_early
 def compensations(arm, law, memory, H, q, speed, load, out):  # type: ignore[no-untyped-def]
     """Friction and friction terms at H, all (N, n), into out [N·m]."""
     for s in range(len(q)):
@@ -209,7 +209,7 @@ def compensations(arm, law, memory, H, q, speed, load, out):  # type: ignore[no-
         term_torques(arm.terms, arm.tables, (law.share, 0.0), q[s], state, out[s])
 
 
-@inlined
+@inlined_early
 def bend(arm, memory, motion, torques):  # type: ignore[no-untyped-def]
     """θ_d without kinematic error, θ̇_d, θ̈_d of flexible joints from τ_J and its derivatives [M2 eq 2.64-2.69]."""
     for j in range(motion.shape[1]):
@@ -223,7 +223,7 @@ def bend(arm, memory, motion, torques):  # type: ignore[no-untyped-def]
         memory.acceleration[j] = motion[2, j] + (torques[2, j] - stiffness_slope(c, arm.tables, phi) * rate * rate) / k
 
 
-@inlined
+@inlined_early
 def motor_motion(arm, law, memory, motion):  # type: ignore[no-untyped-def]
     """Write the desired load and motion of the motor side into the memory; θ_d as the encoder shows it."""
     if law.options[0].flexible:
@@ -240,7 +240,7 @@ def motor_motion(arm, law, memory, motion):  # type: ignore[no-untyped-def]
             memory.theta[j] = motor_angle(arm.joints[j], arm.tables, motion[0, j], memory.load[j])
 
 
-@inlined
+@inlined_early
 def add_pid(arm, law, memory, state, motion, period):  # type: ignore[no-untyped-def]
     """Add −M̄(q_d)(K_d ė + K_p e + ∫K_i e); the integral bounded as the acceleration that it asks for."""
     n, on_motor = motion.shape[1], law.options[0].on_motor
@@ -259,7 +259,7 @@ def add_pid(arm, law, memory, state, motion, period):  # type: ignore[no-untyped
     add_link_torque(arm, memory, motion[0], memory.still, -1.0)
 
 
-@inlined
+@inlined_early
 def add_link_torque(arm, memory, q, ddq, share):  # type: ignore[no-untyped-def]
     """Add a share of ID(q, 0, q̈)."""
     torque = memory.spare[1]
@@ -268,7 +268,7 @@ def add_link_torque(arm, memory, q, ddq, share):  # type: ignore[no-untyped-def]
         memory.torque[j] += share * torque[j]
 
 
-@inlined
+@inlined_early
 def add_torque_loop(arm, law, memory, state, feedforward):  # type: ignore[no-untyped-def]
     """Add K_τJ (τ_J,d + u_FB − τ̂_J), bounded; u_FB is what the torque has beyond `feedforward` [patent 2]."""
     for j in range(len(memory.torque)):
@@ -283,7 +283,7 @@ def add_torque_loop(arm, law, memory, state, feedforward):  # type: ignore[no-un
         memory.torque[j] += held(axis.torque_gain * error, axis.torque_limit)
 
 
-@inlined
+@inlined_early
 def law_torque(arm, law, memory, state, motion, period):  # type: ignore[no-untyped-def]
     """Write the motor torque [N·m] and the command [N·m or A] of this sample into the memory."""
     options, n = law.options[0], motion.shape[1]

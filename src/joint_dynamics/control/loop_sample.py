@@ -11,7 +11,7 @@ import numpy as np
 
 from joint_dynamics.arm.constants import ArmConstants
 from joint_dynamics.arrays import BoolArray, FloatArray, IntArray
-from joint_dynamics.compilation import inlined
+from joint_dynamics.compilation import inlined_early
 from joint_dynamics.control.inputs import FINE, Inputs, first_fault, is_fresh, is_whole
 from joint_dynamics.control.law_sample import MOTOR_POSITION, POSITION, VELOCITY, LawConstants, LawMemory, law_torque
 from joint_dynamics.joint.constants import Record
@@ -131,7 +131,7 @@ class Loop(NamedTuple):
     holding: FloatArray
 
 
-@inlined
+@inlined_early
 def beyond_bounds(loop, time):  # type: ignore[no-untyped-def]
     """Return which bound is broken, 0 … 4 or −1, the joint, and the value."""
     state, reference, n = loop.inputs.rows, loop.reference.rows, len(loop.external_effort)
@@ -157,7 +157,7 @@ def beyond_bounds(loop, time):  # type: ignore[no-untyped-def]
     return -1, 0, 0.0
 
 
-@inlined
+@inlined_early
 def average_delay(loop, time, period):  # type: ignore[no-untyped-def]
     """Average the delay from measurement to torque: the age of the position, and the time for which the torque is held.
 
@@ -169,7 +169,7 @@ def average_delay(loop, time, period):  # type: ignore[no-untyped-def]
     status.age = time - loop.inputs.times[row].min()
 
 
-@inlined
+@inlined_early
 def fault_now(loop, time, period):  # type: ignore[no-untyped-def]
     """Return why the law cannot be followed: fault, row, joint, value."""
     if not period > 0.0:
@@ -187,7 +187,7 @@ def fault_now(loop, time, period):  # type: ignore[no-untyped-def]
     return FINE, 0, 0, 0.0
 
 
-@inlined
+@inlined_early
 def lacks_only_references(loop, time):  # type: ignore[no-untyped-def]
     """Whether the state is present and within its bounds, but the references are missing or old."""
     if first_fault(loop.inputs, loop.required, time)[0] != FINE:
@@ -201,7 +201,7 @@ def lacks_only_references(loop, time):  # type: ignore[no-untyped-def]
     return True
 
 
-@inlined
+@inlined_early
 def begin(loop):  # type: ignore[no-untyped-def]
     """Check the inputs, record why the law is not followed, and pass the law its inputs."""
     status, gate = loop.status[0], loop.gate.state[0]
@@ -218,7 +218,7 @@ def begin(loop):  # type: ignore[no-untyped-def]
     read_state(loop, time)
 
 
-@inlined
+@inlined_early
 def read_state(loop, time):  # type: ignore[no-untyped-def]
     """Pass the law its measured inputs; optional ones that are too old become NaN.
 
@@ -233,7 +233,7 @@ def read_state(loop, time):  # type: ignore[no-untyped-def]
                 loop.status[0].missing += 1
 
 
-@inlined
+@inlined_early
 def blend(handover, rest, source, command, gate, period):  # type: ignore[no-untyped-def]
     """u(t) = u_new(t) + (1 − t/T) (u_old − u_new(0)) for 0 ≤ t < T, written into the command; see `handover`."""
     h = handover[0]
@@ -250,7 +250,7 @@ def blend(handover, rest, source, command, gate, period):  # type: ignore[no-unt
             command[j] += h.share * rest[j]
 
 
-@inlined
+@inlined_early
 def wait(handover, period):  # type: ignore[no-untyped-def]
     """Let the difference fade for `period` s; a period that is NaN counts as 0."""
     h = handover[0]
@@ -258,7 +258,7 @@ def wait(handover, period):  # type: ignore[no-untyped-def]
         h.share = max(h.share - max(0.0, period) / h.time, 0.0)
 
 
-@inlined
+@inlined_early
 def gate_step(gate, given, holds, period):  # type: ignore[no-untyped-def]
     """u(k) = clip(clip(w u_law + (1 − w) u_safe, u(k−1) ± r T), ±u_max), into `last`; see `SafetyGate`.
 
@@ -289,7 +289,7 @@ def gate_step(gate, given, holds, period):  # type: ignore[no-untyped-def]
         gate.last[j] = out
 
 
-@inlined
+@inlined_early
 def hold(loop):  # type: ignore[no-untyped-def]
     """Write the safe command in its unit: gravity at the last known position of the arm."""
     status, memory = loop.status[0], loop.memory
@@ -300,7 +300,7 @@ def hold(loop):  # type: ignore[no-untyped-def]
         loop.gate.safe[j] = loop.holding[j] * loop.law.axes[j].scale
 
 
-@inlined
+@inlined_early
 def finish(loop, given):  # type: ignore[no-untyped-def]
     """Turn the law's command, where given, into the output of the gate; return the outcome of the step."""
     status, gate, n = loop.status[0], loop.gate, len(loop.external_effort)
@@ -328,7 +328,7 @@ def finish(loop, given):  # type: ignore[no-untyped-def]
     return LAW if status.fault == FINE else SAFE
 
 
-@inlined
+@inlined_early
 def step(loop):  # type: ignore[no-untyped-def]
     """Make the step at `status.time`; the command is `gate.last` [N·m or A] unless it is CLOSED."""
     if not loop.gate.state[0].open:
