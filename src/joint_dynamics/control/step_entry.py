@@ -109,15 +109,6 @@ def give_command(host, loop, outcome):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def host_step(host, loop):  # type: ignore[no-untyped-def]
-    """Read the host's arrays, step, write command and safe command; return the outcome."""
-    take_inputs(host, loop)
-    outcome = step(loop)
-    give_command(host, loop, outcome)
-    return outcome
-
-
-@compiled
 def loop_of(p):  # type: ignore[no-untyped-def]
     """Return the `Loop` of a table of addresses, in the order of its fields; the sizes first.
 
