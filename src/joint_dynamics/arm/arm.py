@@ -44,7 +44,7 @@ class Arm(ArmFields):
     ----------
     robot
         kinematics, limits, names, mounting, coupling.
-    parameters
+    parameters : array, optional
         (14 n + …,) standard parameters, of which those of links and coupled motors are used; None: those of the URDF.
     rotor_inertia
         B (n,) kg·m²; None: the Ia of `parameters`.

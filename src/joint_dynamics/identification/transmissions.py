@@ -34,7 +34,7 @@ def identify_transmissions(
         the robot.
     recordings
         of its identification.
-    parameters
+    parameters : array
         (14 n + …,) standard parameters, from which the torque through the transmissions follows.
     gain_share
         relative deviation of the drive gains, one number or by joint; that torque, and with it the stiffness, has the

@@ -48,7 +48,7 @@ class RobotModel(LinearDynamics):
         see `LinearDynamics`.
     parameter_names
         names of the standard parameters, p in all.
-    parameters
+    parameters : array or None
         (p,) [SI] from the URDF's inertials (rotor and friction 0), or None where it has none.
     pinocchio
         the pinocchio model of all moving joints, for forward kinematics and geometry, at `tree_position`.

@@ -17,7 +17,7 @@ def test_samples_are_the_filtered_signals_end_to_end(resting_problem):
     np.testing.assert_allclose(found.sign, np.hstack(signs), atol=1e-12)
     lengths = [len(run.kept) for run in resting_problem.observations]
     np.testing.assert_array_equal(found.part, np.repeat([0, 1], lengths))
-    assert [j for j, _ in found.extra] == [1, 1]
+    assert [joints for joints, _ in found.extra] == [{1: 1.0}, {1: 1.0}]
     for k, (_, values) in enumerate(found.extra):
         np.testing.assert_allclose(values, np.hstack([resting_problem.extra(0)[k], resting_problem.extra(1)[k]]))
     for index in (0, 1):
