@@ -3,8 +3,9 @@
 Which side shows a push depends on the state of the joint. In settled slip it is the motor side, whose friction is known
 best there. Otherwise, between reversal and slip and at rest, friction may take any part of a push, but the spring
 carries all of it: there the spring's torque is used, less its lost motion, and its change within a fifth of a second,
-in which neither the model error nor the play changes much. For a joint without a spring torque, the motor side is used
-in slip and presliding, and its change at rest.
+in which neither the model error nor the play changes much. A joint that slides, however slowly, feels a push on both
+sides: what the spring shows and the motor side does not by half is an error of its stiffness. For a joint without a
+spring torque, the motor side is used in slip and presliding, and its change at rest.
 
 Every error is measured in units of its stated deviation, so that a level learnt under one load holds under another. The
 threshold is a multiple of the usual error, and at least one and a half times the largest of the last ten minutes. An
@@ -48,8 +49,9 @@ class Evidence(NamedTuple):
     # Torque of the lost motion that was taken off, and how wrong it may be.
     lost: Array
     lost_uncertainty: Array
-    # (n,) bool: whether there is a spring's torque.
+    # (n,) bool: whether there is a spring's torque, and whether its stiffness is in doubt.
     elastic: BoolArray
+    doubted: BoolArray
 
 
 class ContactDetector:
@@ -73,7 +75,7 @@ class ContactDetector:
         s in a regime before a joint is armed there.
     omega_min
         rad/s: a joint slower than a fifth of it for `settle` s is at rest; one faster than five times it for `slip` s
-        is in slip.
+        is in slip; one that moves one way faster than it for as long slides.
     confirm
         s for which a contact must last to be reported.
     patience
@@ -137,8 +139,8 @@ class ContactDetector:
 
     def reset_signals(self) -> None:
         """Forget the present state, not the levels."""
-        self._still, self._fast, self._since, self._quiet, self._worst, self._over, self.ratio = np.zeros(
-            (7, self.joints)
+        self._still, self._fast, self._one_way, self._since, self._quiet, self._worst, self._over, self.ratio = (
+            np.zeros((8, self.joints))
         )
         self._base: Array | None = None
         self.contact, self.armed = np.zeros((2, self.joints), dtype=bool)
@@ -161,13 +163,13 @@ class ContactDetector:
         if self._base is None:
             self._base = np.stack([evidence.spring, evidence.lost])
         scratch = np.empty((7, self.joints))
-        counters = np.array([self._still, self._fast, self._over, self._raised, self.ratio, self.armed])
+        counters = np.array([self._still, self._fast, self._one_way, self._over, self._raised, self.ratio, self.armed])
         self.contact = self.contact.copy()
         contact_ratio(
-            np.array(evidence[:-1]), evidence.elastic, omega, COUNTS, self._ratio_numbers, self._fixed, self._levels,
-            self._seen, counters, self._base, self.contact, scratch,
+            np.array(evidence[:-2]), evidence.elastic, evidence.doubted, omega, COUNTS, self._ratio_numbers,
+            self._fixed, self._levels, self._seen, counters, self._base, self.contact, scratch,
         )  # fmt: skip
-        self._still, self._fast, self._over, _, self.ratio, armed = counters
+        self._still, self._fast, self._one_way, self._over, _, self.ratio, armed = counters
         self.armed = armed != 0.0
         self._events()
         contact_levels(adapted, self._since, self._level_numbers, self._levels, self._seen, self._base, scratch)

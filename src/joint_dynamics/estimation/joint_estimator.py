@@ -217,15 +217,17 @@ class JointEstimator(JointTorques):
         if self.payload is not None:
             adapted = adapted & self.undisturbed()
         motor, deviation, none = self.torque_motor - self.torque_link, self.fusion.motor_deviation, np.zeros(self.n)
-        evidence = Evidence(motor, deviation, motor, none, none, none, np.zeros(self.n, dtype=bool))
+        never = np.zeros(self.n, dtype=bool)
+        evidence = Evidence(motor, deviation, motor, none, none, none, never, never)
         if self.stiffness is not None:
-            lost, elastic = self.lost_motion, self.fusion.elastic & ~self.changes.spring_doubted
+            lost, elastic = self.lost_motion, self.fusion.elastic
             spring = np.where(elastic, self.torque_spring - self.torque_link, motor)
             k = np.where(elastic, self.stiffness.stiffness(self.deformation), 0.0)
             wrong = np.hypot(k * (SLACK * lost.slack + lost.uncertainty), self.settings.link_noise * self.torque_link)
             evidence = Evidence(
-                motor, deviation, spring, np.where(elastic, wrong, 0.0), k * lost.motion, k * lost.uncertainty, elastic
-            )
+                motor, deviation, spring, np.where(elastic, wrong, 0.0), k * lost.motion, k * lost.uncertainty, elastic,
+                self.changes.spring_doubted,
+            )  # fmt: skip
         self.contact = self.detector.update(evidence, self.omega, adapted)
 
     def _weigh(self) -> None:
@@ -310,6 +312,7 @@ class JointEstimator(JointTorques):
             self.stiffness.changes[change.joint] += 1
             self._scale_spring(change.joint, blocks.spring_map[since[0], change.joint] * change.value)
             self.changes.weigh(change)
+            self.detector.reset_signals()
             return
         elif self.friction is not None:
             unit = self._coulomb_unit[change.joint] if isinstance(self.friction, CoulombViscousEstimator) else 1.0

@@ -251,20 +251,26 @@ def spring_weight(  # type: ignore[no-untyped-def]
 
 
 @compiled
-def contact_ratio(evidence, elastic, omega, counts, numbers, fixed, levels, seen, counters, base, contact, scratch):  # type: ignore[no-untyped-def]
+def contact_ratio(  # type: ignore[no-untyped-def]
+    evidence, elastic, doubted, omega, counts, numbers, fixed, levels, seen, counters, base, contact, scratch
+):  # fmt: skip
     """`ContactDetector.update` up to its events: error over threshold, and whether that is a contact.
 
-    evidence (6, n): of `Evidence`, in its order. counts (2, 3, 3) bool. numbers: deviations, omega_min, learning,
-    settle, slip, confirm, margin, share of a change. fixed (2, n): floor, square of the noise. levels (2, 3, 3, n):
-    squares and largest. seen (3, n). counters (6, n): still, fast, over, raised, ratio, armed. base (2, n). contact:
-    bool. scratch (7, n): errors, regime, changes, whether over, for `contact_levels`.
+    evidence (6, n): of `Evidence`, in its order; elastic, doubted (n,) bool as there. counts (2, 3, 3) bool. numbers:
+    deviations, omega_min, learning, settle, slip, confirm, margin, share of a change. fixed (2, n): floor, square of
+    the noise. levels (2, 3, 3, n): squares and largest. seen (3, n). counters (7, n): still, fast, one way, over,
+    raised, ratio, armed. base (2, n). contact: bool. scratch (7, n): errors, regime, changes, whether not to be learnt,
+    for `contact_levels`.
     """
     deviations, omega_min, learning_time, settle, slip, confirm, margin, change_share = numbers
-    still, fast, over_for, raised, ratio, armed = counters
+    still, fast, one_way, over_for, raised, ratio, armed = counters
     units = np.empty(3)
     for j in range(len(omega)):
         speed = abs(omega[j])
         still[j] = still[j] + 1.0 if speed < 0.2 * omega_min else 0.0
+        way = 0.0 if speed < omega_min else np.sign(omega[j])
+        one_way[j] = one_way[j] + way if way * one_way[j] > 0.0 else way
+        slides = abs(one_way[j]) >= slip
         fast[j] = 0.0 if speed < 5.0 * omega_min else fast[j] + 1.0
         regime = 2 if still[j] >= settle else 0 if fast[j] >= slip else 1
         change, change_lost = evidence[2, j] - base[0, j], evidence[4, j] - base[1, j]
@@ -274,18 +280,27 @@ def contact_ratio(evidence, elastic, omega, counts, numbers, fixed, levels, seen
         units[2] = np.sqrt(evidence[3, j] * evidence[3, j] + fixed[1, j])
         scratch[0, j], scratch[1, j], scratch[2, j] = abs(evidence[0, j]), abs(change), abs(evidence[2, j])
         learning = seen[regime, j] < learning_time
-        most = 0.0
+        most, distrusted = 0.0, False
         for side in range(3):
             scratch[side, j] /= units[side]
             limit = max(deviations * np.sqrt(levels[0, side, regime, j]), margin * levels[1, side, regime, j])
             limit = max(limit, fixed[0, j] / units[side]) * raised[j]
-            if not learning and counts[1 if elastic[j] else 0, side, regime]:
+            if learning or not counts[1 if elastic[j] else 0, side, regime]:
+                continue
+            # A joint that slides feels a push on both sides; one that rests or reverses may hold it by friction.
+            value = change if side == 1 else evidence[2, j]
+            if elastic[j] and regime > 0 and (doubted[j] or (slides and evidence[0, j] * value < 0.5 * value * value)):
+                distrusted = distrusted or scratch[side, j] > limit
+            else:
                 most = max(most, scratch[side, j] / limit)
+        if distrusted:
+            base[0, j], base[1, j] = evidence[2, j], evidence[4, j]
         # What has begun goes on through a regime that cannot tell.
         over = contact[j] if learning else most > 1.0
         over_for[j] = over_for[j] + 1.0 if over else 0.0
         ratio[j], armed[j], contact[j] = most, 0.0 if learning else 1.0, over_for[j] >= confirm
-        scratch[3, j], scratch[4, j], scratch[5, j], scratch[6, j] = regime, change, change_lost, 1.0 if over else 0.0
+        scratch[3, j], scratch[4, j], scratch[5, j] = regime, change, change_lost
+        scratch[6, j] = 1.0 if over or distrusted else 0.0
 
 
 @compiled
