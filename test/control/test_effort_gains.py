@@ -288,3 +288,17 @@ def test_gains_of_a_rigid_arm_by_their_formulas(robot, delay):
         assert (free > 0.97 * gains.smallest).all() and (np.diag(M) < 1.03 * gains.largest).all()
         assert (np.abs(arm.rigid.gravity(q)) <= 1.05 * gains.gravity + 0.2).all()
         assert np.linalg.eigvals(0.002 * np.linalg.inv(M) * gains.d).real.max() < 0.95 * bound
+
+
+def test_the_table_gives_the_units_of_a_joint_that_slides(tmp_path, capsys):
+    path = tmp_path / 'lift.urdf'
+    path.write_text(
+        '<robot name="lift"><link name="base"/><link name="plate"><inertial><mass value="3"/>'
+        '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>'
+        '<joint name="up" type="prismatic"><parent link="base"/><child link="plate"/><axis xyz="0 0 1"/>'
+        '<limit lower="0" upper="1" effort="100" velocity="1"/></joint></robot>'
+    )
+    assert main(['gains', '--robot', str(path)]) == 0
+    shown = capsys.readouterr().out
+    assert all(unit in shown for unit in ('N/m', 'N·s/m', 'mm', ' m (up)'))
+    assert 'N·m' not in shown and 'rad' not in shown

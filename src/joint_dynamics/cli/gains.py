@@ -13,6 +13,7 @@ import yaml
 if TYPE_CHECKING:
     from joint_dynamics.control.effort_gains import EffortGains
     from joint_dynamics.control.elastic_loop import ElasticJoints
+    from joint_dynamics.robot import RobotModel
 
 SAG = 0.1
 """rad, above which a sag is warned of: `start_tolerance` of feedforward, which refuses a motion from further off."""
@@ -87,6 +88,7 @@ def run(args: argparse.Namespace) -> int:
     from joint_dynamics.control.law import delay_margin
     from joint_dynamics.description import DynamicsDescription, write_atomically
     from joint_dynamics.errors import JointDynamicsError
+    from joint_dynamics.robot.units import column_unit
 
     if not 1.0 < args.rate <= 1e5:
         raise JointDynamicsError(f'--rate: expected 1 to 100000 Hz, found {args.rate:g}')
@@ -131,10 +133,11 @@ def run(args: argparse.Namespace) -> int:
         )
         for name, p, d, small, large, share, zeta, sag in zip(*columns, strict=True)
     ]
-    headers = ('joint', 'p N·m/rad', 'i', 'd N·m·s/rad', 'inertia kg·m²', 'd T / I', 'least damping', 'sag mrad')
+    p, d, inertia, sag = (column_unit(unit, robot.prismatic) for unit in ('N·m/rad', 'N·m·s/rad', 'kg·m²', 'mrad'))
+    headers = ('joint', f'p {p}', 'i', f'd {d}', f'inertia {inertia}', 'd T / I', 'least damping', f'sag {sag}')
     show_table(f'Effort gains at {args.rate:g} Hz', headers, rows)
     print(_looked_at(joints, args.feedback))
-    _tell_sag(gains, description is not None)
+    _tell_sag(gains, robot, description is not None)
     if args.out:
         written = controller_parameters(gains, plugin=law)
         write_atomically(Path(args.out), yaml.safe_dump(written, sort_keys=False))
@@ -149,17 +152,20 @@ def _plugin(description: str | None) -> dict[str, Any]:
     return {'law': 'adaptive_friction', 'description_file': str(Path(description).resolve())}
 
 
-def _tell_sag(gains: EffortGains, described: bool) -> None:
+def _tell_sag(gains: EffortGains, robot: RobotModel, described: bool) -> None:
+    from joint_dynamics.robot.units import joint_unit
+
     joint = int(gains.sag.argmax())
-    print(f'without feedforward the arm sags by up to {gains.sag[joint]:.2g} rad ({gains.joint_names[joint]})')
+    unit = joint_unit('rad', bool(robot.prismatic[joint]))
+    print(f'without feedforward the arm sags by up to {gains.sag[joint]:.2g} {unit} ({gains.joint_names[joint]})')
     if gains.sag[joint] > SAG:
         far = ', '.join(
             f'{name} {sag:.2g}' for name, sag in zip(gains.joint_names, gains.sag, strict=True) if sag > SAG
         )
         remedy = '' if described else '; give --description, whose rotor inertias bear higher gains'
         print(
-            f'joint-dynamics gains: warning: expected a sag of at most {SAG:g} rad, found {far}: activate it where the'
-            f' arm may sag, and start feedforward first{remedy}',
+            f'joint-dynamics gains: warning: expected a sag of at most {SAG:g} {unit}, found {far}: activate it'
+            f' where the arm may sag, and start feedforward first{remedy}',
             file=sys.stderr,
         )
 

@@ -93,7 +93,7 @@ def resting_of_description(
                 *ratio,
             )
         )
-    return resting_summary(found, names)
+    return resting_summary(found, names, arm.robot.mixed)
 
 
 def _torque(arm: Arm, observation: Observation, H: float) -> FloatArray:

@@ -47,7 +47,7 @@ def validation_fit(arm: Arm, observation: Observation, moving_speed: float) -> F
     """Return measured and predicted torque of one observation on the filtered, decimated samples."""
     predicted = predicted_torque(arm, observation)
     sliding = tuple(map(bool, arm.robot.prismatic))
-    raw = relative(observation.tau - predicted, observation.tau, len(set(sliding)) > 1)
+    raw = relative(observation.tau - predicted, observation.tau, arm.robot.mixed)
     kept = observation.kept
     tau, smooth = (
         (observation.tau, predicted)

@@ -10,6 +10,7 @@ from joint_dynamics.arm import Arm, SteadyFriction
 from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.report.figure import Colour, Figure, Panel, Series
 from joint_dynamics.report.html import Report
+from joint_dynamics.robot.units import column_unit, joint_unit
 
 if TYPE_CHECKING:
     from joint_dynamics.identification import IdentificationResult
@@ -76,7 +77,7 @@ def add_friction(report: Report, result: IdentificationResult) -> None:
         return
     report.add_section('Friction')
     report.add_figure(
-        Figure(panels, 'joint speed [rad/s]', columns=2, height=190),
+        Figure(panels, f'joint speed [{column_unit("rad/s", arm.robot.prismatic)}]', columns=2, height=190),
         'Friction torque over speed: training samples (measured torque less that of the identified bodies) by the sign'
         ' of the load that the bodies give, and the friction of the description with two deviations, over the speeds'
         f' that {PERCENTILE:g} % of the samples reach. One line where it does not depend on load, else one per class,'
@@ -107,8 +108,9 @@ def friction_panel(arm: Arm, joint: int, speed: FloatArray, load: FloatArray, to
             series += _curves(steady, speed, at, f'described, {CLASSES[k][0]}', CLASSES[k][1])
     else:
         series += _curves(steady, speed, 0.0, 'described', 'predicted')
-    note = f'load {load.min():.3g} … {load.max():.3g} N·m'.replace('-', '−')
-    return Panel(steady.name, '[N·m]', series, note=note)
+    unit = joint_unit('N·m', bool(arm.robot.prismatic[joint]))
+    note = f'load {load.min():.3g} … {load.max():.3g} {unit}'.replace('-', '−')
+    return Panel(steady.name, f'[{unit}]', series, note=note)
 
 
 def _curves(steady: SteadyFriction, speed: FloatArray, load: float, label: str, colour: Colour) -> list[Series]:
@@ -150,14 +152,24 @@ def add_stiffness(report: Report, result: IdentificationResult) -> None:
         panels.append(_panel(arm, int(j), names[j], largest_load, reach, float(deviation[0])))
         value = document['coefficients'][0]
         rows.append([names[j], value, deviation[0], 100 * deviation[0] / value, largest_load, 1e3 * reach])
+    stiffness, load_unit, deformation = (
+        column_unit(unit, arm.robot.prismatic[arm.stiffness_described]) for unit in ('N·m/rad', 'N·m', 'mrad')
+    )
     report.add_section('Stiffness')
     report.add_table(
-        ['joint', 'stiffness without load, N·m/rad', 'std', 'std %', 'seen up to, N·m', 'deformation there, mrad'],
+        [
+            'joint',
+            f'stiffness without load, {stiffness}',
+            'std',
+            'std %',
+            f'seen up to, {load_unit}',
+            f'deformation there, {deformation}',
+        ],
         rows,
         f'Of the transmission, joint side; seen: {PERCENTILE:g} % of the training samples in motion',
     )
     report.add_figure(
-        Figure(panels, 'deformation [mrad]', columns=2, height=150),
+        Figure(panels, f'deformation [{deformation}]', columns=2, height=150),
         'Torque over deformation, with two deviations of the stiffness; dashed: beyond what the recordings show',
     )
 
@@ -168,9 +180,10 @@ def _panel(arm: Arm, j: int, name: str, largest_load: float, reach: float, devia
     torque = arm.stiffness.torque(np.outer(phi, np.eye(arm.n)[j]))[:, j]
     inside = np.abs(phi) <= reach * (1 + 1e-9)
     spread = 2 * deviation * np.abs(phi)
+    unit = joint_unit('N·m', bool(arm.robot.prismatic[j]))
     return Panel(
         name,
-        '[N·m]',
+        f'[{unit}]',
         (
             Series('beyond', torque, 'seventh', 1e3 * phi, dashed=True),
             Series(
@@ -182,5 +195,5 @@ def _panel(arm: Arm, j: int, name: str, largest_load: float, reach: float, devia
                 high=(torque + spread)[inside],
             ),
         ),
-        note=f'seen up to {largest_load:.3g} N·m',
+        note=f'seen up to {largest_load:.3g} {unit}',
     )

@@ -49,6 +49,8 @@ class LinearDynamics:
         the joint that moves each link, (N,): `joint_names`, followed by the dependent joints.
     prismatic
         (n,) bool, which joints slide: their torques are forces [N].
+    mixed
+        whether some joints slide and others turn: their torques have no unit in common.
     parameter_names
         names of the standard parameters, p in all.
     parameters : array or None
@@ -78,6 +80,7 @@ class LinearDynamics:
         self.joint_names, self.link_names = tree.joint_names, tree.link_names
         self.n = self.chain.n
         self.prismatic = self.chain.prismatic[tree.row[: self.n]]
+        self.mixed = len(set(self.prismatic.tolist())) > 1
         several = tree.several
         self.coupling = (
             None

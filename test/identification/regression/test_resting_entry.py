@@ -56,6 +56,9 @@ def test_rest_is_told_joint_by_joint(first_ratio):
     assert found['within_percent']['overall'] == pytest.approx(100 * whole['within'] / whole['count'])
     assert found['residual_percent']['overall'] == pytest.approx(100 * math.sqrt(whole['error'] / whole['size']))
     assert found['breakaway_ratio'] == 1.2
+    own = [found['residual_percent'][name] for name in 'abc' if found['residual_percent'][name] is not None]
+    mixed = resting_summary(parts, ('a', 'b', 'c'), mixed=True)['residual_percent']
+    assert mixed['overall'] == pytest.approx(math.sqrt(sum(value**2 for value in own) / len(own)))
     assert found['first_breakaway_ratio'] == (first_ratio if np.isfinite(first_ratio) else None)
     assert resting_summary([], NAMES) == {'samples': 0, 'unstated': 0}
 

@@ -44,6 +44,14 @@ def test_each_joint_has_its_state_and_why(verdicts):
     assert [one.rated for one in verdicts] == [100.0, 100.0, None, 100.0]
 
 
+def test_a_sliding_joint_is_known_in_newtons():
+    tau = np.ones((9, 2))
+    raw = np.zeros(2), 0.0
+    fit = Fit('run', ('lift', 'turn'), np.arange(9.0), tau, 0.9 * tau, tau, 0.1, raw, None, sliding=(True, False))
+    lift, turn = map(str, judge_joints([fit], [], [], np.full(2, np.nan)))
+    assert 'within 0.1 N (' in lift and 'within 0.1 N·m (' in turn
+
+
 def test_a_description_says_of_weak_and_wrong_joints_alone_why_and_what_helps(verdicts):
     description = described({one.name: one.summary() for one in verdicts})
     description = DynamicsDescription.from_yaml(description.to_yaml())

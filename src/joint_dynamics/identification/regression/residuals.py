@@ -16,6 +16,7 @@ from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.standard_rows import BLOCK
 from joint_dynamics.recording.load import short_name
+from joint_dynamics.robot.units import joint_unit
 from joint_dynamics.signals.filtering import zero_phase_lowpass
 
 BAND = 10.0
@@ -85,7 +86,7 @@ class Fit:
     @property
     def units(self) -> tuple[str, ...]:
         """The unit of each joint's torque: N of those that slide."""
-        return tuple('N' if slides else 'N·m' for slides in self.sliding) or ('N·m',) * len(self.joint_names)
+        return tuple(joint_unit('N·m', slides) for slides in self.sliding) or ('N·m',) * len(self.joint_names)
 
     @property
     def unit(self) -> str | None:

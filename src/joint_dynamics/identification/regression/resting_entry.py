@@ -17,8 +17,11 @@ from joint_dynamics.identification.regression.residuals import relative_of_squar
 from joint_dynamics.identification.regression.stiction import Resting, borne_out, breakaway_ratios, resting_torque
 
 
-def resting_summary(recordings: Sequence[Resting], joint_names: Sequence[str]) -> dict[str, Any]:
-    """Return the samples at rest with an interval and those without, the share within, mean half width, ρ, residual."""
+def resting_summary(recordings: Sequence[Resting], joint_names: Sequence[str], mixed: bool = False) -> dict[str, Any]:
+    """Return the samples at rest with an interval and those without, the share within, mean half width, ρ, residual.
+
+    mixed: whether some joints slide and others turn, see `relative_of_squares`.
+    """
     count = sum(recording.stated.sum(axis=1) for recording in recordings)
     unstated = int(sum((recording.resting & ~recording.stated).sum() for recording in recordings))
     within = sum(recording.within.sum(axis=1) for recording in recordings)
@@ -35,7 +38,7 @@ def resting_summary(recordings: Sequence[Resting], joint_names: Sequence[str]) -
     size = sum(((recording.tau * recording.stated) ** 2).sum(axis=1) for recording in recordings)
     if not recordings or not np.sum(count):
         return {'samples': 0, 'unstated': unstated}
-    percent, overall = relative_of_squares(error, size)
+    percent, overall = relative_of_squares(error, size, mixed)
 
     def by_joint(values: FloatArray, whole: float | None = None) -> dict[str, float | None]:
         named = {
@@ -71,10 +74,10 @@ def resting_entry(
     tried = resting_torque(*given, encoder=encoder, ratio=ratio)
     used = np.array([borne_out(tried, j) for j in range(len(names))])
     told = resting_torque(*given, encoder=encoder, joints=used, ratio=ratio)
-    found = {'training': resting_summary(told, names)}
+    found = {'training': resting_summary(told, names, training.model.mixed)}
     if unseen is not None:
         recordings = resting_torque(unseen, *given[1:], encoder=encoder, joints=used, ratio=ratio)
-        found['validation'] = resting_summary(recordings, names)
+        found['validation'] = resting_summary(recordings, names, training.model.mixed)
     return found | {'presliding': _presliding_summary(training, encoder, used)}
 
 

@@ -42,8 +42,8 @@ HELP = {
 class JointVerdict:
     """What is known of one joint's torque.
 
-    state: a key of `HELP`; error, torque: rms of what is left over of its torque in motion, and of that torque [N·m];
-    rated: what it is rated for [N·m], None where no limit is believed; why: it is weak or wrong.
+    state: a key of `HELP`; error, torque: rms of what is left over of its torque in motion, and of that torque [unit];
+    rated: what it is rated for [unit], None where no limit is believed; why: it is weak or wrong; unit: N·m or N.
     """
 
     name: str
@@ -52,6 +52,7 @@ class JointVerdict:
     torque: float
     rated: float | None
     why: str = ''
+    unit: str = 'N·m'
 
     @property
     def percent(self) -> float:
@@ -60,7 +61,7 @@ class JointVerdict:
 
     def __str__(self) -> str:
         rated = '' if self.rated is None else f', {100 * self.error / self.rated:.2g} % of its rated torque'
-        known = f'within {self.error:.3g} N·m ({self.percent:.3g} % of its torque{rated})'
+        known = f'within {self.error:.3g} {self.unit} ({self.percent:.3g} % of its torque{rated})'
         why = f' ({self.why}; {HELP[self.state]})' if self.why else ''
         return f'{self.name}: {self.state}{why} {known}'
 
@@ -131,7 +132,7 @@ def judge_joints(
             state, why = 'weak', 'little of its torque is explained'
         else:
             state, why = 'reliable', ''
-        verdicts.append(JointVerdict(name, state, error, torque, _finite(rated[j]), why))
+        verdicts.append(JointVerdict(name, state, error, torque, _finite(rated[j]), why, fits[0].units[j]))
     return verdicts
 
 
