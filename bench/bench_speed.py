@@ -248,7 +248,7 @@ def excitation():
 
 def command():
     """`identify` on the TX40, with report and without, and its bag."""
-    bag, table = DATA / 'tx40' / 'exciting_traj', DATA / 'tx40' / 'mdh.yaml'
+    bag, robot = DATA / 'tx40' / 'exciting_traj', DATA / 'tx40' / 'mdh.yaml'
     if not bag.exists():
         print(f'\n{bag} is not there: the command is left out')
         return
@@ -282,7 +282,7 @@ def command():
         )
         table.row('import numpy, scipy.linalg, pinocchio', floor)
         table.row('--help', least(['-m', 'joint_dynamics.cli.main', '--help']))
-        command_line = ['-m', 'joint_dynamics.cli.main', 'identify', str(bag), '--robot', str(table), '--out', out]
+        command_line = ['-m', 'joint_dynamics.cli.main', 'identify', str(bag), '--robot', str(robot), '--out', out]
         for options in ([], ['--no-report']):
             table.row(' '.join(['identify', *options]), least([*command_line, *options]))
         table.keep()
