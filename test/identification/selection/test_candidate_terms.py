@@ -149,7 +149,7 @@ def test_quarters_of_recordings():
 
 
 def test_what_comes_before_and_after_repeated_motion_is_no_recording_of_its_own(problem):
-    """Its few samples would have a friction of their own, that explains anything."""
+    """Its few samples would have a friction of their own, that explains anything; nor does it mix with the motion."""
     pieces = [
         replace(problem.observations[k], name=name)
         for k, name in ((1, 'a (before)'), (0, 'a (mean of 2 periods)'), (1, 'a (after)'), (0, 'b'), (1, 'b'))
@@ -159,6 +159,8 @@ def test_what_comes_before_and_after_repeated_motion_is_no_recording_of_its_own(
     rows = gather(whole, weights, whole.with_terms(terms_from_config({})))
     counts = [len(run.kept) for run in pieces]
     assert np.bincount(rows.parts // 4).tolist() == [sum(counts[:3]), counts[3], counts[4]]
+    # each has a time of its own: one after the other, not mixed
+    np.testing.assert_array_equal(rows.tau, np.concatenate([block.tau for block in whole.blocks()], axis=1))
 
 
 def test_what_every_candidate_is_worth_stands_in_the_summary():

@@ -132,24 +132,27 @@ def temperature_range(observations: Sequence[Observation]) -> FloatArray | None:
 def gather(problem: Problem, solution: Solution, candidates: Problem) -> Rows:
     """Return weighted rows of `candidates` (the columns of `problem`, the tried ones), thinned to `MAX_ROWS`.
 
-    Their parts are the quarters of the recordings. Samples of a motion that repeats are in the order of the phase: what
-    a model misses repeats with it, so that a block of time would be held out in one period and learnt from in others.
+    Their parts are the quarters of the recordings. Samples of an observation whose motion repeats are in the order of
+    the phase: what a model misses repeats with it, so that a block of time would be held out in one period and learnt
+    from in others.
     """
     b = problem.columns
     every = -(-sum(problem.samples) // MAX_ROWS)
     # what comes before and after repeated motion was recorded with it: no other day, temperature or motion
-    whole = wholes([observation.name for observation in problem.observations])
-    thinned: list[tuple[FloatArray, FloatArray, IntArray, FloatArray]] = []
+    whole = np.array(wholes([observation.name for observation in problem.observations]))
     phase = [_phase(observation, problem.model.joint_names) for observation in problem.observations]
+    thinned: list[tuple[FloatArray, FloatArray, IntArray, FloatArray]] = []
     for block in candidates.blocks():
         kept = np.arange(problem.samples[block.observation])[block.kept]
         use = kept % every == 0
         factor = solution.row_factors(block)[:, use]
-        recording = np.full(int(use.sum()), whole[block.observation])
+        observation = np.full(int(use.sum()), block.observation)
         at = phase[block.observation][kept[use]]
-        thinned.append((block.rows[:, :, use] * factor[:, None], block.tau[:, use] * factor, recording, at))
-    W, tau, recordings, at = (np.concatenate([entry[k] for entry in thinned], axis=-1) for k in range(4))
-    order = np.lexsort((at, recordings))
+        thinned.append((block.rows[:, :, use] * factor[:, None], block.tau[:, use] * factor, observation, at))
+    W, tau, observations, at = (np.concatenate([entry[k] for entry in thinned], axis=-1) for k in range(4))
+    # pieces of one recording, each with a time of its own, stay one after the other
+    order = np.lexsort((at, observations))
+    recordings = whole[observations]
     own = tuple(
         tuple(problem.names.index(name) for name in (f'Fv_{j + 1}', f'Fc_{j + 1}') if name in problem.names)
         for j in range(problem.model.n)
