@@ -70,7 +70,14 @@ class Table:
             'caption': self.caption,
             'columns': [{'name': name, 'form': form} for name, form in self.columns.items()],
             'rows': self.rows,
-            'command': ' '.join(['python', f'bench/{Path(sys.argv[0]).name}', *sys.argv[1:]]),
+            # files of this machine by their names alone
+            'command': ' '.join(
+                [
+                    'python',
+                    f'bench/{Path(sys.argv[0]).name}',
+                    *(Path(each).name if Path(each).is_absolute() else each for each in sys.argv[1:]),
+                ]
+            ),
             'date': time.strftime('%Y-%m-%d', time.gmtime()),
             'machine': f'{platform.machine()}, {os.cpu_count()} processors',
             'versions': {'python': platform.python_version(), **{name: version(name) for name in LIBRARIES}},
