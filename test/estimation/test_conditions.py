@@ -35,7 +35,7 @@ def make_session(**changes):
         informative=mask('a b c'),
     )
     stiffness = SimpleNamespace(
-        coefficients=np.array([[2e4, 3e9], [1e4, 0.0], [12345.678, 1.0]]),
+        known=np.array([[2e4, 3e9], [1e4, 0.0], [12345.678, 1.0]]),
         changes=np.zeros(3, dtype=int),
         excitation=np.array([1.0, 9.0, 9.0]),
         reliable=mask('a b c'),

@@ -18,7 +18,7 @@ def running(ur):
     """A session of a UR5e about which all is known but what friction it has."""
     friction = np.array([[3.0, 5.0]] * 6)
     spring = SimpleNamespace(
-        coefficients=np.linspace(1e4, 2e4, 12).reshape(6, 2),
+        known=np.linspace(1e4, 2e4, 12).reshape(6, 2),
         covariance=np.array([np.diag([4.0, 1.0])] * 6),
         noise=np.arange(1.0, 7.0),
     )
@@ -42,7 +42,7 @@ def test_each_quantity_is_that_of_the_estimator(running):
     assert np.allclose(found['friction_scale'].deviation, 0.2)
     assert np.array_equal(found['viscous_change'].value, np.full(6, 5.0))
     assert np.allclose(found['viscous_change'].deviation, 0.3)
-    assert np.array_equal(found['stiffness'].value, running.estimator.stiffness.coefficients[:, 0])
+    assert np.array_equal(found['stiffness'].value, running.estimator.stiffness.known[:, 0])
     assert np.allclose(found['stiffness'].deviation, 2.0 * np.arange(1, 7))
     nan = np.nan
     assert np.array_equal(found['stiffness_ratio'].value, [nan, 0.8, 0.5, nan, nan, nan], equal_nan=True)
@@ -65,4 +65,5 @@ def test_friction_without_a_description_has_names_of_its_own(ur):
     session = SimpleNamespace(estimator=estimator, health=lambda: [JointHealth('unknown', '')] * 6)
     found = estimates(session)
     assert {'coulomb_friction', 'viscous_friction'} <= set(found)
+    assert np.isnan(found['coulomb_friction'].value).all() and np.isnan(found['viscous_friction'].value).all()
     assert not {'friction_scale', 'viscous_change'} & set(found)

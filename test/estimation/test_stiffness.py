@@ -221,6 +221,7 @@ def test_a_described_map_is_in_force_until_enough_is_learnt(bang_joint, pairs, n
         assert not estimator.reliable.any()
     assert (estimator.excitation > 5.0).all()
     np.testing.assert_allclose(estimator.coefficients[0], described, rtol=1e-12)
+    np.testing.assert_array_equal(estimator.known, [estimator.coefficients[0], [np.nan, np.nan]])
     np.testing.assert_array_equal(estimator.covariance[0], before[0])
     assert (estimator.variance(phi)[0], estimator.noise[0]) == before[1:]
     assert estimator.torque(phi)[0] == pytest.approx(described @ [phi[0], phi[0] ** 3])
@@ -228,6 +229,7 @@ def test_a_described_map_is_in_force_until_enough_is_learnt(bang_joint, pairs, n
     for sample in pairs:
         estimator.update(np.full(2, sample[0]), np.full(2, sample[1]))
     assert estimator.reliable.all()
+    np.testing.assert_array_equal(estimator.known, estimator.coefficients)
     assert nrmse(estimator.coefficients[0], bang_joint.stiffness, reach) >= 95.0
     np.testing.assert_array_equal(estimator.coefficients[0], estimator.coefficients[1])
 

@@ -158,7 +158,7 @@ def _stiffness(session: Running) -> Condition:
     assert estimator is not None
     assert estimator.stiffness is not None
     names, stiffness = estimator.arm.joint_names, estimator.stiffness
-    values = _by_joint(names, stiffness.coefficients)
+    values = _by_joint(names, stiffness.known)
     changed = stiffness.changes > 0
     reasons = {
         'not excited yet': stiffness.excitation < 1.0,

@@ -99,7 +99,10 @@ def adapted_description(
     run = {
         'date': date,
         'joints': {
-            name: {'stiffness': item.stiffness_ratio, 'friction': item.friction_ratio}
+            name: {
+                part: ratio if ratio is not None and np.isfinite(ratio) else None
+                for part, ratio in (('stiffness', item.stiffness_ratio), ('friction', item.friction_ratio))
+            }
             for name, item in zip(names, health, strict=True)
         },
     }

@@ -56,14 +56,16 @@ def estimates_of(estimator: JointEstimator, health: list[JointHealth]) -> dict[s
     if estimator.friction is not None:
         parameters, covariance = estimator.friction_scale()
         deviation = np.sqrt(np.maximum(np.diagonal(covariance, axis1=1, axis2=2), 0.0))
-        plain = isinstance(estimator.friction, CoulombViscousEstimator) and estimator.arm.friction is None
-        names = ('coulomb_friction', 'viscous_friction') if plain else ('friction_scale', 'viscous_change')
+        names = 'friction_scale', 'viscous_change'
+        if isinstance(estimator.friction, CoulombViscousEstimator) and estimator.arm.friction is None:
+            names = 'coulomb_friction', 'viscous_friction'
+            parameters = np.where(estimator.friction.seen[:, None] > 0, parameters, np.nan)
         for k, name in enumerate(names):
             found[name] = Estimate(parameters[:, k], deviation[:, k])
     if estimator.stiffness is not None:
         spring = estimator.stiffness
         found['stiffness'] = Estimate(
-            spring.coefficients[:, 0], np.sqrt(np.maximum(spring.covariance[:, 0, 0], 0.0)) * spring.noise
+            spring.known[:, 0], np.sqrt(np.maximum(spring.covariance[:, 0, 0], 0.0)) * spring.noise
         )
     for name in ('stiffness_ratio', 'friction_ratio'):
         ratios = [getattr(item, name) for item in health]

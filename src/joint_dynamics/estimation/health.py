@@ -58,7 +58,7 @@ class HealthThresholds(Settings):
 class JointHealth:
     """Status of one joint (`ok`, `warning`, `error`, or `unknown` where nothing can be judged), its reason, and ratios.
 
-    The ratios are those to the reference, or None.
+    The ratios are those to the reference: NaN until there was motion enough, None without a reference.
     """
 
     status: str
@@ -167,31 +167,24 @@ class HealthMonitor:
             if friction is None
             else friction / np.broadcast_to(np.asarray(self.friction_reference, dtype=float), np.shape(friction))
         )
+        parts = (
+            ('stiffness', ratios, stiffness_deviation, stiffness_excitation, self.thresholds.stiffness),
+            ('Coulomb friction', scale, friction_deviation, friction_excitation, self.thresholds.friction),
+        )
         found = []
         for j in range(len(given)):
-            findings = []
-            if ratios is not None and np.isfinite(ratios[j]):
-                findings.append(
-                    self._part(
-                        'stiffness', ratios[j], stiffness_deviation, stiffness_excitation, j, self.thresholds.stiffness
-                    )
-                )
-            if scale is not None:
-                findings.append(
-                    self._part(
-                        'Coulomb friction',
-                        scale[j],
-                        friction_deviation,
-                        friction_excitation,
-                        j,
-                        self.thresholds.friction,
-                    )
-                )
+            findings: list[tuple[str, str]] = []
+            shown: list[float | None] = []
+            for name, ratio, deviation, excitation, limits in parts:
+                if ratio is None or not np.isfinite(ratio[j]):
+                    shown.append(None)
+                    continue
+                findings.append(self._part(name, ratio[j], deviation, excitation, j, limits))
+                shown.append(np.nan if findings[-1][0] == UNKNOWN else float(ratio[j]))
             order = (ERROR, WARNING, OK, UNKNOWN)
             status = min((part[0] for part in findings), key=order.index, default=UNKNOWN)
             reason = '; '.join(part[1] for part in findings if part[0] == status) or 'no reference'
-            ratio = [None if r is None or not np.isfinite(r[j]) else float(r[j]) for r in (ratios, scale)]
-            found.append(JointHealth(status, reason, *ratio))
+            found.append(JointHealth(status, reason, *shown))
         return found
 
     def _part(

@@ -192,6 +192,11 @@ class StiffnessEstimator(StiffnessMap):
         return self._jumps.excitation
 
     @property
+    def known(self) -> Array:
+        """`coefficients`, NaN of a joint whose map is neither described nor reliable yet, (n, P)."""
+        return np.where((self._keep | self.reliable)[:, None], self.coefficients, np.nan)
+
+    @property
     def quality(self) -> tuple[Any, ...]:
         """The reliability of the spring, in the form that the kernel `spring_weight` takes."""
         return self.reliable, self._square, self._in_force, self._per_scale

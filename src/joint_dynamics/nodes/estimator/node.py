@@ -203,7 +203,7 @@ class EstimatorNode(DynamicsNode):
             self._publish_table('friction', *estimate.friction_scale())
         if estimate.stiffness is not None:
             covariance = estimate.stiffness.covariance * (estimate.stiffness.noise**2)[:, None, None]
-            self._publish_table('stiffness', estimate.stiffness.coefficients, covariance)
+            self._publish_table('stiffness', estimate.stiffness.known, covariance)
         now = self.get_clock().now().to_msg()
         for name, found in estimates(self.session).items():
             self._estimates[name].publish(joint_state(now, names, found.deviation, found.value))
