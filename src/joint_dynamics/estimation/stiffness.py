@@ -193,7 +193,7 @@ class StiffnessEstimator(StiffnessMap):
 
     @property
     def known(self) -> Array:
-        """`coefficients`, NaN of a joint whose map is neither described nor reliable yet, (n, P)."""
+        """`coefficients` (n, P), N·m/rad^(2p−1); NaN for a joint whose map is neither described nor reliable yet."""
         return np.where((self._keep | self.reliable)[:, None], self.coefficients, np.nan)
 
     @property

@@ -1,4 +1,4 @@
-"""From currents to torques: by gains that are known, or that total least squares finds [G], and how sure they are."""
+"""From currents to torques, by known gains or by gains from total least squares [G], with their uncertainty."""
 
 from __future__ import annotations
 
@@ -37,14 +37,16 @@ class ConvertedRecordings:
 
     Attributes
     ----------
-    data, settings
-        as they came, with torques, and with the gains and their deviation that hold now.
-    covariance
-        (n, n) of the gains' relative errors, None where nothing is uncertain.
-    drive_gain_deviation, drive_gains, payload
+    data : PreparedRecordings
+        the recordings, with torques in place of the currents that were converted.
+    settings : IdentificationSettings
+        with the drive gains in use and their relative standard deviation.
+    covariance : (n, n) array or None
+        of the gains' relative errors; None where the gains count as exact.
+    drive_gain_deviation, drive_gains, payload : dict or None
         entries of the summary: the deviation stated or assumed, the gains and the payload that were identified.
-    notes : list of texts
-        for the reader.
+    notes : list of str
+        for the reader of the report.
     """
 
     data: PreparedRecordings
@@ -56,7 +58,7 @@ class ConvertedRecordings:
     notes: list[str] = field(default_factory=list)
 
     def uncertainty(self, model: RobotModel, solved: SolvedProblem) -> GainUncertainty | None:
-        """Return what the uncertainty of the gains adds to the deviations of a solution; None: nothing."""
+        """Return what the uncertainty of the gains adds to the deviations of a solution, None where nothing."""
         if self.covariance is None:
             return None
         coupling = coupling_matrix(model)
@@ -71,17 +73,17 @@ def to_torques(
     settings: IdentificationSettings,
     say: Callable[[str], None],
 ) -> ConvertedRecordings:
-    """Turn currents into torques where that needs more than a factor per joint, and say how sure the gains are.
+    """Turn currents into torques where that takes more than a factor per joint, with the uncertainty of the gains.
 
-    Method `tls` finds the gains; known gains of coupled drives turn the currents of motors into torques of joints.
-    Other currents are left to `observe`, which knows the gains by the settings.
+    The method `tls` identifies the gains; known gains of coupled drives turn motor currents into joint torques. All
+    other currents are converted by `observe`, with the gains of the settings.
 
     Raises
     ------
     JointDynamicsError
         For `tls` without the weighed mass of the payload.
     """
-    # tls finds its gains with deviations of their own
+    # tls identifies its gains with deviations of their own
     used = None if settings.method == 'tls' else settings.drive_gains
     stated, assumed = stated_or_assumed(settings.drive_gain_deviation, used, data.training)
     settings = replace(settings, drive_gain_deviation=stated)
@@ -144,7 +146,7 @@ def _in_torque(
 ) -> Recording:
     """Return a recording in N·m by identified gains.
 
-    One that came in N·m has the prior gains in it, which they replace.
+    Torques as recorded were computed with the prior gains, which the identified ones replace.
     """
     if recording.current is None and prior is not None:
         before = per_joint(prior, model.joint_names, 'drive_gains', others=True)

@@ -1,7 +1,4 @@
-"""Drive gains of all joints from an unloaded and a loaded recording.
-
-The system of currents, its solution, and what it is worth [G III].
-"""
+"""Drive gains of all joints from unloaded and loaded recordings: the system of currents and its solution [G III]."""
 
 from __future__ import annotations
 
@@ -40,16 +37,31 @@ from joint_dynamics.settings import Settings, setting
 from joint_dynamics.settings.base import per_joint
 
 MAX_DEVIATION_PERCENT = 10.0
-"""Deviation of a gain [%] above which it is worth no more than the manufacturer's [G III.A]."""
+"""Deviation of a gain [%] above which it is no better than the manufacturer's, off by up to 10 % [G III.A]."""
 
 
 @dataclass(frozen=True)
 class DriveGains:
     """Identified drive gains, robot and payload.
 
-    gains, deviation (n,) [N·m/A], joint side, by motor; prior (n,) or None; chi (b,) and covariance (b, b) of the
-    robot; payload; solution: all unknowns x = [g; χ; χ_uL]; by_solver: gains (n,) by each of
-    `SOLVERS`; solver: the one taken.
+    Attributes
+    ----------
+    joint_names : tuple of str
+        n joints.
+    gains, deviation : (n,) array
+        drive gain of each motor and its standard deviation, on the joint side [N·m/A].
+    prior : (n,) array or None
+        the gains given [N·m/A].
+    chi, covariance : (b,) and (b, b) array
+        the robot's parameters and their covariance.
+    payload : PayloadParameters
+        in the last joint's frame.
+    solution : GainSolution
+        all unknowns x = [g; χ; χ_uL].
+    by_solver : dict of (n,) array
+        the gains by each of `SOLVERS` [N·m/A].
+    solver : str
+        the one whose result is in `gains`.
     """
 
     joint_names: tuple[str, ...]
@@ -65,15 +77,12 @@ class DriveGains:
 
     @property
     def by_joint(self) -> dict[str, float]:
-        """{joint: gain}."""
+        """{joint: gain [N·m/A]}."""
         return dict(zip(self.joint_names, map(float, self.gains), strict=True))
 
     @property
     def relative_covariance(self) -> FloatArray:
-        """Covariance (n, n) of the gains' relative errors.
-
-        Of a gain that no sample shows, the deviation is taken to be the whole gain.
-        """
+        """Covariance (n, n) of the gains' relative errors; 1 for a gain that no sample shows."""
         n = len(self.gains)
         found = self.solution.covariance[:n, :n] / np.outer(self.gains, self.gains)
         unseen = ~np.isfinite(self.deviation) | ~np.isfinite(np.diag(found))
@@ -96,15 +105,15 @@ class DriveGains:
 
 
 def coupling_matrix(model: RobotModel) -> FloatArray:
-    """Return C (n, n), motor angles = C · joint angles, hence joint torques = Cᵀ · motor torques.
+    """Return C (n, n): motor angles = C · joint angles, hence joint torques = Cᵀ · motor torques.
 
-    Without coupled drives it is the identity.
+    The identity without coupled drives.
     """
     return np.eye(model.n) if model.coupling is None else model.coupling.matrix
 
 
 def with_torque(model: RobotModel, recording: Recording, gains: Mapping[str, float]) -> Recording:
-    """Return a recording of currents with joint torques Cᵀ diag(g) i [N·m] instead [G eq 4, 24]."""
+    """Return a recording with joint torques Cᵀ diag(g) i [N·m] in place of its currents i [A] [G eq 4, 24]."""
     motor = motor_currents(model, recording, None) * per_joint(
         gains, model.joint_names, f'{recording.name}: drive gain', others=True
     )
@@ -112,9 +121,14 @@ def with_torque(model: RobotModel, recording: Recording, gains: Mapping[str, flo
 
 
 def motor_currents(model: RobotModel, recording: Recording, prior: FloatArray | None) -> FloatArray:
-    """Return the currents of the motors (N, n) [A].
+    """Return the motor currents (N, n) [A].
 
-    Of a recording with torques only, the motor torques over the prior gains (or over 1).
+    For a recording with torques only: the motor torques divided by the prior gains, or by 1 where there are none.
+
+    Raises
+    ------
+    JointDynamicsError
+        For a recording with neither.
     """
     if recording.current is not None:
         return recording.current
@@ -127,7 +141,7 @@ def motor_currents(model: RobotModel, recording: Recording, prior: FloatArray | 
 
 
 def poorly_determined_gains(summary: Mapping[str, Mapping[str, Any]]) -> list[Reason]:
-    """Return why gains are not reliable, one Reason each, from `DriveGains.summary`."""
+    """Return a reason for each gain that is not reliable, from `DriveGains.summary`."""
     return [
         Reason(
             'drive_gain_deviation',
@@ -141,9 +155,21 @@ def poorly_determined_gains(summary: Mapping[str, Mapping[str, Any]]) -> list[Re
 
 
 class CurrentSystem:
-    """Rows [i_m, −W, −W_uL | W_kL χ_kL].
+    """Rows [i_m, −W, −W_uL | W_kL χ_kL], one per motor and kept sample [G eq 12, 15].
 
-    One per motor and kept sample, of unloaded and loaded observations whose `tau` are motor currents.
+    Parameters
+    ----------
+    robot, loaded
+        of the unloaded and of the loaded observations, whose `tau` are motor currents [A].
+    known
+        the payload's known parameters, {'M': kg, …}.
+    rest_speed
+        rad/s, below which a motor rests; 0: never.
+
+    Raises
+    ------
+    JointDynamicsError
+        Without a known parameter of the payload that is not zero.
     """
 
     def __init__(self, robot: Problem, loaded: Problem, known: Mapping[str, float], rest_speed: float):
@@ -161,7 +187,7 @@ class CurrentSystem:
 
     @property
     def optional(self) -> FloatArray:
-        """How far each unknown is held back, (n + b + u,)."""
+        """Ridge on each unknown (n + b + u,), as of `solve`."""
         return np.concatenate([np.zeros(len(self.matrix)), self.robot.optional, np.zeros(int((~self.known).sum()))])
 
     def _motor_rest(self, index: int, observation: Observation) -> Any:
@@ -205,7 +231,7 @@ class CurrentSystem:
 def current_observations(
     model: RobotModel, recordings: Sequence[Recording], plan: FilterPlan, prior: FloatArray | None
 ) -> list[Observation]:
-    """Filter recordings with the motors' currents in the place of torques."""
+    """Return the filtered recordings, with motor currents in place of torques."""
     return [
         observe(replace(recording, tau=motor_currents(model, recording, prior), current=None), plan)
         for recording in recordings
@@ -240,20 +266,27 @@ def identify_drive_gains(
     Parameters
     ----------
     recordings, loaded
-        joints in the model's order, with `current` [A] (of motors, where drives are coupled), or with `tau`: then the
-        gains are those that `prior` has to be replaced by (without prior: factors on the torque).
+        of the unloaded and the loaded robot, joints in the model's order, with `current` [A] (of motors, where drives
+        are coupled), or with `tau` [N·m]: the gains then replace those of `prior` (without prior: factors on the
+        torque).
     known
         the payload's known parameters in the last joint's frame, such as {'M': 4.59}.
+    plan
+        filter of the recordings.
+    prior
+        {joint: gain [N·m/A]}.
     terms
-        those that depend on a solution (load, hysteresis) are left out here.
+        further terms; those that depend on a solution (load, hysteresis) are left out here.
+    rest_speed
+        rad/s, below which a motor rests.
     solver
-        one of `SOLVERS`, see total_least_squares.
+        one of `SOLVERS`, see `total_least_squares`.
 
     Raises
     ------
     JointDynamicsError
         Without loaded recordings or a known parameter, for recordings partly with currents and partly with torques, and
-        where the motion does not tell gains and payload apart.
+        where the motion does not separate gains and payload.
     """
     if solver not in SOLVERS:
         raise JointDynamicsError(f'drive gains: expected one of {", ".join(SOLVERS)}, found {solver!r}')

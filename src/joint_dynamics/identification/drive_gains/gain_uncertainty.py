@@ -5,7 +5,7 @@ with
 
     S_m = (AᵀA)⁻¹ Aᵀ (Y_m / σ),    ΔC = S R Sᵀ,
 
-R the covariance of δ. No noise in the recordings shows this error, and no longer recording makes it smaller.
+R the covariance of δ. The recordings do not show this error, and longer ones do not reduce it.
 """
 
 from __future__ import annotations
@@ -29,10 +29,9 @@ II.E], as a uniform distribution."""
 def stated_or_assumed(
     stated: float | Mapping[str, float] | None, gains: Mapping[str, float] | None, recordings: Sequence[Recording]
 ) -> tuple[float | Mapping[str, float], str | None]:
-    """Return the relative deviation of drive gains and, where it is `ASSUMED`, a note that says so.
+    """Return the relative standard deviation of drive gains and, where it is `ASSUMED`, a note that says so.
 
-    It is assumed where nothing is stated and currents are turned into torques by `gains`; torques as recorded have
-    none. Stated 0 is 0.
+    It is assumed where none is stated and `gains` turn currents into torques; recorded torques have none.
     """
     if stated is not None:
         return stated, None
@@ -58,12 +57,16 @@ def gain_covariance(deviation: float | Mapping[str, float], joint_names: Sequenc
 
 @dataclass(frozen=True)
 class GainUncertainty:
-    """relative: R (n, n), covariance of the gains' relative errors; sensitivity: S (b, n) of the robot's parameters.
+    """What errors of the gains do to the robot's parameters; see the module.
 
     Attributes
     ----------
-    coupling
-        C (n, n).
+    relative : (n, n) array
+        R, covariance of the gains' relative errors.
+    sensitivity : (b, n) array
+        S, change of each parameter per relative error of each gain.
+    coupling : (n, n) array
+        C, motor angles = C · joint angles.
     """
 
     relative: FloatArray
@@ -72,13 +75,13 @@ class GainUncertainty:
 
     @property
     def spread(self) -> FloatArray:
-        """What it adds to the covariance of the robot's parameters, (b, b), positive semidefinite."""
+        """ΔC (b, b), added to the covariance of the robot's parameters; positive semidefinite."""
         spread = self.sensitivity @ self.relative @ self.sensitivity.T
         return 0.5 * (spread + spread.T)
 
 
 def motor_part(tau: FloatArray, coupling: FloatArray) -> FloatArray:
-    """Return what each motor gives to the torques (joints, samples): (joints, motors, samples)."""
+    """Return the part of each motor (joints, motors, samples) in the joint torques `tau` (joints, samples), N·m."""
     return coupling.T[:, :, None] * np.linalg.solve(coupling.T, tau)[None]
 
 
@@ -88,7 +91,7 @@ def gain_sensitivity(blocks: Iterable[Block], solution: Solution, coupling: Floa
     Parameters
     ----------
     blocks
-        those `solution` was computed from, `tau` in N·m.
+        from which `solution` was computed, `tau` in N·m.
     coupling
         C (n, n), joint torques = Cᵀ · motor torques.
     """

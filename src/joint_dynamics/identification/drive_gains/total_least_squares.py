@@ -1,19 +1,20 @@
-r"""Drive gains, robot and payload from currents, all at once [G III].
+r"""Drive gains, robot and payload at once from currents: the homogeneous system and three solvers [G III].
 
-The homogeneous system and three ways to solve it.
-
-Every row says g_m i_m − w χ − w_uL χ_uL = w_kL χ_kL, with the known part of the payload as the only thing that has a
-scale. Joint rows are turned into motor rows first (τ_motor = C⁻ᵀ τ_joint, C the drives' coupling), so that each row
-holds one current. Unknowns x = [g; χ; χ_uL].
+Every row says g_m i_m − w χ − w_uL χ_uL = w_kL χ_kL, in which only the known part of the payload has a scale.
+Joint rows are turned into motor rows first (τ_motor = C⁻ᵀ τ_joint, C the drives' coupling), so that each row holds one
+current. Unknowns x = [g; χ; χ_uL].
 
 - `wls`: least squares of that system [G eq 15-16]. Currents are regressors there, and their noise attenuates the gains.
 - `tls`: total least squares as published [G eq 17-23], the noise taken alike in all columns (of norm 1, so that no unit
   matters).
-- `mixed`: mixed LS-TLS. Only the currents are noisy, each by its own; the closed form is the smallest eigenvalue of
-  what remains of the current columns after projection on the exact ones against their noise. It starts a Gauss-Newton
-  iteration that also uses that a row holds no other joint's noise: min Σ_m ‖i_m − (W_m [χ; χ_uL] + W_kL χ_kL) / g_m‖² /
-  s_m², s_m the deviation of current m from its own residual. That is ordinary regression of the currents, unbiased
-  whatever weights are used, and its deviations are those of `covariance`.
+- `mixed`: mixed LS-TLS. Only the currents are noisy, each with its own variance; the closed form is the eigenvector of
+  the smallest eigenvalue of the current columns' part outside the exact columns, against their noise. From there a
+  Gauss-Newton iteration takes into account that a row holds the noise of one current only:
+
+      min Σ_m ‖i_m − (W_m [χ; χ_uL] + W_kL χ_kL) / g_m‖² / s_m²,
+
+  s_m the deviation of current m from its own residual. That is ordinary regression of the currents, unbiased whatever
+  weights are used, and its deviations are those of `covariance`.
 
 All work is done on the triangles, one per motor, of [i_m, −W, −W_uL | W_kL χ_kL].
 """
@@ -41,9 +42,18 @@ CONVERGED = 1e-9
 class GainSolution:
     """Solution of the system of currents.
 
-    x (n + b + u,) = [g; χ; χ_uL] and its covariance; sigma (n,) deviation of each motor's rows [N·m]; condition_number:
-    columns of norm 1;
-    inflation and inverse: as in `Solution`; iterations.
+    Attributes
+    ----------
+    x, covariance : (n + b + u,) and (n + b + u, n + b + u) array
+        [g; χ; χ_uL] and its covariance.
+    sigma : (n,) array
+        standard deviation of each motor's rows [N·m].
+    condition_number : float
+        with columns of norm 1.
+    inflation, inverse : array
+        as of `Solution`.
+    iterations : int
+        of Gauss-Newton.
     """
 
     x: FloatArray
@@ -56,10 +66,7 @@ class GainSolution:
 
 
 def _mapped(triangles: Triangles, maps: Callable[[int], FloatArray]) -> Triangles:
-    """Return triangles whose columns are each motor's own times maps(m), (columns, new columns).
-
-    The last of both is the right side.
-    """
+    """Return triangles of which motor m's columns are multiplied by maps(m) (columns, new columns), right side last."""
     factors, own = [], []
     for m, factor in enumerate(triangles.factors):
         transform = maps(m)
@@ -74,10 +81,7 @@ def _mapped(triangles: Triangles, maps: Callable[[int], FloatArray]) -> Triangle
 
 
 def homogeneous(triangles: Triangles) -> Triangles:
-    """Return the triangles of W_tot [G eq 17].
-
-    One current column per motor instead of each motor's own, the last column moved to the right.
-    """
+    """Return the triangles of W_tot [G eq 17]: one column for the current of each motor, zero in the other rows."""
     n, c = len(triangles.counts), triangles.factors.shape[2]
 
     def spread(m: int) -> FloatArray:
@@ -107,7 +111,7 @@ def linearised(triangles: Triangles, x: FloatArray) -> Triangles:
 
 
 def linearised_blocks(blocks: Iterable[Block], x: FloatArray, n: int) -> Iterator[Block]:
-    """Yield the same linearisation sample by sample, for residuals and scores."""
+    """Yield the linearisation of `linearised` sample by sample, for residuals and scores."""
     h, z = 1.0 / x[:n], x[n:]
     for block in blocks:
         current, W = block.rows[:, 0], -block.rows[:, 1:]
@@ -119,7 +123,7 @@ def linearised_blocks(blocks: Iterable[Block], x: FloatArray, n: int) -> Iterato
 
 
 def deviations(triangles: Triangles, x: FloatArray) -> tuple[FloatArray, FloatArray | None]:
-    """Return the standard deviation of moving and of resting rows per motor, (n,) each, never zero."""
+    """Return the standard deviations of moving and of resting rows, (n,) each by motor [A], never zero."""
     # noise-free data must not get an infinite weight
     floor = np.maximum(
         1e-9 * np.linalg.norm(triangles.factors[:, :, -1], axis=1) / np.sqrt(np.maximum(triangles.counts, 1.0)),
@@ -193,11 +197,9 @@ def total_least_squares(triangles: Triangles, start: Solution) -> tuple[FloatArr
 
 
 def _noise_power(triangles: Triangles, start: Solution) -> FloatArray:
-    """Return the noise in each weighted current column (n,), squared and summed.
+    """Return the squared norm (n,) of the noise in each weighted current column.
 
-    What regression of a current on its own motor's columns leaves.
-
-    That regression has no gain in it, so that nothing attenuates.
+    It is what a regression of the current on its own motor's columns leaves: no gain is in it, so nothing attenuates.
     """
     power = np.zeros(len(triangles.counts))
     for m, factor in enumerate(triangles.factors):
@@ -248,9 +250,15 @@ def mixed(
     Parameters
     ----------
     triangles
-        of `blocks`, rows per motor (n, 1 + b + u, samples) [i_m, −W, −W_uL], right side W_kL χ_kL.
+        of `blocks`.
+    blocks
+        function that yields the rows per motor (n, 1 + b + u, samples) [i_m, −W, −W_uL], right side W_kL χ_kL.
+    optional
+        (n + b + u,), ridge of each unknown, as of `solve`.
+    start
+        WLS solution.
     samples
-        kept ones of each observation.
+        number of kept samples of each observation.
 
     Raises
     ------

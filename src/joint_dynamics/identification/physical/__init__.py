@@ -1,4 +1,1 @@
-"""Parameters that a robot can have.
-
-Bodies with mass, friction that dissipates, and only the parameters that the data show.
-"""
+"""Physical parameters: bodies with mass, friction that dissipates, and only the parameters that the data show."""

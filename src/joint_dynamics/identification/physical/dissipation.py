@@ -1,8 +1,7 @@
-"""What it takes for identified friction to dissipate: f(ω, τ_J, T) sgn ω ≥ 0, as linear inequalities.
+"""Conditions for identified friction to dissipate, f(ω, τ_J, T) sgn ω ≥ 0, as linear inequalities.
 
-At every load and temperature that the recordings have seen, and every speed up to the joint's limit, or `REACH` times
-the fastest seen where that is less or there is none: beyond, readers of a description hold friction at the limit
-(`joints.<name>.validity`).
+They hold at every load and temperature of the recordings, and at every speed up to the smaller of the joint's limit and
+`REACH` times the fastest recorded; beyond, users of a description keep friction constant (`joints.<name>.validity`).
 """
 
 from __future__ import annotations
@@ -21,16 +20,26 @@ from joint_dynamics.robot.standard_parameters import column
 SPEEDS = 16
 REACH = 2.0
 UNLIMITED = 1e3
-"""Speed limits above it [rad/s] are none."""
+"""rad/s; a speed limit above it counts as none."""
 ZERO_FRICTION_SHARE = 0.05
-"""Friction below this share of its mean over the range counts as fallen to zero."""
+"""Share of its mean over the range below which friction counts as zero."""
 GROWING = ('F_Cl', 'F_C1')
-"""Terms that only physics with a positive parameter knows: friction grows with load."""
+"""Terms whose parameter is positive: friction grows with load."""
 
 
 @dataclass(frozen=True)
 class Dissipation:
-    """rows_standard @ standard[standard] + rows_extra @ extra ≥ 0 for one joint; standard: indices of Fv and Fc."""
+    """Inequalities rows_standard @ x[standard] + rows_extra @ extra ≥ 0 of one joint.
+
+    Attributes
+    ----------
+    joint : str
+        its name.
+    standard : tuple of int
+        indices of Fv and Fc among the standard parameters x.
+    rows_standard, rows_extra : (k, 2) and (k, e) array
+        one row per speed, load and temperature; e parameters of further terms.
+    """
 
     joint: str
     standard: tuple[int, ...]
@@ -39,10 +48,7 @@ class Dissipation:
 
 
 def dissipation_rows(problem: Problem) -> list[Dissipation]:
-    """Return the inequalities of every joint with further friction terms, on a grid over the speeds.
-
-    Loads and temperatures seen.
-    """
+    """Return the inequalities of every joint with further friction terms, on a grid of speeds, loads, temperatures."""
     model, found = problem.model, []
     columns = problem.columns - problem.base.count
     for j, name in enumerate(model.joint_names):
@@ -64,11 +70,11 @@ def dissipation_rows(problem: Problem) -> list[Dissipation]:
 
 
 def impossible_terms(problem: Problem, solution: Solution) -> list[Term]:
-    """Return the chosen terms that no friction has.
+    """Return the chosen terms that no friction can have.
 
-    These are load terms below zero, a gain that doubles the load or turns it around (in a joint that bears hardly any,
-    it stands for something else), and of each joint whose friction somewhere drives or vanishes, the term that
-    takes most from it there.
+    These are load terms below zero, a load gain beyond ±1, which doubles or reverses the load (in a joint that bears
+    hardly any, it stands for something else), and, for each joint whose friction drives or vanishes somewhere, the term
+    that reduces it most there.
     """
     extra = solution.chi[problem.base.count :]
     values = dict(zip(problem.names, solution.chi, strict=True))
@@ -97,10 +103,7 @@ def impossible_terms(problem: Problem, solution: Solution) -> list[Term]:
 
 
 def checked_speed(problem: Problem, j: int) -> float:
-    """Return the speed of joint j [rad/s] up to which friction is made to dissipate.
-
-    Beyond which readers hold it.
-    """
+    """Return the speed of joint j [rad/s] up to which friction has to dissipate."""
     fastest = max(1e-3, *(float(np.abs(part.dtheta[:, j]).max()) for part in problem.observations))
     model = problem.model
     allowed = float(model.pinocchio.velocityLimit[model.chain.tree.row[j]])

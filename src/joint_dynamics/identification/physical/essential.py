@@ -1,4 +1,4 @@
-"""Essential parameters: base parameters left when those that say nothing are dropped, one by one [G IV.B, L].
+"""Essential parameters: the base parameters left after dropping the insignificant ones, one by one [G IV.B, L].
 
 Each step drops the parameter with the largest relative deviation %σ = 100 σ/|χ|, the one whose F-statistic (χ/σ)² is
 the smallest, and solves again. It stops by one of two rules: the largest %σ is less than `ratio` (10 … 30) times the
@@ -26,8 +26,18 @@ RULES = ('ratio', 'f')
 class EliminationStep:
     """One parameter dropped.
 
-    Its name, %σ and F before; the ratio max %σ / min %σ before; residual_percent: 100 ‖ρ‖/‖Y‖ of the weighted system
-    after; price_percent: by how many percent of itself ‖ρ‖ has grown since no parameter was dropped.
+    Attributes
+    ----------
+    dropped : str
+        its name.
+    relative_std_percent, f_statistic : float
+        its %σ and F.
+    ratio : float
+        max %σ / min %σ of all parameters, with this one.
+    residual_percent : float
+        100 ‖ρ‖/‖Y‖ of the weighted system without it.
+    price_percent : float
+        growth of ‖ρ‖ relative to the full set of parameters.
     """
 
     dropped: str
@@ -40,9 +50,22 @@ class EliminationStep:
 
 @dataclass(frozen=True)
 class Essential:
-    """kept (b,) bool; solution: χ with zeros where dropped; steps; ratio and smallest F of what is left.
+    """Result of the elimination.
 
-    residual_percent before the first step.
+    Attributes
+    ----------
+    names : tuple of str
+        all b parameters.
+    kept : (b,) bool array
+        the essential ones.
+    solution : Solution
+        χ, zero where dropped.
+    steps : tuple of EliminationStep
+        in their order.
+    ratio, smallest_f : float
+        max %σ / min %σ and smallest F of the essential parameters.
+    residual_percent : float
+        100 ‖ρ‖/‖Y‖ of the weighted system with all parameters.
     """
 
     names: tuple[str, ...]

@@ -1,6 +1,6 @@
-r"""A bound on what it costs to move an estimate into the set of bodies, found without a solver for cones.
+r"""Upper bound on the cost of moving an estimate into the set of bodies, without a conic solver.
 
-Of the programme that `semidefinite.physical` solves,
+For the programme that `semidefinite.physical` solves,
 
     min F(x) = ‖A (χ(x) − χ̂)‖² + w Σ_k d(P_k ‖ P0_k)   over the set C of robots,
 
@@ -9,8 +9,8 @@ robots come from the alternating direction method of multipliers (Boyd et al. 20
 
     x ← argmin ‖A (M x − χ̂)‖² + ‖x − y + u‖²_ρ,   y ← Π_C(x + u),   u ← u + x − y,
 
-where Π_C cuts the eigenvalues of each link's body at a floor, and drive parameters at zero: some 0.1 ms each, no
-import. It says nothing where no y is cheap enough: that is for the solver to decide.
+where Π_C clips the eigenvalues of each link's body at a floor, and drive parameters at zero. Where no y is cheap
+enough, the bound decides nothing, and the solver has to.
 """
 
 from __future__ import annotations
@@ -40,14 +40,22 @@ from joint_dynamics.robot.standard_parameters import link_columns
 
 ITERATIONS = 300
 CHECKED = 5
-"""Iterations from one look at the price to the next."""
+"""Iterations between two evaluations of the price."""
 STEPS = 0.03
 """Weight ρ of a block of parameters, as a share of the mean information on them."""
 
 
 @dataclass(frozen=True)
 class NearBodies:
-    """A robot that is one: standard (p,) parameters, extra (e,) of further terms, price: F, see the module."""
+    """A physical robot.
+
+    Attributes
+    ----------
+    standard, extra : (p,) and (e,) array
+        standard parameters, and those of further terms.
+    price : float
+        F, see the module.
+    """
 
     standard: FloatArray
     extra: FloatArray
@@ -55,14 +63,16 @@ class NearBodies:
 
 
 def near_bodies(problem: Problem, solution: Solution, enough: float = 0.0) -> NearBodies | None:
-    """Return the cheapest robot found, the first one whose price is at most `enough`; None where none was found.
+    """Return the cheapest physical robot of the iteration, None where there is none.
 
     Parameters
     ----------
+    problem
+        whose columns χ has.
     solution
         the estimate χ̂ (problem.columns,) with its information.
     enough
-        price [squared deviations] from which on none that is cheaper is sought.
+        price in squared deviations at which the search ends.
     """
     search = _Search(problem, solution)
     best: NearBodies | None = None

@@ -1,8 +1,8 @@
 r"""The body nearest to an identified payload: mass above zero, inertia that goes with mass and centre.
 
 With the estimate x̂ (10,) and its covariance C, the body solves min (x − x̂)ᵀ C⁻¹ (x − x̂) with the pseudo-inertia
-P(x) positive semidefinite (Wensing et al. 2018); what is known stays. The deviations are those of the estimate: the set
-only cuts off what cannot be.
+P(x) positive semidefinite (Wensing et al. 2018); known parameters keep their values. The deviations stay those of the
+estimate.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def payload_body(payload: PayloadParameters) -> PayloadParameters:
     Raises
     ------
     JointDynamicsError
-        Where cvxpy or its solver is missing, or where what is known of the payload leaves no body.
+        Where cvxpy or its solver is missing, or where no body has the known parameters.
     """
     body = np.einsum('p,prc->rc', payload.values, _BASIS)
     if np.linalg.eigvalsh(_SCALE @ body @ _SCALE)[0] >= MARGIN:

@@ -1,21 +1,19 @@
-r"""Parameters that a robot can have.
-
-The set nearest to an estimate in which every link is a body and all friction dissipates.
+r"""The parameters nearest to an estimate of which every link is a body and all friction dissipates.
 
 A link with mass m, first moment h and second moments Σ = ∫ r rᵀ dm is a body of positive density exactly when its
 pseudo-inertia
 
     P = [ Σ  h ; hᵀ  m ],   Σ = ½ tr(I) 1 − I,
 
-is positive definite (Wensing et al. 2018, [L §2.3]). With the estimate χ̂ and its information AᵀA (from the triangles:
-no sample is looked at again) the standard parameters x solve the semidefinite programme
+is positive definite (Wensing et al. 2018, [L §2.3]). With the estimate χ̂ and its information AᵀA the standard
+parameters x solve the semidefinite programme
 
-    min ‖A (χ(x) − χ̂)‖² + w Σ_k d(P_k ‖ P0_k),   P_k ⪰ ε,  Ia, Fv, Fc ≥ 0,  f(ω, τ_J, T) sgn ω ≥ 0,  m_min ≤ Σ m_k ≤
-        m_max,
+    min ‖A (χ(x) − χ̂)‖² + w Σ_k d(P_k ‖ P0_k),
+    P_k ⪰ ε,  Ia, Fv, Fc ≥ 0,  f(ω, τ_J, T) sgn ω ≥ 0,  m_min ≤ Σ m_k ≤ m_max,
 
 d(P‖P0) = tr(P0⁻¹P) − log det(P0⁻¹P) − 4: the entropic divergence, whose second order is the metric of the manifold of
-bodies (Lee et al. 2020). It decides what no torque shows, and pulls the rest towards the prior by w (worth w squared
-deviations).
+bodies (Lee et al. 2020). It decides what no torque shows, and pulls the rest towards the prior with the weight w in
+squared deviations. (AᵀA comes from the triangles of the regression; no sample is read again.)
 """
 
 from __future__ import annotations
@@ -47,11 +45,15 @@ _FIRST = {'MX': 0, 'MY': 1, 'MZ': 2}
 
 @dataclass(frozen=True)
 class PhysicalEstimate:
-    """solution: the estimate with chi moved into the physical set; standard: (p,) full set.
+    """A physical set of parameters.
 
     Attributes
     ----------
-    price
+    solution : Solution
+        the estimate, with chi moved into the physical set.
+    standard : (p,) array
+        all standard parameters.
+    price : float
         ‖A (χ − χ̂)‖² in squared deviations.
     """
 
@@ -87,12 +89,10 @@ _SCALE = np.diag([1 / LENGTH, 1 / LENGTH, 1 / LENGTH, 1.0])
 
 
 def prior_bodies(model: RobotModel, solution_base: FloatArray, prior: FloatArray | None) -> FloatArray:
-    """Return the scaled pseudo-inertias (n, 4, 4) [kg] to pull towards: the prior's, made bodies.
+    """Return the scaled pseudo-inertias (n, 4, 4) [kg] of the prior, made positive definite.
 
-    Without one, balls that suit the robot's size.
-
-    Without a prior the mass of all links together is that whose weight at a quarter of the reach gives the largest
-    first moment found.
+    Without a prior: equal balls of the robot's size, with the total mass that gives the largest identified first moment
+    at a quarter of the reach.
     """
     n = len(model.link_names)
     links = np.zeros((n, len(INERTIAL))) if prior is None else model.standard(prior).links
@@ -119,7 +119,7 @@ def prior_bodies(model: RobotModel, solution_base: FloatArray, prior: FloatArray
 
 
 def drive_parameters(model: RobotModel, base: BaseParameters) -> list[int]:
-    """Return which standard parameters are of no link, of those that act at all."""
+    """Return the indices of the standard parameters that act and belong to no link."""
     inertial = set(model.columns(INERTIAL).tolist())
     return [k for k in range(len(base.standard_names)) if k not in inertial and base.matrix[:, k].any()]
 
@@ -130,14 +130,14 @@ def body_factors(bodies: FloatArray) -> FloatArray:
 
 
 def body_to_link(factor: FloatArray) -> FloatArray:
-    """Return the matrix (10, 16) from Z, raveled, to the inertial parameters of F Z Fᵀ; factor (4, 4): F."""
+    """Return the matrix (10, 16) that maps Z, raveled, to the inertial parameters of F Z Fᵀ; factor: F (4, 4)."""
     return np.linalg.pinv(_BASIS.reshape(len(INERTIAL), 16).T) @ np.kron(factor, factor)
 
 
 def information_root(solution: Solution) -> FloatArray:
-    """Return A (r, b), r the rank, with AᵀA the information of the solution's columns.
+    """Return A (r, b) of rank r with AᵀA the information of the solution's columns.
 
-    Directions that no sample excites have no information.
+    It is zero in directions that no sample excites.
     """
     diagonal = np.sqrt(np.maximum(np.diag(solution.inverse), 0.0))
     shown = diagonal > 0
@@ -154,8 +154,12 @@ def physical(
 
     Parameters
     ----------
+    problem, solution
+        the regression and its estimate.
+    options
+        weight of the prior, bounds of the mass.
     prior
-        (p,) standard set to pull towards, default the URDF's.
+        (p,) standard parameters of the prior, default the URDF's.
 
     Raises
     ------
@@ -223,7 +227,10 @@ def physical(
 
 
 def nonnegative_columns(problem: Problem, others: list[int]) -> FloatArray:
-    """Return which drive parameters have to be non-negative: all but offsets, and viscous ones with further terms."""
+    """Return the indices of the drive parameters that may not be negative.
+
+    All but offsets, and but viscous friction in joints with further friction terms, whose sum has to dissipate.
+    """
     names = problem.base.standard_names
     complemented = {k for part in dissipation_rows(problem) for k in part.standard if names[k].startswith('Fv_')}
     return np.array(
@@ -232,10 +239,9 @@ def nonnegative_columns(problem: Problem, others: list[int]) -> FloatArray:
 
 
 def kept_columns(problem: Problem, solution: Solution, others: list[int]) -> tuple[IntArray, IntArray]:
-    """Return which base parameters of drives and which further terms no row contains.
+    """Return the indices of drives' base parameters, and of further terms, that no row contains.
 
-    Another column replaces them, such as a fitted power of speed that replaces Fv; they keep their values. Returned are
-    indices among the base parameters, and among the further terms.
+    They keep their values: another column replaces them, as a fitted power of the speed replaces Fv.
     """
     base = problem.base
     blind = np.diag(solution.inverse) <= 0
@@ -248,7 +254,7 @@ def kept_columns(problem: Problem, solution: Solution, others: list[int]) -> tup
 
 
 def _kept(problem: Problem, solution: Solution, others: list[int], drive: Any, extra: Any) -> list[Any]:
-    """Return the constraints that keep what no row speaks of, see `kept_columns`."""
+    """Return the constraints that fix what no row contains, see `kept_columns`."""
     base = problem.base
     drives, hidden = kept_columns(problem, solution, others)
     found = [drive[others.index(base.independent[k])] == solution.chi[k] for k in drives]
