@@ -22,13 +22,13 @@ from joint_dynamics.identification.drive_gains.payload_difference import payload
 from joint_dynamics.identification.identification_settings import IdentificationSettings
 from joint_dynamics.identification.preparation.data import PreparedRecordings
 from joint_dynamics.identification.preparation.observations import Observation, filter_plan, observe
+from joint_dynamics.identification.regression.diagnostics import diagnose
 from joint_dynamics.identification.regression.methods import Progress, solve_by_method
 from joint_dynamics.identification.regression.presliding import Encoder
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.resting_entry import presliding_notes, resting_entry
 from joint_dynamics.identification.regression.rotor import RotorSide
 from joint_dynamics.identification.reliability.checks import check_recordings, with_faults
-from joint_dynamics.identification.reliability.diagnostics import diagnose
 from joint_dynamics.identification.reliability.verdict import without_duplicates
 from joint_dynamics.identification.result import IdentificationResult
 from joint_dynamics.identification.selection.validity import validity

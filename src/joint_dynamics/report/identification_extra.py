@@ -12,8 +12,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from joint_dynamics.identification import IdentificationResult
-from joint_dynamics.identification.reliability.diagnostics import autocorrelation, moving_rows
-from joint_dynamics.identification.reliability.thresholds import AUTOCORRELATION
+from joint_dynamics.identification.regression.diagnostics import AUTOCORRELATION, autocorrelation, moving_rows
 from joint_dynamics.recording import short_name
 from joint_dynamics.report.figure import Figure, Panel, Series
 from joint_dynamics.report.html import Report

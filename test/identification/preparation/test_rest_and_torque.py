@@ -10,7 +10,7 @@ from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification import IdentificationSettings, identify
 from joint_dynamics.identification.preparation.observations import FilterPlan, observe
 from joint_dynamics.identification.preparation.rest import find_rest
-from joint_dynamics.identification.reliability.diagnostics import autocorrelation
+from joint_dynamics.identification.regression.diagnostics import autocorrelation
 from joint_dynamics.recording import Recording
 from joint_dynamics.robot import StandardParameters
 

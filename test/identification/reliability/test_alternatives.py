@@ -9,7 +9,7 @@ from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.residuals import full_rate_torque
 from joint_dynamics.identification.reliability.alternatives import Alternatives
 from joint_dynamics.identification.reliability.evidence import effective_samples, gain, steadiness
-from joint_dynamics.identification.reliability.explanation import Alternative
+from joint_dynamics.identification.reliability.explanation import Explanation
 from joint_dynamics.identification.reliability.filtered_samples import samples_of
 
 TRUTH = {
@@ -159,8 +159,8 @@ def test_a_gain_of_a_few_blocks_of_time_has_to_be_twice_as_large(two_links, samp
         (19.9, np.inf, False), (20.1, np.inf, True), (20.1, 2.1, True),
         (20.1, 1.9, False), (39.9, 1.9, False), (40.1, 1.9, True),
     ):  # fmt: skip
-        assert Alternative('code', 'text', fitted, gained, steady).clear is expected
-    assert Alternative('code', 'text', fitted, 20.1).clear
+        assert Explanation('code', 'text', (), fitted, fitted, gained, steady).clear is expected
+    assert Explanation('code', 'text', (), fitted, fitted, 20.1).clear
 
 
 def test_what_is_unexplained_belongs_to_the_column_it_came_from(two_links, samples):

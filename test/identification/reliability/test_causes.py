@@ -134,6 +134,20 @@ def test_corrections_that_make_predictions_worse_are_not_reliable(arm, tmp_path)
         assert reason.code == 'correction' and f'without recording.{next(iter(settings))} less' in reason.text
 
 
+def test_a_correction_of_one_recording_of_several_is_judged_by_that_one(arm, tmp_path):
+    """Only those of the first recording were looked at."""
+    model, recording = arm
+    settings, names = IdentificationSettings(), model.joint_names
+    recording.save_csv(tmp_path / 'run.csv')
+    wrong = replace(Recording.load(tmp_path / 'run.csv', {'torque_sign': {names[4]: -1}}, names), name='wrong')
+    runs = [replace(recording.window(0, 10), name='first'), replace(recording.window(10, 20), name='second'), wrong]
+    problem = Problem(
+        model, [observe(run, filter_plan(runs, settings)) for run in runs], rest_speed=settings.rest_speed
+    )
+    found = [reason for reason in check_training(problem, runs).reasons if reason.code == 'correction']
+    assert len(found) == 1 and found[0].text.startswith('wrong: without recording.torque_sign less is left over')
+
+
 @pytest.mark.parametrize('hidden', [False, True])
 def test_samples_far_off_count_where_the_rest_is_better_explained_without_them(arm, hidden):
     """Not beside a tenth of a torque that no motion explains either, which hides them."""

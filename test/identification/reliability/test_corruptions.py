@@ -29,7 +29,8 @@ UNTOLD = {
     'ur': set(),
     '7r': set(),
     'tx40': {'currents for torques'},
-    'kr300': {'torque of joint 2 doubled'},
+    # the limits of its file, 100 kN·m at every joint, are placeholders and tell no unit
+    'kr300': {'torque of joint 2 doubled', 'currents for torques'},
     'gen3': {'torque sign of the last joint', 'sign of joint 2 in one recording'},
 }
 

@@ -12,9 +12,10 @@ from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.residuals import full_rate_torque
 from joint_dynamics.identification.reliability.alternatives import Alternatives
 from joint_dynamics.identification.reliability.checks import check_training
-from joint_dynamics.identification.reliability.delay import Delay, estimate_delay
+from joint_dynamics.identification.reliability.delay import estimate_delay
 from joint_dynamics.identification.reliability.evidence import effective_samples, gain
 from joint_dynamics.identification.reliability.filtered_samples import samples_of
+from joint_dynamics.identification.reliability.thresholds import LATE, LOG_LIKELIHOOD_THRESHOLD, MIN_EFFECT
 from joint_dynamics.recording import Recording
 from joint_dynamics.robot import RobotModel
 
@@ -50,28 +51,32 @@ def test_a_delay_is_where_the_likelihood_is_highest(two_links, observed, late, f
         return np.concatenate(parts, axis=1)
 
     normal, samples = alternatives.normal, alternatives.samples
-    start, best = normal.fit(target(0.0)), normal.fit(target(found.seconds))
+    start, best = normal.fit(target(0.0)), normal.fit(target(found.figures['seconds']))
     np.testing.assert_allclose(found.fitted.unexplained, best.unexplained, rtol=1e-6)
     value = gain(start, best, alternatives.count)
     for away in (-0.3, -0.1, -0.02, -0.004, 0.004, 0.02, 0.1, 0.3):
-        assert gain(start, normal.fit(target(found.seconds + away)), alternatives.count) < value
-    left = effective_samples(normal.residuals(target(found.seconds), best.chi), normal.weight, samples.part)
+        assert gain(start, normal.fit(target(found.figures['seconds'] + away)), alternatives.count) < value
+    left = effective_samples(normal.residuals(target(found.figures['seconds']), best.chi), normal.weight, samples.part)
     count = np.maximum(alternatives.count, left)
     assert found.gain == pytest.approx(gain(start, best, count), rel=1e-6, abs=1e-6)
     longest = min(0.4, 0.1 * np.mean([run.time[-1] - run.time[0] for run in runs]))
     ends = [gain(start, normal.fit(target(end)), count) for end in (-longest, longest)]
-    assert found.fall == pytest.approx(found.gain - max(ends), rel=1e-6, abs=1e-6)
     size = ((samples.tau * samples.weight) ** 2).sum(axis=1)
     cost = sum(size * (start.unexplained - best.unexplained)) / sum(size)
-    assert found.cost == pytest.approx(math.sqrt(max(cost, 0.0)), rel=1e-6, abs=1e-9)
+    cost = math.sqrt(max(cost, 0.0))
+    assert found.figures['cost_percent'] == pytest.approx(100 * cost, rel=1e-6, abs=1e-7)
     spans = [(len(run.kept) - 1) / (run.time[run.kept][-1] - run.time[run.kept][0]) for run in runs]
     width = 0.02 / (0.4 * min(spans))
-    bend = sum(gain(start, normal.fit(target(found.seconds + side * width)), count) for side in (-1, 1))
+    bend = sum(gain(start, normal.fit(target(found.figures['seconds'] + side * width)), count) for side in (-1, 1))
     curvature = (2 * gain(start, best, count) - bend) / width**2
-    assert found.deviation == pytest.approx(1 / math.sqrt(curvature), rel=1e-3)
+    deviation = 1 / math.sqrt(curvature)
+    assert found.figures['std'] == pytest.approx(deviation, rel=1e-3)
+    beyond = max(abs(found.figures['seconds']) - 2 * deviation, 0.0)
+    costs = cost * beyond > MIN_EFFECT * abs(found.figures['seconds'])
+    assert found.matters == (costs or (beyond > LATE and found.gain - max(ends) > LOG_LIKELIHOOD_THRESHOLD))
     # a straight line between samples moves a torque of a hertz by less than 2 ms; halfway between samples it averages
     # noise that no filter has, which draws the delay there
-    assert abs(found.seconds - late) < (max(4 * found.deviation, 2e-3) if factor else 0.006)
+    assert abs(found.figures['seconds'] - late) < (max(4 * deviation, 2e-3) if factor else 0.006)
 
 
 def test_a_delay_is_not_looked_for_beyond_a_tenth_of_the_mean_duration(two_links, observed):
@@ -88,16 +93,12 @@ def test_a_delay_is_not_looked_for_beyond_a_tenth_of_the_mean_duration(two_links
             tau = full_rate_torque(Problem(two_links, [plain]), plain, chi)
             late = np.stack([np.interp(plain.time - 0.3, plain.time, column) for column in tau.T], axis=1)
             runs.append(observed(seed, count, tau=late))
-        found.append(estimate_delay(Alternatives(two_links, samples_of(Problem(two_links, runs))), runs).seconds)
+        found.append(
+            estimate_delay(Alternatives(two_links, samples_of(Problem(two_links, runs))), runs).figures['seconds']
+        )
     assert 0.19 < found[0] <= 0.2
     # the first torque is held for the 0.3 s before it, which no robot did
     assert abs(found[1] - 0.3) < 0.02
-
-
-def test_a_delay_in_the_summary():
-    given = Delay(0.01, 0.002, 33.0, 0.07, None)
-    assert given.summary() == {'seconds': 0.01, 'std': 0.002, 'cost_percent': pytest.approx(7.0)}
-    assert Delay(0.0, np.inf, 0.0, 0.0, None).summary()['std'] is None
 
 
 @pytest.fixture(scope='module')
@@ -123,8 +124,9 @@ def test_a_motion_one_way_tells_no_delay(gen3, delay_named, problem_of):
     recording = load('RecordTrajectory_quadratic')
     problem = problem_of(model, [recording])
     found = estimate_delay(Alternatives(model, samples_of(problem)), problem.observations)
-    assert found.gain > 20 and found.cost < 0.05 and found.seconds - 2 * found.deviation > 0.2
-    assert found.fall < 20
+    seconds, deviation, cost = found.figures.values()
+    assert found.gain > 20 and cost < 5 and seconds - 2 * deviation > 0.2
+    assert not found.matters
     assert not delay_named(model, recording)
 
 
@@ -137,7 +139,7 @@ def test_a_delay_that_costs_little_is_told_where_it_has_a_peak(gen3, delay_named
     recording = replace(recording, tau=late)
     problem = problem_of(model, [recording])
     found = estimate_delay(Alternatives(model, samples_of(problem)), problem.observations)
-    assert found.cost < 0.05 and found.fall > 100
+    assert found.figures['cost_percent'] < 5 and found.matters
     assert delay_named(model, recording)
 
 
@@ -150,4 +152,4 @@ def test_a_short_recording_among_longer_ones_does_not_end_the_search(true_robot)
     problem = Problem(true_robot.model, [observe(run, plan) for run in late], rest_speed=settings.rest_speed)
     found = estimate_delay(Alternatives(true_robot.model, samples_of(problem)), problem.observations)
     # half a sample
-    assert found.clear and abs(found.seconds - 0.2) < 0.005
+    assert found.clear and abs(found.figures['seconds'] - 0.2) < 0.005

@@ -28,6 +28,11 @@ spec.loader.exec_module(corruptions)
 payload_torque = corruptions.payload_torque
 
 
+def kind_of(difference):
+    (entry,) = difference.figures.values()
+    return entry['kind']
+
+
 def test_parts_of_the_same_robot_do_not_differ(model_and_robot, alternatives_of):
     model, robot = model_and_robot
     for seed in range(16):
@@ -45,9 +50,9 @@ def test_a_part_with_other_parameters_is_told(model_and_robot, alternatives_of):
     extra = model.inverse_dynamics(q, dq, ddq, more.ravel())
     other = replace(two, tau=two.tau + extra)
     found = alternatives_of(model, [one, other])
-    part = next(each for each in differences(found, ['one', 'two']) if each.kind == 'parameters')
+    part = next(each for each in differences(found, ['one', 'two']) if kind_of(each) == 'parameters')
     assert part.clear
-    assert 0 < part.effect < np.linalg.norm(extra) / np.linalg.norm(other.tau)
+    assert 0 < part.figures['two']['effect_percent'] < 100 * np.linalg.norm(extra) / np.linalg.norm(other.tau)
     result = identify(model, [one, other], settings=PLAIN)
     (entry,) = result.summary()['parts'].values()
     assert set(entry) == {'kind', 'log_likelihood', 'effect_percent'} and entry['log_likelihood'] > 20
@@ -81,11 +86,10 @@ def test_what_a_part_has_of_its_own_is_found_by_its_kind(model_and_robot, altern
         (two.tau * turned, f'sign of {model.joint_names[3]}'),
     ):
         first = differences(alternatives_of(model, [one, replace(two, tau=change)]), ['one', 'two'])[0]
-        assert (first.kind, first.part, first.clear) == (kind, 'two', True)
-        assert (first.mass is None) == (kind != 'payload')
-        if first.mass is not None:
+        assert (kind_of(first), list(first.figures), first.clear) == (kind, ['two'], True)
+        if kind == 'payload':
             # Noise of 2 % on torques of some 50 N·m, over 500 samples of six joints, is some grams at this lever.
-            assert first.mass == pytest.approx(mass, rel=0.05)
+            assert first.fitted.chi[-1] == pytest.approx(mass, rel=0.05)
             # What is left over of any joint's torque is noise again, also of the last one's, which turns the mass.
             assert (first.fitted.unexplained < (2 * 0.02) ** 2).all()
     same = differences(alternatives_of(model, [one, two]), ['one', 'two'])
@@ -103,10 +107,14 @@ def test_a_payload_on_several_recordings_is_told_with_all_of_them(model_and_robo
     ]
     names = [run.name for run in recordings]
     found = differences(alternatives_of(model, mixed), names)[0]
-    assert found.kind == 'payload' and found.clear
-    assert found.part == ', '.join(names[index] for index in sorted(loaded))
-    assert found.mass == pytest.approx(1.5, rel=0.1)
-    assert all(',' not in part.part for part in differences(alternatives_of(model, recordings), names))
+    assert kind_of(found) == 'payload' and found.clear
+    assert list(found.figures) == [', '.join(names[index] for index in sorted(loaded))]
+    assert (
+        found.fitted.chi[-1] == pytest.approx(1.5, rel=0.1) and f'of about {found.fitted.chi[-1]:.3g} kg' in found.text
+    )
+    assert all(
+        ',' not in part for one in differences(alternatives_of(model, recordings), names) for part in one.figures
+    )
 
 
 def test_a_payload_on_half_of_gen3s_short_windows_is_told(gen3, problem_of):
@@ -170,7 +178,7 @@ def test_halves_of_one_recording_and_all_but_the_first_of_two():
 def test_differences_by_the_fit_with_columns_of_their_own(two_links, two_link_runs):
     of, _ = two_link_runs
     alternatives = Alternatives(two_links, samples_of(Problem(two_links, [of(1), of(2, carried=1.0)])))
-    found = {one.kind: one for one in differences(alternatives, ['one', 'two'])}
+    found = {kind_of(one): one for one in differences(alternatives, ['one', 'two'])}
     samples, rows = alternatives.samples, alternatives.rows
     where = samples.part == 1
     columns = np.zeros((2, 6, samples.q.shape[1]))
@@ -185,8 +193,7 @@ def test_differences_by_the_fit_with_columns_of_their_own(two_links, two_link_ru
     assert found['friction'].gain == pytest.approx(gain(alternatives.given, fit, np.maximum(alternatives.count, own)))
     size = ((samples.tau * samples.weight) ** 2).sum(axis=1)
     effect = size @ (alternatives.given.unexplained - fit.unexplained) / size.sum()
-    assert found['friction'].effect == pytest.approx(math.sqrt(max(effect, 0.0)))
-    assert {one.part for one in found.values()} == {'two'} and found['friction'].mass is None
-    assert found['payload'].clear and found['payload'].mass is not None
+    assert found['friction'].figures['two']['effect_percent'] == pytest.approx(100 * math.sqrt(max(effect, 0.0)))
+    assert {part for one in found.values() for part in one.figures} == {'two'} and found['payload'].clear
     assert found['payload'].gain > 20 > found['sign of joint_1'].gain
     assert not found['sign of joint_1'].clear

@@ -10,13 +10,7 @@ from joint_dynamics.identification.preparation.observations import filter_plan, 
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.reliability.alternatives import Alternatives
 from joint_dynamics.identification.reliability.evidence import ExplanationFit, NormalEquations
-from joint_dynamics.identification.reliability.explanation import (
-    Alternative,
-    Candidate,
-    least_evidence,
-    named,
-    overdispersion,
-)
+from joint_dynamics.identification.reliability.explanation import Explanation, least_evidence, named, overdispersion
 from joint_dynamics.identification.reliability.filtered_samples import samples_of
 from joint_dynamics.identification.reliability.thresholds import FALSE_ALARMS, KINDS, MAX_NAMED, MIN_EVIDENCE, RESOLVED
 from joint_dynamics.robot import RobotModel
@@ -72,7 +66,7 @@ def test_a_right_model_of_an_arm_fits_as_its_noise_lets_expect(ur_table, true_ro
     (21.0, 5.0, 21.0 / MIN_EVIDENCE * 1.001, True, False), (21.0, 5.0, 21.0 / MIN_EVIDENCE * 0.999, True, True),
 ])  # fmt: skip
 def test_a_gain_that_any_freedom_would_bring_is_not_named(gain, steadiness, dispersion, ahead, clear):
-    found = Alternative('code', 'text', None, gain, steadiness, dispersion)
+    found = Explanation('code', 'text', (), GIVEN, GIVEN, gain, steadiness, dispersion)
     assert (found.ahead, found.clear) == (ahead, clear)
 
 
@@ -106,11 +100,11 @@ GIVEN = ExplanationFit(np.zeros(3), np.array([0.5, 0.4]), 3, np.array([10.0, 10.
 
 def candidate(left, count, name):
     fitted = ExplanationFit(np.zeros(3), np.full(2, left**2), 3, None if count is None else np.full(2, count))
-    return Candidate(GIVEN, fitted, name)
+    return Explanation('stuck', name, (), GIVEN, fitted, 0.0)
 
 
 def names(candidates):
-    return [one.reason for one in named(candidates)]
+    return [one.text for one in named(candidates)]
 
 
 @pytest.mark.parametrize('white', [15.0, 200.0])
@@ -130,5 +124,5 @@ def test_the_best_comes_first_and_what_is_far_behind_not_at_all():
 
 def test_what_is_not_clear_by_itself_is_named_beside_its_mirror_image_alone():
     best, mirror, worse = candidate(0.05, 40.0, 'best'), candidate(0.051, None, 'mirror'), candidate(0.2, 40.0, 'worse')
-    assert [one.reason for one in named([best], [mirror, worse])] == ['best', 'mirror']
+    assert [one.text for one in named([best], [mirror, worse])] == ['best', 'mirror']
     assert named([], [mirror]) == []

@@ -6,14 +6,14 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from scipy.signal import welch
 
 from joint_dynamics.identification import IdentificationSettings
 from joint_dynamics.identification.preparation.observations import filter_plan, observe
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.reliability.checks import check_training
 from joint_dynamics.identification.reliability.evidence import NormalEquations, effective_samples, gain
-from joint_dynamics.identification.reliability.residual_reasons import power_density, residual_reasons, torque_noise
+from joint_dynamics.identification.reliability.residual_reasons import residual_reasons, torque_noise
+from joint_dynamics.identification.reliability.thresholds import ABOVE
 from joint_dynamics.recording import Recording
 from joint_dynamics.robot import RobotModel
 
@@ -198,15 +198,6 @@ def codes(model, recording):
     return [reason.code for reason in check_training(problem, [recording]).reasons]
 
 
-@pytest.mark.parametrize(('samples', 'length'), [(700, 128), (333, 81), (40, 8)])
-def test_the_power_density_is_that_of_scipy(samples, length):
-    x = np.random.default_rng(0).normal(size=(samples, 3)).cumsum(axis=0)
-    frequency, density = power_density(x, 30.0, length)
-    expected = welch(x, 30.0, nperseg=length, axis=0, detrend='linear')
-    np.testing.assert_allclose(frequency, expected[0], rtol=1e-12)
-    np.testing.assert_allclose(density, expected[1], rtol=1e-9, atol=1e-12 * expected[1].max())
-
-
 def test_white_noise_is_found_within_its_scatter(sensed):
     """White noise far above the torque that is there: its share below the cut-off, 2 fc / rate."""
     _, recording = sensed
@@ -214,9 +205,10 @@ def test_white_noise_is_found_within_its_scatter(sensed):
     noisy = replace(recording, tau=recording.tau + size * np.random.default_rng(0).normal(size=recording.tau.shape))
     observations, plan = observations_of([noisy])
     expected = size * np.sqrt(2 * plan.parallel_cutoff / recording.rate)
-    # A median of some 60 periodograms' means, each of 7 segments: its logarithm scatters by a tenth, twice in power,
-    # and lies up to a tenth below their mean.
-    assert np.abs(np.log(torque_noise(observations) / expected)).max() < 0.2
+    # The median of K periodogram values of an exponential law scatters by 1/(√K ln 2), that of a root by half of it; a
+    # Hann window leaves two thirds of them independent.
+    values = (2 / 3) * recording.samples * (0.5 - ABOVE * plan.parallel_cutoff / recording.rate)
+    assert np.abs(np.log(torque_noise(observations) / expected)).max() < 4 * 0.5 / (np.sqrt(values) * np.log(2))
     assert torque_noise([replace(one, decimator=None) for one in observations]).tolist() == [0.0] * 6
 
 

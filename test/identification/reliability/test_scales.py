@@ -31,10 +31,12 @@ def test_scales_are_found_within_their_deviations(model_and_robot, alternatives_
     model, robot = model_and_robot
     factor = np.array([0.5, 1.0, 1.0, 1.0, 2.0, 1.5])
     found = estimate_scales(alternatives_of(model, [scaled(robot.record(1, rate=100.0), factor)]))
-    error = np.log(found.factor) - np.log(factor / np.median(factor))
-    assert found.known.all()
-    assert chi2.sf(np.sum((error / found.deviation) ** 2), model.n - 1) > 1e-3
-    assert found.clear and set(found.off) == {0, 4}
+    by, std = (np.array([entry[key] for entry in found.figures.values()]) for key in ('factor', 'std'))
+    error = np.log(by) - np.log(factor / np.median(factor))
+    assert chi2.sf(np.sum((error * by / std) ** 2), model.n - 1) > 1e-3
+    assert found.clear and found.matters and found.code == 'current' and found.mend is None
+    assert all(f'{name} {by[j]:.3g} ± ' in found.text for j, name in enumerate(model.joint_names) if j in (0, 4))
+    assert not any(f'{name} ' in found.text for j, name in enumerate(model.joint_names) if j not in (0, 4))
 
 
 def test_a_drive_gain_that_is_off_is_named_or_noted(model_and_robot, problem_of):
@@ -64,8 +66,8 @@ def test_a_joint_that_no_other_feels_has_no_scale(planar_arm, alternatives_of):
     """Crossed slides of a gantry share no inertia but that of the mass they carry; without it nothing is known."""
     model, recording = planar_arm
     found = estimate_scales(alternatives_of(model, [recording]))
-    assert not found.known.any() and not found.clear
-    assert all(entry['factor'] is None for entry in found.summary()['torque_scales'].values())
+    assert not found.clear and not found.matters
+    assert all(entry['factor'] is None for entry in found.figures.values())
 
 
 @pytest.fixture
@@ -101,12 +103,13 @@ def test_scales_are_the_likeliest(two_links, two_link_runs, factor):
     found = estimate_scales(alternatives)
     best = scipy.optimize.minimize(cost, np.log(factor), method='Nelder-Mead', options={'xatol': 1e-5, 'fatol': 1e-7})
     beta = best.x - np.median(best.x)
-    np.testing.assert_allclose(np.log(found.factor), beta, atol=0.05 * found.deviation.max() + 0.01)
-    assert found.names == two_links.joint_names and found.known.shape == (2,)
-    if found.known.all():
+    assert tuple(found.figures) == tuple(two_links.joint_names)
+    if all(entry['factor'] is not None for entry in found.figures.values()):
+        by, std = (np.array([entry[key] for entry in found.figures.values()]) for key in ('factor', 'std'))
+        np.testing.assert_allclose(np.log(by), beta, atol=0.05 * (std / by).max() + 0.01)
         apart = best.x[0] - best.x[1]
         truth = math.log(factor[0] / factor[1])
-        assert abs(apart - truth) < 5 * float(np.hypot(*found.deviation))
+        assert abs(apart - truth) < 5 * float(np.hypot(*(std / by)))
         # one ratio is known, and costs half a logarithm
         alike = scipy.optimize.minimize_scalar(lambda b: cost([b, b]), bounds=(-5, 5), method='bounded').fun
         expected = min(alike, cost([0.0, 0.0])) - best.fun - 0.5 * math.log(count.sum())

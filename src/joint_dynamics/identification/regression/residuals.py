@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from joint_dynamics.arrays import FloatArray
+from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.identification.preparation.observations import Observation
 from joint_dynamics.identification.regression.block import Block
 from joint_dynamics.identification.regression.least_squares import Solution
@@ -103,6 +103,11 @@ class Fit:
         """τ − τ̂, (K, joints) [N·m]."""
         return self.tau - self.predicted
 
+    @property
+    def moving(self) -> BoolArray:
+        """Which samples count as moving, (K, joints)."""
+        return np.asarray(np.abs(self.dq) > self.moving_speed)
+
     def residual_percent(self, moving: bool = False) -> tuple[FloatArray, float]:
         """Return 100 ‖τ − τ̂‖/‖τ‖ per joint (joints,) and overall.
 
@@ -113,7 +118,7 @@ class Fit:
         moving
             of the samples with |q̇_j| above the moving speed only.
         """
-        mask = np.abs(self.dq) > self.moving_speed if moving else np.ones_like(self.dq, dtype=bool)
+        mask = self.moving if moving else np.ones_like(self.dq, dtype=bool)
         return relative(np.where(mask, self.residual, 0.0), np.where(mask, self.tau, 0.0), self.unit is None)
 
     @property
@@ -230,7 +235,7 @@ def band_of(observation: Observation) -> float | None:
 
 def overall_residual(recordings: Sequence[Fit], moving: bool = False) -> tuple[FloatArray, float]:
     """Return `residual_percent` of several recordings as one."""
-    masks = [np.abs(fit.dq) > fit.moving_speed if moving else np.ones_like(fit.dq, dtype=bool) for fit in recordings]
+    masks = [fit.moving if moving else np.ones_like(fit.dq, dtype=bool) for fit in recordings]
     residual = np.concatenate([np.where(mask, fit.residual, 0.0) for fit, mask in zip(recordings, masks, strict=True)])
     tau = np.concatenate([np.where(mask, fit.tau, 0.0) for fit, mask in zip(recordings, masks, strict=True)])
     return relative(residual, tau, any(fit.unit is None for fit in recordings))

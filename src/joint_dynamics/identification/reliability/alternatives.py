@@ -7,7 +7,7 @@ be made behind the filters.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -27,11 +27,13 @@ from joint_dynamics.identification.reliability.evidence import (
     time_blocks,
 )
 from joint_dynamics.identification.reliability.explanation import (
-    Alternative,
     Change,
+    Explanation,
     least_evidence,
+    most_samples,
     overdispersion,
     swaps,
+    torque_changes,
 )
 from joint_dynamics.identification.reliability.filtered_samples import FilteredSamples
 from joint_dynamics.identification.reliability.thresholds import (
@@ -62,11 +64,6 @@ def by_recorded_columns(fitted: ExplanationFit, order: IntArray) -> ExplanationF
     return replace(fitted, unexplained=fitted.unexplained[place], count=count)
 
 
-def most_samples(fits: Iterable[ExplanationFit]) -> FloatArray:
-    """Return the most that the samples of each joint are worth by any of some fits, (n,)."""
-    return np.asarray(np.max([fit.count for fit in fits if fit.count is not None], axis=0))
-
-
 def time_text(scale: float) -> str:
     """Say that all stamps have to be multiplied by `scale`."""
     return (
@@ -92,7 +89,7 @@ class Alternatives:
 
     def fitted(
         self, code: str, text: str, normal: NormalEquations, target: FloatArray, order: IntArray | None = None
-    ) -> Alternative:
+    ) -> Explanation:
         """Return one alternative: columns `normal` explain `target`; order: the recording's column of each target."""
 
         def back(found: ExplanationFit) -> ExplanationFit:
@@ -100,25 +97,25 @@ class Alternatives:
 
         found = normal.fit(target, lambda free: gain(self.given, back(free), self.count) > 0)
         gained = gain(self.given, back(found), self.count)
+        one = Explanation(code, text, self.names, self.given, back(found), gained, least=self.least(code))
         if not gained > 0:
-            return Alternative(code, text, back(found), gained)
+            return one
         # residuals of a wrong explanation hold signal, which makes samples look worth less than they are
         left = normal.residuals(target, found.chi)
         own = effective_samples(left, normal.weight, self.samples.part)
         if order is not None:
             left[order], own[order] = left.copy(), own.copy()
         count = np.maximum(self.count, own)
-        gained = gain(self.given, back(found), count)
-        if gained <= LOG_LIKELIHOOD_THRESHOLD:
-            return Alternative(code, text, back(found), gained)
-        return Alternative(
-            code,
-            text,
-            replace(back(found), count=count),
-            gained,
-            steadiness((self.given, self.residuals), (back(found), left), count, self.samples.weight, self.blocks),
-            overdispersion(normal, target, found, count if order is None else count[order]),
-            self.least(code),
+        one = replace(one, gain=gain(self.given, back(found), count))
+        if one.gain <= LOG_LIKELIHOOD_THRESHOLD:
+            return one
+        return replace(
+            one,
+            fitted=replace(back(found), count=count),
+            steadiness=steadiness(
+                (self.given, self.residuals), (back(found), left), count, self.samples.weight, self.blocks
+            ),
+            dispersion=overdispersion(normal, target, found, count if order is None else count[order]),
         )
 
     @functools.cached_property
@@ -156,19 +153,19 @@ class Alternatives:
         """Return the normal equations of the motion on another chain."""
         return normal_of(self.samples, self.model, chain, np.arange(len(self.model.parameter_names)))
 
-    def ahead(self) -> list[Alternative]:
+    def ahead(self) -> list[Explanation]:
         """Return the alternatives that explain the torques better than the given data, the best first.
 
-        Some of them clearly so (`Alternative.clear`).
+        Some of them clearly so (`Explanation.clear`).
         """
         return sorted((found for found in self.tried if found.ahead), key=lambda found: -found.gain)
 
     @functools.cached_property
-    def tried(self) -> list[Alternative]:
+    def tried(self) -> list[Explanation]:
         """Every alternative, fitted once."""
         return list(self.all())
 
-    def all(self) -> Iterator[Alternative]:
+    def all(self) -> Iterator[Explanation]:
         """Yield every alternative, fitted."""
         yield from self.torques()
         yield from self.motions()
@@ -176,29 +173,27 @@ class Alternatives:
         yield from self.times()
         yield from self.mountings()
 
-    def torques(self) -> Iterator[Alternative]:
+    def torques(self) -> Iterator[Explanation]:
         """Yield signs and scales of torques.
 
         A torque of scale 0 or ∞ no longer shares parameters with the others: what that gains, a model that is
         somewhat wrong gains as well, so that a sign or a scale has to gain more.
         """
-        all_turned = Corrections(torque_sign=dict.fromkeys(self.names, -1.0))
-        yield from self.changed([Change('torque_sign', 'the torques of all joints have the opposite sign', all_turned)])
-        for name in self.names:
+        turned, *signs = (change for change in torque_changes(self.names) if change.code == 'torque_sign')
+        yield from self.changed([turned])
+        for name, sign in zip(self.names, signs, strict=True):
             decoupled = [Change('', '', Corrections(torque_scale={name: factor})) for factor in DECOUPLING_FACTORS]
             apart = [found.fitted for found in self.changed(decoupled)]
             changes = [
-                Change(
-                    'torque_sign', f'the torque of {name} has the opposite sign', Corrections(torque_sign={name: -1.0})
-                )
-            ]
-            changes += [
-                Change(
-                    'drive_gain',
-                    f'the torque of {name} is about {1 / factor:g} times what it should be',
-                    Corrections(torque_scale={name: factor}),
-                )
-                for factor in TORQUE_FACTORS
+                sign,
+                *(
+                    Change(
+                        'drive_gain',
+                        f'the torque of {name} is about {1 / factor:g} times what it should be',
+                        Corrections(torque_scale={name: factor}),
+                    )
+                    for factor in TORQUE_FACTORS
+                ),
             ]
             for found in self.changed(changes):
                 count = most_samples([self.given, found.fitted, *apart])
@@ -208,7 +203,7 @@ class Alternatives:
                 ):
                     yield found
 
-    def changed(self, changes: Sequence[Change]) -> Iterator[Alternative]:
+    def changed(self, changes: Sequence[Change]) -> Iterator[Explanation]:
         """Yield the alternatives of some changes, in their order."""
         moved = [self.samples.corrected(change.mend, self.names) for change in changes]
         normals = self.normals(
@@ -219,7 +214,7 @@ class Alternatives:
             order = change.mend.torque_columns(self.names)[0] if change.mend.torque_order else None
             yield replace(self.fitted(change.code, change.text, normal, samples.tau, order), mend=change.mend)
 
-    def motions(self) -> Iterator[Alternative]:
+    def motions(self) -> Iterator[Explanation]:
         """Yield signs, zeros and units of positions."""
         changes = []
         for j, name in enumerate(self.names):
@@ -259,7 +254,7 @@ class Alternatives:
             self.samples.mirrored(),
         )
 
-    def orders(self) -> Iterator[Alternative]:
+    def orders(self) -> Iterator[Explanation]:
         """Yield columns of any two joints swapped, or of all in reverse: of torques, of positions, of both."""
         changes = []
         for text, order in swaps(self.names):
@@ -270,10 +265,10 @@ class Alternatives:
             ]
         yield from self.changed(changes)
 
-    def times(self) -> Iterator[Alternative]:
+    def times(self) -> Iterator[Explanation]:
         """Yield the other unit of time that explains most, refined where it explains the torques better at all."""
 
-        def scaled(*factors: float) -> Iterator[Alternative]:
+        def scaled(*factors: float) -> Iterator[Explanation]:
             return self.changed(
                 [Change('time_scale', time_text(factor), Corrections(time_scale=factor)) for factor in factors]
             )
@@ -288,7 +283,7 @@ class Alternatives:
             best = best if abs(scale - middle) < ROUND_TIME else refined
         yield best
 
-    def mountings(self) -> Iterator[Alternative]:
+    def mountings(self) -> Iterator[Explanation]:
         """Yield the base standing otherwise against gravity."""
         chain = self.model.chain
         for text, angles in UP_DIRECTIONS.items():

@@ -29,7 +29,7 @@ from joint_dynamics.identification.physical.semidefinite import physical
 from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.reliability.alternatives import Alternatives
-from joint_dynamics.identification.reliability.evidence import ExplanationFit, gain
+from joint_dynamics.identification.reliability.evidence import ExplanationFit, gain, inverse_of
 from joint_dynamics.identification.reliability.thresholds import (
     BODIES_UNEXPLAINED_SHARE,
     LOG_LIKELIHOOD_THRESHOLD,
@@ -95,11 +95,7 @@ def _explain(alternatives: Alternatives, lost: float, effect: float) -> bool:
 
 
 def _solution(alternatives: Alternatives) -> Solution:
-    information = alternatives.information
-    scale = np.sqrt(np.maximum(np.diag(information), 0.0))
-    scale = np.where(scale > 0, scale, 1.0)
-    inverse = np.linalg.pinv(information / np.outer(scale, scale), rcond=1e-10, hermitian=True) / np.outer(scale, scale)
-    n = alternatives.model.n
+    inverse, n = inverse_of(alternatives.information), alternatives.model.n
     return Solution(
         alternatives.given.chi, np.ones(n), inverse, np.nan, np.ones(len(inverse)), rows=float(alternatives.count.sum())
     )

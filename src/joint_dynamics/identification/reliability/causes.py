@@ -22,14 +22,14 @@ import numpy as np
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.identification.preparation.observations import Observation
-from joint_dynamics.identification.reliability.alternatives import Alternatives, by_recorded_columns, most_samples
-from joint_dynamics.identification.reliability.delay import Delay, estimate_delay
-from joint_dynamics.identification.reliability.differences import Difference, differences
+from joint_dynamics.identification.reliability.alternatives import Alternatives, by_recorded_columns
+from joint_dynamics.identification.reliability.delay import estimate_delay
+from joint_dynamics.identification.reliability.differences import differences
 from joint_dynamics.identification.reliability.evidence import ExplanationFit, NormalEquations, gain
-from joint_dynamics.identification.reliability.explanation import Alternative, Candidate, Change, named
+from joint_dynamics.identification.reliability.explanation import Change, Explanation, most_samples, named
 from joint_dynamics.identification.reliability.filtered_samples import FilteredSamples, kept
 from joint_dynamics.identification.reliability.robot_file import FileAlternatives, file_alternatives
-from joint_dynamics.identification.reliability.scales import Scales, estimate_scales
+from joint_dynamics.identification.reliability.scales import estimate_scales
 from joint_dynamics.identification.reliability.thresholds import FOLDS, GROUP_ADVANTAGE, MIN_EVIDENCE, MIN_STEADINESS
 from joint_dynamics.identification.reliability.verdict import Reason
 from joint_dynamics.recording.corrections import Corrections
@@ -37,51 +37,39 @@ from joint_dynamics.recording.corrections import Corrections
 
 @dataclass(frozen=True)
 class State:
-    """The recordings as corrected so far: samples and whole torques, and all that explains them better.
-
-    candidates: explanations that are clearly better, with their corrections.
-    """
+    """The recordings as corrected so far: samples and whole torques, and all that explains them better."""
 
     alternatives: Alternatives
     observations: Sequence[Observation]
     by_file: FileAlternatives | None
-    ahead: Sequence[Alternative]
-    ahead_by_file: Sequence[Alternative]
-    delay: Delay
-    scales: Scales
-    differences: Sequence[Difference]
-    candidates: Sequence[Candidate]
+    ahead: Sequence[Explanation]
+    ahead_by_file: Sequence[Explanation]
+    delay: Explanation
+    scales: Explanation
+    differences: Sequence[Explanation]
 
     @staticmethod
     def of(alternatives: Alternatives, observations: Sequence[Observation]) -> State:
         """Try all explanations of some samples; observations: of the same recordings, with the same torques."""
         ahead = alternatives.ahead()
         by_file = file_alternatives(alternatives, ahead)
-        ahead_by_file = [] if by_file is None else by_file.ahead()
-        candidates = [
-            _candidate(owner, other)
-            for owner, others in ((alternatives, ahead), (by_file, ahead_by_file))
-            for other in others
-            if owner is not None and other.clear
-        ]
-        delay = estimate_delay(alternatives, observations)
-        if delay.matters:
-            mend = Corrections(torque_delay=delay.seconds)
-            candidates.append(Candidate(alternatives.given, delay.fitted, delay.reason, mend))
-        scales = estimate_scales(alternatives)
-        if scales.clear:
-            candidates.append(Candidate(alternatives.given, scales.fitted, scales.reason, scales.mend))
-        parts = differences(alternatives, [observation.name for observation in observations])
-        candidates += [
-            Candidate(alternatives.given, part.fitted, part.reason) for part in parts if part.clear and part.matters
-        ]
-        return State(alternatives, observations, by_file, ahead, ahead_by_file, delay, scales, parts, candidates)
+        return State(
+            alternatives,
+            observations,
+            by_file,
+            ahead,
+            [] if by_file is None else by_file.ahead(),
+            estimate_delay(alternatives, observations),
+            estimate_scales(alternatives),
+            differences(alternatives, [observation.name for observation in observations]),
+        )
 
-    def named(self) -> list[Candidate]:
+    def named(self) -> list[Explanation]:
         """Return the best explanation and those that gain about as much, the best first."""
-        tried = self.alternatives.tried
+        every = (*self.ahead, *self.ahead_by_file, self.delay, self.scales, *self.differences)
         return named(
-            self.candidates, [_candidate(self.alternatives, one) for one in tried if one.gain > 0 and not one.clear]
+            [one for one in every if one.clear and one.matters],
+            [one for one in self.alternatives.tried if one.gain > 0 and not one.clear],
         )
 
     def corrected(self, mend: Corrections) -> State:
@@ -105,7 +93,7 @@ class Causes:
     mend: Corrections = field(default_factory=Corrections)
     left: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     by_file: bool = False
-    open: Candidate | None = None
+    open: Explanation | None = None
 
     def summary(self) -> dict[str, Any]:
         """Return the entry `mend` of summary.json: the settings, and what is left over before and after; {} if none."""
@@ -159,23 +147,31 @@ def find_causes(alternatives: Alternatives, observations: Sequence[Observation],
 
 
 def better_uncorrected(
-    alternatives: Alternatives, observations: Sequence[Observation], corrections: Corrections
+    alternatives: Alternatives, observations: Sequence[Observation], corrections: Sequence[Corrections]
 ) -> list[Reason]:
-    """Return a reason where the recordings without the corrections that they were read with predict better."""
-    if not corrections.stated():
-        return []
-    undo = corrections.inverse(alternatives.names)
-    raw = Alternatives(alternatives.model, _corrected(alternatives, observations, undo)[0])
-    corrected, uncorrected = held_out(alternatives, raw, undo)
-    if not steadily_lower(uncorrected, corrected):
-        return []
-    return [
-        Reason(
-            'correction',
-            f'without recording.{", recording.".join(corrections.stated())} less is left over of data that took no '
-            f'part, {_rms(uncorrected):.3g} instead of {_rms(corrected):.3g} % (rms over the joints): leave them out',
-        )
-    ]
+    """Return a reason where recordings without the corrections that they were read with predict better.
+
+    corrections: of each observation's recording; those that share theirs are judged together, apart from the others.
+    """
+    reasons, model = [], alternatives.model
+    for k, one in enumerate(corrections):
+        if not one.stated() or one in corrections[:k]:
+            continue
+        which = [index for index, other in enumerate(corrections) if other == one]
+        theirs = [observations[index] for index in which]
+        given, undo = alternatives, one.inverse(alternatives.names)
+        if len(which) < len(corrections):
+            given = Alternatives(model, alternatives.samples.of_recordings(which))
+        corrected, uncorrected = held_out(given, Alternatives(model, _corrected(given, theirs, undo)[0]), undo)
+        if steadily_lower(uncorrected, corrected):
+            of = '' if given is alternatives else f'{", ".join(run.name for run in theirs)}: '
+            text = (
+                f'{of}without recording.{", recording.".join(one.stated())} less is left over of data that took '
+                f'no part, {_rms(uncorrected):.3g} instead of {_rms(corrected):.3g} % (rms over the joints): leave '
+                'them out'
+            )
+            reasons.append(Reason('correction', text))
+    return reasons
 
 
 def _best_path(given: State) -> Causes:
@@ -186,12 +182,12 @@ def _best_path(given: State) -> Causes:
     """
     tied = given.named()
     # efforts of the other sign are the mirror image of time reversed, and the likelier fault
-    starts = [start for start in tied if start.reason.code != 'time_reversed'] or tied
+    starts = [start for start in tied if start.code != 'time_reversed'] or tied
     paths = [Causes(given, given), *(_follow(given, start, tied) for start in starts)]
     best = max(_gains(paths))
     clear = [group for group in groups(given.alternatives) if group.clear and group.gain > best + GROUP_ADVANTAGE]
     if clear:
-        start = _candidate(given.alternatives, max(clear, key=lambda group: group.gain))
+        start = max(clear, key=lambda group: group.gain)
         paths.append(_follow(given, start, [start]))
     return paths[int(np.argmax(_gains(paths)))]
 
@@ -209,7 +205,7 @@ def _gains(paths: Sequence[Causes]) -> list[float]:
     ]
 
 
-def _follow(state: State, start: Candidate, named_beside: Sequence[Candidate]) -> Causes:
+def _follow(state: State, start: Explanation, named_beside: Sequence[Explanation]) -> Causes:
     """Return the path that begins so and then always takes the best."""
     names, first, mend, reasons, by_file = state.alternatives.names, state, Corrections(), [], False
     tied = [start, *(one for one in named_beside if one is not start)]
@@ -224,7 +220,7 @@ def _follow(state: State, start: Candidate, named_beside: Sequence[Candidate]) -
     return Causes(first, state, reasons, mend, {}, by_file)
 
 
-def groups(alternatives: Alternatives) -> Iterator[Alternative]:
+def groups(alternatives: Alternatives) -> Iterator[Explanation]:
     """Yield two torques swapped with signs or both turned, and the last three in any order with any signs."""
     names = alternatives.names
     changes: dict[str, Change] = {}
@@ -245,10 +241,6 @@ def _group_text(moved: Mapping[str, str], turned: Mapping[str, float]) -> str:
     texts = [f'the torque of {name} stands in the column of {other}' for name, other in moved.items()]
     texts += [f'the torque of {name} has the opposite sign' for name in turned]
     return ', '.join(texts)
-
-
-def _candidate(owner: Alternatives, other: Alternative) -> Candidate:
-    return Candidate(owner.given, other.fitted, other.reason(owner.names, owner.given), other.mend)
 
 
 def held_out(given: Alternatives, other: Alternatives, mend: Corrections) -> tuple[FloatArray, FloatArray]:

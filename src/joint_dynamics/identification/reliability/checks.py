@@ -12,6 +12,7 @@ from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.drive_gains.payload_difference import payload_changes
 from joint_dynamics.identification.identification_settings import IdentificationSettings
+from joint_dynamics.identification.preparation.averaging import wholes
 from joint_dynamics.identification.preparation.observations import Observation
 from joint_dynamics.identification.regression.additional_columns import FrictionState
 from joint_dynamics.identification.regression.least_squares import Solution
@@ -108,7 +109,8 @@ def check_training(problem: Problem, recordings: Sequence[Recording]) -> CheckRe
     if not harmless or _spikes_matter(alternatives, problem.observations):
         harmless = []
     reasons = [reason for reason in own if reason.code != 'spikes']
-    reasons += better_uncorrected(alternatives, problem.observations, recordings[0].corrections)
+    of = wholes([one.name for one in problem.observations])
+    reasons += better_uncorrected(alternatives, problem.observations, [recordings[k].corrections for k in of])
     reasons += [*causes.reasons, *(reason for reason in spikes if reason not in harmless)]
     reasons += check_units(alternatives, rated)
     floor = at_floor(alternatives, rated)
@@ -123,8 +125,8 @@ def check_training(problem: Problem, recordings: Sequence[Recording]) -> CheckRe
     if not reasons:
         reasons += impossible_inertials(problem, alternatives)
     first = causes.first
-    notes = [found.note for found in (*first.ahead[:1], *first.ahead_by_file[:1]) if not found.clear and not reasons]
-    notes += [found.note for found in first.differences if found.clear and not found.matters]
+    notes = [found.doubt for found in (*first.ahead[:1], *first.ahead_by_file[:1]) if not found.clear and not reasons]
+    notes += [note for found in first.differences if found.clear and not found.matters for note in found.notes]
     notes += [*begun_notes, *(f'{reason} (it is explained no better without them)' for reason in harmless)]
     notes += first.scales.notes
     if placeholder:
@@ -133,8 +135,8 @@ def check_training(problem: Problem, recordings: Sequence[Recording]) -> CheckRe
         without_duplicates(reasons),
         notes,
         {
-            'delay': first.delay.summary(),
-            **first.scales.summary(),
+            'delay': first.delay.figures,
+            'torque_scales': first.scales.figures,
             'parts': parts_summary(first.differences),
             **causes.summary(),
         },

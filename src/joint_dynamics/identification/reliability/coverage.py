@@ -20,6 +20,7 @@ from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.problem import Problem
+from joint_dynamics.identification.reliability.evidence import inverse_of
 from joint_dynamics.identification.reliability.thresholds import (
     DEVIATION_RATIO,
     EQUAL_RATIO_TO_TRAINING,
@@ -194,8 +195,7 @@ def plain_least_squares(problem: Problem) -> FloatArray:
         rows = block.rows[:, :b]
         matrix += np.einsum('jbs,jcs->bc', rows, rows, optimize=True)
         vector += np.einsum('jbs,js->b', rows, block.tau, optimize=True)
-    scale = np.sqrt(np.maximum(np.diag(matrix), np.finfo(float).tiny))
-    return np.asarray(np.linalg.lstsq(matrix / np.outer(scale, scale), vector / scale, rcond=1e-12)[0] / scale)
+    return np.asarray(inverse_of(matrix) @ vector)
 
 
 def left_in_motion(problem: Problem, chi: FloatArray) -> float:

@@ -20,68 +20,20 @@ wrist feels; so one matters, too, that explains more than half of the power of w
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import comb
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 
 from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.identification.reliability.alternatives import Alternatives
-from joint_dynamics.identification.reliability.evidence import (
-    ExplanationFit,
-    NormalEquations,
-    columns_of,
-    effective_samples,
-    gain,
-)
-from joint_dynamics.identification.reliability.explanation import overdispersion
+from joint_dynamics.identification.reliability.evidence import NormalEquations, columns_of, effective_samples, gain
+from joint_dynamics.identification.reliability.explanation import Explanation, overdispersion
 from joint_dynamics.identification.reliability.filtered_samples import FilteredSamples
-from joint_dynamics.identification.reliability.thresholds import LOG_LIKELIHOOD_THRESHOLD, MIN_EFFECT, MIN_EVIDENCE
-from joint_dynamics.identification.reliability.verdict import Reason
+from joint_dynamics.identification.reliability.thresholds import LOG_LIKELIHOOD_THRESHOLD, MIN_EFFECT
 from joint_dynamics.robot import INERTIAL
 from joint_dynamics.robot.standard_parameters import link_columns
-
-
-@dataclass(frozen=True)
-class Difference:
-    """What one part has of its own.
-
-    kind: `payload`, `friction`, `parameters` (all), `sign of …`; part: which; gain: log-likelihood [nats]; effect:
-    share of the torque (rms) it makes; fitted: with it; mass [kg] of a payload; clear: whether the gain is; matters:
-    whether it makes a twentieth of the torque, or is a payload that explains most of what is left over.
-    """
-
-    kind: str
-    part: str
-    gain: float
-    effect: float
-    fitted: ExplanationFit
-    mass: float | None = None
-    clear: bool = True
-    matters: bool = True
-
-    @property
-    def reason(self) -> Reason:
-        """That a part of the recordings has a payload, or parameters of its own."""
-        share = f'{100 * self.effect:.3g} % of the torque (log-likelihood +{self.gain:.0f})'
-        if self.kind == 'payload':
-            mass = '' if self.mass is None else f' of about {self.mass:.3g} kg'
-            return Reason(
-                'payload_mixed',
-                f'{self.part} differs from the other recordings by a payload{mass}, {share}: identify them apart, or '
-                'give those with the payload as --loaded',
-            )
-        what, remedy = {
-            'friction': ('other friction or offsets', 'record all at the same temperature, or identify them apart'),
-            'parameters': ('other parameters', 'look whether the robot was the same, or identify them apart'),
-        }.get(self.kind, (f'another {self.kind}', 'correct it, or leave it out'))
-        return Reason('recordings_differ', f'{self.part} has {what} than the other recordings, {share}: {remedy}')
-
-    @property
-    def note(self) -> str:
-        """The same where it is too small for a reason."""
-        return f'{self.part} has another {self.kind} than the rest, which makes {100 * self.effect:.2g} % of the torque'
 
 
 def explains_most(effect: float, left: float) -> bool:
@@ -89,13 +41,9 @@ def explains_most(effect: float, left: float) -> bool:
     return effect**2 > 0.5 * left**2
 
 
-def parts_summary(differences: Sequence[Difference]) -> dict[str, dict[str, str | float]]:
+def parts_summary(differences: Sequence[Explanation]) -> dict[str, Any]:
     """Return the entry `parts` of summary.json: what each part would gain most by having of its own."""
-    best = {found.part: found for found in sorted(differences, key=lambda found: found.gain)}
-    return {
-        part: {'kind': found.kind, 'log_likelihood': found.gain, 'effect_percent': 100 * found.effect}
-        for part, found in best.items()
-    }
+    return {part: entry for one in differences[::-1] for part, entry in one.figures.items()}
 
 
 def recordings_or_halves(samples: FilteredSamples, names: Sequence[str]) -> Iterator[tuple[str, BoolArray]]:
@@ -109,7 +57,7 @@ def recordings_or_halves(samples: FilteredSamples, names: Sequence[str]) -> Iter
     yield f'the second half of {names[0]}', half
 
 
-def differences(alternatives: Alternatives, names: Sequence[str]) -> list[Difference]:
+def differences(alternatives: Alternatives, names: Sequence[str]) -> list[Explanation]:
     """Return what each part gains by parameters of its own, the largest gain first; names: of the recordings."""
     model, samples = alternatives.model, alternatives.samples
     n = model.n
@@ -117,26 +65,24 @@ def differences(alternatives: Alternatives, names: Sequence[str]) -> list[Differ
     payload = columns_of(samples, model, independent=last)[:, : len(INERTIAL)]
     friction = np.zeros((n, 3 * n, samples.q.shape[1]))
     for j in range(n):
-        friction[j, 3 * j : 3 * j + 3] = samples.sign[j], samples.dtheta[j], np.ones_like(samples.dtheta[j])
-    found = []
+        friction[j, 3 * j : 3 * j + 3] = samples.own_rows(j)[1:]
+    found, payloads = [], []
     for name, where in recordings_or_halves(samples, names):
-        for kind, columns in (('payload', payload), ('friction', friction), ('parameters', alternatives.rows)):
+        payloads.append(_own(alternatives, 'payload', name, payload * where))
+        for kind, columns in (('friction', friction), ('parameters', alternatives.rows)):
             found.append(_own(alternatives, kind, name, columns * where))
         for j in range(n):
             target = samples.tau.copy()
             target[j, where] *= -1
-            turned = alternatives.fitted('', '', alternatives.normal, target)
-            kind, effect = f'sign of {model.joint_names[j]}', _effect(alternatives, turned.fitted)
-            found.append(
-                Difference(kind, name, turned.gain, effect, turned.fitted, None, turned.clear, effect > MIN_EFFECT)
-            )
-    found += _common_payload(alternatives, names, payload, [part for part in found if part.kind == 'payload'])
-    return sorted(found, key=lambda difference: -difference.gain)
+            turned = alternatives.fitted('recordings_differ', '', alternatives.normal, target)
+            found.append(_told(alternatives, turned, f'sign of {model.joint_names[j]}', name))
+    found += [*payloads, *_common_payload(alternatives, names, payload, payloads)]
+    return sorted(found, key=lambda one: -one.gain)
 
 
 def _common_payload(
-    alternatives: Alternatives, names: Sequence[str], payload: FloatArray, alone: Sequence[Difference]
-) -> list[Difference]:
+    alternatives: Alternatives, names: Sequence[str], payload: FloatArray, alone: Sequence[Explanation]
+) -> list[Explanation]:
     """Return the payload that several recordings have in common, if that is more than one of them alone has.
 
     alone: what each recording gains by a payload of its own. A payload on more than half of the recordings is one
@@ -149,22 +95,25 @@ def _common_payload(
     gained = max(found.gain for found in alone)
     while len(best) < len(names) // 2:
         choice = _choice(len(names), len(best) + 1)
-        more = {index: _with(alternatives, payload * np.isin(part, [*best, index])).gain for index in every - best}
+        more = {
+            index: _with(alternatives, payload * np.isin(part, [*best, index]))[0].gain - choice
+            for index in every - best
+        }
         chosen = max(more, key=lambda index: more[index])
-        if more[chosen] - choice <= gained:
+        if more[chosen] <= gained:
             break
-        best, gained = best | {chosen}, more[chosen] - choice
+        best, gained = best | {chosen}, more[chosen]
     if len(best) == 1:
         return []
 
-    def common(recordings: set[int]) -> Difference:
+    def common(recordings: set[int]) -> Explanation:
         listed = ', '.join(names[index] for index in sorted(recordings))
         columns = payload * np.isin(part, list(recordings))
         return _own(alternatives, 'payload', listed, columns, _choice(len(names), len(best)))
 
     found = common(best)
     # what these lack the others have
-    return [found if found.mass is None or found.mass > 0 else common(every - best)]
+    return [found if found.fitted.chi[-1] > 0 else common(every - best)]
 
 
 def _choice(recordings: int, chosen: int) -> float:
@@ -172,38 +121,47 @@ def _choice(recordings: int, chosen: int) -> float:
     return float(np.log(comb(recordings, chosen) / recordings))
 
 
-def _own(alternatives: Alternatives, kind: str, part: str, columns: FloatArray, choice: float = 0.0) -> Difference:
+def _own(alternatives: Alternatives, kind: str, part: str, columns: FloatArray, choice: float = 0.0) -> Explanation:
     """Return what a part gains by columns (joints, q, samples) of its own, less `choice` [nats]."""
-    found = _with(alternatives, columns)
-    gained, effect = found.gain - choice, _effect(alternatives, found.fitted)
-    clear = gained > LOG_LIKELIHOOD_THRESHOLD and gained / found.dispersion(alternatives) > MIN_EVIDENCE
-    mass = float(found.fitted.chi[-1]) if kind == 'payload' else None
-    left = alternatives.share(alternatives.given.unexplained)
-    matters = effect > MIN_EFFECT or (kind == 'payload' and explains_most(effect, left))
-    return Difference(kind, part, gained, effect, found.fitted, mass, clear, matters)
+    found, normal = _with(alternatives, columns)
+    found = replace(found, gain=found.gain - choice)
+    if found.gain > LOG_LIKELIHOOD_THRESHOLD:
+        count = found.fitted.count
+        assert count is not None
+        found = replace(found, dispersion=overdispersion(normal, alternatives.samples.tau, found.fitted, count))
+    return _told(alternatives, found, kind, part)
 
 
-class _Fit(NamedTuple):
-    """With columns of a part's own: normal equations, fit, independent samples (joints,), gain [nats]."""
-
-    normal: NormalEquations
-    fitted: ExplanationFit
-    independent: FloatArray
-    gain: float
-
-    def dispersion(self, alternatives: Alternatives) -> float:
-        return overdispersion(self.normal, alternatives.samples.tau, self.fitted, self.independent)
-
-
-def _with(alternatives: Alternatives, columns: FloatArray) -> _Fit:
-    samples = alternatives.samples
+def _with(alternatives: Alternatives, columns: FloatArray) -> tuple[Explanation, NormalEquations]:
+    """Return the explanation with columns of a part's own, and its normal equations."""
+    samples, given = alternatives.samples, alternatives.given
     normal = alternatives.normal.beside(np.concatenate([alternatives.rows, columns], axis=1))
     fitted = normal.fit(samples.tau)
-    count = np.maximum(
-        alternatives.count, effective_samples(normal.residuals(samples.tau, fitted.chi), samples.weight, samples.part)
+    own = effective_samples(normal.residuals(samples.tau, fitted.chi), samples.weight, samples.part)
+    fitted = replace(fitted, count=np.maximum(alternatives.count, own))
+    gained = gain(given, fitted, np.maximum(alternatives.count, own))
+    return Explanation('recordings_differ', '', alternatives.names, given, fitted, gained), normal
+
+
+def _told(alternatives: Alternatives, found: Explanation, kind: str, part: str) -> Explanation:
+    """Return the explanation with what it says, and whether it matters.
+
+    kind: `payload`, `friction`, `parameters` (all), `sign of …`; part: of the recordings.
+    """
+    effect = alternatives.share(alternatives.given.unexplained - found.fitted.unexplained)
+    text, matters = f'{part} has another {kind} than the other recordings', effect > MIN_EFFECT
+    if kind == 'payload':
+        text = f'{part} differs from the other recordings by a payload of about {found.fitted.chi[-1]:.3g} kg'
+        matters |= explains_most(effect, alternatives.share(alternatives.given.unexplained))
+        found = replace(found, code='payload_mixed')
+    elif kind == 'friction':
+        text = f'{part} has other friction or offsets than the other recordings'
+    elif kind == 'parameters':
+        text = f'{part} has other parameters than the other recordings'
+    return replace(
+        found,
+        text=text,
+        matters=matters,
+        notes=(f'{text}, which makes {100 * effect:.2g} % of the torque',),
+        figures={part: {'kind': kind, 'log_likelihood': found.gain, 'effect_percent': 100 * effect}},
     )
-    return _Fit(normal, replace(fitted, count=count), count, gain(alternatives.given, fitted, count))
-
-
-def _effect(alternatives: Alternatives, fitted: ExplanationFit) -> float:
-    return alternatives.share(alternatives.given.unexplained - fitted.unexplained)

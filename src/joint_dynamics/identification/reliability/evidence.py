@@ -57,8 +57,12 @@ def columns_of(
 def _wanted(model: RobotModel, independent: IntArray | None = None) -> BoolArray:
     """Return which of the standard parameters are independent, (p,)."""
     wanted = np.zeros(len(model.parameter_names), dtype=bool)
-    wanted[model.base_parameters().independent if independent is None else independent] = True
+    wanted[_chosen(model, independent)] = True
     return wanted
+
+
+def _chosen(model: RobotModel, independent: IntArray | None) -> IntArray:
+    return model.base_parameters().independent if independent is None else independent
 
 
 def _with_drives(
@@ -66,15 +70,10 @@ def _with_drives(
 ) -> FloatArray:
     """Return the columns of `columns_of` from the regressor of the links, whose columns of the drives are replaced."""
     for j in range(model.n):
-        rows[j, drive_columns(j)] = (
-            samples.ddtheta[j],
-            samples.dtheta[j],
-            samples.sign[j],
-            np.ones_like(samples.sign[j]),
-        )
+        rows[j, drive_columns(j)] = samples.own_rows(j)
     if model.coupling is not None:
         rows = np.concatenate([rows, model.coupling.regressor_rows(samples.dtheta, samples.ddtheta)], axis=1)
-    rows = rows[:, model.base_parameters().independent if independent is None else independent]
+    rows = rows[:, _chosen(model, independent)]
     if not samples.extra:
         return rows
     extra = np.zeros((model.n, len(samples.extra), samples.q.shape[1]))
@@ -199,9 +198,7 @@ def normal_equations(
     rows: FloatArray, samples: FilteredSamples, model: RobotModel, independent: IntArray | None = None
 ) -> NormalEquations:
     """Return the normal equations of rows as `columns_of` returns them of these samples."""
-    kinds = [
-        model.parameter_names[k] for k in (model.base_parameters().independent if independent is None else independent)
-    ]
+    kinds = [model.parameter_names[k] for k in _chosen(model, independent)]
     friction = [
         np.array([kinds.index(name) for name in (f'Fv_{j + 1}', f'Fc_{j + 1}') if name in kinds], dtype=int)
         for j in range(model.n)
@@ -316,3 +313,20 @@ def highest(function: Callable[[float], float], low: float, high: float, precisi
             right = low + share * (high - low)
             at_right = function(right)
     return float(left if at_left > at_right else right)
+
+
+def peak(function: Callable[[float], float], longest: float, steps: int, precision: float) -> float:
+    """Return where a function has its highest maximum from −longest to longest, of those that 2 steps + 1 values show.
+
+    The lowest of equal ones.
+    """
+    grid = np.linspace(-longest, longest, 2 * steps + 1)
+    best = int(np.argmax([function(value) for value in grid]))
+    return highest(function, grid[max(best - 1, 0)], grid[min(best + 1, 2 * steps)], precision)
+
+
+def inverse_of(information: FloatArray) -> FloatArray:
+    """Return the pseudo-inverse of an information matrix, of its columns scaled alike."""
+    scale = np.sqrt(np.maximum(np.diag(information), np.finfo(float).tiny))
+    scales = np.outer(scale, scale)
+    return np.asarray(np.linalg.pinv(information / scales, rcond=1e-10, hermitian=True) / scales)

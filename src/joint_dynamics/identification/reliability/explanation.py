@@ -20,8 +20,8 @@ whose residuals look whiter would stand alone.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -48,32 +48,41 @@ from joint_dynamics.recording.corrections import Corrections
 from joint_dynamics.robot import RobotModel
 
 _REMEDY = {
-    'mounting': 'robot.mounting',
-    'degrees': 'the unit of the positions (recording.position_scale)',
-    'time_scale': 'the time stamps (recording.time_scale)',
-    'time_reversed': 'the time stamps',
-    'drive_gain': 'the unit or the drive gain (recording.torque_scale)',
-    'torque_sign': 'the sign of the effort or of the drive gain (recording.torque_sign)',
-    'position_offset': 'the zero position (recording.zero_offset)',
-    'joint_order': 'the names of the joints',
-    'torque_order': 'the order of the efforts (recording.torque_order)',
-    'position_order': 'the order of the positions (recording.position_order)',
-    'position_sign': 'the sign of the position (recording.position_sign)',
-    'axis_sign': 'the axis in the robot file, or both signs',
+    'mounting': 'correct robot.mounting',
+    'degrees': 'correct the unit of the positions (recording.position_scale)',
+    'time_scale': 'correct the time stamps (recording.time_scale)',
+    'time_reversed': 'correct the time stamps',
+    'delay': 'align the time stamps of efforts and positions (recording.torque_delay)',
+    'drive_gain': 'correct the unit or the drive gain (recording.torque_scale)',
+    'current': 'look whether they are currents (then give drive gains), or whether a unit or a drive gain is wrong',
+    'torque_sign': 'correct the sign of the effort or of the drive gain (recording.torque_sign)',
+    'position_offset': 'correct the zero position (recording.zero_offset)',
+    'joint_order': 'correct the names of the joints',
+    'torque_order': 'correct the order of the efforts (recording.torque_order)',
+    'position_order': 'correct the order of the positions (recording.position_order)',
+    'position_sign': 'correct the sign of the position (recording.position_sign)',
+    'axis_sign': 'correct the axis in the robot file, or both signs',
+    'payload_mixed': 'identify them apart, or give those with the payload as --loaded',
+    'recordings_differ': 'look whether the robot, its signs and its temperature were the same, or identify them apart',
 }
 
 
 @dataclass(frozen=True)
-class Alternative:
-    """One other explanation: code, what it says, its fit, and the log-likelihood it gains over the given one [nats].
+class Explanation:
+    """Another explanation of motion and torque than the given one: what it says, its fit, and what it gains.
 
-    steadiness: see `evidence.steadiness`; infinite where the gain is too small to ask; dispersion: see
-    `overdispersion`, one where the gain is too small to ask; least: what the gain has to be worth [nats]; mend: the
-    correction that makes it so, None where there is none; mounting: of the base, roll, pitch, yaw [rad].
+    names: of the joints; given, fitted: the fit that it is better than, and its own, by the columns as recorded; gain:
+    log-likelihood of one over the other [nats]; steadiness: see `evidence.steadiness`; infinite where the gain is too
+    small to ask; dispersion: see `overdispersion`, one where the gain is too small to ask; least: what the gain has to
+    be worth [nats]; mend: the correction that makes it so, None where there is none; mounting: of the base, roll,
+    pitch, yaw [rad]; matters: whether it is held against recordings where it is clear; notes: what is said of it
+    anyway; figures: its entry in summary.json.
     """
 
     code: str
     text: str
+    names: Sequence[str]
+    given: ExplanationFit
     fitted: ExplanationFit
     gain: float
     steadiness: float = np.inf
@@ -81,40 +90,33 @@ class Alternative:
     least: float = MIN_EVIDENCE
     mend: Corrections | None = None
     mounting: tuple[float, float, float] | None = None
+    matters: bool = True
+    notes: tuple[str, ...] = ()
+    figures: Mapping[str, Any] = field(default_factory=dict)
 
     @property
-    def config(self) -> dict[str, Any]:
-        """The sections of a configuration that make it so, {} where there are none."""
-        if self.mounting is not None:
-            return {'robot': {'mounting': list(self.mounting)}}
-        return {} if self.mend is None else {'recording': self.mend.stated()}
-
-    def reason(self, names: Sequence[str], given: ExplanationFit) -> Reason:
-        """Return that this explanation is clearly better than the given one, by how much, and what to correct."""
-        j = int(np.argmax(given.unexplained - self.fitted.unexplained))
-        before, after = (100 * np.sqrt(fit.unexplained[j]) for fit in (given, self.fitted))
+    def reason(self) -> Reason:
+        """That this explanation is clearly better than the given one, by how much, and what to correct."""
+        j = int(np.argmax(self.given.unexplained - self.fitted.unexplained))
+        before, after = (100 * np.sqrt(fit.unexplained[j]) for fit in (self.given, self.fitted))
+        config: dict[str, Any] = {} if self.mend is None else {'recording': self.mend.stated()}
         return Reason(
             self.code,
-            f'{self.text}: that explains the torques clearly better ({before:.3g} % of the torque of {names[j]} left '
-            f'over would become {after:.3g} %; log-likelihood +{self.gain:.0f}); correct '
-            f'{_REMEDY.get(self.code, "the recording or its settings")}',
-            mend=self.config,
+            f'{self.text}: that explains the torques clearly better ({before:.3g} % of the torque of {self.names[j]} '
+            f'left over would become {after:.3g} %; log-likelihood +{self.gain:.0f}); '
+            f'{_REMEDY.get(self.code, "correct the recording or its settings")}',
+            mend=config if self.mounting is None else {'robot': {'mounting': list(self.mounting)}},
             joints=() if self.mend is None else self.mend.joints,
         )
 
     @property
-    def note(self) -> str:
+    def doubt(self) -> str:
         """That it is better by no more than what a model that is somewhat wrong gains by chance."""
         return (
             f'{self.text}: that would explain the torques better (log-likelihood +{self.gain:.0f}), but joints that '
             f'share parameters disagree by {np.sqrt(self.dispersion):.2g} times what their noise lets expect, so that '
             'it may be the model; look whether it is so'
         )
-
-    @property
-    def evidence(self) -> float:
-        """What the gain is worth where the model is somewhat wrong [nats]."""
-        return self.gain / self.dispersion
 
     @property
     def ahead(self) -> bool:
@@ -125,8 +127,12 @@ class Alternative:
 
     @property
     def clear(self) -> bool:
-        """Whether it is named: it gains enough, and more than a model that is somewhat wrong gains by any freedom."""
-        return self.ahead and self.evidence > self.least
+        """Whether it gains enough, and more than a model that is somewhat wrong gains by any freedom."""
+        return self.ahead and self.gain / self.dispersion > self.least
+
+    def gained(self, count: FloatArray) -> float:
+        """Return ΔL over the given fit [nats]; count (n,): independent samples, the same for all that are compared."""
+        return gain(self.given, self.fitted, count)
 
 
 class Change(NamedTuple):
@@ -200,29 +206,19 @@ def overdispersion(normal: NormalEquations, target: FloatArray, found: Explanati
     return max(1.0, rise / further) if further > 0 else 1.0
 
 
-class Candidate(NamedTuple):
-    """An explanation that is clearly better: given, the fit it is better than; its own fit; what it says; its mend."""
-
-    given: ExplanationFit
-    fitted: ExplanationFit
-    reason: Reason
-    mend: Corrections | None = None
-
-    def gain(self, count: FloatArray) -> float:
-        """Return ΔL over the given fit [nats]; count (n,): independent samples, the same for all that are compared."""
-        return gain(self.given, self.fitted, count)
-
-
-def named(candidates: Sequence[Candidate], others: Sequence[Candidate] = ()) -> list[Candidate]:
+def named(candidates: Sequence[Explanation], others: Sequence[Explanation] = ()) -> list[Explanation]:
     """Return the best candidate, and those that gain nearly as much, the best first.
 
     others: explanations that are not clearly better by themselves, and are named only beside one that is.
     """
     if not candidates:
         return []
-    fits = [fit for candidate in candidates for fit in (candidate.given, candidate.fitted)]
-    count = np.max([fit.count for fit in fits if fit.count is not None], axis=0)
-    best = max(candidate.gain(count) for candidate in candidates)
-    least = (1 - TIE_SHARE) * best - FREE_SCALE_THRESHOLD
-    tied = [candidate for candidate in (*candidates, *others) if candidate.gain(count) > least]
-    return sorted(tied, key=lambda candidate: -candidate.gain(count))[:MAX_NAMED]
+    count = most_samples(fit for one in candidates for fit in (one.given, one.fitted))
+    least = (1 - TIE_SHARE) * max(one.gained(count) for one in candidates) - FREE_SCALE_THRESHOLD
+    tied = [one for one in (*candidates, *others) if one.gained(count) > least]
+    return sorted(tied, key=lambda one: -one.gained(count))[:MAX_NAMED]
+
+
+def most_samples(fits: Iterable[ExplanationFit]) -> FloatArray:
+    """Return the most that the samples of each joint are worth by any of some fits, (n,)."""
+    return np.asarray(np.max([fit.count for fit in fits if fit.count is not None], axis=0))

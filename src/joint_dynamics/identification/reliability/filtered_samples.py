@@ -58,6 +58,18 @@ class FilteredSamples:
             weight=self.weight[order] if np.array_equal(order, source) else self.weight,
         )
 
+    def of_recordings(self, which: Sequence[int]) -> FilteredSamples:
+        """Return the samples of some recordings alone."""
+        here = np.isin(self.part, which)
+        arrays = {name: getattr(self, name)[:, here] for name in (*MOTION, 'sign', 'tau', 'weight')}
+        extra = [(joints, values[here]) for joints, values in self.extra]
+        return replace(self, **arrays, part=self.part[here], extra=extra)
+
+    def own_rows(self, joint: int) -> FloatArray:
+        """Return what only one joint feels, by rotor inertia, viscous and Coulomb friction and offset, (4, samples)."""
+        sign = self.sign[joint]
+        return np.stack([self.ddtheta[joint], self.dtheta[joint], sign, np.ones_like(sign)])
+
     def moves_as(self, other: FilteredSamples) -> bool:
         """Whether the motion is the very same, whatever the torques."""
         return all(np.array_equal(getattr(self, name), getattr(other, name)) for name in (*MOTION, 'sign'))

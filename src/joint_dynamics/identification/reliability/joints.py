@@ -118,7 +118,7 @@ def judge_joints(
     """
     verdicts = []
     for j, name in enumerate(fits[0].joint_names):
-        moving = [np.abs(fit.dq[:, j]) > fit.moving_speed for fit in fits]
+        moving = [fit.moving[:, j] for fit in fits]
         error, torque = (
             _rms(np.concatenate([getattr(fit, key)[where, j] for fit, where in zip(fits, moving, strict=True)]))
             for key in ('residual', 'tau')

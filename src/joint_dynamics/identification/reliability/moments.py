@@ -20,6 +20,7 @@ import numpy as np
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.identification.preparation.observations import Observation
 from joint_dynamics.identification.reliability.alternatives import Alternatives
+from joint_dynamics.identification.reliability.evidence import inverse_of
 from joint_dynamics.identification.reliability.thresholds import (
     JUMP_STEP,
     LARGEST_JUMP,
@@ -96,9 +97,7 @@ def best_moment(alternatives: Alternatives) -> Moment | None:
     # residuals that hold a jump are correlated, and make samples look worth few: all joints take the most of any
     inverse = alternatives.count.max() / np.maximum((given.unexplained + RESOLVED**2) * size, np.finfo(float).tiny)
     information = np.tensordot(inverse, normal.matrix, axes=1)
-    scale = np.sqrt(np.maximum(np.diag(information), np.finfo(float).tiny))
-    scales = np.outer(scale, scale)
-    inverted = np.linalg.pinv(information / scales, rcond=1e-10, hermitian=True) / scales
+    inverted = inverse_of(information)
     best: Moment | None = None
     for kind, joint, column in _columns(alternatives):
         weighted = column * samples.weight * inverse[:, None]

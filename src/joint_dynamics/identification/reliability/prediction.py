@@ -8,6 +8,8 @@ import numpy as np
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.identification.regression.residuals import Fit, overall_residual
+from joint_dynamics.identification.reliability.delay import PRECISION
+from joint_dynamics.identification.reliability.evidence import peak
 from joint_dynamics.identification.reliability.explanation import torque_changes
 from joint_dynamics.identification.reliability.thresholds import (
     BETTER,
@@ -42,7 +44,7 @@ def judge_prediction(
     """
     tau = np.concatenate([fit.tau for fit in fits])
     predicted = np.concatenate([fit.predicted for fit in fits])
-    moving = np.concatenate([np.abs(fit.dq) > fit.moving_speed for fit in fits])
+    moving = np.concatenate([fit.moving for fit in fits])
     overall = overall_residual(fits, moving=True)[1]
     as_good = max(100 * MIN_EFFECT, 0.0 if training_percent is None else EQUAL_RATIO_TO_TRAINING * training_percent)
     if not overall > min(USELESS_PERCENT, as_good):
@@ -58,10 +60,8 @@ def judge_prediction(
         some = overall < 200 * MIN_EFFECT
         least = min(NEARLY_ALL**2 * left, BETTER**2 * _left_by_friction(fits)) if some else np.inf
         many = [change for change in others if change[0] < least]
+        many += _delay(fits)
     found = sorted([*_changes(tau, predicted, names), *many], key=lambda change: change[0])
-    delayed = None if expected else _delay(fits)
-    if delayed is not None:
-        found = sorted([*found, delayed], key=lambda change: change[0])
     reasons = []
     if found and found[0][0] < min(BETTER**2 * left, left - MIN_EFFECT**2 * np.sum(tau**2)):
         rest, code, text = found[0]
@@ -102,7 +102,7 @@ def _left_by_friction(fits: Sequence[Fit]) -> float:
     """Return what is left over in motion, Σ (N·m)², where every joint has another friction and offset."""
     left = 0.0
     residual, dq = (np.concatenate([getattr(fit, name) for fit in fits]) for name in ('residual', 'dq'))
-    moving = np.concatenate([np.abs(fit.dq) > fit.moving_speed for fit in fits])
+    moving = np.concatenate([fit.moving for fit in fits])
     for rest, speed, moves in zip(residual.T, dq.T, moving.T, strict=True):
         columns = np.column_stack([np.sign(speed), speed, np.ones_like(speed)])[moves]
         left += float(np.sum((rest[moves] - columns @ np.linalg.lstsq(columns, rest[moves], rcond=None)[0]) ** 2))
@@ -119,7 +119,7 @@ def _unrelated(tau: FloatArray, predicted: FloatArray, moving: FloatArray) -> bo
     )
 
 
-def _changes(tau: FloatArray, predicted: FloatArray, names: Sequence[str]) -> Iterator[tuple[float, str, str]]:
+def _changes(tau: FloatArray, predicted: FloatArray, names: Sequence[str]) -> Iterator[Change]:
     """Yield (what is left over of the measured torques as they came, code, text)."""
     for change in torque_changes(names):
         order, factor = change.mend.torque_columns(names)
@@ -141,22 +141,17 @@ def _changes(tau: FloatArray, predicted: FloatArray, names: Sequence[str]) -> It
         yield float(own.sum() - own[j] + fitted[j]), 'drive_gain', text
 
 
-def _delay(fits: Sequence[Fit]) -> tuple[float, str, str] | None:
+def _delay(fits: Sequence[Fit]) -> list[Change]:
     """Return what a delay leaves over, where it matters."""
-    best: tuple[float, float] | None = None
-    here = 0.0
-    for seconds in np.linspace(-MAX_DELAY, MAX_DELAY, 81):
-        left = 0.0
-        for fit in fits:
-            moving = np.abs(fit.dq) > fit.moving_speed
-            late = np.array([np.interp(fit.time + seconds, fit.time, column) for column in fit.tau.T]).T
-            left += float(np.sum(np.where(moving, late - fit.predicted, 0.0) ** 2))
-        if abs(seconds) < 1e-9:
-            here = left
-        if best is None or left < best[0]:
-            best = left, float(seconds)
-    assert best is not None
-    size = sum(float(np.sum(np.where(np.abs(fit.dq) > fit.moving_speed, fit.tau, 0.0) ** 2)) for fit in fits)
-    if here - best[0] < MIN_EFFECT**2 * size:
-        return None
-    return best[0], 'delay', f'the torques come {1000 * best[1]:.3g} ms after the motion they belong to'
+
+    def left(seconds: float) -> float:
+        late = [np.array([np.interp(fit.time + seconds, fit.time, tau) for tau in fit.tau.T]).T for fit in fits]
+        return sum(
+            float((((tau - fit.predicted) * fit.moving) ** 2).sum()) for tau, fit in zip(late, fits, strict=True)
+        )
+
+    seconds = peak(lambda seconds: -left(seconds), MAX_DELAY, 40, PRECISION)
+    least, size = left(seconds), sum(float(((fit.tau * fit.moving) ** 2).sum()) for fit in fits)
+    if left(0.0) - least < MIN_EFFECT**2 * size:
+        return []
+    return [(least, 'delay', f'the torques come {1000 * seconds:.3g} ms after the motion they belong to')]

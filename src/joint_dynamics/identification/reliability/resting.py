@@ -23,6 +23,7 @@ from joint_dynamics.arrays import FloatArray
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.stiction import not_slipped, stays
 from joint_dynamics.identification.reliability.alternatives import Alternatives
+from joint_dynamics.identification.reliability.evidence import highest
 from joint_dynamics.identification.reliability.residual_reasons import covariance_of
 from joint_dynamics.identification.reliability.thresholds import (
     BREAKAWAY,
@@ -30,9 +31,6 @@ from joint_dynamics.identification.reliability.thresholds import (
     MIN_UNEXPLAINED_SHARE,
 )
 from joint_dynamics.identification.reliability.verdict import Reason
-
-HALVINGS = 40
-"""Of the interval that the best band's centre lies in: what is left of it is 10⁻¹²."""
 
 
 def resting_reasons(problem: Problem, alternatives: Alternatives) -> list[Reason]:
@@ -112,13 +110,8 @@ def _beyond(left: FloatArray, held: float, variance: FloatArray) -> float:
     if high - low <= 2 * held:
         return 0.0
 
-    def outside(centre: float) -> tuple[FloatArray, FloatArray]:
-        return np.maximum(centre - held - left, 0.0), np.maximum(left - centre - held, 0.0)
+    def beyond(centre: float) -> float:
+        return float((np.maximum(np.abs(left - centre) - held, 0.0) ** 2 / variance).sum())
 
-    # It is convex in the centre, its slope rises: halved until the centre is known to rounding.
-    for _ in range(HALVINGS):
-        centre = 0.5 * (low + high)
-        below, above = outside(centre)
-        low, high = (low, centre) if ((below - above) / variance).sum() > 0 else (centre, high)
-    below, above = outside(0.5 * (low + high))
-    return float(((below + above) ** 2 / variance).sum())
+    # it is convex in the centre
+    return beyond(highest(lambda centre: -beyond(centre), low, high, 1e-9 * (high - low)))

@@ -34,7 +34,7 @@ from joint_dynamics.identification.reliability.evidence import (
     constrained,
     gain,
 )
-from joint_dynamics.identification.reliability.explanation import Alternative, least_evidence
+from joint_dynamics.identification.reliability.explanation import Explanation, least_evidence
 from joint_dynamics.identification.reliability.filtered_samples import FilteredSamples
 from joint_dynamics.identification.reliability.thresholds import (
     DISAGREEMENT_FACTOR,
@@ -107,7 +107,7 @@ class FileAlternatives(Alternatives):
 
     def fitted(
         self, code: str, text: str, normal: NormalEquations, target: FloatArray, order: IntArray | None = None
-    ) -> Alternative:
+    ) -> Explanation:
         """Return one alternative as `Alternatives.fitted`, its gain less what free parameters lose by it.
 
         No gain is left where the links of the file leave too much over.
@@ -135,7 +135,7 @@ class FileAlternatives(Alternatives):
         )
 
 
-def file_alternatives(free: Alternatives, others: Iterable[Alternative] = ()) -> FileAlternatives | None:
+def file_alternatives(free: Alternatives, others: Iterable[Explanation] = ()) -> FileAlternatives | None:
     """Return the alternatives by the robot file's inertials, None where it holds none.
 
     free: those without them; others: what explains the torques better without them.
@@ -156,12 +156,7 @@ def _columns(model: RobotModel, samples: FilteredSamples, chain: Chain | None = 
     last = np.flatnonzero(np.isin(inertial, np.arange(len(model.parameter_names))[link_columns(n - 1)]))
     own = np.zeros((n, OWN * n, samples.q.shape[1]))
     for j in range(n):
-        own[j, OWN * j : OWN * (j + 1)] = (
-            samples.ddtheta[j],
-            samples.dtheta[j],
-            samples.sign[j],
-            np.ones_like(samples.sign[j]),
-        )
+        own[j, OWN * j : OWN * (j + 1)] = samples.own_rows(j)
     payload = rows[:, last[: len(INERTIAL)]]
     return np.concatenate([np.einsum('jps,p->js', rows, stated)[:, None], payload, own], axis=1)
 

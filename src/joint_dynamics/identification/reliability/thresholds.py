@@ -207,16 +207,10 @@ ABOVE = 1.5
 """[factor] So many times the cut-off of the parallel filter noise is looked at from: the filter's slope ends
 there."""
 
-# Excitation and residual diagnostics
+# Excitation
 INFLATION_LIMIT = 30.0
 """[factor] A deviation that grows by more than this because columns resemble each other. The parameter cannot be
 told from others."""
-AUTOCORRELATION = 0.15
-"""[correlation]"""
-CORRELATED = 0.2
-"""[correlation] Rank correlation from which residuals count as following the fitted torque."""
-HEAVY = 3.0
-"""[kurtosis] Excess kurtosis from which residuals count as not normal."""
 
 # Verdict per joint, uses
 FLOOR_SHARE = 0.005

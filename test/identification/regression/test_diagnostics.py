@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import kurtosis, skew, spearmanr
 
+from joint_dynamics.identification.regression.diagnostics import diagnose, rank_correlation
 from joint_dynamics.identification.regression.residuals import Fit, relative
-from joint_dynamics.identification.reliability.diagnostics import diagnose, rank_correlation
 
 NAMES = ('a', 'b', 'c')
 

@@ -19,9 +19,14 @@ from joint_dynamics.arrays import FloatArray
 from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.residuals import Fit
-from joint_dynamics.identification.reliability.thresholds import AUTOCORRELATION, CORRELATED, HEAVY
 
 LAGS = 40
+AUTOCORRELATION = 0.15
+"""Above it residuals do not count as independent [correlation]."""
+CORRELATED = 0.2
+"""Rank correlation from which residuals count as following the fitted torque."""
+HEAVY = 3.0
+"""Excess kurtosis from which residuals count as not normal."""
 
 
 def autocorrelation(residual: FloatArray, lags: int = LAGS) -> FloatArray:
@@ -62,22 +67,17 @@ def leverage(problem: Problem, solution: Solution) -> dict[str, float]:
 
 def moving_rows(fits: Sequence[Fit], j: int) -> tuple[FloatArray, FloatArray]:
     """Return (fitted, residual) of one joint's moving samples."""
-    moving_samples = [
-        (fit.predicted[moving, j], fit.residual[moving, j])
-        for fit in fits
-        for moving in [np.abs(fit.dq[:, j]) > fit.moving_speed]
-    ]
-    fitted, residual = zip(*moving_samples, strict=True)
-    return np.concatenate(fitted), np.concatenate(residual)
+    fitted, residual = (
+        np.concatenate([getattr(fit, name)[fit.moving[:, j], j] for fit in fits]) for name in ('predicted', 'residual')
+    )
+    return fitted, residual
 
 
 def _joint(fits: Sequence[Fit], j: int) -> dict[str, Any]:
     fitted, residual = moving_rows(fits, j)
     if len(residual) < 20 or np.ptp(fitted) == 0 or np.ptp(residual) == 0:
         return {'samples': len(residual)}
-    series = np.concatenate(
-        [np.where(np.abs(fit.dq[:, j]) > fit.moving_speed, fit.residual[:, j], 0.0) for fit in fits]
-    )
+    series = np.concatenate([np.where(fit.moving[:, j], fit.residual[:, j], 0.0) for fit in fits])
     largest = float(np.abs(autocorrelation(series[:, None])[1:]).max())
     trend = rank_correlation(fitted, residual)
     spread = rank_correlation(np.abs(fitted), np.abs(residual))
