@@ -1,5 +1,6 @@
 """What changed: load, stiffness or friction of a simulated UR5e whose links MuJoCo computes, by what is named."""
 
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -23,17 +24,24 @@ def run(tools):
     """Return a function: what is estimated while something changes after 40 s of the waypoint cycle.
 
     change(robot); from then on softer: (n,) by what the stiffness is multiplied, rougher: (n,) N·m of friction more.
+    carried: a payload that the estimator has to weigh from the beginning. pushes: (n,) N·m each, 0.6 s every 1.5 s.
     """
     time, q = tools.waypoint_motion(4, speed=2.0)
     trajectory = TrajectoryPoints(time, q, np.gradient(q, time, axis=0))
 
-    def play(change=None, after=AFTER, softer=None, rougher=None):
+    def play(change=None, after=AFTER, softer=None, rougher=None, carried=None, pushes=()):
         robot = FlexibleJointRobot(seed=4, rate=1.0 / PERIOD, temperature=30.0, dynamics='mujoco')
         arm = Arm.from_description(robot.model, tools.described(robot))
-        estimator = JointEstimator(arm, PERIOD, EstimationSettings())
+        estimator = JointEstimator(arm, PERIOD, EstimationSettings(payload=carried is not None))
+        if carried is not None:
+            robot.attach_payload(carried)
         robot.place(trajectory.sample(0.0).q[0])
         tick, out = 0, SimpleNamespace(estimator=estimator, robot=robot, alpha=[], named=[])
-        for until, act in ((BEFORE, change or (lambda robot: None)), (BEFORE + after, None)):
+        steps = [(BEFORE, change or (lambda robot: None)), (BEFORE + after, None)]
+        for k, torque in enumerate(pushes):
+            for start, now in ((1.5 * k, torque), (1.5 * k + 0.6, 0.0)):
+                steps.insert(-1, (BEFORE + start, partial(FlexibleJointRobot.set_external_torque, torque=now)))
+        for until, act in steps:
             reference = trajectory.sample(np.arange(tick, round(until / PERIOD)) * PERIOD)
             samples = robot.run(Command.track(reference.q, reference.dq, reference.effort))
             theta = samples.theta.copy()
@@ -53,6 +61,8 @@ def run(tools):
                 if k % 50 == 0:
                     out.alpha.append(((tick + k) * PERIOD - BEFORE, estimator.friction.parameters[:, 0].copy()))
             tick = round(until / PERIOD)
+            if until == BEFORE:
+                out.usual = estimator.changes.square.copy()
             if act is not None:
                 act(robot)
         return out
@@ -102,6 +112,26 @@ def test_a_push_is_no_load(run):
     """Constant torques of 25 N·m at the lift and 10 N·m at the elbow, until the end: no body within reach does that."""
     out = run(lambda robot: robot.set_external_torque([0.0, 25.0, -10.0, 0.0, 0.0, 0.0]), after=3.0)
     assert [one for one in out.named if one[1] == 'load'] == []
+
+
+def test_a_series_of_pushes_is_nothing_that_changed(run):
+    """Not even for long: it teaches neither what is usual, nor the payload, nor friction."""
+    rng = np.random.default_rng(0)
+    pushes = rng.uniform(-1.0, 1.0, (8, 6)) * [12.0, 12.0, 8.0, 4.0, 4.0, 1.0]
+    out = run(after=16.0, carried=Payload(2.0, (0.0, 0.0, 0.08)), pushes=pushes)
+    assert out.named == []
+    assert out.estimator.payload.mass == pytest.approx(2.0, abs=0.05)
+    before = [alpha for when, alpha in out.alpha if when < 0.0][-1]
+    # α follows its work by some 10 % on this arm
+    assert np.abs(out.alpha[-1][1] - before).max() < 0.15
+    assert np.all(out.estimator.changes.square < 4.0 * out.usual)
+
+
+def test_friction_that_jumps_does_not_spoil_a_load_that_is_known(run):
+    """2 kg weighed beforehand: friction is named, the load neither named nor weighed anew by it."""
+    out = run(rougher=np.array([0.0, 0.0, 6.0, 0.0, 0.0, 0.0]), carried=Payload(2.0, (0.0, 0.0, 0.08)))
+    assert [one[1:] for one in out.named] == [('friction', 2)]
+    assert out.estimator.payload.mass == pytest.approx(2.0, abs=0.05)
 
 
 def test_rows_of_the_last_link_are_those_of_pinocchio(worn_arm):

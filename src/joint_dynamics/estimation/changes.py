@@ -34,8 +34,9 @@ VISCOUS = 0.2
 """Wander of α₂ as a share of its upper bound."""
 POSSIBLE_FRICTION, POSSIBLE_STIFFNESS = 1.0, 0.5
 """Deviation of what they may change to at once, as shares."""
-REACH, LEAST_MASS = 0.3, 0.2
-"""m from the last joint within which a load has its centre of mass; kg that a load is at least, and be wrong by."""
+REACH, LEAST_MASS, WRONG = 0.3, 0.2, 0.1
+"""m from the last joint within which a load has its centre of mass; kg that a load is at least; share of its change by
+which it may be wrong, no less than those kg: the friction under load is that of the load before."""
 BODIES = 10.0 * np.array([REACH**2] * 6 + [REACH] * 3 + [1.0])
 """Deviation of the payload's parameters, kg·m², kg·m, kg: 10 kg within reach."""
 STEADY = 0.8
@@ -92,8 +93,10 @@ class ChangeDetector:
     ----------
     blocks, verdict
         what the last seconds hold, and say.
+    disturbed
+        (k,) bool, of each block: there was a contact in it, or what is carried was not known.
     load_suspected
-        bool: another load explains the last seconds better, though not well enough yet.
+        bool: another load explains the last seconds better, though not well enough yet, and they were disturbed.
     spring_doubted
         (n,) bool: another stiffness does, while the motor side of that joint is as usual.
 
@@ -129,19 +132,27 @@ class ChangeDetector:
 
     def begin_anew(self) -> None:
         """Forget the last seconds."""
-        self.open, self._filled, self._turns, self._undecided = 0, 0, 0, 0
+        self.open, self._filled, self._turns = 0, 0, 0
         self._weighed = -1
-        self.load_suspected = False
+        self.load_suspected, self.disturbed = False, np.zeros(WINDOW, dtype=bool)
         self.spring_doubted = np.zeros(self.joints, dtype=bool)
 
     def take(
-        self, rows: Array, motor: Array, spring: Array, payload: Array, friction: Array, spring_map: Array
+        self,
+        rows: Array,
+        motor: Array,
+        spring: Array,
+        payload: Array,
+        friction: Array,
+        spring_map: Array,
+        disturbed: bool,
     ) -> bool:
         """Take one sample, as `change_test.take`, and what is in force; return whether a block is complete."""
         b, k = self.blocks, self.open
         if self._turns == 0:
-            b.motor[k], b.spring[k], b.samples[k] = 0.0, 0.0, 0.0
+            b.motor[k], b.spring[k], b.samples[k], self.disturbed[k] = 0.0, 0.0, 0.0, False
             b.payload[k], b.friction[k], b.spring_map[k] = payload, friction, spring_map
+        self.disturbed[k] |= disturbed
         take(b, k, rows, motor, spring)
         self._turns += 1
         if self._turns < self.per_block:
@@ -157,23 +168,16 @@ class ChangeDetector:
             1.0 / self.square, v,
         )  # fmt: skip
         self._alone[newest] = v.cost[0].sum()
+        if not self.disturbed[newest]:
+            self._learn_usual(newest)
         if self._filled < SHORTEST:
             return None
         lengths = slice(SHORTEST - 1, self._filled)
         softer = _is_large(SPRING, v.change[lengths, SPRING]) & (v.single[lengths, SPRING] > GAIN)
         as_usual = v.cost[lengths, MOTOR] <= LEFT * v.samples[lengths, MOTOR]
         self.spring_doubted = np.asarray((softer & as_usual).any(axis=0))
-        self.load_suspected = bool((v.load[lengths] > GAIN).any())
-        suspicion = self.load_suspected or bool(self.spring_doubted.any())
-        if not suspicion:
-            self._learn_usual(newest)
-        change = self._likeliest()
-        # What nothing here explains in all this time is the model's own error: usual from now on, and learnt.
-        self._undecided = self._undecided + 1 if suspicion and change is None else 0
-        if self._undecided >= WINDOW:
-            self.square *= np.maximum(v.cost[-1] / np.maximum(v.samples[-1], 1.0), 1.0)
-            self.begin_anew()
-        return change
+        self.load_suspected = bool((v.load[lengths] > GAIN).any() and self.disturbed.any())
+        return self._likeliest()
 
     def _likeliest(self) -> Change | None:
         """Return the likeliest of all changes if it may be named: what began in the last blocks may be anything yet.
@@ -262,7 +266,8 @@ class ChangeDetector:
         body = self.blocks.payload[self.newest] + added
         first, mass = np.linalg.norm(body[6:9]), body[9]
         heavy = np.abs(added[9]) >= LEAST_MASS or np.linalg.norm(added[6:9]) >= LEAST_MASS * REACH
-        return bool(mass >= -LEAST_MASS and first <= REACH * (max(mass, 0.0) + LEAST_MASS) and heavy)
+        wrong = max(LEAST_MASS, WRONG * np.abs(added[9]))
+        return bool(mass >= -wrong and first <= REACH * (max(mass, 0.0) + wrong) and heavy)
 
     def _learn_usual(self, newest: int) -> None:
         """Let the last block tell what is usual."""

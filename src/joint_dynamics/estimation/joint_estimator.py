@@ -190,13 +190,13 @@ class JointEstimator(JointTorques):
         if self.friction is None or not self.learning:
             return
         residual = self.rotor_torque - self.torque_link
+        # a push that not every joint feels would pass for friction
+        free = self.undisturbed() & (not self.changes.load_suspected)
         if isinstance(self.friction, CoulombViscousEstimator):
-            self.friction.update(residual, self.omega, self.undisturbed())
+            self.friction.update(residual, self.omega, free)
             self.coulomb_level = np.abs(self.friction.parameters[:, 0])
         else:
-            self.friction.update(
-                residual - self.speed_friction, self.coulomb_friction, self.held_speed, self.undisturbed()
-            )
+            self.friction.update(residual - self.speed_friction, self.coulomb_friction, self.held_speed, free)
 
     def undisturbed(self) -> BoolArray:
         """Joints that may learn: no joint has a contact, but one that lasts so long that it is none.
@@ -265,13 +265,14 @@ class JointEstimator(JointTorques):
         if self.changes.starting:
             self._kept[self.changes.open] = [part.snapshot() for part in self._learners]
         last_link_rows(self.links, self.q, self._work[0], self._rows)
-        if not self.changes.take(self._rows, motor, spring, self._carried, scale, spring_map):
+        disturbed = not self.undisturbed().all()
+        if not self.changes.take(self._rows, motor, spring, self._carried, scale, spring_map, disturbed):
             return
         change = self.changes.find()
         if change is not None:
             self._take_in(change)
             return
-        if self.payload is not None:
+        if self.payload is not None and not (self.payload.known and self.changes.disturbed[self.changes.newest]):
             self._weigh_payload([self.changes.newest])
         if self.changes.weighed is not None:
             j, factor = self.changes.weighed
