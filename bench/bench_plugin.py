@@ -1,20 +1,24 @@
 """The controller plugin's host of the law (ros2_control/), without ROS: processor time and lateness of its steps.
 
 `python bench/bench_plugin.py 1000000 300000` for a million steps as fast as they go, then 300,000 at a pace of 500 Hz
-and as many at 1 kHz; both threads at SCHED_FIFO 50 where that is permitted, as the controller manager's loop.
+and as many at 1 kHz; both threads at SCHED_FIFO 50 where that is permitted, as the controller manager's loop. Beside
+them one inverse dynamics of pinocchio, called from Python: what a machine needs for work that comes once in a while.
 """
 
 import importlib.util
 import json
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import numpy as np
+import pinocchio
 from bench_control import cycle, simulated, truth_of
 from tables import Table
 
 from joint_dynamics.description import DynamicsDescription
+from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation import ur5e_urdf
 
 STEPS, PACED = 100_000, 30_000
@@ -44,6 +48,19 @@ def described(joint_names):
             'stiffness': {'coefficients': [2e4 * size, 1e8]},
         }
     return DynamicsDescription({'robot': {'joint_names': list(joint_names)}, 'joints': joints})
+
+
+def inverse_dynamics(rate, calls):
+    """Processor time of each call of pinocchio's rnea [µs], at `rate` Hz; 0: as fast as it goes."""
+    model = RobotModel.load(ur5e_urdf()).pinocchio
+    data, (q, v, a), spent = model.createData(), np.random.default_rng(0).normal(size=(3, model.nv)), []
+    for _ in range(calls):
+        if rate:
+            time.sleep(1.0 / rate)
+        begin = time.thread_time_ns()
+        pinocchio.rnea(model, data, q, v, a)
+        spent.append(1e-3 * (time.thread_time_ns() - begin))
+    return spent
 
 
 def main():
@@ -91,6 +108,9 @@ def main():
                     columns = (found[key] for key in ('median', 'p99', 'p999', 'worst'))
                     table.row(f'{law}, {title}, {clock}', *columns, f'{answer["late"]} of {answer["steps"]}')
                 assert answer['allocations'] == answer['errors'] == 0, answer
+    for title, rate, calls in (('as fast as it goes', 0, steps), ('500 Hz', 500, paced), ('1000 Hz', 1000, paced)):
+        spent = inverse_dynamics(rate, calls)
+        table.row(f'rnea of pinocchio, {title}, cpu', *np.percentile(spent, (50, 99, 99.9, 100)), None)
     table.keep()
 
 
