@@ -10,10 +10,11 @@ import numpy as np
 import pinocchio
 import pytest
 
-from joint_dynamics.identification.findings import Findings
 from joint_dynamics.identification.preparation.observations import FilterPlan, Observation
+from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.residuals import BandSquares, full_rate_torque
+from joint_dynamics.identification.result import IdentificationResult
 from joint_dynamics.recording import Recording
 from joint_dynamics.robot import PER_JOINT, RobotModel
 from joint_dynamics.signals.filtering import ParallelDecimator
@@ -135,19 +136,17 @@ def observed():
 
 @pytest.fixture(scope='session')
 def made_result():
-    """Return what makes findings of two parameters and one recording, of whose 4 N·m are 0.5 N·m left over."""
+    """Return what makes a result of two parameters and one recording, of whose 4 N·m are 0.5 N·m left over."""
     squares = BandSquares(*(np.array([9 * value**2]) for value in (0.5, 4.0, 0.5, 4.0)), 9)
     fit = SimpleNamespace(
         name='run <1>', time=np.zeros(321), dq=np.ones((3, 1)), moving_speed=0.0, residual=np.full((3, 1), 0.5),
         tau=np.full((3, 1), 4.0), unit='N·m', band=3.0, full=SimpleNamespace(band=10.0), band_squares=squares,
         summary=lambda: {'recording': 'run'},
     )  # fmt: skip
-    solution = SimpleNamespace(
-        chi=np.array([1.23456, -2.0]),
-        condition_number=np.inf,
-        sigma=np.array([0.1, 0.2]),
+    solution = Solution(
+        np.array([1.23456, -2.0]), np.array([0.1, 0.2]), np.eye(2), condition_number=np.inf,
         inflation=np.array([1.0, 400.0]),
-    )
+    )  # fmt: skip
 
     def of(names=('p<', 'q'), **changes):
         base = SimpleNamespace(count=2, expressions=['a & b', 'c'])
@@ -155,9 +154,9 @@ def made_result():
             'problem': SimpleNamespace(base=base, names=list(names), model=SimpleNamespace(joint_names=('a', 'b'))),
             'settings': SimpleNamespace(method='wls'), 'plan': FilterPlan(1.5, 7.5, 3.0, None, 0.2),
             'solution': solution, 'covariance': np.diag(np.square([0.0123, 0.5])), 'training': [fit], 'validation': [],
-            'reasons': [], 'seconds': 1.5, **changes,
+            'reasons': [], 'seconds': 1.5, 'standard_parameters': None, 'description': None, **changes,
         }  # fmt: skip
-        return Findings(**values)
+        return IdentificationResult(**values)
 
     return of
 

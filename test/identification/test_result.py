@@ -2,12 +2,14 @@
 
 from dataclasses import replace
 from html.parser import HTMLParser
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification import IdentificationSettings, identify, predict_torque, validate_description
+from joint_dynamics.identification.reliability.verdict import Reason
 from joint_dynamics.recording import Recording
 
 
@@ -124,7 +126,7 @@ def test_it_shows_itself_in_one_line(found):
     )
     assert '\n' not in text
     assert len(text) < 200
-    assert f'validation residual {result.summary()["validation_overall_percent"]:.3g} %' in text
+    assert f'validation residual {result.summary()["validation_moving_overall_percent"]:.3g} %' in text
     assert text.endswith(', reliable>') == (not result.reasons)
     assert repr(replace(result, reasons=['a < b'])).endswith(', not reliable for 1 reason>')
     assert repr(replace(result, reasons=['one', 'two'], validation=[])).endswith(', not reliable for 2 reasons>')
@@ -170,3 +172,62 @@ def test_the_description_says_where_it_comes_from(found):
     assert provenance['believable'] == (not result.reasons)
     assert provenance['condition_number'] == pytest.approx(result.solution.condition_number)
     assert provenance['filters'] == {name: pytest.approx(value) for name, value in vars(result.plan).items()}
+
+
+def test_the_summary_has_every_figure_under_its_name(made_result):
+    """As summary.json has it: plain keys, None for what is no finite number."""
+    plain = made_result()
+    solution = replace(plain.solution, chi=np.array([1.25, 0.0]))
+    found = made_result(
+        validation=plain.training, solution=solution, covariance=np.diag([0.05**2, np.inf]), notes=('n',),
+        reasons=[Reason('delay', 'late')], payload={'M': 1}, validity={'a': 4}, transmissions={'a': {'stiffness': 2}},
+        checks={'more': 3},
+    )  # fmt: skip
+    fixed = {'band_hz': 10.0, 'residual_percent': 12.5, 'moving_residual_percent': 12.5, 'rms': 0.5}
+    summary = found.summary()
+    assert summary == {
+        'method': 'wls', 'samples': 321, 'base_parameters': 2, 'columns': 2, 'condition_number': None,
+        'verdict': 'not reliable', 'verdict_line': 'not reliable, because late', 'believable': False,
+        'reasons': [{'code': 'delay', 'text': 'late'}], 'doubtful_parameters': ['q'], 'seconds': 1.5,
+        'filters': {'f_dyn': 1.5, 'position_cutoff': 7.5, 'parallel_cutoff': 3.0, 'decimation': None, 'trim': 0.2},
+        **{f'{kind}{key}': value for kind in ('training', 'validation') for key, value in (
+            ('', [{'recording': 'run'}]), ('_overall_percent', 12.5), ('_moving_overall_percent', 12.5),
+            ('_fixed_band', fixed),
+        )},
+        'residual_deviation': {'a': 0.1, 'b': 0.2},
+        'parameters': [
+            {'name': 'p<', 'expression': 'a & b', 'value': 1.25, 'std': 0.05, 'relative_std_percent': 4.0},
+            {'name': 'q', 'expression': 'c', 'value': 0.0, 'std': None, 'relative_std_percent': None},
+        ],
+        'notes': ['n'], 'payload': {'M': 1}, 'validity': {'a': 4}, 'transmissions': {'a': {'stiffness': 2}}, 'more': 3,
+    }  # fmt: skip
+    alone = plain.summary()
+    for key in ('validation_overall_percent', 'validation_moving_overall_percent', 'validation_fixed_band'):
+        assert alone[key] is None
+    assert not {'payload', 'transmissions'} & set(alone)
+
+
+WITH_BAND = '12.5 % below 3 Hz'
+
+
+def test_a_result_in_one_line(made_result):
+    (fit,) = made_result().training
+    still = SimpleNamespace(**{**vars(fit), 'tau': np.zeros((3, 1))})
+    late = Reason('delay', 'late')
+    for changes, parts in (
+        ({}, ('wls: 2 base parameters from 321 samples', f'training residual {WITH_BAND}', ', reliable')),
+        ({'names': 'pqr', 'validation': [fit]}, ('parameters and 1 further', f'validation residual {WITH_BAND}')),
+        ({'training': [still], 'reasons': [late, late]}, ('training without torque', 'not reliable for 2 reasons')),
+    ):  # fmt: skip
+        line = repr(made_result(**changes))
+        assert [part for part in parts if part not in line] == []
+
+
+def test_a_notebook_shows_reasons_residuals_and_parameters_as_text(made_result):
+    page = made_result(reasons=[Reason('delay', 'x < y')], validation=made_result().training)._repr_html_()
+    cells = [row.split('</td><td>') for row in page.split('<tr><td>')[1:]]
+    assert [(row[0], row[1].partition('</td>')[0]) for row in cells[:2]] == [
+        (f'run &lt;1&gt; ({kind})', WITH_BAND) for kind in ('training', 'validation')
+    ]
+    assert [row[:4] for row in cells[2:]] == [['p&lt;', '1.2346', '0.012', '1'], ['q', '-2', '0.5', '25']]
+    assert '<li>x &lt; y</li>' in page and 'a &amp; b</td>' in page and 'not reliable for 1 reason<' in page

@@ -10,11 +10,14 @@ import numpy as np
 
 from joint_dynamics.arm import Term
 from joint_dynamics.description import DynamicsDescription, identity_of
-from joint_dynamics.identification.findings import Findings
+from joint_dynamics.identification.identification_settings import IdentificationSettings
+from joint_dynamics.identification.physical.dissipation import checked_speed
 from joint_dynamics.identification.regression.additional_columns import FrictionState
+from joint_dynamics.identification.regression.methods import SolvedProblem
 from joint_dynamics.identification.regression.residuals import overall_residual
+from joint_dynamics.identification.regression.rotor import RotorSide
 from joint_dynamics.identification.reliability.coverage import Training
-from joint_dynamics.identification.resting_validation import resting_document
+from joint_dynamics.identification.result import IdentificationResult
 from joint_dynamics.joint import REVERSAL
 from joint_dynamics.joint.friction_documents import PARAMETERS
 from joint_dynamics.robot import StandardParameters, mounting_rotation
@@ -23,36 +26,40 @@ from joint_dynamics.version import __version__
 FRICTION_NAMES = {'Fc': 'F_C0', 'Fv': 'F_V1', 'off': 'offset'}
 
 
-def describe(result: Findings) -> DynamicsDescription:
-    """Return the description: robot, bodies and joints as `predicting` has them, and where they come from."""
-    return DynamicsDescription(predicting(result).document | {'provenance': _provenance(result)})
-
-
-def predicting(result: Findings) -> DynamicsDescription:
-    """Return the part of the description that torques depend on.
+def describe(
+    solved: SolvedProblem,
+    settings: IdentificationSettings,
+    *,
+    validity: Mapping[str, dict[str, Any]],
+    transmissions: Mapping[str, dict[str, Any]],
+    rotor: RotorSide | None = None,
+    drive_gains: Mapping[str, dict[str, Any]] | None = None,
+    payload: dict[str, Any] | None = None,
+) -> DynamicsDescription:
+    """Return the part of the description that torques depend on; keywords as fields of an `IdentificationResult`.
 
     It has standard parameters close to the URDF's, base parameters with deviations, linear friction, and further terms
-    in the joints they were selected for. It does not use the training and validation of the result, whose torques are
-    predicted from it.
+    in the joints they were selected for. Training and validation are predicted from it; `with_provenance` adds them.
     """
-    model = result.problem.model
-    standard = model.standard(result.standard_parameters)
-    deviation = dict(zip(result.names, result.deviation, strict=True))
-    values = dict(zip(result.names, result.solution.chi, strict=True))
+    problem = solved.problem
+    model = problem.model
+    standard = model.standard(solved.standard)
+    deviation = dict(zip(problem.names, solved.solution.deviation(solved.covariance), strict=True))
+    values = dict(zip(problem.names, solved.solution.chi, strict=True))
     joints = {name: _joint(k, standard, deviation) for k, name in enumerate(model.joint_names)}
     names = list(model.joint_names)
-    for term in result.problem.terms:
+    for term in problem.terms:
         where = joints.setdefault(term.joint, {})
-        add_term(where, term, values, deviation, result.problem.state, model.link_names.index(term.joint))
-    for name, checked in result.validity.items():
+        add_term(where, term, values, deviation, problem.state, model.link_names.index(term.joint))
+    for name, checked in validity.items():
         joints[name]['validity'] = dict(checked)
-    for name, transmission in result.transmissions.items():
+    for name, transmission in transmissions.items():
         joints[name] |= transmission
-    if result.rotor is not None:
+    if rotor is not None:
         for k, name in enumerate(names):
-            joints[name] |= result.rotor.document_of(name, _drive(standard, k))
-    identified, stated = result.drive_gains or {}, result.settings.drive_gain_deviation
-    for name, gain in (result.settings.drive_gains or {}).items():
+            joints[name] |= rotor.document_of(name, _drive(standard, k))
+    identified, stated = drive_gains or {}, settings.drive_gain_deviation
+    for name, gain in (settings.drive_gains or {}).items():
         if name in joints:
             more = {
                 key: identified[name][key] for key in ('std', 'prior') if identified.get(name, {}).get(key) is not None
@@ -64,7 +71,7 @@ def predicting(result: Findings) -> DynamicsDescription:
         'standard': {name: standard.link_document(k) for k, name in enumerate(model.link_names)},
         'base': [
             {'name': name, 'expression': expression, 'value': float(values[name]), 'std': _finite(deviation[name])}
-            for name, expression in zip(result.problem.base.names, result.problem.base.expressions, strict=True)
+            for name, expression in zip(problem.base.names, problem.base.expressions, strict=True)
         ],
     }
     if model.coupling is not None:
@@ -72,10 +79,10 @@ def predicting(result: Findings) -> DynamicsDescription:
             name: float(value) for name, value in zip(model.coupling.parameter_names, standard.coupled, strict=True)
         }
     # the payload of a description is at the last link
-    at = None if result.settings.payload is None else result.settings.payload.joint
+    at = None if settings.payload is None else settings.payload.joint
     document: dict[str, Any] = {}
-    if result.payload is not None and at in (None, names[-1]):
-        document['payload'] = payload_part(result.payload)
+    if payload is not None and at in (None, names[-1]):
+        document['payload'] = payload_part(payload)
     return DynamicsDescription(
         document
         | {
@@ -92,7 +99,39 @@ def predicting(result: Findings) -> DynamicsDescription:
     )
 
 
-def _provenance(result: Findings) -> dict[str, Any]:
+def validity_of(solved: SolvedProblem) -> dict[str, dict[str, Any]]:
+    """Return {joint: {speed, load, temperature}} where the friction was checked: beyond, readers hold it at the limit.
+
+    speed: |ω| [rad/s] on the motor side up to which it was made to dissipate (`physical.dissipation`: `REACH` times the
+    fastest of the recordings, or the joint's limit); load: largest torque through the transmission |τ_J| [N·m] that the
+    recordings have; temperature: their [lowest, highest] [°C], absent where a recording lacks it.
+    """
+    problem, model = solved.problem, solved.problem.model
+    links = model.standard(solved.standard).links
+    load = np.zeros(model.n)
+    for part in problem.observations:
+        kept = part.kept
+        torque = model.chain.torque(part.q[kept], part.dq[kept], part.ddq[kept], links)
+        load = np.maximum(load, np.abs(torque).max(axis=0))
+    if problem.state.load_limit is not None:
+        load = np.maximum(load, problem.state.load_limit)
+    found: dict[str, dict[str, Any]] = {
+        name: {'speed': checked_speed(problem, j), 'load': float(load[j])} for j, name in enumerate(model.joint_names)
+    }
+    temperatures = [part.temperature[part.kept] for part in problem.observations if part.temperature is not None]
+    if temperatures and len(temperatures) == len(problem.observations):
+        seen = np.concatenate(temperatures)
+        for j, name in enumerate(model.joint_names):
+            found[name]['temperature'] = [float(seen[:, j].min()), float(seen[:, j].max())]
+    return found
+
+
+def with_provenance(result: IdentificationResult) -> DynamicsDescription:
+    """Return the description of a result with where it comes from: recordings, residuals, verdict."""
+    return DynamicsDescription(result.description.document | {'provenance': _provenance(result)})
+
+
+def _provenance(result: IdentificationResult) -> dict[str, Any]:
     return {
         'software': f'joint_dynamics {__version__}',
         'date': datetime.datetime.now(datetime.timezone.utc).isoformat(timespec='seconds'),
@@ -106,12 +145,12 @@ def _provenance(result: Findings) -> dict[str, Any]:
         'joints': result.checks.get('joints'),
         'uses': result.checks.get('uses'),
         'coverage': _coverage(result),
-        **_resting(result),
+        **resting_document(result),
         'filters': {name: _finite(value) for name, value in vars(result.plan).items()},
     }
 
 
-def _coverage(result: Findings) -> dict[str, Any] | None:
+def _coverage(result: IdentificationResult) -> dict[str, Any] | None:
     """Of the base parameters, the further terms as they are: their columns need the state of the training.
 
     Terms resemble columns of the base (√ω the other friction), and what the ones gain the others lose: so the
@@ -129,12 +168,19 @@ def _coverage(result: Findings) -> dict[str, Any] | None:
     return training.document(result.problem.model.joint_names) if np.isfinite(training.deviation) else None
 
 
-def _resting(result: Findings) -> dict[str, Any]:
-    """What `validate` needs of the friction at rest; nothing where rest was not looked at."""
+def resting_document(result: IdentificationResult) -> dict[str, Any]:
+    """Return what `validate` needs of friction at rest, `resting` of the provenance; {} if none was looked at."""
     if result.resting is None:
         return {}
-    names = result.problem.model.joint_names
-    return {'resting': resting_document(result.resting, result.solution.sigma.tolist(), names)}
+    training, names = result.resting['training'], result.problem.model.joint_names
+    sigma = {name: float(f'{value:.6g}') for name, value in zip(names, result.solution.sigma, strict=True)}
+    return {
+        'resting': {
+            'breakaway_ratio': training.get('breakaway_ratio', 1.0),
+            'first_breakaway_ratio': training.get('first_breakaway_ratio'),
+            'residual_deviation': sigma,
+        }
+    }
 
 
 def payload_part(found: dict[str, Any]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from joint_dynamics.arm import Arm
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.identification.describe import predicting
+from joint_dynamics.identification.describe import describe, validity_of, with_provenance
 from joint_dynamics.identification.drive_gains.conversion import as_body, to_torques
 from joint_dynamics.identification.drive_gains.estimate import poorly_determined_gains
 from joint_dynamics.identification.drive_gains.payload import identify_payload
@@ -24,14 +24,13 @@ from joint_dynamics.identification.preparation.data import PreparedRecordings
 from joint_dynamics.identification.preparation.observations import Observation, filter_plan, observe
 from joint_dynamics.identification.regression.diagnostics import diagnose
 from joint_dynamics.identification.regression.methods import Progress, solve_by_method
-from joint_dynamics.identification.regression.presliding import Encoder
+from joint_dynamics.identification.regression.presliding import Encoder, presliding_notes
 from joint_dynamics.identification.regression.problem import Problem
-from joint_dynamics.identification.regression.resting_entry import presliding_notes, resting_entry
 from joint_dynamics.identification.regression.rotor import RotorSide
+from joint_dynamics.identification.regression.stiction import resting_entry
 from joint_dynamics.identification.reliability.checks import check_recordings, with_faults
 from joint_dynamics.identification.reliability.verdict import without_duplicates
 from joint_dynamics.identification.result import IdentificationResult
-from joint_dynamics.identification.selection.validity import validity
 from joint_dynamics.identification.transmissions import identify_transmissions
 from joint_dynamics.identification.validate import validation_fit
 from joint_dynamics.recording import Recording, with_short_names
@@ -106,6 +105,7 @@ def identify(
     # 4 How sure it is: the scatter of the data, the selection, the drive gains
     scatter, gain_uncertainty = solved.covariance, converted.uncertainty(model, solved)
     covariance = scatter if gain_uncertainty is None else scatter + gain_uncertainty.spread
+    solved = replace(solved, covariance=covariance)
 
     # 5 What it says of joints at rest, and within which range it holds
     say('validating')
@@ -129,30 +129,18 @@ def identify(
         payload = as_body(carried, notes).summary()
 
     # 7 What its description predicts, with the transmissions where both their sides were recorded
-    result = IdentificationResult(
-        problem=problem,
-        settings=settings,
-        plan=plan,
-        solution=solution,
-        covariance=covariance,
-        training=(),
-        validation=(),
-        reasons=(),
-        seconds=0.0,
-        standard=solved.standard,
+    validity = validity_of(solved)
+    transmissions, unknown = identify_transmissions(model, measured, solved.standard, settings.drive_gain_deviation)
+    description = describe(
+        solved,
+        settings,
+        validity=validity,
+        transmissions=transmissions,
         rotor=rotor,
-        details=solved.details,
-        validity=validity(problem, solution.chi, solved.standard),
-        resting=resting,
-        drive_gain_deviation=converted.drive_gain_deviation,
         drive_gains=converted.drive_gains,
         payload=payload,
     )
-    transmissions, unknown = identify_transmissions(
-        model, measured, result.standard_parameters, settings.drive_gain_deviation
-    )
-    result = replace(result, transmissions=transmissions)
-    arm = Arm.from_description(None, predicting(result))
+    arm = Arm.from_description(None, description)
     training, validated = (
         [validation_fit(arm, part, settings.moving_speed) for part in group]
         for group in (measured_training, measured_validation)
@@ -169,13 +157,28 @@ def identify(
 
     # Recordings by their short names; summary and description hold the paths
     called = [run.name for group in (measured, data.training, data.validation, data.payload_runs) for run in group]
-    return replace(
-        result,
+    result = IdentificationResult(
+        problem=problem,
+        settings=settings,
+        plan=plan,
+        solution=solution,
+        covariance=covariance,
+        standard_parameters=solved.standard,
+        description=description,
         training=training,
         validation=validated,
+        reasons=[replace(reason, text=with_short_names(reason.text, called)) for reason in reasons],
+        seconds=time.perf_counter() - started,
+        notes=[with_short_names(note, called) for note in notes],
+        rotor=rotor,
+        details=solved.details,
+        validity=validity,
+        resting=resting,
+        transmissions=transmissions,
+        drive_gain_deviation=converted.drive_gain_deviation,
+        drive_gains=converted.drive_gains,
+        payload=payload,
         diagnostics=diagnose(problem, solution, training),
         checks=judged.summary,
-        reasons=[replace(reason, text=with_short_names(reason.text, called)) for reason in reasons],
-        notes=[with_short_names(note, called) for note in notes],
-        seconds=time.perf_counter() - started,
     )
+    return replace(result, description=with_provenance(result))

@@ -11,7 +11,7 @@ a recording that begins at rest is unknown, and the interval holds for any H.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -22,21 +22,7 @@ from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.preparation.observations import Observation
 from joint_dynamics.identification.regression.problem import Problem
-from joint_dynamics.identification.regression.resting_entry import resting_summary
-from joint_dynamics.identification.regression.stiction import LEVEL, Resting, not_slipped
-
-
-def resting_document(summary: Mapping[str, Any], sigma: Sequence[float], names: Sequence[str]) -> dict[str, Any]:
-    """Return `provenance.resting` of a description from the entry `resting` of an identification's summary.
-
-    sigma (n,): deviation of the residuals of moving rows [N·m], joints in the order of `names`.
-    """
-    training = summary['training']
-    return {
-        'breakaway_ratio': training.get('breakaway_ratio', 1.0),
-        'first_breakaway_ratio': training.get('first_breakaway_ratio'),
-        'residual_deviation': {name: float(f'{value:.6g}') for name, value in zip(names, sigma, strict=True)},
-    }
+from joint_dynamics.identification.regression.stiction import LEVEL, Resting, not_slipped, resting_summary
 
 
 def resting_of_description(

@@ -1,45 +1,189 @@
-"""The result of an identification: what it found, its dynamics description, and what that predicts."""
+"""The result of an identification: numbers, verdict, description, summary, and how it shows itself."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from typing import Any
+
+import numpy as np
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.description import DynamicsDescription
-from joint_dynamics.identification.describe import describe
-from joint_dynamics.identification.display import as_html, summary_line
-from joint_dynamics.identification.findings import Findings
+from joint_dynamics.identification.identification_settings import IdentificationSettings
+from joint_dynamics.identification.preparation.observations import FilterPlan
+from joint_dynamics.identification.regression.least_squares import MethodDetails, Solution
+from joint_dynamics.identification.regression.problem import Problem
+from joint_dynamics.identification.regression.residuals import Fit, band_of_all, overall_in_fixed_band, overall_residual
+from joint_dynamics.identification.regression.rotor import RotorSide
+from joint_dynamics.identification.reliability.coverage import poorly_determined_parameters, relative_deviation_percent
+from joint_dynamics.identification.reliability.verdict import Reason, headline, summary_of
 from joint_dynamics.identification.validate import predict_torque
 from joint_dynamics.recording import Recording
 
+ENTRIES = ('drive_gain_deviation', 'drive_gains', 'payload', 'validity', 'resting', 'diagnostics')
+"""Fields that are entries of summary.json by the same name."""
+
 
 @dataclass(frozen=True)
-class IdentificationResult(Findings):
+class IdentificationResult:
     """Identified parameters of a robot.
 
     Attributes
     ----------
-    problem: the regression problem (columns, their names and expressions). settings, plan: as used, with the cut-offs
-    chosen.
-    solution: chi (b,) and conditioning. covariance: (b, b), robust against correlation in time.
-    training, validation: one Fit per recording. reasons: why the result is not reliable (empty where it is).
-    seconds: how long it took. notes: of the recordings and of the method, for the reader.
-    standard: (p,) full standard set, where the method found one. rotor: what was compensated before, None where nothing
-    was. details: what the steps of the method say of themselves.
-    validity: {joint: {speed, load, temperature}} within which the friction was checked. resting: friction of joints at
-    rest, None: rest was not looked at. transmissions: {joint: stiffness, kinematic error, backlash} of those where both
-    sides were recorded.
-    drive_gain_deviation: {value, assumed} of currents. drive_gains, payload: as identified, None: not asked for.
-    diagnostics: of the residuals. checks: delay, torque scales, differences between recordings and the like, entries of
-    summary.json.
-
+    problem
+        the regression problem (columns, their names and expressions).
+    settings, plan
+        as used, with the cut-offs chosen.
+    solution
+        chi (b,) and conditioning.
+    covariance
+        (b, b), robust against correlation in time.
+    standard_parameters
+        (p,) a full standard set with the torque of the identified one, as near as possible to the URDF's inertials, or
+        to zero, where the method has none of its own.
+    description
+        the document: what the torque depends on, and where it comes from.
+    training, validation
+        one Fit per recording.
+    reasons
+        why the result is not reliable (empty where it is).
+    seconds
+        how long it took.
+    notes
+        of the recordings and of the method, for the reader.
+    rotor
+        what was compensated before, None where nothing was.
+    details
+        what the steps of the method say of themselves.
+    validity
+        {joint: {speed, load, temperature}} within which the friction was checked.
+    resting
+        friction of joints at rest, None: rest was not looked at.
+    transmissions
+        {joint: stiffness, kinematic error, backlash} of those where both sides were recorded.
+    drive_gain_deviation
+        {value, assumed} of currents.
+    drive_gains, payload
+        as identified, None: not asked for.
+    diagnostics
+        of the residuals.
+    checks
+        delay, torque scales, differences between recordings and the like, entries of summary.json.
     """
 
-    @cached_property
-    def description(self) -> DynamicsDescription:
-        """The DynamicsDescription of this result: one document, whose date is that of the first look at it."""
-        return describe(self)
+    problem: Problem
+    settings: IdentificationSettings
+    plan: FilterPlan
+    solution: Solution
+    covariance: FloatArray
+    standard_parameters: FloatArray
+    description: DynamicsDescription
+    training: Sequence[Fit]
+    validation: Sequence[Fit]
+    reasons: Sequence[Reason]
+    seconds: float
+    notes: Sequence[str] = ()
+    rotor: RotorSide | None = None
+    details: MethodDetails = field(default_factory=MethodDetails)
+    validity: Mapping[str, dict[str, Any]] = field(default_factory=dict)
+    resting: dict[str, Any] | None = None
+    transmissions: Mapping[str, dict[str, Any]] = field(default_factory=dict)
+    drive_gain_deviation: dict[str, Any] | None = None
+    drive_gains: dict[str, Any] | None = None
+    payload: dict[str, Any] | None = None
+    diagnostics: dict[str, Any] | None = None
+    checks: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the parameters (b,)."""
+        return self.problem.names
+
+    @property
+    def expressions(self) -> list[str]:
+        """What each parameter is made of (b,)."""
+        return self.problem.base.expressions + self.problem.names[self.problem.base.count :]
+
+    @property
+    def deviation(self) -> FloatArray:
+        """Standard deviation of each parameter (b,), in its SI unit; infinite where only sums of it show."""
+        return self.solution.deviation(self.covariance)
+
+    @property
+    def poorly_determined(self) -> list[str]:
+        """Names of the parameters that this motion does not separate from others."""
+        return poorly_determined_parameters(self.names, self.solution)
+
+    @property
+    def verdict(self) -> str:
+        """The verdict in one line: reliable within so many percent, or not, because ….
+
+        Percent of moving samples below the band of the fit, of the validation where any joint moves in one.
+        """
+        parts = [(overall_residual(part, moving=True)[1], part) for part in (self.validation, self.training) if part]
+        percent, fits = next(((percent, part) for percent, part in parts if np.isfinite(percent)), (None, ()))
+        return headline(self.reasons, percent, band_of_all(fits))
+
+    @property
+    def samples(self) -> int:
+        """Kept samples in training."""
+        return int(sum(len(fit.time) for fit in self.training))
+
+    def summary(self) -> dict[str, Any]:
+        """Return summary.json of `joint-dynamics identify`: plain keys, finite numbers or None."""
+        deviation = self.deviation
+        relative = relative_deviation_percent(self.solution.chi, deviation)
+        training = [fit.summary() for fit in self.training]
+        return {
+            'method': self.settings.method,
+            'samples': self.samples,
+            'base_parameters': self.problem.base.count,
+            'columns': len(self.names),
+            'condition_number': _finite(self.solution.condition_number),
+            **summary_of(self.reasons, self.verdict),
+            'doubtful_parameters': self.poorly_determined,
+            'seconds': self.seconds,
+            'filters': {
+                name: _finite(getattr(self.plan, name))
+                for name in ('f_dyn', 'position_cutoff', 'parallel_cutoff', 'decimation', 'trim')
+            },
+            'training': training,
+            'training_overall_percent': _finite(overall_residual(self.training)[1]),
+            'training_moving_overall_percent': _finite(overall_residual(self.training, moving=True)[1]),
+            'validation': [fit.summary() for fit in self.validation],
+            'validation_overall_percent': _finite(overall_residual(self.validation)[1]) if self.validation else None,
+            'validation_moving_overall_percent': (
+                _finite(overall_residual(self.validation, moving=True)[1]) if self.validation else None
+            ),
+            'training_fixed_band': overall_in_fixed_band(self.training),
+            'validation_fixed_band': overall_in_fixed_band(self.validation) if self.validation else None,
+            'residual_deviation': dict(
+                zip(self.problem.model.joint_names, map(float, self.solution.sigma), strict=True)
+            ),
+            'parameters': [
+                {
+                    'name': name,
+                    'expression': expression,
+                    'value': float(value),
+                    'std': _finite(std),
+                    'relative_std_percent': _finite(percent),
+                }
+                for name, expression, value, std, percent in zip(
+                    self.names, self.expressions, self.solution.chi, deviation, relative, strict=True
+                )
+            ],
+            'notes': list(self.notes),
+            **self._entries(),
+            **self.checks,
+        }
+
+    def _entries(self) -> dict[str, Any]:
+        """Return the entries of those steps that were taken."""
+        own = {name: getattr(self, name) for name in ENTRIES}
+        found = own | {'transmissions': self.transmissions or None} | vars(self.details)
+        return {name: entry for name, entry in found.items() if entry is not None}
 
     def predict(self, recording: Recording) -> FloatArray:
         """Return the torque that the description predicts along a recording, (samples, joints) [N·m].
@@ -56,8 +200,59 @@ class IdentificationResult(Findings):
         return predict_torque(self.description, recording, self.settings)
 
     def __repr__(self) -> str:
-        return f'<IdentificationResult {summary_line(self)}>'
+        """Return method, sizes, residual and verdict in one line."""
+        return f'<IdentificationResult {self._line()}>'
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows: the verdict with its reasons, residuals and parameters."""
-        return as_html(self)
+        """Return what a notebook shows: the verdict with its reasons, residuals [%] and parameters."""
+        reasons = ''.join(f'<li>{escape(str(reason))}</li>' for reason in self.reasons)
+        residuals = _table(
+            ('recording', 'residual in motion [%] and band'),
+            [
+                (f'{fit.name} ({kind})', residual_text([fit]))
+                for kind, fits in (('training', self.training), ('validation', self.validation))
+                for fit in fits
+            ],
+        )
+        percents = relative_deviation_percent(self.solution.chi, self.deviation)
+        parameters = _table(
+            ('parameter', 'value', 'σ', 'σ [%]', 'made of'),
+            [
+                (name, f'{value:.5g}', f'{std:.2g}', f'{percent:.2g}', expression)
+                for name, value, std, percent, expression in zip(
+                    self.names, self.solution.chi, self.deviation, percents, self.expressions, strict=True
+                )
+            ],
+        )
+        return (
+            f'<div><p><b>{escape(self._line())}</b></p><ul>{reasons}</ul>{residuals}'
+            f'<details><summary>{len(self.names)} parameters</summary>{parameters}</details></div>'
+        )
+
+    def _line(self) -> str:
+        base, count = self.problem.base.count, len(self.reasons)
+        further = len(self.names) - base
+        size = f'{base} base parameters' + (f' and {further} further' if further else '')
+        kind, fits = ('validation', self.validation) if self.validation else ('training', self.training)
+        left = residual_text(fits)
+        shown = f'{kind} residual {left}' if left else f'{kind} without torque in motion'
+        verdict = f'not reliable for {count} reason{"s" * (count > 1)}' if count else 'reliable'
+        return f'{self.settings.method}: {size} from {self.samples} samples, {shown}, {verdict}'
+
+
+def residual_text(fits: Sequence[Fit]) -> str:
+    """Return the residual of recordings as the verdict has it, moving joints alone, with its band; '' of none."""
+    percent = overall_residual(fits, moving=True)[1]
+    return f'{percent:.3g} % {band_of_all(fits)}'.rstrip() if np.isfinite(percent) else ''
+
+
+def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    lines = [
+        ''.join(f'<th>{escape(cell)}</th>' for cell in head),
+        *(''.join(f'<td>{escape(cell)}</td>' for cell in row) for row in rows),
+    ]
+    return f'<table>{"".join(f"<tr>{line}</tr>" for line in lines)}</table>'
+
+
+def _finite(value: float | None) -> float | None:
+    return float(value) if value is not None and np.isfinite(value) else None

@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from joint_dynamics.identification.display import residual_text
 from joint_dynamics.identification.regression.block import Block
 from joint_dynamics.identification.regression.residuals import (
     Fit,
@@ -126,4 +125,3 @@ def test_forces_and_torques_are_weighed_by_their_own_size():
         residual_headers([mixed])
     )
     assert residual_headers([fit(sliding=(True, True))])[-1].endswith(' N')
-    assert 'RMS' not in residual_text([mixed]) and ' N RMS' in residual_text([fit(sliding=(True, True))])

@@ -11,8 +11,7 @@ from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification import IdentificationSettings, identify
 from joint_dynamics.identification.physical.dissipation import REACH
 from joint_dynamics.identification.regression.problem import Problem
-from joint_dynamics.identification.regression.resting_entry import resting_summary
-from joint_dynamics.identification.regression.stiction import breakaway_ratios, resting_torque
+from joint_dynamics.identification.regression.stiction import breakaway_ratios, resting_summary, resting_torque
 from joint_dynamics.identification.validate import judge_description
 from joint_dynamics.joint import MaxwellSlip
 from joint_dynamics.recording import Recording

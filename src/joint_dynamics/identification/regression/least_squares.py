@@ -201,6 +201,10 @@ class Solution:
     rest_sigma: FloatArray | None = None
     rows: float = 0.0
 
+    def deviation(self, covariance: FloatArray) -> FloatArray:
+        """Return the standard deviation of each parameter (b,), in its SI unit; infinite where only sums of it show."""
+        return np.where(np.isfinite(self.inflation), np.sqrt(np.maximum(np.diag(covariance), 0.0)), np.inf)
+
     def row_factors(self, block: Block) -> FloatArray:
         """Return the factors of the rows of a block, (joints, samples): 1/σ, and at rest 1/(σ_rest √m)."""
         factor = np.broadcast_to(1.0 / self.sigma[:, None], block.tau.shape)

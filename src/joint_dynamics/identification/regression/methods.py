@@ -23,6 +23,7 @@ from joint_dynamics.identification.regression.least_squares import (
     wls,
 )
 from joint_dynamics.identification.regression.problem import Problem
+from joint_dynamics.identification.regression.torque import standard_set
 from joint_dynamics.identification.selection.candidate_terms import (
     Selection,
     choose,
@@ -43,14 +44,15 @@ ROBUST_METHODS = ('irls', 'i-irls')
 class SolvedProblem:
     """Problem (with the terms and state of the solution), solution, covariance (b, b), results of the steps.
 
-    standard: (p,) full set or None.
+    standard: (p,) full standard set with the torque of the solution, as near as possible to the URDF's inertials, or to
+    zero, where the method has none of its own.
     """
 
     problem: Problem
     solution: Solution
     covariance: FloatArray
     details: MethodDetails
-    standard: FloatArray | None = None
+    standard: FloatArray
 
 
 def least_squares(problem: Problem, method: str) -> Solution:
@@ -111,7 +113,7 @@ def solve_by_method(problem: Problem, settings: IdentificationSettings, say: Pro
         if selection is not None:
             covariance = selection.widened(covariance, problem.names)
             details = MethodDetails(selection=selection.summary(problem.model.link_names, problem.terms))
-    return _afterwards(SolvedProblem(problem, solution, np.asarray(covariance), details), settings, prior, say)
+    return _afterwards(problem, solution, np.asarray(covariance), details, settings, prior, say)
 
 
 def robust_estimate(
@@ -164,17 +166,21 @@ def stated_prior(problem: Problem, settings: IdentificationSettings) -> FloatArr
 
 
 def _afterwards(
-    solved: SolvedProblem, settings: IdentificationSettings, prior: FloatArray | None, say: Progress
+    problem: Problem,
+    solution: Solution,
+    covariance: FloatArray,
+    details: MethodDetails,
+    settings: IdentificationSettings,
+    prior: FloatArray | None,
+    say: Progress,
 ) -> SolvedProblem:
     """Essential parameters and physical consistency, where asked for."""
-    problem, solution, details = solved.problem, solved.solution, solved.details
-    standard = None
     if settings.essential:
         from joint_dynamics.identification.physical.essential import essential_parameters
 
         say('dropping parameters that are not essential')
         rule = settings.essential if isinstance(settings.essential, str) else 'ratio'
-        independent, found = np.diag(solution.inverse), np.diag(solved.covariance)
+        independent, found = np.diag(solution.inverse), np.diag(covariance)
         growth = np.sqrt(np.where(independent > 0, found / np.where(independent > 0, independent, 1.0), 1.0))
         essential = essential_parameters(
             triangulate(problem.blocks()), solution, problem.names, rule=rule, optional=problem.optional, growth=growth
@@ -189,5 +195,6 @@ def _afterwards(
         entry = {'price': estimate.price, 'price_per_row': estimate.price / max(solution.rows, 1.0)}
         prior_file = {} if options.prior is None else {'prior': options.prior}
         details = replace(details, physical=entry | prior_file)
-        solution, standard = estimate.solution, estimate.standard
-    return replace(solved, solution=solution, details=details, standard=standard)
+        return SolvedProblem(problem, estimate.solution, covariance, details, estimate.standard)
+    standard = standard_set(problem.base, solution.chi[: problem.base.count], problem.model.parameters)
+    return SolvedProblem(problem, solution, covariance, details, standard)

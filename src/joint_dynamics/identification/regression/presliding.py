@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -160,3 +161,45 @@ def presliding_at_rest(
             low[use, part], high[use, part] = centre - reach, centre + reach
             expected[use, part] = best[first:end].T @ weights
     return Presliding(low, high, expected)
+
+
+def presliding_summary(
+    state: FrictionState, names: Sequence[str], resolution: FloatArray, encoder: Encoder, used: BoolArray
+) -> dict[str, Any]:
+    """Return by joint: step of the readings and of what they are off by, presliding length [rad], whether it is used.
+
+    Null where there is none.
+    """
+    steps = steps_per_length(state, resolution)
+    found = {}
+    for j, name in enumerate(names):
+        values = {
+            'encoder_step': encoder.step[j],
+            'resolution': resolution[j],
+            'length': np.nan if np.isnan(steps[j]) or state.width is None else state.width[j],
+            'steps': steps[j] if np.isfinite(resolution[j]) else np.nan,
+        }
+        found[name] = {key: float(value) if np.isfinite(value) else None for key, value in values.items()}
+        found[name]['used'] = bool(used[j])
+    return found
+
+
+def presliding_notes(resting: Mapping[str, Any]) -> list[str]:
+    """Say of joints with hysteresis whether their presliding predicts them at rest, and why not."""
+    joints: dict[str, list[str]] = {}
+    for name, found in resting['presliding'].items():
+        if found['length'] is None:
+            continue
+        if found['used']:
+            what = 'presliding narrows their interval of torque'
+        elif found['encoder_step'] is None:
+            what = 'presliding is not used: no step of their readings shows (`encoder_step` states it)'
+        elif found['steps'] is None:
+            what = 'presliding is not used: recordings are means of periods (`period: 0` keeps these apart)'
+        elif found['steps'] < MIN_STEPS:
+            resolved = f'their readings resolve {found["steps"]:.2g} steps of its length'
+            what = f'presliding is not used: {resolved}, {MIN_STEPS:g} are needed'
+        else:
+            what = 'presliding is not used: their stays in training are too few or do not bear it out'
+        joints.setdefault(what, []).append(name)
+    return [f'at rest, {", ".join(names)}: {what}' for what, names in joints.items()]

@@ -25,6 +25,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import Any
 
 import numpy as np
 from scipy.special import ndtri
@@ -33,9 +34,15 @@ from joint_dynamics.arm import Motion, Term
 from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.preparation.observations import Observation
-from joint_dynamics.identification.regression.presliding import MIN_STEPS, Encoder, presliding_at_rest, steps_per_length
+from joint_dynamics.identification.regression.presliding import (
+    MIN_STEPS,
+    Encoder,
+    presliding_at_rest,
+    presliding_summary,
+    steps_per_length,
+)
 from joint_dynamics.identification.regression.problem import Problem
-from joint_dynamics.identification.regression.residuals import predict
+from joint_dynamics.identification.regression.residuals import predict, relative_of_squares
 
 LEVEL = 0.975
 SLIPPED = 0.01
@@ -243,11 +250,74 @@ def borne_out(recordings: Sequence[Resting], joint: int) -> bool:
         return False
     within = np.concatenate([recording.within[joint, row] for recording, row in rows])
     left, without = (
-        sum(
-            ((recording.tau[joint] - guess[joint])[row] ** 2).sum()
-            for recording, row in rows
-            for guess in [getattr(recording, key)]
-        )
-        for key in ('expected', 'base')
+        sum((((recording.tau - getattr(recording, guess))[joint][row]) ** 2).sum() for recording, row in rows)
+        for guess in ('expected', 'base')
     )
     return bool(within.mean() >= 2 * LEVEL - 1 and left < without)
+
+
+def resting_entry(
+    training: Problem,
+    unseen: Problem | None,
+    chi: FloatArray,
+    covariance: FloatArray,
+    sigma: FloatArray,
+    encoder: Encoder,
+) -> dict[str, Any]:
+    """Return the entry `resting` of summary.json: training and, with its ρ, validation recordings, and presliding."""
+    names = training.model.joint_names
+    given = training, chi, covariance, sigma
+    ratio = breakaway_ratios(resting_torque(*given))
+    tried = resting_torque(*given, encoder=encoder, ratio=ratio)
+    used = np.array([borne_out(tried, j) for j in range(len(names))])
+    told = resting_torque(*given, encoder=encoder, joints=used, ratio=ratio)
+    found = {'training': resting_summary(told, names, training.model.mixed)}
+    if unseen is not None:
+        recordings = resting_torque(unseen, *given[1:], encoder=encoder, joints=used, ratio=ratio)
+        found['validation'] = resting_summary(recordings, names, training.model.mixed)
+    resolution = np.max([encoder.resolution(recording) for recording in training.observations], axis=0)
+    return found | {
+        'presliding': presliding_summary(training.state, training.model.joint_names, resolution, encoder, used)
+    }
+
+
+def resting_summary(recordings: Sequence[Resting], joint_names: Sequence[str], mixed: bool = False) -> dict[str, Any]:
+    """Return the samples at rest with an interval and those without, the share within, mean half width, ρ, residual.
+
+    mixed: whether some joints slide and others turn, see `relative_of_squares`.
+    """
+    count = sum(recording.stated.sum(axis=1) for recording in recordings)
+    unstated = int(sum((recording.resting & ~recording.stated).sum() for recording in recordings))
+    within = sum(recording.within.sum(axis=1) for recording in recordings)
+    width = sum(
+        np.subtract(recording.upper, recording.lower, out=np.zeros(recording.tau.shape), where=recording.stated).sum(
+            axis=1
+        )
+        / 2
+        for recording in recordings
+    )
+    error = sum(
+        (((recording.tau - recording.expected) * recording.stated) ** 2).sum(axis=1) for recording in recordings
+    )
+    size = sum(((recording.tau * recording.stated) ** 2).sum(axis=1) for recording in recordings)
+    if not recordings or not np.sum(count):
+        return {'samples': 0, 'unstated': unstated}
+    percent, overall = relative_of_squares(error, size, mixed)
+
+    def by_joint(values: FloatArray, whole: float | None = None) -> dict[str, float | None]:
+        named = {
+            name: float(value) if moved and np.isfinite(value) else None
+            for name, value, moved in zip(joint_names, values, count > 0, strict=True)
+        }
+        return named if whole is None else {**named, 'overall': float(whole)}
+
+    each = np.maximum(count, 1)
+    return {
+        'samples': int(count.sum()),
+        'unstated': unstated,
+        'within_percent': by_joint(100 * within / each, 100 * within.sum() / count.sum()),
+        'half_width': by_joint(width / each),
+        'residual_percent': by_joint(percent, overall),
+        'breakaway_ratio': recordings[0].ratio,
+        'first_breakaway_ratio': recordings[0].first_ratio if np.isfinite(recordings[0].first_ratio) else None,
+    }

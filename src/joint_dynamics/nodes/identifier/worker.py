@@ -54,7 +54,7 @@ def work(job: Job, say: Callable[[str], None]) -> dict[str, Any]:
     """
     from joint_dynamics.description import next_command, write_result
     from joint_dynamics.identification import IdentificationSettings, identify
-    from joint_dynamics.identification.display import residual_text
+    from joint_dynamics.identification.result import residual_text
     from joint_dynamics.output_files import prepare_folder, write_atomically
     from joint_dynamics.report.identification import identification_report
     from joint_dynamics.robot import RobotModel
@@ -100,12 +100,8 @@ def work(job: Job, say: Callable[[str], None]) -> dict[str, Any]:
     words = [f'{summary["base_parameters"]} base parameters']
     if summary['condition_number'] is not None:
         words.append(f'condition number {summary["condition_number"]:.3g}')
-    for words_for, key, fits in (
-        ('residual', 'training_overall_percent', result.training),
-        ('on validation', 'validation_overall_percent', result.validation),
-    ):
-        if summary[key] is not None:
-            words.append(f'{words_for} {residual_text(fits)}')
+    if result.reasons and (left := residual_text(result.validation) or residual_text(result.training)):
+        words.append(f'residual in motion {left}')
     further = [str(reason) for reason in result.reasons[1:]]
     line = '; '.join([result.verdict, *further, ', '.join(words), f'results in {folder}'])
     if left_out:

@@ -8,7 +8,6 @@ import pytest
 
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.identification import IdentificationSettings, identify
-from joint_dynamics.identification.describe import describe
 from joint_dynamics.identification.validate import judge_description, validate_description
 
 
@@ -31,18 +30,18 @@ def narrowed(description, share):
 
 def test_the_description_states_what_the_summary_does(trained):
     _, result = trained
-    document = describe(result).document
+    document = result.description.document
     assert {name: part['validity'] for name, part in document['joints'].items()} == result.summary()['validity']
 
 
 def test_the_training_is_within_its_own_range(trained):
     slow, result = trained
-    assert not any('.validity.' in note for note in judge_description(describe(result), [slow]).notes)
+    assert not any('.validity.' in note for note in judge_description(result.description, [slow]).notes)
 
 
 def test_a_motion_beyond_is_held_and_said_with_its_extent(trained):
     slow, result = trained
-    description = describe(result)
+    description = result.description
     held = narrowed(description, 0.1)
     (within,), judged = validate_description(description, [slow]), judge_description(held, [slow])
     (beyond,), notes = judged.fits, [note for note in judged.notes if '.validity.' in note]
