@@ -140,7 +140,8 @@ def made_result():
     squares = BandSquares(*(np.array([9 * value**2]) for value in (0.5, 4.0, 0.5, 4.0)), 9)
     fit = SimpleNamespace(
         name='run <1>', time=np.zeros(321), dq=np.ones((3, 1)), moving=np.ones((3, 1), dtype=bool),
-        residual=np.full((3, 1), 0.5), tau=np.full((3, 1), 4.0), unit='N·m', band=3.0, full=SimpleNamespace(band=10.0), band_squares=squares,
+        residual=np.full((3, 1), 0.5), tau=np.full((3, 1), 4.0), unit='N·m', band=3.0,
+        full=SimpleNamespace(band=10.0), band_squares=squares,
         summary=lambda: {'recording': 'run'},
     )  # fmt: skip
     solution = Solution(
