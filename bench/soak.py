@@ -37,10 +37,11 @@ from joint_dynamics.demo.context import INPUTS, DemoContext, Display
 from joint_dynamics.demo.demo_settings import DemoSettings
 from joint_dynamics.demo.first_half import FIRST_HALF
 from joint_dynamics.demo.processes import Processes, terminated_like_interrupted
-from joint_dynamics.demo.robot import ArrayHistory, DemoRobot, trajectory_message
+from joint_dynamics.demo.robot import ArrayHistory, DemoRobot
 from joint_dynamics.demo.ros_client import own_domain, ros_client
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.nodes.framework.topics import SENSOR
+from joint_dynamics.nodes.interfaces.messages import joint_trajectory
 
 GROWTH, MORE_THREADS, MORE_HANDLES = 20.0, 2, 10
 MINUTE = 60.0
@@ -169,7 +170,7 @@ def stream(context, rate, executor):
 def play(context, publishers):
     """Have the robot play one cycle of its work, and the feedforward follow the same; return how long it takes, s."""
     motion = context.work
-    message = trajectory_message(context.the_robot.joint_names, motion.time, motion.q, motion.dq, motion.ddq)
+    message = joint_trajectory(context.the_robot.joint_names, motion.time, motion.q, motion.dq, motion.ddq)
     # The simulated robot's own time is not that of the wall: it starts on arrival, and so does the feedforward.
     for publisher in publishers:
         context.client.until(publisher.get_subscription_count, f'somebody to take {publisher.topic_name}')

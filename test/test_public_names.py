@@ -81,7 +81,7 @@ def homes():
     """Name -> folder, of the imports under TYPE_CHECKING, which type checkers see."""
     tree = ast.parse(Path(joint_dynamics.__file__).read_text(encoding='utf-8'))
     (block,) = [node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == 'TYPE_CHECKING']
-    return {alias.asname: node.module for node in block.body for alias in node.names if alias.name == alias.asname}
+    return {alias.name: node.module for node in block.body for alias in node.names}
 
 
 @pytest.mark.parametrize('name', joint_dynamics.__all__)

@@ -21,40 +21,30 @@ from typing import TYPE_CHECKING, Any
 from joint_dynamics.version import __version__
 
 if TYPE_CHECKING:
-    from joint_dynamics.arm import Arm as Arm
-    from joint_dynamics.control import ControlLoop as ControlLoop
-    from joint_dynamics.control import LoopSettings as LoopSettings
-    from joint_dynamics.control import fill_effort as fill_effort
-    from joint_dynamics.description import DynamicsDescription as DynamicsDescription
-    from joint_dynamics.description import export as export
-    from joint_dynamics.description import export_urdf as export_urdf
-    from joint_dynamics.description import pinocchio_model as pinocchio_model
-    from joint_dynamics.errors import JointDynamicsError as JointDynamicsError
-    from joint_dynamics.estimation import EstimationSession as EstimationSession
-    from joint_dynamics.estimation import EstimationSettings as EstimationSettings
-    from joint_dynamics.estimation import FrictionEstimator as FrictionEstimator
-    from joint_dynamics.estimation import MomentumObserver as MomentumObserver
-    from joint_dynamics.estimation import PayloadEstimator as PayloadEstimator
-    from joint_dynamics.estimation import StiffnessEstimator as StiffnessEstimator
-    from joint_dynamics.excitation import ExcitationResult as ExcitationResult
-    from joint_dynamics.excitation import ExcitationSettings as ExcitationSettings
-    from joint_dynamics.excitation import LimitSettings as LimitSettings
-    from joint_dynamics.excitation import optimise as optimise
-    from joint_dynamics.identification import IdentificationResult as IdentificationResult
-    from joint_dynamics.identification import IdentificationSettings as IdentificationSettings
-    from joint_dynamics.identification import identify as identify
-    from joint_dynamics.identification import validate_description as validate_description
-    from joint_dynamics.identification.joint_tests.identify_joint import JointSettings as JointSettings
-    from joint_dynamics.identification.joint_tests.identify_joint import JointTestResult as JointTestResult
-    from joint_dynamics.identification.joint_tests.identify_joint import identify_joint as identify_joint
-    from joint_dynamics.joint import FrictionModel as FrictionModel
-    from joint_dynamics.joint import MaxwellSlip as MaxwellSlip
-    from joint_dynamics.joint import TorsionalStiffness as TorsionalStiffness
-    from joint_dynamics.recording import Recording as Recording
-    from joint_dynamics.recording import RecordingBuilder as RecordingBuilder
-    from joint_dynamics.recording import RecordingSettings as RecordingSettings
-    from joint_dynamics.robot import BaseParameters as BaseParameters
-    from joint_dynamics.robot import RobotModel as RobotModel
+    from joint_dynamics.arm import Arm
+    from joint_dynamics.control import ControlLoop, LoopSettings, fill_effort
+    from joint_dynamics.description import DynamicsDescription, export, export_urdf, pinocchio_model
+    from joint_dynamics.errors import JointDynamicsError
+    from joint_dynamics.estimation import (
+        EstimationSession,
+        EstimationSettings,
+        FrictionEstimator,
+        MomentumObserver,
+        PayloadEstimator,
+        StiffnessEstimator,
+    )
+    from joint_dynamics.excitation import ExcitationResult, ExcitationSettings, LimitSettings, optimise
+    from joint_dynamics.identification import (
+        IdentificationResult,
+        IdentificationSettings,
+        identify,
+        validate_description,
+    )
+    from joint_dynamics.identification.joint_tests.identify_joint import JointSettings, identify_joint
+    from joint_dynamics.identification.joint_tests.result import JointTestResult
+    from joint_dynamics.joint import FrictionModel, MaxwellSlip, TorsionalStiffness
+    from joint_dynamics.recording import Recording, RecordingBuilder, RecordingSettings
+    from joint_dynamics.robot import BaseParameters, RobotModel
 
 _EXPORTED_BY = {
     'arm': ('Arm',),
@@ -71,7 +61,8 @@ _EXPORTED_BY = {
     ),
     'excitation': ('ExcitationResult', 'ExcitationSettings', 'LimitSettings', 'optimise'),
     'identification': ('IdentificationResult', 'IdentificationSettings', 'identify', 'validate_description'),
-    'identification.joint_tests.identify_joint': ('JointSettings', 'JointTestResult', 'identify_joint'),
+    'identification.joint_tests.identify_joint': ('JointSettings', 'identify_joint'),
+    'identification.joint_tests.result': ('JointTestResult',),
     'joint': ('FrictionModel', 'MaxwellSlip', 'TorsionalStiffness'),
     'recording': ('Recording', 'RecordingBuilder', 'RecordingSettings'),
     'robot': ('BaseParameters', 'RobotModel'),

@@ -7,11 +7,14 @@ exists from Python 3.11 on, and `-I` hides PYTHONPATH, by which Python finds a R
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+
+from joint_dynamics.errors import JointDynamicsError
 
 _PACKAGE = Path(__file__).resolve().parent
 # sys is built in, so that nothing is looked for before the folder is off the path. The package comes from where the
@@ -67,3 +70,12 @@ def start_worker(module: str) -> subprocess.Popen[bytes]:
 def cores() -> int:
     """Return the number of processor cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, 'sched_getaffinity') else os.cpu_count() or 1
+
+
+def need_ros(command: str) -> None:
+    """Raise JointDynamicsError for a command that needs ROS 2, where rclpy is not installed."""
+    if importlib.util.find_spec('rclpy') is None:
+        raise JointDynamicsError(
+            f'{command}: expected ROS 2 with rclpy, found none (pip install joint_dynamics[ros], or source a ROS 2'
+            ' installation)'
+        )

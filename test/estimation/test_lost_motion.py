@@ -7,7 +7,7 @@ import pytest
 
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.estimation.lost_motion import LostMotion
-from joint_dynamics.joint.lost_motion import LOADS, loads_of, lost_motion_share
+from joint_dynamics.joint.stiffness import LOADS, loads_of, lost_motion_share
 
 PERIOD = 8e-3
 LIMIT = 50.0

@@ -18,7 +18,7 @@ from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.estimation import EstimationSettings, JointEstimator
 from joint_dynamics.estimation.torques import TorqueFusion
 from joint_dynamics.joint import FrictionModel, QuadrantFriction
-from joint_dynamics.joint.lost_motion import loads_of, lost_motion_share
+from joint_dynamics.joint.stiffness import loads_of, lost_motion_share
 from joint_dynamics.signals.state_estimator import StateEstimator
 
 PERIOD, WARM = 2e-3, 41.0

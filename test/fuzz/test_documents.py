@@ -27,7 +27,7 @@ from joint_dynamics.excitation import (
 )
 from joint_dynamics.excitation.files import coefficients
 from joint_dynamics.identification import IdentificationSettings
-from joint_dynamics.identification.joint_tests.run import JointSettings
+from joint_dynamics.identification.joint_tests.identify_joint import JointSettings
 from joint_dynamics.joint import PeriodicMap
 from joint_dynamics.recording import RecordingSettings
 from joint_dynamics.robot import INERTIAL, RobotModel

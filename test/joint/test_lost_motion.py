@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from joint_dynamics.joint.lost_motion import LOADS, loads_of, lost_motion_share, place_in_play
+from joint_dynamics.joint.stiffness import LOADS, loads_of, lost_motion_share, place_in_play
 
 
 def test_loads_are_shares_of_the_torque_limit():

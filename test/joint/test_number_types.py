@@ -16,7 +16,6 @@ from joint_dynamics.joint import (
     TorsionalStiffness,
 )
 from joint_dynamics.joint.friction_documents import polynomial_stiffness
-from joint_dynamics.joint.lost_motion import loads_of, lost_motion_share, place_in_play
 from joint_dynamics.joint.maps import FourierSeries
 from joint_dynamics.joint.static_friction import (
     AbsoluteTemperatureFriction,
@@ -26,6 +25,7 @@ from joint_dynamics.joint.static_friction import (
     direction,
     root_speed,
 )
+from joint_dynamics.joint.stiffness import loads_of, lost_motion_share, place_in_play
 
 STATIC = StaticFriction(5.1, 7.3, 0.13, 0.9, 3.7, 0.4, 0.21, 0.3)
 QUADRANTS = {'a_m': 1.2, 'b_m': 0.1, 'a_g': 0.8, 'c_m': 4.3, 'c_g': 3.1, 'd_g': 0.5, 'F_V': 2.1, 'dq_s': 0.3}

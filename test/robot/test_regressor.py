@@ -5,7 +5,7 @@ import pinocchio
 import pytest
 
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.robot import INERTIAL, PER_JOINT, RobotModel, StandardParameters
+from joint_dynamics.robot import INERTIAL, PER_JOINT, RobotModel
 
 URDF = """<robot name="mixed"><link name="base"/>
 <link name="a"><inertial><origin xyz="0.1 0.02 -0.03" rpy="0.2 0.1 0"/><mass value="3"/>
@@ -68,16 +68,6 @@ def test_torque_is_regressor_times_parameters(model):
     predicted = model.regressor(q, dq, ddq) @ parameters
     assert np.abs(predicted - expected).max() < 1e-9 * np.abs(expected).max()
     assert np.abs(model.inverse_dynamics(q, dq, ddq, parameters) - expected).max() < 1e-9 * np.abs(expected).max()
-
-
-def test_the_torque_of_the_links_alone_is_pinocchios(model):
-    rng = np.random.default_rng(6)
-    states = model.random_states(20, rng)
-    parameters = StandardParameters(random_standard(model, rng), model.n).links_only()
-    expected = by_pinocchio(model, *states, parameters.values)
-    found = model.chain.torque(*states, parameters.links)
-    assert found.shape == (20, model.n)
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
 
 
 def test_one_state_is_a_row_of_many(model):

@@ -141,6 +141,17 @@ def start(ros, description):
     return make
 
 
+@pytest.fixture
+def process(ros, description):
+    """The node streaming, in a process of its own."""
+
+    def make(module='joint_dynamics.nodes.feedforward.node', **options):
+        files = {'robot_file': ur5e_urdf(), 'description_file': description}
+        return ros.process(module, parameters={**files, 'mode': 'streaming', 'autostart': 'true', **options})
+
+    return make
+
+
 def last(robot):
     return np.array(robot.commands[-1].data)
 
@@ -300,17 +311,8 @@ def test_an_exception_in_a_plugin_ends_with_zero(monkeypatch, ros, start, robot)
 
 
 @pytest.mark.parametrize('number', [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_with_gravity_held(ros, robot, description, model, number):
-    process = ros.process(
-        'joint_dynamics.nodes.feedforward.node',
-        parameters={
-            'robot_file': ur5e_urdf(),
-            'description_file': description,
-            'mode': 'streaming',
-            'autostart': 'true',
-            'hold_time': 0.2,
-        },
-    )
+def test_a_signal_ends_with_gravity_held(ros, robot, process, model, number):
+    process = process(hold_time=0.2)
     robot.talk(0, until=lambda: robot.commands and np.allclose(last(robot), model.gravity(HOME), atol=1e-6))
     count = len(robot.commands)
     process.send_signal(number)
@@ -328,17 +330,8 @@ def test_a_signal_ends_with_gravity_held(ros, robot, description, model, number)
 @pytest.mark.parametrize(
     'options', [{'on_shutdown': 'zero'}, {'safe_command': 'zero', 'hold_time': 0.1}], ids=['asked for', 'safe']
 )
-def test_a_signal_ends_with_zero_where_that_is_wanted(ros, robot, description, model, options):
-    process = ros.process(
-        'joint_dynamics.nodes.feedforward.node',
-        parameters={
-            'robot_file': ur5e_urdf(),
-            'description_file': description,
-            'mode': 'streaming',
-            'autostart': 'true',
-            **options,
-        },
-    )
+def test_a_signal_ends_with_zero_where_that_is_wanted(ros, robot, process, model, options):
+    process = process(**options)
     robot.talk(0.1)
     robot.talk(
         0,
@@ -388,18 +381,10 @@ sys.exit(run(Defective))
 """
 
 
-def test_a_defect_of_the_node_itself_ends_with_gravity_held(ros, robot, description, model, tmp_path, monkeypatch):
+def test_a_defect_of_the_node_itself_ends_with_gravity_held(ros, robot, process, model, tmp_path, monkeypatch):
     (tmp_path / 'defective_feedforward.py').write_text(DEFECT, encoding='utf-8')
     monkeypatch.setenv('PYTHONPATH', os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get('PYTHONPATH')])]))
-    process = ros.process(
-        'defective_feedforward',
-        parameters={
-            'robot_file': ur5e_urdf(),
-            'description_file': description,
-            'mode': 'streaming',
-            'autostart': 'true',
-        },
-    )
+    process = process('defective_feedforward')
     robot.talk(0, until=lambda: robot.commands and np.allclose(last(robot), model.gravity(HOME), atol=1e-6))
     # It may end, and must not end the test.
     ros.processes.remove(process)

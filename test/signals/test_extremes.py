@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from joint_dynamics.signals import extremes
-from joint_dynamics.signals.extremes import certified_minimum, decided
+from joint_dynamics.signals import polynomial
+from joint_dynamics.signals.polynomial import certified_minimum, decided
 
 LOWER = np.array([-0.3, -0.2, -0.1, 0.0, 0.1, 0.2])
 
@@ -97,7 +97,7 @@ def test_values_are_asked_for_from_the_side_of_the_interval():
 @pytest.mark.parametrize(('name', 'value', 'width'), [('MAX_HALVINGS', 3, 2.0 / 8), ('MAX_INTERVALS', 15, 2.0 / 8)])
 def test_effort_is_bounded_and_the_bound_is_that_of_the_last_round(monkeypatch, name, value, width):
     """A bound that sinks with the width alone: |t| where only its slope of 1 is known, all of it within reach of 0."""
-    monkeypatch.setattr(extremes, name, value)
+    monkeypatch.setattr(polynomial, name, value)
 
     def lowest(begin, end, first, last):
         seen = np.minimum(first, last)[0]

@@ -9,8 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.interpolate import BPoly
 
-from joint_dynamics.signals.extremes import certified_minimum
-from joint_dynamics.signals.polynomial import STEP_PEAKS, PiecewisePolynomial, hermite_segments, smooth_step
+from joint_dynamics.signals.polynomial import (
+    STEP_PEAKS,
+    PiecewisePolynomial,
+    certified_minimum,
+    hermite_segments,
+    smooth_step,
+)
 
 
 def points(seed, K, count=6, n=2):

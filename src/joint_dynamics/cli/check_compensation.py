@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from joint_dynamics.cli.common import output_folder, show_table, show_written, write_report
+from joint_dynamics.cli.common import show_table, show_written, write_report
 
 if TYPE_CHECKING:
     from joint_dynamics.control.compensation import DirectionCheck, JointCheck
@@ -22,8 +22,6 @@ WORDS = {
 }
 LEAST_LOAD = 1e-3
 """N·m, a load below is shown as none."""
-LARGEST_NUMBER = 1e12
-"""Of an applied compensation."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -46,11 +44,11 @@ def run(args: argparse.Namespace) -> int:
     """Check, print and, with --out, write; return 0, or 1 when a joint would run away."""
     from joint_dynamics.arm import Arm
     from joint_dynamics.control.applied import check_compensation
-    from joint_dynamics.description import DynamicsDescription
+    from joint_dynamics.description import DynamicsDescription, prepare_folder
 
     description = DynamicsDescription.load(args.description)
     applied = _read(args.applied, description.joint_names)
-    folder = output_folder(args.out) if args.out else None
+    folder = prepare_folder(args.out) if args.out else None
     checks = check_compensation(Arm.of_joints(description), applied)
     show_table(
         'Friction compensation',
@@ -117,25 +115,7 @@ def _read(path: str, joint_names: tuple[str, ...]) -> dict[str, Any]:
             f'applied {path}: joints.{unknown[0]}: expected a joint of the description, {", ".join(joint_names)}, '
             'found another name'
         )
-    for name, item in document['joints'].items():
-        if isinstance(item, dict):
-            for key, nested in (('parameters', False), ('directions', True)):
-                _check_numbers(item.get(key, {}), f'applied {path}: joints.{name}.{key}', nested)
     return document['joints']
-
-
-def _check_numbers(value: Any, where: str, nested: bool) -> None:
-    from joint_dynamics.errors import JointDynamicsError
-
-    if not isinstance(value, dict) or not all(isinstance(key, str) for key in value):
-        raise JointDynamicsError(f'{where}: expected a mapping by name, found {str(value)[:80]}')
-    for key, item in value.items():
-        if nested:
-            _check_numbers(item, f'{where}.{key}', False)
-        elif isinstance(item, bool) or not isinstance(item, (int, float)) or not abs(item) < LARGEST_NUMBER:
-            raise JointDynamicsError(
-                f'{where}.{key}: expected a number below {LARGEST_NUMBER:g}, found {str(item)[:80]}'
-            )
 
 
 def _write(folder: Path, checks: list[JointCheck], args: argparse.Namespace) -> None:

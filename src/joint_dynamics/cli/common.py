@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from joint_dynamics.description import prepare_folder, summary_text, write_atomically, write_set
+from joint_dynamics.description import summary_text, write_atomically, write_set
 from joint_dynamics.documents import parse_yaml, read_text
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.recording import Recording, load_pieces, load_recording
@@ -21,6 +22,7 @@ from joint_dynamics.robot.limits import JointLimits
 
 ROBOT_KEYS = ('joints', 'locked', 'mounting', 'coupling', 'parallelograms')
 SECTIONS = ('robot', 'recording', 'identification', 'excitation', 'joint', 'trend')
+RECORDING_HELP = 'rosbag2 folder or CSV file, optionally with a window PATH@t0:t1 in seconds from its start'
 
 
 def load_config(path: str | None) -> dict[str, Any]:
@@ -75,11 +77,6 @@ def load_recordings(
     return [load_recording(spec, settings, joint_names, limits) for spec in specs]
 
 
-def output_folder(path: str) -> Path:
-    """Return the folder, created and checked to be writable before any work is done."""
-    return prepare_folder(path)
-
-
 def write_report(folder: Path, summary: Mapping[str, Any], report: Any, **files: str) -> None:
     """Write summary.json and report.html, and with them `files` (name with _ for the dot: content), as one set."""
     write_set(
@@ -106,6 +103,27 @@ def add_config_argument(parser: argparse.ArgumentParser) -> None:
         metavar='FILE',
         help=f'YAML with any of the sections {", ".join(SECTIONS)} (docs/reference/configuration.md)',
     )
+
+
+@contextlib.contextmanager
+def progress_display(first: str) -> Iterator[Callable[[str], None]]:
+    """Give a function that shows a line beside a spinner, `first` to begin with, on a terminal; silent elsewhere."""
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    if console.is_terminal:
+        with console.status(first) as status:
+            yield status.update
+    else:
+        yield lambda line: None
+
+
+def exit_status(command: str, reasons: Sequence[str], remedy: str = '') -> int:
+    """Return 0, or 3 where there are reasons not to believe the result, which go to stderr in one line."""
+    if not reasons:
+        return 0
+    print(f'joint-dynamics {command}: done, but not reliable: {"; ".join(reasons)}{remedy}', file=sys.stderr)
+    return 3
 
 
 def show_verdict(line: str, reasons: Sequence[Any]) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 from joint_dynamics.demo.demo_settings import DemoSettings
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.output_files import prepare_folder
 from joint_dynamics.settings import declarations
 
 NEEDED = ('rclpy', 'std_msgs', 'sensor_msgs', 'trajectory_msgs', 'diagnostic_msgs', 'std_srvs', 'rosgraph_msgs')
@@ -47,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run all stages, print the table, write; return 0."""
-    from joint_dynamics.cli.common import output_folder, show_table, write_report
+    from joint_dynamics.cli.common import show_table, write_report
     from joint_dynamics.demo.comparison import headlines
     from joint_dynamics.demo.report import demo_report
 
@@ -62,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
         raise JointDynamicsError(
             'demo: --engine mujoco: expected the package mujoco, not found (pip install joint_dynamics[mujoco])'
         )
-    folder = output_folder(args.out)
+    folder = prepare_folder(args.out)
     summary, results = run_demo(settings, folder)
     show_table('Found beside the truth', ['', 'here', 'published'], headlines(summary))
     write_report(folder, summary, demo_report(summary, results))
@@ -75,7 +76,6 @@ def run_demo(settings: Any, folder: Path) -> tuple[dict[str, Any], dict[str, Any
 
     Return the summary and the results for the report.
     """
-    from joint_dynamics.cli.common import output_folder
     from joint_dynamics.demo.context import DemoContext, Display
     from joint_dynamics.demo.first_half import FIRST_HALF
     from joint_dynamics.demo.processes import Processes
@@ -87,7 +87,7 @@ def run_demo(settings: Any, folder: Path) -> tuple[dict[str, Any], dict[str, Any
     # The summary of an earlier run must not be taken for that of one that failed.
     for name in ('summary.json', 'report.html'):
         (folder / name).unlink(missing_ok=True)
-    logs = output_folder(str(folder / 'logs'))
+    logs = prepare_folder(folder / 'logs')
     with (
         terminated_like_interrupted(),
         own_domain(),

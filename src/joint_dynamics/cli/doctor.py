@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import importlib
 import importlib.metadata
-import importlib.util
 import os
 import platform
 import subprocess
@@ -14,17 +13,19 @@ from collections.abc import Callable
 from typing import Any
 
 from joint_dynamics.cli.common import (
+    RECORDING_HELP,
     add_config_argument,
     load_config,
     load_recordings,
     load_robot,
     mend_of,
+    progress_display,
     show_reasons,
     show_table,
     write_mend,
 )
-from joint_dynamics.cli.identify import RECORDING_HELP
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.python_process import need_ros
 
 # Module, distribution, what for, whether the package works without it.
 MODULES = (
@@ -125,19 +126,14 @@ def _live(args: argparse.Namespace) -> int:
     for option, value in (('--seconds', args.seconds), ('--wait', args.wait)):
         if not LEAST <= value <= MOST:
             raise JointDynamicsError(f'doctor --live: expected {option} within [{LEAST:g}, {MOST:g}], found {value:g}')
-    if importlib.util.find_spec('rclpy') is None:
-        raise JointDynamicsError(
-            'doctor --live: expected ROS 2 with rclpy, found none (pip install joint_dynamics[ros], or source a ROS 2'
-            ' installation)'
-        )
-    from joint_dynamics.cli.identify import progress_display
+    need_ros('doctor --live')
     from joint_dynamics.nodes.interfaces.live_recording import listen
     from joint_dynamics.recording.recording_settings import RecordingSettings
 
     config = load_config(args.config)
     model = load_robot(args.robot, config)
     settings = RecordingSettings.from_mapping({'implausible': 'note', **config.get('recording', {})})
-    with progress_display() as say:
+    with progress_display('reading') as say:
         recording = listen(
             model, settings, args.seconds, args.namespace, say, patience=args.wait, simulated=args.sim_time
         )

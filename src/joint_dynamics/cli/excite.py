@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from joint_dynamics.cli.common import (
     add_config_argument,
+    exit_status,
     load_config,
     load_robot,
-    output_folder,
     show_table,
     show_written,
     write_report,
@@ -53,6 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Plan, print, write; return 0, or 3 where the motion does not show all parameters."""
+    from joint_dynamics.description import prepare_folder
     from joint_dynamics.excitation import PlanSettings, plan
     from joint_dynamics.excitation.plan import with_options
 
@@ -60,16 +61,13 @@ def run(args: argparse.Namespace) -> int:
     settings = PlanSettings.from_config(config.get('excitation', {}), args.profile)
     settings = with_options(settings, joint=args.joint, time_budget=args.time_budget, seed=args.seed)
     model = load_robot(args.robot, config)
-    folder = output_folder(args.out)
+    folder = prepare_folder(args.out)
     with progress_display() as on_progress:
         planned = plan(model, settings, on_progress)
     write(model, planned, folder)
     show(planned)
     show_written(folder, ('trajectory.csv', 'trajectory.yaml', 'summary.json', 'report.html'))
-    if planned.poor_excitation is None:
-        return 0
-    print(f'joint-dynamics excite: done, but not reliable: {planned.poor_excitation}', file=sys.stderr)
-    return 3
+    return exit_status('excite', [planned.poor_excitation] if planned.poor_excitation else [])
 
 
 @contextlib.contextmanager

@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
 from typing import Any
 
 from joint_dynamics.cli.common import (
+    RECORDING_HELP,
     add_config_argument,
+    exit_status,
     load_config,
     load_recordings,
     load_robot,
     mend_of,
-    output_folder,
+    progress_display,
     show_table,
     show_verdict,
     show_written,
     write_mend,
 )
 from joint_dynamics.errors import JointDynamicsError
-
-RECORDING_HELP = 'rosbag2 folder or CSV file, optionally with a window PATH@t0:t1 in seconds from its start'
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -71,7 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Identify, print, write; return 0, or 3 where the result is not reliable."""
-    from joint_dynamics.description import next_command, write_result
+    from joint_dynamics.description import next_command, prepare_folder, write_result
     from joint_dynamics.identification import IdentificationSettings, identify
     from joint_dynamics.identification.identification_settings import KnownPayload
     from joint_dynamics.identification.physical.options import PhysicalOptions
@@ -93,7 +89,7 @@ def run(args: argparse.Namespace) -> int:
     if args.payload_mass is not None and not args.loaded:
         raise JointDynamicsError('--payload-mass: expected --loaded RECORDING beside it, found none')
     model = load_robot(args.robot, config)
-    folder = output_folder(args.out)
+    folder = prepare_folder(args.out)
     recordings, validation, loaded = (
         load_recordings(specs, config, model.joint_names, model.limits, pieces=True)
         for specs in (
@@ -102,7 +98,7 @@ def run(args: argparse.Namespace) -> int:
             [spec for group in args.loaded for spec in group],
         )
     )
-    with progress_display() as progress:
+    with progress_display('reading') as progress:
         result = identify(model, recordings, validation, settings, progress=progress, loaded=loaded)
     show_verdict(result.verdict, result.reasons)
     reliable = not result.reasons or args.proceed or settings.proceed
@@ -119,32 +115,8 @@ def run(args: argparse.Namespace) -> int:
     if reliable:
         print(f'next: {next_command(args.robot, folder, recordings[0].rate, args.config)}')
         return 0
-    print(
-        'joint-dynamics identify: done, but not reliable: '
-        f'{"; ".join(reason.text.partition(";")[0] for reason in result.reasons)} (--proceed accepts it)',
-        file=sys.stderr,
-    )
-    return 3
-
-
-def progress_display() -> AbstractContextManager[Callable[[str], None]]:
-    """Return a context manager whose value is called with each step's name.
-
-    A spinner on a terminal, silence elsewhere.
-    """
-
-    @contextlib.contextmanager
-    def display() -> Iterator[Callable[[str], None]]:
-        from rich.console import Console
-
-        console = Console(stderr=True)
-        if not console.is_terminal:
-            yield lambda line: None
-            return
-        with console.status('reading') as status:
-            yield lambda line: status.update(line)
-
-    return display()
+    reasons = [reason.text.partition(';')[0] for reason in result.reasons]
+    return exit_status('identify', reasons, ' (--proceed accepts it)')
 
 
 def show(result: Any) -> None:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import argparse
 import math
-import sys
 from typing import Any
 
 from joint_dynamics.cli.common import (
+    RECORDING_HELP,
     add_config_argument,
+    exit_status,
     load_config,
     load_recordings,
     load_robot,
-    output_folder,
     show_table,
     show_written,
 )
@@ -28,12 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         ' (docs/reference/commands/identify-joint.md).'
     )
     parser.add_argument('test', choices=TESTS, metavar='TEST', help=', '.join(TESTS))
-    parser.add_argument(
-        'recordings',
-        nargs='+',
-        metavar='RECORDING',
-        help='rosbag2 folder or CSV file, optionally with a window PATH@t0:t1 in seconds from its start',
-    )
+    parser.add_argument('recordings', nargs='+', metavar='RECORDING', help=RECORDING_HELP)
     parser.add_argument('--joint', metavar='NAME', help='joint under test; default: the only one that moves')
     parser.add_argument('--robot', metavar='FILE', help='URDF or MDH table: its rigid-body torque is subtracted')
     parser.add_argument(
@@ -49,16 +44,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Identify, print, write; return 0, or 3 where the result is not reliable."""
-    from joint_dynamics.description import DynamicsDescription, write_result
-    from joint_dynamics.identification.joint_tests.identify_joint import identify_joint
-    from joint_dynamics.identification.joint_tests.run import JointSettings
+    from joint_dynamics.description import DynamicsDescription, prepare_folder, write_result
+    from joint_dynamics.identification.joint_tests.identify_joint import JointSettings, identify_joint
     from joint_dynamics.report.joint import joint_report
 
     config = load_config(args.config)
     settings = JointSettings.from_mapping(config.get('joint'))
     description = DynamicsDescription.load(args.description) if args.description else None
     robot = load_robot(args.robot, config) if args.robot else None
-    folder = output_folder(args.out)
+    folder = prepare_folder(args.out)
     known = robot or description
     names = None if known is None else known.joint_names
     recordings = load_recordings(args.recordings, config, names, None if robot is None else robot.limits)
@@ -81,10 +75,7 @@ def run(args: argparse.Namespace) -> int:
     )
     written = write_result(folder, result.description, summary, joint_report(result, sources), result.reliable)
     show_written(folder, written, result.reliable)
-    if result.reliable:
-        return 0
-    print(f'joint-dynamics identify-joint: done, but not reliable: {"; ".join(result.reasons)}', file=sys.stderr)
-    return 3
+    return exit_status('identify-joint', result.reasons)
 
 
 def _plain(value: Any) -> Any:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import os
 
-from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.python_process import environment, module_command
+from joint_dynamics.python_process import environment, module_command, need_ros
 
 NODES = ('estimator', 'excitation', 'feedforward', 'gazebo_model', 'identifier', 'simulator')
 
@@ -23,7 +21,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Become the node; returns only where that cannot be."""
-    if importlib.util.find_spec('rclpy') is None:
-        raise JointDynamicsError('node: expected rclpy, not found: install the extra ros, or source a ROS installation')
+    need_ros('node')
     command = module_command(f'joint_dynamics.nodes.{args.name}.node', args.arguments)
     os.execve(command[0], command, environment())

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
 
 from joint_dynamics.cli.common import (
     add_config_argument,
     load_config,
-    output_folder,
+    progress_display,
     show_table,
     show_written,
     write_report,
@@ -43,6 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Measure, compare, print, write; return 0, or 1 where something changed."""
+    from joint_dynamics.description import prepare_folder
     from joint_dynamics.report.trend import trend_report
     from joint_dynamics.trend import TrendSettings, table_csv, trend, write_parquet
     from joint_dynamics.trend.execution import DaskCluster, Processes
@@ -51,20 +50,16 @@ def run(args: argparse.Namespace) -> int:
     settings = TrendSettings.from_mapping(config.get('trend', {}))
     if args.processes is not None:
         settings = settings.replaced(processes=args.processes)
-    folder = output_folder(args.out)
+    folder = prepare_folder(args.out)
     execution = DaskCluster(args.dask, settings.processes) if args.dask else Processes(settings.processes)
     try:
-        with progress_display() as progress:
-            result = trend(
-                args.folder,
-                settings,
-                robot=args.robot,
-                reference=args.reference,
-                config=config,
-                out=folder,
-                execution=execution,
-                progress=progress,
-            )
+        with progress_display('looking for runs') as say:
+            known = {'robot': args.robot, 'reference': args.reference, 'config': config}
+
+            def progress(done: int, count: int) -> None:
+                say(f'{done} of {count} done')
+
+            result = trend(args.folder, settings, **known, out=folder, execution=execution, progress=progress)
     finally:
         execution.close()
     for path, reason in result.left_out.items():
@@ -103,21 +98,3 @@ def run(args: argparse.Namespace) -> int:
     changed = sorted({f'{alarm.robot} {alarm.joint}' for alarm in result.alarms})
     print(f'joint-dynamics trend: changed: {", ".join(changed)}', file=sys.stderr)
     return 1
-
-
-def progress_display() -> AbstractContextManager[Callable[[int, int], None] | None]:
-    """Return a context manager whose value is called with how many runs are done: a live line on a terminal."""
-    import contextlib
-
-    from rich.console import Console
-
-    @contextlib.contextmanager
-    def display() -> Iterator[Callable[[int, int], None] | None]:
-        console = Console(stderr=True)
-        if not console.is_terminal:
-            yield None
-            return
-        with console.status('looking for runs') as status:
-            yield lambda done, count: status.update(f'{done} of {count} done')
-
-    return display()

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
 from joint_dynamics.cli.common import (
+    RECORDING_HELP,
     add_config_argument,
+    exit_status,
     load_config,
     load_recordings,
-    output_folder,
     show_table,
     show_verdict,
     show_written,
     write_report,
 )
-from joint_dynamics.cli.identify import RECORDING_HELP
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Predict, print and, with --out, write; return 0, or 3 where the prediction cannot be relied on."""
-    from joint_dynamics.description import DynamicsDescription
+    from joint_dynamics.description import DynamicsDescription, prepare_folder
     from joint_dynamics.identification import IdentificationSettings
     from joint_dynamics.identification.regression.residuals import band_of_all, overall_in_fixed_band, overall_residual
     from joint_dynamics.identification.reliability.verdict import headline, summary_of
@@ -42,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
     config = load_config(args.config)
     settings = IdentificationSettings.from_config(config.get('identification', {}))
     description = DynamicsDescription.load(args.description)
-    folder = output_folder(args.out) if args.out else None
+    folder = prepare_folder(args.out) if args.out else None
     recordings = load_recordings(args.recordings, config, description.joint_names, pieces=True)
     found = judge_description(description, recordings, settings)
     fits, reasons, notes = found.fits, found.reasons, found.notes
@@ -68,11 +67,4 @@ def run(args: argparse.Namespace) -> int:
         }
         write_report(folder, summary, validation_report(fits, args.description, reasons))
         show_written(folder, ('summary.json', 'report.html'))
-    if not reasons:
-        return 0
-    print(
-        'joint-dynamics validate: done, but not reliable: '
-        + '; '.join(reason.text.partition(';')[0] for reason in reasons),
-        file=sys.stderr,
-    )
-    return 3
+    return exit_status('validate', [reason.text.partition(';')[0] for reason in reasons])

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import importlib.util
 from typing import TYPE_CHECKING
 
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.python_process import need_ros
 
 if TYPE_CHECKING:
     from joint_dynamics.report.live_table import Watched
@@ -29,10 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Show until interrupted; return 0, or 2 where the node was never heard."""
-    if importlib.util.find_spec('rclpy') is None:
-        raise JointDynamicsError(
-            'watch: expected rclpy, not found: install the extra ros, or source a ROS installation'
-        )
+    need_ros('watch')
     if args.timeout is not None and not args.timeout > 0:
         raise JointDynamicsError(f'--timeout: expected seconds above 0, found {args.timeout:g}')
     from rich.console import Console

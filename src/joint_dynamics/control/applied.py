@@ -11,8 +11,8 @@ description states different friction in the two directions, which one set of pa
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -26,10 +26,40 @@ from joint_dynamics.control.interface import Controller
 from joint_dynamics.control.law import TorqueLaw
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.joint import FrictionModel
+from joint_dynamics.settings import Settings, setting
 
-FIELDS = ('parameters', 'directions', 'smoothing', 'speed_limit', 'spring', 'inertia', 'temperatures')
+LARGEST = 1e12
+"""N·m, N·m·s/rad, …: no parameter of a joint is larger, and the sums over it are finite."""
 LAW_POINTS = 40
 """Speeds that are looked at: what counts is the speed limit, which is one of them."""
+
+
+@dataclass(frozen=True)
+class DirectionSettings(Settings):
+    """The compensation of one direction of motion where it has values of its own."""
+
+    F_C: float = setting(..., 'Coulomb friction', 'N·m', lower=-LARGEST, upper=LARGEST)
+    F_V1: float = setting(..., 'viscous friction', 'N·m·s/rad', lower=-LARGEST, upper=LARGEST)
+    F_S: float | None = setting(None, 'static friction', 'N·m', lower=-LARGEST, upper=LARGEST, none='F_C')
+
+
+def _sides(directions: Mapping[str, DirectionSettings]) -> str | None:
+    return None if set(directions) <= set(DIRECTIONS) else ' and '.join(DIRECTIONS)
+
+
+@dataclass(frozen=True)
+class AppliedSettings(Settings):
+    """The compensation of one joint as a file states it (docs/reference/commands/check-compensation.md)."""
+
+    parameters: Mapping[str, float] = setting(
+        ..., "of FrictionModel, by its parameters' names", lower=-LARGEST, upper=LARGEST
+    )
+    directions: Mapping[str, DirectionSettings] = setting({}, 'positive and negative, where they differ', check=_sides)
+    smoothing: float = setting(0.0, 'sgn ω is tanh(ω/smoothing); 0: is sgn ω', 'rad/s', lower=0)
+    speed_limit: float | None = setting(None, 'up to which it is compared', 'rad/s', above=0, none="the robot's")
+    spring: float | None = setting(None, 'that the joint swings on', 'N·m/rad', above=0, none='none')
+    inertia: float | None = setting(None, 'that swings', 'kg·m²', above=0, none='none')
+    temperatures: Sequence[float] = setting((), 'of the joint, each is checked', '°C')
 
 
 class AppliedCompensation:
@@ -46,10 +76,8 @@ class AppliedCompensation:
 
     Attributes
     ----------
-    speed_limit, spring, inertia
-        rad/s, N·m/rad and kg·m²; None where not given.
-    temperatures
-        °C.
+    settings
+        the fields of the document.
     loads
         N·m, at which it has to be evaluated.
 
@@ -61,14 +89,12 @@ class AppliedCompensation:
     """
 
     def __init__(self, joint: str, document: Mapping[str, Any], most_load: float = 0.0):
-        _check(joint, document)
-        self.speed_limit, self.spring, self.inertia = (document.get(key) for key in FIELDS[3:6])
-        self.temperatures: tuple[float, ...] = tuple(document.get('temperatures', ()))
-        self._smoothing = float(document.get('smoothing', 0.0))
-        model = FrictionModel.from_dict({'parameters': document['parameters']})
+        self.settings = given = AppliedSettings.from_mapping(document, f'applied: joints.{joint}')
+        model = FrictionModel.from_dict({'parameters': given.parameters})
         self._models = {1.0: model, -1.0: model}
-        for name, own in document.get('directions', {}).items():
-            changes = {'F_C0': own['F_C'], 'F_S': own.get('F_S', own['F_C']), 'F_V1': own['F_V1'], 'offset': 0.0}
+        for name, own in given.directions.items():
+            F_S = own.F_C if own.F_S is None else own.F_S
+            changes = {'F_C0': own.F_C, 'F_S': F_S, 'F_V1': own.F_V1, 'offset': 0.0}
             self._models[DIRECTIONS[name]] = FrictionModel({**model.parameters, **changes})
         loaded = any(model.depends_on_load[0] for model in self._models.values())
         self.loads: tuple[float, ...] = loads_up_to(most_load) if loaded else (0.0,)
@@ -78,41 +104,7 @@ class AppliedCompensation:
     ) -> FloatArray:
         """Return the compensation (G,) N·m at motor speeds (G,) rad/s of one sign, τ_J N·m and °C (None: at T0)."""
         model = self._models[float(np.sign(speed[0]))]
-        return model.static(speed[:, None], load, temperature, self._smoothing)[:, 0]
-
-
-def _check(joint: str, item: Mapping[str, Any]) -> None:
-    if not isinstance(item, Mapping) or 'parameters' not in item:
-        raise JointDynamicsError(f'applied: joints.{joint}: expected a mapping with parameters, found {item!r}')
-    for key, value in item.items():
-        if key not in FIELDS:
-            raise JointDynamicsError(f'applied: joints.{joint}: expected the keys {", ".join(FIELDS)}, found {key!r}')
-        if key in ('smoothing', 'speed_limit', 'spring', 'inertia') and not _positive(value, key == 'smoothing'):
-            raise JointDynamicsError(f'applied: joints.{joint}.{key}: expected a number above 0, found {value!r}')
-    temperatures = item.get('temperatures', [])
-    if not isinstance(temperatures, (list, tuple)) or not all(_finite(value) for value in temperatures):
-        raise JointDynamicsError(f'applied: joints.{joint}.temperatures: expected a list of °C, found {temperatures!r}')
-    directions = item.get('directions', {})
-    if not isinstance(directions, Mapping):
-        raise JointDynamicsError(
-            f'applied: joints.{joint}.directions: expected positive and negative with F_C and F_V1, found'
-            f' {directions!r}'
-        )
-    for name, own in directions.items():
-        if name not in DIRECTIONS or not isinstance(own, Mapping) or not {'F_C', 'F_V1'} <= set(own):
-            raise JointDynamicsError(
-                f'applied: joints.{joint}.directions: expected positive and negative with F_C and F_V1, found {name}:'
-                f' {own!r}'
-            )
-
-
-def _finite(value: Any) -> bool:
-    """Whether it is a number that a double holds."""
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
-
-
-def _positive(value: Any, zero: bool) -> bool:
-    return _finite(value) and (value > 0 or (zero and value == 0))
+        return model.static(speed[:, None], load, temperature, self.settings.smoothing)[:, 0]
 
 
 def check_compensation(
@@ -144,16 +136,17 @@ def check_compensation(
             raise JointDynamicsError(f'{joint}: expected its friction in the description, found none')
         identified = SteadyFriction(arm, index)
         item = AppliedCompensation(joint, document, identified.most_load)
-        limit = limits.get(joint) if item.speed_limit is None else item.speed_limit
+        given = item.settings
+        limit = limits.get(joint) if given.speed_limit is None else given.speed_limit
         if limit is None:
             raise JointDynamicsError(
                 f'{joint}: expected speed_limit (rad/s) in the applied file or the description, found none'
             )
-        for temperature in item.temperatures or (None,):
+        for temperature in given.temperatures or (None,):
             positive, negative = (
                 check_direction(identified, item, name, float(limit), temperature) for name in DIRECTIONS
             )
-            cycles = limit_cycles(positive, negative, item.spring, item.inertia)
+            cycles = limit_cycles(positive, negative, given.spring, given.inertia)
             checks.append(JointCheck(joint, positive, negative, tuple(cycles)))
     return checks
 

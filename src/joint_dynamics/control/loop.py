@@ -208,21 +208,12 @@ class ControlLoop:
 
     def _make_gate(self) -> SafetyGate:
         arm, settings = self.arm, self.settings
-        given: FloatArray = (
-            arm.effort_limit
-            if settings.effort_limit is None
-            else np.broadcast_to(np.asarray(settings.effort_limit, float), (arm.n,))
-        )
+        given = np.inf if settings.effort_limit is None else np.asarray(settings.effort_limit, float)
         limit = np.minimum(given, arm.effort_limit)
-        rate = (
-            50.0 * limit
-            if settings.effort_rate is None
-            else np.broadcast_to(np.asarray(settings.effort_rate, float), (arm.n,))
-        )
+        rate = 50.0 * limit if settings.effort_rate is None else np.asarray(settings.effort_rate, float)
         self._scale = command_scale(arm, self.output)
-        return SafetyGate(
-            limit * np.abs(self._scale), rate * np.abs(self._scale), settings.ramp_time, max_period=settings.max_period
-        )
+        limit, rate = (np.broadcast_to(bound, (arm.n,)) * np.abs(self._scale) for bound in (limit, rate))
+        return SafetyGate(limit, rate, settings.ramp_time, max_period=settings.max_period)
 
     def activate(
         self, position: FloatArray | None = None, measured: FloatArray | None = None, left: FloatArray | None = None

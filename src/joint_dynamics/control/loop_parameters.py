@@ -6,10 +6,9 @@ both.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -19,23 +18,13 @@ from joint_dynamics.control.loop import SHIPPED, ControlLoop
 from joint_dynamics.control.safety import LoopSettings
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.robot import RobotModel
-from joint_dynamics.settings import Parameter
+from joint_dynamics.settings import Parameter, ParameterValues
 
 #: A parameter whose default differs from law to law has this one, which stands for the law's own.
 OWN_DEFAULT = 'default'
 
 
-class Values(Protocol):
-    """Parameters by name, such as those of a node or `GivenValues`."""
-
-    def __getitem__(self, name: str) -> Any:
-        """Return the value of a parameter."""
-
-    def per_joint(self, name: str, joint_names: Sequence[str] | None = None) -> list[Any]:
-        """Return the values of a parameter per joint."""
-
-
-class GivenValues:
+class GivenValues(ParameterValues):
     """Parameters by name from a mapping, as ROS has them: `<name>`, and `<name>.<joint>` of one per joint.
 
     Parameters
@@ -54,23 +43,15 @@ class GivenValues:
     """
 
     def __init__(self, parameters: Iterable[Parameter], given: Mapping[str, Any], joint_names: Sequence[str]):
-        self._joint_names = tuple(joint_names)
-        self._values: dict[str, Any] = {}
-        for row in parameters:
-            names = [f'{row.name}.{joint}' for joint in joint_names] if row.per_joint else [row.name]
-            for name in names:
-                self._values[name] = row.value(given.get(name, row.default), name)
-        near = ((name, difflib.get_close_matches(name, [*self._values], n=1, cutoff=0.8)) for name in given)
+        rows = {
+            name: row
+            for row in parameters
+            for name in ([f'{row.name}.{joint}' for joint in joint_names] if row.per_joint else [row.name])
+        }
+        values = {name: row.value(given.get(name, row.default), name) for name, row in rows.items()}
+        super().__init__(values, joint_names)
         #: What was given and is not known, with the name that it looks like.
-        self.misspelt = {name: matches[0] for name, matches in near if matches and name not in self._values}
-
-    def __getitem__(self, name: str) -> Any:
-        """Return the value of a parameter."""
-        return self._values[name]
-
-    def per_joint(self, name: str, joint_names: Sequence[str] | None = None) -> list[Any]:
-        """Return the values of a parameter per joint, in the order of `joint_names` (default: as constructed)."""
-        return [self._values[f'{name}.{joint}'] for joint in joint_names or self._joint_names]
+        self.misspelt = self.similar(given)
 
 
 def _shipped() -> tuple[Parameter, ...]:
@@ -133,7 +114,9 @@ def foreign_parameters(law: str, kind: type[Controller]) -> list[Parameter]:
     return [] if kind in SHIPPED else [row.replaced(name=f'{law}_{row.name}') for row in kind.PARAMETERS]
 
 
-def law_values(parameters: Values, law: str, kind: type[Controller], joint_names: Iterable[str]) -> dict[str, Any]:
+def law_values(
+    parameters: ParameterValues, law: str, kind: type[Controller], joint_names: Iterable[str]
+) -> dict[str, Any]:
     """Return the parameters of a law by their own names; those left at `default` are left out."""
     prefix = '' if kind in SHIPPED else f'{law}_'
     values = {}
@@ -145,26 +128,20 @@ def law_values(parameters: Values, law: str, kind: type[Controller], joint_names
     return values
 
 
-def loop_settings(values: Values, arm: Arm, gravity: bool) -> LoopSettings:
+def loop_settings(values: ParameterValues, arm: Arm, gravity: bool) -> LoopSettings:
     """Return the settings of loop and gate; gravity: whether the command includes it."""
     limit, rate = (np.array(values.per_joint(name, arm.joint_names)) for name in ('effort_limit', 'effort_rate'))
     limit = np.where(limit > 0, limit, arm.effort_limit)
+    settings = {'safe_command': 'safe', 'tracking_tolerance': 'tracking'}
     return LoopSettings(
         effort_limit=tuple(limit),
         effort_rate=tuple(np.where(rate > 0, rate, 50.0 * np.minimum(limit, arm.effort_limit))),
-        ramp_time=values['ramp_time'],
-        safe=values['safe_command'],
-        timeout=values['timeout'],
-        slow_timeout=values['slow_timeout'],
-        tracking=values['tracking_tolerance'],
-        velocity_margin=values['velocity_margin'],
-        position_margin=values['position_margin'],
-        jump_margin=values['jump_margin'],
         holds_gravity=gravity,
+        **{settings.get(row.name, row.name): values[row.name] for row in GATE_PARAMETERS if not row.per_joint},
     )
 
 
-def build_loop(values: Values, robot: RobotModel, description: DynamicsDescription | None) -> ControlLoop:
+def build_loop(values: ParameterValues, robot: RobotModel, description: DynamicsDescription | None) -> ControlLoop:
     """Return the loop around the law that the parameters name, on the arm as described, or as the URDF alone has it.
 
     values: by the names of `LOOP_PARAMETERS` and of those of the law. Raises JointDynamicsError when one part does not

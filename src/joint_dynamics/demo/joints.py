@@ -13,9 +13,9 @@ from joint_dynamics.arm import Arm
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.identification.joint_tests.data import JointData, joint_data
 from joint_dynamics.identification.joint_tests.friction import FrictionSettings
+from joint_dynamics.identification.joint_tests.identify_joint import merged_description, run_test
 from joint_dynamics.identification.joint_tests.load import LoadSettings
 from joint_dynamics.identification.joint_tests.result import JointTestResult
-from joint_dynamics.identification.joint_tests.run import merged_description, run_test
 from joint_dynamics.recording import Recording
 
 

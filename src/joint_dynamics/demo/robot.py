@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,12 +15,13 @@ from rclpy.qos import QoSProfile
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+from trajectory_msgs.msg import JointTrajectory
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.demo.ros_client import RosClient
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.nodes.framework.topics import RELIABLE_SENSOR
+from joint_dynamics.nodes.interfaces.messages import joint_trajectory, seconds, stamp
 
 #: Simulated time 0 has this stamp, s (see the simulator node).
 EPOCH = 1.0
@@ -45,16 +46,13 @@ class DemoRobot:
         self._publisher = client.node.create_publisher(
             JointTrajectory, f'{name}/joint_trajectory', QoSProfile(depth=10)
         )
-        client.listen(String, f'{name}/truth', self._take_truth)
-        client.listen(String, f'{name}/data_sheet', self._take_data_sheet)
+        client.listen(String, f'{name}/truth', lambda message: self._take('truth', message))
+        client.listen(String, f'{name}/data_sheet', lambda message: self._take('data_sheet', message))
         client.until(lambda: self.truth and self.data_sheet, 'the simulated robot', 120.0)
         client.until_active(name)
 
-    def _take_truth(self, message: String) -> None:
-        self.truth = json.loads(message.data)
-
-    def _take_data_sheet(self, message: String) -> None:
-        self.data_sheet = json.loads(message.data)
+    def _take(self, name: str, message: String) -> None:
+        setattr(self, name, json.loads(message.data))
 
     @property
     def time(self) -> float:
@@ -81,7 +79,7 @@ class DemoRobot:
         That is counted from the present truth on, with a second for what the truth may be late.
         """
         self._client.until(self._publisher.get_subscription_count, 'somebody to take trajectories')
-        self._publisher.publish(trajectory_message(self.joint_names, times, q, dq, ddq, effort))
+        self._publisher.publish(joint_trajectory(self.joint_names, times, q, dq, ddq, effort))
         return self.time + 1.0 + float(times[-1])
 
     def refer(
@@ -102,9 +100,8 @@ class DemoRobot:
                 lambda: publisher.get_subscription_count() and listener.get_publisher_count(),
                 f'somebody to take {topic}',
             )
-            message = trajectory_message(self.joint_names, times, q, dq, ddq)
-            seconds, rest = divmod(round((start + EPOCH) * 1e9), 10**9)
-            message.header.stamp.sec, message.header.stamp.nanosec = int(seconds), int(rest)
+            message = joint_trajectory(self.joint_names, times, q, dq, ddq)
+            message.header.stamp = stamp(round((start + EPOCH) * 1e9))
             publisher.publish(message)
             self._client.until(
                 lambda: answers,
@@ -202,7 +199,7 @@ class StateRecorder:
         """Return simulated time (N,) s, position (N, n) rad and effort (N, n)."""
         self._client.silence(self._subscription)
         messages = [deserialize_message(data, JointState) for data in self._bytes]
-        stamps = np.array([message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec for message in messages])
+        stamps = np.array([seconds(message.header.stamp) for message in messages])
         return (
             stamps - EPOCH,
             np.array([message.position for message in messages]),
@@ -212,32 +209,5 @@ class StateRecorder:
 
 def efforts_of(message: JointTrajectory) -> tuple[FloatArray, FloatArray]:
     """Return times (P,) s from its start and efforts (P, n) N·m of a trajectory."""
-    times = [point.time_from_start.sec + 1e-9 * point.time_from_start.nanosec for point in message.points]
-    return np.array(times), np.array([point.effort for point in message.points])
-
-
-def trajectory_message(
-    joint_names: Sequence[str],
-    times: FloatArray,
-    q: FloatArray,
-    dq: FloatArray | None = None,
-    ddq: FloatArray | None = None,
-    effort: FloatArray | None = None,
-) -> JointTrajectory:
-    """Return the message of a motion (points, n).
-
-    Raise JointDynamicsError where an array does not have one row per point.
-    """
-    message = JointTrajectory(joint_names=list(joint_names))
-    fields = {'positions': q, 'velocities': dq, 'accelerations': ddq, 'effort': effort}
-    for name, array in fields.items():
-        if array is not None and np.shape(array) != (len(times), len(joint_names)):
-            raise JointDynamicsError(
-                f'trajectory: expected {name} of shape ({len(times)}, {len(joint_names)}), found {np.shape(array)}'
-            )
-    for k, moment in enumerate(times):
-        point = JointTrajectoryPoint(**{name: array[k].tolist() for name, array in fields.items() if array is not None})
-        seconds, rest = divmod(round(float(moment) * 1e9), 10**9)
-        point.time_from_start.sec, point.time_from_start.nanosec = int(seconds), int(rest)
-        message.points.append(point)
-    return message
+    times = np.array([seconds(point.time_from_start) for point in message.points])
+    return times, np.array([point.effort for point in message.points])

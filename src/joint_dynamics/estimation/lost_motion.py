@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.estimation.learning_kernels import lost_motion
 from joint_dynamics.estimation.recursive import per_joint, positive
-from joint_dynamics.joint.lost_motion import loads_of
+from joint_dynamics.joint.stiffness import loads_of
 
 Array = FloatArray
 # s: low-passes of the load; how long a spread of it, and how long a movement of the play is remembered.

@@ -19,7 +19,7 @@ from joint_dynamics.excitation.limits import MotionLimits
 from joint_dynamics.excitation.motion import LinkFrames, RobotMotion, Sensitivity
 from joint_dynamics.excitation.trajectory import Trajectory
 from joint_dynamics.robot import RobotModel
-from joint_dynamics.signals.extremes import MAX_HALVINGS, MAX_INTERVALS, decided
+from joint_dynamics.signals.polynomial import MAX_HALVINGS, MAX_INTERVALS, decided
 
 UNIT = 0.03
 """Distance [m] that counts as much as a whole limit of the other kinds while searching."""

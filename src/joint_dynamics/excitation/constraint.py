@@ -1,7 +1,7 @@
 """Limits of a motion as constraints, and the proof that a motion keeps them.
 
 A constraint is a slack, as a fraction of the limit, at least zero where the motion keeps the limit, with its gradient
-for the search. A margin is proved over intervals of time (`signals.extremes`): the bounded quantity f is evaluated at
+for the search. A margin is proved over intervals of time (`signals.polynomial`): the bounded quantity f is evaluated at
 both ends, and in between |f − chord| ≤ h²/8 sup|f″| = h²/4 sup(|f″|/2!) over an interval of length h (for distances of
 bodies, which are not smooth, its rate of change is bounded), where `Trajectory.majorants` bound the joints' motion.
 """
@@ -18,8 +18,7 @@ from joint_dynamics.arrays import FloatArray
 from joint_dynamics.excitation.motion import RobotMotion, Sensitivity
 from joint_dynamics.excitation.trajectory import Trajectory
 from joint_dynamics.robot import RobotModel
-from joint_dynamics.signals.extremes import certified_minimum
-from joint_dynamics.signals.polynomial import ROUNDING
+from joint_dynamics.signals.polynomial import ROUNDING, certified_minimum
 
 BLOCK = 1000
 ALLOWED = 1e-9

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from joint_dynamics.arrays import FloatArray
@@ -216,21 +214,10 @@ def make_constraints(model: RobotModel, settings: LimitSettings) -> list[Constra
         frame = end_effector_frame(model, settings.end_effector)
         if parent_joint(frame) == 0:
             raise JointDynamicsError(f'limits.end_effector: expected a frame that moves, found {frame.name!r}')
+        link, offset = parent_joint(frame) - 1, np.array(frame.placement.translation)
         for kind in ('radius', 'height'):
-            bounds = getattr(settings, kind)
-            if bounds is not None:
-                constraints.append(
-                    EndEffectorBound(
-                        kind,
-                        _bounds(bounds),
-                        parent_joint(frame) - 1,
-                        np.array(frame.placement.translation),
-                        reach(model),
-                    )
-                )
+            if getattr(settings, kind) is not None:
+                lower, upper = getattr(settings, kind)
+                bounds = -np.inf if lower is None else lower, np.inf if upper is None else upper
+                constraints.append(EndEffectorBound(kind, bounds, link, offset, reach(model)))
     return constraints
-
-
-def _bounds(given: Sequence[float | None]) -> tuple[float, float]:
-    lower, upper = given
-    return -np.inf if lower is None else lower, np.inf if upper is None else upper

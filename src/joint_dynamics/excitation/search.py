@@ -143,7 +143,7 @@ def search(problem: ExcitationProblem, start: int, deadline: float, report: Call
             break
     assert best is not None
     x = best[1]
-    reserve = _reserve(problem, x)
+    reserve = {kind: SPARE + lost for kind, lost in problem.lost_between(x)[0].items()}
     for number, stage in enumerate((*STAGES[1:], *[CORRECTION] * CORRECTIONS), start=1):
         x, _, in_time = _descend(problem, x, stage, deadline, reserve)
         early += stage[2] if number < len(STAGES) else 0
@@ -155,10 +155,6 @@ def search(problem: ExcitationProblem, start: int, deadline: float, report: Call
             kind: max(SPARE + lost[kind], reserve[kind] + MORE * short if short else 0.0)
             for kind, short in missing.items()
         }
-
-
-def _reserve(problem: ExcitationProblem, x: FloatArray) -> dict[str, float]:
-    return {kind: SPARE + lost for kind, lost in problem.lost_between(x)[0].items()}
 
 
 def _found(

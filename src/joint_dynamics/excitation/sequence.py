@@ -13,8 +13,7 @@ from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.excitation.limits import MotionLimits
 from joint_dynamics.excitation.majorants import compose_series
 from joint_dynamics.excitation.trajectory import ORDERS, Trajectory
-from joint_dynamics.signals.extremes import certified_minimum
-from joint_dynamics.signals.polynomial import STEP_PEAKS, PiecewisePolynomial
+from joint_dynamics.signals.polynomial import STEP_PEAKS, PiecewisePolynomial, certified_minimum
 
 SAME_POSTURE = 1e-3
 """Distance [rad] within which two postures count as one."""

@@ -15,11 +15,12 @@ incompatible; and ROS needs unit, bounds and per-joint values of a parameter in 
 
 from joint_dynamics.settings.base import PerJoint, Refused, Settings, check_keys, refusal, value_of
 from joint_dynamics.settings.declaration import Declaration, declarations, setting
-from joint_dynamics.settings.parameter import Parameter
+from joint_dynamics.settings.parameter import Parameter, ParameterValues
 
 __all__ = [
     'Declaration',
     'Parameter',
+    'ParameterValues',
     'PerJoint',
     'Refused',
     'Settings',

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+import difflib
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar, get_args
 
@@ -120,3 +121,27 @@ class Parameter:
 
 def _text(default: Any) -> str:
     return 'empty' if default == '' else f'{default:g}' if isinstance(default, float) else str(default)
+
+
+class ParameterValues:
+    """Values of parameters by name, those of a parameter per joint under `<name>.<joint>`.
+
+    `joint_names`: the joints of the parameters per joint, in their order.
+    """
+
+    def __init__(self, values: Mapping[str, Any] | None = None, joint_names: Sequence[str] = ()):
+        self._values: dict[str, Any] = dict(values or {})
+        self._joints = tuple(joint_names)
+
+    def __getitem__(self, name: str) -> Any:
+        """Return the value of a parameter."""
+        return self._values[name]
+
+    def per_joint(self, name: str, joint_names: Sequence[str] | None = None) -> list[Any]:
+        """Return the values of a parameter per joint, in the order of `joint_names` (default: as constructed)."""
+        return [self._values[f'{name}.{joint}'] for joint in (self._joints if joint_names is None else joint_names)]
+
+    def similar(self, given: Iterable[str]) -> dict[str, str]:
+        """Return those of the names that no parameter has, but one has nearly, with its name."""
+        near = {name: difflib.get_close_matches(name, self._values, n=1, cutoff=0.8) for name in given}
+        return {name: matches[0] for name, matches in near.items() if matches and name not in self._values}

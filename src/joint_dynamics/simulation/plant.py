@@ -1,9 +1,12 @@
 """The plant: links, drives and gears of a flexible-joint arm, and external influences.
 
-It starts at rest, with springs and motors holding gravity, and friction without history.
+It starts at rest, with springs and motors holding gravity, and friction without history. Its energy is audited: the
+work put in must be stored or dissipated.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,16 +16,88 @@ from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation.drives import Drives, plausible_drives
-from joint_dynamics.simulation.dynamics import deformation, lost_motion_share, motor_torque, spring_torque, travel
-from joint_dynamics.simulation.energy import Energy, EnergyAudit
+from joint_dynamics.simulation.dynamics import (
+    deformation,
+    lost_motion_share,
+    motor_torque,
+    spring_energy,
+    spring_torque,
+    travel,
+)
 from joint_dynamics.simulation.laws import Laws
-from joint_dynamics.simulation.links import Payload, links_of, spread, with_payload, workspace
+from joint_dynamics.simulation.links import Links, Payload, Workspace, links_of, spread, with_payload, workspace
 from joint_dynamics.simulation.model_errors import ModelErrors
 from joint_dynamics.simulation.mujoco_bodies import MujocoBodies
 from joint_dynamics.simulation.packed import PlantConstants, PlantState, pack, rest
-from joint_dynamics.simulation.rigid_body import mass_and_bias
+from joint_dynamics.simulation.rigid_body import link_energy, mass_and_bias
 from joint_dynamics.simulation.stability import substeps
 from joint_dynamics.simulation.truth import Truth
+
+
+@dataclass(frozen=True)
+class Energy:
+    """Energies and works in J; works since the audit began.
+
+    Energies: `links` and `rotors` kinetic, `gravity` potential (0 with all mass at the base), `springs`. Works put in:
+    `motor`, `cogging`, `external` (pushes on bodies included), `contact` (negative: dissipated). Works taken out:
+    `friction`, `damping`. `settings`: work of wear and of the load-dependent play. `error`: change of the stored energy
+    less the net work. `throughput`: sum of all works' magnitudes, a scale for the error.
+    """
+
+    links: float
+    rotors: float
+    gravity: float
+    springs: float
+    motor: float
+    cogging: float
+    external: float
+    friction: float
+    damping: float
+    contact: float
+    settings: float
+    error: float
+
+    @property
+    def stored(self) -> float:
+        """Energy in the plant, J."""
+        return self.links + self.rotors + self.gravity + self.springs
+
+    @property
+    def throughput(self) -> float:
+        """Sum of the works' magnitudes, J."""
+        works = self.motor, self.cogging, self.external, self.friction, self.damping, self.contact
+        return sum(map(abs, works))
+
+
+class EnergyAudit:
+    """The energy at the start of an audit, and the balance since then."""
+
+    def __init__(self) -> None:
+        self._start = 0.0
+
+    def reset(self, links: Links, plant: PlantConstants, state: PlantState, work: Workspace) -> None:
+        """Start anew from the present state."""
+        state.work[:] = 0.0
+        self._start = sum(_stored(links, plant, state, work))
+
+    def balance(self, links: Links, plant: PlantConstants, state: PlantState, work: Workspace) -> Energy:
+        """Return the balance since the start."""
+        stored = _stored(links, plant, state, work)
+        motor, cogging, external, friction, damping, contact, settings = state.work.tolist()
+        gained = motor + cogging + external + contact + settings - friction - damping
+        kinetic, potential, rotors, springs = stored
+        works = motor, cogging, external, friction, damping, contact, settings
+        return Energy(kinetic, rotors, potential, springs, *works, float(sum(stored) - self._start - gained))
+
+
+def _stored(
+    links: Links, plant: PlantConstants, state: PlantState, work: Workspace
+) -> tuple[float, float, float, float]:
+    kinetic, potential = link_energy(
+        links, np.ascontiguousarray(state.motion[0]), np.ascontiguousarray(state.motion[1]), work
+    )
+    rotors = float(0.5 * np.sum(plant.joints['rotor_inertia'] * state.motion[3] ** 2))
+    return kinetic, potential, rotors, spring_energy(plant, state)
 
 
 def set_equilibrium(plant: PlantConstants, state: PlantState, position: FloatArray, holding: FloatArray) -> None:
@@ -135,7 +210,7 @@ class Plant:
         return self._audit.balance(self._links, self._plant, self._state, self._work)
 
     def reset_energy_audit(self) -> None:
-        """Restart the audit of `energy`."""
+        """Restart the audit of energy."""
         self._audit.reset(self._links, self._plant, self._state, self._work)
 
     def place(self, q: ArrayLike) -> None:

@@ -4,12 +4,19 @@ result = trend('fleet', TrendSettings(), robot=None, out='out/trend')
 result.alarms; result.rows; result.left_out
 """
 
-from joint_dynamics.trend.analysis import Alarm, Series, find_alarms, table_csv, write_parquet
+from joint_dynamics.trend.analysis import (
+    QUANTITIES,
+    Alarm,
+    Series,
+    TrendSettings,
+    find_alarms,
+    table_csv,
+    write_parquet,
+)
 from joint_dynamics.trend.change import ChangeTest, change_points
 from joint_dynamics.trend.fleet import Trend, trend
 from joint_dynamics.trend.measure import Figure, Measurement
 from joint_dynamics.trend.runs import Run, find_runs
-from joint_dynamics.trend.trend_settings import QUANTITIES, TrendSettings
 
 __all__ = [
     'QUANTITIES',

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import pickle
 import subprocess
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Any
@@ -21,7 +22,7 @@ Task = Mapping[str, Any]
 Outcome = dict[str, Any]
 
 
-class Execution:
+class Execution(ABC):
     """Executes tasks, `count` of them at the same time; subclasses define where."""
 
     def __init__(self, count: int):
@@ -43,13 +44,14 @@ class Execution:
         finally:
             self.end_run()
 
+    @abstractmethod
     def submit(self, task: Task) -> Future[Outcome]:
         """Begin a task."""
-        raise NotImplementedError
 
-    def end_run(self) -> None:
+    def end_run(self) -> None:  # noqa: B027  (not every execution can)
         """Abandon the tasks that are still running."""
 
+    @abstractmethod
     def close(self) -> None:
         """Release processes and connections."""
 

@@ -14,11 +14,10 @@ from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.documents import parse_json, read_text
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.output_files import write_atomically
-from joint_dynamics.trend.analysis import Alarm, Series, find_alarms, rows_of, series_of
+from joint_dynamics.trend.analysis import Alarm, Series, TrendSettings, find_alarms, rows_of, series_of
 from joint_dynamics.trend.execution import Execution, Processes
 from joint_dynamics.trend.measure import FORMAT, Measurement
 from joint_dynamics.trend.runs import REFERENCE, Run, content_hash, find_runs
-from joint_dynamics.trend.trend_settings import TrendSettings
 from joint_dynamics.version import __version__
 
 Progress = Callable[[int, int], None]

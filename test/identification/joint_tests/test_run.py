@@ -13,11 +13,17 @@ from joint_dynamics.arm import Arm
 from joint_dynamics.control.applied import check_compensation
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.identification.joint_tests import run
+from joint_dynamics.identification.joint_tests import identify_joint as tests_of_a_joint
 from joint_dynamics.identification.joint_tests.data import joint_data
 from joint_dynamics.identification.joint_tests.friction import FrictionSettings
+from joint_dynamics.identification.joint_tests.identify_joint import (
+    TESTS,
+    JointPrior,
+    JointSettings,
+    merged_description,
+    run_test,
+)
 from joint_dynamics.identification.joint_tests.result import JointTestResult, Value
-from joint_dynamics.identification.joint_tests.run import TESTS, JointPrior, JointSettings, merged_description, run_test
 from joint_dynamics.joint import PeriodicMap
 from joint_dynamics.recording import Recording
 from joint_dynamics.robot import RobotModel
@@ -167,7 +173,7 @@ def test_every_test_is_given_its_settings_and_what_is_known(monkeypatch, test, f
     calls = []
     for name in ('friction', 'load', 'quadrants', 'temperature', 'hysteresis', 'stiffness', 'damping', 'inertia'):
         monkeypatch.setattr(
-            run, f'identify_{name}',
+            tests_of_a_joint, f'identify_{name}',
             lambda *values, name=name: (calls.append((name, *values)), JointTestResult(test, 'a'))[1],
         )  # fmt: skip
     more = {'form': form, 'dq_s': 0.04} if form else {}
@@ -178,7 +184,7 @@ def test_every_test_is_given_its_settings_and_what_is_known(monkeypatch, test, f
     assert name == called and recordings == [recording]
     if test in ('stiffness', 'damping'):
         settings = replace(settings, **{'rotor_inertia' if test == 'stiffness' else 'inertia': 0.7})
-    known = run.JointPrior.of('a', part)
+    known = tests_of_a_joint.JointPrior.of('a', part)
     expected = [
         settings if one == 'settings' else getattr(known, one) if isinstance(one, str) else one for one in given
     ]

@@ -9,7 +9,7 @@ from scipy.ndimage import gaussian_filter1d
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.joint_tests.data import JointData
 from joint_dynamics.identification.joint_tests.hysteresis import HysteresisSettings, identify_hysteresis
-from joint_dynamics.identification.joint_tests.run import run_test
+from joint_dynamics.identification.joint_tests.identify_joint import run_test
 from joint_dynamics.identification.joint_tests.stiffness import StiffnessSettings, identify_stiffness
 from joint_dynamics.joint import FrictionModel, PeriodicMap, TorsionalStiffness
 

@@ -17,7 +17,7 @@ from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError, NotReliableError
 from joint_dynamics.identification.joint_tests.data import JointData
 from joint_dynamics.identification.joint_tests.regression import least_squares
-from joint_dynamics.identification.joint_tests.result import JointTestResult, Plot, Series, Value
+from joint_dynamics.identification.joint_tests.result import JointTestResult, Series, Value
 from joint_dynamics.settings import Settings, setting
 
 
@@ -129,9 +129,7 @@ def identify_damping(recordings: Sequence[JointData], settings: DampingSettings 
         result.reasons.append('the oscillation does not decay')
     result.flag_insignificant(['D'], 'too few extrema, or none decays')
     result.document = {'damping': {'value': D.value, 'std': D.std, 'unit': D.unit, 'method': 'free oscillation'}}
-    result.plots.append(
-        Plot(f'{recordings[0].joint}: decay of the free oscillation', 'time [s]', 'amplitude [rad]', tuple(series))
-    )
+    result.plot('decay of the free oscillation', 'time [s]', 'amplitude [rad]', *series)
     return result
 
 

@@ -11,10 +11,10 @@ import numpy as np
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.joint_tests.data import JointData
-from joint_dynamics.identification.joint_tests.friction_motion import identify_friction_from_motion
+from joint_dynamics.identification.joint_tests.friction_motion import ONE_DIRECTION, identify_friction_from_motion
 from joint_dynamics.identification.joint_tests.plateaus import Plateau, PlateauSettings, find_plateaus, group_speeds
 from joint_dynamics.identification.joint_tests.regression import LinearFit, least_squares
-from joint_dynamics.identification.joint_tests.result import JointTestResult, Plot, Series, Value, friction_document
+from joint_dynamics.identification.joint_tests.result import JointTestResult, Series, Value, friction_document
 from joint_dynamics.identification.joint_tests.speed_map import MODELS, UNITS, SpeedMap, fit_speed_map, linear_columns
 from joint_dynamics.joint import FrictionModel, StaticFriction
 from joint_dynamics.settings import Settings, setting
@@ -103,7 +103,7 @@ def identify_friction(
     )
     _add_reasons(result, plateaus, best, both, speeds, recordings[0].load_source)
     directions = _asymmetric(omega, torque, std, best, result) if both else {}
-    result.plots.append(_plot(recordings[0].joint, omega, torque, std, best, directions))
+    _plot(result, omega, torque, std, best, directions)
     _document(result, best, plateaus, directions)
     return result
 
@@ -166,9 +166,7 @@ def _add_reasons(
     result: JointTestResult, plateaus: Sequence[Plateau], best: SpeedMap, both: bool, speeds: int, source: str
 ) -> None:
     if not both:
-        result.reasons.append(
-            'one direction only: Coulomb friction cannot be told from a torque offset or an error in gravity'
-        )
+        result.reasons.append(ONE_DIRECTION)
     if speeds == 1:
         result.reasons.append(
             f'one speed only ({abs(plateaus[0].speed):.3g} rad/s): Coulomb and viscous friction cannot be told apart, '
@@ -269,23 +267,22 @@ def _document(
 
 
 def _plot(
-    joint: str,
+    result: JointTestResult,
     omega: FloatArray,
     torque: FloatArray,
     std: FloatArray,
     best: SpeedMap,
     directions: dict[str, dict[str, Any]],
-) -> Plot:
-    series = [Series('plateaus', omega, torque, std=std)]
+) -> None:
+    series, own = [Series('plateaus', omega, torque, std=std)], []
     top = 1.05 * np.abs(omega).max()
     sides = [side for side in (-1.0, 1.0) if np.any(np.sign(omega) == side)]
     for k, side in enumerate(sides):
         speed = side * np.linspace(1e-4 * top, top, 200)
         series.append(Series('' if k else f'fit: {best.model}', speed, best.friction.torque(speed), 'line'))
-    for side in sides:
-        speed = side * np.linspace(1e-4 * top, top, 200)
         name = 'positive' if side > 0 else 'negative'
         if name in directions:
-            own = replace(best.friction, offset=0.0, **{key: directions[name][key] for key in ('F_C', 'F_S', 'F_V1')})
-            series.append(Series(f'{name} direction alone', speed, own.torque(speed), 'line'))
-    return Plot(f'{joint}: friction against speed', 'speed ω [rad/s]', 'friction torque [N·m]', tuple(series))
+            values = {key: directions[name][key] for key in ('F_C', 'F_S', 'F_V1')}
+            torques = replace(best.friction, offset=0.0, **values).torque(speed)
+            own.append(Series(f'{name} direction alone', speed, torques, 'line'))
+    result.plot('friction against speed', 'speed ω [rad/s]', 'friction torque [N·m]', *series, *own)

@@ -16,16 +16,10 @@ from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import NotReliableError
 from joint_dynamics.identification.joint_tests.data import JointData
 from joint_dynamics.identification.joint_tests.regression import LinearFit, least_squares
-from joint_dynamics.identification.joint_tests.result import (
-    JointTestResult,
-    Plot,
-    Series,
-    Value,
-    friction_document,
-    nrmse_percent,
-)
+from joint_dynamics.identification.joint_tests.result import JointTestResult, Series, friction_document
 from joint_dynamics.signals.filtering import zero_phase_lowpass
 
+ONE_DIRECTION = 'one direction only: Coulomb friction cannot be told from a torque offset or an error in gravity'
 UNITS = {'F_C': 'N·m', 'F_V1': 'N·m·s/rad', 'inertia': 'kg·m²', 'offset': 'N·m'}
 
 
@@ -43,12 +37,13 @@ def identify_friction_from_motion(recordings: Sequence[JointData], min_speed: fl
             f'{recordings[0].joint} moves faster than {min_speed:g} rad/s in only {omega.size} samples'
         )
     both = bool(omega.min() < 0 < omega.max())
-    names = ['F_C', 'F_V1', 'inertia', *(['offset'] if both else [])]
-    columns = np.column_stack([np.sign(omega), omega, alpha, *([np.ones_like(omega)] if both else [])])
-    fit = least_squares(columns, torque, names)
+    columns = {'F_C': np.sign(omega), 'F_V1': omega, 'inertia': alpha}
+    if both:
+        columns['offset'] = np.ones_like(omega)
+    fit = least_squares(np.column_stack([*columns.values()]), torque, [*columns])
     result = JointTestResult('friction', recordings[0].joint)
-    for name in names:
-        result.parameters[name] = Value(fit[name], fit.deviation(name), UNITS[name])
+    result.take(fit, UNITS)
+    result.judge_fit(torque, fit.residual)
     # The curve takes more rows than are independent, so that the ramps fill their bins too; its deviations count
     # independent ones.
     dense = [np.concatenate(x) for x in zip(*(_rows(data, min_speed, 40.0) for data in recordings), strict=True)]
@@ -58,17 +53,13 @@ def identify_friction_from_motion(recordings: Sequence[JointData], min_speed: fl
             'method': 'motion',
             'rows': int(omega.size),
             'directions': 2 if both else 1,
-            'fit_percent': nrmse_percent(torque, torque - fit.residual),
-            'residual_rms': float(np.sqrt(np.mean(fit.residual**2))),
             'load_source': recordings[0].load_source,
             'speed_range': [float(np.abs(omega).min()), float(np.abs(omega).max())],
             'points': [{'speed': s, 'torque': t, 'std': d, 'samples': c} for s, t, d, c in curve],
         }
     )
     if not both:
-        result.reasons.append(
-            'one direction only: Coulomb friction cannot be told from a torque offset or an error in gravity'
-        )
+        result.reasons.append(ONE_DIRECTION)
     result.flag_insignificant(
         ['F_C', 'F_V1'], 'the motion changes its speed too little, or friction is lost in the noise of the torque'
     )
@@ -80,15 +71,8 @@ def identify_friction_from_motion(recordings: Sequence[JointData], min_speed: fl
         series.append(
             Series('fit' if len(series) == 1 else '', grid, side * fit['F_C'] + fit['F_V1'] * grid + offset, 'line')
         )
-    result.plots.append(
-        Plot(
-            f'{recordings[0].joint}: friction against speed, from the whole motion',
-            'speed ω [rad/s]',
-            'friction torque [N·m]',
-            tuple(series),
-        )
-    )
-    values = {{'F_C': 'F_C0'}.get(name, name): result.parameters[name] for name in names if name != 'inertia'}
+    result.plot('friction against speed, from the whole motion', 'speed ω [rad/s]', 'friction torque [N·m]', *series)
+    values = {{'F_C': 'F_C0'}.get(name, name): item for name, item in result.parameters.items() if name != 'inertia'}
     result.document = friction_document(values, range={'speed': result.quality['speed_range']})
     return result
 

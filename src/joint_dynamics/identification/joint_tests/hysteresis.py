@@ -11,7 +11,7 @@ import numpy as np
 from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.errors import NotReliableError
 from joint_dynamics.identification.joint_tests.data import JointData
-from joint_dynamics.identification.joint_tests.result import JointTestResult, Plot, Series, Value
+from joint_dynamics.identification.joint_tests.result import JointTestResult, Series, Value
 from joint_dynamics.identification.joint_tests.slip_fit import METHODS, SlipData, SlipFit, fit_maxwell_slip
 from joint_dynamics.identification.joint_tests.transmission_maps import (
     TransmissionMaps,
@@ -106,7 +106,7 @@ def identify_hysteresis(
         'kinematic_error': _map_document(error, maps.kinematic_error_std, maps.covered, settings),
         'backlash': _map_document(backlash, maps.backlash_std, maps.covered, settings),
     }
-    result.plots.extend(_map_plots(recordings, maps, error, backlash))
+    _plot_maps(result, recordings, maps, error, backlash)
     if all(data.tau is not None for data in recordings):
         _identify_slip(recordings, settings, base, error, backlash, result)
     else:
@@ -206,27 +206,10 @@ def _identify_slip(
     runs = [_slip_data(data, error, settle, base) for data in recordings]
     settles = [(direction != 0) & (travel > settle) for direction, travel in map(travel_since_reversal, recordings)]
     estimation, validation = _split(runs, settings, settles)
-    fits = fit_maxwell_slip(
-        estimation,
-        validation,
-        backlash,
-        operators=settings.operators,
-        r_Delta=settings.r_Delta,
-        r_k=settings.r_k,
-        methods=settings.methods,
-        seed=settings.seed,
-    )
-    result.quality['maxwell_slip'] = [
-        {
-            'method': fit.method,
-            'estimation_percent': fit.estimation_percent,
-            'validation_percent': fit.validation_percent,
-            'F_C': fit.F_C,
-            'limits': None if fit.limits is None else fit.limits.tolist(),
-            'stiffness': None if fit.stiffness is None else fit.stiffness.tolist(),
-        }
-        for fit in fits.values()
-    ]
+    names = ('operators', 'r_Delta', 'r_k', 'methods', 'seed')
+    options = {name: getattr(settings, name) for name in names}
+    fits = fit_maxwell_slip(estimation, validation, backlash, **options)
+    result.quality['maxwell_slip'] = [fit.summary() for fit in fits.values()]
     dynamic = [fit for fit in fits.values() if fit.limits is not None]
     if not dynamic:
         return
@@ -260,39 +243,32 @@ def _identify_slip(
         'standard_deviations': {'F_C0': best.F_C_std} if level else {},
         'maxwell_slip': document,
     }
-    result.plots.append(_loop_plot(recordings[0].joint, validation[0], best, fits.get('static'), backlash))
+    _plot_loop(result, validation[0], best, fits.get('static'), backlash)
 
 
-def _map_plots(
-    recordings: Sequence[JointData], maps: TransmissionMaps, error: PeriodicMap, backlash: PeriodicMap
-) -> list[Plot]:
-    joint = recordings[0].joint
+def _plot_maps(
+    result: JointTestResult,
+    recordings: Sequence[JointData],
+    maps: TransmissionMaps,
+    error: PeriodicMap,
+    backlash: PeriodicMap,
+) -> None:
     data, rows = recordings[0], np.flatnonzero(maps.engaged[0])
     rows = rows[:: max(1, rows.size // 3000)]
     theta = np.mod(data.theta[rows], 2 * np.pi)
     phi, side = data.theta[rows] - data.q[rows], np.sign(data.omega[rows])
     grid = np.linspace(0, 2 * np.pi, 721)
     raw = [Series(f'φ, ω {word} 0', theta[part], phi[part]) for word, part in (('>', side > 0), ('<', side < 0))]
-    return [
-        Plot(
-            f'{joint}: transmission deformation and kinematic error',
-            'motor angle θ [rad]',
-            '[rad]',
-            (*raw, Series('kinematic error', grid, error(grid), 'line')),
-        ),
-        Plot(
-            f'{joint}: backlash, half the width',
-            'motor angle θ [rad]',
-            '[rad]',
-            (
-                Series('half the difference', theta, side * (phi - error(theta))),
-                Series('map', grid, backlash(grid), 'line'),
-            ),
-        ),
-    ]
+    fitted = Series('kinematic error', grid, error(grid), 'line')
+    result.plot('transmission deformation and kinematic error', 'motor angle θ [rad]', '[rad]', *raw, fitted)
+    halves = Series('half the difference', theta, side * (phi - error(theta)))
+    width = Series('map', grid, backlash(grid), 'line')
+    result.plot('backlash, half the width', 'motor angle θ [rad]', '[rad]', halves, width)
 
 
-def _loop_plot(joint: str, run: SlipData, best: SlipFit, static: SlipFit | None, backlash: PeriodicMap) -> Plot:
+def _plot_loop(
+    result: JointTestResult, run: SlipData, best: SlipFit, static: SlipFit | None, backlash: PeriodicMap
+) -> None:
     """Torque over angle through the first reversals of the validation data."""
     model = MaxwellSlip(1, backlash, limits=best.limits, stiffness=best.stiffness)
     model.reset(run.theta[0], run.direction)
@@ -305,6 +281,5 @@ def _loop_plot(joint: str, run: SlipData, best: SlipFit, static: SlipFit | None,
     if static is not None:
         flat = static.F_C * np.sign(run.omega) + static.smooth(run)
         series.append(Series('static map', run.theta[rows], flat[:end][rows], 'line'))
-    return Plot(
-        f'{joint}: hysteresis on validation data', 'corrected motor angle [rad]', 'friction torque [N·m]', tuple(series)
-    )
+    labels = 'corrected motor angle [rad]', 'friction torque [N·m]'
+    result.plot('hysteresis on validation data', *labels, *series)

@@ -19,7 +19,7 @@ from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError, NotReliableError
 from joint_dynamics.identification.joint_tests.data import JointData
 from joint_dynamics.identification.joint_tests.regression import least_squares
-from joint_dynamics.identification.joint_tests.result import JointTestResult, Plot, Series, Value, nrmse_percent
+from joint_dynamics.identification.joint_tests.result import JointTestResult, Series, Value, nrmse_percent
 from joint_dynamics.settings import Settings, setting
 from joint_dynamics.signals.filtering import central_difference, zero_phase_lowpass
 
@@ -93,23 +93,16 @@ def identify_inertia(recordings: Sequence[JointData], settings: InertiaSettings 
     simple = settings.spring * T_n**2 / (4 * np.pi**2)
     target = np.concatenate(y)
     fit = least_squares(np.concatenate(W), target, ('inertia', 'F_C', 'F_V1', 'offset'))
-    result.parameters.update(
-        {
-            'inertia': Value(fit['inertia'], fit.deviation('inertia'), 'kg·m²'),
-            'inertia_from_period': Value(simple, None if T_std is None else 2 * simple * T_std / T_n, 'kg·m²'),
-            'F_C': Value(fit['F_C'], fit.deviation('F_C'), 'N·m'),
-            'F_V1': Value(fit['F_V1'], fit.deviation('F_V1'), 'N·m·s/rad'),
-            'period': Value(T_n, T_std, 's'),
-        }
-    )
-    result.quality.update(
-        {
-            'fit_percent': nrmse_percent(target, target - fit.residual),
-            'rows': int(target.size),
-            'half_swings': len(periods),
-            'period_spread_percent': 100 * float(np.std(periods)) / T_n,
-        }
-    )
+    result.take(fit, {'inertia': 'kg·m²', 'F_C': 'N·m', 'F_V1': 'N·m·s/rad'})
+    deviation = None if T_std is None else 2 * simple * T_std / T_n
+    result.parameters |= {'inertia_from_period': Value(simple, deviation, 'kg·m²'), 'period': Value(T_n, T_std, 's')}
+    spread = 100 * float(np.std(periods)) / T_n
+    result.quality |= {
+        'fit_percent': nrmse_percent(target, target - fit.residual),
+        'rows': int(target.size),
+        'half_swings': len(periods),
+        'period_spread_percent': spread,
+    }
     result.flag_insignificant(['inertia'], 'the oscillation is too weak')
     off = abs(simple / fit['inertia'] - 1.0)
     if off > 0.05:
@@ -117,16 +110,16 @@ def identify_inertia(recordings: Sequence[JointData], settings: InertiaSettings 
             f'the period alone gives {simple:.4g} kg·m², {100 * off:.0f} % off the fit with friction: '
             'the compensation is imperfect'
         )
-    if result.quality['period_spread_percent'] > 5:
+    if spread > 5:
         result.warnings.append('the period changes along the recording: friction, not the spring alone, sets it')
     assert plot is not None
     count = plot[1]
-    series = (
+    result.plot(
+        'oscillation under a virtual spring',
+        'time [s]',
+        'torque [N·m]',
         Series('measured', plot[0], target[:count]),
         Series('fit with friction', plot[0], (target - fit.residual)[:count], 'line'),
-    )
-    result.plots.append(
-        Plot(f'{recordings[0].joint}: oscillation under a virtual spring', 'time [s]', 'torque [N·m]', series)
     )
     return result
 

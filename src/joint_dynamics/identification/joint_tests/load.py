@@ -12,14 +12,7 @@ from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.joint_tests.data import JointData
 from joint_dynamics.identification.joint_tests.plateaus import PlateauSettings, SteadyRows, group_speeds, steady_rows
 from joint_dynamics.identification.joint_tests.regression import LinearFit, least_squares
-from joint_dynamics.identification.joint_tests.result import (
-    JointTestResult,
-    Plot,
-    Series,
-    Value,
-    friction_document,
-    nrmse_percent,
-)
+from joint_dynamics.identification.joint_tests.result import JointTestResult, Series, Value, friction_document
 from joint_dynamics.joint import FrictionModel
 from joint_dynamics.settings import Settings, setting
 
@@ -91,20 +84,15 @@ def identify_load(
     form = min(fits, key=lambda key: float(np.sum(fits[key].residual ** 2)))
     fit = fits[form]
     name, _, unit = FORMS[form]
-    result.parameters['F_C0'] = Value(fit['F_C0'], fit.deviation('F_C0'), 'N·m')
-    result.parameters[name] = Value(fit[name], fit.deviation(name), unit)
-    for extra, unit_extra in (('gravity_error', ''), ('offset', 'N·m')):
-        if extra in fit.names:
-            result.parameters[extra] = Value(fit[extra], fit.deviation(extra), unit_extra)
-    largest = float(np.abs(rows.load).max())
+    result.take(fit, {'F_C0': 'N·m', name: unit, 'gravity_error': '', 'offset': 'N·m'})
+    result.judge_fit(np.sign(rows.speed) * y, np.sign(rows.speed) * fit.residual)
+    largest, load_range = float(np.abs(rows.load).max()), [float(rows.load.min()), float(rows.load.max())]
     result.quality.update(
         {
             'form': form,
             'rows': int(y.size),
-            'load_range': [float(rows.load.min()), float(rows.load.max())],
+            'load_range': load_range,
             'load_source': recordings[0].load_source,
-            'residual_rms': float(np.sqrt(np.mean(fit.residual**2))),
-            'fit_percent': nrmse_percent(np.sign(rows.speed) * y, np.sign(rows.speed) * (y - fit.residual)),
             'forms': [
                 {
                     'form': key,
@@ -130,7 +118,7 @@ def identify_load(
                 f'the load torque itself is {100 * error.value:+.1f} % off (mass, or drive gain); taken out of the'
                 ' friction'
             )
-    result.plots.append(_plot(recordings[0].joint, rows, y, fit, form))
+    _plot(result, rows, y, fit, form)
     values = {key: result.parameters[key] for key in ('F_C0', name)} | {'tau_max': Value(largest, None, 'N·m')}
     if base is None:
         del values['F_C0']  # the level at one speed is not the Coulomb level of the description
@@ -138,38 +126,34 @@ def identify_load(
             'no friction description given: F_C0 is the friction without load at the slowest speed, viscous part'
             ' included, and stays out of the description'
         )
-    result.document = friction_document(values, range={'load': [float(rows.load.min()), float(rows.load.max())]})
+    result.document = friction_document(values, range={'load': load_range})
     return result
 
 
 def _fit(rows: SteadyRows, y: FloatArray, form: str, known_speed: bool, settings: LoadSettings) -> LinearFit:
     name, power, _ = FORMS[form]
     sign = np.sign(rows.speed)
-    names, columns = ['F_C0', name], [sign, sign * np.abs(rows.load) ** power]
+    columns = {'F_C0': sign, name: sign * np.abs(rows.load) ** power}
     if not known_speed:
-        labels = group_speeds(np.abs(rows.speed))
-        for label in range(1, int(labels.max()) + 1):
-            names.append(f'level_{label}')
-            columns.append(sign * (labels == label))
+        columns |= _levels(rows)
     if rows.both_directions:
-        names.append('offset')
-        columns.append(np.ones_like(sign))
+        columns['offset'] = np.ones_like(sign)
         if settings.gravity_error and np.std(rows.load) > 0:
-            names.append('gravity_error')
-            columns.append(rows.load)
-    return least_squares(np.stack(columns, axis=1), y, names)
+            columns['gravity_error'] = rows.load
+    return least_squares(np.column_stack([*columns.values()]), y, [*columns])
 
 
-def _plot(joint: str, rows: SteadyRows, y: FloatArray, fit: LinearFit, form: str) -> Plot:
+def _levels(rows: SteadyRows) -> dict[str, FloatArray]:
+    """Columns of what each speed but the slowest adds to the level."""
+    labels = group_speeds(np.abs(rows.speed))
+    return {f'level_{label}': np.sign(rows.speed) * (labels == label) for label in range(1, int(labels.max()) + 1)}
+
+
+def _plot(result: JointTestResult, rows: SteadyRows, y: FloatArray, fit: LinearFit, form: str) -> None:
     name, power, _ = FORMS[form]
     sign = np.sign(rows.speed)
-    shift = sum(
-        fit[key] * column for key, column in (('offset', 1.0), ('gravity_error', rows.load)) if key in fit.names
-    )
-    labels = group_speeds(np.abs(rows.speed))
-    for label in range(1, int(labels.max()) + 1):
-        if f'level_{label}' in fit.names:
-            shift = shift + fit[f'level_{label}'] * sign * (labels == label)
+    others = {'offset': np.ones_like(sign), 'gravity_error': rows.load, **_levels(rows)}
+    shift = sum(fit[key] * column for key, column in others.items() if key in fit.names)
     corrected = sign * (y - shift)
     load = np.linspace(rows.load.min(), rows.load.max(), 200)
     series = [
@@ -178,4 +162,4 @@ def _plot(joint: str, rows: SteadyRows, y: FloatArray, fit: LinearFit, form: str
         if part.any()
     ]
     series.append(Series(f'{form} fit', load, fit['F_C0'] + fit[name] * np.abs(load) ** power, 'line'))
-    return Plot(f'{joint}: Coulomb level against load', 'load torque τ_J [N·m]', 'F(τ_J) [N·m]', tuple(series))
+    result.plot('Coulomb level against load', 'load torque τ_J [N·m]', 'F(τ_J) [N·m]', *series)

@@ -21,7 +21,8 @@ from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError, NotReliableError
 from joint_dynamics.identification.joint_tests.data import JointData
 from joint_dynamics.identification.joint_tests.regression import LinearFit, least_squares
-from joint_dynamics.identification.joint_tests.result import JointTestResult, Plot, Series, Value
+from joint_dynamics.identification.joint_tests.result import JointTestResult, Series, Value
+from joint_dynamics.joint import QuadrantFriction
 from joint_dynamics.signals.filtering import zero_phase_lowpass
 
 DRY = ('c_m', 'd_m', 'c_g', 'd_g', 'F_V', 'tau_off')
@@ -80,12 +81,8 @@ def quadrant_columns(rigid: FloatArray, dq: FloatArray, tau: FloatArray, dq_s: f
     The quadrant is the sign of the measured torque times the speed, which outside the stiction area is that of τ_out q̇
     [H eq 26].
     """
-    motor = (tau * dq > 0).astype(float)
-    generator, fade, sign = 1.0 - motor, np.exp(-np.abs(dq) / dq_s), np.sign(dq)
-    factors = np.stack([motor, motor * fade, generator, -generator * fade], axis=1)
-    products = (rigid[:, :, None] * factors[:, None, :]).reshape(len(dq), -1)
-    dry = [motor * sign, motor * fade * sign, generator * sign, generator * fade * sign, dq, np.ones_like(dq)]
-    return np.column_stack([products, *dry])
+    parts = QuadrantFriction.columns(rigid.T, dq, dq_s, tau * dq)
+    return np.hstack([*parts[..., :4], parts[0, :, 4:]])
 
 
 def outside_stiction(rigid: FloatArray, dq: FloatArray, tau: FloatArray, min_speed: float, guard: int) -> FloatArray:
@@ -238,17 +235,13 @@ def identify_quadrants(
     order = np.argsort(load[fit.used])
     thin = order[:: max(1, order.size // 3000)]
     x, y = load[fit.used][thin], (tau - load)[fit.used][thin]
-    result.plots.append(
-        Plot(
-            f'{recordings[0].joint}: friction in the four quadrants',
-            'load torque [N·m]',
-            'motor torque minus load [N·m]',
-            (
-                Series('measured', x, y),
-                Series('usual model', x, y - fit.usual.residual[thin]),
-                Series('load-dependent model', x, y - fit.new.residual[thin]),
-            ),
-        )
+    result.plot(
+        'friction in the four quadrants',
+        'load torque [N·m]',
+        'motor torque minus load [N·m]',
+        Series('measured', x, y),
+        Series('usual model', x, y - fit.usual.residual[thin]),
+        Series('load-dependent model', x, y - fit.new.residual[thin]),
     )
     result.document = {'friction': {'quadrants': {name: float(item.value) for name, item in result.parameters.items()}}}
     return result

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.identification.joint_tests.regression import LinearFit
 
 
 def nrmse_percent(y: FloatArray, prediction: FloatArray) -> float:
@@ -96,6 +98,21 @@ class JointTestResult:
     def reliable(self) -> bool:
         """Whether nothing speaks against the result."""
         return not self.reasons
+
+    def take(self, fit: LinearFit, units: Mapping[str, str]) -> None:
+        """Add the parameters of a fit that `units` names, as far as it has them."""
+        for name, unit in units.items():
+            if name in fit.names:
+                self.parameters[name] = Value(fit[name], fit.deviation(name), unit)
+
+    def judge_fit(self, y: FloatArray, residual: FloatArray) -> None:
+        """Add how well `y` (N,) is fitted but for `residual` (N,), both [N·m] or [rad]."""
+        self.quality['fit_percent'] = nrmse_percent(y, y - residual)
+        self.quality['residual_rms'] = float(np.sqrt(np.mean(residual**2)))
+
+    def plot(self, title: str, x_label: str, y_label: str, *series: Series) -> None:
+        """Add a figure of `series`: `title` after the name of the joint, `x_label` and `y_label` of its axes."""
+        self.plots.append(Plot(f'{self.joint}: {title}', x_label, y_label, series))
 
     def flag_insignificant(self, names: list[str] | tuple[str, ...], why: str, deviations: float = 2.0) -> None:
         """Note a reason, with its cause `why`, for each of `names` within `deviations` standard deviations of zero."""

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.optimize import differential_evolution, lsq_linear, minimize
@@ -84,6 +85,14 @@ class SlipFit:
     stiffness: FloatArray | None
     estimation_percent: float
     validation_percent: float
+
+    def summary(self) -> dict[str, Any]:
+        """Return plain numbers for summary.json."""
+        names = ('method', 'estimation_percent', 'validation_percent', 'F_C')
+        arrays = {'limits': self.limits, 'stiffness': self.stiffness}
+        return {name: getattr(self, name) for name in names} | {
+            name: None if values is None else values.tolist() for name, values in arrays.items()
+        }
 
     def smooth(self, run: SlipData) -> FloatArray:
         """Return what is beside the hysteresis, F_V1 ω + J ω̇ + offset, (N,) N·m."""

@@ -11,7 +11,7 @@ from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.joint_tests.data import JointData
 from joint_dynamics.identification.joint_tests.regression import LinearFit, least_squares
-from joint_dynamics.identification.joint_tests.result import JointTestResult, Plot, Series, Value, nrmse_percent
+from joint_dynamics.identification.joint_tests.result import JointTestResult, Series, Value
 from joint_dynamics.joint import FrictionModel, PeriodicMap, TorsionalStiffness
 from joint_dynamics.settings import Settings, setting
 from joint_dynamics.signals.filtering import central_difference, zero_phase_lowpass
@@ -94,33 +94,27 @@ def identify_stiffness(
     dphi, tau = rows.dphi, rows.tau
     fit, shift, reach = _fit(rows, settings, moving)
     result = JointTestResult('stiffness', recordings[0].joint)
-    for p in range(settings.order):
-        result.parameters[f'alpha_{p + 1}'] = Value(
-            fit[f'alpha_{p + 1}'], fit.deviation(f'alpha_{p + 1}'), f'N·m/rad^{2 * p + 1}'.replace('^1', '')
-        )
-    if 'D' in fit.names:
-        result.parameters['D'] = Value(fit['D'], fit.deviation('D'), 'N·m·s/rad')
+    names = [f'alpha_{p + 1}' for p in range(settings.order)]
+    units = {name: f'N·m/rad^{2 * p + 1}'.replace('^1', '') for p, name in enumerate(names)}
+    result.take(fit, {**units, 'D': 'N·m·s/rad'})
     if settings.offset:
         result.parameters['phi_0'] = Value(shift['phi_0'], fit.deviation('phi_0'), 'rad')
     if 'lost_motion' in fit.names:
         result.parameters['lost_motion'] = Value(shift['lost_motion'], fit.deviation('lost_motion'), '')
-    polynomial = TorsionalStiffness([fit[f'alpha_{p + 1}'] for p in range(settings.order)])
-    predicted = tau - fit.residual
+    polynomial = TorsionalStiffness([fit[name] for name in names])
+    result.judge_fit(tau, fit.residual)
     result.quality.update(
         {
             'source': source,
             'moving': moving,
             'rows': int(tau.size),
-            'fit_percent': nrmse_percent(tau, predicted),
-            'residual_rms': float(np.sqrt(np.mean(fit.residual**2))),
             'condition': fit.condition,
             'deformation_range': [float(reach.min()), float(reach.max())],
             'torque_range': [float(tau.min()), float(tau.max())],
         }
     )
     result.flag_insignificant(
-        [f'alpha_{p + 1}' for p in range(settings.order)],
-        f'the load reaches only {np.abs(reach).max():.2g} rad of deformation; a lower order may do',
+        names, f'the load reaches only {np.abs(reach).max():.2g} rad of deformation; a lower order may do'
     )
     if reach.min() > -0.1 * reach.max() or reach.max() < -0.1 * reach.min():
         result.reasons.append('loaded in one direction only: an offset of the encoders cannot be told from stiffness')
@@ -131,19 +125,15 @@ def identify_stiffness(
     grid = np.linspace(reach.min(), reach.max(), 200)
     thin = max(1, tau.size // 4000)
     elastic = tau - (fit['D'] * dphi if 'D' in fit.names else 0.0)
-    result.plots.append(
-        Plot(
-            f'{recordings[0].joint}: torsional stiffness',
-            'deformation φ [rad]',
-            'torque [N·m]',
-            (
-                Series(f'measured ({source})', reach[::thin], elastic[::thin]),
-                Series('fit', grid, polynomial.torque(grid), 'line'),
-            ),
-        )
+    result.plot(
+        'torsional stiffness',
+        'deformation φ [rad]',
+        'torque [N·m]',
+        Series(f'measured ({source})', reach[::thin], elastic[::thin]),
+        Series('fit', grid, polynomial.torque(grid), 'line'),
     )
     document = polynomial.to_dict() | {
-        'standard_deviations': [fit.deviation(f'alpha_{p + 1}') for p in range(settings.order)],
+        'standard_deviations': [fit.deviation(name) for name in names],
         'range': [float(reach.min()), float(reach.max())],
     }
     if 'D' in fit.names and 'lost_motion' not in fit.names:

@@ -12,14 +12,7 @@ from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.joint_tests.data import JointData
 from joint_dynamics.identification.joint_tests.plateaus import PlateauSettings, SteadyRows, group_speeds, steady_rows
 from joint_dynamics.identification.joint_tests.regression import LinearFit, least_squares
-from joint_dynamics.identification.joint_tests.result import (
-    JointTestResult,
-    Plot,
-    Series,
-    Value,
-    friction_document,
-    nrmse_percent,
-)
+from joint_dynamics.identification.joint_tests.result import JointTestResult, Series, Value, friction_document
 from joint_dynamics.joint import AbsoluteTemperatureFriction, FrictionModel
 from joint_dynamics.joint.static_friction import T_MAX, T_MIN, root_speed
 from joint_dynamics.settings import Settings, refusal, setting
@@ -102,15 +95,13 @@ def identify_temperature(
         )
         fit = _fit(rows, T, y, T_0, False, base is not None)
     names = [name for name in UNITS if name in fit.names]
-    for name in names:
-        result.parameters[name] = Value(fit[name], fit.deviation(name), UNITS[name])
+    result.take(fit, UNITS)
+    result.judge_fit(rows.friction, fit.residual)
     result.parameters['T_0'] = Value(T_0, None, '°C')
     result.quality.update(
         {
             'rows': int(y.size),
             'temperature_range': [float(rows.temperature.min()), float(rows.temperature.max())],
-            'fit_percent': nrmse_percent(rows.friction, rows.friction - fit.residual),
-            'residual_rms': float(np.sqrt(np.mean(fit.residual**2))),
             'absolute_form': _absolute(fit, T_0),
         }
     )
@@ -123,7 +114,7 @@ def identify_temperature(
         )
     if rows.temperature.min() < settings.T_min or rows.temperature.max() > settings.T_max:
         result.warnings.append(f'temperatures outside [{settings.T_min:g}, {settings.T_max:g}] °C were bounded')
-    result.plots.append(_plot(recordings[0].joint, rows, T, y, fit, T_0))
+    _plot(result, rows, T, fit, T_0)
     values = {name: result.parameters[name] for name in (*names, 'T_0')}
     values |= {'T_min': Value(settings.T_min, None, '°C'), 'T_max': Value(settings.T_max, None, '°C')}
     if 'F_T0' in fit.names:
@@ -134,18 +125,14 @@ def identify_temperature(
 
 def _fit(rows: SteadyRows, T: FloatArray, y: FloatArray, T_0: float, cubic: bool, known_speed: bool) -> LinearFit:
     root = root_speed(rows.speed)
-    names, columns = ['F_T1'], [root * (T - T_0)]
+    columns = {'F_T1': root * (T - T_0)}
     if cubic:
-        names.append('F_T2')
-        columns.append(root * (T**-3.0 - T_0**-3.0))
+        columns['F_T2'] = root * (T**-3.0 - T_0**-3.0)
     if known_speed:
-        names.append('F_T0')
-        columns.append(root)
+        columns['F_T0'] = root
     else:
-        for speed, part in _levels(rows.speed):
-            names.append(f'level_{speed:+.3g}')
-            columns.append(part.astype(float))
-    return least_squares(np.stack(columns, axis=1), y, names)
+        columns |= {f'level_{speed:+.3g}': part for speed, part in _levels(rows.speed)}
+    return least_squares(np.column_stack([*columns.values()]), y, [*columns])
 
 
 def _levels(speed: FloatArray) -> list[tuple[float, FloatArray]]:
@@ -156,9 +143,9 @@ def _levels(speed: FloatArray) -> list[tuple[float, FloatArray]]:
         if rows.size:
             labels = group_speeds(np.abs(speed[rows]))
             for label in range(int(labels.max()) + 1):
-                part = np.zeros(speed.size, dtype=bool)
-                part[rows[labels == label]] = True
-                levels.append((float(speed[part].mean()), part))
+                part = np.zeros(speed.size)
+                part[rows[labels == label]] = 1.0
+                levels.append((float(speed[part > 0].mean()), part))
     return levels
 
 
@@ -173,7 +160,7 @@ def _absolute(fit: LinearFit, T_0: float) -> dict[str, float]:
     return {'F_T1': constant, 'F_T2': float(form.F_T2), 'F_T3': float(form.F_T3)}
 
 
-def _plot(joint: str, rows: SteadyRows, T: FloatArray, y: FloatArray, fit: LinearFit, T_0: float) -> Plot:
+def _plot(result: JointTestResult, rows: SteadyRows, T: FloatArray, fit: LinearFit, T_0: float) -> None:
     """Friction per √|ω| against temperature, each speed's own level taken off."""
     root = root_speed(rows.speed)
     cubic = fit['F_T2'] if 'F_T2' in fit.names else 0.0
@@ -182,9 +169,10 @@ def _plot(joint: str, rows: SteadyRows, T: FloatArray, y: FloatArray, fit: Linea
         return fit['F_T1'] * (t - T_0) + cubic * (t**-3.0 - T_0**-3.0)
 
     grid = np.linspace(T.min(), T.max(), 200)
-    return Plot(
-        f'{joint}: friction against temperature',
+    result.plot(
+        'friction against temperature',
         'temperature T [°C]',
         'f_T / (sgn(ω)√|ω|) [N·m·√(s/rad)]',
-        (Series('constant speeds', T, factor(T) + fit.residual / root), Series('fit', grid, factor(grid), 'line')),
+        Series('constant speeds', T, factor(T) + fit.residual / root),
+        Series('fit', grid, factor(grid), 'line'),
     )

@@ -28,10 +28,10 @@ import numpy as np
 from joint_dynamics.arrays import FloatArray, IntArray
 from joint_dynamics.errors import NotReliableError
 from joint_dynamics.identification.joint_tests.data import JointData
-from joint_dynamics.identification.joint_tests.result import JointTestResult, Plot, Series, Value, nrmse_percent
+from joint_dynamics.identification.joint_tests.result import JointTestResult, Series, Value, nrmse_percent
 from joint_dynamics.identification.regression.covariance import correlation_length
 from joint_dynamics.joint import FourierSeries, PeriodicMap, TorsionalStiffness
-from joint_dynamics.joint.lost_motion import LOADS, loads_of, lost_motion_share, place_in_play
+from joint_dynamics.joint.stiffness import LOADS, loads_of, lost_motion_share, place_in_play
 from joint_dynamics.settings import Settings, setting
 from joint_dynamics.signals.filtering import zero_phase_lowpass
 
@@ -238,19 +238,7 @@ def _plots(
     thin = max(1, tau.size // 3000)
     grid, turn = np.linspace(-reach, reach, 101), np.linspace(theta.min(), theta.max(), 200)
     elastic = phi - error(theta)
-    result.plots.append(
-        Plot(
-            f'{result.joint}: stiffness',
-            'deformation φ [rad]',
-            'torque [N·m]',
-            (Series('measured', elastic[::thin], tau[::thin]), Series('fit', grid, stiffness.torque(grid), 'line')),
-        )
-    )
-    result.plots.append(
-        Plot(
-            f'{result.joint}: kinematic error',
-            'motor angle θ [rad]',
-            '[rad]',
-            (Series('fit', turn, error(turn), 'line'),),
-        )
-    )
+    measured = Series('measured', elastic[::thin], tau[::thin])
+    fitted = Series('fit', grid, stiffness.torque(grid), 'line')
+    result.plot('stiffness', 'deformation φ [rad]', 'torque [N·m]', measured, fitted)
+    result.plot('kinematic error', 'motor angle θ [rad]', '[rad]', Series('fit', turn, error(turn), 'line'))

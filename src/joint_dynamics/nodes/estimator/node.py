@@ -26,13 +26,13 @@ from joint_dynamics.nodes.estimator.parameters import PARAMETERS, TOPICS, TUNED,
 from joint_dynamics.nodes.framework.diagnostics import ERROR, OK, WARN
 from joint_dynamics.nodes.framework.heartbeat import HeartbeatWatch
 from joint_dynamics.nodes.framework.lifecycle import DynamicsNode
-from joint_dynamics.nodes.framework.parameters import ParameterValues
 from joint_dynamics.nodes.framework.run import run
 from joint_dynamics.nodes.framework.topics import LATCHED
 from joint_dynamics.nodes.interfaces.input_parameters import recording_settings
 from joint_dynamics.nodes.interfaces.inputs import InputSet
 from joint_dynamics.nodes.interfaces.messages import joint_state
 from joint_dynamics.nodes.interfaces.messages import stamp as stamp_message
+from joint_dynamics.settings import ParameterValues
 
 LEVELS = {'ok': OK, 'warning': WARN, 'error': ERROR}
 FILE = 'dynamics.yaml'

@@ -7,7 +7,7 @@ from typing import Any
 from joint_dynamics.estimation import QUANTITIES, EstimationSettings, HealthThresholds
 from joint_dynamics.nodes.framework.heartbeat import listening_row
 from joint_dynamics.nodes.framework.parameters import ParameterRow, rows_of
-from joint_dynamics.nodes.framework.topics import TopicRow
+from joint_dynamics.nodes.framework.topics import publishes, service
 from joint_dynamics.nodes.interfaces.input_parameters import INPUT_PARAMETERS, INPUT_TOPICS
 
 _NO_TEMPERATURE = -273.15
@@ -92,66 +92,47 @@ _TABLE = "rows of joints in the robot's order"
 TOPICS = (
     *INPUT_TOPICS,
     *(listening_row(source, 'that it was lost is told in the diagnostics') for source in ('excitation', 'feedforward')),
-    TopicRow(
+    publishes(
         '~/joint_torques',
         'sensor_msgs/JointState',
-        'publishes',
         'effort: transmission torque in N·m, fused; position and velocity: smoothed; all stamped '
         'with the time they belong to, `window`/2 and some ms ago',
     ),
-    TopicRow(
+    publishes(
         '~/external_torques',
         'sensor_msgs/JointState',
-        'publishes',
         'effort: torque that the links give to their surroundings, N·m; a push in the direction of q is negative',
     ),
-    TopicRow(
-        '~/friction_torques',
-        'sensor_msgs/JointState',
-        'publishes',
-        'effort: friction torque on the motor coordinate, N·m',
-    ),
-    TopicRow(
+    publishes('~/friction_torques', 'sensor_msgs/JointState', 'effort: friction torque on the motor coordinate, N·m'),
+    publishes(
         '~/friction_parameters',
         'std_msgs/Float64MultiArray',
-        'publishes',
         f'{_TABLE}, columns α1 and α2 in N·m·s/rad; F_C in N·m and F_V in N·m·s/rad where no friction is described',
     ),
-    TopicRow('~/friction_covariance', 'std_msgs/Float64MultiArray', 'publishes', 'their covariance, joints × 2 × 2'),
-    TopicRow(
+    publishes('~/friction_covariance', 'std_msgs/Float64MultiArray', 'their covariance, joints × 2 × 2'),
+    publishes(
         '~/stiffness_parameters',
         'std_msgs/Float64MultiArray',
-        'publishes',
         f'{_TABLE}, columns the coefficients of φ, φ³, … in N·m/rad, N·m/rad³, …',
     ),
-    TopicRow(
-        '~/stiffness_covariance', 'std_msgs/Float64MultiArray', 'publishes', 'their covariance, joints × order × order'
-    ),
+    publishes('~/stiffness_covariance', 'std_msgs/Float64MultiArray', 'their covariance, joints × order × order'),
     *(
-        TopicRow(
+        publishes(
             f'~/estimates/{name}',
             'sensor_msgs/JointState',
-            'publishes',
             f'by joint name, position: {meaning}, in {unit}; effort: its standard deviation, where one is known',
         )
         for name, (unit, meaning) in QUANTITIES.items()
     ),
-    TopicRow(
+    publishes(
         '~/payload',
         'geometry_msgs/InertiaStamped',
-        'publishes',
         'mass in kg and centre of mass in m, in the frame of the last joint, its name as frame_id (with `payload`, or'
         ' after a load was taken up; once it is known)',
     ),
-    TopicRow(
-        '~/dynamics_description', 'std_msgs/String', 'publishes', 'the adapted dynamics description (YAML), latched'
-    ),
-    TopicRow(
-        '~/reset', 'std_srvs/Trigger', 'service', 'forget all that was learnt and begin from the dynamics description'
-    ),
-    TopicRow(
-        '~/save', 'std_srvs/Trigger', 'service', 'write the adapted dynamics description now; the answer is the path'
-    ),
+    publishes('~/dynamics_description', 'std_msgs/String', 'the adapted dynamics description (YAML), latched'),
+    service('~/reset', 'forget all that was learnt and begin from the dynamics description'),
+    service('~/save', 'write the adapted dynamics description now; the answer is the path'),
 )
 
 TUNED = {*(row.name for row in TUNING), 'default_temperature'}

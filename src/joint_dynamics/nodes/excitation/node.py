@@ -17,7 +17,7 @@ from joint_dynamics.errors import JointDynamicsError, one_line
 from joint_dynamics.excitation import Playback, Trajectory
 from joint_dynamics.excitation.plan import FOURIER
 from joint_dynamics.excitation.playback import come_to_rest, delay_of
-from joint_dynamics.nodes.excitation.motion_sender import MotionSender, RunningMotion
+from joint_dynamics.nodes.excitation.motion_sender import MotionSender, RunningMotion, Start
 from joint_dynamics.nodes.excitation.parameters import PARAMETERS, TOPICS
 from joint_dynamics.nodes.excitation.planning import MotionPlanner, Planning
 from joint_dynamics.nodes.framework.diagnostics import ERROR, OK, STALE, WARN
@@ -27,7 +27,6 @@ from joint_dynamics.nodes.framework.run import run
 from joint_dynamics.nodes.framework.topics import SENSOR, STATUS
 from joint_dynamics.nodes.interfaces.controller_watch import MANAGER_GONE, NOT_TAKEN, ControllerWatch
 from joint_dynamics.nodes.interfaces.robot_states import ClockCheck, RobotStates
-from joint_dynamics.nodes.interfaces.start import Start
 from joint_dynamics.nodes.interfaces.trajectory_output import make_output
 
 LEAD = 0.25

@@ -5,7 +5,7 @@ from __future__ import annotations
 from joint_dynamics.excitation.plan import NAMES
 from joint_dynamics.nodes.framework.heartbeat import BEAT_ROW, listening_row
 from joint_dynamics.nodes.framework.parameters import ParameterRow
-from joint_dynamics.nodes.framework.topics import TopicRow
+from joint_dynamics.nodes.framework.topics import publishes, service, subscribes
 from joint_dynamics.nodes.interfaces.trajectory_output import ACTION_ROW, OUTPUT_ROW
 
 PARAMETERS = (
@@ -69,46 +69,37 @@ PARAMETERS = (
 TOPICS = (
     listening_row('feedforward', 'lost while it is at work, a motion that is being played is braked on its path'),
     BEAT_ROW,
-    TopicRow(
+    subscribes(
         'joint_states',
         'sensor_msgs/JointState',
-        'subscribes',
         'where the robot stands: position rad, velocity rad/s; any order, by name, also in several messages',
     ),
-    TopicRow(
+    subscribes(
         'controller_state',
         'control_msgs/JointTrajectoryControllerState',
-        'subscribes',
         'where the trajectory controller is on the motion; '
         'optional, where control_msgs is installed; remap it to `<controller>/controller_state`',
     ),
-    TopicRow(
+    publishes(
         '~/joint_trajectory',
         'trajectory_msgs/JointTrajectory',
-        'publishes',
         'the whole motion, approach included, with times from its '
         'start; remap it to the topic of the trajectory controller',
     ),
     ACTION_ROW,
-    TopicRow(
+    publishes(
         '~/status',
         'std_msgs/String',
-        'publishes',
         'no motion yet, planning, ready (with the value of a planned motion, and how long it may still improve), '
         'starting, playing, done, stopped (with the reason), failed; latched',
     ),
-    TopicRow(
-        '~/plan',
-        'std_srvs/Trigger',
-        'service',
-        'without `trajectory_file`: plan a motion by `profile`, or another one; answers when it has begun',
+    service(
+        '~/plan', 'without `trajectory_file`: plan a motion by `profile`, or another one; answers when it has begun'
     ),
-    TopicRow(
+    service(
         '~/start',
-        'std_srvs/Trigger',
-        'service',
         'move to the start and play the motion, of a plan in the making the best so far; answers when the controller '
         'has accepted it (action), or when it has been sent to a controller that listens (topic)',
     ),
-    TopicRow('~/stop', 'std_srvs/Trigger', 'service', 'come to rest at once, on the path of the motion', ends=True),
+    service('~/stop', 'come to rest at once, on the path of the motion', ends=True),
 )

@@ -8,9 +8,10 @@ from joint_dynamics.excitation import PlanSettings, Playback, Trajectory
 from joint_dynamics.excitation.files import load_plan
 from joint_dynamics.excitation.plan import NO_FLOOR, with_options
 from joint_dynamics.nodes.excitation.plan_worker import PlanJob, unpacked
-from joint_dynamics.nodes.framework.parameters import ParameterValues, section_of
+from joint_dynamics.nodes.framework.parameters import section_of
 from joint_dynamics.nodes.framework.worker import Worker
 from joint_dynamics.robot import RobotModel
+from joint_dynamics.settings import ParameterValues
 
 
 class Planning:

@@ -21,10 +21,9 @@ from joint_dynamics.control.applied import refuse_run_away
 from joint_dynamics.control.loop_parameters import build_loop
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.nodes.feedforward.loop_inputs import LoopClock, LoopInputs
-from joint_dynamics.nodes.feedforward.loop_report import LoopReport, Refusals
 from joint_dynamics.nodes.feedforward.parameters import PARAMETERS, TOPICS, check_mode, foreign_rows
 from joint_dynamics.nodes.feedforward.planning import Output, PlannedPath, Planning
-from joint_dynamics.nodes.feedforward.senders import CommandSender, TrajectorySender
+from joint_dynamics.nodes.feedforward.senders import CommandSender, LoopReport, Refusals, TrajectorySender
 from joint_dynamics.nodes.framework.diagnostics import ERROR, OK
 from joint_dynamics.nodes.framework.heartbeat import Heartbeat, HeartbeatWatch
 from joint_dynamics.nodes.framework.lifecycle import DynamicsNode

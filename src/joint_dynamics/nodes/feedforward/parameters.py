@@ -15,7 +15,7 @@ from joint_dynamics.control.loop_parameters import (
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.nodes.framework.heartbeat import BEAT_ROW, listening_row
 from joint_dynamics.nodes.framework.parameters import ParameterRow, row_of
-from joint_dynamics.nodes.framework.topics import TopicRow
+from joint_dynamics.nodes.framework.topics import publishes, subscribes
 from joint_dynamics.nodes.interfaces.input_parameters import INPUT_PARAMETERS, INPUT_TOPICS
 from joint_dynamics.nodes.interfaces.trajectory_output import ACTION_ROW, OUTPUT_ROW
 
@@ -122,52 +122,45 @@ PARAMETERS = (
 )
 
 TOPICS = (
-    TopicRow(
+    subscribes(
         '~/reference',
         'trajectory_msgs/JointTrajectory',
-        'subscribes',
         'the desired motion; in streaming mode one point at time 0 is '
         'a set point (position, velocity and acceleration needed)',
     ),
-    TopicRow(
+    subscribes(
         'controller_state',
         'control_msgs/JointTrajectoryControllerState',
-        'subscribes',
         'where control_msgs is installed: streaming with `reference` controller_state, what is followed;'
         ' trajectory mode, whether the controller takes what it is sent',
     ),
-    TopicRow(
+    subscribes(
         'friction_parameters',
         'std_msgs/Float64MultiArray',
-        'subscribes',
         'α of the estimator (remap to its `~/friction_parameters`): '
         "rows of joints in the robot's order, columns α1 and α2 in N·m·s/rad",
     ),
-    TopicRow(
+    subscribes(
         'joint_torques',
         'sensor_msgs/JointState',
-        'subscribes',
         'effort: transmission torque in N·m (remap to `~/joint_torques` of the '
         'estimator), for laws that claim the state `torque`',
     ),
-    TopicRow(
+    publishes(
         '~/joint_trajectory',
         'trajectory_msgs/JointTrajectory',
-        'publishes',
         'trajectory mode: the motion with velocities, accelerations '
         'and effort, for a joint trajectory controller with an effort interface',
     ),
     ACTION_ROW,
-    TopicRow(
+    publishes(
         '~/commands',
         'std_msgs/Float64MultiArray',
-        'publishes',
         'streaming mode: torque in N·m or current in A, in the order of `command_joints`',
     ),
-    TopicRow(
+    publishes(
         '~/joint_commands',
         'sensor_msgs/JointState',
-        'publishes',
         'streaming mode, while somebody listens: the same by joint name, as effort, with a stamp (to plot)',
     ),
     *INPUT_TOPICS,

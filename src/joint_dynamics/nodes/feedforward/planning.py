@@ -14,18 +14,18 @@ from typing import Any
 
 import numpy as np
 from std_msgs.msg import Header
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+from trajectory_msgs.msg import JointTrajectory
 
-from joint_dynamics.arrays import FloatArray, IntArray
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.control import ControlLoop, FilledTrajectory, Follower, Path, check_motion, fill_effort
 from joint_dynamics.control.follower import BROUGHT_IN, DURATIONS, braking
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.nodes.framework.parameters import ParameterValues
 from joint_dynamics.nodes.framework.worker import Background, CancelledError
-from joint_dynamics.nodes.interfaces.messages import duration
-from joint_dynamics.nodes.interfaces.start import MOVED
+from joint_dynamics.nodes.interfaces.controller_watch import MOVED
+from joint_dynamics.nodes.interfaces.messages import joint_trajectory, stamp
 from joint_dynamics.nodes.interfaces.trajectory_bytes import TrajectoryBytes
 from joint_dynamics.nodes.interfaces.trajectory_output import staying
+from joint_dynamics.settings import ParameterValues
 
 MAX_WAITING = 10
 """Trajectories that wait while one is being planned; a further one is refused."""
@@ -213,10 +213,7 @@ class Planning:
         if self._output is None:
             return PlannedPath(first, now, True, path.at(at))
         self.check_idle()
-        seconds, nanoseconds = divmod(round((clock + ahead) * 1e9), 10**9)
-        header = Header()
-        header.stamp.sec, header.stamp.nanosec = seconds, nanoseconds
-        fill = self._filler(header, now, self._offset(now))
+        fill = self._filler(Header(stamp=stamp(round((clock + ahead) * 1e9))), now, self._offset(now))
 
         def work(say: Callable[[str], None]) -> PlannedPath:
             brake = first
@@ -267,7 +264,9 @@ class Planning:
                 say(f'planning a trajectory of {plan.path.end:.1f} s: {share:.0%}')
 
             filled = fill_effort(self._loop, plan.path, now=now, offset=offset, tell=tell, **output.arguments)
-            message = message_of(filled, output.names, output.order, header)
+            rows = (array[:, output.order] for array in (filled.q, filled.dq, filled.ddq, filled.effort))
+            q, dq, ddq, effort = rows
+            message = joint_trajectory(output.names, filled.time, q, dq, ddq, effort, header)
             return replace(plan, message=staying(message) if plan.brakes else message, filled=filled)
 
         return fill
@@ -297,23 +296,3 @@ class Planning:
                 f'{self._follower.joint_names[joint]} jump by {jump[joint]:.3g} rad now; stamp it further ahead'
             )
         return plan
-
-
-def message_of(filled: FilledTrajectory, joint_names: Sequence[str], order: IntArray, header: Any) -> JointTrajectory:
-    """Return the trajectory of `joint_names`.
-
-    These are the robot's in `order`; the header is that of the one it was made from.
-    """
-    message = JointTrajectory(header=header, joint_names=list(joint_names))
-    columns = [array[:, order] for array in (filled.q, filled.dq, filled.ddq, filled.effort)]
-    for time, q, dq, ddq, effort in zip(filled.time, *columns, strict=True):
-        message.points.append(
-            JointTrajectoryPoint(
-                positions=q.tolist(),
-                velocities=dq.tolist(),
-                accelerations=ddq.tolist(),
-                effort=effort.tolist(),
-                time_from_start=duration(float(time)),
-            )
-        )
-    return message

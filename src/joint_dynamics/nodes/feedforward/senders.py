@@ -1,10 +1,13 @@
-"""What the feedforward node sends: a command with every joint state, or planned trajectories, and who takes them."""
+"""What the feedforward node sends: a command with every joint state, or planned trajectories, and who takes them.
+
+And what its loop says of itself in the diagnostics.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rclpy.duration import Duration
@@ -13,15 +16,18 @@ from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
 from joint_dynamics.arrays import FloatArray, IntArray
+from joint_dynamics.control import ControlLoop
+from joint_dynamics.errors import JointDynamicsError, one_line
 from joint_dynamics.nodes.feedforward.planning import PlannedPath
-from joint_dynamics.nodes.interfaces.controller_watch import ControllerWatch
+from joint_dynamics.nodes.framework.diagnostics import ERROR, OK, WARN, Diagnostics
+from joint_dynamics.nodes.interfaces.controller_watch import ControllerWatch, SentMotion
 from joint_dynamics.nodes.interfaces.messages import array_message, joint_state
 from joint_dynamics.nodes.interfaces.robot_states import Listening
-from joint_dynamics.nodes.interfaces.sent_motion import SentMotion
 from joint_dynamics.nodes.interfaces.trajectory_output import Report, make_output
 
 if TYPE_CHECKING:
     from joint_dynamics.nodes.framework.lifecycle import DynamicsNode
+
 
 LAST_WORD = Duration(seconds=0.2)
 """Longest wait for the last command to arrive."""
@@ -122,3 +128,68 @@ class TrajectorySender:
     def _refused(self, reason: str) -> None:
         self._sent = None
         self._lost(reason)
+
+
+class LoopReport:
+    """Tells whether a loop's law is followed, and in full.
+
+    Parameters
+    ----------
+    law
+        the name it was asked for by.
+    """
+
+    def __init__(self, diagnostics: Diagnostics, loop: ControlLoop, law: str):
+        self._diagnostics, self._loop, self._law = diagnostics, loop, law
+
+    def tell_law(self) -> None:
+        """Tell which law it is, and what it lacks."""
+        loop = self._loop
+        self._diagnostics.set('law', WARN if loop.warning else OK, loop.warning or self._law)
+        if loop.arm.validity is not None:
+            self._diagnostics.beyond(loop.validity_violations)
+
+    def tell_command(self) -> None:
+        """Tell what the last command followed, and which limits it met."""
+        loop, diagnostics = self._loop, self._diagnostics
+        level = ERROR if loop.gate.failure else WARN if loop.fallback_reason else OK
+        values: dict[str, float | str] = {'weight': loop.gate.weight}
+        if level == OK:
+            values['delay of the loop [s]'] = loop.delay
+            apart = loop.state['position'] - loop.reference['position']
+            values['farthest off [rad]'] = float(np.abs(apart).max())
+            values['joint farthest off'] = loop.arm.joint_names[int(np.abs(apart).argmax())]
+        diagnostics.set('command', level, loop.fallback_reason or 'follows the law', **values)
+        limited = [name for name, held in zip(loop.arm.joint_names, loop.gate.limited, strict=True) if held]
+        diagnostics.set(
+            'limits',
+            WARN if limited else OK,
+            f'limited in torque or rate: {", ".join(limited)}' if limited else 'not reached',
+        )
+
+
+class Refusals(dict[str, str]):
+    """Reasons by the name of what takes the messages; a good message takes the reason of the one before away."""
+
+    def __init__(self, node: DynamicsNode):
+        super().__init__()
+        self._node = node
+
+    def guarded(self, take: Callable[[Any], None]) -> Callable[[Any], None]:
+        """Return a callback that gives messages to `take` while the node is active, and notes what it refuses."""
+
+        def guarded(message: Any) -> None:
+            if not self._node.is_active:
+                return
+            try:
+                take(message)
+                self.pop(take.__name__, None)
+            except JointDynamicsError as error:
+                self.note(take.__name__, error)
+
+        return guarded
+
+    def note(self, what: str, error: JointDynamicsError) -> None:
+        """Note and log why `what` was refused."""
+        self[what] = one_line(error)
+        self._node.get_logger().error(self[what])

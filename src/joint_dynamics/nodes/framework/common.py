@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from joint_dynamics.nodes.framework.parameters import ParameterRow, row_of
-from joint_dynamics.nodes.framework.topics import TopicRow
+from joint_dynamics.nodes.framework.topics import TopicRow, publishes, subscribes
 from joint_dynamics.robot.robot_parameters import JOINTS, MOUNTING
 
 if TYPE_CHECKING:
@@ -46,10 +46,9 @@ def service_parameters(topics: Iterable[TopicRow]) -> tuple[ParameterRow, ...]:
 
 
 COMMON_TOPICS = (
-    TopicRow(
+    publishes(
         '/diagnostics',
         'diagnostic_msgs/DiagnosticArray',
-        'publishes',
         'state of the node and what is wrong, with reasons; every second and on change',
     ),
 )
@@ -76,13 +75,10 @@ ROBOT_PARAMETERS = (
     ParameterRow('base_frame', '', 'tf frame of the base; empty: the first link of the URDF'),
 )
 ROBOT_TOPICS = (
-    TopicRow(
-        'robot_description', 'std_msgs/String', 'subscribes', 'the URDF, latched; read when the node is configured'
-    ),
-    TopicRow(
+    subscribes('robot_description', 'std_msgs/String', 'the URDF, latched; read when the node is configured'),
+    subscribes(
         '/tf_static',
         'tf2_msgs/TFMessage',
-        'subscribes',
         'with `world_frame`: how the base stands; heard by a node `<name>_tf` while the node is configured',
     ),
 )
@@ -90,10 +86,9 @@ DESCRIPTION_PARAMETERS = (
     ParameterRow('description_file', '', 'dynamics description (YAML); empty: the topic `dynamics_description`'),
 )
 DESCRIPTION_TOPICS = (
-    TopicRow(
+    subscribes(
         'dynamics_description',
         'std_msgs/String',
-        'subscribes',
         'the dynamics description (YAML), latched; read when the node is configured',
     ),
 )

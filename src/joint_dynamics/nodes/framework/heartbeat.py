@@ -18,7 +18,7 @@ from rclpy.qos import DurabilityPolicy, LivelinessPolicy, QoSProfile, Reliabilit
 from std_msgs.msg import Bool
 
 from joint_dynamics.nodes.framework.diagnostics import ERROR, OK, WARN
-from joint_dynamics.nodes.framework.topics import TopicRow
+from joint_dynamics.nodes.framework.topics import TopicRow, publishes, subscribes
 
 if TYPE_CHECKING:
     from joint_dynamics.nodes.framework.lifecycle import DynamicsNode
@@ -37,10 +37,9 @@ HEARTBEAT = QoSProfile(
 RECENT = 3.0
 """Where another heart beats already when one is lost (a process that was started anew at once), the lost one counts as
 at work when any was in the last so many seconds."""
-BEAT_ROW = TopicRow(
+BEAT_ROW = publishes(
     '~/heartbeat',
     'std_msgs/Bool',
-    'publishes',
     'ten times a second from configuring to cleanup, with liveliness manual by topic and a lease of 1 s: whether the '
     'node is at work, so that its loss matters',
 )
@@ -48,7 +47,7 @@ BEAT_ROW = TopicRow(
 
 def listening_row(source: str, use: str) -> TopicRow:
     """Return the row of the topic by which a node listens to the heart of `source`; use: what it does with it."""
-    return TopicRow(f'{source}/heartbeat', 'std_msgs/Bool', 'subscribes', f'whether {source} lives: {use}')
+    return subscribes(f'{source}/heartbeat', 'std_msgs/Bool', f'whether {source} lives: {use}')
 
 
 class Heartbeat:

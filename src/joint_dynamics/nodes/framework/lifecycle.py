@@ -19,9 +19,10 @@ from joint_dynamics.nodes.framework import common
 from joint_dynamics.nodes.framework.console import clock_jump
 from joint_dynamics.nodes.framework.diagnostics import ERROR, OK, WARN, Diagnostics
 from joint_dynamics.nodes.framework.entities import EntityNode
-from joint_dynamics.nodes.framework.parameters import NodeParameters, ParameterRow, ParameterValues
+from joint_dynamics.nodes.framework.parameters import NodeParameters, ParameterRow
 from joint_dynamics.nodes.framework.sources import create_sources, load_description, load_robot
 from joint_dynamics.robot import RobotModel
+from joint_dynamics.settings import ParameterValues
 
 if TYPE_CHECKING:
     from joint_dynamics.description import DynamicsDescription

@@ -8,7 +8,6 @@ table in docs/) follows from the rows, so that they cannot disagree.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -19,7 +18,7 @@ from rclpy.parameter import Parameter as RosParameter
 
 from joint_dynamics.documents import parse_yaml, read_text
 from joint_dynamics.errors import JointDynamicsError, one_line
-from joint_dynamics.settings import Parameter, Settings, declarations
+from joint_dynamics.settings import Parameter, ParameterValues, Settings, declarations
 from joint_dynamics.settings.documentation import parameter_cells
 
 Applies = Literal['start', 'configure', 'at once']
@@ -98,22 +97,6 @@ def rows_of(
     return tuple(ParameterRow.of(settings, name, applies='at once' if name in now else 'configure') for name in wanted)
 
 
-class ParameterValues:
-    """Values of a node's parameters by name, those per joint as `<name>.<joint>` for the joints in `joint_names`."""
-
-    def __init__(self, values: Mapping[str, Any] | None = None, joint_names: Sequence[str] = ()):
-        self._values: dict[str, Any] = dict(values or {})
-        self._joints = tuple(joint_names)
-
-    def __getitem__(self, name: str) -> Any:
-        """Return the value, in the type of the row's default."""
-        return self._values[name]
-
-    def per_joint(self, name: str, joint_names: Sequence[str] | None = None) -> list[Any]:
-        """Return the values of a per-joint parameter in the order of `joint_names` (default: as declared)."""
-        return [self._values[f'{name}.{joint}'] for joint in (self._joints if joint_names is None else joint_names)]
-
-
 class NodeParameters(ParameterValues):
     """The declared parameters of one node, by name; `on_change` is called after a change with the new values.
 
@@ -165,10 +148,8 @@ class NodeParameters(ParameterValues):
                 if not self._node.has_parameter(f'{row.name}.{joint}'):
                     self._node.declare_parameter(f'{row.name}.{joint}', row.default, row.descriptor())
         self._joints = tuple(joint_names)
-        for name in self.unknown():
-            near = difflib.get_close_matches(name, [*self._values], n=1, cutoff=0.8)
-            if near:
-                self._node.get_logger().warning(f'parameter {name} is not known to this node; meant {near[0]}?')
+        for name, near in self.similar(self.unknown()).items():
+            self._node.get_logger().warning(f'parameter {name} is not known to this node; meant {near}?')
 
     def unknown(self) -> list[str]:
         """Return the names of values given at the start (command line, YAML, launch) that no row and no joint takes."""

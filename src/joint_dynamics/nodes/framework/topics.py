@@ -50,6 +50,21 @@ class TopicRow:
     ends: bool = False
 
 
+def subscribes(name: str, kind: str, description: str) -> TopicRow:
+    """Return the row of a topic `name` that a node listens to, of the message `kind`; `description` as in the class."""
+    return TopicRow(name, kind, 'subscribes', description)
+
+
+def publishes(name: str, kind: str, description: str) -> TopicRow:
+    """Return the row of a topic `name` that a node publishes, of the message `kind`; `description` as in the class."""
+    return TopicRow(name, kind, 'publishes', description)
+
+
+def service(name: str, description: str, ends: bool = False) -> TopicRow:
+    """Return the row of a service `name` (Trigger); `description` and `ends` as in the class."""
+    return TopicRow(name, 'std_srvs/Trigger', 'service', description, ends)
+
+
 def topic_table(rows: Iterable[TopicRow]) -> str:
     """Return the rows as the Markdown table that stands in docs/."""
     lines = ['| name | type | | meaning |', '| --- | --- | --- | --- |']

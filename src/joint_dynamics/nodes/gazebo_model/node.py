@@ -15,7 +15,8 @@ from joint_dynamics.nodes.framework.diagnostics import ERROR, OK, STALE
 from joint_dynamics.nodes.framework.lifecycle import DynamicsNode
 from joint_dynamics.nodes.framework.parameters import ParameterRow
 from joint_dynamics.nodes.framework.run import run
-from joint_dynamics.nodes.framework.topics import TopicRow
+from joint_dynamics.nodes.framework.topics import publishes, subscribes
+from joint_dynamics.nodes.interfaces.messages import joint_state, seconds, temperature
 from joint_dynamics.simulation.motor_side import MotorSideModel
 
 SILENT = 1.0
@@ -40,21 +41,13 @@ class GazeboModelNode(DynamicsNode):
         ParameterRow('temperature_rate', 2.0, 'how often temperatures are published', 'Hz', 0.1, 100),
     )
     TOPICS = (
-        TopicRow(
-            'joint_states',
-            'sensor_msgs/JointState',
-            'subscribes',
-            'of Gazebo: position rad, velocity rad/s, effort N·m',
-        ),
-        TopicRow(
+        subscribes('joint_states', 'sensor_msgs/JointState', 'of Gazebo: position rad, velocity rad/s, effort N·m'),
+        publishes(
             'motor_states',
             'sensor_msgs/JointState',
-            'publishes',
             'motor side, reflected to the joint side: position rad, velocity rad/s, effort: motor current in A',
         ),
-        TopicRow(
-            '<joint>/temperature', 'sensor_msgs/Temperature', 'publishes', 'of each joint, °C; `frame_id` is the joint'
-        ),
+        publishes('<joint>/temperature', 'sensor_msgs/Temperature', 'of each joint, °C; `frame_id` is the joint'),
     )
 
     def configure(self) -> None:
@@ -113,26 +106,16 @@ class GazeboModelNode(DynamicsNode):
             self.diagnostics.set('inputs', ERROR, 'joint_states: expected numbers, found others')
             return
         stamp = message.header.stamp
-        sample = self._model.step(stamp.sec + stamp.nanosec * 1e-9, *signals)
+        sample = self._model.step(seconds(stamp), *signals)
         self._temperature, self._stamp = sample.temperature, stamp
-        motor = JointState(
-            name=list(self._joints),
-            position=sample.theta.tolist(),
-            velocity=sample.dtheta.tolist(),
-            effort=sample.current.tolist(),
-        )
-        motor.header.stamp = stamp
-        self._motor.publish(motor)
+        self._motor.publish(joint_state(stamp, self._joints, sample.current, sample.theta, sample.dtheta))
         self.diagnostics.set('inputs', OK, 'joint_states arrive')
 
     def _publish_temperature(self) -> None:
         if self._stamp is None:
             return
         for publisher, joint, value in zip(self._thermometers, self._joints, self._temperature, strict=True):
-            message = Temperature(temperature=float(value))
-            message.header.stamp = self._stamp
-            message.header.frame_id = joint
-            publisher.publish(message)
+            publisher.publish(temperature(self._stamp, joint, value))
 
 
 def main() -> int:

@@ -7,7 +7,7 @@ from typing import Any
 from joint_dynamics.identification.identification_settings import IdentificationSettings, KnownPayload
 from joint_dynamics.nodes.framework.heartbeat import listening_row
 from joint_dynamics.nodes.framework.parameters import ParameterRow
-from joint_dynamics.nodes.framework.topics import TopicRow
+from joint_dynamics.nodes.framework.topics import publishes, service, subscribes
 from joint_dynamics.nodes.interfaces.input_parameters import INPUT_PARAMETERS, INPUT_TOPICS
 from joint_dynamics.recording import RecordingSettings
 
@@ -58,33 +58,26 @@ PARAMETERS = (
 TOPICS = (
     *INPUT_TOPICS,
     listening_row('excitation', 'that it was lost is told in the diagnostics; a recording goes on'),
-    TopicRow(
+    subscribes(
         'motion_status',
         'std_msgs/String',
-        'subscribes',
         'what moves the robot says of it; remapped to `excitation/status`, a recording '
         'ends when that says stopped or failed',
     ),
-    TopicRow(
-        '~/dynamics_description', 'std_msgs/String', 'publishes', 'the identified dynamics description (YAML), latched'
-    ),
-    TopicRow(
+    publishes('~/dynamics_description', 'std_msgs/String', 'the identified dynamics description (YAML), latched'),
+    publishes(
         '~/status',
         'std_msgs/String',
-        'publishes',
         'what the node does: idle, recording, identifying (with the step), done, failed (with the reason); latched',
     ),
-    TopicRow(
+    publishes(
         '~/heard',
         'sensor_msgs/JointState',
-        'publishes',
         'stamp of the joint states worked through, every twentieth: a simulator that '
         'follows it (`follow_topics`) never runs ahead of what is recorded',
     ),
-    TopicRow('~/start_recording', 'std_srvs/Trigger', 'service', 'begin a recording of the inputs'),
-    TopicRow('~/stop_recording', 'std_srvs/Trigger', 'service', 'end it; it is kept for identify', ends=True),
-    TopicRow('~/clear', 'std_srvs/Trigger', 'service', 'forget all recordings (their files stay)'),
-    TopicRow(
-        '~/identify', 'std_srvs/Trigger', 'service', 'identify the robot from all recordings; answers when it is done'
-    ),
+    service('~/start_recording', 'begin a recording of the inputs'),
+    service('~/stop_recording', 'end it; it is kept for identify', ends=True),
+    service('~/clear', 'forget all recordings (their files stay)'),
+    service('~/identify', 'identify the robot from all recordings; answers when it is done'),
 )

@@ -14,8 +14,8 @@ import numpy as np
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.nodes.interfaces.inputs import message_class
+from joint_dynamics.nodes.interfaces.messages import seconds
 from joint_dynamics.nodes.interfaces.robot_states import Listening
-from joint_dynamics.nodes.interfaces.sent_motion import SentMotion
 
 if TYPE_CHECKING:
     from joint_dynamics.nodes.framework.lifecycle import DynamicsNode
@@ -26,6 +26,64 @@ NOT_TAKEN = (
     ' joint_trajectory_controller listens to with best effort; set the output to action, or send fewer points'
 )
 MANAGER_GONE = 'neither joint states nor the controller tell anything any more: the controller manager is gone'
+
+
+MOVED = 2e-3
+"""Way [rad] of a joint below which the robot stands where it stood."""
+
+FAR = 10 * MOVED
+"""Way [rad] of the motion within which the reference of a controller that plays it must have begun to move."""
+
+
+class SentMotion:
+    """A motion as it was sent.
+
+    Parameters
+    ----------
+    position
+        returns the positions (n,) [rad] at a time of the motion [s].
+    duration
+        s.
+    began
+        its beginning, s of the node's clock.
+    before
+        the controller's reference when it was sent (n,) [rad]; None where it was not known.
+    late
+        by how much the controller may begin later than that, s.
+
+    Attributes
+    ----------
+    began, duration
+        as given.
+    """
+
+    def __init__(
+        self,
+        position: Callable[[float], FloatArray],
+        duration: float,
+        began: float,
+        before: FloatArray | None = None,
+        late: float = 0.0,
+    ):
+        self.began, self.duration = began, duration
+        self._position, self._before, self._late = position, before, late
+        self._taken = False
+
+    def not_taken(self, reference: tuple[float, FloatArray] | None) -> bool:
+        """Whether the controller's reference has not left the place it had before, while the motion has gone on.
+
+        Parameters
+        ----------
+        reference
+            time [s] and positions (n,) [rad] of that reference, None where it is not known.
+        """
+        if reference is None or self._before is None or self._taken:
+            return False
+        # For good: a motion may come back to where it began, and a reference that is late is there while it is not.
+        self._taken = bool(np.abs(reference[1] - self._before).max() > MOVED)
+        at = min(max(reference[0] - self.began - self._late, 0.0), self.duration)
+        way = self._position(at) - self._position(0.0)
+        return not self._taken and bool(np.abs(way).max() > FAR)
 
 
 class ControllerWatch:
@@ -61,7 +119,7 @@ class ControllerWatch:
         given = dict(zip(message.joint_names, message.reference.positions, strict=False))
         if all(math.isfinite(given.get(name, math.nan)) for name in self._joint_names):
             self._q = np.array([given[name] for name in self._joint_names])
-            self._time = message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec or self._clock()
+            self._time = seconds(message.header.stamp) or self._clock()
             self._heard = self._listening.time
 
     @property

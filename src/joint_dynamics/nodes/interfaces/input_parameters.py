@@ -7,7 +7,7 @@ from typing import Any
 
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.nodes.framework.parameters import NodeParameters, ParameterRow, row_of
-from joint_dynamics.nodes.framework.topics import TopicRow
+from joint_dynamics.nodes.framework.topics import subscribes
 from joint_dynamics.recording.motor_side import MOTOR_PARAMETERS
 from joint_dynamics.recording.recording_settings import RecordingSettings
 from joint_dynamics.recording.topics import KNOWN, JointStates, MotorStates, StateInterfaces
@@ -61,53 +61,30 @@ INPUT_PARAMETERS = (
     ParameterRow('temperature_timeout', 30.0, 'a temperature silent for so long is stale', 's', 0.01, 3600),
 )
 INPUT_TOPICS = (
-    TopicRow(
+    subscribes(
         'joint_states',
         'sensor_msgs/JointState',
-        'subscribes',
         'link side: position rad, velocity rad/s, effort N·m or A; any joint order',
     ),
-    TopicRow(
-        'motor_states',
-        'sensor_msgs/JointState',
-        'subscribes',
-        'motor side: position rad, velocity rad/s, effort A or N·m',
-    ),
-    TopicRow('motor_current', 'sensor_msgs/JointState', 'subscribes', 'effort: motor current in A'),
-    TopicRow(
+    subscribes('motor_states', 'sensor_msgs/JointState', 'motor side: position rad, velocity rad/s, effort A or N·m'),
+    subscribes('motor_current', 'sensor_msgs/JointState', 'effort: motor current in A'),
+    subscribes(
         'link_states',
         'sensor_msgs/JointState',
-        'subscribes',
         'second encoders: position and velocity instead of those of joint_states',
     ),
-    TopicRow(
-        'load_torques',
-        'sensor_msgs/JointState',
-        'subscribes',
-        'effort: torque through the transmission in N·m (torque sensors)',
+    subscribes(
+        'load_torques', 'sensor_msgs/JointState', 'effort: torque through the transmission in N·m (torque sensors)'
     ),
-    TopicRow('<temperature_topics>', 'sensor_msgs/Temperature', 'subscribes', 'one joint each, °C'),
-    TopicRow(
-        '<arrays>',
-        'std_msgs/Float64MultiArray',
-        'subscribes',
-        'values without names in a stated joint order (ur_rtde_publisher)',
+    subscribes('<temperature_topics>', 'sensor_msgs/Temperature', 'one joint each, °C'),
+    subscribes(
+        '<arrays>', 'std_msgs/Float64MultiArray', 'values without names in a stated joint order (ur_rtde_publisher)'
     ),
-    TopicRow(
-        'dynamic_joint_states',
-        'control_msgs/DynamicJointState',
-        'subscribes',
-        'interfaces by joint, where control_msgs is installed',
+    subscribes(
+        'dynamic_joint_states', 'control_msgs/DynamicJointState', 'interfaces by joint, where control_msgs is installed'
     ),
-    TopicRow(
-        'state_interfaces_broadcaster/names', 'control_msgs/Keys', 'subscribes', 'names of the values below, latched'
-    ),
-    TopicRow(
-        'state_interfaces_broadcaster/values',
-        'control_msgs/Float64Values',
-        'subscribes',
-        'state interfaces of ros2_control',
-    ),
+    subscribes('state_interfaces_broadcaster/names', 'control_msgs/Keys', 'names of the values below, latched'),
+    subscribes('state_interfaces_broadcaster/values', 'control_msgs/Float64Values', 'state interfaces of ros2_control'),
 )
 
 

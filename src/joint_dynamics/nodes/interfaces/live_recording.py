@@ -19,6 +19,7 @@ from joint_dynamics.interrupts import held_back
 from joint_dynamics.nodes.framework.topics import LATCHED, RELIABLE_SENSOR, SENSOR
 from joint_dynamics.nodes.framework.transport import leave_out_shared_memory
 from joint_dynamics.nodes.interfaces.inputs import message_class
+from joint_dynamics.nodes.interfaces.messages import seconds as seconds_of
 from joint_dynamics.recording import Recording, RecordingBuilder
 from joint_dynamics.recording.inputs import KEYS
 from joint_dynamics.recording.recording_settings import RecordingSettings
@@ -87,7 +88,7 @@ def listen(
             def take(message: object) -> None:
                 heard[topic] += 1
                 if (header := getattr(message, 'header', None)) is not None:
-                    stamp = header.stamp.sec + 1e-9 * header.stamp.nanosec
+                    stamp = seconds_of(header.stamp)
                     stamps[:] = min(stamps[0], stamp), max(stamps[1], stamp)
                 builder.add_message(topic, message, node.get_clock().now().nanoseconds)
 

@@ -12,11 +12,13 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from builtin_interfaces.msg import Duration, Time
-from sensor_msgs.msg import JointState
+from sensor_msgs.msg import JointState, Temperature
+from std_msgs.msg import Header as HeaderMessage
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from joint_dynamics.arrays import FloatArray
 
@@ -214,6 +216,35 @@ def duration(seconds: float) -> Duration:
     """Return s >= 0 as a duration, rounded to the nanosecond."""
     sec, nanosec = divmod(round(float(seconds) * 1e9), 10**9)
     return Duration(sec=sec, nanosec=nanosec)
+
+
+def seconds(time: Any) -> float:
+    """Return a stamp or a duration in s."""
+    return time.sec + 1e-9 * time.nanosec
+
+
+def temperature(when: Time, joint: str, value: float) -> Temperature:
+    """Return the temperature message of one joint, °C."""
+    return Temperature(header=HeaderMessage(stamp=when, frame_id=joint), temperature=float(value))
+
+
+def joint_trajectory(
+    names: Sequence[str],
+    times: Sequence[float] | FloatArray,
+    q: FloatArray,
+    dq: FloatArray | None = None,
+    ddq: FloatArray | None = None,
+    effort: FloatArray | None = None,
+    header: HeaderMessage | None = None,
+) -> JointTrajectory:
+    """Return the trajectory of arrays (points, n) at times (points,) s from its start, those not given left empty."""
+    fields = {'positions': q, 'velocities': dq, 'accelerations': ddq, 'effort': effort}
+    rows = {name: array.tolist() for name, array in fields.items() if array is not None}
+    message = JointTrajectory(header=header or HeaderMessage(), joint_names=list(names))
+    for k, time in enumerate(times):
+        point = {name: values[k] for name, values in rows.items()}
+        message.points.append(JointTrajectoryPoint(**point, time_from_start=duration(time)))
+    return message
 
 
 def joint_state(

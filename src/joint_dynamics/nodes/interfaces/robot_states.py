@@ -17,6 +17,7 @@ from sensor_msgs.msg import JointState
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.nodes.framework.diagnostics import ERROR, OK
+from joint_dynamics.nodes.interfaces.messages import seconds
 
 if TYPE_CHECKING:
     from joint_dynamics.nodes.framework.lifecycle import DynamicsNode
@@ -86,7 +87,7 @@ class RobotStates:
 
     def take(self, message: JointState) -> None:
         """Take the joints of one message that are the robot's and have a finite position."""
-        stamp = message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
+        stamp = seconds(message.header.stamp)
         at = stamp or self._clock()
         for k, name in enumerate(message.name):
             recent = self.recent.get(name)

@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 from builtin_interfaces.msg import Time
-from sensor_msgs.msg import Temperature
 from trajectory_msgs.msg import JointTrajectory
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.nodes.interfaces.messages import JointStateWriter
+from joint_dynamics.nodes.interfaces.messages import JointStateWriter, seconds
 from joint_dynamics.simulation import TrajectoryPoints
 
 
@@ -33,19 +32,11 @@ class JointStatePublisher:
         self.publisher.publish(self._writer.write(nanoseconds, position, velocity, effort))
 
 
-def temperature(time: Time, joint: str, value: float) -> Temperature:
-    """Return the temperature message of one joint, °C."""
-    message = Temperature(temperature=float(value))
-    message.header.stamp = time
-    message.header.frame_id = joint
-    return message
-
-
 def trajectory(message: JointTrajectory) -> TrajectoryPoints:
     """Return the points of a message as arrays; raise JointDynamicsError where the real controller rejects them."""
     if not message.points:
         raise JointDynamicsError('trajectory: expected points, found none')
-    times = [point.time_from_start.sec + point.time_from_start.nanosec * 1e-9 for point in message.points]
+    times = [seconds(point.time_from_start) for point in message.points]
     arrays: dict[str, FloatArray | None] = {}
     for name, field in (('q', 'positions'), ('dq', 'velocities'), ('ddq', 'accelerations'), ('effort', 'effort')):
         rows = [np.array(getattr(point, field), dtype=float) for point in message.points]

@@ -20,14 +20,14 @@ from trajectory_msgs.msg import JointTrajectory
 from joint_dynamics.errors import JointDynamicsError, one_line
 from joint_dynamics.nodes.framework.diagnostics import OK, WARN
 from joint_dynamics.nodes.framework.lifecycle import DynamicsNode
-from joint_dynamics.nodes.framework.parameters import ParameterValues
 from joint_dynamics.nodes.framework.run import run
 from joint_dynamics.nodes.framework.topics import LATCHED, RELIABLE_SENSOR, SENSOR
-from joint_dynamics.nodes.interfaces.messages import stamp
+from joint_dynamics.nodes.interfaces.messages import stamp, temperature
 from joint_dynamics.nodes.simulator import messages
 from joint_dynamics.nodes.simulator.ending import interruptible, leave
 from joint_dynamics.nodes.simulator.parameters import PARAMETERS, TOPICS
 from joint_dynamics.nodes.simulator.plant import build_robot, plant_change
+from joint_dynamics.settings import ParameterValues
 from joint_dynamics.simulation import Controllers, Pace, Samples
 
 #: Simulated time starts here, for 0 means `no time yet` in ROS.
@@ -260,7 +260,7 @@ class SimulatorNode(DynamicsNode):
                 for publisher, joint, degrees in zip(
                     self._thermometers, samples.joint_names, samples.temperature[k], strict=True
                 ):
-                    publisher.publish(messages.temperature(now, joint, degrees))
+                    publisher.publish(temperature(now, joint, degrees))
             if self._clock_publisher is not None and tick % clock_every == 0:
                 self._clock_publisher.publish(Clock(clock=stamp(nanoseconds)))
             if tick % round(rate) == 0:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from joint_dynamics.nodes.framework.common import ROBOT_PARAMETERS
 from joint_dynamics.nodes.framework.parameters import ParameterRow
-from joint_dynamics.nodes.framework.topics import TopicRow
+from joint_dynamics.nodes.framework.topics import publishes, service, subscribes
 from joint_dynamics.simulation import CONTROLLERS, ENGINES, ModelErrors
 
 UNITS = ('current', 'torque')
@@ -202,66 +202,43 @@ PARAMETERS = (
     ),
 )
 TOPICS = (
-    TopicRow(
+    subscribes(
         '<trajectory_controller>/joint_trajectory',
         'trajectory_msgs/JointTrajectory',
-        'subscribes',
         'as joint_trajectory_controller: any joint order, rad, `effort` N·m as feedforward',
     ),
-    TopicRow('~/joint_trajectory', 'trajectory_msgs/JointTrajectory', 'subscribes', 'the same'),
-    TopicRow(
+    subscribes('~/joint_trajectory', 'trajectory_msgs/JointTrajectory', 'the same'),
+    subscribes(
         '<effort_controller>/commands',
         'std_msgs/Float64MultiArray',
-        'subscribes',
         'as forward_command_controller: efforts in N·m in the order `effort_joints`, the last one held',
     ),
-    TopicRow(
+    subscribes(
         'joint_commands',
         'sensor_msgs/JointState',
-        'subscribes',
         'as behind joint_state_topic_hardware_interface: position with velocity and effort, or effort alone',
     ),
-    TopicRow('<follow_topics>', 'sensor_msgs/JointState', 'subscribes', 'stamps only: how far that node has come'),
-    TopicRow(
-        'joint_states',
-        'sensor_msgs/JointState',
-        'publishes',
-        'link side: position rad, velocity rad/s, effort A or N·m',
-    ),
-    TopicRow(
-        'motor_states',
-        'sensor_msgs/JointState',
-        'publishes',
-        'motor side: position rad, velocity rad/s, effort A or N·m',
-    ),
-    TopicRow(
-        '<joint>/temperature', 'sensor_msgs/Temperature', 'publishes', 'of each joint, °C; `frame_id` is the joint'
-    ),
-    TopicRow('robot_description', 'std_msgs/String', 'publishes', 'the URDF, latched; without the model errors'),
-    TopicRow('/clock', 'rosgraph_msgs/Clock', 'publishes', 'simulated time, with `publish_clock`'),
-    TopicRow(
+    subscribes('<follow_topics>', 'sensor_msgs/JointState', 'stamps only: how far that node has come'),
+    publishes('joint_states', 'sensor_msgs/JointState', 'link side: position rad, velocity rad/s, effort A or N·m'),
+    publishes('motor_states', 'sensor_msgs/JointState', 'motor side: position rad, velocity rad/s, effort A or N·m'),
+    publishes('<joint>/temperature', 'sensor_msgs/Temperature', 'of each joint, °C; `frame_id` is the joint'),
+    publishes('robot_description', 'std_msgs/String', 'the URDF, latched; without the model errors'),
+    publishes('/clock', 'rosgraph_msgs/Clock', 'simulated time, with `publish_clock`'),
+    publishes(
         '~/data_sheet',
         'std_msgs/String',
-        'publishes',
         'what a maker states, JSON, latched: joint names, drive gains N·m/A as the drives take them, gear ratios',
     ),
-    TopicRow(
+    publishes(
         '~/truth',
         'std_msgs/String',
-        'publishes',
         'what the plant really is, JSON, latched, every simulated second: for comparison only',
     ),
-    TopicRow(
+    publishes(
         '~/true_states',
         'sensor_msgs/JointState',
-        'publishes',
         'link side without sensors, effort: torque through the transmission N·m; for comparison only, sent when'
         ' somebody listens',
     ),
-    TopicRow(
-        '~/reset',
-        'std_srvs/Trigger',
-        'service',
-        'puts the robot at rest at its first position; heat, wear and time stay',
-    ),
+    service('~/reset', 'puts the robot at rest at its first position; heat, wear and time stay'),
 )

@@ -9,8 +9,9 @@ from functools import partial
 import numpy as np
 
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.nodes.framework.parameters import NodeParameters, ParameterValues
+from joint_dynamics.nodes.framework.parameters import NodeParameters
 from joint_dynamics.robot import RobotModel
+from joint_dynamics.settings import ParameterValues
 from joint_dynamics.simulation import FlexibleJointRobot, Laws, ModelErrors, Payload, Sensors, ur5e_description
 
 
