@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from joint_dynamics.arm import Term, terms_from_config
+from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.physical.options import PhysicalOptions
 from joint_dynamics.settings import Settings, setting
 
@@ -21,7 +22,22 @@ class KnownPayload(Settings):
 
     mass: float | None = setting(None, 'weighed mass', 'kg', above=0, upper=1000, none='not known')
     joint: str | None = setting(None, 'joint that moves the link it hangs on', none='the last one')
+    position: Sequence[float] | None = setting(
+        None,
+        'where it hangs, in the frame of that joint: only its mass is identified, as that of a point',
+        'm',
+        length=3,
+        none='identified',
+    )
     known: Mapping[str, float] = setting({}, 'further parameters that are known, as {MX: kg·m}')
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.position is not None and (self.mass is not None or self.known):
+            raise JointDynamicsError(
+                f'{self.SECTION}: expected `position` (the mass is identified) or `mass` and `known` (the rest is), '
+                'found both'
+            )
 
 
 @dataclass(frozen=True)
@@ -105,7 +121,7 @@ class IdentificationSettings(Settings):
     )
     selection: bool = setting(True, 'try further friction terms on held-out parts of the data and keep those that pay')
     payload: KnownPayload | None = setting(
-        None, 'what is known of the payload: `mass`, `known`, and the `joint` that moves its link', none='nothing'
+        None, 'what is known of the payload: `mass`, `known`, the `joint` that moves it, its `position`', none='nothing'
     )
     physical: bool | PhysicalOptions = setting(
         False,

@@ -19,7 +19,7 @@ from joint_dynamics.identification.drive_gains.conversion import as_body, to_tor
 from joint_dynamics.identification.drive_gains.estimate import poorly_determined_gains
 from joint_dynamics.identification.drive_gains.payload import identify_payload
 from joint_dynamics.identification.drive_gains.payload_difference import payload_differences
-from joint_dynamics.identification.identification_settings import IdentificationSettings
+from joint_dynamics.identification.identification_settings import IdentificationSettings, KnownPayload
 from joint_dynamics.identification.preparation.data import PreparedRecordings
 from joint_dynamics.identification.preparation.observations import Observation, filter_plan, observe
 from joint_dynamics.identification.regression.diagnostics import diagnose
@@ -119,14 +119,21 @@ def identify(
 
     # 6 The payload
     payload_runs = loading(observed(data.payload_runs))
-    payload_joint = None if settings.payload is None else settings.payload.joint
+    hung = settings.payload or KnownPayload()
     payload = converted.payload
     if payload_runs and payload is None:
         say('payload')
         carried = identify_payload(
-            problem, solution.chi, payload_runs, settings.known_payload, scatter, gain_uncertainty, payload_joint
+            problem,
+            solution.chi,
+            payload_runs,
+            settings.known_payload,
+            scatter,
+            gain_uncertainty,
+            hung.joint,
+            hung.position,
         )
-        payload = as_body(carried, notes).summary()
+        payload = (carried if hung.position is not None else as_body(carried, notes)).summary()
 
     # 7 What its description predicts, with the transmissions where both their sides were recorded
     validity = validity_of(solved)
@@ -149,7 +156,7 @@ def identify(
     # 8 Whether it holds
     say('checking whether the result holds')
     judged = check_recordings(problem, solution, measured, training, validated, unseen, settings, covariance)
-    different = payload_differences(problem, solution.chi, payload_runs, payload_joint)
+    different = payload_differences(problem, solution.chi, payload_runs, hung.joint)
     weak_gains = poorly_determined_gains(converted.drive_gains or {})
 
     notes += [*judged.notes, *data.notes, *([] if rotor is None else rotor.remarks), *unknown]

@@ -24,7 +24,7 @@ from joint_dynamics.identification.drive_gains.estimate import (
     poorly_determined_gains,
     with_torque,
 )
-from joint_dynamics.identification.drive_gains.payload import identify_payload, solve_robot_and_payload
+from joint_dynamics.identification.drive_gains.payload import identify_payload
 from joint_dynamics.identification.drive_gains.payload_runs import payload_problem
 from joint_dynamics.identification.drive_gains.total_least_squares import (
     mixed,
@@ -300,19 +300,6 @@ def test_currents_of_coupled_drives_from_identification_to_validation(robot):
     again = validate_description(result.description, [other])[0]
     assert result.validation[0].residual_percent()[1] < 4.0
     assert again.residual_percent()[1] == pytest.approx(result.validation[0].residual_percent()[1], rel=0.05)
-
-
-def test_payload_along_with_the_robot(robot):
-    """With right gains, robot and payload come out of both recordings together, unloaded ones sharpening the robot."""
-    gains = dict(zip(robot.model.joint_names, GAINS, strict=True))
-    unloaded, loaded = (
-        observe(with_torque(robot.model, recording, gains), PLAN)
-        for recording in (robot.record(21), robot.record(22, LIGHT))
-    )
-    solution, covariance, payload = solve_robot_and_payload(Problem(robot.model, [unloaded]), [loaded])
-    assert np.abs((payload.values - LIGHT) / payload.deviation).max() < 4.0
-    assert payload.mass == pytest.approx(LIGHT[-1], rel=0.02)
-    assert covariance.shape == (len(solution.chi),) * 2
 
 
 def test_two_payloads_among_the_loaded_recordings_are_named_with_their_masses(robot):

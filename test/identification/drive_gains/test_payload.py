@@ -11,7 +11,7 @@ import pinocchio
 import pytest
 
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.identification.drive_gains.payload import identify_payload, solve_robot_and_payload
+from joint_dynamics.identification.drive_gains.payload import identify_payload
 from joint_dynamics.identification.drive_gains.payload_difference import payload_differences
 from joint_dynamics.identification.drive_gains.payload_runs import (
     LoadedRows,
@@ -20,9 +20,11 @@ from joint_dynamics.identification.drive_gains.payload_runs import (
     payload_problem,
     split,
 )
+from joint_dynamics.identification.identification_settings import KnownPayload
 from joint_dynamics.identification.preparation.observations import FilterPlan, observe
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.robot import INERTIAL, StandardParameters
+from joint_dynamics.robot.standard_parameters import point_mass
 
 BODY = pinocchio.Inertia(2.3, np.array([0.04, -0.02, 0.11]), np.diag([0.02, 0.025, 0.012]))
 PLAN = FilterPlan(10.0, 50.0, 20.0, 20, 0.1)
@@ -135,13 +137,20 @@ def test_what_the_robot_does_not_know_of_itself_is_in_the_deviation(true_robot, 
     assert (spread.deviation > exact.deviation).all()
 
 
-def test_robot_and_payload_together(true_robot, carrying):
-    problem = Problem(true_robot.model, [observed(true_robot, 8)])
-    solution, covariance, found = solve_robot_and_payload(problem, [observed(carrying, 9)])
-    deviation = np.sqrt(np.diag(covariance))
-    b = problem.columns
-    assert np.mean(np.abs((solution.chi[:b] - true_robot.base) / deviation[:b]) < 2.0) > 0.8
-    assert np.abs((found.values - parameters(BODY)) / found.deviation).max() < 4.5
+def test_mass_at_a_known_place_of_another_link(true_robot):
+    """The mass alone is unknown, and the other nine parameters are those of a point at its place."""
+    robot, link, place = copy(true_robot), true_robot.model.n - 2, np.array([0.05, -0.02, 0.1])
+    robot.rigid = true_robot.rigid.copy()
+    robot.rigid.inertias[link + 1] = robot.rigid.inertias[link + 1] + pinocchio.Inertia(1.3, place, np.zeros((3, 3)))
+    observation, joint = observed(robot, 5), true_robot.model.joint_names[link]
+    problem = Problem(true_robot.model, [observation])
+    spread = 1e-6 * np.eye(problem.columns)
+    found = identify_payload(problem, true_robot.base, [observation], covariance=spread, joint=joint, position=place)
+    assert abs(found.mass - 1.3) < 4.5 * found.deviation[-1] < 0.1
+    assert np.allclose(found.values, point_mass(found.mass, place)) and not found.known.any()
+    assert np.allclose(found.deviation, np.abs(point_mass(found.deviation[-1], place)))
+    with pytest.raises(JointDynamicsError, match='payload: expected `position`'):
+        KnownPayload(mass=1.3, position=place)
 
 
 def test_known_parameters_by_name():

@@ -1,7 +1,4 @@
-"""A payload's parameters from recordings of the loaded robot.
-
-The robot known or identified along with it [G II.D, Khalil et al. 2007].
-"""
+"""A payload's parameters from recordings of the loaded robot, the robot known [G II.D, Khalil et al. 2007]."""
 
 from __future__ import annotations
 
@@ -10,13 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from joint_dynamics.arrays import BoolArray, FloatArray
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.drive_gains.gain_uncertainty import GainUncertainty, motor_part
 from joint_dynamics.identification.drive_gains.payload_runs import (
     COUNT,
     PayloadParameters,
-    both,
     known_payload,
     payload_problem,
     split,
@@ -24,22 +20,9 @@ from joint_dynamics.identification.drive_gains.payload_runs import (
 from joint_dynamics.identification.preparation.observations import Observation
 from joint_dynamics.identification.regression.block import Block
 from joint_dynamics.identification.regression.covariance import covariance as scatter_covariance
-from joint_dynamics.identification.regression.least_squares import Solution, triangulate, wls
+from joint_dynamics.identification.regression.least_squares import triangulate, wls
 from joint_dynamics.identification.regression.problem import Problem
-
-
-def _deviation(solution: Solution, covariance: FloatArray) -> FloatArray:
-    found = np.sqrt(np.maximum(np.diag(covariance), 0.0))
-    return np.where(np.isfinite(solution.inflation), found, np.inf)
-
-
-def _payload(
-    values: FloatArray, mask: BoolArray, found: FloatArray, deviation: FloatArray, spread: FloatArray
-) -> PayloadParameters:
-    whole, std, covariance = values.copy(), np.zeros(COUNT), np.zeros((COUNT, COUNT))
-    whole[~mask], std[~mask] = found, deviation
-    covariance[np.ix_(~mask, ~mask)] = spread
-    return PayloadParameters(whole, std, mask, covariance)
+from joint_dynamics.robot.standard_parameters import point_mass
 
 
 def identify_payload(
@@ -50,10 +33,12 @@ def identify_payload(
     covariance: FloatArray | None = None,
     gains: GainUncertainty | None = None,
     joint: str | None = None,
+    position: Sequence[float] | None = None,
 ) -> PayloadParameters:
     """Return the payload of observations of a known robot.
 
-    W_uL χ_uL = Y − W χ − W_kL χ_kL by WLS, rows weighted per joint.
+    W_L F x = Y − W χ − W_kL χ_kL by WLS, rows weighted per joint: the columns of F (10, u) are the unknown parameters,
+    or the ten of a unit mass at `position`.
 
     Parameters
     ----------
@@ -71,6 +56,8 @@ def identify_payload(
         correlation in time.
     joint
         that moves the link it hangs on; None: the last one.
+    position
+        (3,) where it hangs, in that joint's frame [m]: its mass is the only unknown, as a point's; None: unknown.
 
     Raises
     ------
@@ -82,58 +69,38 @@ def identify_payload(
         raise JointDynamicsError('payload: expected at least one recording of the loaded robot, found none')
     if mask.all():
         raise JointDynamicsError('payload: expected at least one parameter to identify, found all ten known')
+    free = np.eye(COUNT)[:, ~mask] if position is None else point_mass(1.0, position)[:, None]
     system = payload_problem(problem, loaded, joint=joint)
+
+    def unknown(W_L: FloatArray) -> FloatArray:
+        return np.einsum('jps,pu->jus', W_L, free)
 
     def blocks() -> Iterator[Block]:
         for block, W, W_L in split(system):
             rest = block.tau - np.einsum('jbs,b->js', W, chi, optimize=True) - np.einsum('jps,p->js', W_L, values)
-            yield replace(block, rows=W_L[:, ~mask], tau=rest)
+            yield replace(block, rows=unknown(W_L), tau=rest)
 
     triangles = triangulate(blocks())
     solution = wls(triangles)
     spread = scatter_covariance(blocks, solution, system.samples)
     if covariance is not None:
-        pull = np.zeros((int((~mask).sum()), len(chi)))
+        pull = np.zeros((free.shape[1], len(chi)))
         for block, W, W_L in split(system):
             factor = solution.row_factors(block) ** 2
-            pull += np.einsum('jps,jbs,js->pb', W_L[:, ~mask], W, factor, optimize=True)
+            pull += np.einsum('jps,jbs,js->pb', unknown(W_L), W, factor, optimize=True)
         sensitivity = solution.inverse @ pull
         spread = spread + sensitivity @ covariance @ sensitivity.T
     if gains is not None:
-        moment = np.zeros((int((~mask).sum()), len(gains.relative)))
+        moment = np.zeros((free.shape[1], len(gains.relative)))
         for block, W, W_L in split(system):
             # a gain that is off scales the torque of the loaded robot and, through its parameters, what is taken off it
             change = motor_part(block.tau, gains.coupling) - np.einsum(
                 'jbs,bm->jms', W, gains.sensitivity, optimize=True
             )
-            moment += np.einsum(
-                'jps,js,jms->pm', W_L[:, ~mask], solution.row_factors(block) ** 2, change, optimize=True
-            )
+            moment += np.einsum('jps,js,jms->pm', unknown(W_L), solution.row_factors(block) ** 2, change, optimize=True)
         found = solution.inverse @ moment
         spread = spread + found @ gains.relative @ found.T
-    return _payload(values, mask, solution.chi, _deviation(solution, spread), spread)
-
-
-def solve_robot_and_payload(
-    problem: Problem, loaded: Sequence[Observation], known: Mapping[str, float] | None = None
-) -> tuple[Solution, FloatArray, PayloadParameters]:
-    """Return (solution, covariance, payload) of robot and payload from both kinds of observations at once [G eq 12].
-
-    Solution and covariance are those of all unknowns, the robot's b parameters first.
-
-    Parameters
-    ----------
-    problem
-        the unloaded ones.
-    """
-    values, mask = known_payload(known)
-    system = payload_problem(problem, loaded)
-    triangles = triangulate(both(problem, system, known))
-    solution = wls(triangles, np.concatenate([problem.optional, np.zeros(int((~mask).sum()))]))
-    covariance = scatter_covariance(lambda: both(problem, system, known), solution, [*problem.samples, *system.samples])
-    b = problem.columns
-    return (
-        solution,
-        covariance,
-        _payload(values, mask, solution.chi[b:], _deviation(solution, covariance)[b:], covariance[b:, b:]),
-    )
+    whole = free @ spread @ free.T
+    hidden = np.abs(free) @ ~np.isfinite(solution.inflation) > 0
+    deviation = np.where(hidden, np.inf, np.sqrt(np.maximum(np.diag(whole), 0.0)))
+    return PayloadParameters(values + free @ solution.chi, deviation, mask, whole)

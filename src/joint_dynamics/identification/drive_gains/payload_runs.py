@@ -7,7 +7,7 @@ columns are those of the link's own inertial parameters.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -134,19 +134,4 @@ def split(problem: Problem) -> Iterator[tuple[Block, FloatArray, FloatArray]]:
             block,
             np.concatenate([block.rows[:, : where.start], block.rows[:, where.stop :]], axis=1),
             block.rows[:, where],
-        )
-
-
-def both(robot: Problem, loaded: Problem, known: Mapping[str, float] | None) -> Iterator[Block]:
-    """Yield the blocks of [W_a 0; W_b W_uL] [χ; χ_uL] = [Y_a; Y_b − W_kL χ_kL] [G eq 12]."""
-    values, mask = known_payload(known)
-    for block in robot.blocks():
-        empty = np.zeros((len(block.rows), int((~mask).sum()), block.rows.shape[2]))
-        yield replace(block, rows=np.concatenate([block.rows, empty], axis=1))
-    for block, W, W_L in split(loaded):
-        yield replace(
-            block,
-            rows=np.concatenate([W, W_L[:, ~mask]], axis=1),
-            tau=block.tau - np.einsum('jps,p->js', W_L, values),
-            observation=block.observation + len(robot.observations),
         )
