@@ -148,15 +148,18 @@ def _examine(
 
     from joint_dynamics.identification import IdentificationSettings
     from joint_dynamics.identification.examine import examine
+    from joint_dynamics.robot.units import column_unit
 
     found = examine(model, recording, IdentificationSettings.from_config(config.get('identification', {})))
     console = Console(soft_wrap=True)
     console.print(Text(f'{recording.name}: {recording.samples} samples at {recording.rate:.6g} Hz, ', 'bold'), end='')
     console.print(Text(f'{recording.duration:.6g} s: {", ".join(recording.quantities)}'))
-    unit = 'N·m' if recording.tau is not None else 'A'
+    travel, speed, torque = (column_unit(unit, model.prismatic) for unit in ('rad', 'rad/s', 'N·m'))
+    effort = torque if recording.tau is not None else 'A'
+    moved = ['joint', f'travel, {travel}', f'{speed} (99 %)', 'at rest, %']
     show_table(
         'Joints',
-        ['joint', 'travel, rad', 'rad/s (99 %)', 'at rest, %', f'rms, {unit}', 'left over, %', 'scale by others', '±'],
+        [*moved, f'rms, {effort}', 'left over, %', 'scale by others', '±'],
         [
             [
                 joint.name,

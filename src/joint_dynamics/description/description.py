@@ -248,7 +248,8 @@ class DynamicsDescription:
             try:
                 verdict = verdicts.get(name, {'state': 'reliable'})
                 if verdict['state'] != 'reliable':
-                    known = '' if verdict['error'] is None else f', its torque known within {verdict["error"]:.3g} N·m'
+                    error, unit = verdict['error'], verdict.get('unit', 'N·m')
+                    known = '' if error is None else f', its torque known within {error:.3g} {unit}'
                     lines.append(
                         f'{name} is {verdict["state"]} in the dynamics description: {verdict["why"]}{known}; '
                         f'{verdict["help"]}'

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from joint_dynamics.robot.units import joint_unit
+
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.text import Text
@@ -99,7 +101,8 @@ def live_table(watched: Watched, age: float | None = None) -> RenderableType:
     from rich.text import Text
 
     columns = [(head, quantity) for head, quantity in COLUMNS if quantity in watched.values]
-    table = Table(header_style='bold')
+    sliding = ', '.join(f'{joint_unit(unit, True)} for {unit}' for unit in ('N·m', 'N·m·s/rad', 'N·m/rad'))
+    table = Table(header_style='bold', caption=f'of joints that slide: {sliding}', caption_justify='left')
     table.add_column('joint', no_wrap=True)
     for head in [head for head, _ in columns] + [f'{kind}, N·m' for kind in watched.torques]:
         table.add_column(head, justify='right', no_wrap=True)

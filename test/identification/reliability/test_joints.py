@@ -1,13 +1,16 @@
 """The verdict joint by joint, and that a description which carries it says so of weak and wrong joints alone."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.regression.residuals import Fit
-from joint_dynamics.identification.reliability.joints import judge_joints
+from joint_dynamics.identification.reliability.joints import JointVerdict, judge_joints, rated_torques, uses
 from joint_dynamics.identification.reliability.verdict import CODES, Reason
+from joint_dynamics.robot import RobotModel
 
 NAMES = ('j1', 'j2', 'j3', 'j4')
 
@@ -48,8 +51,42 @@ def test_a_sliding_joint_is_known_in_newtons():
     tau = np.ones((9, 2))
     raw = np.zeros(2), 0.0
     fit = Fit('run', ('lift', 'turn'), np.arange(9.0), tau, 0.9 * tau, tau, 0.1, raw, None, sliding=(True, False))
-    lift, turn = map(str, judge_joints([fit], [], [], np.full(2, np.nan)))
-    assert 'within 0.1 N (' in lift and 'within 0.1 N·m (' in turn
+    joints = judge_joints([fit], [], ['lift', 'turn'], np.full(2, np.nan))
+    assert 'within 0.1 N (' in str(joints[0]) and 'within 0.1 N·m (' in str(joints[1])
+    document = {'robot': {'joint_names': ['lift', 'turn']}, 'joints': {'lift': {}, 'turn': {}}}
+    document['provenance'] = {'joints': {one.name: one.summary() for one in joints}}
+    lift, turn = DynamicsDescription(document).doubtful_joints()
+    assert 'within 0.1 N;' in lift and 'within 0.1 N·m;' in turn
+
+
+def test_forces_and_torques_do_not_add_up_to_one_percentage():
+    """A lift of 1000 N known to 1 %, a wrist of 1 N·m of which a third is left over."""
+    joints = [
+        JointVerdict('lift', 'reliable', 10.0, 1000.0, None, unit='N'),
+        JointVerdict('wrist', 'weak', 0.33, 1.0, None),
+    ]
+    assert uses(joints, [], True)['payload'] == '23 % of all torque is left over'
+    assert uses([replace(one, unit='N·m') for one in joints], [], True)['payload'] == ''
+
+
+LIFT = """<robot name="lift"><link name="base"/>
+<link name="column"><inertial><mass value="30"/>
+<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<joint name="lift" type="prismatic"><parent link="base"/><child link="column"/><axis xyz="0 0 1"/>
+<limit lower="0" upper="1" velocity="1" effort="{force}"/></joint>
+<link name="arm"><inertial><origin xyz="0.5 0 0"/><mass value="2"/>
+<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>
+</inertial></link>
+<joint name="arm" type="revolute"><parent link="column"/><child link="arm"/><axis xyz="0 1 0"/>
+<limit lower="-3" upper="3" velocity="1" effort="{torque}"/></joint></robot>"""
+
+
+@pytest.mark.parametrize(('force', 'torque', 'believed'), [(2000, 50, True), (1000, 100, True), (9000, 100, False)])
+def test_limits_are_placeholders_where_they_are_for_forces_and_torques_alike(force, torque, believed):
+    """The weight makes 314 N and 9.8 N·m: against the force, 50 or 100 N·m would be nothing."""
+    rated, why = rated_torques(RobotModel.from_urdf(LIFT.format(force=force, torque=torque)))
+    assert rated.tolist() == [force, torque] if believed else np.isnan(rated).all()
+    assert ('9000 N, ' in why and '100 N·m, ' in why) != believed
 
 
 def test_a_description_says_of_weak_and_wrong_joints_alone_why_and_what_helps(verdicts):

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from joint_dynamics.arrays import FloatArray
-from joint_dynamics.identification.regression.residuals import Fit
+from joint_dynamics.identification.regression.residuals import Fit, relative_of_squares
 from joint_dynamics.identification.reliability.thresholds import (
     CONTACT_SHARE,
     FEEDFORWARD_PERCENT,
@@ -27,6 +27,7 @@ from joint_dynamics.identification.reliability.thresholds import (
 )
 from joint_dynamics.identification.reliability.verdict import CODES, Reason
 from joint_dynamics.robot import RobotModel
+from joint_dynamics.robot.units import column_unit, joint_unit
 
 POSTURES = 200
 """Random postures in which the weight of an arm is looked at."""
@@ -72,32 +73,39 @@ class JointVerdict:
             'error': _finite(self.error),
             'percent': _finite(self.percent),
             'rated': self.rated,
+            'unit': self.unit,
             'why': self.why,
             'help': HELP[self.state],
         }
 
 
 def rated_torques(model: RobotModel) -> tuple[FloatArray, str]:
-    """Return what the joints are rated for (n,) [N·m], NaN where that is not known, and why limits are not believed."""
+    """Return what the joints are rated for (n,) [N·m or N], NaN where not known, and why limits are not believed."""
     limits = np.asarray(model.limits.effort, dtype=float)
     known = np.isfinite(limits) & (limits > 0)
     unknown = np.full(model.n, np.nan)
     if not known.any():
         return unknown, ''
     if known.all() and model.n > 2 and np.ptp(limits) == 0 and limits[0] == float(f'{limits[0]:.0e}'):
-        return unknown, f'all are {limits[0]:g} N·m'
-    need, least = weight_torque(model, model.parameters), limits[known].min()
-    if need > 0 and least > PLACEHOLDER_FACTOR * need:
-        return unknown, f'the least is {least:g} N·m, the weight of the whole arm makes {need:.3g} N·m'
-    return np.where(known, limits, np.nan), ''
+        return unknown, f'all are {limits[0]:g} {column_unit("N·m", model.prismatic)}'
+    weights = weight_torques(model)
+    beyond = []
+    for slides in sorted(set(model.prismatic[known].tolist())):
+        alike, unit = model.prismatic == slides, joint_unit('N·m', slides)
+        least, need = limits[known & alike].min(), weights[alike].max()
+        if not least > PLACEHOLDER_FACTOR * need > 0:
+            return np.where(known, limits, np.nan), ''
+        beyond.append(f'the least is {least:g} {unit}, the weight of the whole arm makes {need:.3g} {unit}')
+    return unknown, '; '.join(beyond)
 
 
-def weight_torque(model: RobotModel, parameters: FloatArray | None) -> float:
-    """Return the largest torque [N·m] that the weight of links with standard parameters (p,) makes in any joint."""
-    if parameters is None or not np.any(parameters):
-        return 0.0
+def weight_torques(model: RobotModel) -> FloatArray:
+    """Return the largest torque that the weight of the robot file's links makes in each joint (n,) [N·m or N]."""
+    if model.parameters is None or not np.any(model.parameters):
+        return np.zeros(model.n)
     q = model.random_states(POSTURES, np.random.default_rng(0))[0]
-    return float(np.abs(model.inverse_dynamics(q, np.zeros_like(q), np.zeros_like(q), parameters)).max())
+    weight = model.inverse_dynamics(q, np.zeros_like(q), np.zeros_like(q), model.parameters)
+    return np.asarray(np.abs(weight).max(axis=0))
 
 
 def judge_joints(
@@ -150,8 +158,8 @@ def uses(joints: Sequence[JointVerdict], reasons: Sequence[Reason], determined: 
     contact = f'{", ".join(coarse)} above {100 * CONTACT_SHARE:g} % of the rated torque' if coarse else ''
     if all(one.rated is None for one in joints):
         contact = 'no rated torques are known'
-    total = float(np.sqrt(np.nansum([one.torque**2 for one in joints])))
-    percent = 100 * float(np.sqrt(np.nansum([one.error**2 for one in joints]))) / total if total > 0 else np.nan
+    error, torque = np.nan_to_num([(one.error**2, one.torque**2) for one in joints]).T
+    percent = relative_of_squares(error, torque, len({one.unit for one in joints}) > 1)[1]
     return {
         'feedforward': f'{", ".join(poor)} above {FEEDFORWARD_PERCENT:g} % of the torque' if poor else '',
         'contact': contact,
