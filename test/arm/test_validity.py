@@ -105,20 +105,8 @@ def test_a_range_is_read_joint_by_joint():
     assert RANGE.load.tolist() == [5.0, np.inf, 3.0]
     assert RANGE.low.tolist() == [-np.inf, -np.inf, 20.0]
     assert RANGE.high.tolist() == [np.inf, np.inf, 40.0]
-    assert RANGE.bounds_load
-    assert not Validity.of([{'speed': 1.0}]).bounds_load
     assert Validity.of([None, None]) is None
     assert Validity.of([{'speed': 1}]).speed.dtype == float
-
-
-def test_values_are_held_within_the_range():
-    x = np.array([[-7.0, -7.0, -7.0], [0.5, 0.5, 0.5], [50.0, 50.0, 50.0]])
-    before = x.copy()
-    assert RANGE.held_speed(x).tolist() == [[-1.0, -7.0, -7.0], [0.5, 0.5, 0.5], [1.0, 50.0, 50.0]]
-    assert RANGE.held_load(x).tolist() == [[-5.0, -7.0, -3.0], [0.5, 0.5, 0.5], [5.0, 50.0, 3.0]]
-    assert RANGE.held_temperature(x).tolist() == [[-7.0, -7.0, 20.0], [0.5, 0.5, 20.0], [50.0, 50.0, 40.0]]
-    assert Validity.of([{'speed': 1.0}]).held_load(x) is x
-    np.testing.assert_array_equal(x, before)
 
 
 def test_limits_of_what_does_not_matter_are_none():

@@ -10,7 +10,7 @@ from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.robot import RobotModel, gravity_in_base, mounting_rotation
 from joint_dynamics.robot.limits import MAX_JOINTS
 from joint_dynamics.robot.mdh import load_mdh
-from joint_dynamics.robot.robot_parameters import MOUNTING
+from joint_dynamics.robot.model import MOUNTING
 from joint_dynamics.robot.urdf import stripped_urdf
 from joint_dynamics.simulation import ur5e_urdf
 

@@ -100,17 +100,9 @@ def test_a_payload_is_added_to_the_last_link_of_a_copy(coupled):
     assert np.count_nonzero(change) == 9
 
 
-def test_zeros_and_inertias_hold_places_of_coupled_motors():
+def test_zeros_hold_places_of_coupled_motors():
     assert StandardParameters.zeros(2).values.tolist() == [0.0] * 28
     assert StandardParameters.zeros(2, 3).values.tolist() == [0.0] * 31
-    bodies = [inertia_of(np.arange(1.0, 11.0)), inertia_of(np.arange(2.0, 12.0))]
-    found = StandardParameters.of_inertias(bodies, 3)
-    assert found.values.shape == (31,)
-    np.testing.assert_allclose(found.links, [np.arange(1.0, 11.0), np.arange(2.0, 12.0)], atol=1e-13)
-    assert not found.coupled.any() and not found.rotor_inertia.any()
-    assert StandardParameters.of_inertias(bodies).coupled.shape == (0,)
-    for back, body in zip(found.inertias(), bodies, strict=True):
-        np.testing.assert_allclose(back.toDynamicParameters(), body.toDynamicParameters(), atol=1e-12)
 
 
 def test_a_link_as_a_document_and_back(coupled):

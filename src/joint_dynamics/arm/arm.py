@@ -14,19 +14,30 @@ pass it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from joint_dynamics.arm.constants import ArmConstants, constants_of
-from joint_dynamics.arm.fields import ArmFields
-from joint_dynamics.arm.reading import read, read_joints
-from joint_dynamics.arm.sample import drives_along, friction_along, motor_angles, rotors_along, slip_directions
+from joint_dynamics.arm.described_terms import DescribedTerms
+from joint_dynamics.arm.fields import checked
+from joint_dynamics.arm.reading import FrictionDetail, read, read_joints
+from joint_dynamics.arm.sample import (
+    MOTOR,
+    ArmConstants,
+    drives_along,
+    friction_along,
+    motor_angles,
+    rotors_along,
+    slip_directions,
+)
+from joint_dynamics.arm.validity import Validity
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.joint import FrictionModel, PeriodicMap, TorsionalStiffness
+from joint_dynamics.joint.constants import Tables, blank
 from joint_dynamics.joint.laws import mapped
 from joint_dynamics.robot import RigidBody, RobotModel, StandardParameters
 from joint_dynamics.robot.newton_euler import inverse_dynamics_along
@@ -35,9 +46,12 @@ from joint_dynamics.robot.standard_parameters import point_mass
 if TYPE_CHECKING:
     from joint_dynamics.description import DynamicsDescription
 
+# Given as an array or None, kept as an array.
+Values = Any
+
 
 @dataclass(frozen=True)
-class Arm(ArmFields):
+class Arm:
     """A robot arm of n joints; all values on the joint side, in the robot's joint order.
 
     Attributes
@@ -82,6 +96,8 @@ class Arm(ArmFields):
         that of coupled motors.
     remarks
         fields of a description that this arm ignores or uses differently from what they state, by field and joint.
+    coupled
+        parameters (3 c,) of coupled motors, of `parameters`; None: there are none.
 
     Raises
     ------
@@ -89,6 +105,46 @@ class Arm(ArmFields):
         For shapes that do not fit and numbers that are not finite.
 
     """
+
+    robot: RobotModel
+    parameters: Values = None
+    rotor_inertia: Values = None
+    drive_gain: Values = None
+    friction: FrictionModel | None = None
+    friction_scale: Values = None
+    stiffness: TorsionalStiffness | None = None
+    damping: Values = None
+    kinematic_error: PeriodicMap | None = None
+    backlash: PeriodicMap | None = None
+    backlash_deviation: Values = None
+    terms: DescribedTerms = field(default_factory=DescribedTerms)
+    payload: Values = None
+    rotor_identifiable: Values = None
+    friction_described: Values = None
+    stiffness_described: Values = None
+    validity: Validity | None = None
+    friction_details: tuple[FrictionDetail, ...] = ()
+    remarks: tuple[str, ...] = ()
+    coupled: FloatArray | None = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        for name, value in checked(vars(self)).items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def n(self) -> int:
+        """Number of joints."""
+        return self.robot.n
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """Joints in the robot's order."""
+        return self.robot.joint_names
+
+    @property
+    def effort_limit(self) -> FloatArray:
+        """Largest motor torque (n,) N·m or N stated by the URDF; infinite where it states none (or 0)."""
+        return self.robot.limits.effort
 
     @classmethod
     def from_description(
@@ -165,7 +221,27 @@ class Arm(ArmFields):
     @cached_property
     def constants(self) -> ArmConstants:
         """All constants by name, as compiled functions take them."""
-        return constants_of(self, self.standard.links)
+        joints, tables = blank(self.n), Tables()
+        joints['rotor_inertia'], joints['damping'] = self.rotor_inertia, self.damping
+        if self.kinematic_error is not None:
+            joints['error'] = self.kinematic_error.records(tables)
+        if self.friction is not None:
+            self.friction.write_constants(joints)
+            if self.friction.maxwell_slip is not None:
+                self.friction.maxwell_slip.write_constants(joints, tables)
+        if self.stiffness is not None:
+            self.stiffness.write_constants(joints, tables)
+        if self.validity is not None:
+            joints['speed_limit'], joints['load_limit'] = self.validity.speed, self.validity.load
+        terms = self.terms.records(tables)
+        ratios, motors = np.zeros((0, self.n)), np.zeros(0, MOTOR)
+        if self.coupled is not None and self.robot.coupling is not None:
+            ratios = self.robot.coupling.ratios
+            motors = np.zeros(len(ratios), MOTOR)
+            for k, name in enumerate(MOTOR.names or ()):
+                motors[name] = self.coupled[k::3]
+        links = self.robot.chain.links(self.standard.links)
+        return ArmConstants(joints, tables.array(), links, terms, ratios, motors)
 
     # The parts of the torque, for arrays (…, n).
 

@@ -1,144 +1,102 @@
-"""The fields of an `Arm`: their checks and defaults."""
+"""The checks and defaults of an `Arm`'s fields."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from joint_dynamics.arm.described_terms import DescribedTerms
-from joint_dynamics.arm.friction_detail import FrictionDetail
 from joint_dynamics.arm.validity import Validity
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.joint import FrictionModel, PeriodicMap, TorsionalStiffness
+from joint_dynamics.joint import TorsionalStiffness
 from joint_dynamics.robot import INERTIAL, PER_JOINT, RobotModel
 
-# Given as an array or None, kept as an array after the checks.
-Values = Any
 
+def checked(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return all fields of an arm from those given, by name: checked, as arrays of their own, with their defaults.
 
-@dataclass(frozen=True)
-class ArmFields:
-    """The fields of an `Arm` (documented there), checked, turned into arrays, with their defaults.
-
-    `coupled`, the parameters (3 c,) of coupled motors or None, follows from them.
+    Raises JointDynamicsError for shapes that do not fit and numbers that are not finite.
     """
-
-    robot: RobotModel
-    parameters: Values = None
-    rotor_inertia: Values = None
-    drive_gain: Values = None
-    friction: FrictionModel | None = None
-    friction_scale: Values = None
-    stiffness: TorsionalStiffness | None = None
-    damping: Values = None
-    kinematic_error: PeriodicMap | None = None
-    backlash: PeriodicMap | None = None
-    backlash_deviation: Values = None
-    terms: DescribedTerms = field(default_factory=DescribedTerms)
-    payload: Values = None
-    rotor_identifiable: Values = None
-    friction_described: Values = None
-    stiffness_described: Values = None
-    validity: Validity | None = None
-    friction_details: tuple[FrictionDetail, ...] = ()
-    remarks: tuple[str, ...] = ()
-    coupled: FloatArray | None = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        n, p = self.robot.n, len(self.robot.parameter_names)
-        values = self.robot.parameters if self.parameters is None else np.array(self.parameters, dtype=float)
-        links = PER_JOINT * len(self.robot.link_names)
-        if values is None or values.shape not in ((links,), (p,)) or not np.all(np.isfinite(values)):
-            raise JointDynamicsError(
-                f'arm: expected {p} finite standard parameters, found '
-                f'{"none" if values is None else values.shape[0]}: the URDF has no inertials and no others are given'
-            )
-        object.__setattr__(self, 'parameters', np.concatenate([values, np.zeros(p - len(values))]))
-        _array(self, 'rotor_inertia', self.robot.standard(self.parameters).rotor_inertia)
-        _array(self, 'drive_gain', np.full(n, np.nan), finite=False)
-        _array(self, 'damping', np.zeros(n))
-        _array(self, 'backlash_deviation', np.zeros(n))
-        _array(self, 'friction_scale', np.tile([1.0, 0.0], (n, 1)))
-        _array(self, 'payload', np.zeros(len(INERTIAL)))
-        for name, known in (
-            ('rotor_identifiable', True),
-            ('friction_described', self.friction is not None),
-            ('stiffness_described', self.stiffness is not None),
-        ):
-            given = getattr(self, name)
-            object.__setattr__(self, name, np.full(n, known) if given is None else np.array(given, dtype=bool))
-        if not np.all(self.damping >= 0) or np.any(self.drive_gain == 0):
-            raise JointDynamicsError(
-                'arm: expected damping >= 0 and drive gains other than 0, found '
-                f'{self.damping.tolist()} and {self.drive_gain.tolist()}'
-            )
-        for name in ('friction', 'kinematic_error', 'backlash'):
-            part = getattr(self, name)
-            if part is not None and part.joints not in (n, None):
-                raise JointDynamicsError(f'arm: expected {name} of {n} joints, found {part.joints}')
-        if self.stiffness is not None:
-            object.__setattr__(self, 'stiffness', _of_all_joints(self.stiffness, n))
-        if self.validity is not None:
-            _hold(self)
-        if self.friction is not None and np.any(self.effort_limit < self.friction.parameters['tau_max']):
-            # Load beyond what the joint is built for is a defect of the motion; friction must not run away with it.
-            bounds = np.minimum(self.friction.parameters['tau_max'], self.effort_limit)
-            object.__setattr__(self, 'friction', self.friction.bounded(bounds))
-        coupled = self.robot.standard(self.parameters).coupled
-        object.__setattr__(self, 'coupled', coupled if self.robot.coupling is not None and np.any(coupled) else None)
-
-    @property
-    def n(self) -> int:
-        """Number of joints."""
-        return self.robot.n
-
-    @property
-    def joint_names(self) -> tuple[str, ...]:
-        """Joints in the robot's order."""
-        return self.robot.joint_names
-
-    @cached_property
-    def effort_limit(self) -> FloatArray:
-        """Largest motor torque (n,) N·m stated by the URDF; infinite where it states none (or 0)."""
-        return np.where(self.robot.limits.effort > 0, self.robot.limits.effort, np.inf)
-
-
-def _hold(arm: ArmFields) -> None:
-    """Let friction and terms know the range of validity, where what it bounds matters to them."""
-    loaded, warm = np.zeros((2, arm.n), dtype=bool)
-    if arm.friction is not None:
-        loaded |= arm.friction.depends_on_load
-        warm |= arm.friction.depends_on_temperature
-    for j, term, _ in arm.terms.friction.entries:
-        loaded[j] |= 'load' in term.needs
-        warm[j] |= 'temperature' in term.needs
-    assert arm.validity is not None
-    if arm.validity.speed.shape != (arm.n,):
-        raise JointDynamicsError(f'arm: expected validity of {arm.n} joints, found {len(arm.validity.speed)}')
-    validity = arm.validity.only_where_dependent(loaded, warm)
-    object.__setattr__(arm, 'validity', validity)
-    object.__setattr__(arm, 'terms', replace(arm.terms, validity=validity))
-    if arm.friction is not None:
-        p = arm.friction.parameters
-        object.__setattr__(
-            arm,
-            'friction',
-            arm.friction.bounded(np.minimum(p['tau_max'], validity.load), (validity.low, validity.high)),
+    robot: RobotModel = given['robot']
+    n, standard = robot.n, robot.standard(_parameters(robot, given['parameters']))
+    defaults = {
+        'rotor_inertia': standard.rotor_inertia,
+        'damping': np.zeros(n),
+        'backlash_deviation': np.zeros(n),
+        'friction_scale': np.tile([1.0, 0.0], (n, 1)),
+        'payload': np.zeros(len(INERTIAL)),
+        'drive_gain': np.full(n, np.nan),
+    }
+    arm = {**given, 'parameters': standard.values}
+    arm |= {name: _array(name, given[name], default) for name, default in defaults.items()}
+    for name, known in (
+        ('rotor_identifiable', True),
+        ('friction_described', arm['friction'] is not None),
+        ('stiffness_described', arm['stiffness'] is not None),
+    ):
+        arm[name] = np.full(n, known) if given[name] is None else np.array(given[name], dtype=bool)
+    if not np.all(arm['damping'] >= 0) or np.any(arm['drive_gain'] == 0):
+        raise JointDynamicsError(
+            'arm: expected damping >= 0 and drive gains other than 0, found '
+            f'{arm["damping"].tolist()} and {arm["drive_gain"].tolist()}'
         )
+    for name in ('friction', 'kinematic_error', 'backlash'):
+        if arm[name] is not None and arm[name].joints not in (n, None):
+            raise JointDynamicsError(f'arm: expected {name} of {n} joints, found {arm[name].joints}')
+    if arm['stiffness'] is not None:
+        arm['stiffness'] = _of_all_joints(arm['stiffness'], n)
+    if arm['validity'] is not None:
+        arm |= _within(arm['validity'], n, arm)
+    if arm['friction'] is not None and np.any(robot.limits.effort < arm['friction'].parameters['tau_max']):
+        # Load beyond what the joint is built for is a defect of the motion; friction must not run away with it.
+        bounds = np.minimum(arm['friction'].parameters['tau_max'], robot.limits.effort)
+        arm['friction'] = arm['friction'].bounded(bounds)
+    arm['coupled'] = standard.coupled if robot.coupling is not None and np.any(standard.coupled) else None
+    return arm
 
 
-def _array(arm: ArmFields, name: str, default: FloatArray, *, finite: bool = True) -> None:
-    value = getattr(arm, name)
-    array = default.copy() if value is None else np.array(value, dtype=float)
+def _parameters(robot: RobotModel, given: Any) -> FloatArray:
+    """Return standard parameters (p,), those of coupled motors zero where only those of links are given."""
+    p, links = len(robot.parameter_names), PER_JOINT * len(robot.link_names)
+    values = robot.parameters if given is None else np.array(given, dtype=float)
+    if values is None or values.shape not in ((links,), (p,)) or not np.all(np.isfinite(values)):
+        raise JointDynamicsError(
+            f'arm: expected {p} finite standard parameters, found '
+            f'{"none" if values is None else values.shape[0]}: the URDF has no inertials and no others are given'
+        )
+    return np.concatenate([values, np.zeros(p - len(values))])
+
+
+def _array(name: str, given: Any, default: FloatArray) -> FloatArray:
+    array = default.copy() if given is None else np.array(given, dtype=float)
+    finite = name != 'drive_gain'
     if array.shape != default.shape or (finite and not np.all(np.isfinite(array))):
         raise JointDynamicsError(
             f'arm: expected {"finite " if finite else ""}{name} of shape {default.shape}, found {array.tolist()}'
         )
-    object.__setattr__(arm, name, array)
+    return array
+
+
+def _within(validity: Validity, n: int, arm: Mapping[str, Any]) -> dict[str, Any]:
+    """Return validity, terms and friction, these knowing the range of validity where what it bounds matters to them."""
+    friction, terms = arm['friction'], arm['terms']
+    loaded, warm = np.zeros((2, n), dtype=bool)
+    if friction is not None:
+        loaded |= friction.depends_on_load
+        warm |= friction.depends_on_temperature
+    for j, term, _ in terms.friction.entries:
+        loaded[j] |= 'load' in term.needs
+        warm[j] |= 'temperature' in term.needs
+    if validity.speed.shape != (n,):
+        raise JointDynamicsError(f'arm: expected validity of {n} joints, found {len(validity.speed)}')
+    validity = validity.only_where_dependent(loaded, warm)
+    if friction is not None:
+        bounds = np.minimum(friction.parameters['tau_max'], validity.load)
+        friction = friction.bounded(bounds, (validity.low, validity.high))
+    return {'validity': validity, 'terms': replace(terms, validity=validity), 'friction': friction}
 
 
 def _of_all_joints(stiffness: TorsionalStiffness, n: int) -> TorsionalStiffness:

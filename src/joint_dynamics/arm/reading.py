@@ -7,12 +7,12 @@ ranges covered by data) are listed in `DOCUMENTATION`.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from joint_dynamics.arm.described_terms import DescribedTerms
-from joint_dynamics.arm.friction_detail import FrictionDetail
 from joint_dynamics.arm.terms import check_place, terms_from_config
 from joint_dynamics.arm.validity import Validity
 from joint_dynamics.arrays import FloatArray
@@ -46,6 +46,24 @@ DOCUMENTATION = frozenset(
 )
 
 
+@dataclass(frozen=True)
+class FrictionDetail:
+    """Uncertainty and direction dependence of the friction of one joint.
+
+    Attributes
+    ----------
+    deviations
+        standard deviation of its parameters, by name.
+    directions
+        `positive` and `negative` with F_C, F_V1 and, where measured, F_S of that direction alone, and their deviations
+        `<name>_std`; empty where the directions were not distinguished.
+
+    """
+
+    deviations: Mapping[str, float] = field(default_factory=dict)
+    directions: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+
+
 def read(robot: RobotModel | None, description: DynamicsDescription, payload: bool | None) -> dict[str, Any]:
     """Return the fields of an `Arm` by name; see `Arm.from_description`."""
     remarks: list[str] = []
@@ -66,12 +84,12 @@ def read(robot: RobotModel | None, description: DynamicsDescription, payload: bo
                 f'joints.{name}.friction.directions: not used in torques, which take the parameters of both directions'
                 ' together'
             )
-        for field, why in (
+        for key, why in (
             ('gear_ratio', 'motor signals are reflected by the input settings'),
             ('temperature_range', "the friction's T_min and T_max bound the temperature"),
         ):
-            if field in description.joint(name):
-                remarks.append(f'joints.{name}.{field}: not used, {why}')
+            if key in description.joint(name):
+                remarks.append(f'joints.{name}.{key}: not used, {why}')
     return {
         'robot': robot,
         'parameters': parameters,

@@ -10,11 +10,46 @@ Functions called `add_…` add to `out` (n,) N·m.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from joint_dynamics.arm.term_laws import term_torques
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.compilation import compiled
+from joint_dynamics.joint.constants import Record
 from joint_dynamics.joint.laws import deformation, dry_friction, encoder, held, slip, speed_friction, warmth
+
+MOTOR = np.dtype([('inertia', 'f8'), ('viscous', 'f8'), ('coulomb', 'f8')], align=True)
+"""What a motor that drives several joints adds: kg·m², N·m·s/rad, N·m."""
+
+
+class ArmConstants(NamedTuple):
+    """Constants of n joints; `tables` holds their arrays of variable length.
+
+    Attributes
+    ----------
+    joints
+        (n,) of `joint.constants.JOINT`.
+    tables
+        (m,), see `joint.constants.Tables`; evaluating a formula writes to its stack in it.
+    links
+        (n,) of `robot.newton_euler.LINK`, rotors and payload included.
+    terms
+        (k,) of `term_laws.TERM`.
+    ratios
+        (c, n) speed of the coupled motors per joint speed, 1 for their own joint.
+    motors
+        (c,) of `MOTOR`.
+
+    """
+
+    joints: Record
+    tables: FloatArray
+    links: Record
+    terms: Record
+    ratios: FloatArray
+    motors: Record
 
 
 @compiled

@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from joint_dynamics.arm.arm import Arm
-from joint_dynamics.arm.friction_detail import FrictionDetail
+from joint_dynamics.arm.reading import FrictionDetail
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.joint import FrictionModel
 

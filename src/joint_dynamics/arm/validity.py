@@ -7,7 +7,7 @@ range, friction stays at its value at the limit instead of following a polynomia
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -37,15 +37,6 @@ class Validity:
     load: FloatArray
     low: FloatArray
     high: FloatArray
-    # For loops at a controller's rate: what would be the same at every step.
-    _backward: FloatArray = field(init=False, repr=False, compare=False)
-    _pulled: FloatArray = field(init=False, repr=False, compare=False)
-    bounds_load: bool = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, '_backward', -self.speed)
-        object.__setattr__(self, '_pulled', -self.load)
-        object.__setattr__(self, 'bounds_load', bool(np.isfinite(self.load).any()))
 
     @classmethod
     def of(cls, documents: Sequence[Mapping[str, Any] | None]) -> Validity | None:
@@ -72,19 +63,6 @@ class Validity:
             np.where(warm, self.low, -np.inf),
             np.where(warm, self.high, np.inf),
         )
-
-    def held_speed(self, speed: FloatArray) -> FloatArray:
-        """Return ω (…, n) rad/s clipped to the range."""
-        held: FloatArray = np.maximum(speed, self._backward)
-        return np.minimum(held, self.speed, out=held)
-
-    def held_load(self, load: FloatArray) -> FloatArray:
-        """Return τ_J (…, n) N·m clipped to the range."""
-        return np.minimum(np.maximum(load, self._pulled), self.load) if self.bounds_load else load
-
-    def held_temperature(self, temperature: FloatArray) -> FloatArray:
-        """Return T (…, n) °C clipped to the range."""
-        return np.minimum(np.maximum(temperature, self.low), self.high)
 
 
 def _grow(most: FloatArray, values: FloatArray) -> None:
@@ -127,8 +105,7 @@ class RangeWatch:
         if self._validity is None:
             return
         _grow(self._speed, speed)
-        if self._validity.bounds_load:
-            _grow(self._load, load)
+        _grow(self._load, load)
 
     def update_temperature(self, temperature: ArrayLike) -> None:
         """Take temperatures °C, (n,) or (N, n); NaN is ignored."""

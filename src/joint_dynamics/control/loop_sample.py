@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from joint_dynamics.arm.constants import ArmConstants
+from joint_dynamics.arm.sample import ArmConstants
 from joint_dynamics.arrays import BoolArray, FloatArray, IntArray
 from joint_dynamics.compilation import inlined_early
 from joint_dynamics.control.inputs import FINE, Inputs, first_fault, is_fresh, is_whole

@@ -17,6 +17,21 @@ from joint_dynamics.robot.linear_dynamics import LinearDynamics
 from joint_dynamics.robot.mdh import MdhTable, build_from_mdh, load_mdh
 from joint_dynamics.robot.mounting import gravity_in_base
 from joint_dynamics.robot.urdf import build_from_urdf, read_source, stripped_urdf
+from joint_dynamics.settings import Parameter
+
+
+def _mounting(values: list[float]) -> str | None:
+    return None if len(values) in (0, 3, 4) else 'nothing, roll-pitch-yaw (3 numbers) or a quaternion x y z w (4)'
+
+
+JOINTS = Parameter('joints', [], 'the joints to work with, in this order; empty: all movable joints of the robot')
+MOUNTING = Parameter(
+    'mounting',
+    [],
+    'rotation from base to world, roll-pitch-yaw in rad or quaternion x y z w; empty: base z axis up',
+    element=float,
+    check=_mounting,
+)
 
 
 class RobotModel(LinearDynamics):

@@ -10,7 +10,7 @@ they are included in those of the joints that it follows. After the links, per c
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 import pinocchio
@@ -126,14 +126,6 @@ class StandardParameters:
     def zeros(cls, n: int, coupled: int = 0, links: int | None = None) -> StandardParameters:
         """Return parameters that are all zero; coupled: number c of parameters of coupled motors."""
         return cls(np.zeros(PER_JOINT * (n if links is None else links) + coupled), n, links)
-
-    @classmethod
-    def of_inertias(cls, inertias: Sequence[pinocchio.Inertia], coupled: int = 0) -> StandardParameters:
-        """Return the parameters of pinocchio inertias (n,), each in its joint's frame; those of the drives are zero."""
-        found = cls.zeros(len(inertias), coupled)
-        for k, inertia in enumerate(inertias):
-            found.links[k] = body_of(inertia)
-        return found
 
     def inertias(self) -> list[pinocchio.Inertia]:
         """Return the links as pinocchio inertias, see `inertia_of`."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from joint_dynamics.nodes.framework.parameters import ParameterRow, row_of
 from joint_dynamics.nodes.framework.topics import TopicRow, publishes, subscribes
-from joint_dynamics.robot.robot_parameters import JOINTS, MOUNTING
+from joint_dynamics.robot.model import JOINTS, MOUNTING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
