@@ -92,7 +92,9 @@ def _payload(report: Report, entry: dict[str, Any]) -> None:
         for name, value in parameters.items()
     ]
     report.add_table(
-        ['parameter', 'value', 'std', ''], rows, "In the last joint's frame, inertia about its origin; kg·m², kg·m, kg"
+        ['parameter', 'value', 'std', ''],
+        rows,
+        'In the frame of the joint that moves its link, inertia about its origin; kg·m², kg·m, kg',
     )
     if entry.get('moved_to_a_body'):
         report.add_text(

@@ -148,6 +148,8 @@ def test_mass_at_a_known_place_of_another_link(true_robot):
     found = identify_payload(problem, true_robot.base, [observation], covariance=spread, joint=joint, position=place)
     assert abs(found.mass - 1.3) < 4.5 * found.deviation[-1] < 0.1
     assert np.allclose(found.values, point_mass(found.mass, place)) and not found.known.any()
+    assert len(found.mass_by_joint) >= 3 and 'M by ' + next(iter(found.mass_by_joint)) in found.summary()
+    assert all(abs(mass - 1.3) < 4.5 * std for mass, std in found.mass_by_joint.values())
     assert np.allclose(found.deviation, np.abs(point_mass(found.deviation[-1], place)))
     with pytest.raises(JointDynamicsError, match='payload: expected `position`'):
         KnownPayload(mass=1.3, position=place)

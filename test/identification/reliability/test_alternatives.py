@@ -11,6 +11,7 @@ from joint_dynamics.identification.reliability.alternatives import Alternatives
 from joint_dynamics.identification.reliability.evidence import effective_samples, gain, steadiness
 from joint_dynamics.identification.reliability.explanation import Explanation
 from joint_dynamics.identification.reliability.filtered_samples import samples_of
+from joint_dynamics.robot import RobotModel
 
 TRUTH = {
     'ZZ_1': 0.5, 'MX_1': 1.5, 'MY_1': 0.2, 'M_1': 5.0, 'ZZ_2': 0.25, 'MX_2': 0.5, 'MY_2': 0.1, 'M_2': 2.0, 'Ia_1': 0.5,
@@ -106,6 +107,25 @@ def test_signs_order_and_units_of_all_joints(two_links, samples):
         (replace(swapped, tau=samples.tau[::-1]), ('joint_order', f'the columns of {first} and {second} are swapped')),
     ):
         assert clear(two_links, changed)[0] == found
+
+
+def test_torques_of_coupled_motors_and_torques_coupled_twice(observed):
+    """A motor turns with both joints: its torque acts on both, Rᵀ times those of the motors."""
+    R = np.array([[1.0, 0.0], [0.6, 1.0]])
+    rows = [{'alpha': 0.0, 'a': 0.0, 'd': 0.0, 'theta': 0.0}, {'alpha': np.pi / 2, 'a': 0.4, 'd': 0.0, 'theta': 0.0}]
+    model = RobotModel.from_mdh({'joints': rows, 'position_coupling_R': R.tolist()})
+    standard = np.zeros(len(model.parameter_names))
+    for name, value in {**TRUTH, 'Ia_m2': 0.1, 'Fv_m2': 1.0, 'Fs_m2': 0.5}.items():
+        standard[model.parameter_names.index(name)] = value
+    chi, run = model.base_parameters().regroup(standard), observed(3, 900)
+    torque = full_rate_torque(Problem(model, [run]), run, chi)
+    noise = 0.03 * torque.std(axis=0) * np.random.default_rng(2).normal(size=torque.shape)
+    samples = samples_of(Problem(model, [replace(run, tau=torque + noise)]))
+    assert clear(model, samples) == []
+    of_motors = replace(samples, tau=np.linalg.inv(R).T @ samples.tau)
+    assert clear(model, of_motors)[0] == ('coupling', 'the torques are those of the motors, not of the joints')
+    twice = replace(samples, tau=R.T @ samples.tau)
+    assert clear(model, twice)[0] == ('coupling', 'the torques were turned from motors to joints twice')
 
 
 def test_time_that_runs_backwards(two_links, samples):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from joint_dynamics.arrays import FloatArray
+from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.drive_gains.gain_uncertainty import GainUncertainty, motor_part
 from joint_dynamics.identification.drive_gains.payload_runs import (
@@ -57,7 +57,8 @@ def identify_payload(
     joint
         that moves the link it hangs on; None: the last one.
     position
-        (3,) where it hangs, in that joint's frame [m]: its mass is the only unknown, as a point's; None: unknown.
+        (3,) where it hangs, in that joint's frame [m]: its mass is the only unknown, as a point's, also by each joint
+        alone; None: unknown.
 
     Raises
     ------
@@ -69,38 +70,44 @@ def identify_payload(
         raise JointDynamicsError('payload: expected at least one recording of the loaded robot, found none')
     if mask.all():
         raise JointDynamicsError('payload: expected at least one parameter to identify, found all ten known')
-    free = np.eye(COUNT)[:, ~mask] if position is None else point_mass(1.0, position)[:, None]
     system = payload_problem(problem, loaded, joint=joint)
 
-    def unknown(W_L: FloatArray) -> FloatArray:
-        return np.einsum('jps,pu->jus', W_L, free)
+    def estimate(columns: Callable[[FloatArray], FloatArray]) -> tuple[FloatArray, FloatArray, BoolArray]:
+        """Return the unknowns (u,) with these columns (joints, u, samples) of W_L, their covariance, which show."""
 
-    def blocks() -> Iterator[Block]:
-        for block, W, W_L in split(system):
-            rest = block.tau - np.einsum('jbs,b->js', W, chi, optimize=True) - np.einsum('jps,p->js', W_L, values)
-            yield replace(block, rows=unknown(W_L), tau=rest)
+        def blocks() -> Iterator[Block]:
+            for block, W, W_L in split(system):
+                rest = block.tau - np.einsum('jbs,b->js', W, chi, optimize=True) - np.einsum('jps,p->js', W_L, values)
+                yield replace(block, rows=columns(W_L), tau=rest)
 
-    triangles = triangulate(blocks())
-    solution = wls(triangles)
-    spread = scatter_covariance(blocks, solution, system.samples)
-    if covariance is not None:
-        pull = np.zeros((free.shape[1], len(chi)))
+        solution = wls(triangulate(blocks()))
+        spread = scatter_covariance(blocks, solution, system.samples)
+        pull, moment = 0.0, 0.0
         for block, W, W_L in split(system):
-            factor = solution.row_factors(block) ** 2
-            pull += np.einsum('jps,jbs,js->pb', unknown(W_L), W, factor, optimize=True)
-        sensitivity = solution.inverse @ pull
-        spread = spread + sensitivity @ covariance @ sensitivity.T
-    if gains is not None:
-        moment = np.zeros((free.shape[1], len(gains.relative)))
-        for block, W, W_L in split(system):
-            # a gain that is off scales the torque of the loaded robot and, through its parameters, what is taken off it
-            change = motor_part(block.tau, gains.coupling) - np.einsum(
-                'jbs,bm->jms', W, gains.sensitivity, optimize=True
-            )
-            moment += np.einsum('jps,js,jms->pm', unknown(W_L), solution.row_factors(block) ** 2, change, optimize=True)
-        found = solution.inverse @ moment
-        spread = spread + found @ gains.relative @ found.T
+            weighted = columns(W_L) * (solution.row_factors(block) ** 2)[:, None]
+            if covariance is not None:
+                pull += np.einsum('jus,jbs->ub', weighted, W, optimize=True)
+            if gains is not None:
+                # a gain that is off scales the torque of the loaded robot and, through its parameters, what is taken
+                # off it
+                change = motor_part(block.tau, gains.coupling) - np.einsum(
+                    'jbs,bm->jms', W, gains.sensitivity, optimize=True
+                )
+                moment += np.einsum('jus,jms->um', weighted, change, optimize=True)
+        for sums, uncertain in ((pull, covariance), (moment, None if gains is None else gains.relative)):
+            if uncertain is not None:
+                sensitivity = solution.inverse @ sums
+                spread = spread + sensitivity @ uncertain @ sensitivity.T
+        return solution.chi, spread, np.isfinite(solution.inflation)
+
+    free = np.eye(COUNT)[:, ~mask] if position is None else point_mass(1.0, position)[:, None]
+    x, spread, shown = estimate(lambda W_L: np.einsum('jps,pu->jus', W_L, free))
     whole = free @ spread @ free.T
-    hidden = np.abs(free) @ ~np.isfinite(solution.inflation) > 0
-    deviation = np.where(hidden, np.inf, np.sqrt(np.maximum(np.diag(whole), 0.0)))
-    return PayloadParameters(values + free @ solution.chi, deviation, mask, whole)
+    deviation = np.where(np.abs(free) @ ~shown > 0, np.inf, np.sqrt(np.maximum(np.diag(whole), 0.0)))
+    by_joint: dict[str, tuple[float, float]] = {}
+    if position is not None:
+        apart = np.eye(problem.model.n)
+        masses, spread, shown = estimate(lambda W_L: np.einsum('jps,p,ju->jus', W_L, free[:, 0], apart))
+        for j in np.flatnonzero(shown):
+            by_joint[problem.model.joint_names[j]] = float(masses[j]), float(np.sqrt(spread[j, j]))
+    return PayloadParameters(values + free @ x, deviation, mask, whole, mass_by_joint=by_joint)

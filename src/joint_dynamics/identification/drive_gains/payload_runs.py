@@ -7,7 +7,7 @@ columns are those of the link's own inertial parameters.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -31,7 +31,8 @@ class PayloadParameters:
 
     values (10,) in the order XX XY XZ YY YZ ZZ MX MY MZ M [kg·m², kg·m, kg]; deviation (10,): standard deviations, 0
     for a known one, infinite for one that no sample shows; known (10,) bool; covariance (10, 10), zero where known;
-    body: moved to the nearest one that is a body.
+    body: moved to the nearest one that is a body; mass_by_joint: {joint: (mass, deviation) [kg]} by its torque alone,
+    where the place is known.
     """
 
     values: FloatArray
@@ -39,6 +40,7 @@ class PayloadParameters:
     known: BoolArray
     covariance: FloatArray | None = None
     body: bool = False
+    mass_by_joint: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     @property
     def mass(self) -> float:
@@ -51,7 +53,7 @@ class PayloadParameters:
         return self.values[6:9]
 
     def summary(self) -> dict[str, Any]:
-        """Return {name: {value, std, known}}, and the centre of mass [m] where there is a mass."""
+        """Return {name: {value, std, known}}, the centre of mass [m] where there is a mass, `M by …` of each joint."""
         found: dict[str, Any] = {
             name: {'value': float(value), 'std': float(std) if np.isfinite(std) else None, 'known': bool(known)}
             for name, value, std, known in zip(INERTIAL, self.values, self.deviation, self.known, strict=True)
@@ -59,6 +61,8 @@ class PayloadParameters:
         if self.mass > 0:
             found['center_of_mass'] = (self.first_moments / self.mass).tolist()
             found['moved_to_a_body'] = self.body
+        for name, (mass, std) in self.mass_by_joint.items():
+            found[f'M by {name}'] = {'value': mass, 'std': std, 'known': False}
         return found
 
 

@@ -172,6 +172,7 @@ class Alternatives:
         yield from self.orders()
         yield from self.times()
         yield from self.mountings()
+        yield from self.couplings()
 
     def torques(self) -> Iterator[Explanation]:
         """Yield signs and scales of torques.
@@ -297,3 +298,14 @@ class Alternatives:
                 self.samples.tau,
             )
             yield replace(found, mounting=angles)
+
+    def couplings(self) -> Iterator[Alternative]:
+        """Yield the torques of coupled motors in place of those of the joints, and the other way."""
+        coupling, tau = self.model.coupling, self.samples.tau
+        if coupling is None or not coupling.coupled:
+            return
+        for text, to_joints in (
+            ('the torques are those of the motors, not of the joints', coupling.matrix.T),
+            ('the torques were turned from motors to joints twice', np.linalg.inv(coupling.matrix).T),
+        ):
+            yield self.fitted('coupling', text, self.normal, to_joints @ tau)

@@ -64,6 +64,7 @@ _REMEDY = {
     'axis_sign': 'correct the axis in the robot file, or both signs',
     'payload_mixed': 'identify them apart, or give those with the payload as --loaded',
     'recordings_differ': 'look whether the robot, its signs and its temperature were the same, or identify them apart',
+    'coupling': 'state which they are (recording.motor_states with torque_coupling reads torques of motors)',
 }
 
 

@@ -24,6 +24,7 @@ CODES = {
     'position_offset': 'the zero of a position is off',
     'axis_sign': 'an axis points the other way',
     'joint_order': 'joints are in another order',
+    'coupling': 'torques of coupled motors are taken for those of joints, or the other way',
     'mounting': 'the base stands otherwise against gravity',
     'correction': 'a correction in the configuration makes predictions worse',
     'delay': 'torque and motion are apart in time',
