@@ -22,10 +22,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from joint_dynamics.arm.described_terms import DescribedTerms
-from joint_dynamics.arm.fields import checked
+from joint_dynamics.arm.fields import checked, constants_of
 from joint_dynamics.arm.reading import FrictionDetail, read, read_joints
 from joint_dynamics.arm.sample import (
-    MOTOR,
     ArmConstants,
     drives_along,
     friction_along,
@@ -37,7 +36,6 @@ from joint_dynamics.arm.validity import Validity
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.joint import FrictionModel, PeriodicMap, TorsionalStiffness
-from joint_dynamics.joint.constants import Tables, blank
 from joint_dynamics.joint.laws import mapped
 from joint_dynamics.robot import RigidBody, RobotModel, StandardParameters
 from joint_dynamics.robot.newton_euler import inverse_dynamics_along
@@ -221,27 +219,7 @@ class Arm:
     @cached_property
     def constants(self) -> ArmConstants:
         """All constants by name, as compiled functions take them."""
-        joints, tables = blank(self.n), Tables()
-        joints['rotor_inertia'], joints['damping'] = self.rotor_inertia, self.damping
-        if self.kinematic_error is not None:
-            joints['error'] = self.kinematic_error.records(tables)
-        if self.friction is not None:
-            self.friction.write_constants(joints)
-            if self.friction.maxwell_slip is not None:
-                self.friction.maxwell_slip.write_constants(joints, tables)
-        if self.stiffness is not None:
-            self.stiffness.write_constants(joints, tables)
-        if self.validity is not None:
-            joints['speed_limit'], joints['load_limit'] = self.validity.speed, self.validity.load
-        terms = self.terms.records(tables)
-        ratios, motors = np.zeros((0, self.n)), np.zeros(0, MOTOR)
-        if self.coupled is not None and self.robot.coupling is not None:
-            ratios = self.robot.coupling.ratios
-            motors = np.zeros(len(ratios), MOTOR)
-            for k, name in enumerate(MOTOR.names or ()):
-                motors[name] = self.coupled[k::3]
-        links = self.robot.chain.links(self.standard.links)
-        return ArmConstants(joints, tables.array(), links, terms, ratios, motors)
+        return constants_of(vars(self), self.standard.links)
 
     # The parts of the torque, for arrays (…, n).
 
@@ -303,18 +281,10 @@ class Arm:
 
         Parameters
         ----------
-        H
-            (…, n), of `slip_direction`.
-        q
-            link angles (…, n) [rad].
-        speed, acceleration
-            of the motor side (…, n) [rad/s, rad/s²].
-        load
-            τ_J (…, n) [N·m].
-        temperature
-            (…, n) [°C]; None: T0, at which it has no effect.
-        scale
-            α (n, 2); None: the arm's own.
+        q, acceleration
+            link angles, and accelerations of the motor side (…, n) [rad, rad/s²].
+        H, speed, load, temperature, scale
+            as in `friction_torque`.
         """
         given = (H, q, speed, acceleration, load, _known(temperature))
         return mapped(drives_along, self._drive(scale), self.n, *given)
@@ -334,12 +304,7 @@ class Arm:
     def motor_angle(self, q: FloatArray, load: FloatArray) -> FloatArray:
         """Return the readings of the motors' encoders, q + φ(τ_J) + θ̃ (…, n) [rad].
 
-        Parameters
-        ----------
-        q
-            link angles (…, n) [rad].
-        load
-            τ_J (…, n) [N·m].
+        q: link angles (…, n) [rad]; load: τ_J (…, n) [N·m].
         """
         return mapped(motor_angles, (self.constants,), self.n, q, load)
 
@@ -391,10 +356,8 @@ class Arm:
 
         Parameters
         ----------
-        motor_torque
-            τ_m (N, n) [N·m].
-        q, dq, ddq, theta, dtheta, ddtheta, temperature, load
-            as in `motor_torque`.
+        motor_torque, q, dq, ddq, theta, dtheta, ddtheta, temperature, load
+            τ_m (N, n) [N·m], and as in `motor_torque`.
         """
         tau_J = self.link_torque(q, dq, ddq)
         drives, _ = self.drives(tau_J if load is None else load, tau_J, q, dq, ddq, theta, dtheta, ddtheta, temperature)
@@ -417,14 +380,10 @@ class Arm:
 
         Parameters
         ----------
-        load
-            τ_J (N, n) [N·m] for friction and terms.
-        tau_J
-            that of the rigid bodies (N, n) [N·m], which deforms the transmission.
-        q, dq, ddq, theta, dtheta, ddtheta, temperature
-            as in `motor_torque`.
-        sliders
-            as in `slip_direction`.
+        load, tau_J
+            τ_J (N, n) [N·m] for friction and terms, and that of the rigid bodies, which deforms the transmission.
+        q, dq, ddq, theta, dtheta, ddtheta, temperature, sliders
+            as in `motor_torque` and `slip_direction`.
         """
         theta = self.motor_angle(q, tau_J) if theta is None else theta
         speed, acceleration = dq if dtheta is None else dtheta, ddq if ddtheta is None else ddtheta

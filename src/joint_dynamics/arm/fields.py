@@ -1,4 +1,4 @@
-"""The checks and defaults of an `Arm`'s fields."""
+"""The fields of an `Arm` by name: their checks and defaults, and the constants that compiled functions take."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from joint_dynamics.arm.sample import MOTOR, ArmConstants
 from joint_dynamics.arm.validity import Validity
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.joint import TorsionalStiffness
+from joint_dynamics.joint.constants import Tables, blank
 from joint_dynamics.robot import INERTIAL, PER_JOINT, RobotModel
 
 
@@ -104,3 +106,29 @@ def _of_all_joints(stiffness: TorsionalStiffness, n: int) -> TorsionalStiffness:
     if len(coefficients) not in (1, n):
         raise JointDynamicsError(f'arm: expected stiffness of {n} joints, found {len(coefficients)}')
     return TorsionalStiffness(np.broadcast_to(coefficients, (n, coefficients.shape[1])), stiffness.reach)
+
+
+def constants_of(arm: Mapping[str, Any], bodies: FloatArray) -> ArmConstants:
+    """Return the constants that compiled functions take; arm: all its fields by name; bodies (N, 10): of its links."""
+    robot: RobotModel = arm['robot']
+    joints, tables = blank(robot.n), Tables()
+    joints['rotor_inertia'], joints['damping'] = arm['rotor_inertia'], arm['damping']
+    if arm['kinematic_error'] is not None:
+        joints['error'] = arm['kinematic_error'].records(tables)
+    if arm['friction'] is not None:
+        arm['friction'].write_constants(joints)
+        if arm['friction'].maxwell_slip is not None:
+            arm['friction'].maxwell_slip.write_constants(joints, tables)
+    if arm['stiffness'] is not None:
+        arm['stiffness'].write_constants(joints, tables)
+    if arm['validity'] is not None:
+        joints['speed_limit'], joints['load_limit'] = arm['validity'].speed, arm['validity'].load
+    terms = arm['terms'].records(tables)
+    ratios, motors = np.zeros((0, robot.n)), np.zeros(0, MOTOR)
+    if arm['coupled'] is not None and robot.coupling is not None:
+        ratios = robot.coupling.ratios
+        motors = np.zeros(len(ratios), MOTOR)
+        for k, name in enumerate(MOTOR.names or ()):
+            motors[name] = arm['coupled'][k::3]
+    links = robot.chain.links(bodies)
+    return ArmConstants(joints, tables.array(), links, terms, ratios, motors)

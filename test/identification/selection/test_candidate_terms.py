@@ -66,6 +66,18 @@ def test_springs_are_tried_along_joints_that_follow_several_and_no_second_width_
     assert not any(group.kind == 'hysteresis' for group in menu(JOINTS, None, given=both))
 
 
+def test_friction_of_a_lift_does_not_rise_with_a_load_that_stays():
+    found = {group.name: group for group in menu(JOINTS, None, lifts=['a'])}
+    for name, group in found.items():
+        if name.startswith(('load', 'motor and generator')):
+            assert {term.joint for term in group.terms} == {'b'}
+        elif not group.single:
+            assert {term.joint for term in group.terms} == set(JOINTS)
+    assert set(found) - {group.name for group in menu(JOINTS, None, lifts=JOINTS)} == {
+        'load, linear (F_Cl)', 'load, quadratic (F_C1)', 'motor and generator quadrants',
+    }  # fmt: skip
+
+
 def test_temperature_is_tried_where_it_rises_with_its_mean_for_reference():
     plain = [group.name for group in menu(JOINTS, None)]
     assert [group.name for group in menu(JOINTS, np.array([[20.0, 23.0], [30.0, 32.0]]))] == plain

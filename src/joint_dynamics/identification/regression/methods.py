@@ -84,7 +84,9 @@ def linear(
         return problem, solution, None
     say('weighing further terms on held-out data')
     followers = [name for name, place in problem.model.chain.tree.dependent.items() if len(place.ratios) > 1]
-    candidates = menu(problem.model.joint_names, temperature_range(problem.observations), followers, problem.terms)
+    candidates = menu(
+        problem.model.joint_names, temperature_range(problem.observations), followers, problem.terms, problem.lifts
+    )
     trial, first = iterate_to_fixed_point(
         problem, first_terms(candidates), solver, solution, prior, sweeps=FIRST_SWEEPS
     )

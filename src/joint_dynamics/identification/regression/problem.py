@@ -54,6 +54,11 @@ class Problem:
         self._columns = AdditionalColumns(model, self.observations, self.loads)
 
     @property
+    def lifts(self) -> list[str]:
+        """Joints whose weight is the same in every posture: no torque tells it from an offset, nor what the load is."""
+        return [name for j, name in enumerate(self.model.joint_names) if f'offR_{j + 1}' in self.base.names]
+
+    @property
     def still_joints(self) -> list[str]:
         """Joints that move in no recording: below `REST_SPEED` at every sample."""
         fastest = np.max([np.abs(observation.dtheta).max(axis=0) for observation in self.observations], axis=0)

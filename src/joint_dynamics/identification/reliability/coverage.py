@@ -20,6 +20,7 @@ from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.problem import Problem
+from joint_dynamics.identification.regression.residuals import relative_of_squares
 from joint_dynamics.identification.reliability.evidence import inverse_of
 from joint_dynamics.identification.reliability.thresholds import (
     DEVIATION_RATIO,
@@ -200,12 +201,12 @@ def plain_least_squares(problem: Problem) -> FloatArray:
 
 def left_in_motion(problem: Problem, chi: FloatArray) -> float:
     """Return what the first parameters chi leave over of the torque in motion [%], NaN where nothing moves."""
-    left = size = 0.0
+    left = size = np.zeros(problem.model.n)
     for block in problem.blocks():
         moving = 1.0 if block.resting is None else ~block.resting
         rest = block.tau - np.einsum('jbs,b->js', block.rows[:, : len(chi)], chi, optimize=True)
-        left, size = left + float(((rest * moving) ** 2).sum()), size + float(((block.tau * moving) ** 2).sum())
-    return 100 * float(np.sqrt(left / size)) if size > 0 else float('nan')
+        left, size = left + ((rest * moving) ** 2).sum(axis=1), size + ((block.tau * moving) ** 2).sum(axis=1)
+    return relative_of_squares(left, size, problem.model.mixed)[1]
 
 
 def _largest(problem: Problem, key: str) -> FloatArray:

@@ -34,6 +34,12 @@ Narrower ones are moulded to how the training data stop and start.
 WIDTHS = (REVERSAL, 3e-4, 1e-3, 3e-3)
 """Widths [rad] over which Coulomb friction builds up after a reversal: of steps that data can tell, down to what a fast
 reversal passes within a sample."""
+LOAD_LAWS = {
+    'load, linear (F_Cl)': ('F_Cl',),
+    'load, quadratic (F_C1)': ('F_C1',),
+    'motor and generator quadrants': ('load_gain', 'load_sign'),
+}
+"""Laws of friction that rises with the load, and their columns."""
 WARMING = 3.0
 """Rise of temperature [K] within the recordings below which its effect cannot be told from that of anything else."""
 SINGLE_JOINT_ERRORS = 5.0
@@ -64,11 +70,13 @@ def menu(
     temperature: FloatArray | None,
     followers: Sequence[str] = (),
     given: Sequence[Term] = (),
+    lifts: Sequence[str] = (),
 ) -> list[CandidateGroup]:
     """Return what is tried; temperature: (n, 2) lowest and highest of the recordings [°C], None where not measured.
 
     followers: joints that follow several others, along which springs and cables are tried. given: terms that were asked
-    for; a joint has one width of hysteresis.
+    for; a joint has one width of hysteresis. lifts: joints whose load is the same in every posture: friction that
+    rises with it is Coulomb friction.
     """
     wide = {term.joint for term in given if term.width is not None}
 
@@ -87,11 +95,12 @@ def menu(
         everywhere(f'Stribeck at {V_S:g} rad/s (F_S)', partial(stribeck_term, V_S=V_S), 'stribeck')
         for V_S in STRIBECK_SPEEDS
     ]
-    quadrants = tuple(friction_term(joint, name) for joint in model_joints for name in ('load_gain', 'load_sign'))
     found += [
-        everywhere('load, linear (F_Cl)', friction('F_Cl')),
-        everywhere('load, quadratic (F_C1)', friction('F_C1')),
-        CandidateGroup('motor and generator quadrants', quadrants),
+        CandidateGroup(name, terms)
+        for name, kinds in LOAD_LAWS.items()
+        if (
+            terms := tuple(friction_term(joint, kind) for joint in model_joints if joint not in lifts for kind in kinds)
+        )
     ]
     found += [
         CandidateGroup(f'hysteresis of {width:g} rad (Maxwell-slip)', terms, 'hysteresis')
