@@ -130,7 +130,10 @@ def test_physical_consistency_through_identify(true_robot):
 @pytest.mark.parametrize(
     ('settings', 'message'),
     [
-        ({'payload': {'weight': 1}}, "identification.payload: expected the keys mass, joint, position, known, found 'weight'"),
+        (
+            {'payload': {'weight': 1}},
+            "identification.payload: expected the keys mass, joint, position, known, found 'weight'",
+        ),
         ({'essential': 'best'}, 'essential: expected'),
         ({'selection': 1}, 'selection: expected'),
         ({'rest_speed': -1}, 'rest_speed'),

@@ -299,7 +299,7 @@ class Alternatives:
             )
             yield replace(found, mounting=angles)
 
-    def couplings(self) -> Iterator[Alternative]:
+    def couplings(self) -> Iterator[Explanation]:
         """Yield the torques of coupled motors in place of those of the joints, and the other way."""
         coupling, tau = self.model.coupling, self.samples.tau
         if coupling is None or not coupling.coupled:
