@@ -13,11 +13,14 @@ from joint_dynamics.arrays import FloatArray
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.identification.identification_settings import IdentificationSettings
 from joint_dynamics.identification.preparation.observations import FilterPlan
+from joint_dynamics.identification.regression.diagnostics import (
+    poorly_determined_parameters,
+    relative_deviation_percent,
+)
 from joint_dynamics.identification.regression.least_squares import MethodDetails, Solution
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.residuals import Fit, band_of_all, overall_in_fixed_band, overall_residual
 from joint_dynamics.identification.regression.rotor import RotorSide
-from joint_dynamics.identification.reliability.coverage import poorly_determined_parameters, relative_deviation_percent
 from joint_dynamics.identification.reliability.verdict import Reason, headline, summary_of
 from joint_dynamics.identification.validate import predict_torque
 from joint_dynamics.recording import Recording

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -170,11 +171,12 @@ NEUTRAL = Corrections()
 
 
 def _columns(joints: Sequence[str], order: Mapping[str, str]) -> IntArray:
-    return np.array([list(joints).index(order.get(name, name)) for name in joints])
+    places = {name: index for index, name in enumerate(joints)}
+    return np.array([places[order.get(name, name)] for name in joints])
 
 
 def _factors(joints: Sequence[str], *settings: Mapping[str, float]) -> FloatArray:
-    return np.array([np.prod([values.get(name, 1.0) for values in settings]) for name in joints])
+    return np.array([math.prod(values.get(name, 1.0) for values in settings) for name in joints], dtype=float)
 
 
 def _moved(joints: Sequence[str], order: IntArray) -> dict[str, str]:

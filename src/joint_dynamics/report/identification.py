@@ -10,8 +10,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from joint_dynamics.identification import IdentificationResult
+from joint_dynamics.identification.regression.diagnostics import relative_deviation_percent
 from joint_dynamics.identification.regression.residuals import Fit, band_of_all, overall_residual
-from joint_dynamics.identification.reliability.coverage import relative_deviation_percent
 from joint_dynamics.identification.reliability.verdict import Reason, headline
 from joint_dynamics.identification.residual_table import band_text, residual_headers, residual_rows
 from joint_dynamics.report.figure import Figure, Panel, Series

@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 from scipy.stats import kurtosis, skew, spearmanr
 
-from joint_dynamics.identification.regression.diagnostics import diagnose, rank_correlation
+from joint_dynamics.identification.regression.diagnostics import (
+    diagnose,
+    poorly_determined_parameters,
+    rank_correlation,
+    relative_deviation_percent,
+)
 from joint_dynamics.identification.regression.residuals import Fit, relative
 
 NAMES = ('a', 'b', 'c')
@@ -61,3 +66,14 @@ def test_ranks_of_equal_values_are_shared():
     a, b = rng.integers(0, 5, 60), rng.integers(0, 4, 60)
     assert rank_correlation(a, b) == pytest.approx(spearmanr(a, b).statistic)
     assert rank_correlation(a, -3.0 * a) == pytest.approx(-1.0)
+
+
+def test_deviations_in_percent_of_the_parameters():
+    found = relative_deviation_percent(np.array([2.0, -4.0, 0.0]), np.array([0.5, 0.5, 0.0]))
+    np.testing.assert_array_equal(found, [25.0, 12.5, np.inf])
+
+
+def test_parameters_whose_deviation_others_inflate_are_listed_worst_first():
+    solution = SimpleNamespace(inflation=np.array([31.0, 1.0, 400.0, 30.0]))
+    assert poorly_determined_parameters(['p', 'q', 'r', 's'], solution) == ['r', 'p']
+    assert poorly_determined_parameters(['p', 'q', 'r', 's'], solution, 10.0) == ['r', 'p', 's']

@@ -54,6 +54,12 @@ def clear(model, samples):
 MOTION = ('q', 'dq', 'ddq', 'dtheta', 'ddtheta')
 
 
+def moved_in_time(samples, scale):
+    """Samples whose stamps are `scale` times as far apart as they were."""
+    order = {'dq': 1, 'dtheta': 1, 'ddq': 2, 'ddtheta': 2}
+    return replace(samples, **{name: getattr(samples, name) / scale**power for name, power in order.items()})
+
+
 def moved(samples, source, factor):
     """Samples with the motion of joint `source[j]` times `factor[j]` at joint j, and with its weights."""
     scaled = {
@@ -161,6 +167,18 @@ def test_the_zero_of_the_first_joint_and_the_base_that_leans_are_the_same(two_li
         ('position_offset', f'the zero position of {two_links.joint_names[0]} is off by about {turn}'),
         ('mounting', f'the base stands otherwise: with {LEANING[turn]} of its own frame'),
     }
+
+
+def test_a_longer_time_does_not_matter_where_no_acceleration_explains_anything(two_links, samples):
+    """Torques of the weight and friction alone: any slower motion leaves less over, the slowest as little."""
+    quiet = replace(samples, dq=0 * samples.dq, ddq=0 * samples.ddq, ddtheta=0 * samples.ddtheta)
+    chi = Alternatives(two_links, samples).given.chi
+    at_rest = np.einsum('jbs,b->js', Alternatives(two_links, quiet).rows, chi)
+    noise = 0.01 * at_rest.std(axis=1)[:, None] * np.random.default_rng(0).normal(size=at_rest.shape)
+    (found,) = Alternatives(two_links, replace(samples, tau=at_rest + noise)).times()
+    assert found.clear and found.mend.time_scale > 2 and not found.matters and 'or longer' in found.notes[0]
+    (found,) = Alternatives(two_links, moved_in_time(samples, 0.5)).times()
+    assert found.clear and found.matters and found.mend.time_scale == pytest.approx(2.0)
 
 
 def test_everything_is_tried(two_links, samples):

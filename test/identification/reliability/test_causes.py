@@ -10,6 +10,7 @@ from joint_dynamics.cli.main import main
 from joint_dynamics.identification import IdentificationSettings
 from joint_dynamics.identification.preparation.observations import filter_plan, observe
 from joint_dynamics.identification.regression.problem import Problem
+from joint_dynamics.identification.reliability import causes
 from joint_dynamics.identification.reliability.causes import State
 from joint_dynamics.identification.reliability.checks import check_training
 from joint_dynamics.identification.reliability.thresholds import MOST_SAMPLES
@@ -132,6 +133,24 @@ def test_corrections_that_make_predictions_worse_are_not_reliable(arm, tmp_path)
     for settings in ({'torque_sign': {name: -1}}, {'time_scale': 1.5}, {'torque_delay': 0.2}):
         reason = check(model, Recording.load(path, settings, model.joint_names)).reasons[0]
         assert reason.code == 'correction' and f'without recording.{next(iter(settings))} less' in reason.text
+
+
+def test_what_data_that_took_no_part_do_not_prove_is_noted(arm, monkeypatch):
+    """The last step is left out first; where none is proved the recording is refused by none."""
+    model, recording = arm
+    bad = replace(recording, tau=turned(recording.tau, 2), time=2 * recording.time, dq=None)
+    both = [reason.code for reason in check(model, bad).reasons]
+    assert sorted(both) == ['time_scale', 'torque_sign']
+    for proved in (1, 0):
+
+        def shares(given, other, mend, proved=proved):
+            better = len(mend.stated()) <= proved
+            return np.full((5, model.n), 0.5), np.full((5, model.n), 0.1 if better else 0.9)
+
+        monkeypatch.setattr(causes, 'held_out', shares)
+        found = check(model, bad)
+        assert [reason.code for reason in found.reasons if reason.code in both] == both[:proved]
+        assert len([note for note in found.notes if note.endswith('are predicted no better so)')]) == 2 - proved
 
 
 def test_a_correction_of_one_recording_of_several_is_judged_by_that_one(arm, tmp_path):

@@ -14,7 +14,7 @@ from joint_dynamics.identification.reliability.evidence import (
     columns_of,
     effective_samples,
     gain,
-    normal_of,
+    normal_equations,
     normals_of,
     steadiness,
     time_blocks,
@@ -276,7 +276,7 @@ def test_columns_of_coupled_drives_take_the_motors_speeds():
 
 def test_normal_equations_know_the_friction_the_power_and_the_rotors_of_each_joint(resting_problem, two_links):
     samples = samples_of(resting_problem)
-    normal = normal_of(samples, two_links)
+    normal = normal_equations(columns_of(samples, two_links), samples, two_links)
     names = resting_problem.names
     rows = columns_of(samples, two_links)
     np.testing.assert_allclose(normal.rows, rows * samples.weight[:, None])
@@ -310,7 +310,7 @@ def test_normal_equations_of_many_motions_are_those_of_each(resting_problem, two
     found = list(normals_of(motions, two_links))
     assert len(found) == len(motions)
     for one, motion in zip(found, motions, strict=True):
-        other = normal_of(motion, two_links)
+        other = normal_equations(columns_of(motion, two_links), motion, two_links)
         for name in ('rows', 'matrix', 'power', 'weight'):
             np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
     assert list(normals_of([], two_links)) == []

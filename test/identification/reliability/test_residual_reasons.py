@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 
 from joint_dynamics.identification import IdentificationSettings
-from joint_dynamics.identification.preparation.observations import filter_plan, observe
+from joint_dynamics.identification.preparation.observations import ABOVE, filter_plan, observe, torque_noise
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.reliability.checks import check_training
 from joint_dynamics.identification.reliability.evidence import NormalEquations, effective_samples, gain
-from joint_dynamics.identification.reliability.residual_reasons import residual_reasons, torque_noise
-from joint_dynamics.identification.reliability.thresholds import ABOVE
+from joint_dynamics.identification.reliability.residual_reasons import residual_reasons
 from joint_dynamics.recording import Recording
 from joint_dynamics.robot import RobotModel
 

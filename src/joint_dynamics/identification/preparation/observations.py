@@ -22,6 +22,8 @@ from joint_dynamics.signals.filtering import (
 
 MIN_SAMPLES = 10
 """Kept samples below which nothing can be identified from a recording."""
+ABOVE = 1.5
+"""So many times the cut-off of the parallel filter noise is looked at from: the filter's slope ends there."""
 
 
 @dataclass(frozen=True)
@@ -138,3 +140,26 @@ def observe(recording: Recording, plan: FilterPlan, drive_gains: Mapping[str, fl
         ParallelDecimator(len(q), plan.parallel_cutoff, recording.rate, factor),
         (recording.q if recording.theta is None else recording.theta)[keep],
     )
+
+
+def torque_noise(observations: Sequence[Observation]) -> FloatArray:
+    """Return the noise of each torque behind the parallel filter (rms), (n,) [N·m].
+
+    Noise is taken to be white. Its density is the median of the periodogram above the band, which no resonance moves,
+    over that of an exponential law of mean one, ln 2; behind a Hann window, less a straight line. Zero of what has no
+    filter, or nothing above its band.
+    """
+    power, samples = np.zeros(observations[0].tau.shape[1]), 0
+    for one in observations:
+        samples += len(one.time)
+        if one.decimator is None:
+            continue
+        length, rate = len(one.time), (len(one.time) - 1) / float(one.time[-1] - one.time[0])
+        line = np.linalg.qr(np.stack([np.ones(length), np.arange(length)], axis=1))[0]
+        window = np.hanning(length)[:, None]
+        spectrum = np.fft.rfft((one.tau - line @ (line.T @ one.tau)) * window, axis=0)
+        above = np.fft.rfftfreq(length, 1 / rate) > ABOVE * one.decimator.cutoff
+        if above.any():
+            median = np.median(np.abs(spectrum[above]) ** 2, axis=0) / np.log(2)
+            power += length * one.decimator.cutoff * median * 2 / (rate * np.sum(window**2))
+    return np.sqrt(power / max(samples, 1))

@@ -18,7 +18,7 @@ import numpy as np
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.problem import Problem
-from joint_dynamics.identification.regression.residuals import Fit
+from joint_dynamics.identification.regression.residuals import Fit, relative_of_squares
 
 LAGS = 40
 AUTOCORRELATION = 0.15
@@ -27,6 +27,8 @@ CORRELATED = 0.2
 """Rank correlation from which residuals count as following the fitted torque."""
 HEAVY = 3.0
 """Excess kurtosis from which residuals count as not normal."""
+INFLATED = 30.0
+"""Factor by which a deviation grows because columns resemble each other: such a parameter is not told from others."""
 
 
 def autocorrelation(residual: FloatArray, lags: int = LAGS) -> FloatArray:
@@ -109,3 +111,40 @@ def diagnose(problem: Problem, solution: Solution, training: Sequence[Fit]) -> d
         'residuals': {name: _joint(training, j) for j, name in enumerate(problem.model.joint_names)},
         'leverage': leverage(problem, solution),
     }
+
+
+def poorly_determined_parameters(names: list[str], solution: Solution, limit: float = INFLATED) -> list[str]:
+    """Return the names of the parameters that the motion does not separate from others, worst first.
+
+    By √VIF_k = ‖w_k‖ √((WᵀW)⁻¹_kk), 1 for a column orthogonal to the others: how much a deviation grows by them.
+    """
+    order = np.argsort(-solution.inflation, kind='stable')
+    return [names[k] for k in order if solution.inflation[k] > limit]
+
+
+def relative_deviation_percent(chi: FloatArray, deviation: FloatArray) -> FloatArray:
+    """Return 100 σ/|χ| (b,), infinite for a parameter estimated as zero [G eq 11]."""
+    with np.errstate(divide='ignore', invalid='ignore'):
+        return np.where(chi != 0, 100 * deviation / np.abs(chi), np.inf)
+
+
+def plain_least_squares(problem: Problem) -> FloatArray:
+    """Return the parameters (b,) of ordinary least squares over all rows, without further terms' columns (zero)."""
+    b = problem.base.count
+    matrix, vector = np.zeros((b, b)), np.zeros(b)
+    for block in problem.blocks():
+        rows = block.rows[:, :b]
+        matrix += np.einsum('jbs,jcs->bc', rows, rows, optimize=True)
+        vector += np.einsum('jbs,js->b', rows, block.tau, optimize=True)
+    scale = np.sqrt(np.maximum(np.diag(matrix), np.finfo(float).tiny))
+    return np.asarray(np.linalg.lstsq(matrix / np.outer(scale, scale), vector / scale, rcond=1e-12)[0] / scale)
+
+
+def left_in_motion(problem: Problem, chi: FloatArray) -> float:
+    """Return what the first parameters chi leave over of the torque in motion [%], NaN where nothing moves."""
+    left = size = np.zeros(problem.model.n)
+    for block in problem.blocks():
+        moving = 1.0 if block.resting is None else ~block.resting
+        rest = block.tau - np.einsum('jbs,b->js', block.rows[:, : len(chi)], chi, optimize=True)
+        left, size = left + ((rest * moving) ** 2).sum(axis=1), size + ((block.tau * moving) ** 2).sum(axis=1)
+    return relative_of_squares(left, size, problem.model.mixed)[1]

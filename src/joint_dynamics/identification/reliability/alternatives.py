@@ -7,12 +7,20 @@ be made behind the filters.
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from joint_dynamics.arrays import FloatArray, IntArray
+from joint_dynamics.identification.reliability.changes import (
+    Change,
+    order_changes,
+    position_changes,
+    scale_changes,
+    torque_changes,
+)
 from joint_dynamics.identification.reliability.evidence import (
     ExplanationFit,
     NormalEquations,
@@ -21,19 +29,15 @@ from joint_dynamics.identification.reliability.evidence import (
     gain,
     highest,
     normal_equations,
-    normal_of,
     normals_of,
     steadiness,
     time_blocks,
 )
 from joint_dynamics.identification.reliability.explanation import (
-    Change,
     Explanation,
     least_evidence,
     most_samples,
     overdispersion,
-    swaps,
-    torque_changes,
 )
 from joint_dynamics.identification.reliability.filtered_samples import FilteredSamples
 from joint_dynamics.identification.reliability.thresholds import (
@@ -48,7 +52,6 @@ from joint_dynamics.identification.reliability.thresholds import (
     TIME_PRECISION,
     TIME_STEP,
     TORQUE_FACTORS,
-    TURNS,
     UP_DIRECTIONS,
 )
 from joint_dynamics.recording.corrections import Corrections
@@ -112,11 +115,18 @@ class Alternatives:
         return replace(
             one,
             fitted=replace(back(found), count=count),
-            steadiness=steadiness(
-                (self.given, self.residuals), (back(found), left), count, self.samples.weight, self.blocks
-            ),
+            steadiness=self.steadiness(back(found), left, count),
             dispersion=overdispersion(normal, target, found, count if order is None else count[order]),
         )
+
+    def steadiness(self, fitted: ExplanationFit, left: FloatArray, count: FloatArray) -> float:
+        """Return `evidence.steadiness` of a fit that leaves so much over, (n, samples), weighted."""
+        return steadiness((self.given, self.residuals), (fitted, left), count, self.samples.weight, self.blocks)
+
+    def counted(self, normal: NormalEquations, target: FloatArray, fitted: ExplanationFit) -> FloatArray:
+        """Return the independent samples that each joint's are worth by what is left over, now or by a fit, (n,)."""
+        own = effective_samples(normal.residuals(target, fitted.chi), normal.weight, self.samples.part)
+        return np.maximum(self.count, own)
 
     @functools.cached_property
     def power(self) -> FloatArray:
@@ -151,7 +161,8 @@ class Alternatives:
 
     def normal_on(self, chain: Chain) -> NormalEquations:
         """Return the normal equations of the motion on another chain."""
-        return normal_of(self.samples, self.model, chain, np.arange(len(self.model.parameter_names)))
+        every = np.arange(len(self.model.parameter_names))
+        return normal_equations(columns_of(self.samples, self.model, chain, every), self.samples, self.model, every)
 
     def ahead(self) -> list[Explanation]:
         """Return the alternatives that explain the torques better than the given data, the best first.
@@ -183,19 +194,8 @@ class Alternatives:
         turned, *signs = (change for change in torque_changes(self.names) if change.code == 'torque_sign')
         yield from self.changed([turned])
         for name, sign in zip(self.names, signs, strict=True):
-            decoupled = [Change('', '', Corrections(torque_scale={name: factor})) for factor in DECOUPLING_FACTORS]
-            apart = [found.fitted for found in self.changed(decoupled)]
-            changes = [
-                sign,
-                *(
-                    Change(
-                        'drive_gain',
-                        f'the torque of {name} is about {1 / factor:g} times what it should be',
-                        Corrections(torque_scale={name: factor}),
-                    )
-                    for factor in TORQUE_FACTORS
-                ),
-            ]
+            apart = [found.fitted for found in self.changed(scale_changes(name, DECOUPLING_FACTORS))]
+            changes = [sign, *scale_changes(name, TORQUE_FACTORS)]
             for found in self.changed(changes):
                 count = most_samples([self.given, found.fitted, *apart])
                 beyond = min(gain(fitted, found.fitted, count) for fitted in apart)
@@ -216,36 +216,9 @@ class Alternatives:
             yield replace(self.fitted(change.code, change.text, normal, samples.tau, order), mend=change.mend)
 
     def motions(self) -> Iterator[Explanation]:
-        """Yield signs, zeros and units of positions."""
-        changes = []
-        for j, name in enumerate(self.names):
-            turned = {name: -1.0}
-            changes += [
-                Change(
-                    'position_sign', f'the position of {name} has the opposite sign', Corrections(position_sign=turned)
-                ),
-                Change(
-                    'axis_sign',
-                    f'position and torque of {name} both have the opposite sign: its axis points the other way',
-                    Corrections(position_sign=turned, torque_sign=turned),
-                ),
-            ]
-            if self.model.prismatic[j]:
-                continue
-            changes += [
-                Change(
-                    'position_offset',
-                    f'the zero position of {name} is off by about {turn}',
-                    Corrections(zero_offset={name: angle}),
-                )
-                for turn, angle in TURNS.items()
-            ]
-        for factor, text in (
-            (np.pi / 180, 'the positions are in degrees, not in rad'),
-            (180 / np.pi, 'the positions were converted from degrees twice'),
-        ):
-            changes.append(Change('degrees', text, Corrections(position_scale=dict.fromkeys(self.names, factor))))
-        yield from self.changed(changes)
+        """Yield signs, zeros and units of positions, and time that runs backwards."""
+        turning = tuple(itertools.compress(self.names, ~self.model.prismatic))
+        yield from self.changed(position_changes(self.names, turning))
         backwards = next(self.normals([self.samples.backwards()]))
         yield self.fitted('time_reversed', 'the recordings run backwards in time', backwards, self.samples.tau)
         yield self.fitted(
@@ -257,14 +230,7 @@ class Alternatives:
 
     def orders(self) -> Iterator[Explanation]:
         """Yield columns of any two joints swapped, or of all in reverse: of torques, of positions, of both."""
-        changes = []
-        for text, order in swaps(self.names):
-            changes += [
-                Change('torque_order', f'the torques {text}', Corrections(torque_order=order)),
-                Change('position_order', f'the positions {text}', Corrections(position_order=order)),
-                Change('joint_order', f'the columns {text}', Corrections(torque_order=order, position_order=order)),
-            ]
-        yield from self.changed(changes)
+        yield from self.changed(order_changes(self.names))
 
     def times(self) -> Iterator[Explanation]:
         """Yield the other unit of time that explains most, refined where it explains the torques better at all."""
@@ -282,6 +248,14 @@ class Alternatives:
             refined = next(scaled(float(f'{np.exp(scale):.4g}')))
             # units and rates are round
             best = best if abs(scale - middle) < ROUND_TIME else refined
+            # accelerations that are noise make any slower motion likelier: one without any has to be less likely still
+            still = next(scaled(DECOUPLING_FACTORS[1]))
+            count = most_samples([self.given, best.fitted, still.fitted])
+            best = replace(
+                best,
+                matters=gain(still.fitted, best.fitted, count) > FREE_SCALE_THRESHOLD,
+                notes=(f'{best.text}, or longer: the accelerations of this motion explain nothing',),
+            )
         yield best
 
     def mountings(self) -> Iterator[Explanation]:

@@ -18,7 +18,6 @@ inertias; a linear function of χ with a deviation of its own.
 from __future__ import annotations
 
 import warnings
-from importlib.util import find_spec
 
 import numpy as np
 
@@ -55,8 +54,6 @@ def impossible_inertials(problem: Problem, alternatives: Alternatives) -> list[R
     found = None if near is None else np.concatenate([problem.base.regroup(near.standard), near.extra])
     if found is not None and _explain(alternatives, *_left_more(alternatives, found)):
         return []
-    if find_spec('cvxpy') is None:
-        return _by_mass_matrix(alternatives)
     try:
         with warnings.catch_warnings():
             # an inaccurate solution would be called worse than the nearest body is

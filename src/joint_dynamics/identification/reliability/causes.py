@@ -13,8 +13,9 @@ for each fifth. Corrections that do not lower what is left over there are droppe
 
 from __future__ import annotations
 
+import functools
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -23,10 +24,11 @@ import numpy as np
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.identification.preparation.observations import Observation
 from joint_dynamics.identification.reliability.alternatives import Alternatives, by_recorded_columns
+from joint_dynamics.identification.reliability.changes import group_changes
 from joint_dynamics.identification.reliability.delay import estimate_delay
 from joint_dynamics.identification.reliability.differences import differences
 from joint_dynamics.identification.reliability.evidence import ExplanationFit, NormalEquations, gain
-from joint_dynamics.identification.reliability.explanation import Change, Explanation, most_samples, named
+from joint_dynamics.identification.reliability.explanation import Explanation, most_samples, named
 from joint_dynamics.identification.reliability.filtered_samples import FilteredSamples, kept
 from joint_dynamics.identification.reliability.robot_file import FileAlternatives, file_alternatives
 from joint_dynamics.identification.reliability.scales import estimate_scales
@@ -94,6 +96,7 @@ class Causes:
     left: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     by_file: bool = False
     open: Explanation | None = None
+    unproved: Sequence[str] = ()
 
     def summary(self) -> dict[str, Any]:
         """Return the entry `mend` of summary.json: the settings, and what is left over before and after; {} if none."""
@@ -121,29 +124,40 @@ class Causes:
 
 
 def find_causes(alternatives: Alternatives, observations: Sequence[Observation], measured: Reason | None) -> Causes:
-    """Return the causes; measured: a reason that needs no explanation of torques, with its correction."""
-    first = given = State.of(alternatives, observations)
-    steps: list[Reason] = []
-    mend = Corrections()
-    if measured is not None:
-        steps, mend = [measured], Corrections(**measured.mend['recording'])
-        given = first.corrected(mend)
-    path = _best_path(given)
-    steps += path.reasons
-    mend = mend.then(path.mend, alternatives.names)
-    if not mend.stated():
-        return replace(path, first=first, reasons=steps)
-    before, after = held_out(first.alternatives, path.last.alternatives, mend)
-    if not after.mean() < before.mean():
-        best = next(iter(first.named()), None)
-        return Causes(first, first, [replace(reason, mend={}) for reason in steps], open=best)
+    """Return the causes; measured: a reason that needs no explanation of torques, with its correction.
+
+    Steps that data that took no part do not prove are left out, the last one first, and noted.
+    """
+    first, names = State.of(alternatives, observations), alternatives.names
+    path = _best_path(first if measured is None else first.corrected(_mend(measured)))
+    steps, unproved = [*([] if measured is None else [measured]), *path.reasons], list[str]()
+    whole, last = len(steps), path.last.alternatives
+    while steps:
+        mend = functools.reduce(lambda total, step: total.then(_mend(step), names), steps, Corrections())
+        if not mend.stated():
+            return replace(path, first=first, reasons=steps, unproved=unproved)
+        if len(steps) < whole:
+            last = Alternatives(alternatives.model, _corrected(alternatives, observations, mend)[0])
+        before, after = held_out(alternatives, last, mend)
+        if after.mean() < before.mean():
+            break
+        unproved.insert(0, f'{steps.pop()} (data that took no part are predicted no better so)')
+    else:
+        return Causes(first, first, [] if measured is None else [replace(measured, mend={})], unproved=unproved)
     proof = (
         f'{steps[0].text}; of data that took no part, {_rms(before):.3g} % is left over as it is, {_rms(after):.3g} % '
         f'{"with all corrections" if len(steps) > 1 else "so corrected"} (rms over the joints)'
     )
     left = zip(*(100 * np.sqrt(part.mean(axis=0)) for part in (before, after)), strict=True)
-    named_left = dict(zip(alternatives.names, left, strict=True))
-    return replace(path, first=first, reasons=[replace(steps[0], text=proof), *steps[1:]], mend=mend, left=named_left)
+    if len(steps) < whole:
+        path = Causes(first, first.corrected(mend), by_file=path.by_file)
+    reasons = [replace(steps[0], text=proof), *steps[1:]]
+    named_left = dict(zip(names, left, strict=True))
+    return replace(path, first=first, reasons=reasons, mend=mend, left=named_left, unproved=unproved)
+
+
+def _mend(reason: Reason) -> Corrections:
+    return Corrections(**reason.mend.get('recording', {}))
 
 
 def better_uncorrected(
@@ -185,7 +199,8 @@ def _best_path(given: State) -> Causes:
     starts = [start for start in tied if start.code != 'time_reversed'] or tied
     paths = [Causes(given, given), *(_follow(given, start, tied) for start in starts)]
     best = max(_gains(paths))
-    clear = [group for group in groups(given.alternatives) if group.clear and group.gain > best + GROUP_ADVANTAGE]
+    groups = given.alternatives.changed(group_changes(given.alternatives.names))
+    clear = [one for one in groups if replace(one, least=MIN_EVIDENCE).clear and one.gain > best + GROUP_ADVANTAGE]
     if clear:
         start = max(clear, key=lambda group: group.gain)
         paths.append(_follow(given, start, [start]))
@@ -218,29 +233,6 @@ def _follow(state: State, start: Explanation, named_beside: Sequence[Explanation
         mend, state = mend.then(best.mend, names), state.corrected(best.mend)
         tied = state.named()
     return Causes(first, state, reasons, mend, {}, by_file)
-
-
-def groups(alternatives: Alternatives) -> Iterator[Explanation]:
-    """Yield two torques swapped with signs or both turned, and the last three in any order with any signs."""
-    names = alternatives.names
-    changes: dict[str, Change] = {}
-    for group in (*itertools.combinations(names, 2), tuple(names[-3:])):
-        for order in itertools.permutations(group):
-            moved = {name: other for name, other in zip(group, order, strict=True) if name != other}
-            for signs in itertools.product((1.0, -1.0), repeat=len(group)):
-                turned = {name: sign for name, sign in zip(group, signs, strict=True) if sign < 0}
-                if len(turned) + bool(moved) >= 2:
-                    text = _group_text(moved, turned)
-                    mend = Corrections(torque_order=moved, torque_sign=turned)
-                    changes[text] = Change('torque_order' if moved else 'torque_sign', text, mend)
-    for other in alternatives.changed(list(changes.values())):
-        yield replace(other, least=MIN_EVIDENCE)
-
-
-def _group_text(moved: Mapping[str, str], turned: Mapping[str, float]) -> str:
-    texts = [f'the torque of {name} stands in the column of {other}' for name, other in moved.items()]
-    texts += [f'the torque of {name} has the opposite sign' for name in turned]
-    return ', '.join(texts)
 
 
 def held_out(given: Alternatives, other: Alternatives, mend: Corrections) -> tuple[FloatArray, FloatArray]:

@@ -13,30 +13,27 @@ from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.drive_gains.payload_difference import payload_changes
 from joint_dynamics.identification.identification_settings import IdentificationSettings
 from joint_dynamics.identification.preparation.averaging import wholes
-from joint_dynamics.identification.preparation.observations import Observation
+from joint_dynamics.identification.preparation.observations import Observation, torque_noise
 from joint_dynamics.identification.regression.additional_columns import FrictionState
+from joint_dynamics.identification.regression.diagnostics import (
+    left_in_motion,
+    plain_least_squares,
+    poorly_determined_parameters,
+)
 from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.residuals import Fit, overall_residual
 from joint_dynamics.identification.reliability.alternatives import Alternatives
 from joint_dynamics.identification.reliability.bodies import impossible_inertials
 from joint_dynamics.identification.reliability.causes import better_uncorrected, find_causes
-from joint_dynamics.identification.reliability.coverage import (
-    Coverage,
-    Training,
-    excitation_reasons,
-    judge_coverage,
-    left_in_motion,
-    plain_least_squares,
-    poorly_determined_parameters,
-)
+from joint_dynamics.identification.reliability.coverage import Coverage, Training, excitation_reasons, judge_coverage
 from joint_dynamics.identification.reliability.differences import parts_summary
 from joint_dynamics.identification.reliability.efforts import torque_spikes, without_spikes
 from joint_dynamics.identification.reliability.filtered_samples import kept, samples_of
-from joint_dynamics.identification.reliability.joints import judge_joints, rated_torques, uses
+from joint_dynamics.identification.reliability.joints import finite, judge_joints, rated_torques, uses
 from joint_dynamics.identification.reliability.moments import moment_reasons
 from joint_dynamics.identification.reliability.prediction import judge_prediction
-from joint_dynamics.identification.reliability.residual_reasons import at_floor, residual_reasons, torque_noise
+from joint_dynamics.identification.reliability.residual_reasons import at_floor, residual_reasons
 from joint_dynamics.identification.reliability.resting import resting_reasons
 from joint_dynamics.identification.reliability.robot_file import check_units
 from joint_dynamics.identification.reliability.signals import faults
@@ -126,7 +123,9 @@ def check_training(problem: Problem, recordings: Sequence[Recording]) -> CheckRe
         reasons += impossible_inertials(problem, alternatives)
     first = causes.first
     notes = [found.doubt for found in (*first.ahead[:1], *first.ahead_by_file[:1]) if not found.clear and not reasons]
-    notes += [note for found in first.differences if found.clear and not found.matters for note in found.notes]
+    smaller = [found for found in (*first.ahead, *first.ahead_by_file, *first.differences) if not found.matters]
+    notes += [note for found in smaller if found.clear for note in found.notes]
+    notes += causes.unproved
     notes += [*begun_notes, *(f'{reason} (it is explained no better without them)' for reason in harmless)]
     notes += first.scales.notes
     if placeholder:
@@ -149,11 +148,8 @@ def with_faults(error: JointDynamicsError, recordings: Sequence[Recording]) -> J
 
     Stamps in another unit make a motion that is too slow, or too short, for anything else to be said of it.
     """
-    found: dict[str, Reason] = {}
-    for recording in recordings:
-        for reason in faults(recording):
-            found.setdefault(reason.code, reason)
-    return JointDynamicsError('; '.join([str(error), *map(str, found.values())])) if found else error
+    found = {reason.code: reason for recording in recordings[::-1] for reason in faults(recording)[::-1]}
+    return JointDynamicsError('; '.join([str(error), *map(str, reversed(found.values()))])) if found else error
 
 
 def check_recordings(
@@ -192,12 +188,7 @@ def check_recordings(
     compared: dict[str, Any] = {}
     if unseen is not None:
         own, plain = left_in_motion(unseen, solution.chi), left_in_motion(unseen, plain_least_squares(problem))
-        compared = {
-            'plain_least_squares': {
-                'own_percent': own if np.isfinite(own) else None,
-                'plain_percent': plain if np.isfinite(plain) else None,
-            }
-        }
+        compared = {'plain_least_squares': {'own_percent': finite(own), 'plain_percent': finite(plain)}}
     seen = validation or training
     joints = judge_joints(seen, reasons, found.weak, rated_torques(problem.model)[0])
     good = uses(joints, reasons, not poorly_determined_parameters(problem.names, solution))

@@ -18,30 +18,19 @@ import numpy as np
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.identification.regression.diagnostics import poorly_determined_parameters
 from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.problem import Problem
-from joint_dynamics.identification.regression.residuals import relative_of_squares
-from joint_dynamics.identification.reliability.evidence import inverse_of
 from joint_dynamics.identification.reliability.thresholds import (
     DEVIATION_RATIO,
     EQUAL_RATIO_TO_TRAINING,
     EXPLAINED_SHARE,
-    INFLATION_LIMIT,
     MAX_RATIO_TO_TRAINING,
     MIN_EFFECT,
     POOR_PERCENT,
     RANGE_TOLERANCE,
 )
 from joint_dynamics.identification.reliability.verdict import Reason
-
-
-def poorly_determined_parameters(names: list[str], solution: Solution, limit: float = INFLATION_LIMIT) -> list[str]:
-    """Return the names of the parameters that the motion does not separate from others, worst first.
-
-    By √VIF_k = ‖w_k‖ √((WᵀW)⁻¹_kk), 1 for a column orthogonal to the others: how much a deviation grows by them.
-    """
-    order = np.argsort(-solution.inflation, kind='stable')
-    return [names[k] for k in order if solution.inflation[k] > limit]
 
 
 def excitation_reasons(
@@ -62,12 +51,6 @@ def excitation_reasons(
             )
         )
     return reasons
-
-
-def relative_deviation_percent(chi: FloatArray, deviation: FloatArray) -> FloatArray:
-    """Return 100 σ/|χ| (b,), infinite for a parameter estimated as zero [G eq 11]."""
-    with np.errstate(divide='ignore', invalid='ignore'):
-        return np.where(chi != 0, 100 * deviation / np.abs(chi), np.inf)
 
 
 @dataclass(frozen=True)
@@ -105,17 +88,14 @@ class Training:
     def document(self, names: Sequence[str]) -> dict[str, Any]:
         """Return it as plain numbers of six digits, quantities by joint; covariance: its lower triangle by rows."""
 
-        def plain(value: float) -> float:
-            return float(f'{value:.6g}')
+        def plain(value: Any) -> Any:
+            return [plain(each) for each in value] if np.ndim(value) else float(f'{value:.6g}')
 
+        ranges = {key: getattr(self, key) for key in ('position', 'speed', 'acceleration')}
         return {
             'deviation_percent': plain(self.deviation),
-            'position': {
-                name: [plain(value) for value in ends] for name, ends in zip(names, self.position, strict=True)
-            },
-            'speed': {name: plain(value) for name, value in zip(names, self.speed, strict=True)},
-            'acceleration': {name: plain(value) for name, value in zip(names, self.acceleration, strict=True)},
-            'covariance': [[plain(value) for value in row[: k + 1]] for k, row in enumerate(self.covariance)],
+            **{key: dict(zip(names, plain(values), strict=True)) for key, values in ranges.items()},
+            'covariance': [plain(row[: k + 1]) for k, row in enumerate(self.covariance)],
         }
 
     @staticmethod
@@ -186,27 +166,6 @@ def predicted_deviation(problem: Problem, covariance: FloatArray) -> float:
             spread += float(np.sum(moved * (covariance @ moved)))
             size += float(np.sum((tau * weight) ** 2))
     return 100 * float(np.sqrt(max(spread, 0.0) / size)) if size > 0 else float('nan')
-
-
-def plain_least_squares(problem: Problem) -> FloatArray:
-    """Return the parameters (b,) of ordinary least squares over all rows, without further terms' columns (zero)."""
-    b = problem.base.count
-    matrix, vector = np.zeros((b, b)), np.zeros(b)
-    for block in problem.blocks():
-        rows = block.rows[:, :b]
-        matrix += np.einsum('jbs,jcs->bc', rows, rows, optimize=True)
-        vector += np.einsum('jbs,js->b', rows, block.tau, optimize=True)
-    return np.asarray(inverse_of(matrix) @ vector)
-
-
-def left_in_motion(problem: Problem, chi: FloatArray) -> float:
-    """Return what the first parameters chi leave over of the torque in motion [%], NaN where nothing moves."""
-    left = size = np.zeros(problem.model.n)
-    for block in problem.blocks():
-        moving = 1.0 if block.resting is None else ~block.resting
-        rest = block.tau - np.einsum('jbs,b->js', block.rows[:, : len(chi)], chi, optimize=True)
-        left, size = left + ((rest * moving) ** 2).sum(axis=1), size + ((block.tau * moving) ** 2).sum(axis=1)
-    return relative_of_squares(left, size, problem.model.mixed)[1]
 
 
 def _largest(problem: Problem, key: str) -> FloatArray:

@@ -10,7 +10,7 @@ import numpy as np
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.identification.preparation.observations import Observation
 from joint_dynamics.identification.reliability.alternatives import Alternatives
-from joint_dynamics.identification.reliability.evidence import effective_samples, gain, peak
+from joint_dynamics.identification.reliability.evidence import gain, peak
 from joint_dynamics.identification.reliability.explanation import Explanation, overdispersion
 from joint_dynamics.identification.reliability.thresholds import (
     HELD,
@@ -52,10 +52,7 @@ def estimate_delay(alternatives: Alternatives, observations: Sequence[Observatio
     steps = max(2, int(np.ceil(longest * bandwidth / STEP)))
     seconds = peak(better, longest, steps, PRECISION)
     found = normal.fit(target(seconds))
-    count = np.maximum(
-        alternatives.count,
-        effective_samples(normal.residuals(target(seconds), found.chi), normal.weight, alternatives.samples.part),
-    )
+    count = alternatives.counted(normal, target(seconds), found)
     gained, width = gain(start, found, count), 0.02 / bandwidth
     # the likelihood is a parabola near its maximum: its curvature is the information
     beside = [gain(start, normal.fit(target(at)), count) for at in (seconds - width, seconds + width)]

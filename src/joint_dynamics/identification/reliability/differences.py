@@ -28,7 +28,7 @@ import numpy as np
 
 from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.identification.reliability.alternatives import Alternatives
-from joint_dynamics.identification.reliability.evidence import NormalEquations, columns_of, effective_samples, gain
+from joint_dynamics.identification.reliability.evidence import NormalEquations, columns_of
 from joint_dynamics.identification.reliability.explanation import Explanation, overdispersion
 from joint_dynamics.identification.reliability.filtered_samples import FilteredSamples
 from joint_dynamics.identification.reliability.thresholds import LOG_LIKELIHOOD_THRESHOLD, MIN_EFFECT
@@ -137,10 +137,9 @@ def _with(alternatives: Alternatives, columns: FloatArray) -> tuple[Explanation,
     samples, given = alternatives.samples, alternatives.given
     normal = alternatives.normal.beside(np.concatenate([alternatives.rows, columns], axis=1))
     fitted = normal.fit(samples.tau)
-    own = effective_samples(normal.residuals(samples.tau, fitted.chi), samples.weight, samples.part)
-    fitted = replace(fitted, count=np.maximum(alternatives.count, own))
-    gained = gain(given, fitted, np.maximum(alternatives.count, own))
-    return Explanation('recordings_differ', '', alternatives.names, given, fitted, gained), normal
+    count = alternatives.counted(normal, samples.tau, fitted)
+    found = Explanation('recordings_differ', '', alternatives.names, given, replace(fitted, count=count), 0.0)
+    return replace(found, gain=found.gained(count)), normal
 
 
 def _told(alternatives: Alternatives, found: Explanation, kind: str, part: str) -> Explanation:

@@ -169,15 +169,8 @@ class NormalEquations:
         return target * self.weight - np.einsum('jbs,b->js', self.rows, chi, optimize=True)
 
 
-def normal_of(
-    samples: FilteredSamples, model: RobotModel, chain: Chain | None = None, independent: IntArray | None = None
-) -> NormalEquations:
-    """Return the normal equations of samples; chain, independent: other than the model's own."""
-    return normal_equations(columns_of(samples, model, chain, independent), samples, model, independent)
-
-
 def normals_of(motions: Sequence[FilteredSamples], model: RobotModel) -> Iterator[NormalEquations]:
-    """Yield `normal_of` of each of many motions with as many samples, with the regressors of some in one pass.
+    """Yield the normal equations of each of many motions with as many samples, with the regressors of some in one pass.
 
     Most of what a regressor of few samples costs are the calls. What follows each other with the very same motion
     shares it.

@@ -19,10 +19,9 @@ whose residuals look whiter would stand alone.
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -134,35 +133,6 @@ class Explanation:
     def gained(self, count: FloatArray) -> float:
         """Return ΔL over the given fit [nats]; count (n,): independent samples, the same for all that are compared."""
         return gain(self.given, self.fitted, count)
-
-
-class Change(NamedTuple):
-    """A change of the recordings that an alternative supposes: what it says, and the correction that makes it."""
-
-    code: str
-    text: str
-    mend: Corrections
-
-
-def swaps(names: Sequence[str]) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield (in words, joint → column) of any two columns swapped, and of all in reverse."""
-    for first, second in itertools.combinations(names, 2):
-        yield f'of {first} and {second} are swapped', {first: second, second: first}
-    if len(names) > 3:
-        reverse = zip(names, names[::-1], strict=True)
-        yield 'are in reverse order', {name: other for name, other in reverse if name != other}
-
-
-def torque_changes(names: Sequence[str]) -> Iterator[Change]:
-    """Yield torques of the other sign, of all joints and of each, and in another order."""
-    turned = dict.fromkeys(names, -1.0)
-    yield Change('torque_sign', 'the torques of all joints have the opposite sign', Corrections(torque_sign=turned))
-    for name in names:
-        yield Change(
-            'torque_sign', f'the torque of {name} has the opposite sign', Corrections(torque_sign={name: -1.0})
-        )
-    for text, order in swaps(names):
-        yield Change('torque_order', f'the torques {text}', Corrections(torque_order=order))
 
 
 def least_evidence(model: RobotModel, code: str, kinds: int = KINDS) -> float:

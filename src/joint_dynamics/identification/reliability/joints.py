@@ -70,8 +70,8 @@ class JointVerdict:
         """Return the entry of one joint in summary.json and in the description: numbers that do not exist are None."""
         return {
             'state': self.state,
-            'error': _finite(self.error),
-            'percent': _finite(self.percent),
+            'error': finite(self.error),
+            'percent': finite(self.percent),
             'rated': self.rated,
             'unit': self.unit,
             'why': self.why,
@@ -140,7 +140,7 @@ def judge_joints(
             state, why = 'weak', 'little of its torque is explained'
         else:
             state, why = 'reliable', ''
-        verdicts.append(JointVerdict(name, state, error, torque, _finite(rated[j]), why, fits[0].units[j]))
+        verdicts.append(JointVerdict(name, state, error, torque, finite(rated[j]), why, fits[0].units[j]))
     return verdicts
 
 
@@ -172,5 +172,6 @@ def _rms(x: FloatArray) -> float:
     return float(np.sqrt(np.mean(x**2))) if x.size else np.nan
 
 
-def _finite(value: float) -> float | None:
+def finite(value: float) -> float | None:
+    """Return a number, None where it does not exist."""
     return float(value) if np.isfinite(value) else None

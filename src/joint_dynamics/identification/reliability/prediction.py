@@ -8,9 +8,9 @@ import numpy as np
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.identification.regression.residuals import Fit, overall_residual
+from joint_dynamics.identification.reliability.changes import torque_changes
 from joint_dynamics.identification.reliability.delay import PRECISION
 from joint_dynamics.identification.reliability.evidence import peak
-from joint_dynamics.identification.reliability.explanation import torque_changes
 from joint_dynamics.identification.reliability.thresholds import (
     BETTER,
     EQUAL_RATIO_TO_TRAINING,
@@ -119,7 +119,7 @@ def _unrelated(tau: FloatArray, predicted: FloatArray, moving: FloatArray) -> bo
     )
 
 
-def _changes(tau: FloatArray, predicted: FloatArray, names: Sequence[str]) -> Iterator[Change]:
+def _changes(tau: FloatArray, predicted: FloatArray, names: tuple[str, ...]) -> Iterator[Change]:
     """Yield (what is left over of the measured torques as they came, code, text)."""
     for change in torque_changes(names):
         order, factor = change.mend.torque_columns(names)

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
-from joint_dynamics.arrays import BoolArray, FloatArray
-from joint_dynamics.identification.preparation.observations import Observation
+from joint_dynamics.arrays import BoolArray, FloatArray, IntArray
 from joint_dynamics.identification.reliability.alternatives import Alternatives
 from joint_dynamics.identification.reliability.evidence import RANK, ExplanationFit, gain
 from joint_dynamics.identification.reliability.thresholds import (
-    ABOVE,
     FLOOR_SHARE,
     FRICTION_DETAILS,
     LOG_LIKELIHOOD_THRESHOLD,
@@ -115,9 +111,17 @@ def _beyond_friction(alternatives: Alternatives, noise: FloatArray | None) -> li
 def _variation(alternatives: Alternatives) -> FloatArray:
     """Return the size of each torque beyond its mean, over the weighted samples, (n,)."""
     samples = alternatives.samples
-    square = samples.weight**2
-    mean = (samples.tau * square).sum(axis=1) / np.maximum(square.sum(axis=1), 1e-12)
-    return np.asarray(np.sqrt((((samples.tau - mean[:, None]) * samples.weight) ** 2).sum(axis=1)))
+    return np.sqrt(_power_within(samples.tau, samples.weight, np.zeros_like(samples.part)))
+
+
+def _power_within(values: FloatArray, weight: FloatArray, part: IntArray) -> FloatArray:
+    """Return the weighted power of values (joints, samples) beyond their mean in each part, (joints,)."""
+    power = np.zeros(len(values))
+    for index in np.unique(part):
+        x, square = values[:, part == index], weight[:, part == index] ** 2
+        mean = (x * square).sum(axis=1) / np.maximum(square.sum(axis=1), np.finfo(float).tiny)
+        power += ((x - mean[:, None]) ** 2 * square).sum(axis=1)
+    return power
 
 
 def _moving(alternatives: Alternatives) -> BoolArray:
@@ -131,20 +135,12 @@ def _share_within(alternatives: Alternatives) -> FloatArray:
     Means of a few recordings are explained by as many parameters, whatever moves within them. Above one the motion
     explains less than none would: it is worse than a constant in each recording. One recording has no other mean.
     """
-    samples, normal, chi = alternatives.samples, alternatives.normal, alternatives.given.chi
-    parts = np.unique(samples.part)
-    if len(parts) < 2:
+    samples = alternatives.samples
+    if np.ptp(samples.part) == 0:
         return np.zeros(len(samples.tau))
-    left = samples.tau - np.einsum('jbs,b->js', alternatives.rows, chi, optimize=True)
-    power = np.zeros((2, len(left)))
-    for part in parts:
-        here = samples.part == part
-        square = normal.weight[:, here] ** 2
-        total = np.maximum(square.sum(axis=1), np.finfo(float).tiny)[:, None]
-        for kind, values in enumerate((left[:, here], samples.tau[:, here])):
-            centred = values - (values * square).sum(axis=1)[:, None] / total
-            power[kind] += (centred**2 * square).sum(axis=1)
-    return np.asarray(np.sqrt(power[0] / np.where(power[1] > 0, power[1], np.inf)))
+    left = samples.tau - np.einsum('jbs,b->js', alternatives.rows, alternatives.given.chi, optimize=True)
+    rest, power = (_power_within(values, samples.weight, samples.part) for values in (left, samples.tau))
+    return np.asarray(np.sqrt(rest / np.where(power > 0, power, np.inf)))
 
 
 def _friction(alternatives: Alternatives) -> FloatArray:
@@ -176,26 +172,3 @@ def covariance_of(alternatives: Alternatives) -> FloatArray:
     values, vectors = np.linalg.eigh(information / np.outer(scale, scale))
     inverse = 1.0 / np.maximum(values, RANK * max(float(values[-1]), np.finfo(float).tiny))
     return (vectors * inverse) @ vectors.T / np.outer(scale, scale)
-
-
-def torque_noise(observations: Sequence[Observation]) -> FloatArray:
-    """Return the noise of each torque behind the parallel filter (rms), (n,) [N·m].
-
-    Noise is taken to be white. Its density is the median of the periodogram above the band, which no resonance moves,
-    over that of an exponential law of mean one, ln 2; behind a Hann window, less a straight line. Zero of what has no
-    filter, or nothing above its band.
-    """
-    power, samples = np.zeros(observations[0].tau.shape[1]), 0
-    for one in observations:
-        samples += len(one.time)
-        if one.decimator is None:
-            continue
-        length, rate = len(one.time), (len(one.time) - 1) / float(one.time[-1] - one.time[0])
-        line = np.linalg.qr(np.stack([np.ones(length), np.arange(length)], axis=1))[0]
-        window = np.hanning(length)[:, None]
-        spectrum = np.fft.rfft((one.tau - line @ (line.T @ one.tau)) * window, axis=0)
-        above = np.fft.rfftfreq(length, 1 / rate) > ABOVE * one.decimator.cutoff
-        if above.any():
-            median = np.median(np.abs(spectrum[above]) ** 2, axis=0) / np.log(2)
-            power += length * one.decimator.cutoff * median * 2 / (rate * np.sum(window**2))
-    return np.sqrt(power / max(samples, 1))

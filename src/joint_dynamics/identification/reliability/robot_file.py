@@ -117,12 +117,11 @@ class FileAlternatives(Alternatives):
             return found
         if found.gain < self.by_link + FREE_SCALE_THRESHOLD or not self._good(found.fitted):
             return replace(found, gain=0.0)
-        lost = self.gains[text] if text in self.gains else self._lost(code, text, target, order)
+        # a change of the torques may not have been worth trying with free parameters
+        lost = self.gains.get(text)
+        if lost is None:
+            lost = self.free.fitted(code, text, self.free.normal, target, order).gain
         return replace(found, gain=found.gain + min(0.0, lost))
-
-    def _lost(self, code: str, text: str, target: FloatArray, order: IntArray | None) -> float:
-        """Return what free parameters gain by a change of the torques that was not worth trying with them."""
-        return self.free.fitted(code, text, self.free.normal, target, order).gain
 
     def _good(self, changed: ExplanationFit) -> bool:
         """Whether the file's links, with a change of the torques, are links of this robot and the change matters."""

@@ -20,7 +20,7 @@ import numpy as np
 
 from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.identification.reliability.alternatives import Alternatives
-from joint_dynamics.identification.reliability.evidence import ExplanationFit, gain, inverse_of, steadiness
+from joint_dynamics.identification.reliability.evidence import ExplanationFit, gain, inverse_of
 from joint_dynamics.identification.reliability.explanation import Explanation, overdispersion
 from joint_dynamics.identification.reliability.thresholds import (
     DATA_SHEET_FACTOR,
@@ -57,13 +57,7 @@ def estimate_scales(alternatives: Alternatives) -> Explanation:
     found = replace(
         found,
         gain=gained - alike - float(ratios),
-        steadiness=steadiness(
-            (alternatives.given, alternatives.residuals),
-            (fitted, residuals),
-            alternatives.count,
-            alternatives.samples.weight,
-            alternatives.blocks,
-        ),
+        steadiness=alternatives.steadiness(fitted, residuals, alternatives.count),
         dispersion=overdispersion(alternatives.normal, target, fitted, alternatives.count),
     )
     return _told(found, np.exp(beta - np.median(beta[known])), deviation, known)

@@ -47,9 +47,8 @@ def faults(recording: Recording) -> list[Reason]:
 
 
 def _speeds(recording: Recording) -> Iterator[Reason]:
-    rms = np.sqrt(np.mean(np.diff(recording.q[:: max(1, recording.samples // 400)], axis=0) ** 2, axis=0)) / (
-        recording.period * max(1, recording.samples // 400)
-    )
+    every = max(1, recording.samples // 400)
+    rms = np.sqrt(np.mean(np.diff(recording.q[::every], axis=0) ** 2, axis=0)) / (recording.period * every)
     fastest = float(rms.max())
     name = recording.joint_names[int(np.argmax(rms))]
     if fastest < SLOWEST:
@@ -92,34 +91,25 @@ def _measured_speeds(recording: Recording) -> Iterator[Reason]:
     if not off:
         return
     common = float(np.median(factors))
-    alike = len(factors) > 1 and np.all(np.abs(factors - common) < 0.2 * abs(common))
-    listed = ', '.join(f'{name} {factor:.3g}' for name, factor in off.items())
-    if alike and common > 0:
-        degrees = abs(np.log(common * np.pi / 180)) < 0.2
-        spread = float(np.max(np.abs(factors - common)))
-        text = (
-            'positions are in degrees'
-            if degrees
-            else f'the recording lasted {common * recording.duration:.3g} s, its stamps say '
-            f'{recording.duration:.3g} s; look at the unit and the rate of the time stamps'
-        )
-        yield Reason(
-            'degrees' if degrees else 'time_scale',
-            f'{recording.name}: the positions change {common:.3g} ± {spread:.2g} times as fast as the measured speeds '
-            f'say: {text}',
-            {} if degrees else {'recording': {'time_scale': float(f'{common:.4g}')}},
-        )
-    elif alike:
-        yield Reason(
-            'time_reversed',
-            f'{recording.name}: the positions change {common:.3g} times as fast as the measured speeds say: time '
-            f'runs backwards',
-        )
-    else:
+    changed = f'{recording.name}: the positions change {common:.3g}'
+    if not (len(factors) > 1 and np.all(np.abs(factors - common) < 0.2 * abs(common))):
+        listed = ', '.join(f'{name} {factor:.3g}' for name, factor in off.items())
         yield Reason(
             'speed_mismatch',
             f'{recording.name}: the positions change so many times as fast as the measured speeds say: {listed}: look '
             'at signs, units and order of positions and speeds',
+        )
+    elif common < 0:
+        yield Reason('time_reversed', f'{changed} times as fast as the measured speeds say: time runs backwards')
+    else:
+        spread = f'± {np.max(np.abs(factors - common)):.2g} times as fast as the measured speeds say'
+        if abs(np.log(common * np.pi / 180)) < 0.2:
+            yield Reason('degrees', f'{changed} {spread}: positions are in degrees')
+            return
+        lasted = f'the recording lasted {common * recording.duration:.3g} s, its stamps say {recording.duration:.3g} s'
+        mend = {'recording': {'time_scale': float(f'{common:.4g}')}}
+        yield Reason(
+            'time_scale', f'{changed} {spread}: {lasted}; look at the unit and the rate of the time stamps', mend
         )
 
 

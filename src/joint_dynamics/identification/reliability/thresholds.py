@@ -203,14 +203,6 @@ mrad."""
 RATIO_TOLERANCE = 0.1
 """[share] Deformation, kinematic error and lost motion together, beside `TRAVEL`: a share of it by which the ratio
 may be off."""
-ABOVE = 1.5
-"""[factor] So many times the cut-off of the parallel filter noise is looked at from: the filter's slope ends
-there."""
-
-# Excitation
-INFLATION_LIMIT = 30.0
-"""[factor] A deviation that grows by more than this because columns resemble each other. The parameter cannot be
-told from others."""
 
 # Verdict per joint, uses
 FLOOR_SHARE = 0.005

@@ -1,0 +1,107 @@
+"""The changes of recordings that alternatives suppose: what each says, and the correction that makes it."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from joint_dynamics.identification.reliability.thresholds import TURNS
+from joint_dynamics.recording.corrections import Corrections
+
+
+class Change(NamedTuple):
+    """A change of the recordings that an alternative supposes: what it says, and the correction that makes it."""
+
+    code: str
+    text: str
+    mend: Corrections
+
+
+def swaps(names: Sequence[str]) -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield (in words, joint → column) of any two columns swapped, and of all in reverse."""
+    for first, second in itertools.combinations(names, 2):
+        yield f'of {first} and {second} are swapped', {first: second, second: first}
+    if len(names) > 3:
+        reverse = zip(names, names[::-1], strict=True)
+        yield 'are in reverse order', {name: other for name, other in reverse if name != other}
+
+
+@functools.cache
+def torque_changes(names: tuple[str, ...]) -> tuple[Change, ...]:
+    """Return torques of the other sign, of all joints and of each, and in another order."""
+    turned = Corrections(torque_sign=dict.fromkeys(names, -1.0))
+    changes = [Change('torque_sign', 'the torques of all joints have the opposite sign', turned)]
+    for name in names:
+        turned = Corrections(torque_sign={name: -1.0})
+        changes.append(Change('torque_sign', f'the torque of {name} has the opposite sign', turned))
+    for text, order in swaps(names):
+        changes.append(Change('torque_order', f'the torques {text}', Corrections(torque_order=order)))
+    return tuple(changes)
+
+
+@functools.cache
+def scale_changes(name: str, factors: tuple[float, ...]) -> tuple[Change, ...]:
+    """Return the torque of one joint times each factor."""
+    return tuple(
+        Change(
+            'drive_gain',
+            f'the torque of {name} is about {1 / factor:g} times what it should be',
+            Corrections(torque_scale={name: factor}),
+        )
+        for factor in factors
+    )
+
+
+@functools.cache
+def order_changes(names: tuple[str, ...]) -> tuple[Change, ...]:
+    """Return columns of any two joints swapped, or of all in reverse: of torques, of positions, of both."""
+    changes = []
+    for text, order in swaps(names):
+        changes += [
+            Change('torque_order', f'the torques {text}', Corrections(torque_order=order)),
+            Change('position_order', f'the positions {text}', Corrections(position_order=order)),
+            Change('joint_order', f'the columns {text}', Corrections(torque_order=order, position_order=order)),
+        ]
+    return tuple(changes)
+
+
+@functools.cache
+def group_changes(names: tuple[str, ...]) -> tuple[Change, ...]:
+    """Return two torques swapped with signs or both turned, and the last three in any order with any signs."""
+    changes: dict[str, Change] = {}
+    for group in (*itertools.combinations(names, 2), names[-3:]):
+        for order, signs in itertools.product(
+            itertools.permutations(group), itertools.product((1.0, -1.0), repeat=len(group))
+        ):
+            moved = {name: other for name, other in zip(group, order, strict=True) if name != other}
+            turned = {name: sign for name, sign in zip(group, signs, strict=True) if sign < 0}
+            if len(turned) + bool(moved) >= 2:
+                texts = [f'the torque of {name} stands in the column of {other}' for name, other in moved.items()]
+                text = ', '.join(texts + [f'the torque of {name} has the opposite sign' for name in turned])
+                mend = Corrections(torque_order=moved, torque_sign=turned)
+                changes[text] = Change('torque_order' if moved else 'torque_sign', text, mend)
+    return tuple(changes.values())
+
+
+@functools.cache
+def position_changes(names: tuple[str, ...], turning: tuple[str, ...]) -> tuple[Change, ...]:
+    """Return signs, zeros and units of positions; turning: the joints that may have another zero."""
+    changes = []
+    for name in names:
+        turned, what = {name: -1.0}, f'the position of {name} has the opposite sign'
+        both = Corrections(position_sign=turned, torque_sign=turned)
+        axis = f'position and torque of {name} both have the opposite sign: its axis points the other way'
+        changes += [Change('position_sign', what, Corrections(position_sign=turned)), Change('axis_sign', axis, both)]
+        for turn, angle in TURNS.items() if name in turning else ():
+            what = f'the zero position of {name} is off by about {turn}'
+            changes.append(Change('position_offset', what, Corrections(zero_offset={name: angle})))
+    for factor, what in (
+        (np.pi / 180, 'the positions are in degrees, not in rad'),
+        (180 / np.pi, 'the positions were converted from degrees twice'),
+    ):
+        changes.append(Change('degrees', what, Corrections(position_scale=dict.fromkeys(names, factor))))
+    return tuple(changes)
