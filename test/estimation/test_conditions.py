@@ -167,9 +167,9 @@ def test_friction_that_is_another_or_none():
     assert of('friction', friction=None) == Condition('ok', 'as described, not adapted', {})
     other = CoulombViscousEstimator(3, initial=[2.0, 0.5])
     assert of('friction', friction=other)[:2] == ('warning', 'not excited yet: a, b, c')
-    other.seen[:] = [1, 0, 5]
+    other.seen = [1, 0, 5]
     assert of('friction', friction=other)[:2] == ('warning', 'not excited yet: b')
-    other.seen[:] = 1
+    other.seen = 1
     values = dict.fromkeys(NAMES, '2 0.5')
     assert of('friction', friction=other) == Condition('ok', 'adapting', values)
 

@@ -7,10 +7,9 @@ import pytest
 
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.estimation import ContactDetector
-from joint_dynamics.estimation.contact import Evidence
 
 PERIOD = 8e-3
-NONE = np.zeros(1)
+NONE, NOTHING = np.zeros(1), np.zeros((2, 1))
 
 
 COUNTED = {  # by whether there is a spring: what counts in slip, presliding, rest
@@ -46,17 +45,12 @@ def run(detector, seconds, push=lambda k: 0.0, adapted=True, seed=0, elastic=Tru
     for k in range(motor.size):
         extra = push(k)
         felt = motor[k : k + 1] + extra * (1.0 - held * (abs(omega[k]) < 0.2))
-        evidence = Evidence(
-            felt,
-            deviation[k : k + 1],
-            spring[k : k + 1] + extra if elastic else felt,
-            NONE,
-            NONE,
-            NONE,
-            np.array([elastic]),
-            np.array([doubted]),
+        by_motor = np.stack([felt, deviation[k : k + 1]])
+        by_spring = np.stack([spring[k : k + 1] + extra if elastic else felt, NONE])
+        masks = np.array([[elastic], [doubted]])
+        found.append(
+            bool(detector.update(by_motor, by_spring, NOTHING, *masks, omega[k : k + 1], np.array([adapted]))[0])
         )
-        found.append(bool(detector.update(evidence, omega[k : k + 1], np.array([adapted]))[0]))
     return np.array(found)
 
 
@@ -124,17 +118,14 @@ def test_lost_motion_is_not_taken_for_a_push():
         found = False
         for k in range(motor.size):
             extra = 3.0 * (k >= rest)
-            evidence = Evidence(
-                motor[k : k + 1],
-                deviation[k : k + 1],
-                spring[k : k + 1] + extra,
-                np.array([uncertainty * (k >= rest)]),
-                NONE,
-                np.array([uncertainty * (k >= rest)]),
-                np.array([True]),
-                np.array([False]),
+            wrong = np.array([uncertainty * (k >= rest)])
+            by_motor, by_spring = (
+                np.stack([motor[k : k + 1], deviation[k : k + 1]]),
+                np.stack([spring[k : k + 1], wrong]),
             )
-            found |= bool(held.update(evidence, omega[k : k + 1], np.array([True]))[0])
+            by_spring[0] += extra
+            lost, masks = np.stack([NONE, wrong]), np.array([[True], [False]])
+            found |= bool(held.update(by_motor, by_spring, lost, *masks, omega[k : k + 1], np.array([True]))[0])
         assert found == (uncertainty == 0.0)
 
 
@@ -299,12 +290,11 @@ def test_every_joint_is_judged_by_the_formulas(options):
         doubted = np.array([3000 < k < 4000, False, False, False])
         spring = np.where(elastic, 0.2 * smooth[k - 1] + push[k], motor)
         lost, uncertainty = 0.3 * smooth[k - 2] * elastic, 0.05 * np.abs(smooth[k - 3]) * elastic
-        evidence = Evidence(
-            motor, 0.1 + 0.3 * (np.abs(speed[k]) > 0.05), spring, 0.1 * elastic, lost, uncertainty, elastic, doubted
-        )
+        deviation, wrong = 0.1 + 0.3 * (np.abs(speed[k]) > 0.05), 0.1 * elastic
         adapted = np.array([k % 3 > 0, True, True, k > 500])
-        found = detector.update(evidence, speed[k], adapted)
-        single = (motor, evidence.motor_deviation, spring, evidence.spring_deviation, lost, uncertainty)
+        sides = np.array([[motor, deviation], [spring, wrong], [lost, uncertainty]])
+        found = detector.update(*sides, elastic, doubted, speed[k], adapted)
+        single = sides.reshape(6, n)
         steps = [
             joint.update(*map(float, given[:6]), bool(given[6]), bool(given[7]), float(given[8]), bool(given[9]))
             for joint, given in zip(joints, np.array([*single, elastic, doubted, speed[k], adapted]).T, strict=True)
@@ -333,15 +323,15 @@ def test_what_is_not_given_follows_from_the_rest():
     for _ in range(800):
         motor = rng.normal(size=2)
         for detector in (given, left):
-            detector.update(Evidence(motor, none, motor, none, none, none, none > 0, none > 0), none + 1.0, none == 0)
+            side = np.stack([motor, none])
+            detector.update(side, side, np.zeros((2, 2)), none > 0, none > 0, none + 1.0, none == 0)
     np.testing.assert_array_equal(given.level, left.level)
     assert left.level[0, 0].min() > 1.0
     coarse = ContactDetector(1, 1e3, floor=1.0, learning=1.0, confirm=0.0)
     one = np.ones(1)
     for k in range(3):
-        coarse.update(
-            Evidence(one * 9 ** (k > 1), 0 * one, one, 0 * one, 0 * one, 0 * one, one < 0, one < 0), one, one > 0
-        )
+        motor, spring = np.array([[9.0 ** (k > 1)], [0.0]]), np.array([[1.0], [0.0]])
+        coarse.update(motor, spring, NOTHING, one < 0, one < 0, one, one > 0)
     assert coarse.armed.all() and coarse.contact.all()
 
 
@@ -353,7 +343,8 @@ def test_reset_forgets_levels_and_reset_signals_does_not():
     def feed(samples, push=0.0):
         for _ in range(samples):
             motor = rng.normal(size=1) * 0.1 + push
-            detector.update(Evidence(motor, none, motor, none, none, none, none > 0, none > 0), one, one > 0)
+            side = np.stack([motor, none])
+            detector.update(side, side, NOTHING, none > 0, none > 0, one, one > 0)
 
     feed(100)
     feed(50, push=50.0)

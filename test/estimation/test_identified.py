@@ -7,7 +7,7 @@ import pytest
 
 from joint_dynamics.arm import Arm
 from joint_dynamics.estimation import EstimationSettings, JointEstimator, choose_friction_method
-from joint_dynamics.estimation.torques import ROTOR_INERTIA_SPREAD
+from joint_dynamics.estimation.torques import ROTOR_INERTIA_SPREAD, estimate_of
 from joint_dynamics.identification import IdentificationSettings, identify
 from joint_dynamics.recording import Recording
 from joint_dynamics.simulation import FlexibleJointRobot, ModelErrors, Payload, TrajectoryPoints, play
@@ -94,7 +94,7 @@ def test_a_rotor_that_is_not_identifiable_is_said_and_not_trusted(identified):
     np.testing.assert_array_equal(arm.rotor_identifiable, shown)
     arm, settings, _ = choose_friction_method(arm, EstimationSettings())
     known = replace(arm, rotor_identifiable=np.ones(model.n, dtype=bool))
-    deviations, none = (JointEstimator(one, 2e-3, settings).fusion.rotor_inertia_deviation for one in (arm, known))
+    deviations, none = (estimate_of(one, settings)['rotor_inertia_deviation'] for one in (arm, known))
     np.testing.assert_allclose(deviations, np.where(shown, 0.0, ROTOR_INERTIA_SPREAD * arm.rotor_inertia))
     assert not none.any()
 

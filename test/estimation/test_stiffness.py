@@ -140,7 +140,7 @@ def test_a_map_that_has_changed_is_learnt_anew_from_what_it_is(three):
         estimator.update(pair[:, 0], pair[:, 1])
     before, deviation = estimator.coefficients, estimator.standard_deviation
     kept = estimator.snapshot()
-    estimator.reopen(1, 0.55 * estimator.scaled[0][1])
+    estimator.reopen(1, 0.55 * estimator.alpha[1])
     np.testing.assert_allclose(estimator.coefficients, before * [[1.0], [0.55], [1.0]], rtol=1e-12)
     assert (estimator.standard_deviation[1] > deviation[1]).all()
     np.testing.assert_array_equal(estimator.standard_deviation[[0, 2]], deviation[[0, 2]])

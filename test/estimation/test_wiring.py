@@ -15,8 +15,11 @@ from dataclasses import replace
 
 from joint_dynamics.arm import Validity
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.estimation import EstimationSettings, JointEstimator
-from joint_dynamics.estimation.torques import TorqueFusion
+from joint_dynamics.estimation import ContactDetector, EstimationSettings, JointEstimator
+from joint_dynamics.estimation.estimator_factory import make_friction, make_stiffness
+from joint_dynamics.estimation.lost_motion import PLAY, LostMotion
+from joint_dynamics.estimation.stiffness import SPRING
+from joint_dynamics.estimation.torques import estimate_of, motor_variance, spring_variance, weigh
 from joint_dynamics.joint import FrictionModel, QuadrantFriction
 from joint_dynamics.joint.stiffness import loads_of, lost_motion_share
 from joint_dynamics.signals.state_estimator import StateEstimator
@@ -134,86 +137,73 @@ def test_every_torque_is_what_its_equation_says(arm):
 
 
 @pytest.mark.parametrize('source', ['motor', 'link', 'fused'])
-def test_every_part_takes_its_turn_with_what_it_is_due(arm, monkeypatch, source):
-    """Four samples a turn at 500 Hz: stiffness, friction, contact, weights, one after the other."""
+def test_every_part_takes_its_turn_with_what_it_is_due(arm, source):
+    """Four samples a turn at 500 Hz: stiffness, friction, contact, weights, one after the other.
+
+    Parts by themselves, given what is due, learn the same.
+    """
     settings = EstimationSettings(window=0.04, stiffness_source=source, torque_noise=1e-4)
-    estimator = JointEstimator(arm, PERIOD, settings)
-    given = {}
-    for name, part in (('friction', estimator.friction), ('stiffness', estimator.stiffness),
-                       ('detector', estimator.detector), ('lost', estimator.lost_motion)):  # fmt: skip
-        update = part.update
-        monkeypatch.setattr(
-            part, 'update', lambda *values, name=name, update=update: (given.update({name: values}), update(*values))[1]
-        )
-    limit = arm.robot.limits.effort
+    estimator, turn, limit = JointEstimator(arm, PERIOD, settings), 4 * PERIOD, arm.robot.limits.effort
     np.testing.assert_allclose(estimator.detector.floor, 0.008 * limit)
+    lost = LostMotion(arm.n, arm.backlash, limit, turn, arm.backlash_deviation)
+    friction, stiffness = make_friction(arm, settings, turn), make_stiffness(arm, settings, turn)
+    detector = ContactDetector(arm.n, turn, floor=0.008 * limit, noise=1e-4 * limit)
     turns = []
 
     def watch(k):
-        e, lost = estimator, estimator.lost_motion
-        turn = (k + 1) % 4
-        taken = {0: ('lost', 'stiffness'), 1: ('friction',), 2: ('detector',), 3: ()}[turn]
-        assert tuple(sorted(given)) == tuple(sorted(taken))
-        if 'stiffness' in given:
-            phi, torque, may = given['stiffness']
-            np.testing.assert_array_equal(given['lost'], [e.theta, e.torque_link])
-            np.testing.assert_allclose(phi, e.theta - e.q - lost.motion, rtol=0, atol=1e-15)
+        e, weights = estimator, (estimator.spring_weight, estimator.external_deviation, estimator.link_weight)
+        turn, motor = (k + 1) % 4, e.torque_motor - e.torque_link
+        if turn == 0:
+            lost.update(e.theta, e.torque_link)
+            phi = e.theta - e.q - lost.motion
             measure = {'motor': e.torque_motor, 'link': e.torque_link, 'fused': e.torque}[source]
-            np.testing.assert_allclose(torque, measure - arm.damping * (e.omega - e.dq), rtol=1e-9, atol=1e-9)
-            clear = lost.uncertainty <= 0.3 * np.abs(phi)
-            np.testing.assert_array_equal(may, (np.abs(e.omega) >= 0.01) & clear & (not e.contact.any()))
-        elif 'friction' in given:
-            residual, coulomb, omega, may = given['friction']
-            np.testing.assert_allclose(
-                residual, e.rotor_torque - e.torque_link - e.speed_friction, rtol=1e-9, atol=1e-9
-            )
-            np.testing.assert_array_equal(omega, e.omega)
-            np.testing.assert_array_equal(may, np.full(arm.n, not e.contact.any()))
-            assert np.abs(coulomb).max() > 1.0
-        elif 'detector' in given:
-            evidence, omega, adapted = given['detector']
-            k_phi = e.stiffness.stiffness(e.deformation)
-            np.testing.assert_allclose(evidence.motor, e.torque_motor - e.torque_link, rtol=1e-9, atol=1e-9)
-            np.testing.assert_array_equal(evidence.motor_deviation, e.fusion.motor_deviation)
-            elastic = e.fusion.elastic
-            spring = np.where(elastic, e.torque_spring - e.torque_link, evidence.motor)
-            np.testing.assert_allclose(evidence.spring, spring, rtol=1e-9, atol=1e-9)
+            may = (np.abs(e.omega) >= 0.01) & (lost.uncertainty <= 0.3 * np.abs(phi)) & (not e.contact.any())
+            if e.learning:
+                stiffness.update(phi, measure - arm.damping * (e.omega - e.dq), may)
+        elif turn == 1 and e.learning:
+            residual, may = e.rotor_torque - e.torque_link - e.speed_friction, np.full(arm.n, not e.contact.any())
+            friction.update(residual, e.coulomb_friction, e.omega, may)
+        elif turn == 2:
+            elastic, k_phi = e.elastic, e.stiffness.stiffness(e.deformation)
             wrong = np.sqrt((k_phi * (0.1 * lost.slack + lost.uncertainty)) ** 2 + (0.05 * e.torque_link) ** 2)
-            np.testing.assert_allclose(evidence.spring_deviation, wrong * elastic, rtol=1e-9)
-            np.testing.assert_allclose(evidence.lost, k_phi * lost.motion * elastic, rtol=1e-9)
-            np.testing.assert_allclose(evidence.lost_uncertainty, k_phi * lost.uncertainty * elastic, rtol=1e-9)
-            np.testing.assert_array_equal(evidence.elastic, elastic)
-            np.testing.assert_array_equal(omega, e.omega)
-            np.testing.assert_array_equal(adapted, e.friction.excitation > 15.0)
-        else:
-            weight, deviation = e.fusion.measured(e, e.coulomb_level)
-            np.testing.assert_array_equal(e.spring_weight, weight)
-            np.testing.assert_array_equal(e.external_deviation, deviation)
-            np.testing.assert_array_equal(e.link_weight, e.fusion.link_weight(e, deviation))
-        turns.append(turn)
-        given.clear()
+            by_spring = np.stack([np.where(elastic, e.torque_spring - e.torque_link, motor), wrong * elastic])
+            taken_off, sides = k_phi * elastic * [lost.motion, lost.uncertainty], np.stack([motor, e.motor_deviation])
+            adapted, doubted = friction.excitation > 15.0, np.zeros(arm.n, dtype=bool)
+            detector.update(sides, by_spring, taken_off, elastic, doubted, e.omega, adapted)
+        np.testing.assert_allclose(e.lost_motion.uncertainty, lost.uncertainty, rtol=1e-9)
+        np.testing.assert_allclose(e.stiffness.coefficients, stiffness.coefficients, rtol=1e-8)
+        np.testing.assert_array_equal(e.stiffness.excited, stiffness.excited)
+        np.testing.assert_allclose(e.friction.parameters, friction.parameters, rtol=1e-9)
+        np.testing.assert_allclose(e.detector.ratio, detector.ratio, rtol=1e-9)
+        np.testing.assert_array_equal(e.contact, detector.contact)
+        # what weighs changes in its turn alone
+        assert turn == 3 or not turns or all(map(np.array_equal, weights, turns[-1][1]))
+        turns.append((turn, weights))
 
     play(estimator, motion(arm, 500, seed=1), watch)
-    assert set(turns) == {0, 1, 2, 3} and estimator.fusion.elastic.all()
-    # switched off, only the play is followed
+    assert {turn for turn, _ in turns} == {0, 1, 2, 3} and estimator.elastic.all()
+    assert stiffness.excitation.max() > 0.1 and friction.excitation.max() > 0.1 and detector.ratio.max() >= 0.0
+    # switched off, only the play and what is usual are followed
     estimator.learning = False
-    seen = set()
     before = estimator.friction.parameters, estimator.stiffness.coefficients
-    play(estimator, motion(arm, 100, seed=2), lambda k: (seen.update(given), given.clear()))
-    assert seen == {'lost', 'detector'}
+    play(estimator, motion(arm, 100, seed=2), watch)
     np.testing.assert_array_equal(estimator.friction.parameters, before[0])
     np.testing.assert_array_equal(estimator.stiffness.coefficients, before[1])
 
 
-def test_a_contact_stops_the_learning_until_it_lasts(arm, monkeypatch):
-    estimator = play(JointEstimator(arm, PERIOD, EstimationSettings(window=0.04)), motion(arm, 60))
-    assert estimator.undisturbed().all()
-    estimator.contact = np.arange(arm.n) == 2
-    assert not estimator.undisturbed().any()
-    monkeypatch.setattr(type(estimator.detector), 'lasting', property(lambda _: np.arange(arm.n) == 2))
-    assert estimator.undisturbed().all()
-    estimator.contact = np.isin(np.arange(arm.n), [2, 3])
-    assert not estimator.undisturbed().any()
+def test_a_contact_stops_the_learning_until_it_lasts(arm):
+    """Of all joints, once it is felt; one that lasts beyond the patience is a load that the model does not have."""
+    signals = motion(arm, 300)
+    for since, learns in ((0.0, False), (1e9, True)):
+        estimator = play(JointEstimator(arm, PERIOD, EstimationSettings(window=0.04)), [part[:60] for part in signals])
+        estimator.contact = np.arange(arm.n) == 2
+        # a contact that nothing ends
+        estimator.detector.states['over'][2], estimator.detector.states['learning'] = 1e9, np.inf
+        estimator.detector.states['contact'][2], estimator.detector.states['since'][2] = True, since
+        before = estimator.stiffness.excitation
+        play(estimator, [part[60:] for part in signals])
+        assert estimator.contact.tolist() == [j == 2 for j in range(arm.n)]
+        assert (estimator.stiffness.excitation > before).any() == learns
     estimator.reset_signals()
     assert not (estimator.contact.any() or estimator.torque.any() or estimator.external.any())
     np.testing.assert_array_equal(estimator.external_deviation, 1e6)
@@ -244,54 +234,43 @@ def test_weights_are_those_of_the_inverse_variances(arm):
     rotors = np.arange(n) < 4
     base = replace(arm, stiffness_described=described, rotor_identifiable=rotors)
     for one in (base, replace(base, backlash=None), replace(base, backlash=None, friction=None)):
-        fusion = TorqueFusion(one, settings)
-        np.testing.assert_allclose(fusion.rotor_inertia_deviation, np.where(rotors, 0.0, 0.3 * arm.rotor_inertia))
-        np.testing.assert_array_equal(fusion.motor_deviation, 1e6)
-        assert not fusion.elastic.any()
-        slope, variance, level = rng.uniform(1e3, 2e4, n), rng.uniform(0, 2, n), rng.uniform(1, 9, n)
-        estimate = SimpleNamespace(
-            omega=np.array([0.0, 0.1, -0.2, 0.3, 5.0, -5.0]),
-            hysteresis=np.array([0.5, -0.5, 1.1, -1.0, 0.2, 1.0]),
-            friction_model=one.friction,
-            deformation=rng.normal(0, 1e-3, n),
-            rotor_acceleration=rng.normal(0, 5, n),
-            torque_link=rng.normal(0, 20, n),
-            contact=np.arange(n) == 5,
-            lost_motion=SimpleNamespace(slack=rng.uniform(0, 1e-3, n), uncertainty=rng.uniform(0, 1e-4, n)),
-            stiffness=None,
-        )
-        # one term: its slope, and its variance at this deformation
-        state = np.stack([variance / estimate.deformation**2, slope], axis=1)[:, :, None]
-        estimate.stiffness = SimpleNamespace(quality=(np.arange(n) < 2, np.ones(n), state, np.ones(n)))
-        weight, deviation = fusion.measured(estimate, level)
-        link = fusion.link_weight(estimate, deviation)
-        for j in range(n):
+        estimate, play, law = estimate_of(one, settings), np.zeros(n, PLAY), np.zeros(n, SPRING)
+        inertia = np.where(rotors, 0.0, 0.3 * arm.rotor_inertia)
+        slope, variance = rng.uniform(1e3, 2e4, n), rng.uniform(0, 2, n)
+        omega, hysteresis = np.array([0.0, 0.1, -0.2, 0.3, 5.0, -5.0]), np.array([0.5, 0.5, 1.1, 1.0, 0.2, 1.0])
+        acceleration, law['reliable'] = rng.normal(0, 5, n), np.arange(n) < 2
+        estimate['coulomb_level'], estimate['deformation'] = rng.uniform(1, 9, n), rng.normal(0, 1e-3, n)
+        estimate['torque_link'], estimate['contact'] = rng.normal(0, 20, n), np.arange(n) == 5
+        play['slack'], play['uncertainty'], law['per_scale'] = rng.uniform(0, 1e-3, n), rng.uniform(0, 1e-4, n), 1.0
+        for j, s in enumerate(estimate):
             floor = (0.002 * limit[j]) ** 2
-            slip = min(abs(estimate.omega[j]) * 0.2 / 0.05, 1.0)
-            if one.friction is not None:
-                slip *= min(abs(estimate.hysteresis[j]), 1.0)
-            motor = floor + ((0.2 + 0.5 * (1.0 - slip)) * level[j]) ** 2
-            assert fusion.motor_deviation[j] == pytest.approx(math.sqrt(motor), rel=1e-9)
+            slip = min(abs(omega[j]) * 0.2 / 0.05, 1.0) * min(hysteresis[j], 1.0)
+            expected = floor + ((0.2 + 0.5 * (1.0 - slip)) * s['coulomb_level']) ** 2
+            motor = motor_variance(estimate[j], omega[j], hysteresis[j])
+            assert motor == pytest.approx(expected, rel=1e-9)
             if one.backlash is not None:
-                lost = 0.1 * estimate.lost_motion.slack[j] + estimate.lost_motion.uncertainty[j]
+                lost = 0.1 * play['slack'][j] + play['uncertainty'][j]
             else:
                 hint = 1e-9 if one.friction is None else one.friction.maxwell_slip.presliding.tables[j].max()
-                lost = hint / (1.0 + (estimate.deformation[j] / hint) ** 2)
+                lost = hint / (1.0 + (s['deformation'] / hint) ** 2)
+            # one term: its slope, and its variance at this deformation
+            in_force = np.array([[variance[j] / s['deformation'] ** 2]]), slope[j : j + 1], 2.0
+            spring = spring_variance(estimate[j], play[j], law[j], in_force)
             elastic = described[j] or j < 2
-            assert fusion.elastic[j] == elastic
-            k, v = slope[j], variance[j]
-            spring = floor + k**2 * (4e-10 + lost**2) + v + (0.0 if elastic else 1e12)
-            rotor = (fusion.rotor_inertia_deviation[j] * estimate.rotor_acceleration[j]) ** 2
-            share = (motor + rotor) / (motor + rotor + spring)
-            assert weight[j] == pytest.approx(share, rel=1e-9)
-            assert deviation[j] == pytest.approx(math.sqrt(share * spring), rel=1e-9)
-            of_link = floor + (0.07 * estimate.torque_link[j]) ** 2 + rotor
-            expected = 0.0 if j == 5 else deviation[j] ** 2 / (deviation[j] ** 2 + of_link)
-            assert link[j] == pytest.approx(expected, rel=1e-9)
-        estimate.stiffness = None
-        weight, deviation = fusion.measured(estimate, level)
-        assert not weight.any()
-        np.testing.assert_array_equal(deviation, fusion.motor_deviation)
+            assert estimate['elastic'][j] == elastic
+            k, v = slope[j], 2.0 * variance[j]
+            assert spring == pytest.approx(floor + k**2 * (4e-10 + lost**2) + v + (0.0 if elastic else 1e12), rel=1e-9)
+            rotor, of_link = (inertia[j] * acceleration[j]) ** 2, floor + (0.07 * s['torque_link']) ** 2
+            for doubted, there in ((False, True), (True, True), (False, False)):
+                weigh(estimate[j], motor, spring if there else np.inf, acceleration[j], doubted)
+                share = 0.0 if doubted or not there else (motor + rotor) / (motor + rotor + spring)
+                deviation = math.sqrt(share * spring) if share else math.sqrt(motor)
+                now = estimate[j]
+                assert now['motor_deviation'] == pytest.approx(math.sqrt(motor), rel=1e-12)
+                assert now['spring_weight'] == pytest.approx(share, rel=1e-9)
+                assert now['external_deviation'] == pytest.approx(deviation, rel=1e-9)
+                link = 0.0 if j == 5 else deviation**2 / (deviation**2 + of_link + rotor)
+                assert now['link_weight'] == pytest.approx(link, rel=1e-9)
 
 
 def test_an_estimator_of_the_motor_side_needs_its_angle(arm):

@@ -90,30 +90,26 @@ class RangeWatch:
     def __init__(self, validity: Validity | None, joint_names: Sequence[str]):
         self._validity, self._names = validity, tuple(joint_names)
         self.seen: FloatArray = np.empty((4, len(self._names)))
-        self._speed, self._load, self._high, self._low = self.seen
         self.reset()
 
     def reset(self) -> None:
         """Forget all values so far."""
-        self._speed.fill(0.0)
-        self._load.fill(0.0)
-        self._high.fill(-np.inf)
-        self._low.fill(np.inf)
+        self.seen[:] = np.array([0.0, 0.0, -np.inf, np.inf])[:, None]
 
     def update(self, speed: FloatArray, load: FloatArray) -> None:
         """Take motor speeds rad/s and loads N·m, (n,) or (N, n); NaN is ignored."""
         if self._validity is None:
             return
-        _grow(self._speed, speed)
-        _grow(self._load, load)
+        _grow(self.seen[0], speed)
+        _grow(self.seen[1], load)
 
     def update_temperature(self, temperature: ArrayLike) -> None:
         """Take temperatures °C, (n,) or (N, n); NaN is ignored."""
         if self._validity is None:
             return
         values = np.atleast_2d(np.asarray(temperature, dtype=float))
-        np.fmin(self._low, np.fmin.reduce(values), out=self._low)
-        np.fmax(self._high, np.fmax.reduce(values), out=self._high)
+        np.fmin(self.seen[3], np.fmin.reduce(values), out=self.seen[3])
+        np.fmax(self.seen[2], np.fmax.reduce(values), out=self.seen[2])
 
     def notes(self) -> list[str]:
         """Return a note on each joint and quantity that left the range, without values, so that it stays the same."""
@@ -140,10 +136,10 @@ class RangeWatch:
             return []
         violations = []
         for key, most, limit, above in (
-            ('speed', self._speed, limits.speed, True),
-            ('load', self._load, limits.load, True),
-            ('temperature', self._high, limits.high, True),
-            ('temperature', self._low, limits.low, False),
+            ('speed', self.seen[0], limits.speed, True),
+            ('load', self.seen[1], limits.load, True),
+            ('temperature', self.seen[2], limits.high, True),
+            ('temperature', self.seen[3], limits.low, False),
         ):
             for j in np.flatnonzero(most > limit if above else most < limit):
                 violations.append(

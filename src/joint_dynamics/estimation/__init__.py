@@ -17,7 +17,6 @@ from joint_dynamics.estimation.recursive import RecursiveLeastSquares
 from joint_dynamics.estimation.session import EstimationSession, TorqueEstimate
 from joint_dynamics.estimation.stiffness import StiffnessEstimator
 from joint_dynamics.estimation.timeline import Timeline
-from joint_dynamics.estimation.torques import TorqueFusion
 
 __all__ = [
     'QUANTITIES',
@@ -38,7 +37,6 @@ __all__ = [
     'StiffnessEstimator',
     'Timeline',
     'TorqueEstimate',
-    'TorqueFusion',
     'choose_friction_method',
     'estimates',
     'trend',

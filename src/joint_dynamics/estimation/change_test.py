@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from joint_dynamics.arrays import FloatArray
+from joint_dynamics.arrays import BoolArray, FloatArray, IntArray
 from joint_dynamics.compilation import compiled
 from joint_dynamics.robot.newton_euler import add, cross, dot, rate, scaled, turn, vector
 from joint_dynamics.robot.regressor_rows import link_columns
@@ -38,6 +38,10 @@ class Blocks(NamedTuple):
         (k, 2, n) of each side.
     payload, friction, spring_map
         in force when the block began: χ (k, 10), α (k, n, 2), a (k, n, P).
+    disturbed
+        (k,) bool: there was a contact in it, or what is carried was not known.
+    place
+        (2,) the block that is open, and how many samples it has.
 
     """
 
@@ -47,6 +51,8 @@ class Blocks(NamedTuple):
     payload: FloatArray
     friction: FloatArray
     spring_map: FloatArray
+    disturbed: BoolArray
+    place: IntArray
 
 
 class Verdict(NamedTuple):
@@ -122,29 +128,37 @@ def add_row(W, row, weight):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def take(blocks, k, rows, motor, spring):  # type: ignore[no-untyped-def]
-    """Add one sample to block k.
+def begin_block(blocks, payload, friction, spring_map):  # type: ignore[no-untyped-def]
+    """Empty the open block, and note what is in force: χ (10,), α (n, 2), a (n, P)."""
+    k = blocks.place[0]
+    blocks.motor[k], blocks.spring[k], blocks.samples[k], blocks.disturbed[k] = 0.0, 0.0, 0.0, False
+    blocks.payload[k], blocks.friction[k], blocks.spring_map[k] = payload, friction, spring_map
+
+
+@compiled
+def take(blocks, rows, motor, spring, disturbed, row):  # type: ignore[no-untyped-def]
+    """Add one sample to the open block.
 
     rows: Y (n, 10). motor (4, n): torque less that of the links with the payload in force, F(τ_J) H, ω, w. spring
-    (2 + P, n): D φ̇ less that of the links, w, φ^{2p−1}. With w = 0 the side does not count.
+    (2 + P, n): D φ̇ less that of the links, w, φ^{2p−1}. With w = 0 the side does not count. row: (14 + P,), written.
     """
-    n, order = rows.shape[0], len(spring) - 2
-    m, s = np.empty(BODY + 4), np.empty(BODY + 2 + order)
+    n, order, k = rows.shape[0], len(spring) - 2, blocks.place[0]
+    blocks.place[1] += 1
+    blocks.disturbed[k] = blocks.disturbed[k] or disturbed
+    m, s = row[: BODY + 4], row[: BODY + 2 + order]
     for j in range(n):
         held = 0.0
         for p in range(BODY):
-            m[p] = s[p] = rows[j, p]
+            row[p] = rows[j, p]
             held += rows[j, p] * blocks.payload[k, p]
-        m[10], m[11], m[13] = motor[1, j], motor[2, j], motor[0, j] + held
-        for p in range(order):
-            s[BODY + p] = spring[2 + p, j]
-        s[BODY + order + 1] = spring[0, j] + held
         if motor[3, j] > 0.0:
-            m[12] = 1.0 / motor[3, j]
+            m[10], m[11], m[12], m[13] = motor[1, j], motor[2, j], 1.0 / motor[3, j], motor[0, j] + held
             add_row(blocks.motor[k, j], m, motor[3, j])
             blocks.samples[k, MOTOR, j] += 1.0
         if spring[1, j] > 0.0:
-            s[BODY + order] = 1.0 / spring[1, j]
+            for p in range(order):
+                s[BODY + p] = spring[2 + p, j]
+            s[BODY + order], s[BODY + order + 1] = 1.0 / spring[1, j], spring[0, j] + held
             add_row(blocks.spring[k, j], s, spring[1, j])
             blocks.samples[k, SPRING, j] += 1.0
 

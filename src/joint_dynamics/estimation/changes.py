@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from joint_dynamics.arrays import BoolArray, FloatArray
-from joint_dynamics.estimation.change_test import BODY, MOTOR, SPRING, Blocks, Verdict, judge, take
+from joint_dynamics.estimation.change_test import BODY, MOTOR, SPRING, Blocks, Verdict, judge
 
 Array = FloatArray
 BLOCK, WINDOW, SHORTEST = 0.25, 24, 6
@@ -93,8 +93,6 @@ class ChangeDetector:
     ----------
     blocks, verdict
         what the last seconds hold, and say.
-    disturbed
-        (k,) bool, of each block: there was a contact in it, or what is carried was not known.
     load_suspected
         bool: another load explains the last seconds better, though not well enough yet, and they were disturbed.
     spring_doubted
@@ -114,7 +112,10 @@ class ChangeDetector:
             np.zeros((k, BODY)),
             np.zeros((k, n, 2)),
             np.zeros((k, n, order)),
+            np.zeros(k, dtype=bool),
+            np.zeros(2, dtype=np.int64),
         )
+        self.spring_doubted = np.zeros(n, dtype=bool)
         # of every block alone what is left of it where nothing changed
         self._alone = np.zeros(k)
         each = np.zeros((k, 2, n))
@@ -132,33 +133,13 @@ class ChangeDetector:
 
     def begin_anew(self) -> None:
         """Forget the last seconds."""
-        self.open, self._filled, self._turns = 0, 0, 0
-        self._weighed = -1
-        self.load_suspected, self.disturbed = False, np.zeros(WINDOW, dtype=bool)
-        self.spring_doubted = np.zeros(self.joints, dtype=bool)
+        self._filled, self._weighed, self.load_suspected = 0, -1, False
+        self.blocks.place[:], self.blocks.disturbed[:], self.spring_doubted[:] = 0, False, False
 
-    def take(
-        self,
-        rows: Array,
-        motor: Array,
-        spring: Array,
-        payload: Array,
-        friction: Array,
-        spring_map: Array,
-        disturbed: bool,
-    ) -> bool:
-        """Take one sample, as `change_test.take`, and what is in force; return whether a block is complete."""
-        b, k = self.blocks, self.open
-        if self._turns == 0:
-            b.motor[k], b.spring[k], b.samples[k], self.disturbed[k] = 0.0, 0.0, 0.0, False
-            b.payload[k], b.friction[k], b.spring_map[k] = payload, friction, spring_map
-        self.disturbed[k] |= disturbed
-        take(b, k, rows, motor, spring)
-        self._turns += 1
-        if self._turns < self.per_block:
-            return False
-        self._turns, self.open, self._filled = 0, (k + 1) % WINDOW, min(self._filled + 1, WINDOW)
-        return True
+    def complete(self) -> None:
+        """Close the open block, which has all of its samples."""
+        self.blocks.place[:] = (self.open + 1) % WINDOW, 0
+        self._filled = min(self._filled + 1, WINDOW)
 
     def find(self) -> Change | None:
         """Return the change that the last seconds show, after a block; None: nothing, or nothing yet."""
@@ -168,15 +149,15 @@ class ChangeDetector:
             1.0 / self.square, v,
         )  # fmt: skip
         self._alone[newest] = v.cost[0].sum()
-        if not self.disturbed[newest]:
+        if not self.blocks.disturbed[newest]:
             self._learn_usual(newest)
         if self._filled < SHORTEST:
             return None
         lengths = slice(SHORTEST - 1, self._filled)
         softer = _is_large(SPRING, v.change[lengths, SPRING]) & (v.single[lengths, SPRING] > GAIN)
         as_usual = v.cost[lengths, MOTOR] <= LEFT * v.samples[lengths, MOTOR]
-        self.spring_doubted = np.asarray((softer & as_usual).any(axis=0))
-        self.load_suspected = bool((v.load[lengths] > GAIN).any() and self.disturbed.any())
+        self.spring_doubted[:] = (softer & as_usual).any(axis=0)
+        self.load_suspected = bool((v.load[lengths] > GAIN).any() and self.blocks.disturbed.any())
         return self._likeliest()
 
     def _likeliest(self) -> Change | None:
@@ -306,9 +287,9 @@ class ChangeDetector:
         return self._since(change.length)
 
     @property
-    def starting(self) -> bool:
-        """Whether the next sample begins a block, `open`."""
-        return self._turns == 0
+    def open(self) -> int:
+        """The block that is open, in which the next sample counts."""
+        return int(self.blocks.place[0])
 
     @property
     def newest(self) -> int:

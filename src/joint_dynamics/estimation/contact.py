@@ -14,13 +14,12 @@ error that exceeded it only slightly and briefly raises it for some minutes, bec
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import ArrayLike
 
 from joint_dynamics.arrays import BoolArray, FloatArray
-from joint_dynamics.estimation.learning_kernels import contact_levels, contact_ratio
+from joint_dynamics.compilation import compiled
+from joint_dynamics.estimation.records import Field, filled, record
 from joint_dynamics.estimation.recursive import per_joint, positive
 
 Array = FloatArray
@@ -35,23 +34,106 @@ MARGIN, FORGET, BOUND = 1.5, 600.0, 10.0
 CHANGE = 0.3
 
 
-class Evidence(NamedTuple):
-    """One sample of the evidence of contacts, (n,) each, in N·m.
+CONTACT = record(
+    'floor noise deviations omega_min learning memory settle slip confirm patience brief calm forget follow '
+    'still fast one_way over since quiet raised ratio worst', 'begun armed contact',
+    base=(2,), seen=(3,), squares=(3, 3), largest=(3, 3),
+)  # fmt: skip
+"""Settings of one joint: N·m, (N·m)²; rad/s; times in samples; shares per sample by which largest errors are forgotten
+and the base follows. Its state: samples at rest, in slip, one way (with its sign), over the threshold, of contact,
+since it was felt last; factor of the threshold; error over threshold, now and at worst; torque of the spring and of its
+lost motion, N·m; samples in each regime; mean squares and largest errors of each side in each regime, in stated
+deviations."""
 
-    Torques less the link model's, and their deviations.
+
+@compiled
+def regime_of(s, omega):  # type: ignore[no-untyped-def]
+    """Return the regime of a joint at ω, and whether it slides."""
+    speed = abs(omega)
+    s.still = s.still + 1.0 if speed < 0.2 * s.omega_min else 0.0
+    way = 0.0 if speed < s.omega_min else np.sign(omega)
+    s.one_way = s.one_way + way if way * s.one_way > 0.0 else way
+    s.fast = 0.0 if speed < 5.0 * s.omega_min else s.fast + 1.0
+    return REST if s.still >= s.settle else SLIP if s.fast >= s.slip else PRESLIDING, abs(s.one_way) >= s.slip
+
+
+@compiled
+def count_events(s):  # type: ignore[no-untyped-def]
+    """Count how long a contact lasts; raise the threshold after what was brief and only just over it.
+
+    A contact is over when there was none for 0.3 s: joints that reverse pass through regimes of another threshold.
     """
+    s.raised -= s.forget * (s.raised - 1.0)
+    if s.contact:
+        s.worst, s.quiet = max(s.worst, s.ratio), 0.0
+    else:
+        s.quiet += 1.0
+    ended = s.since > 0.0 and s.quiet >= s.calm
+    if ended:
+        if s.since - s.quiet < s.brief and s.worst < 1.5:
+            s.raised = min(s.raised * 1.1 * s.worst, 2.0)
+        s.worst = 0.0
+    s.since = s.since + 1.0 if not ended and (s.contact or s.since > 0.0) else 0.0
 
-    motor: Array
-    motor_deviation: Array
-    # The spring's torque, its lost motion taken off; motor side's, where there is none.
-    spring: Array
-    spring_deviation: Array
-    # Torque of the lost motion that was taken off, and how wrong it may be.
-    lost: Array
-    lost_uncertainty: Array
-    # (n,) bool: whether there is a spring's torque, and whether its stiffness is in doubt.
-    elastic: BoolArray
-    doubted: BoolArray
+
+@compiled
+def learn_levels(s, regime, errors):  # type: ignore[no-untyped-def]
+    """Learn mean and largest of the errors (3,) in a regime."""
+    count = s.seen[regime]
+    for side in range(3):
+        error, square = errors[side], s.squares[side, regime]
+        taken, peak = error * error, error
+        # One sample adds a bounded amount, so that a push that just misses the threshold raises it little.
+        if count >= s.learning:
+            taken, peak = min(taken, 9.0 * square), min(error, BOUND * np.sqrt(square))
+        s.squares[side, regime] = square + (taken - square) / min(count + 1.0, s.memory)
+        s.largest[side, regime] = max(s.largest[side, regime] * (1.0 - s.forget), peak)
+    s.seen[regime] = count + 1.0
+
+
+@compiled
+def contact_step(s, motor, spring, lost, elastic, doubted, omega, adapted):  # type: ignore[no-untyped-def]
+    """`ContactDetector.update` of one joint: s of `CONTACT`.
+
+    motor, spring: torque less the link model's and its deviation; lost: torque of the lost motion that was taken off,
+    and how wrong it may be. N·m.
+    """
+    if not s.begun:
+        s.base[0], s.base[1], s.begun = spring[0], lost[0], True
+    regime, slides = regime_of(s, omega)
+    change, change_lost = spring[0] - s.base[0], lost[0] - s.base[1]
+    of_change = CHANGE * change_lost
+    units = (
+        np.sqrt(motor[1] * motor[1] + s.noise),
+        np.sqrt(of_change * of_change + lost[1] * lost[1] + s.noise),
+        np.sqrt(spring[1] * spring[1] + s.noise),
+    )
+    errors = abs(motor[0]) / units[0], abs(change) / units[1], abs(spring[0]) / units[2]
+    learning, most, distrusted = s.seen[regime] < s.learning, 0.0, False
+    for side in range(3):
+        limit = max(s.deviations * np.sqrt(s.squares[side, regime]), MARGIN * s.largest[side, regime])
+        limit = max(limit, s.floor / units[side]) * s.raised
+        if learning or not COUNTS[1 if elastic else 0, side, regime]:
+            continue
+        # A joint that slides feels a push on both sides; one that rests or reverses may hold it by friction.
+        value = change if side == 1 else spring[0]
+        if elastic and regime > 0 and (doubted or (slides and motor[0] * value < 0.5 * value * value)):
+            distrusted = distrusted or errors[side] > limit
+        else:
+            most = max(most, errors[side] / limit)
+    if distrusted:
+        s.base[0], s.base[1] = spring[0], lost[0]
+    # What has begun goes on through a regime that cannot tell.
+    over = s.contact if learning else most > 1.0
+    s.over = s.over + 1.0 if over else 0.0
+    s.ratio, s.armed, s.contact = most, not learning, s.over >= s.confirm
+    count_events(s)
+    if (over or distrusted) and not s.since > s.patience:
+        return
+    if adapted:
+        learn_levels(s, regime, errors)
+    s.base[0] += s.follow * change
+    s.base[1] += s.follow * change_lost
 
 
 class ContactDetector:
@@ -89,7 +171,11 @@ class ContactDetector:
         (n,) bool, in the present regime.
     ratio
         (n,), error over threshold; a contact beyond 1.
+    states
+        (n,) of `CONTACT`, which `contact_step` takes.
     """
+
+    contact, armed, ratio = Field(), Field(), Field()
 
     def __init__(
         self,
@@ -109,84 +195,56 @@ class ContactDetector:
     ) -> None:
         self.joints, self.period = int(joints), positive('period', period)
         self.floor = per_joint('floor', floor, self.joints)
-        self._noise = (self.floor / 6.0 if noise is None else per_joint('noise', noise, self.joints)) ** 2
         self.deviations, self.omega_min = positive('deviations', deviations), positive('omega_min', omega_min)
-        self._memory, self._learning, self._settle, self._slip, self._patience = (
-            max(int(round(time / self.period)), 1) for time in (memory, learning, settle, slip, patience)
-        )
-        self._confirm = max(int(np.ceil(confirm / self.period - 1e-6)), 1)
-        self._forget = min(self.period / FORGET, 1.0)
-        self._brief, self._calm = 0.25 / self.period, 0.3 / self.period
-        self._follow = min(self.period / 0.2, 1.0)
-        self._rows = np.arange(self.joints)
-        self._fixed = np.array([self.floor, self._noise])
-        times = self._learning, self._settle, self._slip, self._confirm
-        self._ratio_numbers = tuple(
-            float(number) for number in (self.deviations, self.omega_min, *times, MARGIN, CHANGE)
-        )
-        self._level_numbers = tuple(
-            float(number)
-            for number in (self._learning, self._memory, self._patience, self._forget, self._follow, BOUND)
-        )
-        self.reset()
+        names, times = ['memory', 'learning', 'settle', 'slip', 'patience'], (memory, learning, settle, slip, patience)
+        self.states = filled(
+            self.joints, CONTACT, floor=self.floor, raised=1.0, deviations=self.deviations, omega_min=self.omega_min,
+            noise=(self.floor / 6.0 if noise is None else per_joint('noise', noise, self.joints)) ** 2,
+            confirm=max(int(np.ceil(confirm / self.period - 1e-6)), 1), brief=0.25 / self.period,
+            calm=0.3 / self.period, forget=min(self.period / FORGET, 1.0), follow=min(self.period / 0.2, 1.0),
+            **{name: max(int(round(time / self.period)), 1) for name, time in zip(names, times, strict=True)},
+        )  # fmt: skip
+        self._start = self.states.copy()
 
     def reset(self) -> None:
         """Forget the learnt levels and the present state."""
-        self._levels = np.zeros((2, 3, 3, self.joints))
-        self._raised = np.ones(self.joints)
-        self._seen = np.zeros((3, self.joints))
-        self.reset_signals()
+        self.states[:] = self._start
 
     def reset_signals(self) -> None:
         """Forget the present state, not the levels."""
-        self._still, self._fast, self._one_way, self._since, self._quiet, self._worst, self._over, self.ratio = (
-            np.zeros((8, self.joints))
-        )
-        self._base: Array | None = None
-        self.contact, self.armed = np.zeros((2, self.joints), dtype=bool)
+        kept = ['raised', 'seen', 'squares', 'largest']
+        levels = self.states[kept].copy()
+        self.states[:] = self._start
+        self.states[kept] = levels
 
     @property
     def lasting(self) -> BoolArray:
         """Whether the contact lasts longer than the patience, (n,)."""
-        return self._since > self._patience
+        return np.asarray(self.states['since'] > self.states['patience'])
 
     @property
     def level(self) -> Array:
         """Root mean square of the error of each side in each regime, (3, 3, n), in stated deviations."""
-        return np.sqrt(self._levels[0])
+        return np.sqrt(self.states['squares'].transpose(1, 2, 0))
 
-    def update(self, evidence: Evidence, omega: Array, adapted: BoolArray) -> BoolArray:
-        """Take one sample and return `contact`; omega rad/s, (n,).
+    def update(
+        self, motor: Array, spring: Array, lost: Array, elastic: BoolArray, doubted: BoolArray, omega: Array,
+        adapted: BoolArray,
+    ) -> BoolArray:  # fmt: skip
+        """Take one sample and return `contact`.
 
-        Adapted (n,) bool: only joints whose parameters have settled teach the levels.
+        Parameters
+        ----------
+        motor, spring, lost
+            (2, n) N·m: torques less the link model's, and their deviations; the spring's with its lost motion taken
+            off, and of that; the motor side's and 0 where there is no spring torque.
+        elastic, doubted
+            (n,) bool: whether there is a spring torque, and whether its stiffness is in doubt.
+        omega
+            (n,) rad/s.
+        adapted
+            (n,) bool: only joints whose parameters have settled teach the levels.
         """
-        if self._base is None:
-            self._base = np.stack([evidence.spring, evidence.lost])
-        scratch = np.empty((7, self.joints))
-        counters = np.array([self._still, self._fast, self._one_way, self._over, self._raised, self.ratio, self.armed])
-        self.contact = self.contact.copy()
-        contact_ratio(
-            np.array(evidence[:-2]), evidence.elastic, evidence.doubted, omega, COUNTS, self._ratio_numbers,
-            self._fixed, self._levels, self._seen, counters, self._base, self.contact, scratch,
-        )  # fmt: skip
-        self._still, self._fast, self._one_way, self._over, _, self.ratio, armed = counters
-        self.armed = armed != 0.0
-        self._events()
-        contact_levels(adapted, self._since, self._level_numbers, self._levels, self._seen, self._base, scratch)
+        for joint in zip(self.states, motor.T, spring.T, lost.T, elastic, doubted, omega, adapted, strict=True):
+            contact_step(*joint)
         return self.contact
-
-    def _events(self) -> None:
-        """Count how long contacts last; raise the threshold of a joint after what was brief and only just over it.
-
-        A contact is over when there was none for 0.3 s: joints that reverse pass through regimes of another threshold.
-        """
-        self._raised -= self._forget * (self._raised - 1.0)
-        if not (self.contact.any() or self._since.any()):
-            return
-        self._worst = np.where(self.contact, np.maximum(self._worst, self.ratio), self._worst)
-        self._quiet = np.where(self.contact, 0.0, self._quiet + 1.0)
-        ended = (self._since > 0) & (self._quiet >= self._calm)
-        over = ended & (self._since - self._quiet < self._brief) & (self._worst < 1.5)
-        self._raised[over] = np.minimum(self._raised[over] * 1.1 * self._worst[over], 2.0)
-        self._worst[ended] = 0.0
-        self._since = np.where(~ended & (self.contact | (self._since > 0)), self._since + 1.0, 0.0)

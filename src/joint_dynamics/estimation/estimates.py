@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
 from joint_dynamics.arrays import FloatArray
+from joint_dynamics.estimation.conditions import Running
 from joint_dynamics.estimation.coulomb_viscous import CoulombViscousEstimator
 from joint_dynamics.estimation.health import ERROR, OK, WARNING, JointHealth
 from joint_dynamics.estimation.joint_estimator import JointEstimator
@@ -34,15 +34,6 @@ class Estimate:
 
     value: FloatArray
     deviation: FloatArray | None = None
-
-
-class Running(Protocol):
-    """The parts of a running estimation that are used here, documented in `EstimationSession`."""
-
-    estimator: JointEstimator | None
-
-    def health(self) -> list[JointHealth]:
-        """Return the health of every joint."""
 
 
 def estimates(session: Running) -> dict[str, Estimate]:

@@ -59,18 +59,9 @@ def make_friction(
     coulomb = np.maximum(0.3 * model.parameters['F_C0'], 1e-2)
     floor = np.stack([coulomb**2, np.full(n, 0.04)], axis=1)
     return FrictionEstimator(
-        n,
-        period,
-        rate=use.friction_rate,
-        initial=arm.friction_scale,
-        lower=lower,
-        upper=upper,
-        omega_min=use.omega_min,
-        hold=use.hold,
-        information=use.information,
-        memory=use.friction_memory,
-        floor=floor,
-    )
+        n, period, rate=use.friction_rate, initial=arm.friction_scale, lower=lower, upper=upper, floor=floor,
+        omega_min=use.omega_min, hold=use.hold, information=use.information, memory=use.friction_memory,
+    )  # fmt: skip
 
 
 def largest_backlash(arm: Arm) -> Array:

@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from joint_dynamics.arrays import BoolArray, FloatArray
+from joint_dynamics.compilation import compiled
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.estimation.learning_kernels import friction_step
+from joint_dynamics.estimation.records import Field, filled, record
 from joint_dynamics.estimation.recursive import positive
 
 Array = FloatArray
@@ -24,12 +25,54 @@ LARGEST_TORQUE = 1e9
 # The gains follow the means every so many updates.
 EVERY = 10
 
+FRICTION = record(
+    'omega_min hold length enough information seen still adapted updates', 'moving informative excited',
+    lower=(2,), upper=(2,), rate=(2,), floor=(2,), means=(4,), gain=(2,),
+)  # fmt: skip
+"""Settings of one joint: rad/s; times in samples; bounds and, per sample, rates of α. What is learnt beside α: samples
+of motion, since it moved, of adaptation, and in all; means of Y₁², Y₂², Y₁Y₂ and the squared prediction error over the
+motion; γ_i T_s."""
+
+
+@compiled
+def friction_step(s, alpha, f, Y1, Y2, allowed):  # type: ignore[no-untyped-def]
+    """`FrictionEstimator.update` of one joint: s of `FRICTION`, α (2,); return f − f̂ before."""
+    s.updates += 1
+    error = f - alpha[0] * Y1
+    error -= alpha[1] * Y2
+    sane = abs(error) < LARGEST_TORQUE and np.isfinite(Y1 + Y2)
+    if not sane:
+        Y1, Y2, error = 0.0, 0.0, 0.0
+    s.still = 0.0 if abs(Y2) >= s.omega_min else s.still + 1.0
+    s.moving = sane and allowed and s.still <= s.hold
+    if s.moving:
+        s.seen += 1.0
+        share = 1.0 / min(s.seen, s.length)
+        s.means[0] += (Y1 * Y1 - s.means[0]) * share
+        s.means[1] += (Y2 * Y2 - s.means[1]) * share
+        s.means[2] += (Y1 * Y2 - s.means[2]) * share
+        s.means[3] += (error * error - s.means[3]) * share
+    if s.updates % EVERY == 1:
+        first, second = s.means[0], s.means[1]
+        s.gain[0] = s.rate[0] / max(first, s.floor[0])
+        s.gain[1] = s.rate[1] / max(second, s.floor[1])
+        correlation = abs(s.means[2]) / np.sqrt(max(first * second, 1e-300))
+        s.informative = s.seen >= s.enough and 1.0 - correlation >= s.information and first > 0.0 and second > 0.0
+    s.excited = s.moving and s.informative
+    g1, g2 = s.gain[0] * Y1, s.gain[1] * Y2
+    push = (error if s.excited else 0.0) / (1.0 + g1 * Y1 + g2 * Y2)
+    alpha[0] = min(max(alpha[0] + g1 * push, s.lower[0]), s.upper[0])
+    alpha[1] = min(max(alpha[1] + g2 * push, s.lower[1]), s.upper[1])
+    if s.excited:
+        s.adapted += 1.0
+    return error
+
 
 class FrictionEstimator:
     """α (n, 2) of n joints by the projected gradient law.
 
-    `parameters` (n, 2); `covariance` (n, 2, 2); `moving`, `informative`, `excited` (n,) bool; `saturated` (n, 2) bool,
-    at a bound; `excitation` (n,) s of adaptation since the reset; `noise` (n,) N·m, deviation of f − f̂.
+    `states` (n,) of `FRICTION` and `alpha` (n, 2): what `friction_step` takes. (n,) bool each: `moving`; `informative`,
+    whether the motion tells the two parameters apart; `excited`, whether the last sample taught.
 
     Parameters
     ----------
@@ -59,6 +102,8 @@ class FrictionEstimator:
     JointDynamicsError
         For shapes that do not fit and values outside these bounds.
     """
+
+    moving, informative, excited = Field(), Field(), Field()
 
     def __init__(
         self,
@@ -90,15 +135,15 @@ class FrictionEstimator:
             )
         self._initial = np.broadcast_to(np.asarray(initial, dtype=float), shape).copy()
         self.omega_min, self.information = float(omega_min), float(information)
-        self._hold = max(int(round(hold / self.period)), 1)
         self._length = max(positive('memory', memory) / self.period, 1.0)
-        # The law waits for so many samples of motion before it trusts mean(Y Yᵀ).
-        self._enough = min(0.3 / self.period, self._length)
-        self._floor = np.broadcast_to(np.asarray(floor, dtype=float), shape).T.copy()
-        # As the kernel takes them.
-        times = float(self._hold), float(self._length), float(self._enough)
-        self._numbers = self.omega_min, *times, self.information, LARGEST_TORQUE
-        self._fixed = np.stack([self.lower.T, self.upper.T, self.period * self.rate.T, self._floor])
+        wait = max(int(round(hold / self.period)), 1)
+        self.states = filled(
+            self.joints, FRICTION, lower=self.lower, upper=self.upper, rate=self.period * self.rate, floor=floor,
+            omega_min=omega_min, information=information, length=self._length, hold=wait, still=wait + 1,
+            # The law waits for so many samples of motion before it trusts mean(Y Yᵀ).
+            enough=min(0.3 / self.period, self._length),
+        )  # fmt: skip
+        self._start, self.alpha = self.states.copy(), np.empty(shape)
         self.reset()
 
     def reset(self, parameters: ArrayLike | None = None) -> None:
@@ -107,48 +152,41 @@ class FrictionEstimator:
         The information is discarded.
         """
         start = self._initial if parameters is None else np.asarray(parameters, dtype=float)
-        self._alpha = np.clip(np.broadcast_to(start, (self.joints, 2)), self.lower, self.upper)
-        # Means of Y₁², Y₂², Y₁Y₂ and of the squared prediction error over the motion.
-        self._means = np.zeros((4, self.joints))
-        self._seen = np.zeros(self.joints)
-        self._still = np.full(self.joints, self._hold + 1)
-        self._step = np.zeros((2, self.joints))
-        self.moving, self.informative, self.excited = np.zeros((3, self.joints), dtype=bool)
-        self._adapted = np.zeros(self.joints)
-        self._updates = 0
+        self.alpha[:] = np.clip(np.broadcast_to(start, (self.joints, 2)), self.lower, self.upper)
+        self.states[:] = self._start
 
     def snapshot(self) -> Array:
         """Return a copy of α (joints, 2), without unit and in N·m·s/rad, for `restore`."""
-        return self._alpha.copy()
+        return self.alpha.copy()
 
     def restore(self, kept: Array) -> None:
         """Go back to α as `snapshot` returned it: `kept` (joints, 2), without unit and in N·m·s/rad."""
-        self._alpha[:] = kept
+        self.alpha[:] = kept
 
     def set_coulomb(self, joint: int, factor: float) -> None:
         """Take α₁ of a joint to be `factor`, within its bounds, and learn on from there; at a rate of 0 it is held."""
         if self.rate[joint, 0] > 0.0:
-            self._alpha[joint, 0] = np.clip(factor, self.lower[joint, 0], self.upper[joint, 0])
+            self.alpha[joint, 0] = np.clip(factor, self.lower[joint, 0], self.upper[joint, 0])
 
     @property
     def parameters(self) -> Array:
         """α, (n, 2): factor of Coulomb friction, and excess viscous friction N·m·s/rad."""
-        return self._alpha.copy()
+        return self.alpha.copy()
 
     @property
     def saturated(self) -> BoolArray:
         """Whether α is at a bound, (n, 2) bool."""
-        return (self._alpha <= self.lower) | (self._alpha >= self.upper)
+        return (self.alpha <= self.lower) | (self.alpha >= self.upper)
 
     @property
     def excitation(self) -> Array:
         """Adaptation since the reset, (n,) [s]."""
-        return self._adapted * self.period
+        return self.states['adapted'] * self.period
 
     @property
     def noise(self) -> Array:
         """Deviation of the prediction error f − f̂, N·m, (n,)."""
-        return np.sqrt(self._means[3])
+        return np.sqrt(self.states['means'][:, 3])
 
     @property
     def covariance(self) -> Array:
@@ -159,16 +197,17 @@ class FrictionEstimator:
         """
         prior = np.zeros((self.joints, 2, 2))
         prior[:, [0, 1], [0, 1]] = np.maximum((self.upper - self.lower) ** 2, 1e-12) / 12.0
-        independent = np.minimum(self._seen, self._length) * self.period / 0.1
-        weight = independent / np.maximum(self._means[3], 1e-12)
+        means = self.states['means'].T
+        independent = np.minimum(self.states['seen'], self._length) * self.period / 0.1
+        weight = independent / np.maximum(means[3], 1e-12)
         information = np.empty_like(prior)
-        information[:, 0, 0], information[:, 1, 1] = self._means[0], self._means[1]
-        information[:, 0, 1] = information[:, 1, 0] = self._means[2]
+        information[:, 0, 0], information[:, 1, 1] = means[0], means[1]
+        information[:, 0, 1] = information[:, 1, 0] = means[2]
         return np.linalg.inv(np.linalg.inv(prior) + weight[:, None, None] * information)
 
     def predict(self, coulomb: Array, omega: Array) -> Array:
         """f̂ = α₁ F(τ_J) H + α₂ ω (n,) [N·m]; coulomb: F(τ_J) H (n,) [N·m], omega: ω (n,) [rad/s]."""
-        return self._alpha[:, 0] * coulomb + self._alpha[:, 1] * omega
+        return self.alpha[:, 0] * coulomb + self.alpha[:, 1] * omega
 
     def update(
         self, friction: ArrayLike, coulomb: ArrayLike, omega: ArrayLike, excited: ArrayLike | None = None
@@ -197,11 +236,5 @@ class FrictionEstimator:
                 f'friction: expected three arrays of shape ({self.joints},), found {f.shape}, {Y1.shape} and {Y2.shape}'
             )
         allowed = np.ones(self.joints, dtype=bool) if excited is None else np.array(excited, dtype=bool)
-        error, flags = np.empty(self.joints), np.empty((2, self.joints), dtype=bool)
-        self._updates += 1
-        friction_step(
-            f, Y1, Y2, allowed, self._updates % EVERY == 1, self._numbers, self._fixed, self._alpha, self._means,
-            self._seen, self._still, self._step, self.informative, self._adapted, flags, error,
-        )  # fmt: skip
-        self.moving, self.excited = flags
-        return error
+        each = zip(self.states, self.alpha, f, Y1, Y2, allowed, strict=True)
+        return np.array([friction_step(*joint) for joint in each])

@@ -1,55 +1,77 @@
 """The whole online estimation of one robot: one `update` per sample, all joints at once.
 
-    torques of the sample (`joint_torques`)  →  contact, α, stiffness, payload
+    raw q, θ, K_τ i, H(θ), F_v(ω)  →  one smoother, equal delay  →  τ_J (link model, spring, motor − friction), f, τ_ext
+    →  what is learnt from them (`kernels`)  →  what comes seldom: changes that are named, payload
 
-After the smoother nothing changes within some milliseconds. What learns or judges therefore takes turns, at most one
-part per sample, each at some 125 Hz; the torques are of every sample.
+The hysteresis H and the speed part F_v of the friction are computed from the raw motor angle and then smoothed like
+every signal: an undelayed factor beside delayed ones would halve the gain of the adaptation, and F_v is strongly
+nonlinear. Signs: M q̈ + C q̇ + g + τ_ext = τ_J, so the external torque is that of the link on its surroundings, and a
+push in the direction of q is negative [M2 eq 2.23].
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from joint_dynamics.arm import Arm
-from joint_dynamics.arrays import BoolArray, FloatArray
-from joint_dynamics.estimation.change_test import last_link_rows
+from joint_dynamics.arm import Arm, RangeWatch
+from joint_dynamics.arrays import FloatArray
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.estimation import kernels
+from joint_dynamics.estimation.change_test import BODY
 from joint_dynamics.estimation.changes import Change, ChangeDetector
-from joint_dynamics.estimation.contact import ContactDetector, Evidence
+from joint_dynamics.estimation.contact import ContactDetector
 from joint_dynamics.estimation.coulomb_viscous import CoulombViscousEstimator
-from joint_dynamics.estimation.estimation_settings import EstimationSettings
-from joint_dynamics.estimation.estimator_factory import make_payload
+from joint_dynamics.estimation.estimation_settings import STIFFNESS_SOURCES, EstimationSettings
+from joint_dynamics.estimation.estimator_factory import gain_of, make_friction, make_payload, make_stiffness
 from joint_dynamics.estimation.friction import FrictionEstimator
-from joint_dynamics.estimation.joint_torques import JointTorques
+from joint_dynamics.estimation.lost_motion import LostMotion
 from joint_dynamics.estimation.payload import PayloadEstimator
+from joint_dynamics.estimation.records import filled
 from joint_dynamics.estimation.remarks import remarks_of
+from joint_dynamics.estimation.sample import NUMBERS, STATUS, Estimates, InForce, Sample, entry_for
+from joint_dynamics.estimation.stiffness import StiffnessEstimator
+from joint_dynamics.estimation.torques import estimate_of
+from joint_dynamics.joint.constants import Record, Tables
+from joint_dynamics.robot.newton_euler import WORK
+from joint_dynamics.signals.state_estimator import StateEstimator
 
 Array = FloatArray
-# Share of the lost motion that is not known; share of a deformation that may be lost motion of unknown size for it to
-# teach the stiffness.
-SLACK, MAX_UNCERTAINTY = 0.1, 0.3
-# The same for what may have changed, where an error that stays would be taken for a change.
-PLAY = 0.3
-# s of excited motion over which a stiffness that changed is compared with what it was.
-SLOW = 30.0
 # Changes that are remembered.
 NAMED = 100
+# s between two turns of one learning part, and over which the speed for F_v is taken, to either side.
+TURN, SPEED_SPAN = 0.008, 0.003
 
 
-class JointEstimator(JointTorques):
-    """Estimates of n joints: the torques of `JointTorques`, and what is learnt from them.
+class JointEstimator(Estimates):
+    """Estimates of n joints, see `Estimates`, from samples of q, motor torque (or current) and, with two encoders, θ.
 
     Parameters
     ----------
-    arm, period, settings, motor_side, effort
-        as of `JointTorques`.
+    arm
+        the identified arm.
+    period
+        of the samples [s].
+    settings
+        EstimationSettings; None: the defaults.
+    motor_side
+        whether θ is measured (otherwise θ = q: no stiffness, no spring torque).
+    effort
+        whether `update` takes the motor's `current` [A] or its `torque` [N·m]; None: current where the arm has all
+        drive gains.
 
     Attributes
     ----------
-    contact
-        (n,) bool. The torques and their parts: see `JointTorques`.
+    gain
+        (n,) N·m/A, factor of the current; None where torque is given.
+    friction, stiffness
+        FrictionEstimator, CoulombViscousEstimator or None; StiffnessEstimator or None.
+    filter, lost_motion, watch
+        the smoother, the play of the gears, and the record of the range of validity of the friction.
+    numbers, status, estimate
+        what is estimated and by what settings, as `sample.Sample` has it.
     learning
         whether α, stiffness and payload adapt; settable.
     payload, detector, changes
@@ -74,42 +96,97 @@ class JointEstimator(JointTorques):
         motor_side: bool = True,
         effort: str | None = None,
     ) -> None:
-        super().__init__(arm, period, settings, motor_side=motor_side, effort=effort)
-        use, turn, limit = self.settings, self.stride * self.period, self.effort_limit
+        arm.check_drives()
+        self.arm, self.settings = arm, settings or EstimationSettings()
+        self.n, self.period, self.motor_side = arm.n, float(period), bool(motor_side)
+        use, n, self.gain = self.settings, self.n, gain_of(arm, effort)
+        self.friction_model = None if use.friction == 'coulomb_viscous' else arm.friction
+        slip = None if self.friction_model is None else self.friction_model.maxwell_slip
+        if use.friction == 'adaptive' and slip is None:
+            raise JointDynamicsError(
+                'friction: expected a friction model with a Maxwell-slip part for the method adaptive, found none; '
+                'take coulomb_viscous'
+            )
+        signals = ['q', 'tau'] + ['theta'] * self.motor_side + ['H', 'F_v'] * (slip is not None)
+        self.filter = StateEstimator(len(signals) * n, self.period, window=use.window, taper=use.taper)
+        self.stride = max(int(round(TURN / self.period)), 1)
+        turn = self.stride * self.period
+        self._lag = max(int(round(SPEED_SPAN / self.period)), 1) if slip is not None else 0
+        self.status, self.estimate = np.zeros(1, STATUS), estimate_of(arm, use)
+        static = kernels.NO_FRICTION if arm.friction is None else kernels.STATIC
+        self.estimate['gain'] = 1.0 if self.gain is None else self.gain
+        self.numbers = filled(
+            1, NUMBERS, motor_side=self.motor_side, lag=self._lag, stride=self.stride, turn=turn,
+            omega_min=use.omega_min, per_span=0.5 / (max(self._lag, 1) * self.period),
+            source=STIFFNESS_SOURCES.index(use.stiffness_source),
+            method=kernels.OWN if use.friction == 'coulomb_viscous' else kernels.HYSTERESIS if slip else static,
+            **{name: signals.index(name) * n if name in signals else -1 for name in ('q', 'tau', 'theta', 'H', 'F_v')},
+        )  # fmt: skip
+        if not self.motor_side:
+            self.numbers['theta'] = self.numbers['q']
+        self.effort_limit = np.where(np.isfinite(arm.robot.limits.effort), arm.robot.limits.effort, 100.0)
+        self.lost_motion = LostMotion(n, arm.backlash, self.effort_limit, turn, arm.backlash_deviation)
+        self.friction = make_friction(arm, use, turn)
+        self.stiffness = make_stiffness(arm, use, turn) if motor_side else None
+        self.watch = RangeWatch(arm.validity if self.friction_model is not None or arm.terms else None, arm.joint_names)
+        self._temperature, self._known_temperature = np.full(n, np.nan), np.full(n, np.nan)
+        self.set_temperature(self._temperature)
+        limit = self.effort_limit
         bare = arm.carrying(np.zeros_like(arm.payload)) if arm.payload.any() else arm
         self._unloaded, self._bare = bare.rigid, bare.constants.links
         self.detector = ContactDetector(
-            self.n,
-            turn,
-            floor=use.contact_share * limit,
-            noise=use.torque_noise * limit,
-            deviations=use.contact_deviations,
-            memory=use.contact_memory,
-            omega_min=use.omega_min,
-        )
+            self.n, turn, floor=use.contact_share * limit, noise=use.torque_noise * limit,
+            deviations=use.contact_deviations, memory=use.contact_memory, omega_min=use.omega_min,
+        )  # fmt: skip
         self.payload: PayloadEstimator | None = None
-        order = 1 if self.stiffness is None else self.stiffness.order
         viscous = self.friction.upper[:, 1] if isinstance(self.friction, FrictionEstimator) else 0.05 * limit
-        self.changes = ChangeDetector(self.n, order, turn, viscous)
+        self.changes = ChangeDetector(self.n, 1 if self.stiffness is None else self.stiffness.order, turn, viscous)
         self.named: list[Change] = []
         self._learners = [part for part in (self.friction, self.stiffness) if part is not None]
         self._kept: dict[int, list[Any]] = {}
-        self._rows = np.zeros((self.n, 10))
-        self._no_spring, self._no_map = np.zeros((3, self.n)), np.zeros((self.n, 1))
-        described = 0.0 if arm.friction is None else arm.friction.parameters['F_C0']
-        self._coulomb_unit = np.maximum(described, 0.02 * limit)
-        known = np.zeros(2) if self.friction_model is None else np.array([1.0, 0.0])
-        self._described_friction = np.tile(known, (self.n, 1))
-        self._turns: tuple[Callable[[], None], ...] = (
-            self._learn_stiffness,
-            self._learn_friction,
-            self._detect,
-            self._weigh,
-            self._watch_changes,
-        )
         self.remarks = remarks_of(arm, use, self.motor_side)
         self.learning = True
+        self._sample = self._all()
+        self._start = self.estimate.copy()
+        self._step = entry_for(self._sample).call
         self.reset()
+
+    def _all(self) -> Sample:
+        """Return all that a sample changes; what an arm lacks is there, but not used."""
+        arm, n, changes, constants, zeros = self.arm, self.n, self.changes, self.arm.constants, np.zeros
+        friction, numbers, estimate, tables = self.friction, self.numbers, self.estimate, Tables()
+        tables.add(constants.tables)
+        if arm.backlash is not None:
+            estimate['backlash'] = arm.backlash.records(tables)
+        bare = constants.joints.copy()
+        # It is taken off before, once for all uses; without θ there is none to take off.
+        bare['error']['size'] = 0
+        adaptive = friction if isinstance(friction, FrictionEstimator) else FrictionEstimator(n)
+        coulomb = friction if isinstance(friction, CoulombViscousEstimator) else CoulombViscousEstimator(n)
+        spring = StiffnessEstimator(n, 1) if self.stiffness is None else self.stiffness
+        numbers['learns'] = kernels.ADAPTIVE if friction is adaptive else kernels.AS_DESCRIBED
+        if friction is coulomb:
+            described = 0.0 if arm.friction is None else arm.friction.parameters['F_C0']
+            unit = np.maximum(described, 0.02 * self.effort_limit)
+            numbers['learns'], estimate['coulomb_unit'] = kernels.COULOMB_VISCOUS, unit
+        numbers['spring'], numbers['backlash'] = self.stiffness is not None, arm.backlash is not None
+        numbers['per_block'], order = changes.per_block, spring.order
+        return Sample(
+            constants._replace(tables=tables.array(), links=constants.links.copy()), numbers, self.status, estimate,
+            zeros((3, n)), bare, arm.begin(), zeros((2 * self._lag + 1, self.filter.channels)), self.filter.smoother,
+            self._known_temperature, zeros((len(constants.links), WORK)), zeros((5, n)),
+            arm.friction_scale.copy() if friction is None else friction.alpha, adaptive.states, coulomb.states,
+            coulomb.P, self.lost_motion.states, spring.states, spring.learnt, InForce(*spring.in_force),
+            self.detector.states, self.watch.seen, changes.blocks, changes.spring_doubted, zeros((n, 2)), zeros(BODY),
+            zeros((n, order)), zeros((n, BODY)), zeros((2 + order, n)), zeros(BODY + 4 + order), zeros((2, order)),
+        )  # fmt: skip
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != '_step'}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._step = entry_for(self._sample).call
 
     def friction_scale(self) -> tuple[Array, Array]:
         """Return α (n, 2) against the described friction and its covariance (n, 2, 2).
@@ -125,8 +202,12 @@ class JointEstimator(JointTorques):
 
     def reset_signals(self) -> None:
         """Forget the signals and the hysteresis (after a gap or a jump of time); what was learnt stays."""
-        super().reset_signals()
-        self.contact = np.zeros(self.n, dtype=bool)
+        self.filter.reset()
+        self.lost_motion.reset()
+        self.status['count'], self.status['finite'], self._sample.sliders[:] = 0, True, np.nan
+        deviation, elastic = self.motor_deviation, self.elastic
+        self.estimate[:] = self._start
+        self.motor_deviation, self.elastic = deviation, elastic
         self.detector.reset_signals()
         self.changes.begin_anew()
 
@@ -139,15 +220,31 @@ class JointEstimator(JointTorques):
         self.payload = (
             make_payload(self._unloaded, self.settings, self.stride * self.period) if self.settings.payload else None
         )
-        self.links, self._carried = self.arm.constants.links, self.arm.payload
+        self._carry(self.arm.payload)
         self.watch.reset()
-        self._spring_map = self._no_map if self.stiffness is None else self.stiffness.scaled[0].copy()
+        if self.stiffness is not None:
+            self._sample.spring_map[:] = self.stiffness.alpha
+
+    @property
+    def delay(self) -> float:
+        """Delay of every estimate, s."""
+        return self.filter.delay + self._lag * self.period
+
+    @property
+    def links(self) -> Record:
+        """Constants of the links with the payload in force, of `newton_euler.LINK`; changed in place."""
+        return self._sample.arm.links
+
+    def _carry(self, payload: Array) -> None:
+        """Take the payload (10,) to be this one in the link model."""
+        self.links[:] = self._bare
+        self.links['body'][self.links['number'] == self.n - 1] += payload
+        self._sample.carried[:] = payload
 
     @property
     def finite(self) -> bool:
         """Whether all torques of the sample, and what tells a contact in them, are finite."""
-        total = float((self.torque + self.external + self.friction_torque + self.detector.ratio).sum())
-        return total - total == 0.0
+        return bool(self.status['finite'][0])
 
     def begin_anew(self) -> None:
         """Forget the signals, and of what was learnt the parts that are not finite."""
@@ -158,145 +255,52 @@ class JointEstimator(JointTorques):
             stiffness.reset()
         if payload is not None and not np.isfinite(payload.parameters.sum()):
             payload.reset()
-            self.links, self._carried = self.arm.constants.links, self.arm.payload
+            self._carry(self.arm.payload)
         if not np.isfinite(self.detector.level.sum()):
             self.detector.reset()
         self.reset_signals()
 
     def update(self, q: Array, effort: Array, theta: Array | None = None) -> bool:
-        """Take one sample, as `JointTorques.update`, and give one of the learning parts its turn."""
-        if not super().update(q, effort, theta):
-            return False
-        for k in range(self._count % self.stride, len(self._turns), self.stride):
-            self._turns[k]()
-        return True
+        """Take one sample (n,): q rad; motor current A or torque N·m, as `effort` says; θ rad, reflected.
 
-    def _learn_stiffness(self) -> None:
-        if self.stiffness is None:
-            return
-        self.lost_motion.update(self.theta, self.torque_link)
-        if not self.learning:
-            return
-        source = self.settings.stiffness_source
-        measure = self.torque_motor if source == 'motor' else self.torque_link if source == 'link' else self.torque
-        moving = np.abs(self.omega) >= self.settings.omega_min
-        phi = self.theta - self.q - self.lost_motion.motion
-        clear = (self.lost_motion.uncertainty <= MAX_UNCERTAINTY * np.abs(phi)) & (
-            self.fusion.rotor_inertia_deviation * np.abs(self.rotor_acceleration) <= MAX_UNCERTAINTY * np.abs(measure)
-        )
-        self.stiffness.update(phi, measure - self.damping_torque, moving & clear & self.undisturbed())
-
-    def _learn_friction(self) -> None:
-        if self.friction is None or not self.learning:
-            return
-        residual = self.rotor_torque - self.torque_link
-        # a push that not every joint feels would pass for friction
-        free = self.undisturbed() & (not self.changes.load_suspected)
-        if isinstance(self.friction, CoulombViscousEstimator):
-            self.friction.update(residual, self.omega, free)
-            self.coulomb_level = np.abs(self.friction.parameters[:, 0])
-        else:
-            self.friction.update(residual - self.speed_friction, self.coulomb_friction, self.held_speed, free)
-
-    def undisturbed(self) -> BoolArray:
-        """Joints that may learn: no joint has a contact, but one that lasts so long that it is none.
-
-        The payload known, where it is estimated.
+        Returns whether the estimates are valid: False until the smoother is full. Samples must come at the period; gaps
+        are handled by the caller (`timeline`).
         """
-        touched = self.contact.any() and bool((self.contact & ~self.detector.lasting).any())
-        free = not touched and (self.payload is None or self.payload.known)
-        return np.full(self.n, free)
+        given = self._sample.given
+        given[0], given[1] = q, effort
+        if self.motor_side:
+            if theta is None:
+                raise JointDynamicsError('estimator: expected θ with every sample, found none')
+            given[2] = theta
+        payload = (
+            kernels.NOT_ESTIMATED if self.payload is None else kernels.KNOWN if self.payload.known else kernels.UNKNOWN
+        )
+        todo = self._step(bool(self.learning), payload, self.changes.load_suspected)
+        if todo > kernels.READY:
+            self._finish(todo)
+        return todo != 0
 
-    def _adapted(self) -> BoolArray:
-        """Joints whose friction has had 15 s of motion to become that of today; all where it is not adapted."""
-        return np.ones(self.n, dtype=bool) if self.friction is None else self.friction.excitation > 15.0
-
-    def _detect(self) -> None:
-        self.watch.update(self.omega, self.torque)
-        adapted = self._adapted()
-        if self.payload is not None:
-            adapted = adapted & self.undisturbed()
-        motor, deviation, none = self.torque_motor - self.torque_link, self.fusion.motor_deviation, np.zeros(self.n)
-        never = np.zeros(self.n, dtype=bool)
-        evidence = Evidence(motor, deviation, motor, none, none, none, never, never)
+    def _finish(self, todo: int) -> None:
+        """Do what a sample left to do, which comes seldom."""
         if self.stiffness is not None:
-            lost, elastic = self.lost_motion, self.fusion.elastic
-            spring = np.where(elastic, self.torque_spring - self.torque_link, motor)
-            k = np.where(elastic, self.stiffness.stiffness(self.deformation), 0.0)
-            wrong = np.hypot(k * (SLACK * lost.slack + lost.uncertainty), self.settings.link_noise * self.torque_link)
-            evidence = Evidence(
-                motor, deviation, spring, np.where(elastic, wrong, 0.0), k * lost.motion, k * lost.uncertainty, elastic,
-                self.changes.spring_doubted,
-            )  # fmt: skip
-        self.contact = self.detector.update(evidence, self.omega, adapted)
-
-    def _weigh(self) -> None:
-        self.spring_weight, self.external_deviation = self.fusion.measured(self, self.coulomb_level)
-        doubted = self.changes.spring_doubted
-        if doubted.any():
-            self.spring_weight = np.where(doubted, 0.0, self.spring_weight)
-            self.external_deviation = np.where(doubted, self.fusion.motor_deviation, self.external_deviation)
-        self.link_weight = self.fusion.link_weight(self, self.external_deviation)
-
-    def _watch_changes(self) -> None:
-        """Gather what tells a change, and take in what is named; see `changes`."""
-        slipping = np.abs(self.omega) >= 5.0 * self.settings.omega_min
-        if self.payload is None or self.payload.known:
-            # a friction that is still being learnt looks like a change of anything
-            slipping &= self._adapted()
-        if not self.learning or not slipping.any():
-            return
-        scale, terms = self._friction_terms()
-        lacking = self.torque_motor - self.torque_link
-        if not np.isfinite(lacking.sum()):
-            return
-        link = self.settings.link_noise * self.torque_link
-        weight = np.where(slipping, 1.0 / np.hypot(self.fusion.motor_deviation, link), 0.0)
-        motor = np.array([lacking + (scale.T * terms).sum(axis=0), *terms, weight])
-        spring, spring_map = self._no_spring, self._no_map
-        if self.stiffness is not None:
-            # what is learnt wanders within its memory
-            share = self.stride * self.period / SLOW
-            self._spring_map += np.where(self.stiffness.excited, share, 0.0)[:, None] * (
-                self.stiffness.scaled[0] - self._spring_map
-            )
-            spring_map = self._spring_map
-            spring = self._spring_rows(slipping, link)
-        if self.changes.starting:
+            self.stiffness.finish(todo)
+        if todo & kernels.BOUND and isinstance(self.friction, CoulombViscousEstimator):
+            self.friction.bound()
+        if todo & kernels.BEGUN:
             self._kept[self.changes.open] = [part.snapshot() for part in self._learners]
-        last_link_rows(self.links, self.q, self._work[0], self._rows)
-        disturbed = not self.undisturbed().all()
-        if not self.changes.take(self._rows, motor, spring, self._carried, scale, spring_map, disturbed):
+        if not todo & kernels.COMPLETE:
             return
+        self.changes.complete()
         change = self.changes.find()
         if change is not None:
             self._take_in(change)
             return
-        if self.payload is not None and not (self.payload.known and self.changes.disturbed[self.changes.newest]):
-            self._weigh_payload([self.changes.newest])
+        newest = self.changes.newest
+        if self.payload is not None and not (self.payload.known and self.changes.blocks.disturbed[newest]):
+            self._weigh_payload([newest])
         if self.changes.weighed is not None:
             j, factor = self.changes.weighed
-            self._scale_spring(j, self._spring_map[j] * factor)
-
-    def _friction_terms(self) -> tuple[Array, Array]:
-        """Return α (n, 2) in force and what it multiplies (2, n), N·m and rad/s; F_C is in units of its size."""
-        if isinstance(self.friction, CoulombViscousEstimator):
-            unit = np.stack([self._coulomb_unit, np.ones(self.n)])
-            return self.friction.parameters / unit.T, unit * [np.sign(self.omega), self.omega]
-        if isinstance(self.friction, FrictionEstimator):
-            return self.friction.parameters, np.array([self.coulomb_friction, self.held_speed])
-        return self._described_friction, np.array([self.friction_torque, self.omega])
-
-    def _spring_rows(self, slipping: BoolArray, link: Array) -> Array:
-        assert self.stiffness is not None
-        lost, x = self.lost_motion, self.deformation * self.stiffness.scaled[1]
-        k = self.stiffness.stiffness(self.deformation)
-        play = k * (PLAY * lost.slack + lost.uncertainty)
-        noise = self.fusion.floor + (k * self.settings.deformation_noise) ** 2
-        deviation = np.sqrt(play**2 + link**2 + noise + self.stiffness.variance(self.deformation))
-        weight = np.where(slipping & self.fusion.elastic, 1.0 / deviation, 0.0)
-        powers = [x ** (2 * p + 1) for p in range(self.stiffness.order)]
-        return np.array([self.damping_torque - self.torque_link, weight, *powers])
+            self._scale_spring(j, self._sample.spring_map[j] * factor)
 
     def _take_in(self, change: Change) -> None:
         """Go on with what was named; what was learnt since is taken back where the load spoilt it."""
@@ -305,7 +309,7 @@ class JointEstimator(JointTorques):
         if change.kind == 'load':
             for part, kept in zip(self._learners, self._kept[since[0]], strict=True):
                 part.restore(kept)
-            self._spring_map = blocks.spring_map[since[0]].copy()
+            self._sample.spring_map[:] = blocks.spring_map[since[0]]
             self.payload = make_payload(self._unloaded, self.settings, self.stride * self.period)
             self._weigh_payload(since)
         elif change.kind == 'stiffness':
@@ -316,15 +320,15 @@ class JointEstimator(JointTorques):
             self.detector.reset_signals()
             return
         elif self.friction is not None:
-            unit = self._coulomb_unit[change.joint] if isinstance(self.friction, CoulombViscousEstimator) else 1.0
-            self.friction.set_coulomb(change.joint, change.value * float(unit))
+            unit = float(self.estimate['coulomb_unit'][change.joint])
+            self.friction.set_coulomb(change.joint, change.value * unit)
         self.changes.begin_anew()
 
     def _scale_spring(self, joint: int, scaled: Array) -> None:
         """Take the stiffness of a joint to be `scaled` (P,), as of the map, for all that is judged as well."""
         assert self.stiffness is not None
         self.stiffness.reopen(joint, scaled)
-        self._spring_map[joint] = scaled
+        self._sample.spring_map[joint] = scaled
         self.changes.blocks.spring_map[:, joint] = scaled
 
     def _weigh_payload(self, blocks: list[int]) -> None:
@@ -332,7 +336,25 @@ class JointEstimator(JointTorques):
         assert self.payload is not None
         self.payload.add(self.changes.motor_information(blocks), len(blocks) * self.changes.per_block)
         self.payload.judge()
-        self._carried = payload = self.payload.inertial
-        self.links = self._bare.copy()
-        self.links['body'][self.links['number'] == self.n - 1] += payload
-        self.changes.blocks.payload[:] = payload
+        self._carry(self.payload.inertial)
+        self.changes.blocks.payload[:] = self.payload.inertial
+
+    def set_temperature(self, temperature: ArrayLike) -> None:
+        """Take new joint temperatures (n,) °C.
+
+        NaN: the last known one stays, or that of the settings, or T0, at which it has no effect.
+        """
+        given = np.asarray(temperature, dtype=float)
+        self._temperature[:] = np.where(np.isfinite(given), given, self._temperature)
+        self.watch.update_temperature(given)
+        model = self.friction_model
+        # Further terms take NaN for the temperature without effect; each of them has its own.
+        fallback = np.full(self.n, np.nan) if model is None else model.parameters['T_0']
+        if self.settings.temperature is not None:
+            fallback = np.full(self.n, self.settings.temperature)
+        self._known_temperature[:] = np.where(np.isnan(self._temperature), fallback, self._temperature)
+
+    @property
+    def temperature(self) -> Array:
+        """The last known joint temperatures, (n,) °C, NaN where there is none."""
+        return self._temperature.copy()

@@ -8,19 +8,22 @@ from __future__ import annotations
 
 import numpy as np
 
-from joint_dynamics.arrays import BoolArray, FloatArray, IntArray
-from joint_dynamics.estimation.learning_kernels import jumps
+from joint_dynamics.compilation import compiled
+from joint_dynamics.estimation.records import record
+
+LEVELS = record('seen excitation short long level usual samples squares torque')
+"""Levels of prediction error and torque of one joint: samples since the last jump; s of all; present and usual mean
+square of the error, (N·m)², and of the torque; since the last evaluation the samples, Σ ε²/(1 + r) and Σ torque²."""
 
 
-class JumpDetector:
-    """Levels of prediction error and torque of n joints, and where the error has jumped.
-
-    All attributes are changed in place by `learning_kernels`.
+@compiled
+def jumped(s, period, window, share, floor):  # type: ignore[no-untyped-def]
+    """Update the levels with the samples since the last evaluation, and return whether the error has jumped.
 
     Parameters
     ----------
-    joints
-        n.
+    s
+        a record of `LEVELS`.
     period
         s per sample.
     window
@@ -29,36 +32,24 @@ class JumpDetector:
         a jump is detected where the root mean square of the error exceeds this share of that of the torque, and three
         times its own usual level; inf: never.
     floor
-        (n,) (N·m)², smallest mean square of an error.
-
-    Attributes
-    ----------
-    seen
-        (n,) samples since the last jump.
-    excitation
-        (n,) s of all samples.
-    short, long
-        (n,) present and usual mean square of the error.
-    level, usual
-        (n,) present and usual mean square of the torque.
-    sums
-        (3, n) over the samples since the last evaluation: their number, ε²/(1 + r), torque².
-
+        (N·m)², smallest mean square of an error.
     """
-
-    def __init__(self, joints: int, period: float, window: int, share: float, floor: FloatArray) -> None:
-        self.period, self.window, self.share, self.floor = period, window, share, floor
-        self.short, self.level, self.seen, self.usual, self.excitation = np.zeros((5, joints))
-        self.long = floor.copy()
-        self.sums = np.zeros((3, joints))
-
-    def jumped(self) -> BoolArray:
-        """Update the levels with the samples since the last evaluation, and return where the error has jumped, (n,)."""
-        memory = self.seen, self.excitation, self.short, self.level, self.usual, self.long
-        found = np.zeros(len(self.seen), dtype=bool)
-        jumps((self.period, float(self.window), float(self.share)), self.floor, self.sums, memory, found)
-        return found
-
-    def forget(self, joints: IntArray) -> None:
-        """Restart the detection for these joints, as after a jump; the usual levels stay."""
-        self.short[joints] = self.level[joints] = self.seen[joints] = 0.0
+    samples, squares, torque = s.samples, s.squares, s.torque
+    s.samples = s.squares = s.torque = 0.0
+    s.seen += samples
+    s.excitation += period * samples
+    count = max(s.seen, 1.0)
+    present = 1.0 / min(count, window)
+    s.short += present * (squares - samples * s.short)
+    s.level += present * (torque - samples * s.level)
+    # The usual level never learns from a jump: what one sample can add to it is bounded.
+    slow = min(samples / min(count, 20.0 * window), 1.0)
+    s.usual += slow * (s.level - s.usual)
+    s.long += slow * (min(max(s.short, floor), 2.0 * s.long) - s.long)
+    # Where little torque is transmitted, that of a friction not yet learnt is a large share of it, and no jump.
+    return (
+        share < np.inf
+        and samples > 0.0
+        and s.seen >= window
+        and s.short > max(share * share * max(s.level, s.usual), 9.0 * s.long)
+    )

@@ -18,15 +18,55 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from joint_dynamics.arrays import FloatArray
-from joint_dynamics.estimation.learning_kernels import lost_motion
+from joint_dynamics.compilation import compiled
+from joint_dynamics.estimation.records import Field, filled, record
 from joint_dynamics.estimation.recursive import per_joint, positive
-from joint_dynamics.joint.stiffness import loads_of
+from joint_dynamics.joint.stiffness import LOADS, loads_of
 
 Array = FloatArray
 # s: low-passes of the load; how long a spread of it, and how long a movement of the play is remembered.
 LAGS, HELD, WINDOW = (0.1, 0.3), 0.2, 0.05
 # The backlash may be so many of its deviations off.
 DEVIATIONS = 2.0
+PARTS = len(LOADS)
+PLAY = record(
+    'unknown keep keep_step theta place spread step motion slack uncertainty', 'known',
+    per_load=(PARTS,), follow=(len(LAGS),), loads=(len(LAGS),),
+)  # fmt: skip
+"""Settings of one joint: two deviations of 𝓑, rad; shares kept per update of the spread and of the step; 1/τ_i; shares
+by which the low-passes follow. Its state: θ of the last update, rad (NaN: none yet); s; spread of g; rad; low-passed
+loads, N·m; whether θ has passed through the play."""
+
+
+@compiled
+def lost_motion_step(s, theta, load, width):  # type: ignore[no-untyped-def]
+    """`LostMotion.update` of one joint: s of `PLAY`, θ [rad], load [N·m] and 𝓑(θ) [rad]."""
+    if s.theta != s.theta:
+        s.theta = theta
+        for m in range(len(s.loads)):
+            s.loads[m] = load
+    if width > 0.0:
+        s.place += (theta - s.theta) / width
+    s.place = min(max(s.place, -1.0), 1.0)
+    s.known = s.known or abs(s.place) >= 1.0 or width <= 0.0
+    s.theta = theta
+    lowest, highest, second = np.inf, -np.inf, 0.0
+    for m in range(len(s.loads) + 1):
+        if m > 0:
+            s.loads[m - 1] += s.follow[m - 1] * (load - s.loads[m - 1])
+        of_load, left = load if m == 0 else s.loads[m - 1], 0.0
+        for i in range(PARTS):
+            ratio = of_load * s.per_load[i]
+            left += 1.0 / (1.0 + ratio * ratio)
+        left /= PARTS
+        lowest, highest = min(lowest, left), max(highest, left)
+        if m == 1:
+            second = left
+    s.spread = max(highest - lowest, s.keep * s.spread)
+    before, s.slack = s.motion, second * width
+    s.motion = s.slack * s.place
+    s.step = max(abs(s.motion - before), s.keep_step * s.step)
+    s.uncertainty = (s.spread if s.known else 1.0) * width + highest * s.unknown + s.step
 
 
 class LostMotion:
@@ -46,6 +86,8 @@ class LostMotion:
 
     Attributes
     ----------
+    states
+        (n,) of `PLAY`, which `lost_motion_step` takes.
     motion
         g 𝓑 s (n,) rad, to be subtracted from the deformation.
     slack
@@ -57,6 +99,8 @@ class LostMotion:
 
     """
 
+    motion, slack, uncertainty = Field(), Field(), Field()
+
     def __init__(
         self,
         joints: int,
@@ -66,31 +110,21 @@ class LostMotion:
         deviation: ArrayLike = 0.0,
     ) -> None:
         self.joints, self.backlash = int(joints), backlash
-        self._unknown = np.full(self.joints, DEVIATIONS * np.asarray(deviation, dtype=float))
-        self._per_load = 1.0 / loads_of(per_joint('limit', limit, self.joints)).T
         period = positive('period', period)
-        self._follow = np.array([[min(period / lag, 1.0)] for lag in LAGS])
-        self._keep, self._keep_step = max(1.0 - period / HELD, 0.0), max(1.0 - period / WINDOW, 0.0)
-        self._rates = self._follow, self._keep, self._keep_step
-        self.reset()
+        self.states = filled(
+            self.joints, PLAY, unknown=DEVIATIONS * np.asarray(deviation, dtype=float), theta=np.nan,
+            per_load=1.0 / loads_of(per_joint('limit', limit, self.joints)),
+            follow=[min(period / lag, 1.0) for lag in LAGS],
+            keep=max(1.0 - period / HELD, 0.0), keep_step=max(1.0 - period / WINDOW, 0.0),
+        )  # fmt: skip
+        self._start = self.states.copy()
 
     def reset(self) -> None:
         """Discard the state of the play and the load."""
-        self._place, self._spread = np.zeros((2, self.joints))
-        self._theta: Array | None = None
-        self._loads = np.zeros((len(LAGS), self.joints))
-        self._known = np.zeros(self.joints, dtype=bool)
-        self.motion, self.slack, self.uncertainty, self._step = np.zeros((4, self.joints))
+        self.states[:] = self._start
 
     def update(self, theta: Array, load: Array) -> None:
         """Take θ (n,) rad without its kinematic error and the load (n,) N·m of the same instant."""
-        if self.backlash is None:
-            return
-        if self._theta is None:
-            self._theta, self._loads[:] = theta.copy(), load
-        found = np.array([self.motion, self.slack, self.uncertainty])
-        lost_motion(
-            theta, load, self.backlash(theta), self._unknown, self._per_load, self._rates, self._theta, self._place,
-            self._spread, self._loads, self._known, self._step, found,
-        )  # fmt: skip
-        self.motion, self.slack, self.uncertainty = found
+        if self.backlash is not None:
+            for joint in zip(self.states, theta, load, self.backlash(theta), strict=True):
+                lost_motion_step(*joint)

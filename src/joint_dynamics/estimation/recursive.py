@@ -11,12 +11,11 @@ factor without the pole. μ = 1, δ = 0 (λ = 1) is ordinary recursive least squ
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike
 
 from joint_dynamics.arrays import BoolArray, FloatArray, IntArray
+from joint_dynamics.compilation import compiled
 from joint_dynamics.errors import JointDynamicsError
 
 Array = FloatArray
@@ -24,6 +23,39 @@ Array = FloatArray
 SMALL_R = 1e-12
 # The eigenvalues of P, relative to P(0), stay below one, above LOWEST, and within CONDITION of each other.
 LOWEST, HIGHEST, CONDITION = 1e-24, 1.0, 1e14
+
+
+@compiled
+def rls_step(P, alpha, psi, y, active, numbers, direction):  # type: ignore[no-untyped-def]
+    """One step of one joint: P (p, p), α (p,), ψ (p,); ψ and y are 0 where it is not `active`. Return ε and ε/(1 + r).
+
+    numbers: forgetting, δ, directional. direction: Pψ, written. With ψ = 0 only δ and exponential forgetting would
+    change a joint, which `active` prevents.
+    """
+    forgetting, delta, directional = numbers
+    order, r, error = len(psi), 0.0, y
+    for p in range(order):
+        total = 0.0
+        for k in range(order):
+            total += P[p, k] * psi[k]
+        direction[p] = total
+        r += psi[p] * total
+        error -= alpha[p] * psi[p]
+    # Not below zero, even where rounding has spoilt P until the next `bound`: then the step is harmless.
+    r = max(r, 0.0)
+    growth = (1.0 if directional else forgetting) + r
+    # μ(1 + r) − 1 written so that μ = 1 gives r exactly.
+    c = (forgetting * r - (1.0 - forgetting)) / (max(r, SMALL_R) * growth * forgetting) if directional else 1.0 / growth
+    share = error / growth
+    for p in range(order):
+        for k in range(order):
+            P[p, k] -= direction[p] * direction[k] * c
+            if active and not directional:
+                P[p, k] /= forgetting
+        if active:
+            P[p, p] += delta
+        alpha[p] += direction[p] * share
+    return error, share
 
 
 class RecursiveLeastSquares:
@@ -37,10 +69,14 @@ class RecursiveLeastSquares:
         μ (directional) or λ (exponential), 0 < μ ≤ 1.
     delta
         δ ≥ 0, added to the diagonal of P of every active joint per step.
-    """
 
-    #: Attributes that hold something only during an update, and views of them: no part of the state.
-    SCRATCH = ('_psi', '_product', '_P_psi', '_direction', '_prediction', '_outer')
+    Attributes
+    ----------
+    P, alpha
+        (n, p, p) and (n, p), changed in place.
+    numbers
+        as `rls_step` takes them.
+    """
 
     def __init__(
         self,
@@ -67,31 +103,9 @@ class RecursiveLeastSquares:
         ).copy()
         if not np.all(np.isfinite(self.initial_covariance)) or np.any(self.initial_covariance <= 0):
             raise JointDynamicsError(f'initial_covariance: expected finite numbers > 0, found {initial_covariance!r}')
-        # P above, α below: one product with ψ gives Pψ and the prediction.
-        self._state = np.zeros((self.joints, self.order + 1, self.order))
-        self._product = np.empty((self.joints, self.order + 1, 1))
-        self._bind()
-        self._outer = np.empty((self.joints, self.order, self.order))
-        self._eye = self.delta * np.eye(self.order)
+        self.P, self.alpha = np.zeros((self.joints, self.order, self.order)), np.zeros((self.joints, self.order))
+        self.numbers = self.forgetting, self.delta, self.directional
         self.reset()
-
-    def _bind(self) -> None:
-        """Make the views into the two arrays; a copy needs its own."""
-        self.P, self.alpha = self._state[:, :-1], self._state[:, -1]
-        self._P_psi, self._direction, self._prediction = (
-            self._product[:, :-1],
-            self._product[:, :-1, 0],
-            self._product[:, -1, 0],
-        )
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._bind()
-
-    @property
-    def state(self) -> Array:
-        """P above, α below, (n, p + 1, p): a view, for kernels that change it."""
-        return self._state
 
     def reset(self, alpha: ArrayLike = 0.0) -> None:
         """Restart with P(0) and `alpha`, number, (p,) or (n, p)."""
@@ -102,29 +116,9 @@ class RecursiveLeastSquares:
         """Take ψ (n, p) and y (n,), both finite, and zero for joints that are not `active`.
 
         Return ε and ε²/(1 + r), (n,) each.
-
-        With ψ = 0 only δ and exponential forgetting would change a joint, which `active` prevents.
         """
-        np.matmul(self._state, psi[:, :, None], out=self._product)
-        # Not below zero, even where rounding has spoilt P until the next `bound`: then the step is harmless.
-        r = np.maximum(np.einsum('np,np->n', psi, self._direction), 0.0)
-        error = y - self._prediction
-        np.multiply(self._P_psi, self._direction[:, None, :], out=self._outer)
-        if self.directional:
-            growth = 1.0 + r
-            # μ(1 + r) − 1 written so that μ = 1 gives r exactly.
-            c = (self.forgetting * r - (1.0 - self.forgetting)) / (np.maximum(r, SMALL_R) * growth * self.forgetting)
-        else:
-            growth = self.forgetting + r
-            c = 1.0 / growth
-        share = error / growth
-        self.alpha += self._direction * share[:, None]
-        self._outer *= c[:, None, None]
-        self.P -= self._outer
-        if not self.directional and self.forgetting < 1.0:
-            self.P[active] /= self.forgetting
-        if self.delta:
-            self.P += active[:, None, None] * self._eye
+        each, direction = zip(self.P, self.alpha, psi, y, active, strict=True), np.empty(self.order)
+        error, share = np.array([rls_step(*joint, self.numbers, direction) for joint in each]).T
         return error, error * share
 
     def bound(self, joints: IntArray | slice = slice(None)) -> None:

@@ -46,7 +46,7 @@ MOTOR = {'motor_position': 'theta', 'motor_torque': 'tau'}
 
 
 class TorqueEstimate(NamedTuple):
-    """The estimates of one sample, stamped with the delay subtracted; signs as in `JointTorques`.
+    """The estimates of one sample, stamped with the delay subtracted; signs as in `JointEstimator`.
 
     Attributes
     ----------

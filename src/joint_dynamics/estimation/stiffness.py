@@ -21,10 +21,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from joint_dynamics.arrays import FloatArray, IntArray
+from joint_dynamics.compilation import compiled
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.estimation.jumps import JumpDetector
-from joint_dynamics.estimation.learning_kernels import novelty, stiffness_step
-from joint_dynamics.estimation.recursive import SMALL_R, RecursiveLeastSquares, per_joint, positive
+from joint_dynamics.estimation.jumps import LEVELS, jumped
+from joint_dynamics.estimation.records import Field, filled, record
+from joint_dynamics.estimation.recursive import RecursiveLeastSquares, per_joint, positive, rls_step
 from joint_dynamics.estimation.stiffness_map import StiffnessMap
 
 Array = FloatArray
@@ -40,6 +41,55 @@ MIN_EXCITED_TIME = 2.0
 MIN_TAKEN_TIME = 0.02
 # No transmission deforms by a thousand times its scale; what is beyond is a broken sample and would only overflow.
 LARGEST, LARGEST_TORQUE = 1e3, 1e9
+
+
+SPRING = record(
+    'gate top per_scale novelty floor mu delta period window change_share hold stride anchor still updates',
+    'keep fresh excited reliable jumped', levels=LEVELS,
+)  # fmt: skip
+"""Settings of one joint: rad, rad, 1/rad, rad, (N·m)²; s; updates. What is learnt beside P and α: rad, the deformation
+that was new last, and updates since."""
+JUMPED, DUE = 1, 2
+"""What an update leaves to do: open the covariance of joints that jumped; bring it back between its bounds."""
+
+
+@compiled
+def stiffness_step(s, learnt, in_force, phi, y, allowed, scratch):  # type: ignore[no-untyped-def]
+    """`StiffnessEstimator.update` of one joint: s of `SPRING`; return ε, and what is left to do.
+
+    learnt: P (P, P) and α (P,), scaled; in_force: the same and the mean square of the error (1,). scratch: (2, P),
+    written. What is learnt goes in force where it is taken, or nothing is to be kept.
+    """
+    (P, alpha), psi, levels = learnt, scratch[0], s.levels
+    if s.updates % s.stride == 0:
+        # A standstill tells one torque over and over, with the friction's error in it.
+        if abs(phi) < s.top and abs(phi - s.anchor) >= s.novelty:
+            s.anchor, s.still = phi, 0.0
+        else:
+            s.still += s.stride
+        s.fresh = s.still <= s.hold
+    s.excited = s.gate <= abs(phi) < s.top and abs(y) < LARGEST_TORQUE and s.fresh and allowed
+    value, torque = (phi * s.per_scale, y) if s.excited else (0.0, 0.0)
+    square = value * value
+    for p in range(len(psi)):
+        psi[p] = value
+        value *= square
+    error, share = rls_step(P, alpha, psi, torque, s.excited, (s.mu, s.delta, True), scratch[1])
+    if s.excited:
+        levels.samples += 1.0
+        levels.squares += error * share
+        levels.torque += torque * torque
+    at_scale = 0.0
+    for p in range(len(psi)):
+        at_scale += (2.0 * p + 1.0) * alpha[p]
+    fits = levels.long <= 0.2 * levels.usual and alpha[0] > 0.0 and at_scale > 0.0
+    s.reliable = fits and levels.excitation >= MIN_EXCITED_TIME
+    if not s.keep or (fits and levels.short <= 0.2 * levels.usual and levels.excitation >= MIN_TAKEN_TIME):
+        in_force[0][:], in_force[1][:], in_force[2][0] = P, alpha, levels.long
+    s.updates += 1
+    looked = s.updates % s.stride == 0
+    s.jumped = looked and jumped(levels, s.period, s.window, s.change_share, s.floor)
+    return error, (JUMPED if s.jumped else 0) | (DUE if looked and s.updates % CHECK < s.stride else 0)
 
 
 class StiffnessEstimator(StiffnessMap):
@@ -67,12 +117,14 @@ class StiffnessEstimator(StiffnessMap):
                          excited motion and explains the torque as for `reliable`, in the last `change_window` as
                          well; then the last that did. The others: what is learnt, at once.
 
-    Coefficients, covariance, torque, stiffness and variance are those of the map in force. Its quality, (n,) each:
-    `excited` (bool, of the last update), `excitation` (s of excited motion since the reset), `changes` (number of
-    changes named), `reopened` (number of jumps of the error), `noise` (N·m, deviation of the prediction error of the
-    map in force), `reliable` (bool, whether the learnt map can be relied on: excited for 2 s, explaining 80 % of the
-    torque, and increasing with the deformation).
+    Coefficients, covariance, torque, stiffness and variance are those of the map in force, `P` and `alpha`. (n,) each:
+    `changes` (number of changes named), `reopened` (number of jumps of the error), `excited` (bool, of the last
+    update), `reliable` (bool, whether the learnt map can be relied on: excited for 2 s, explaining 80 % of the torque,
+    and increasing with the deformation), `states` of `SPRING`, `learnt`
+    (P, α) and `in_force` (P, α, mean square of the error), as `stiffness_step` takes them of each joint.
     """
+
+    excited, reliable = Field(), Field()
 
     def __init__(
         self,
@@ -104,25 +156,19 @@ class StiffnessEstimator(StiffnessMap):
         self._alpha0 = (
             np.broadcast_to(np.asarray(initial_coefficients, dtype=float), (self.joints, self.order)) * self._unit
         )
-        self._gate = 0.2 * self.scale if gate is None else per_joint('gate', gate, self.joints, zero=True)
-        self._novelty = 0.02 * self.scale if novelty is None else per_joint('novelty', novelty, self.joints, zero=True)
-        self._hold = max(int(round(hold / self.period)), 1)
-        self.change_share = positive('change_share', change_share)
-        self._window = max(int(round(positive('change_window', change_window) / self.period)), 1)
-        self._floor = per_joint('noise', noise, self.joints) ** 2
-        self._top = LARGEST * self.scale
-        self._stride = max(int(round(0.005 / self.period)), 1)
-        self._fixed = np.array([self._gate, self._top, self._per_scale, self._novelty, self._floor])
-        self._step_numbers = (
-            LARGEST_TORQUE,
-            float(self.mu),
-            float(self.delta),
-            SMALL_R,
-            MIN_EXCITED_TIME,
-            MIN_TAKEN_TIME,
-        )
-        self._all = np.ones(self.joints, dtype=bool)
-        self._keep = np.broadcast_to(np.asarray(keep, dtype=bool), (self.joints,)).copy()
+        self.change_share, self._floor = positive('change_share', change_share), per_joint('noise', noise, joints) ** 2
+        wait = max(int(round(hold / self.period)), 1)
+        self.states = filled(
+            self.joints, SPRING, top=LARGEST * self.scale, per_scale=self._per_scale, floor=self._floor, mu=mu,
+            gate=0.2 * self.scale if gate is None else per_joint('gate', gate, self.joints, zero=True),
+            novelty=0.02 * self.scale if novelty is None else per_joint('novelty', novelty, self.joints, zero=True),
+            delta=self.delta, period=self.period, change_share=self.change_share, keep=keep, hold=wait, still=wait,
+            window=max(int(round(positive('change_window', change_window) / self.period)), 1),
+            stride=max(int(round(0.005 / self.period)), 1), anchor=np.inf, fresh=True,
+        )  # fmt: skip
+        self.states['levels']['long'] = self._floor
+        self._start = self.states.copy()
+        self.learnt, self.in_force = (self._rls.P, self._rls.alpha), (self.P, self.alpha, self.square)
         self.reset()
 
     @classmethod
@@ -159,23 +205,18 @@ class StiffnessEstimator(StiffnessMap):
     def reset(self, coefficients: ArrayLike | None = None) -> None:
         """Restart with P(0) and α(0), or with the given coefficients (P,) or (n, P), N·m/rad^{2p−1}."""
         self._rls.reset(self._alpha0 if coefficients is None else np.asarray(coefficients, dtype=float) * self._unit)
-        self._jumps = JumpDetector(self.joints, self.period, self._window, self.change_share, self._floor)
-        self._anchor = np.full(self.joints, np.inf)
-        self._still = np.full(self.joints, self._hold)
-        self._fresh = np.ones(self.joints, dtype=bool)
-        self._updates = 0
-        self.excited = np.zeros(self.joints, dtype=bool)
+        self.states[:], self.square[:] = self._start, self._floor
         self.changes, self.reopened = np.zeros((2, self.joints), dtype=int)
-        self.reliable = np.zeros(self.joints, dtype=bool)
-        self._in_force, self._square = self._rls.state.copy(), self._jumps.long.copy()
+        self.P[:], self.alpha[:] = self._rls.P, self._rls.alpha
 
-    def snapshot(self) -> tuple[Array, Array, Array]:
+    def snapshot(self) -> tuple[Array, ...]:
         """Return copies of the learnt coefficients and of those in force, (n, P) N·m/rad, …, for `restore`."""
-        return self._rls.state.copy(), self._in_force.copy(), self._square.copy()
+        return tuple(array.copy() for array in (*self.learnt, *self.in_force))
 
-    def restore(self, kept: tuple[Array, Array, Array]) -> None:
+    def restore(self, kept: tuple[Array, ...]) -> None:
         """Go back to `kept` as `snapshot` returned it: coefficients (n, P) N·m/rad, …."""
-        self._rls.state[:], self._in_force[:], self._square[:] = kept
+        for array, values in zip((*self.learnt, *self.in_force), kept, strict=True):
+            array[:] = values
 
     def reopen(self, joint: int, scaled: Array) -> None:
         """Set the map of a joint to `scaled` (P,) [N·m per (φ/φ_ref)^{2p−1}], with 30 % uncertainty."""
@@ -183,23 +224,23 @@ class StiffnessEstimator(StiffnessMap):
         rls.alpha[joint] = scaled
         rls.P[joint] = (np.outer(scaled, scaled) + np.diag(scaled**2)) * (REOPENED**2 / self._floor[joint])
         rls.bound(np.array([joint]))
-        self._in_force[joint] = rls.state[joint]
-        self._jumps.forget(np.array([joint]))
+        self.P[joint], self.alpha[joint] = rls.P[joint], rls.alpha[joint]
+        self._forget(np.array([joint]))
+
+    def _forget(self, joints: IntArray) -> None:
+        """Begin to watch for jumps anew; the usual levels stay."""
+        for name in ('short', 'level', 'seen'):
+            self.states['levels'][name][joints] = 0.0
 
     @property
     def excitation(self) -> Array:
         """Excited motion since the reset, s, (n,)."""
-        return self._jumps.excitation
+        return self.states['levels']['excitation'].copy()
 
     @property
     def known(self) -> Array:
         """`coefficients` (n, P), N·m/rad^(2p−1); NaN for a joint whose map is neither described nor reliable yet."""
-        return np.where((self._keep | self.reliable)[:, None], self.coefficients, np.nan)
-
-    @property
-    def quality(self) -> tuple[Any, ...]:
-        """The reliability of the spring, in the form that the kernel `spring_weight` takes."""
-        return self.reliable, self._square, self._in_force, self._per_scale
+        return np.where((self.states['keep'] | self.reliable)[:, None], self.coefficients, np.nan)
 
     def update(self, deformation: ArrayLike, torque: ArrayLike, excited: ArrayLike | None = None) -> Array:
         """Take one sample and return the prediction error ε (n,) [N·m], 0 where there was no update.
@@ -222,27 +263,20 @@ class StiffnessEstimator(StiffnessMap):
             raise JointDynamicsError(
                 f'stiffness: expected deformation and torque of shape ({self.joints},), found {phi.shape} and {y.shape}'
             )
-        if self._updates % self._stride == 0:
-            self._check(phi)
-        self._updates += 1
-        active, error = np.empty(self.joints, dtype=bool), np.empty(self.joints)
-        allowed = self._all if excited is None else np.array(excited, dtype=bool)
-        jumps = self._jumps
-        stiffness_step(
-            phi, y, allowed, self._fresh, self._fixed, self._step_numbers, self._rls.state, jumps.sums, active,
-            error, (jumps.excitation, jumps.short, jumps.long, jumps.usual), self._keep, self.reliable,
-            self._in_force, self._square,
-        )  # fmt: skip
-        self.excited = active
+        allowed = np.ones(self.joints, dtype=bool) if excited is None else np.array(excited, dtype=bool)
+        error, scratch, todo = np.empty(self.joints), np.empty((2, self.order)), 0
+        for j in range(self.joints):
+            learnt, in_force = (self._rls.P[j], self._rls.alpha[j]), (self.P[j], self.alpha[j], self.square[j : j + 1])
+            error[j], left = stiffness_step(self.states[j], learnt, in_force, phi[j], y[j], allowed[j], scratch)
+            todo |= left
+        self.finish(todo)
         return error
 
-    def _check(self, phi: Array) -> None:
-        """Do what need not be done with every sample: novelty, jumps, the bounds of P."""
-        # A standstill tells one torque over and over, with the friction's error in it: φ must have moved within the
-        # last `hold` s.
-        novelty(phi, (self._hold, self._stride), self._fixed, self._anchor, self._still, self._fresh)
-        self._open(np.flatnonzero(self._jumps.jumped()))
-        if self._updates % CHECK < self._stride:
+    def finish(self, todo: int) -> None:
+        """Do what an update left to do, `todo` of JUMPED and DUE, which need not be done with every sample."""
+        if todo & JUMPED:
+            self._open(np.flatnonzero(self.states['jumped']))
+        if todo & DUE:
             self._rls.bound()
 
     def _open(self, joints: IntArray) -> None:
@@ -251,5 +285,5 @@ class StiffnessEstimator(StiffnessMap):
             alpha = self._rls.alpha[joint]
             self._rls.P[joint] += (np.outer(alpha, alpha) + np.diag((0.3 * alpha) ** 2)) / self._floor[joint]
         self._rls.bound(joints)
-        self._jumps.forget(joints)
+        self._forget(joints)
         self.reopened[joints] += 1

@@ -13,10 +13,13 @@ smoothly.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import ArrayLike
 
-from joint_dynamics.arrays import FloatArray
+from joint_dynamics.arrays import FloatArray, IntArray
+from joint_dynamics.compilation import compiled
 from joint_dynamics.errors import JointDynamicsError
 
 Array = FloatArray
@@ -44,6 +47,61 @@ def smoothing_kernel(samples: int, degree: int = 2, taper: bool = True) -> Array
     return np.linalg.solve(V.T @ (weight[:, None] * V), (weight[:, None] * V).T)[0]
 
 
+class Smoother(NamedTuple):
+    """State of a `StateEstimator` of C signals.
+
+    Attributes
+    ----------
+    kernels
+        (3, K) of value, first and second derivative.
+    ring
+        (2 K, C); every sample is written twice, half of it apart, so that the last K always lie in one piece.
+    states
+        (3, C), result.
+    last
+        (C,) last sample; a value that is not finite is replaced by the one before.
+    clock
+        (2,) where the next sample goes, and how many there were.
+
+    """
+
+    kernels: FloatArray
+    ring: FloatArray
+    states: FloatArray
+    last: FloatArray
+    clock: IntArray
+
+
+@compiled
+def smooth(s, x):  # type: ignore[no-untyped-def]
+    """Take one sample (C,) into a `Smoother`; return whether all of its K samples are there.
+
+    Before, the past is assumed to equal the first sample.
+    """
+    n, k, channels = s.kernels.shape[1], s.clock[0], len(x)
+    for c in range(channels):
+        if np.isfinite(x[c]):
+            s.last[c] = x[c]
+        elif s.clock[1] == 0:
+            s.last[c] = 0.0
+    if s.clock[1] == 0:
+        for i in range(2 * n):
+            for c in range(channels):
+                s.ring[i, c] = s.last[c]
+    for c in range(channels):
+        s.ring[k, c] = s.ring[k + n, c] = s.last[c]
+    s.clock[0], s.clock[1] = k + 1 if k + 1 < n else 0, s.clock[1] + 1
+    for d in range(3):
+        out = s.states[d]
+        for c in range(channels):
+            out[c] = 0.0
+        for i in range(n):
+            weight, row = s.kernels[d, i], s.ring[k + 1 + i]
+            for c in range(channels):
+                out[c] += weight * row[c]
+    return s.clock[1] >= n
+
+
 class StateEstimator:
     """Smoothed value, first and second derivative of several signals at once, all with the same delay.
 
@@ -65,6 +123,8 @@ class StateEstimator:
         of the estimates, s.
     samples
         length of the whole FIR filter, n_LP + 2.
+    smoother
+        `Smoother`, the state, which `smooth` advances.
 
     """
 
@@ -80,50 +140,46 @@ class StateEstimator:
         self.period = float(period)
         self.window = float(window)
         n_LP = 2 * int(round(0.5 * window / period)) + 1
-        smooth = smoothing_kernel(n_LP, degree, taper)
+        kernel = smoothing_kernel(n_LP, degree, taper)
         self.samples = n_LP + 2
         self.delay = 0.5 * (self.samples - 1) * self.period
         self.kernels = np.zeros((3, self.samples))
-        before, centre, after = (np.pad(smooth, (shift, 2 - shift)) for shift in (0, 1, 2))
+        before, centre, after = (np.pad(kernel, (shift, 2 - shift)) for shift in (0, 1, 2))
         self.kernels[0] = centre
         self.kernels[1] = (after - before) / (2.0 * period)
         self.kernels[2] = (after - 2.0 * centre + before) / period**2
-        # Every sample is written twice, half a buffer apart, so that the last n samples always lie in one piece.
-        self._ring = np.zeros((2 * self.samples, self.channels))
-        self._states = np.zeros((3, self.channels))
-        self._last = np.zeros(self.channels)
-        self._next = 0
-        self.count = 0
+        ring, states, last = np.zeros((2 * self.samples, channels)), np.zeros((3, channels)), np.zeros(channels)
+        self.smoother = Smoother(self.kernels, ring, states, last, np.zeros(2, dtype=np.int64))
 
     @property
     def ready(self) -> bool:
         """Whether the whole FIR is filled with samples."""
-        return self.count >= self.samples
+        return bool(self.smoother.clock[1] >= self.samples)
 
     @property
     def value(self) -> Array:
         """Smoothed signals, (C,); a view that the next update overwrites, as are the other two."""
-        return self._states[0]
+        return self.smoother.states[0]
 
     @property
     def first(self) -> Array:
         """First derivatives, (C,), per second."""
-        return self._states[1]
+        return self.smoother.states[1]
 
     @property
     def second(self) -> Array:
         """Second derivatives, (C,), per second squared."""
-        return self._states[2]
+        return self.smoother.states[2]
 
     @property
     def states(self) -> Array:
         """All three, (3, C)."""
-        return self._states
+        return self.smoother.states
 
     def reset(self) -> None:
         """Discard all samples."""
-        self.count = 0
-        self._states[:] = 0.0
+        self.smoother.clock[1] = 0
+        self.smoother.states[:] = 0.0
 
     def update(self, sample: ArrayLike) -> Array:
         """Take one sample (C,); return value, first and second derivative, (3, C), at `delay` s before it, a view.
@@ -134,15 +190,5 @@ class StateEstimator:
         x = np.asarray(sample, dtype=float)
         if x.shape != (self.channels,):
             raise JointDynamicsError(f'state estimator: expected a sample of shape ({self.channels},), found {x.shape}')
-        if np.count_nonzero(np.isfinite(x)) != len(x):
-            x = np.where(np.isfinite(x), x, self._last if self.count else 0.0)
-        n, ring = self.samples, self._ring
-        if self.count == 0:
-            ring[:] = x
-        self._last[:] = x
-        k = self._next
-        ring[k] = x
-        ring[k + n] = x
-        self._next = k + 1 if k + 1 < n else 0
-        self.count += 1
-        return np.matmul(self.kernels, ring[k + 1 : k + 1 + n], out=self._states)
+        smooth(self.smoother, np.ascontiguousarray(x))
+        return self.smoother.states
