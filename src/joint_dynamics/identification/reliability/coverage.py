@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from joint_dynamics.arrays import FloatArray
+from joint_dynamics.description.field_checks import MAX_NUMBER
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.regression.diagnostics import poorly_determined_parameters
 from joint_dynamics.identification.regression.least_squares import Solution
@@ -95,7 +96,10 @@ class Training:
         return {
             'deviation_percent': plain(self.deviation),
             **{key: dict(zip(names, plain(values), strict=True)) for key, values in ranges.items()},
-            'covariance': [plain(row[: k + 1]) for k, row in enumerate(self.covariance)],
+            # what the motion does not show at all has a variance as large as a description holds
+            'covariance': [
+                plain(row[: k + 1]) for k, row in enumerate(np.clip(self.covariance, -MAX_NUMBER, MAX_NUMBER))
+            ],
         }
 
     @staticmethod
