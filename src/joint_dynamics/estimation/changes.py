@@ -34,9 +34,9 @@ VISCOUS = 0.2
 """Wander of α₂ as a share of its upper bound."""
 POSSIBLE_FRICTION, POSSIBLE_STIFFNESS = 1.0, 0.5
 """Deviation of what they may change to at once, as shares."""
-REACH, LEAST_MASS, WRONG = 0.3, 0.2, 0.1
-"""m from the last joint within which a load has its centre of mass; kg that a load is at least; share of its change by
-which it may be wrong, no less than those kg: the friction under load is that of the load before."""
+REACH, LEAST_MASS, WRONG = 0.3, 0.2, 0.4
+"""m from the last joint within which a load has its centre of mass; kg that a load is at least; kg by which it may be
+wrong, at that reach: of a load put down, the first seconds leave as much."""
 BODIES = 10.0 * np.array([REACH**2] * 6 + [REACH] * 3 + [1.0])
 """Deviation of the payload's parameters, kg·m², kg·m, kg: 10 kg within reach."""
 STEADY = 0.8
@@ -247,8 +247,7 @@ class ChangeDetector:
         body = self.blocks.payload[self.newest] + added
         first, mass = np.linalg.norm(body[6:9]), body[9]
         heavy = np.abs(added[9]) >= LEAST_MASS or np.linalg.norm(added[6:9]) >= LEAST_MASS * REACH
-        wrong = max(LEAST_MASS, WRONG * np.abs(added[9]))
-        return bool(mass >= -wrong and first <= REACH * (max(mass, 0.0) + wrong) and heavy)
+        return bool(mass >= -WRONG and first <= REACH * (max(mass, 0.0) + WRONG) and heavy)
 
     def _learn_usual(self, newest: int) -> None:
         """Let the last block tell what is usual."""
