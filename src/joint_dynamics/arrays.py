@@ -1,4 +1,4 @@
-"""Types of arrays as signatures name them; shapes and units are in the docstrings."""
+"""Types of arrays as signatures name them, a number as documents hold it; shapes and units are in the docstrings."""
 
 from __future__ import annotations
 
@@ -11,3 +11,8 @@ FloatArray: TypeAlias = NDArray[np.float64]
 BoolArray: TypeAlias = NDArray[np.bool_]
 IntArray: TypeAlias = NDArray[np.integer[Any]]
 ComplexArray: TypeAlias = NDArray[np.complexfloating[Any, Any]]
+
+
+def finite(value: float | None) -> float | None:
+    """Return a number, in its unit, as a document may hold it: None where it is not finite, or not known."""
+    return float(value) if value is not None and np.isfinite(value) else None

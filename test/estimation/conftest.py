@@ -184,60 +184,6 @@ def waypoint_motion(cycles, dwell=0.0, spacing=0.004, speed=np.pi, acceleration=
     return np.arange(len(q)) * spacing, q
 
 
-def described(robot, model=None):
-    """A dynamics description of a simulated robot from its truth.
-
-    What a perfect identification of a new robot would have written.
-    """
-    from joint_dynamics.description import DynamicsDescription
-    from joint_dynamics.robot import INERTIAL
-
-    truth, drives, names = robot.truth, robot.drives, robot.joint_names
-    parameters = truth.parameters.reshape(robot.n, -1)
-    angle = np.repeat(np.linspace(0, 2 * np.pi, 360, endpoint=False)[:, None], robot.n, axis=1)
-    maps = {'backlash': truth.backlash(angle), 'kinematic_error': truth.kinematic_error(angle)}
-    constants = {
-        'F_C0': 'coulomb',
-        'F_C1': 'coulomb_load',
-        'F_Cl': 'load_linear',
-        'F_S': 'static',
-        'V_S': 'stribeck_speed',
-        'mu': 'stribeck_shape',
-        'F_V1': 'viscous',
-        'F_V2': 'viscous_square',
-        'F_V3': 'viscous_cubic',
-        'F_T1': 'temperature_linear',
-        'F_T2': 'temperature_cubic',
-    }
-    joints = {}
-    for j, name in enumerate(names):
-        friction = {key: float(getattr(drives, value)[j]) for key, value in constants.items()}
-        friction |= {'T_0': float(drives.reference_temperature[0]), 'T_min': 10.0, 'T_max': 80.0}
-        joints[name] = {
-            'drive_gain': {'value': float(truth.drive_gains[j])},
-            'rotor_inertia': {'value': float(truth.rotor_inertia[j])},
-            'damping': {'value': float(truth.damping[j])},
-            'friction': {
-                'parameters': friction,
-                'maxwell_slip': {'operators': 4, 'presliding': {'values': maps['backlash'][:, j].tolist()}},
-            },
-            'stiffness': {'coefficients': truth.stiffness[j].tolist()},
-            **{key: {'type': 'table', 'values': table[:, j].tolist()} for key, table in maps.items()},
-        }
-    return DynamicsDescription(
-        {
-            'robot': {'joint_names': list(names)},
-            'joints': joints,
-            'inertial': {
-                'standard': {
-                    name: dict(zip(INERTIAL, row[:10].tolist(), strict=True))
-                    for name, row in zip(names, parameters, strict=True)
-                }
-            },
-        }
-    )
-
-
 def changed(description, **parts):
     """A copy of a description with fields of every joint's part replaced; None: taken out.
 
@@ -260,17 +206,15 @@ def changed(description, **parts):
 @pytest.fixture(scope='session')
 def tools():
     """The helpers above, for tests that simulate a robot."""
-    return SimpleNamespace(waypoint_motion=waypoint_motion, described=described, changed=changed, waypoints=WAYPOINTS)
+    return SimpleNamespace(waypoint_motion=waypoint_motion, changed=changed, waypoints=WAYPOINTS)
 
 
 @pytest.fixture(scope='session')
-def worn_description():
+def worn_description(true_description):
     """A description of the simulated UR5e with everything in it, friction worn to α = [0.9, 0.02]; no simulation."""
     from joint_dynamics.simulation import FlexibleJointRobot
 
-    return changed(
-        described(FlexibleJointRobot(seed=3, rate=500.0)), friction=lambda part: {**part, 'scale': [0.9, 0.02]}
-    )
+    return true_description(FlexibleJointRobot(seed=3, rate=500.0), scale=[0.9, 0.02])
 
 
 @pytest.fixture(scope='session')
@@ -283,7 +227,7 @@ def worn_arm(worn_description):
 
 
 @pytest.fixture(scope='session')
-def waypoint_run():
+def waypoint_run(true_description):
     """Seven waypoint cycles of a simulated UR5e with 7.5 kg at 500 Hz, all model errors on.
 
     Robot, samples, description, 93 s.
@@ -292,20 +236,20 @@ def waypoint_run():
 
     robot = FlexibleJointRobot(seed=1, rate=500.0, temperature=35.0)
     robot.attach_payload(Payload(7.5, (0.0, 0.0, 0.08)))
-    description = described(robot)
+    description = true_description(robot)
     time, q = waypoint_motion(7)
     samples = play(robot, TrajectoryPoints(time, q, np.gradient(q, time, axis=0)))
     return SimpleNamespace(robot=robot, samples=samples, description=description)
 
 
 @pytest.fixture(scope='session')
-def short_run():
+def short_run(true_description):
     """Two waypoint cycles of a simulated UR5e with 5 kg at 250 Hz, 27 s: robot, samples, description."""
     from joint_dynamics.simulation import FlexibleJointRobot, Payload, TrajectoryPoints, play
 
     robot = FlexibleJointRobot(seed=3, rate=500.0, temperature=35.0)
     robot.attach_payload(Payload(5.0, (0.0, 0.0, 0.08)))
-    description = described(robot)
+    description = true_description(robot)
     time, q = waypoint_motion(2, spacing=0.008)
     played = play(robot, TrajectoryPoints(time, q, np.gradient(q, time, axis=0)))
     samples = SimpleNamespace(

@@ -20,7 +20,7 @@ PERIOD, BEFORE, AFTER = 2e-3, 40.0, 8.0
 
 
 @pytest.fixture(scope='module')
-def run(tools):
+def run(tools, true_description):
     """Return a function: what is estimated while something changes after 40 s of the waypoint cycle.
 
     change(robot); from then on softer: (n,) by what the stiffness is multiplied, rougher: (n,) N·m of friction more.
@@ -31,7 +31,7 @@ def run(tools):
 
     def play(change=None, after=AFTER, softer=None, rougher=None, carried=None, pushes=()):
         robot = FlexibleJointRobot(seed=4, rate=1.0 / PERIOD, temperature=30.0, dynamics='mujoco')
-        arm = Arm.from_description(robot.model, tools.described(robot))
+        arm = Arm.from_description(robot.model, true_description(robot))
         estimator = JointEstimator(arm, PERIOD, EstimationSettings(payload=carried is not None))
         if carried is not None:
             robot.attach_payload(carried)

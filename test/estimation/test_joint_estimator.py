@@ -207,12 +207,11 @@ def test_nothing_is_learnt_while_a_joint_is_in_contact(waypoint_run):
     assert min(learnt[False]) > 0.0
 
 
-def test_payload_of_unknown_mass(waypoint_run, tools):
+def test_payload_of_unknown_mass(waypoint_run, true_description):
     """The robot is known without its payload; one cycle of waypoints, friction 10 % wrong: 7.5 kg within 2 %."""
     from joint_dynamics.simulation import FlexibleJointRobot
 
-    bare = tools.described(FlexibleJointRobot(seed=1, rate=500.0, temperature=35.0))
-    bare = tools.changed(bare, friction=lambda part: {**part, 'scale': [0.9, 0.0]})
+    bare = true_description(FlexibleJointRobot(seed=1, rate=500.0, temperature=35.0), scale=[0.9, 0.0])
     cycle = SimpleNamespace(
         **{name: getattr(waypoint_run.samples, name)[:6750] for name in ('q', 'theta', 'current', 'temperature')}
     )

@@ -22,66 +22,14 @@ from joint_dynamics.estimation import EstimationSession, estimates
 from joint_dynamics.nodes.estimator.node import EstimatorNode
 from joint_dynamics.nodes.framework.topics import LATCHED, STATE
 from joint_dynamics.nodes.interfaces.watch import Listener
-from joint_dynamics.robot import INERTIAL
 from joint_dynamics.simulation import FlexibleJointRobot, TrajectoryPoints, play, ur5e_urdf
 
 START = 1_700_000_000_000_000_000
 RATE = 500.0
 
 
-def description_of(robot):
-    """What identification would know of the simulated robot, from its truth."""
-    truth, drives = robot.truth, robot.drives
-    angle = np.repeat(np.linspace(0, 2 * np.pi, 240, endpoint=False)[:, None], robot.n, axis=1)
-    error, backlash = truth.kinematic_error(angle), truth.backlash(angle)
-    constants = {
-        'F_C0': 'coulomb',
-        'F_C1': 'coulomb_load',
-        'F_S': 'static',
-        'V_S': 'stribeck_speed',
-        'mu': 'stribeck_shape',
-        'F_V1': 'viscous',
-        'F_V2': 'viscous_square',
-        'F_V3': 'viscous_cubic',
-        'F_T1': 'temperature_linear',
-        'F_T2': 'temperature_cubic',
-    }
-    parameters = truth.parameters.reshape(robot.n, -1)
-    return DynamicsDescription(
-        {
-            'robot': {'joint_names': list(robot.joint_names)},
-            'joints': {
-                name: {
-                    'drive_gain': {'value': float(truth.drive_gains[j])},
-                    'rotor_inertia': {'value': float(truth.rotor_inertia[j])},
-                    'damping': {'value': float(truth.damping[j])},
-                    'stiffness': {'coefficients': truth.stiffness[j].tolist()},
-                    'friction': {
-                        'parameters': {
-                            **{key: float(getattr(drives, value)[j]) for key, value in constants.items()},
-                            'T_0': 35.0,
-                            'T_min': 10.0,
-                        },
-                        'maxwell_slip': {'operators': 4, 'presliding': {'values': backlash[:, j].tolist()}},
-                        'scale': [0.6, 0.0],
-                    },
-                    'kinematic_error': {'values': error[:, j].tolist()},
-                    'backlash': {'values': backlash[:, j].tolist()},
-                }
-                for j, name in enumerate(robot.joint_names)
-            },
-            'inertial': {
-                'standard': {
-                    name: dict(zip(INERTIAL, row[:10].tolist(), strict=True))
-                    for name, row in zip(robot.joint_names, parameters, strict=True)
-                }
-            },
-        }
-    )
-
-
 @pytest.fixture(scope='module')
-def arm():
+def arm(true_description):
     """Eight seconds of all joints swinging, at 500 Hz."""
     robot = FlexibleJointRobot(seed=2, rate=RATE, temperature=30.0)
     t = np.arange(0.0, 8.0, 0.01)
@@ -91,7 +39,7 @@ def arm():
     )
     q = home + swing * np.minimum(t, 1.0)[:, None] ** 2
     samples = play(robot, TrajectoryPoints(t, q, np.gradient(q, t, axis=0)))
-    return SimpleNamespace(robot=robot, samples=samples, description=description_of(robot))
+    return SimpleNamespace(robot=robot, samples=samples, description=true_description(robot, scale=[0.6, 0.0]))
 
 
 class Publisher:

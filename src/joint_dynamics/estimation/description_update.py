@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from joint_dynamics.arm import Arm
+from joint_dynamics.arrays import finite
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.estimation.coulomb_viscous import CoulombViscousEstimator
 from joint_dynamics.estimation.health import JointHealth
@@ -100,7 +101,7 @@ def adapted_description(
         'date': date,
         'joints': {
             name: {
-                part: ratio if ratio is not None and np.isfinite(ratio) else None
+                part: finite(ratio)
                 for part, ratio in (('stiffness', item.stiffness_ratio), ('friction', item.friction_ratio))
             }
             for name, item in zip(names, health, strict=True)

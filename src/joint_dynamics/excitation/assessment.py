@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from joint_dynamics.arrays import FloatArray, IntArray
+from joint_dynamics.arrays import FloatArray, IntArray, finite
 from joint_dynamics.excitation.constraint import ALLOWED, Constraint, certified_margins
 from joint_dynamics.excitation.motion import RobotMotion
 from joint_dynamics.excitation.trajectory import Trajectory
@@ -151,15 +151,11 @@ class Assessment:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers for `summary.json`; values that are not finite become None."""
-
-        def plain(value: float) -> float | None:
-            return float(value) if np.isfinite(value) else None
-
         return {
-            'condition_number': plain(self.condition_number),
-            'log_det': plain(self.log_det),
+            'condition_number': finite(self.condition_number),
+            'log_det': finite(self.log_det),
             'base_parameters': self.base_parameters,
-            'margins': {kind: plain(value) for kind, value in self.margins.items()},
+            'margins': {kind: finite(value) for kind, value in self.margins.items()},
             'samples': self.samples,
         }
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from joint_dynamics.arm import Term
+from joint_dynamics.arrays import finite
 from joint_dynamics.description import DynamicsDescription, identity_of
 from joint_dynamics.identification.identification_settings import IdentificationSettings
 from joint_dynamics.identification.physical.dissipation import checked_speed
@@ -70,7 +71,7 @@ def describe(
     inertial: dict[str, Any] = {
         'standard': {name: standard.link_document(k) for k, name in enumerate(model.link_names)},
         'base': [
-            {'name': name, 'expression': expression, 'value': float(values[name]), 'std': _finite(deviation[name])}
+            {'name': name, 'expression': expression, 'value': float(values[name]), 'std': finite(deviation[name])}
             for name, expression in zip(problem.base.names, problem.base.expressions, strict=True)
         ],
     }
@@ -137,16 +138,16 @@ def _provenance(result: IdentificationResult) -> dict[str, Any]:
         'date': datetime.datetime.now(datetime.timezone.utc).isoformat(timespec='seconds'),
         'method': result.settings.method,
         'recordings': [fit.name for fit in result.training],
-        'residual_percent': _finite(overall_residual(result.training)[1]),
-        'moving_residual_percent': _finite(overall_residual(result.training, moving=True)[1]),
-        'validation': {fit.name: _finite(fit.residual_percent()[1]) for fit in result.validation},
-        'condition_number': _finite(result.solution.condition_number),
+        'residual_percent': finite(overall_residual(result.training)[1]),
+        'moving_residual_percent': finite(overall_residual(result.training, moving=True)[1]),
+        'validation': {fit.name: finite(fit.residual_percent()[1]) for fit in result.validation},
+        'condition_number': finite(result.solution.condition_number),
         'believable': not result.reasons,
         'joints': result.checks.get('joints'),
         'uses': result.checks.get('uses'),
         'coverage': _coverage(result),
         **resting_document(result),
-        'filters': {name: _finite(value) for name, value in vars(result.plan).items()},
+        'filters': {name: finite(value) for name, value in vars(result.plan).items()},
     }
 
 
@@ -197,10 +198,6 @@ def payload_part(found: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _finite(value: float | None) -> float | None:
-    return float(value) if value is not None and np.isfinite(value) else None
-
-
 def _drive(standard: StandardParameters, k: int) -> dict[str, float]:
     return {
         'Ia': float(standard.rotor_inertia[k]),
@@ -217,7 +214,7 @@ def _joint(k: int, standard: StandardParameters, deviation: dict[str, float]) ->
         for kind in FRICTION_NAMES
         if np.isfinite(deviation.get(f'{kind}_{k + 1}', np.nan))
     }
-    rotor: dict[str, Any] = {'value': own['Ia'], 'std': _finite(deviation.get(f'Ia_{k + 1}'))}
+    rotor: dict[str, Any] = {'value': own['Ia'], 'std': finite(deviation.get(f'Ia_{k + 1}'))}
     if f'Ia_{k + 1}' not in deviation:
         # Regrouped into ZZR: only the sum with the link's inertia was identified, and the value follows from where the
         # prior has the rest.
@@ -242,7 +239,7 @@ def add_term(
 ) -> None:
     """Write a term into the friction document where that has a name for it, otherwise among the further terms."""
     friction, document = joint.get('friction', {}), term.document
-    name, value, std = document.get('friction'), float(values[term.names[0]]), _finite(deviation[term.names[0]])
+    name, value, std = document.get('friction'), float(values[term.names[0]]), finite(deviation[term.names[0]])
     if 'stribeck' in document:
         friction['parameters'].update(F_S=friction['parameters']['F_C0'] + value, **document['stribeck'])
         deviations = friction['standard_deviations']
@@ -264,7 +261,7 @@ def add_term(
             {
                 'document': {**document, **bound},
                 'values': [float(values[name]) for name in term.names],
-                'std': [_finite(deviation[name]) for name in term.names],
+                'std': [finite(deviation[name]) for name in term.names],
             }
         )
 

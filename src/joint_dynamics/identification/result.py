@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from joint_dynamics.arrays import FloatArray
+from joint_dynamics.arrays import FloatArray, finite
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.identification.identification_settings import IdentificationSettings
 from joint_dynamics.identification.preparation.observations import FilterPlan
@@ -144,21 +144,21 @@ class IdentificationResult:
             'samples': self.samples,
             'base_parameters': self.problem.base.count,
             'columns': len(self.names),
-            'condition_number': _finite(self.solution.condition_number),
+            'condition_number': finite(self.solution.condition_number),
             **summary_of(self.reasons, self.verdict),
             'doubtful_parameters': self.poorly_determined,
             'seconds': self.seconds,
             'filters': {
-                name: _finite(getattr(self.plan, name))
+                name: finite(getattr(self.plan, name))
                 for name in ('f_dyn', 'position_cutoff', 'parallel_cutoff', 'decimation', 'trim')
             },
             'training': training,
-            'training_overall_percent': _finite(overall_residual(self.training)[1]),
-            'training_moving_overall_percent': _finite(overall_residual(self.training, moving=True)[1]),
+            'training_overall_percent': finite(overall_residual(self.training)[1]),
+            'training_moving_overall_percent': finite(overall_residual(self.training, moving=True)[1]),
             'validation': [fit.summary() for fit in self.validation],
-            'validation_overall_percent': _finite(overall_residual(self.validation)[1]) if self.validation else None,
+            'validation_overall_percent': finite(overall_residual(self.validation)[1]) if self.validation else None,
             'validation_moving_overall_percent': (
-                _finite(overall_residual(self.validation, moving=True)[1]) if self.validation else None
+                finite(overall_residual(self.validation, moving=True)[1]) if self.validation else None
             ),
             'training_fixed_band': overall_in_fixed_band(self.training),
             'validation_fixed_band': overall_in_fixed_band(self.validation) if self.validation else None,
@@ -170,8 +170,8 @@ class IdentificationResult:
                     'name': name,
                     'expression': expression,
                     'value': float(value),
-                    'std': _finite(std),
-                    'relative_std_percent': _finite(percent),
+                    'std': finite(std),
+                    'relative_std_percent': finite(percent),
                 }
                 for name, expression, value, std, percent in zip(
                     self.names, self.expressions, self.solution.chi, deviation, relative, strict=True
@@ -255,7 +255,3 @@ def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
         *(''.join(f'<td>{escape(cell)}</td>' for cell in row) for row in rows),
     ]
     return f'<table>{"".join(f"<tr>{line}</tr>" for line in lines)}</table>'
-
-
-def _finite(value: float | None) -> float | None:
-    return float(value) if value is not None and np.isfinite(value) else None

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from joint_dynamics.arrays import FloatArray
+from joint_dynamics.arrays import FloatArray, finite
 from joint_dynamics.excitation.constraints import TorqueBound
 from joint_dynamics.excitation.limits import MotionLimits, end_effector_frame, parent_joint
 from joint_dynamics.excitation.motion import RobotMotion
@@ -49,7 +49,7 @@ def excitation_report(model: RobotModel, plan: Plan) -> Report:
     report.add_numbers(
         [
             ('duration, s', trajectory.duration),
-            ('condition number', assessment.condition_number if np.isfinite(assessment.condition_number) else None),
+            ('condition number', finite(assessment.condition_number)),
             *([(f'smallest margin ({smallest[0]}), % of the limit', 100 * smallest[1])] if smallest else []),
         ]
     )
@@ -106,10 +106,6 @@ def excitation_report(model: RobotModel, plan: Plan) -> Report:
 def _add_quality(report: Report, plan: Plan) -> None:
     report.add_section('What it is worth')
     assessment, result = plan.assessment, plan.result
-
-    def finite(value: float) -> float | None:
-        return value if np.isfinite(value) else None
-
     rows: list[list[Any]] = [
         ['condition number of the base regressor, columns of norm 1', finite(assessment.condition_number)],
         ['log det of the information per sample', finite(assessment.log_det)],

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from joint_dynamics.arrays import finite
 from joint_dynamics.identification import IdentificationResult
 from joint_dynamics.identification.regression.diagnostics import relative_deviation_percent
 from joint_dynamics.identification.regression.residuals import Fit, band_of_all, overall_residual
@@ -122,9 +123,9 @@ def add_parameters(report: Report, result: IdentificationResult) -> None:
             name,
             Interval(value, deviation, marked=name in poorly_determined or abs(value) < 2 * deviation),
             value,
-            deviation if np.isfinite(deviation) else None,
-            percent if np.isfinite(percent) else None,
-            inflation if np.isfinite(inflation) else None,
+            finite(deviation),
+            finite(percent),
+            finite(inflation),
             'no' if name in poorly_determined else 'yes',
             expression,
         ]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from joint_dynamics.arrays import FloatArray
+from joint_dynamics.arrays import FloatArray, finite
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.drive_gains.payload_runs import (
     COUNT,
@@ -96,7 +96,7 @@ class DriveGains:
             prior = None if self.prior is None else float(self.prior[j])
             found[name] = {
                 'value': float(self.gains[j]),
-                'std': float(self.deviation[j]) if np.isfinite(self.deviation[j]) else None,
+                'std': finite(self.deviation[j]),
                 'prior': prior,
                 'change_percent': 100 * (float(self.gains[j]) / prior - 1) if prior else None,
                 **{solver: float(gains[j]) for solver, gains in self.by_solver.items()},

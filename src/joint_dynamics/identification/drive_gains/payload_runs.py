@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from joint_dynamics.arrays import BoolArray, FloatArray
+from joint_dynamics.arrays import BoolArray, FloatArray, finite
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.preparation.observations import Observation
 from joint_dynamics.identification.regression.base_rows import BaseRows
@@ -55,7 +55,7 @@ class PayloadParameters:
     def summary(self) -> dict[str, Any]:
         """Return {name: {value, std, known}}, the centre of mass [m] where there is a mass, `M by …` of each joint."""
         found: dict[str, Any] = {
-            name: {'value': float(value), 'std': float(std) if np.isfinite(std) else None, 'known': bool(known)}
+            name: {'value': float(value), 'std': finite(std), 'known': bool(known)}
             for name, value, std, known in zip(INERTIAL, self.values, self.deviation, self.known, strict=True)
         }
         if self.mass > 0:

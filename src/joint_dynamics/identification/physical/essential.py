@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from joint_dynamics.arrays import FloatArray
+from joint_dynamics.arrays import FloatArray, finite
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.regression.least_squares import Solution, Triangles, solve
 
@@ -81,18 +81,14 @@ class Essential:
         return {
             'parameters': [name for name, kept in zip(self.names, self.kept, strict=True) if kept],
             'count': int(self.kept.sum()),
-            'ratio': _finite(self.ratio),
-            'smallest_f': _finite(self.smallest_f),
-            'residual_percent_before': _finite(self.residual_percent),
+            'ratio': finite(self.ratio),
+            'smallest_f': finite(self.smallest_f),
+            'residual_percent_before': finite(self.residual_percent),
             'steps': [
-                {name: value if isinstance(value, str) else _finite(value) for name, value in vars(step).items()}
+                {name: value if isinstance(value, str) else finite(value) for name, value in vars(step).items()}
                 for step in self.steps
             ],
         }
-
-
-def _finite(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None
 
 
 def _only(triangles: Triangles, kept: FloatArray) -> Triangles:

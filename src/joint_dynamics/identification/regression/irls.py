@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr
 
-from joint_dynamics.arrays import BoolArray, FloatArray
+from joint_dynamics.arrays import BoolArray, FloatArray, finite
 from joint_dynamics.identification.regression.block import Block
 from joint_dynamics.identification.regression.covariance import covariance
 from joint_dynamics.identification.regression.least_squares import Solution, Triangles, solve, triangulate
@@ -258,7 +258,7 @@ def irls(problem: Problem, first: Solution, threshold: float = THRESHOLD) -> Wei
 
 def _entry(found: WeightedEstimate, wrong: list[BoolArray], change: float) -> dict[str, Any]:
     return {
-        'change': change if np.isfinite(change) else None,
+        'change': finite(change),
         'sweeps': len(found.trace),
         'rejected_rows_percent': found.rejected_percent,
         'replaced_samples_percent': 100 * float(np.mean(np.concatenate([mask.ravel() for mask in wrong]))),

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from joint_dynamics.arrays import BoolArray, FloatArray
+from joint_dynamics.arrays import BoolArray, FloatArray, finite
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.preparation.observations import Observation
 from joint_dynamics.identification.preparation.rest import REST_SPEED
@@ -179,7 +179,7 @@ def presliding_summary(
             'length': np.nan if np.isnan(steps[j]) or state.width is None else state.width[j],
             'steps': steps[j] if np.isfinite(resolution[j]) else np.nan,
         }
-        found[name] = {key: float(value) if np.isfinite(value) else None for key, value in values.items()}
+        found[name] = {key: finite(value) for key, value in values.items()}
         found[name]['used'] = bool(used[j])
     return found
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from joint_dynamics.arrays import BoolArray, FloatArray
+from joint_dynamics.arrays import BoolArray, FloatArray, finite
 from joint_dynamics.identification.preparation.observations import Observation
 from joint_dynamics.identification.regression.block import Block
 from joint_dynamics.identification.regression.least_squares import Solution
@@ -170,7 +170,7 @@ class Fit:
 
     def _by_joint(self, joints: FloatArray, overall: float) -> dict[str, float | None]:
         named = dict(zip(self.joint_names, joints, strict=True)) | {'overall': overall}
-        return {name: float(value) if np.isfinite(value) else None for name, value in named.items()}
+        return {name: finite(value) for name, value in named.items()}
 
 
 def relative(residual: FloatArray, tau: FloatArray, mixed: bool = False) -> tuple[FloatArray, float]:
@@ -270,8 +270,8 @@ def overall_in_fixed_band(recordings: Sequence[Fit]) -> dict[str, float | None]:
     )
     return {
         'band_hz': min((fit.full.band for fit in recordings), default=None),
-        'residual_percent': percent if np.isfinite(percent) else None,
-        'moving_residual_percent': moving if np.isfinite(moving) else None,
+        'residual_percent': finite(percent),
+        'moving_residual_percent': finite(moving),
         'rms': float((error.sum() / count) ** 0.5) if count and not mixed else None,
     }
 

@@ -31,7 +31,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from joint_dynamics.arm import Motion, Term
-from joint_dynamics.arrays import BoolArray, FloatArray
+from joint_dynamics.arrays import BoolArray, FloatArray, finite
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.preparation.observations import Observation
 from joint_dynamics.identification.regression.presliding import (
@@ -319,5 +319,5 @@ def resting_summary(recordings: Sequence[Resting], joint_names: Sequence[str], m
         'half_width': by_joint(width / each),
         'residual_percent': by_joint(percent, overall),
         'breakaway_ratio': recordings[0].ratio,
-        'first_breakaway_ratio': recordings[0].first_ratio if np.isfinite(recordings[0].first_ratio) else None,
+        'first_breakaway_ratio': finite(recordings[0].first_ratio),
     }

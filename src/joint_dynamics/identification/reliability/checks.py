@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from joint_dynamics.arrays import BoolArray, FloatArray
+from joint_dynamics.arrays import BoolArray, FloatArray, finite
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.drive_gains.payload_difference import payload_changes
 from joint_dynamics.identification.identification_settings import IdentificationSettings
@@ -30,7 +30,7 @@ from joint_dynamics.identification.reliability.coverage import Coverage, Trainin
 from joint_dynamics.identification.reliability.differences import parts_summary
 from joint_dynamics.identification.reliability.efforts import torque_spikes, without_spikes
 from joint_dynamics.identification.reliability.filtered_samples import kept, samples_of
-from joint_dynamics.identification.reliability.joints import finite, judge_joints, rated_torques, uses
+from joint_dynamics.identification.reliability.joints import judge_joints, rated_torques, uses
 from joint_dynamics.identification.reliability.moments import moment_reasons
 from joint_dynamics.identification.reliability.prediction import judge_prediction
 from joint_dynamics.identification.reliability.residual_reasons import at_floor, residual_reasons

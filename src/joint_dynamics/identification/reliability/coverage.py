@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from joint_dynamics.arrays import FloatArray
+from joint_dynamics.arrays import FloatArray, finite
 from joint_dynamics.description.field_checks import MAX_NUMBER
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.regression.diagnostics import poorly_determined_parameters
@@ -128,8 +128,8 @@ def judge_coverage(training: Training, unseen: Problem, percent: float) -> Cover
     left = leaves(training, unseen)
     summary = {
         'coverage': {
-            'training_deviation_percent': own if np.isfinite(own) else None,
-            'validation_deviation_percent': other if np.isfinite(other) else None,
+            'training_deviation_percent': finite(own),
+            'validation_deviation_percent': finite(other),
             'beyond_training': left,
         }
     }

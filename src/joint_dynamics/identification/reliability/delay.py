@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from joint_dynamics.arrays import FloatArray
+from joint_dynamics.arrays import FloatArray, finite
 from joint_dynamics.identification.preparation.observations import Observation
 from joint_dynamics.identification.reliability.alternatives import Alternatives
 from joint_dynamics.identification.reliability.evidence import gain, peak
@@ -76,11 +76,7 @@ def estimate_delay(alternatives: Alternatives, observations: Sequence[Observatio
         dispersion=overdispersion(normal, target(seconds), found, count),
         mend=Corrections(torque_delay=seconds),
         matters=costs or (beyond > LATE and fall > LOG_LIKELIHOOD_THRESHOLD),
-        figures={
-            'seconds': seconds,
-            'std': float(deviation) if np.isfinite(deviation) else None,
-            'cost_percent': 100 * cost,
-        },
+        figures={'seconds': seconds, 'std': finite(deviation), 'cost_percent': 100 * cost},
     )
 
 

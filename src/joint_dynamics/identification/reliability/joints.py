@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from joint_dynamics.arrays import FloatArray
+from joint_dynamics.arrays import FloatArray, finite
 from joint_dynamics.identification.regression.residuals import Fit, relative_of_squares
 from joint_dynamics.identification.reliability.thresholds import (
     CONTACT_SHARE,
@@ -170,8 +170,3 @@ def uses(joints: Sequence[JointVerdict], reasons: Sequence[Reason], determined: 
 
 def _rms(x: FloatArray) -> float:
     return float(np.sqrt(np.mean(x**2))) if x.size else np.nan
-
-
-def finite(value: float) -> float | None:
-    """Return a number, None where it does not exist."""
-    return float(value) if np.isfinite(value) else None

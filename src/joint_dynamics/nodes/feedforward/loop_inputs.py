@@ -15,6 +15,7 @@ from joint_dynamics.arrays import FloatArray
 from joint_dynamics.control import ControlLoop
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.nodes.framework.lifecycle import DynamicsNode
+from joint_dynamics.recording.inputs import stamp_of
 from joint_dynamics.recording.recording_settings import RecordingSettings
 
 #: Quantity of an input -> state of the loop.
@@ -77,7 +78,7 @@ class LoopInputs:
             raise JointDynamicsError(
                 f'joint_torques: expected one effort per name, found {len(message.effort)} for {len(message.name)}'
             )
-        stamp = message.header.stamp.sec * 1_000_000_000 + message.header.stamp.nanosec
+        stamp = stamp_of(message, 0)
         when = self._clock.time_of(stamp) if stamp else self._clock.now()
         self._loop.state.write('torque', message.effort, when, message.name)
 

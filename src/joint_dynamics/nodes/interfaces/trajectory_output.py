@@ -6,7 +6,6 @@ from collections.abc import Callable
 from copy import copy
 from typing import Any
 
-from builtin_interfaces.msg import Duration
 from rclpy.action import ActionClient
 from rclpy.node import Node
 from trajectory_msgs.msg import JointTrajectory
@@ -14,6 +13,7 @@ from trajectory_msgs.msg import JointTrajectory
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.nodes.framework.parameters import ParameterRow
 from joint_dynamics.nodes.framework.topics import TopicRow
+from joint_dynamics.nodes.interfaces.messages import duration, seconds
 
 Report = Callable[[str], None]
 OUTPUT_ROW = ParameterRow(
@@ -42,8 +42,7 @@ def staying(message: JointTrajectory) -> JointTrajectory:
     """
     last = message.points[-1]
     later = copy(last)
-    end = last.time_from_start.sec * 10**9 + last.time_from_start.nanosec + round(STAY * 1e9)
-    later.time_from_start = Duration(sec=end // 10**9, nanosec=end % 10**9)
+    later.time_from_start = duration(seconds(last.time_from_start) + STAY)
     message.points.append(later)
     return message
 

@@ -22,11 +22,11 @@ from joint_dynamics.nodes.framework.diagnostics import OK, WARN
 from joint_dynamics.nodes.framework.lifecycle import DynamicsNode
 from joint_dynamics.nodes.framework.run import run
 from joint_dynamics.nodes.framework.topics import LATCHED, RELIABLE_SENSOR, SENSOR
-from joint_dynamics.nodes.interfaces.messages import stamp, temperature
-from joint_dynamics.nodes.simulator import messages
+from joint_dynamics.nodes.interfaces.messages import JointStateWriter, stamp, temperature
 from joint_dynamics.nodes.simulator.ending import interruptible, leave
 from joint_dynamics.nodes.simulator.parameters import PARAMETERS, TOPICS
-from joint_dynamics.nodes.simulator.plant import build_robot, plant_change
+from joint_dynamics.nodes.simulator.plant import build_robot, plant_change, trajectory_points
+from joint_dynamics.recording.inputs import stamp_of
 from joint_dynamics.settings import ParameterValues
 from joint_dynamics.simulation import Controllers, Pace, Samples
 
@@ -90,14 +90,10 @@ class SimulatorNode(DynamicsNode):
 
     def _advertise(self) -> None:
         names = self.simulated.joint_names
-        self._joint_states = messages.JointStatePublisher(
-            self.advertise(JointState, 'joint_states', RELIABLE_SENSOR), names
-        )
-        self._motor_states = messages.JointStatePublisher(
-            self.advertise(JointState, 'motor_states', RELIABLE_SENSOR), names
-        )
-        self._true_states = messages.JointStatePublisher(
-            self.advertise(JointState, '~/true_states', RELIABLE_SENSOR), names
+        self._write = JointStateWriter(names).write
+        self._joint_states, self._motor_states, self._true_states = (
+            self.advertise(JointState, topic, RELIABLE_SENSOR)
+            for topic in ('joint_states', 'motor_states', '~/true_states')
         )
         self._thermometers = [
             self.advertise(Temperature, f'{joint}/temperature', row='<joint>/temperature') for joint in names
@@ -145,9 +141,7 @@ class SimulatorNode(DynamicsNode):
             self.subscribe(
                 JointState,
                 topic,
-                lambda message, topic=topic: self.pace.followed(
-                    topic, (messages.nanoseconds(message.header.stamp) - self._epoch) * 1e-9
-                ),
+                lambda message, topic=topic: self.pace.followed(topic, (stamp_of(message, 0) - self._epoch) * 1e-9),
                 RELIABLE_SENSOR,
                 row='<follow_topics>',
                 stream=True,
@@ -180,9 +174,9 @@ class SimulatorNode(DynamicsNode):
 
     def _take_trajectory(self, message: JointTrajectory) -> None:
         def follow() -> None:
-            begin = messages.nanoseconds(message.header.stamp)
+            begin = stamp_of(message, 0)
             start = (begin - self._epoch) * 1e-9 if begin else None
-            self.controllers.follow(message.joint_names, messages.trajectory(message), start)
+            self.controllers.follow(message.joint_names, trajectory_points(message), start)
 
         self._command(follow)
 
@@ -237,7 +231,7 @@ class SimulatorNode(DynamicsNode):
         value, rate = self.parameters, self.simulated.rate
         efforts = {'current': samples.current, 'torque': samples.effort}
         ratio = self.simulated.drives.gear_ratio if value['motor_side'] == 'shaft' else 1.0
-        listened = self._true_states.publisher.get_subscription_count() > 0
+        listened = self._true_states.get_subscription_count() > 0
         clock_every = max(value['publish_every'], round(rate / value['clock_rate']))
         warm_every = max(1, round(rate / value['temperature_rate']))
         for k in range(len(samples)):
@@ -247,14 +241,22 @@ class SimulatorNode(DynamicsNode):
             # From the count of ticks, not from a sum of periods: stamps do not drift.
             nanoseconds = self._epoch + round(tick * 1e9 / rate)
             if tick % value['publish_every'] == 0:
-                self._joint_states.publish(nanoseconds, samples.q[k], samples.dq[k], efforts[value['effort']][k])
-                self._motor_states.publish(
-                    nanoseconds, samples.theta[k] * ratio, samples.dtheta[k] * ratio, efforts[value['motor_effort']][k]
-                )
+                rows = [
+                    (self._joint_states, samples.q[k], samples.dq[k], efforts[value['effort']][k]),
+                    (
+                        self._motor_states,
+                        samples.theta[k] * ratio,
+                        samples.dtheta[k] * ratio,
+                        efforts[value['motor_effort']][k],
+                    ),
+                ]
                 if listened:
-                    self._true_states.publish(
-                        nanoseconds, samples.true_q[k], samples.true_dq[k], samples.transmission_torque[k]
+                    rows.append(
+                        (self._true_states, samples.true_q[k], samples.true_dq[k], samples.transmission_torque[k])
                     )
+                for publisher, *values in rows:
+                    # as bytes: a message of rclpy's costs more than the plant
+                    publisher.publish(self._write(nanoseconds, *values))
             if tick % warm_every == 0:
                 now = stamp(nanoseconds)
                 for publisher, joint, degrees in zip(
