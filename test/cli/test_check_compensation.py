@@ -1,6 +1,7 @@
 """`joint-dynamics check-compensation` from the outside: exit status 1 when a robot would run away."""
 
 import json
+import re
 
 import pytest
 import yaml
@@ -16,6 +17,11 @@ IDENTIFIED = {
         'b': {},
     },
 }
+
+BODY = (
+    '<inertial><origin xyz="0.1 0 0"/><mass value="2"/>'
+    '<inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial>'
+)
 
 
 @pytest.fixture
@@ -55,6 +61,28 @@ def test_limit_cycle_is_told_and_is_not_a_runaway(check, tmp_path):
     assert summary['runs_away'] is False
     assert summary['checks'][0]['directions'][0]['crossings'] == [{'speed': pytest.approx(1.0), 'kind': 'attracting'}]
     assert 'class="arrays"' in (tmp_path / 'out' / 'report.html').read_text()
+
+
+def test_units_are_those_of_the_joint(run, tmp_path):
+    """A lift has its speeds in m/s and its friction in N, in the table, the sentence and the report."""
+    urdf = (
+        f'<robot name="lift"><link name="base"/><link name="up">{BODY}</link><link name="arm">{BODY}</link>'
+        '<joint name="a" type="prismatic"><parent link="base"/><child link="up"/><axis xyz="0 0 1"/>'
+        '<limit lower="0" upper="1" velocity="2" effort="100"/></joint>'
+        '<joint name="b" type="revolute"><parent link="up"/><child link="arm"/><axis xyz="0 0 1"/>'
+        '<limit lower="-1" upper="1" velocity="2" effort="100"/></joint></robot>'
+    )
+    described = IDENTIFIED | {'robot': {'joint_names': ['a', 'b'], 'urdf': urdf}}
+    (tmp_path / 'dynamics.yaml').write_text(yaml.safe_dump(described))
+    (tmp_path / 'applied.yaml').write_text(yaml.safe_dump(compensation(6.0, 9.0, spring=80.0, inertia=1.5)))
+    called = ('check-compensation', tmp_path / 'dynamics.yaml', '--applied', tmp_path / 'applied.yaml')
+    done = run(*called, '--out', tmp_path / 'out')
+    assert done.status == 0, done.err
+    page = (tmp_path / 'out' / 'report.html').read_text()
+    assert re.search(r'limit cycle of ±1.27 m/s, ±0.\d+ m, period', done.out)
+    assert 'compensation minus friction [N]' in page and 'speed along the motion [m/s]' in page
+    for text in (done.out, page):
+        assert 'N·m' not in text and 'rad' not in re.sub(r'<(script|style).*?</\1>', '', text, flags=re.S)
 
 
 def test_uncertainty_is_told(check):

@@ -6,9 +6,14 @@ import re
 import numpy as np
 import pytest
 
+from joint_dynamics.excitation import PlanSettings, plan
+from joint_dynamics.identification import IdentificationSettings, identify
+from joint_dynamics.recording import Recording
+from joint_dynamics.report.excitation import excitation_report
 from joint_dynamics.report.figure_html import unpack
-from joint_dynamics.report.identification import RESOLUTION
+from joint_dynamics.report.identification import RESOLUTION, identification_report
 from joint_dynamics.report.joint_curves import friction_samples
+from joint_dynamics.robot import RobotModel
 
 #: Bytes of a minute of seven joints at 1 kHz, with everything beside it.
 LARGEST = 5_000_000
@@ -111,3 +116,36 @@ def test_matplotlib_is_not_loaded(pages, tmp_path):
     )
     done = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == 'False'
+
+
+@pytest.fixture(scope='module')
+def sliding_pages():
+    """(excitation, identification) reports, as text, of a slide that carries a turning link."""
+    body = (
+        '<inertial><origin xyz="0.1 0.05 0"/><mass value="2"/>'
+        '<inertia ixx="0.02" iyy="0.03" izz="0.04" ixy="0" ixz="0" iyz="0"/></inertial>'
+    )
+    model = RobotModel.from_urdf(
+        f'<robot name="slide"><link name="base"/><link name="car">{body}</link><link name="link">{body}</link>'
+        '<joint name="car" type="prismatic"><parent link="base"/><child link="car"/><axis xyz="1 0 0"/>'
+        '<limit lower="-1" upper="1" velocity="2" effort="100"/></joint>'
+        '<joint name="link" type="revolute"><parent link="car"/><child link="link"/><axis xyz="0 1 0"/>'
+        '<limit lower="-2" upper="2" velocity="2" effort="100"/></joint></robot>'
+    )
+    limits = {'acceleration': 4.0}
+    search = {'period': 6.0, 'harmonics': 3, 'starts': 1, 'candidates': 1}
+    planned = plan(model, PlanSettings.from_config({'limits': limits, 'fourier': search}))
+    time = np.arange(0.0, planned.trajectory.duration, 0.01)
+    q, dq, ddq = (part.T for part in planned.trajectory.motion(time))
+    torque = model.inverse_dynamics(q, dq, ddq) + 5 * dq + np.random.default_rng(0).normal(0.0, 0.1, q.shape)
+    recording = Recording(model.joint_names, time, q, tau=torque, name='run')
+    identified = identify(model, [recording], settings=IdentificationSettings(selection=False))
+    return excitation_report(model, planned).to_html(), identification_report(identified).to_html()
+
+
+def test_a_slide_has_lengths_and_forces(sliding_pages):
+    excitation, identification = sliding_pages
+    for unit in ('[m]', '[rad]', '[m/s]', '[rad/s]', '[m/s²]', '[rad/s²]', '[N]', '[N·m]'):
+        assert unit in excitation
+    assert 'residual [N] over fitted torque' in identification
+    assert 'residual [N·m] over fitted torque' in identification

@@ -21,7 +21,7 @@ WORDS = {
     'exact': 'exactly compensated: speeds stay',
 }
 LEAST_LOAD = 1e-3
-"""N·m, a load below is shown as none."""
+"""N·m or N, a load below is shown as none."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -45,22 +45,34 @@ def run(args: argparse.Namespace) -> int:
     from joint_dynamics.arm import Arm
     from joint_dynamics.control.applied import check_compensation
     from joint_dynamics.description import DynamicsDescription, prepare_folder
+    from joint_dynamics.robot.units import column_unit, joint_unit
 
     description = DynamicsDescription.load(args.description)
     applied = _read(args.applied, description.joint_names)
     folder = prepare_folder(args.out) if args.out else None
     checks = check_compensation(Arm.of_joints(description), applied)
+    torque, rate = (column_unit(unit, [check.slides for check in checks]) for unit in ('N·m', 'rad/s'))
     show_table(
         'Friction compensation',
-        ['joint', 'direction', 'T [°C]', 'verdict', 'v_a [rad/s]', 'largest excess [N·m]', 'at [rad/s]', 'load [N·m]'],
+        [
+            'joint',
+            'direction',
+            'T [°C]',
+            'verdict',
+            f'v_a [{rate}]',
+            f'largest excess [{torque}]',
+            f'at [{rate}]',
+            f'load [{torque}]',
+        ],
         [_row(side) for check in checks for side in (check.positive, check.negative)],
     )
     for check in checks:
+        travel, rate = (joint_unit(unit, check.slides) for unit in ('rad', 'rad/s'))
         for cycle in check.cycles:
-            size = '' if cycle.amplitude is None else f', ±{cycle.amplitude:.3g} rad, period {cycle.period:.3g} s'
+            size = '' if cycle.amplitude is None else f', ±{cycle.amplitude:.3g} {travel}, period {cycle.period:.3g} s'
             print(
                 f'{check.joint}: with a spring a {"stable" if cycle.stable else "repelling"} limit cycle of'
-                f' ±{cycle.speed:.3g} rad/s{size}'
+                f' ±{cycle.speed:.3g} {rate}{size}'
             )
         for side in (check.positive, check.negative):
             if side.might and not side.runs_away:

@@ -26,6 +26,7 @@ from joint_dynamics.control.interface import Controller
 from joint_dynamics.control.law import TorqueLaw
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.joint import FrictionModel
+from joint_dynamics.robot.units import joint_unit
 from joint_dynamics.settings import Settings, setting
 
 LARGEST = 1e12
@@ -137,17 +138,19 @@ def check_compensation(
         identified = SteadyFriction(arm, index)
         item = AppliedCompensation(joint, document, identified.most_load)
         given = item.settings
+        slides = bool(arm.robot.prismatic[index])
         limit = limits.get(joint) if given.speed_limit is None else given.speed_limit
         if limit is None:
             raise JointDynamicsError(
-                f'{joint}: expected speed_limit (rad/s) in the applied file or the description, found none'
+                f'{joint}: expected speed_limit ({joint_unit("rad/s", slides)}) in the applied file or the description,'
+                ' found none'
             )
         for temperature in given.temperatures or (None,):
             positive, negative = (
                 check_direction(identified, item, name, float(limit), temperature) for name in DIRECTIONS
             )
             cycles = limit_cycles(positive, negative, given.spring, given.inertia)
-            checks.append(JointCheck(joint, positive, negative, tuple(cycles)))
+            checks.append(JointCheck(joint, slides, positive, negative, tuple(cycles)))
     return checks
 
 
@@ -189,10 +192,11 @@ def run_away(law: Controller) -> list[str]:
             check = check_law(law, k, direction, limits.get(name, np.pi))
             excess = check.excess[-1]
             if excess > 2.0 * check.deviation[-1]:
-                where = f' under {check.load:.3g} N·m' if abs(check.load) > 1e-3 else ''
+                torque, rate = (joint_unit(unit, bool(law.arm.robot.prismatic[k])) for unit in ('N·m', 'rad/s'))
+                where = f' under {check.load:.3g} {torque}' if abs(check.load) > 1e-3 else ''
                 reasons.append(
-                    f'{name} in {direction} direction: {excess:.3g} N·m more than friction at '
-                    f'{check.speed[-1]:.3g} rad/s{where} ({check.verdict})'
+                    f'{name} in {direction} direction: {excess:.3g} {torque} more than friction at '
+                    f'{check.speed[-1]:.3g} {rate}{where} ({check.verdict})'
                 )
     return reasons
 

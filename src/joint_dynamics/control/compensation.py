@@ -243,9 +243,10 @@ def limit_cycles(
 
 @dataclass(frozen=True)
 class JointCheck:
-    """One joint at one temperature: both directions, and the limit cycles under a spring."""
+    """One joint, which turns or `slides`, at one temperature: both directions, and the limit cycles under a spring."""
 
     joint: str
+    slides: bool
     positive: DirectionCheck
     negative: DirectionCheck
     cycles: tuple[LimitCycle, ...]

@@ -15,6 +15,7 @@ from joint_dynamics.report.figure import Figure, Panel, Series
 from joint_dynamics.report.html import Report
 from joint_dynamics.report.robot_shapes import robot_shapes
 from joint_dynamics.report.robot_view import RobotView
+from joint_dynamics.robot.units import joint_unit
 
 if TYPE_CHECKING:
     from joint_dynamics.excitation import Plan
@@ -73,16 +74,15 @@ def excitation_report(model: RobotModel, plan: Plan) -> Report:
         f'The motion, with the path of {frame.name}; beside it each joint within its limits, shaded what the motion'
         f' uses. Reading a figure below moves the robot to that time. {remark}',
     )
-    names = model.joint_names
-    report.add_figure(_traces(time, motion.q, limits.lower, limits.upper, names, 'rad'), 'Position, with its limits')
-    report.add_figure(_traces(time, motion.dq, -limits.velocity, limits.velocity, names, 'rad/s'), 'Speed')
+    report.add_figure(_traces(time, motion.q, limits.lower, limits.upper, model, 'rad'), 'Position, with its limits')
+    report.add_figure(_traces(time, motion.dq, -limits.velocity, limits.velocity, model, 'rad/s'), 'Speed')
     report.add_figure(
-        _traces(time, motion.ddq, -limits.acceleration, limits.acceleration, names, 'rad/s²'), 'Acceleration'
+        _traces(time, motion.ddq, -limits.acceleration, limits.acceleration, model, 'rad/s²'), 'Acceleration'
     )
     for constraint in constraints:
         if isinstance(constraint, TorqueBound) and limits.torque is not None:
             report.add_figure(
-                _traces(time, constraint.torque(motion), -limits.torque, limits.torque, names, 'N·m'),
+                _traces(time, constraint.torque(motion), -limits.torque, limits.torque, model, 'N·m'),
                 'Torque by the model, payload and friction of the settings included',
             )
     report.add_section('End-effector')
@@ -137,17 +137,20 @@ def _add_quality(report: Report, plan: Plan) -> None:
 
 
 def _traces(
-    time: FloatArray, values: FloatArray, lower: FloatArray, upper: FloatArray, names: tuple[str, ...], unit: str
+    time: FloatArray, values: FloatArray, lower: FloatArray, upper: FloatArray, model: RobotModel, turning: str
 ) -> Figure:
     panels = []
-    for name, value, low, high in zip(names, np.ascontiguousarray(values), lower, upper, strict=True):
+    units = [joint_unit(turning, bool(slides)) for slides in model.prismatic]
+    for name, unit, value, low, high in zip(
+        model.joint_names, units, np.ascontiguousarray(values), lower, upper, strict=True
+    ):
         series = [Series('planned', value, 'first')]
         for limit, label in ((low, 'limit'), (high, '')):
             if np.isfinite(limit):
                 ends = np.array([time[0], time[-1]])
                 series.append(Series(label, np.full(2, limit), 'limit', ends, dashed=True))
         panels.append(Panel(name, f'[{unit}]', series, time, note=_used(value, low, high)))
-    return Figure(panels, 'time [s]', linked=True, clock='robot', columns=2 if len(names) > 1 else 1, height=110)
+    return Figure(panels, 'time [s]', linked=True, clock='robot', columns=2 if model.n > 1 else 1, height=110)
 
 
 def _used(value: FloatArray, low: float, high: float) -> str:

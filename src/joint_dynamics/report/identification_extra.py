@@ -16,6 +16,7 @@ from joint_dynamics.identification.regression.diagnostics import AUTOCORRELATION
 from joint_dynamics.recording import short_name
 from joint_dynamics.report.figure import Figure, Panel, Series
 from joint_dynamics.report.html import Report
+from joint_dynamics.robot.units import joint_unit
 
 POINTS = 800
 
@@ -188,9 +189,9 @@ def _diagnostics(report: Report, result: IdentificationResult) -> None:
 
 
 def _residual_figure(result: IdentificationResult) -> Figure:
-    names = result.problem.model.joint_names
+    model = result.problem.model
     panels = []
-    for j, name in enumerate(names):
+    for j, name in enumerate(model.joint_names):
         fitted, residual = moving_rows(result.training, j)
         if len(residual) < 20 or np.ptp(residual) == 0:
             continue
@@ -200,10 +201,11 @@ def _residual_figure(result: IdentificationResult) -> Figure:
         lags = np.arange(len(correlation), dtype=float)
         limit = np.full(len(lags), AUTOCORRELATION)
         ordered = np.sort(some)
+        unit = joint_unit('N·m', bool(model.prismatic[j]))
         # Filliben's medians of the order statistics, as scipy.stats.probplot has them.
         places = (np.arange(1, len(ordered) + 1) - 0.3175) / (len(ordered) + 0.365)
         panels += [
-            Panel(name, 'residual [N·m] over fitted torque', (Series('', some, 'predicted', fitted, 'points'),)),
+            Panel(name, f'residual [{unit}] over fitted torque', (Series('', some, 'predicted', fitted, 'points'),)),
             Panel(
                 '',
                 'autocorrelation over lag',

@@ -11,6 +11,7 @@ from joint_dynamics.control.compensation import JointCheck
 from joint_dynamics.identification.joint_tests.result import JointTestResult, Plot
 from joint_dynamics.report.figure import CYCLE, Figure, Panel, Series
 from joint_dynamics.report.html import Report
+from joint_dynamics.robot.units import column_unit, joint_unit
 
 
 def plot_figure(plot: Plot) -> Figure:
@@ -71,9 +72,10 @@ def joint_report(result: JointTestResult, recordings: list[str]) -> Report:
 def compensation_report(checks: Sequence[JointCheck], applied: str) -> Report:
     """Return the report of a compensation check: excess over speed per joint, with the band of two deviations."""
     report = Report('Friction compensation against identified friction', applied)
+    torque, speed = (column_unit(unit, [check.slides for check in checks]) for unit in ('N·m', 'rad/s'))
     report.add_section('Verdicts')
     report.add_table(
-        ['joint', 'T [°C]', 'direction', 'load [N·m]', 'verdict', 'runs away', 'v_a [rad/s]'],
+        ['joint', 'T [°C]', 'direction', f'load [{torque}]', 'verdict', 'runs away', f'v_a [{speed}]'],
         [
             [
                 check.joint,
@@ -106,11 +108,12 @@ def compensation_report(checks: Sequence[JointCheck], applied: str) -> Report:
         speeds = np.concatenate([check.positive.speed, check.negative.speed])
         ends = np.array([speeds.min(), speeds.max()])
         series.append(Series('', np.zeros(2), 'seventh', ends, dashed=True))
+        torque, speed = (joint_unit(unit, check.slides) for unit in ('N·m', 'rad/s'))
         place = '' if check.positive.temperature is None else f' at {check.positive.temperature:g} °C'
         report.add_figure(
             Figure(
-                [Panel(f'{check.joint}{place}', 'compensation minus friction [N·m]', series)],
-                'speed along the motion [rad/s]',
+                [Panel(f'{check.joint}{place}', f'compensation minus friction [{torque}]', series)],
+                f'speed along the motion [{speed}]',
                 height=240,
             ),
             f'{check.joint}{place}: above zero the joint speeds up by itself; bands of two deviations',

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 #: Unit of a quantity of a sliding joint, by that of a turning one.
-SLIDING = {'mrad': 'mm', 'rad': 'm', 'rad/s': 'm/s', 'N·m': 'N', 'N·m/rad': 'N/m', 'N·m·s/rad': 'N·s/m', 'kg·m²': 'kg'}
+SLIDING = {
+    'mrad': 'mm',
+    'rad': 'm',
+    'rad/s': 'm/s',
+    'rad/s²': 'm/s²',
+    'N·m': 'N',
+    'N·m/rad': 'N/m',
+    'N·m·s/rad': 'N·s/m',
+    'kg·m²': 'kg',
+}
 
 
 def joint_unit(turning: str, slides: bool) -> str:
