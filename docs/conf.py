@@ -92,8 +92,8 @@ BELOW = {
     ],
     'explanation/index': [
         'excitation', 'identification', 'uncertainty', 'friction_terms', 'drive_gains', 'resting_joints',
-        'robust_and_physical', 'verdict', 'estimation', 'control', 'arm', 'simulation', 'errata', 'references',
-        'limits', 'failures', 'reports', '/structure',
+        'robust_and_physical', 'verdict', 'estimation', 'changes', 'control', 'arm', 'simulation', 'errata',
+        'references', 'limits', 'failures', 'reports', '/structure',
     ],
     'reference/api/index': [
         'robot', 'joint', 'recording', 'excitation', 'description', 'arm', 'identification', 'estimation', 'control',
