@@ -7,7 +7,6 @@ from joint_dynamics.arm.term_columns import FRICTION, Motion, needs_of, slip_of
 from joint_dynamics.arm.terms import (
     KINDS,
     OPPOSING,
-    RELUCTANCE,
     fourier_term,
     friction_term,
     function_term,
@@ -57,7 +56,7 @@ def test_friction_terms_are_their_formulas(name):
     loaded, warm = name in ('F_Cl', 'F_C1', 'load_gain', 'load_sign'), name in ('F_T1', 'F_T2')
     assert term.needs == needs_of(name) == frozenset({'load'} if loaded else {'temperature'} if warm else ())
     assert term.document == {'friction': name, **({'T_0': 25.0} if warm else {})}
-    assert (term.ridge, term.selected, term.width) == (RELUCTANCE, False, None)
+    assert (term.ridge, term.selected, term.width) == (0.1, False, None)
 
 
 @pytest.mark.parametrize('name', ['F_Cl', 'F_C1', 'load_gain', 'load_sign'])

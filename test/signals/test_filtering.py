@@ -196,14 +196,6 @@ def test_what_a_slow_recording_cannot_tell_does_not_count():
     assert dynamics_bandwidth([q[:, None]], [100.0]) == pytest.approx(HARMONICS, rel=0.15)
 
 
-def test_samples_that_come_late_do_not_outweigh_a_slow_motion():
-    """Late by up to two periods, as bus and driver have it: a sixth of the velocities' power is noise up to 50 Hz."""
-    t = np.arange(0, 30, 0.005)
-    late = t - np.random.default_rng(1).uniform(0, 0.01, (2, len(t)))
-    q = np.column_stack([np.sin(2 * np.pi * 0.6 * late[0]), 0.5 * np.sin(2 * np.pi * 0.4 * late[1])])
-    assert dynamics_bandwidth([q], [200.0]) == pytest.approx(HARMONICS * 0.6, rel=0.15)
-
-
 def test_a_robot_at_rest_has_the_least_bandwidth():
     assert dynamics_bandwidth([np.full((500, 2), 0.7)], [100.0]) == HARMONICS
 

@@ -13,6 +13,7 @@ from joint_dynamics.arm.steady_friction import SteadyFriction
 from joint_dynamics.arm.stream import MotorTorque
 from joint_dynamics.arm.term_columns import FRICTION, Motion, slip_of
 from joint_dynamics.arm.terms import (
+    RELUCTANCE,
     Term,
     check_place,
     fourier_term,
@@ -26,6 +27,7 @@ from joint_dynamics.arm.validity import RangeWatch, Validity
 
 __all__ = [
     'FRICTION',
+    'RELUCTANCE',
     'Arm',
     'ArmConstants',
     'DescribedTerms',

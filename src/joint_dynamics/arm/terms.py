@@ -23,9 +23,8 @@ from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.joint.constants import Tables
 from joint_dynamics.robot import RobotModel
 
-RELUCTANCE = 0.01
-"""Ridge of a term that the user states, as a share of its columns' norm: it decides ties with the robot's own
-parameters, which take what both explain, and takes no more than 1 % of a term of which a tenth is its own."""
+RELUCTANCE = 0.1
+"""Share of an additional column's norm that has to be its own before it counts as much as the others."""
 OPPOSING = ('F_T0', 'F_V2', 'F_V3', 'F_Cl', 'F_C1', 'F_T1', 'F_T2')
 """Those of `FRICTION` that oppose motion; the load's own sign and gain do not."""
 KINDS = ('fourier', 'function', 'friction', 'stribeck', 'hysteresis')

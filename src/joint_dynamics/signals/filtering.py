@@ -257,10 +257,6 @@ So many times the motion's frequency are dynamics.
 """
 HIGHEST_MOTION = 60.0
 """No arm moves faster [Hz]; velocity power above is noise of the encoders."""
-NOISE_BAND = 0.8
-"""From this share of the highest frequency on, velocities are noise, of encoders and of samples that came late."""
-NOISE_LEVEL = np.log(20.0) / np.log(2.0)
-"""So many times its median the power of noise, distributed exponentially, exceeds at one frequency of twenty."""
 CHIRP_COST = 6
 """A chirp z-transform makes two complex transforms of a signal in place of one real one, and a third of the chirp."""
 
@@ -279,9 +275,7 @@ def dynamics_bandwidth(positions: Sequence[FloatArray], rates: Sequence[float]) 
     -------
     float
         `HARMONICS` times the frequency below which the share `POWER` of the power of all joint velocities lies, summed
-        over recordings and joints, so that joints at rest (encoder noise) have no weight. Of each joint that power
-        counts which is above noise, as it is at the top of the spectrum: over all frequencies, it outweighs a slow
-        motion.
+        over recordings and joints, so that joints at rest (encoder noise) have no weight.
     """
     grid = np.linspace(0.0, HIGHEST_MOTION, 6001)
     power = np.zeros_like(grid)
@@ -291,11 +285,8 @@ def dynamics_bandwidth(positions: Sequence[FloatArray], rates: Sequence[float]) 
         # zero-padding to 100 s interpolates the spectrum of a short recording
         length = max(len(q), int(100 * rate))
         count = int(HIGHEST_MOTION * length / rate) + 2
-        spectrum = np.abs(lowest_frequencies(velocity, length, count)) ** 2 / rate**2
-        top = int(min(HIGHEST_MOTION, rate / 4) * length / rate)
-        noise = NOISE_LEVEL * np.median(spectrum[:, int(NOISE_BAND * top) : top + 1], axis=1)
-        moved = np.maximum(spectrum - noise[:, None], 0.0).sum(axis=0)
-        power += np.interp(grid, np.arange(len(moved)) * rate / length, moved) * (grid < rate / 4)
+        spectrum = (np.abs(lowest_frequencies(velocity, length, count)) ** 2).sum(axis=0) / rate**2
+        power += np.interp(grid, np.arange(len(spectrum)) * rate / length, spectrum) * (grid < rate / 4)
     total = np.cumsum(power)
     if total[-1] == 0.0:
         return HARMONICS

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from joint_dynamics.arm import RELUCTANCE
 from joint_dynamics.identification.regression.least_squares import ols, solve, triangulate, wls
 from joint_dynamics.identification.regression.residuals import weighted_residuals
 
@@ -86,7 +87,9 @@ def test_ridges_hold_columns_back_and_chosen_ones_do_not_count(dense, blocks, sy
     assert found.rest_sigma is None and found.rows == N * SAMPLES
     check(solve(triangles, sigma), A, y)
     mask = optional > 0
-    assert not np.array_equal(found.chi, solve(triangles, sigma).chi)
+    by_default = solve(triangles, sigma, mask)
+    np.testing.assert_array_equal(by_default.chi, solve(triangles, sigma, RELUCTANCE * mask).chi)
+    assert not np.array_equal(by_default.chi, solve(triangles, sigma).chi)
     chosen = solve(triangles, sigma, optional, selected=mask)
     np.testing.assert_array_equal(chosen.chi, found.chi)
     ridged = np.vstack([A, np.diag(optional * np.linalg.norm(A, axis=0))])

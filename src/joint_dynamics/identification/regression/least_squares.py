@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
+from joint_dynamics.arm import RELUCTANCE
 from joint_dynamics.arrays import BoolArray, FloatArray, IntArray
 from joint_dynamics.identification.regression.block import Block
 from joint_dynamics.identification.regression.normal_equations import NormalSums, exact_enough, normal_sums
@@ -250,8 +251,8 @@ def solve(
     Parameters
     ----------
     optional
-        (b,) ridge per column as a share of its norm, so that other columns take what they explain equally well. It
-        shrinks the independent part of a column by ridge² over the square of that part.
+        (b,) ridge per column as a share of its norm (True: `RELUCTANCE`), so that other columns take what they explain
+        equally well. It shrinks the independent part of a column by ridge² over the square of that part.
     selected
         (b,) bool, columns left out of the condition number.
     """
@@ -265,7 +266,8 @@ def solve(
             ]
         )
     if optional is not None and np.any(optional):
-        ridge = np.diag(optional * np.linalg.norm(stacked[:, :b], axis=0))
+        share = RELUCTANCE * optional if optional.dtype == bool else optional
+        ridge = np.diag(share * np.linalg.norm(stacked[:, :b], axis=0))
         stacked = np.concatenate([stacked, np.column_stack([ridge, np.zeros(b)])])
     triangle = scipy.linalg.qr(stacked, mode='r')[0][: b + 1]
     A, y = triangle[:b, :b], triangle[:b, b]
