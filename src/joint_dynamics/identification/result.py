@@ -54,7 +54,7 @@ class IdentificationResult:
         why the result is not reliable (empty where it is).
     seconds
         how long it took.
-    notes
+    notes : list of str
         of the recordings and of the method, for the reader.
     rotor
         what was compensated before, None where nothing was.
@@ -245,7 +245,7 @@ class IdentificationResult:
 
 def residual_text(fits: Sequence[Fit]) -> str:
     """Return the residual of recordings as the verdict has it, moving joints alone, with its band; '' of none."""
-    percent = overall_residual(fits, moving=True)[1]
+    percent = overall_residual(fits, moving=True)[1] if fits else np.nan
     return f'{percent:.3g} % {band_of_all(fits)}'.rstrip() if np.isfinite(percent) else ''
 
 
