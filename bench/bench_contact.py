@@ -8,23 +8,19 @@ all model errors on.
 """
 
 import copy
-import importlib.util
 import itertools
 import sys
-from pathlib import Path
 
 import numpy as np
 import pinocchio
+from helpers import from_tests
 from tables import Table
 
 from joint_dynamics.arm import Arm
 from joint_dynamics.estimation import EstimationSettings, JointEstimator
 from joint_dynamics.simulation import Command, FlexibleJointRobot, Payload, TrajectoryPoints
 
-HELPERS = Path(__file__).parents[1] / 'test' / 'estimation' / 'conftest.py'
-SPEC = importlib.util.spec_from_file_location('estimation_helpers', HELPERS)
-MAKE = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(MAKE)
+MAKE, DESCRIBED = from_tests('estimation/conftest.py'), from_tests('conftest.py').described
 PERIOD, LEARN, MINUTES, PUSHES = 2e-3, 120.0, 10.0, 90
 # Motion, payload kg, temperature °C.
 CASES = (
@@ -95,7 +91,7 @@ def case(seed):
     if mass:
         robot.attach_payload(Payload(mass, (0.0, 0.0, 0.08)))
     model = robot.model.pinocchio
-    estimator = JointEstimator(Arm.from_description(robot.model, MAKE.described(robot)), PERIOD, EstimationSettings())
+    estimator = JointEstimator(Arm.from_description(robot.model, DESCRIBED(robot)), PERIOD, EstimationSettings())
     trajectory = motion(kind, seed, LEARN + 60.0 * MINUTES + 60.0)
     robot.place(trajectory.sample(0.0).q[0])
 

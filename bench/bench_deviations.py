@@ -10,21 +10,18 @@ ONLY, beginnings of the cases' names, separated by commas.
 """
 
 import os
-import sys
 from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 from bench_identification_methods import simulated_case, simulated_robot
+from helpers import from_tests
 from scipy.special import ndtri, stdtrit
 from tables import Table
 
 from joint_dynamics.identification import IdentificationSettings, identify
 from joint_dynamics.recording import Recording
 from joint_dynamics.robot import RobotModel
-
-sys.path.insert(0, str(Path(__file__).parents[1] / 'test' / 'identification'))
-from conftest import TrueRobot
 
 DATA = Path(os.environ.get('JOINT_DYNAMICS_DATA') or Path(__file__).parents[2] / 'shared' / 'data')
 SEEDS = range(int(os.environ.get('SEEDS', '20')))
@@ -139,7 +136,7 @@ def main():
     ):
         kinds = [], []
         for seed in SEEDS if 'UR5e'.startswith(ONLY) else ():
-            robot = TrueRobot(ur, seed=seed)
+            robot = from_tests('identification/conftest.py').TrueRobot(ur, seed=seed)
             for kind, (result,) in zip(kinds, both(ur, [[robot.record(seed, **options)]]), strict=True):
                 kind.append(scores(result, truth=robot.base))
         if kinds[0]:

@@ -5,7 +5,6 @@
 bench_contact.py, stiffness and friction through the node in bench_estimation_dds.py.
 """
 
-import importlib.util
 import os
 import subprocess
 import sys
@@ -13,6 +12,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+from helpers import from_tests
 from tables import Table
 
 from joint_dynamics.arm import Arm
@@ -20,19 +20,8 @@ from joint_dynamics.estimation import EstimationSettings, JointEstimator, Stiffn
 from joint_dynamics.signals.state_estimator import StateEstimator
 from joint_dynamics.simulation import FlexibleJointRobot, ModelErrors, Payload, Sensors, TrajectoryPoints, play
 
-HELPERS = Path(__file__).parents[1] / 'test' / 'estimation' / 'conftest.py'
+MAKE, DESCRIBED = from_tests('estimation/conftest.py'), from_tests('conftest.py').described
 RATE = 1000.0
-
-
-def helpers():
-    """The joint of thesis chapter 3 and the description of a simulated robot, as the tests make them."""
-    spec = importlib.util.spec_from_file_location('estimation_helpers', HELPERS)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-MAKE = helpers()
 
 
 def motion(cycles, dwell=0.0):
@@ -84,9 +73,7 @@ def friction():
     )
     for name, start, options, wear, warm in cases:
         robot = robot_with(7.5, rate=500.0, **options)
-        description = MAKE.changed(
-            MAKE.described(robot), friction=lambda part, start=start: {**part, 'scale': list(start)}
-        )
+        description = MAKE.changed(DESCRIBED(robot), friction=lambda part, start=start: {**part, 'scale': list(start)})
         robot.set_wear(wear)
         robot.set_temperature(35.0 + warm)
         samples, growth, mse = play(robot, motion(6)), robot.truth.friction_growth, []
@@ -164,7 +151,7 @@ def payload():
     )
     for seed, mass in ((1, 7.5), (2, 5.0), (3, 2.0), (4, 1.0)):
         robot = robot_with(0.0, seed, 500.0)
-        description = MAKE.changed(MAKE.described(robot), friction=lambda part: {**part, 'scale': [0.9, 0.0]})
+        description = MAKE.changed(DESCRIBED(robot), friction=lambda part: {**part, 'scale': [0.9, 0.0]})
         robot.attach_payload(Payload(mass, (0.0, 0.0, 0.08)))
         estimator = JointEstimator(
             Arm.from_description(robot.model, description), 1 / 500.0, EstimationSettings(payload=True)
@@ -264,7 +251,7 @@ def node(seconds=60.0, modes=MODES):
     )
     idle = {}
     with tempfile.TemporaryDirectory() as folder:
-        MAKE.described(robot).save(Path(folder) / 'dynamics.yaml')
+        DESCRIBED(robot).save(Path(folder) / 'dynamics.yaml')
         (Path(folder) / 'robot.urdf').write_text(ur5e_urdf().read_text())
         environment = {**os.environ, 'ROS_DOMAIN_ID': '93', 'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST'}
         os.environ.update({key: environment[key] for key in ('ROS_DOMAIN_ID', 'ROS_AUTOMATIC_DISCOVERY_RANGE')})

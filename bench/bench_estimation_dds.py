@@ -6,21 +6,18 @@ Chapters 3 and 6 of the thesis, faster than real time.
 them (link side, motor side, temperature, stamped), reliably, and estimates are read from the node's topics.
 """
 
-import importlib.util
 import os
 import sys
 import tempfile
 from pathlib import Path
 
 import numpy as np
+from helpers import from_tests
 
 os.environ.setdefault('ROS_DOMAIN_ID', '94')
 os.environ.setdefault('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
 
-HELPERS = Path(__file__).parents[1] / 'test' / 'estimation' / 'conftest.py'
-SPEC = importlib.util.spec_from_file_location('estimation_helpers', HELPERS)
-MAKE = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(MAKE)
+MAKE, DESCRIBED = from_tests('estimation/conftest.py'), from_tests('conftest.py').described
 # One joint about a vertical axis, 3 kg·m², as in the joint of thesis chapter 3.
 ROBOT = """<robot name="joint"><link name="base"/>
 <link name="arm"><inertial><mass value="10"/><origin xyz="0 0 0"/>
@@ -198,7 +195,7 @@ def friction():
     print('Adaptive friction over DDS; paper: torque MSE -84.2 % on average over joints after 50 s, goal 90 %')
     robot = FlexibleJointRobot(seed=1, rate=500.0, temperature=35.0)
     robot.attach_payload(Payload(7.5, (0.0, 0.0, 0.08)))
-    description = MAKE.changed(MAKE.described(robot), friction=lambda part: {**part, 'scale': [0.47, 0.04]})
+    description = MAKE.changed(DESCRIBED(robot), friction=lambda part: {**part, 'scale': [0.47, 0.04]})
     t, q = MAKE.waypoint_motion(6)
     samples = play(robot, TrajectoryPoints(t, q, np.gradient(q, t, axis=0)))
     mse = []

@@ -5,7 +5,6 @@ and as many at 1 kHz; both threads at SCHED_FIFO 50 where that is permitted, as 
 them one inverse dynamics of pinocchio, called from Python: what a machine needs for work that comes once in a while.
 """
 
-import importlib.util
 import json
 import sys
 import tempfile
@@ -15,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pinocchio
 from bench_control import cycle, simulated, truth_of
+from helpers import from_tests
 from tables import Table
 
 from joint_dynamics.description import DynamicsDescription
@@ -24,14 +24,6 @@ from joint_dynamics.simulation import ur5e_urdf
 STEPS, PACED = 100_000, 30_000
 PERIOD = 1e-3
 PRIORITY = ('--priority', 50)
-
-
-def helpers():
-    path = Path(__file__).parents[1] / 'test' / 'ros2_control' / 'conftest.py'
-    spec = importlib.util.spec_from_file_location('trial', path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def described(joint_names):
@@ -66,7 +58,7 @@ def inverse_dynamics(rate, calls):
 def main():
     numbers = [int(word) for word in sys.argv[1:] if word.isdigit()]
     steps, paced = (*numbers[:2], *(STEPS, PACED)[len(numbers) :])
-    trial = helpers()
+    trial = from_tests('ros2_control/conftest.py')
     if missing := trial.missing_tools():
         print(f'not installed: {", ".join(missing)}')
         return

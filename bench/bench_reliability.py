@@ -13,16 +13,15 @@ corruptions and good recordings as MINUTES (10) hold, drawn by SEED (1), or ever
 of JSON each in KEEP (reliability.jsonl), where those that are there already are not run again.
 """
 
-import importlib.util
 import json
 import os
-import sys
 import time
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import yaml
+from helpers import from_tests
 
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification import IdentificationSettings, identify
@@ -41,14 +40,8 @@ UR = ((0, 0, 0.1625), (HALF, 0, 0), (0, -0.425, 0), (0, -0.3922, 0.1333), (HALF,
 PA10 = ((0, 0, 0.317), (-HALF, 0, 0), (HALF, 0, 0.45), (-HALF, 0, 0), (HALF, 0, 0.48), (-HALF, 0, 0), (HALF, 0, 0.07))
 
 
-def module(name, path):
-    spec = importlib.util.spec_from_file_location(name, ROOT / 'test' / 'identification' / path)
-    found = sys.modules[name] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(found)
-    return found
-
-
-GEN3 = module('bench_identification_tests', 'conftest.py').GEN3
+TESTS = from_tests('identification/conftest.py')
+GEN3 = TESTS.GEN3
 
 
 def cases(data, true_robot):
@@ -296,8 +289,8 @@ def main():
         os.environ.get('ROBOTS', '').split(','),
         os.environ.get('PARTS', 'corruptions,alarms,splits').split(','),
     )
-    corruptions = module('bench_corruptions', 'reliability/corruptions.py').CORRUPTIONS
-    true_robot = sys.modules['bench_identification_tests'].TrueRobot
+    corruptions = from_tests('identification/reliability/corruptions.py').CORRUPTIONS
+    true_robot = TESTS.TrueRobot
     if 'draw' in parts:
         drawn(data, true_robot, corruptions)
         return

@@ -6,13 +6,13 @@ A simulated UR5e with 7.5 kg on the waypoint cycle of thesis chapter 6, all mode
 [0.47, 0.04], and a push of 10 N at the tool for one second.
 """
 
-import importlib.util
 import sys
 from pathlib import Path
 
 import matplotlib
 import numpy as np
 import pinocchio
+from helpers import from_tests
 
 matplotlib.use('Agg')
 import matplotlib.pyplot as plt
@@ -22,9 +22,7 @@ from joint_dynamics.estimation import EstimationSettings, JointEstimator
 from joint_dynamics.simulation import Command, FlexibleJointRobot, Payload, TrajectoryPoints
 
 ROOT = Path(__file__).parents[1]
-SPEC = importlib.util.spec_from_file_location('estimation_helpers', ROOT / 'test' / 'estimation' / 'conftest.py')
-MAKE = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(MAKE)
+MAKE = from_tests('estimation/conftest.py')
 PERIOD, SECONDS, PUSH, JOINT = 2e-3, 52.0, (46.0, 47.0), 1
 RUNS = {
     'friction_rate 0.1': {'friction_rate': (0.1, 0.1)},
@@ -39,7 +37,8 @@ def record():
     """Return the description, the robot and its samples, pushed from PUSH[0] to PUSH[1]."""
     robot = FlexibleJointRobot(seed=1, rate=1 / PERIOD, temperature=35.0)
     robot.attach_payload(Payload(7.5, (0.0, 0.0, 0.08)))
-    description = MAKE.changed(MAKE.described(robot), friction=lambda part: {**part, 'scale': [0.47, 0.04]})
+    described = from_tests('conftest.py').described(robot)
+    description = MAKE.changed(described, friction=lambda part: {**part, 'scale': [0.47, 0.04]})
     t, q = MAKE.waypoint_motion(5)
     trajectory = TrajectoryPoints(t, q, np.gradient(q, t, axis=0))
     robot.place(q[0])

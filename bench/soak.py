@@ -26,7 +26,6 @@ from pathlib import Path
 import numpy as np
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
-from joint_dynamics.demo.online import ADAPTIVE, ALPHA_LOWER, ALPHA_UPPER
 from rclpy.experimental import EventsExecutor
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
@@ -36,10 +35,12 @@ from trajectory_msgs.msg import JointTrajectory
 from joint_dynamics.demo.context import INPUTS, DemoContext, Display
 from joint_dynamics.demo.demo_settings import DemoSettings
 from joint_dynamics.demo.first_half import FIRST_HALF
-from joint_dynamics.demo.processes import Processes, terminated_like_interrupted
+from joint_dynamics.demo.processes import Processes
 from joint_dynamics.demo.robot import ArrayHistory, DemoRobot
 from joint_dynamics.demo.ros_client import own_domain, ros_client
+from joint_dynamics.demo.second_half import ADAPTIVE, ALPHA_LOWER, ALPHA_UPPER
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.interrupts import terminated_like_interrupted
 from joint_dynamics.nodes.framework.topics import SENSOR
 from joint_dynamics.nodes.interfaces.messages import joint_trajectory
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from helpers import from_tests
 
 from joint_dynamics.arm import Arm
 from joint_dynamics.control.applied import check_compensation
@@ -12,7 +13,7 @@ from joint_dynamics.identification.joint_tests.friction import FrictionSettings,
 from joint_dynamics.identification.joint_tests.inertia import InertiaSettings, identify_inertia
 from joint_dynamics.recording import Recording
 from joint_dynamics.robot import INERTIAL, RobotModel
-from published.figure import Figure, helpers
+from published.figure import Figure
 
 PAPER = 'A'
 SEEDS = (0, 1, 2)
@@ -83,7 +84,7 @@ FIGURES = (
 
 def measure(seed: int) -> dict[str, float]:
     """All figures of one noise."""
-    shared = helpers('conftest.py')
+    shared = from_tests('conftest.py')
     table = shared.pa10_table.__wrapped__()
     count = RobotModel.from_mdh(table).base_parameters(INERTIAL).count
     return {'count': float(count), **trapezoid(seed), **limit_cycle(), **inertia(seed)}
@@ -91,7 +92,7 @@ def measure(seed: int) -> dict[str, float]:
 
 def trapezoid(seed: int) -> dict[str, float]:
     """Friction per direction from plateaus of speed."""
-    motions, rng = helpers('identification/joint_tests/conftest.py'), np.random.default_rng(seed)
+    motions, rng = from_tests('identification/joint_tests/conftest.py'), np.random.default_rng(seed)
     theta = motions.trapezoids([side * speed for speed in SPEEDS for side in (1, -1)])
     omega = np.gradient(theta, 1 / RATE)
     forward = TRUE['f_cp'] + TRUE['f_vp'] * omega
@@ -149,7 +150,7 @@ def limit_cycle() -> dict[str, float]:
 
 def inertia(seed: int) -> dict[str, float]:
     """Dominant inertia from limit cycles under springs of several stiffnesses, torque and encoder as measured."""
-    tests = helpers('identification/joint_tests/test_damping_and_inertia.py')
+    tests = from_tests('identification/joint_tests/test_damping_and_inertia.py')
     rng, alone, error = np.random.default_rng(seed), [], []
     for spring in SPRINGS:
         states = integrated(0.05, 0.0, spring, 60.0, 1 / RATE)[-int(35 * RATE) :]

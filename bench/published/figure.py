@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
 from dataclasses import dataclass
-from pathlib import Path
-from types import ModuleType
-
-TESTS = Path(__file__).parents[2] / 'test'
 
 
 @dataclass(frozen=True)
@@ -25,11 +20,3 @@ class Figure:
     published: str
     form: str
     why: str
-
-
-def helpers(path: str) -> ModuleType:
-    """Return a module of the tests, whose simulated joints and robots share no code with the package."""
-    spec = importlib.util.spec_from_file_location(f'published_{Path(path).stem}', TESTS / path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module

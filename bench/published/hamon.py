@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from helpers import from_tests
 
 from joint_dynamics.identification.joint_tests.quadrants import (
     fit_quadrants,
@@ -10,7 +11,7 @@ from joint_dynamics.identification.joint_tests.quadrants import (
     quadrant_columns,
     usual_columns,
 )
-from published.figure import Figure, helpers
+from published.figure import Figure
 
 PAPER = 'H'
 SEEDS = tuple(range(5))
@@ -64,7 +65,7 @@ FIGURES = (
 
 def measure(seed: int) -> dict[str, float]:
     """Residuals and parameters of one set of recordings."""
-    made = helpers('identification/joint_tests/test_quadrants.py')
+    made = from_tests('identification/joint_tests/test_quadrants.py')
     rigid, dq, tau = made.data(made.TABLE_2, seed)
     fit = fit_quadrants(rigid, dq, tau, made.NAMES)
     known = outside_stiction(rigid, dq, tau, min_speed=5e-3, guard=8)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pinocchio
+from helpers import from_tests
 
 from joint_dynamics.identification import IdentificationSettings
 from joint_dynamics.identification.physical.semidefinite import physical
@@ -16,7 +17,7 @@ from joint_dynamics.identification.regression.least_squares import ols, triangul
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.residuals import predict
 from joint_dynamics.robot import RobotModel
-from published.figure import Figure, helpers
+from published.figure import Figure
 
 PAPER = 'L'
 SEEDS = (0, 1, 2)
@@ -56,7 +57,7 @@ FIGURES = (
 
 def measure(seed: int) -> dict[str, float]:
     """Reductions in percent for one training set and the unseen motions of a seed."""
-    tests, shared = helpers('identification/regression/test_iirls.py'), helpers('identification/conftest.py')
+    tests, shared = from_tests('identification/regression/test_iirls.py'), from_tests('identification/conftest.py')
     robot = shared.TrueRobot(RobotModel.from_mdh(TABLE))
     training = [record(tests, robot, 100 * seed + 1, 22.0, 40.0), record(tests, robot, 100 * seed + 2, 40.0, 48.0)]
     plan = filter_plan(training, IdentificationSettings())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from bench_control import START, adapted, against_sgn, cycle, reduction, reversals
+from helpers import from_tests
 
 from joint_dynamics.estimation import StiffnessEstimator
 from joint_dynamics.excitation import LimitSettings, make_profile
@@ -14,7 +15,7 @@ from joint_dynamics.robot import INERTIAL, RobotModel
 from joint_dynamics.signals.filtering import zero_phase_lowpass
 from joint_dynamics.signals.state_estimator import StateEstimator
 from joint_dynamics.simulation import FlexibleJointRobot, ModelErrors, TrajectoryPoints, record, ur5e_urdf
-from published.figure import Figure, helpers
+from published.figure import Figure
 
 PAPER = 'M'
 SEEDS = (0, 1, 2)
@@ -115,7 +116,7 @@ def measure(seed: int) -> dict[str, float]:
 
 def stiffness(seed: int) -> dict[str, float]:
     """NRMSE of the map on the joint of chapter 3, friction model 5 % wrong, as bench_estimation.py takes it."""
-    made = helpers('estimation/conftest.py')
+    made = from_tests('estimation/conftest.py')
     joint = made.make_joint(seed=seed)
     smoother, pairs = StateEstimator(3, joint.period, window=0.05), []
     for sample in np.stack([joint.q, joint.theta, joint.motor_torque - 1.05 * joint.friction], axis=1):
@@ -138,7 +139,7 @@ def stiffness(seed: int) -> dict[str, float]:
 
 def presliding(seed: int) -> dict[str, float]:
     """The five ways on data that were not used for the fit; the truth has eighteen operators in velocity form."""
-    made = helpers('identification/joint_tests/conftest.py')
+    made = from_tests('identification/joint_tests/conftest.py')
     joint = made.Joint(seed=8 + seed)
     result = identify_hysteresis([joint.data(made.reciprocating())], HysteresisSettings(estimation_fraction=0.25))
     return {item['method']: float(item['validation_percent']) for item in result.quality['maxwell_slip']}

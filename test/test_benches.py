@@ -1,0 +1,21 @@
+"""Benches run by hand only: what they import from the package and from the tests has to be there."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+BENCH = Path(__file__).parents[1] / 'bench'
+# plot_estimator draws with matplotlib, which the package and its tests do not need
+MODULES = sorted(BENCH.glob('[!p]*.py')) + sorted((BENCH / 'published').glob('[!_]*.py'))
+
+
+def test_every_bench_can_be_imported(tmp_path):
+    pytest.importorskip('rclpy')
+    names = ['.'.join(path.relative_to(BENCH).with_suffix('').parts) for path in MODULES]
+    script = f'import importlib\nfor name in {names!r}: importlib.import_module(name)'
+    environment = {**os.environ, 'PYTHONPATH': os.pathsep.join([str(BENCH), *sys.path])}
+    run = subprocess.run([sys.executable, '-c', script], cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
