@@ -243,9 +243,8 @@ def motor_motion(arm, law, memory, motion):  # type: ignore[no-untyped-def]
 @inlined_early
 def add_pid(arm, law, memory, state, motion, period):  # type: ignore[no-untyped-def]
     """Add −M̄(q_d)(K_d ė + K_p e + ∫K_i e); the integral bounded as the acceleration that it asks for."""
-    n, on_motor = motion.shape[1], law.options[0].on_motor
-    acceleration = memory.spare[0]
-    for j in range(n):
+    on_motor, acceleration, torque = law.options[0].on_motor, memory.spare[0], memory.spare[1]
+    for j in range(motion.shape[1]):
         axis = law.axes[j]
         if on_motor:
             error, rate = state[MOTOR_POSITION, j] - memory.theta[j], state[MOTOR_VELOCITY, j] - memory.speed[j]
@@ -254,18 +253,12 @@ def add_pid(arm, law, memory, state, motion, period):  # type: ignore[no-untyped
         memory.integral[j] = held(memory.integral[j] + axis.ki * error * period, axis.integral_limit)
         acceleration[j] = -axis.kd * rate - axis.kp * error - memory.integral[j]
     add_rotors(arm, acceleration, memory.torque)
-    # M(q) a is what inverse dynamics at rest has more than gravity.
-    add_link_torque(arm, memory, motion[0], acceleration, 1.0)
-    add_link_torque(arm, memory, motion[0], memory.still, -1.0)
-
-
-@inlined_early
-def add_link_torque(arm, memory, q, ddq, share):  # type: ignore[no-untyped-def]
-    """Add a share of ID(q, 0, q̈)."""
-    torque = memory.spare[1]
-    inverse_dynamics(arm.links, q, memory.still, ddq, memory.work, torque)
-    for j in range(len(q)):
-        memory.torque[j] += share * torque[j]
+    # M(q) a is what a further acceleration adds to the torque of the motion.
+    for j in range(motion.shape[1]):
+        acceleration[j] += motion[2, j]
+    inverse_dynamics(arm.links, motion[0], motion[1], acceleration, memory.work, torque)
+    for j in range(motion.shape[1]):
+        memory.torque[j] += torque[j] - memory.load[j]
 
 
 @inlined_early
@@ -297,10 +290,14 @@ def law_torque(arm, law, memory, state, motion, period):  # type: ignore[no-unty
         memory.temperature, memory.torque,
     )  # fmt: skip
     if not options.gravity:
-        add_link_torque(arm, memory, motion[0], memory.still, -1.0)
+        torque = memory.spare[1]
+        inverse_dynamics(arm.links, motion[0], memory.still, memory.still, memory.work, torque)
+        for j in range(n):
+            memory.torque[j] -= torque[j]
     if options.feedback or options.torque_loop != NO_TORQUE_LOOP:
         feedforward = memory.spare[2]
-        feedforward[:] = memory.torque
+        for j in range(n):
+            feedforward[j] = memory.torque[j]
         if options.feedback:
             add_pid(arm, law, memory, state, motion, period)
         if options.torque_loop != NO_TORQUE_LOOP:

@@ -308,7 +308,16 @@ class ControlLoop:
 
         The outcome is one of `loop_sample`; the command is the gate's last. One compiled call where `is_compiled`.
         """
-        return entry_for(self.sample).call if self.is_compiled else self._step_in_python
+        if not self.is_compiled:
+            return self._step_in_python
+        clock = np.zeros(2)
+        entry = entry_for(self.sample, (clock,)).call
+
+        def step(time: float, period: float) -> int:
+            clock[0], clock[1] = time, period
+            return entry()
+
+        return step
 
     def _step_in_python(self, time: float, period: float) -> int:
         sample = self.sample

@@ -166,7 +166,10 @@ def average_delay(loop, time, period):  # type: ignore[no-untyped-def]
     status, row = loop.status[0], MOTOR_POSITION if loop.law.options[0].on_motor else POSITION
     share = min(period, loop.gate.state[0].max_period) / DELAY_TIME
     status.delay += share * (status.age + 0.5 * min(period, DELAY_TIME) - status.delay)
-    status.age = time - loop.inputs.times[row].min()
+    oldest = loop.inputs.times[row, 0]
+    for j in range(loop.inputs.times.shape[1]):
+        oldest = min(oldest, loop.inputs.times[row, j])
+    status.age = time - oldest
 
 
 @inlined_early
@@ -224,7 +227,10 @@ def read_state(loop, time):  # type: ignore[no-untyped-def]
 
     The law then continues with the last valid value, or with its nominal one.
     """
-    loop.measured[:] = loop.inputs.rows
+    rows = loop.inputs.rows
+    for row in range(rows.shape[0]):
+        for j in range(rows.shape[1]):
+            loop.measured[row, j] = rows[row, j]
     loop.status[0].missing = 0
     for row in loop.optional:
         for j in range(len(loop.external_effort)):
@@ -307,7 +313,8 @@ def finish(loop, given):  # type: ignore[no-untyped-def]
     state, valid = gate.state[0], status.fault == FINE and not status.effort_only
     if status.effort_only:
         given = True
-        gate.command[:] = 0.0
+        for j in range(n):
+            gate.command[j] = 0.0
     if given:
         for j in range(n):
             gate.command[j] += loop.external_effort[j] * loop.law.axes[j].scale
@@ -316,7 +323,8 @@ def finish(loop, given):  # type: ignore[no-untyped-def]
     else:
         wait(loop.handover, status.period)
     if status.gravity and (valid or first_fault(loop.inputs, loop.required[:1], status.time)[0] == FINE):
-        loop.known[:] = loop.inputs.rows[POSITION]
+        for j in range(n):
+            loop.known[j] = loop.inputs.rows[POSITION, j]
         status.moved = 1
     # A law that is followed in full has no share of the safe command in it.
     if not (given and state.weight >= 1.0 and not state.failed):
@@ -338,5 +346,6 @@ def step(loop):  # type: ignore[no-untyped-def]
     given = status.fault == FINE and not status.effort_only
     if given:
         law_torque(loop.arm, loop.law, loop.memory, loop.measured, loop.reference.rows, status.period)
-        loop.gate.command[:] = loop.memory.command
+        for j in range(len(loop.memory.command)):
+            loop.gate.command[j] = loop.memory.command[j]
     return finish(loop, given)

@@ -5,7 +5,7 @@ The table holds the addresses of all arrays of a `Loop`, the sizes first; whoeve
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import carray  # type: ignore[attr-defined]
@@ -13,7 +13,7 @@ from numba import carray  # type: ignore[attr-defined]
 from joint_dynamics.arm.sample import MOTOR, ArmConstants
 from joint_dynamics.arm.term_laws import TERM
 from joint_dynamics.arrays import BoolArray, FloatArray, IntArray
-from joint_dynamics.compilation import Entry, address_of, arrays_of, compiled
+from joint_dynamics.compilation import Entry, address_of, arrays_of, inlined_early
 from joint_dynamics.control.inputs import JUMP, Inputs, take, take_entry
 from joint_dynamics.control.interface import REFERENCES, STATES
 from joint_dynamics.control.law_sample import AXIS, LAW, LawConstants, LawMemory
@@ -65,7 +65,7 @@ class Host(NamedTuple):
     code: IntArray
 
 
-@compiled
+@inlined_early
 def take_inputs(host, loop):  # type: ignore[no-untyped-def]
     """Read the host's arrays into the loop."""
     status, n = loop.status[0], len(host.values)
@@ -79,7 +79,8 @@ def take_inputs(host, loop):  # type: ignore[no-untyped-def]
             host.values[j] = host.factor[row, j] * host.state[row, j] + host.shift[row, j]
             host.given[j] = not host.slow[row] or np.isfinite(host.values[j])
         take(loop.inputs, row, host.values, host.given, when)
-    host.given[:] = True
+    for j in range(n):
+        host.given[j] = True
     when = host.reference_time[0]
     if when == when:
         for row in range(3):
@@ -92,7 +93,7 @@ def take_inputs(host, loop):  # type: ignore[no-untyped-def]
     status.may_be_effort_only = only
 
 
-@compiled
+@inlined_early
 def give_command(host, loop, outcome):  # type: ignore[no-untyped-def]
     """Write command and safe command for the host."""
     status = loop.status[0]
@@ -108,14 +109,14 @@ def give_command(host, loop, outcome):  # type: ignore[no-untyped-def]
             host.command[j] = loop.gate.last[j]
 
 
-@compiled
+@inlined_early
 def loop_of(p):  # type: ignore[no-untyped-def]
     """Return the `Loop` of a table of addresses, in the order of its fields; the sizes first.
 
     Those are joints, points of the arm's tables, terms, coupled motors, operators, quantities required, done without
-    and desired, and links.
+    and desired, and links; then whether there is a host.
     """
-    sizes = carray(p[0], (9,), np.int64)
+    sizes = carray(p[0], (10,), np.int64)
     n, points, terms, motors = sizes[0], sizes[1], sizes[2], sizes[3]
     number = np.float64
     arm = ArmConstants(
@@ -154,10 +155,10 @@ def loop_of(p):  # type: ignore[no-untyped-def]
     )  # fmt: skip
 
 
-@compiled
+@inlined_early
 def host_of(p):  # type: ignore[no-untyped-def]
     """Return the `Host` behind the `Loop` of a table."""
-    n, number = carray(p[0], (9,), np.int64)[0], np.float64
+    n, number = carray(p[0], (10,), np.int64)[0], np.float64
     return Host(
         carray(p[56], (2,), number), carray(p[57], (STATE_ROWS, n), number), carray(p[58], (STATE_ROWS,), number),
         carray(p[59], (4, n), number), carray(p[60], (2,), number), carray(p[61], (n,), number),
@@ -168,41 +169,30 @@ def host_of(p):  # type: ignore[no-untyped-def]
     )  # fmt: skip
 
 
-@compiled
-def step_at(p, time, period):  # type: ignore[no-untyped-def]
-    """`step` of the loop in the table at `time` s, `period` s after the last; compiled once for both entries."""
-    loop = loop_of(p)
-    loop.status[0].time, loop.status[0].period = time, period
-    return step(loop)
+def step_entry(p):  # type: ignore[no-untyped-def]
+    """Take what a host has written, step at its clock, write command and safe command; return what it came to.
 
-
-def step_entry(p, time, period):  # type: ignore[no-untyped-def]
-    """`step_at` for C."""
-    return step_at(p, time, period)
-
-
-def host_entry(p):  # type: ignore[no-untyped-def]
-    """Take what the host has written, step, write command and safe command; return what it came to."""
-    host, loop = host_of(p), loop_of(p)
-    take_inputs(host, loop)
-    outcome = step_at(p, host.clock[0], host.clock[1])
-    give_command(host, loop, outcome)
+    Without a host only the clock is behind the `Loop`.
+    """
+    loop, hosted, clock = loop_of(p), carray(p[0], (10,), np.int64)[9], carray(p[56], (2,), np.float64)
+    if hosted:
+        take_inputs(host_of(p), loop)
+    loop.status[0].time, loop.status[0].period = clock[0], clock[1]
+    outcome = step(loop)
+    if hosted:
+        give_command(host_of(p), loop, outcome)
     return outcome
 
 
 def compile_entries() -> None:
     """Compile what C calls, or load it: what would take half a minute when a loop is first configured."""
-    address_of(step_entry, float, float)
-    address_of(host_entry)
+    address_of(step_entry)
     address_of(take_entry, int, int, float)
 
 
-def entry_for(loop: Loop, host: Host | None = None) -> Entry:
-    """Return the compiled step of a loop: `call(time, period)`, or with a host, which has its clock, `call()`."""
+def entry_for(loop: Loop, behind: tuple[Any, ...]) -> Entry:
+    """Return the compiled step of a loop; behind it a `Host`, or nothing but a clock (2,): time and period, s."""
     arm = loop.arm
     counts = [len(arm.joints), len(arm.tables), len(arm.terms), len(arm.motors), loop.memory.sliders.shape[1]]
-    counts += [len(loop.required), len(loop.optional), len(loop.desired), len(arm.links)]
-    sizes = np.array(counts, dtype=np.int64)
-    if host is None:
-        return Entry(step_entry, [sizes, *arrays_of(loop)], float, float)
-    return Entry(host_entry, [sizes, *arrays_of(loop), *arrays_of(host)])
+    counts += [len(loop.required), len(loop.optional), len(loop.desired), len(arm.links), isinstance(behind, Host)]
+    return Entry(step_entry, [np.array(counts, dtype=np.int64), *arrays_of(loop), *arrays_of(behind)])

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from joint_dynamics.compilation import compiled
+from joint_dynamics.compilation import compiled, inlined
 
 LEADERS = 4
 """Most joints that a dependent one follows."""
@@ -47,10 +47,16 @@ def vector(a):  # type: ignore[no-untyped-def]
     return a[0], a[1], a[2]
 
 
-@compiled
-def keep(array, v):  # type: ignore[no-untyped-def]
-    """Write a vector into an array (3,)."""
-    array[0], array[1], array[2] = v
+@inlined
+def kept(row, k):  # type: ignore[no-untyped-def]
+    """Return the vector at k of a row."""
+    return row[k], row[k + 1], row[k + 2]
+
+
+@inlined
+def keep(row, k, v):  # type: ignore[no-untyped-def]
+    """Write a vector at k into a row."""
+    row[k], row[k + 1], row[k + 2] = v
 
 
 @compiled
@@ -102,7 +108,7 @@ def _row(link, r, sine, versine):  # type: ignore[no-untyped-def]
     )
 
 
-@compiled
+@inlined
 def placement(link, q, sine, versine):  # type: ignore[no-untyped-def]
     """Return rotation and origin of a link in its parent's frame at q [rad or m]; sine, versine: sin q, 1 − cos q.
 
@@ -125,7 +131,7 @@ def base_motion(link):  # type: ignore[no-untyped-def]
     return (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), vector(link.fall)
 
 
-@compiled
+@inlined
 def link_motion(link, placed, before, dq, ddq):  # type: ignore[no-untyped-def]
     """Return w, ẇ and a of a link from those of its parent `before`, both in their own frames."""
     (R, p), (w, dw, a) = placed, before
@@ -138,7 +144,7 @@ def link_motion(link, placed, before, dq, ddq):  # type: ignore[no-untyped-def]
     return add(w, scaled(dq, axis)), add(dw, add(scaled(ddq, axis), gyro)), a
 
 
-@compiled
+@inlined
 def wrench(link, motion):  # type: ignore[no-untyped-def]
     """Return the force and the moment about its origin that a link's motion requires."""
     w, dw, a = motion
@@ -150,7 +156,7 @@ def wrench(link, motion):  # type: ignore[no-untyped-def]
     return force, moment
 
 
-@compiled
+@inlined
 def rate(link, dq):  # type: ignore[no-untyped-def]
     """Return the speed of a link's joint from those that it follows: its row of G q̇, or of G q̈."""
     total = 0.0
@@ -165,43 +171,32 @@ def inverse_dynamics(links, q, dq, ddq, work, out):  # type: ignore[no-untyped-d
 
     work: (N, WORK), written.
     """
-    out[:] = 0.0
+    for j in range(len(out)):
+        out[j] = 0.0
     for i in range(len(links)):
-        link, own = links[i], work[i]
-        angle = rate(link, q) + link.offset
+        link = links[i]
+        angle, up = rate(link, q) + link.offset, link.parent
         placed = placement(link, angle, np.sin(angle), 1.0 - np.cos(angle))
-        if link.parent < 0:
-            before = base_motion(link)
-        else:
-            up = work[link.parent]
-            before = vector(up[15:18]), vector(up[18:21]), vector(up[21:24])
+        before = base_motion(link) if up < 0 else (kept(work[up], 15), kept(work[up], 18), kept(work[up], 21))
         motion = link_motion(link, placed, before, rate(link, dq), rate(link, ddq))
-        force, moment = wrench(link, motion)
-        R = placed[0]
-        keep(own[0:3], R[0])
-        keep(own[3:6], R[1])
-        keep(own[6:9], R[2])
-        keep(own[9:12], force)
-        keep(own[12:15], moment)
-        keep(own[15:18], motion[0])
-        keep(own[18:21], motion[1])
-        keep(own[21:24], motion[2])
+        vectors = *placed[0], *wrench(link, motion), *motion
+        for k in range(8):
+            keep(work[i], 3 * k, vectors[k])
     for i in range(len(links) - 1, -1, -1):
-        link, own = links[i], work[i]
-        force, moment = vector(own[9:12]), vector(own[12:15])
+        link, up = links[i], links[i].parent
+        force, moment = kept(work[i], 9), kept(work[i], 12)
         torque = dot(vector(link.axis), force if link.prismatic else moment)
         for k in range(link.leaders):
             out[link.leader[k]] += link.ratio[k] * torque
-        if link.parent < 0:
+        if up < 0:
             continue
-        up = work[link.parent]
-        R = vector(own[0:3]), vector(own[3:6]), vector(own[6:9])
+        R = kept(work[i], 0), kept(work[i], 3), kept(work[i], 6)
         p = vector(link.translation)
         if link.prismatic:
             p = add(p, scaled(rate(link, q) + link.offset, vector(link.slide)))
         force = turn(R, force)
-        keep(up[9:12], add(vector(up[9:12]), force))
-        keep(up[12:15], add(vector(up[12:15]), add(cross(p, force), turn(R, moment))))
+        keep(work[up], 9, add(kept(work[up], 9), force))
+        keep(work[up], 12, add(kept(work[up], 12), add(cross(p, force), turn(R, moment))))
 
 
 @compiled

@@ -23,6 +23,7 @@ from joint_dynamics.robot.newton_euler import (
     cross,
     dot,
     keep,
+    kept,
     link_motion,
     placement,
     turn_back,
@@ -64,19 +65,19 @@ def carry(links, i, placed, dq, ddq, moving, levers):  # type: ignore[no-untyped
     if up < 0:
         before = base_motion(link)
     else:
-        before = vector(moving[up, 0:3]), vector(moving[up, 3:6]), vector(moving[up, 6:9])
+        before = kept(moving[up], 0), kept(moving[up], 3), kept(moving[up], 6)
     now = link_motion(link, placed, before, dq, ddq)
-    keep(moving[i, 0:3], now[0])
-    keep(moving[i, 3:6], now[1])
-    keep(moving[i, 6:9], now[2])
+    keep(moving[i], 0, now[0])
+    keep(moving[i], 3, now[1])
+    keep(moving[i], 6, now[2])
     none, axis = (0.0, 0.0, 0.0), vector(link.axis)
-    keep(levers[i, i, 0:3], none if link.prismatic else axis)
-    keep(levers[i, i, 3:6], axis if link.prismatic else none)
+    keep(levers[i, i], 0, none if link.prismatic else axis)
+    keep(levers[i, i], 3, axis if link.prismatic else none)
     j = up
     while j >= 0:
-        z, u = vector(levers[up, j, 0:3]), vector(levers[up, j, 3:6])
-        keep(levers[i, j, 0:3], turn_back(R, z))
-        keep(levers[i, j, 3:6], turn_back(R, add(u, cross(z, p))))
+        z, u = kept(levers[up, j], 0), kept(levers[up, j], 3)
+        keep(levers[i, j], 0, turn_back(R, z))
+        keep(levers[i, j], 3, turn_back(R, add(u, cross(z, p))))
         j = links[j].parent
     return now
 
@@ -97,7 +98,7 @@ def fill_link_rows(links, place, motion, out):  # type: ignore[no-untyped-def]
             now = carry(links, i, placed, dq[s, i], ddq[s, i], moving, levers)
             j = i
             while j >= 0:
-                lever = vector(levers[i, j, 0:3]), vector(levers[i, j, 3:6])
+                lever = kept(levers[i, j], 0), kept(levers[i, j], 3)
                 values, turned = link_columns(lever, now), links[j]
                 for m in range(turned.leaders):
                     joint, ratio = turned.leader[m], turned.ratio[m]
