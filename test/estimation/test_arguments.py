@@ -46,35 +46,6 @@ def test_defaults_are_those_that_the_benchmarks_were_run_with(made, values):
     assert tuple(one.default for one in parameters if one.default is not inspect.Parameter.empty) == values
 
 
-def same(one, other):
-    """Whether two objects hold equal values, down to the numbers."""
-    if hasattr(one, '__dict__'):
-        return type(one) is type(other) and same(vars(one), vars(other))
-    if isinstance(one, dict):
-        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
-    if isinstance(one, tuple):
-        return all(map(same, one, other))
-    return np.array_equal(one, other)
-
-
-@pytest.mark.parametrize(
-    ('made', 'needed'),
-    [
-        (ContactDetector, {'joints': 2, 'period': 2e-3, 'floor': 1.0}),
-        (FrictionEstimator, {'joints': 2}),
-        (CoulombViscousEstimator, {'joints': 2}),
-        (StiffnessEstimator, {'joints': 2}),
-        (RecursiveLeastSquares, {'joints': 2, 'order': 2, 'initial_covariance': 1.0}),
-    ],
-)
-def test_what_is_left_out_is_what_the_table_says(made, needed):
-    """The table's values are in the units of the parameters, and nothing else hangs on a parameter being given."""
-    names = [name for name, one in inspect.signature(made).parameters.items() if one.default is not one.empty]
-    plain, given = made(**needed), made(**needed, **dict(zip(names, DEFAULTS[made], strict=True)))
-    assert same(plain, given)
-    assert not same(plain, made(**{**needed, 'joints': 3}))
-
-
 @pytest.mark.parametrize(
     ('make', 'message'),
     [

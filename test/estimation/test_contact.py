@@ -5,7 +5,6 @@ import math
 import numpy as np
 import pytest
 
-from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.estimation import ContactDetector
 
 PERIOD = 8e-3
@@ -129,18 +128,6 @@ def test_lost_motion_is_not_taken_for_a_push():
         assert found == (uncertainty == 0.0)
 
 
-def test_levels_are_of_the_regimes(detector):
-    run(detector, 45.0, elastic=False)
-    slip, presliding, _ = detector.level[0, :, 0]
-    assert slip == pytest.approx(0.3 / 0.5, rel=0.3)
-    assert presliding == pytest.approx(2.0 / 2.0, rel=0.5)
-
-
-def test_nothing_is_learnt_while_parameters_still_settle(detector):
-    run(detector, 30.0, adapted=False)
-    assert detector.level.max() == 0
-
-
 def test_one_bad_sample_is_no_contact(detector):
     run(detector, 120.0, seed=1)
     assert not run(detector, 30.0, push=lambda k: 50.0 * (k % 100 == 50), seed=2).any()
@@ -161,11 +148,6 @@ def test_errors_below_the_floor_are_no_contacts():
     run(detector, 60.0)
     assert not run(detector, 30.0, push=lambda k: 1.5, seed=1).any()
     assert run(detector, 30.0, push=lambda k: 9.0, seed=1).any()
-
-
-def test_bad_settings_are_refused():
-    with pytest.raises(JointDynamicsError, match='floor'):
-        ContactDetector(2, PERIOD, floor=[1.0, -1.0])
 
 
 class Joint:

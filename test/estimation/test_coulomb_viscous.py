@@ -14,19 +14,6 @@ def speed(seconds):
     return sum(a * np.sin(2 * np.pi * f * t + p) for a, f, p in ((1.2, 0.21, 0.0), (0.9, 0.37, 1.0), (0.7, 0.53, 2.0)))
 
 
-def test_it_equals_batch_least_squares_without_forgetting():
-    omega = speed(3.0)
-    omega = omega[np.abs(omega) > 0.02]
-    rng = np.random.default_rng(3)
-    f = 7.0 * np.sign(omega) + 3.0 * omega + rng.normal(0, 0.5, len(omega))
-    estimator = CoulombViscousEstimator(1, PERIOD, memory=np.inf, deviation=(1e4, 1e4))
-    for k in range(len(omega)):
-        estimator.update(f[k : k + 1], omega[k : k + 1])
-    W = np.stack([np.sign(omega), omega], axis=1)
-    assert estimator.parameters[0] == pytest.approx(np.linalg.lstsq(W, f, rcond=None)[0], rel=1e-7)
-    assert estimator.predict(np.array([0.5]))[0] == pytest.approx(estimator.parameters[0] @ [1.0, 0.5])
-
-
 def test_a_level_that_is_known_is_taken_and_excitation_is_the_time_in_motion():
     estimator = CoulombViscousEstimator(2, PERIOD, initial=[5.0, 1.0])
     estimator.set_coulomb(0, 8.0)

@@ -11,32 +11,6 @@ from joint_dynamics.joint import TorsionalStiffness
 REFERENCE = TorsionalStiffness([[2e4, 3e9], [5e3, 1e8]])
 
 
-def test_health_names_the_joint_and_the_change():
-    monitor = HealthMonitor(REFERENCE)
-    enough = np.full(2, 60.0)
-    found = monitor.judge(
-        stiffness=REFERENCE.coefficients * [[1.0], [0.85]],
-        stiffness_excitation=enough,
-        friction=np.array([1.02, 1.5]),
-        friction_excitation=enough,
-    )
-    assert [item.status for item in found] == ['ok', 'error']
-    assert found[1].reason == 'Coulomb friction +50 % against the reference'
-    assert found[1].stiffness_ratio == pytest.approx(0.85)
-    stiff_only = monitor.judge(stiffness=REFERENCE.coefficients * [[1.0], [0.85]], stiffness_excitation=enough)
-    assert stiff_only[1].status == 'warning'
-    assert 'stiffness -15 %' in stiff_only[1].reason
-
-
-def test_health_compares_torques_not_coefficients():
-    """Another split between the terms that gives the same torque over the working range is no wear."""
-    phi = np.linspace(-1e-3, 1e-3, 41)
-    W = np.stack([phi, phi**3], axis=1)
-    other = np.linalg.lstsq(W[:, :1], TorsionalStiffness([2e4, 3e9]).torque(phi), rcond=None)[0]
-    monitor = HealthMonitor(TorsionalStiffness([[2e4, 3e9]]))
-    assert monitor.stiffness_ratios(np.array([[other[0], 0.0]]))[0] == pytest.approx(1.0, abs=0.02)
-
-
 def test_a_change_that_wanders_about_its_threshold_is_decided_once():
     """Entered beyond 25 % by two deviations, left below 20 % by two: nothing in between is news."""
     monitor, enough = HealthMonitor(None), np.array([60.0])
@@ -55,30 +29,6 @@ def test_a_change_that_wanders_about_its_threshold_is_decided_once():
     assert status(0.29) == 'warning'
     assert status(0.17) == 'ok'
     assert status(0.25) == 'ok'
-
-
-def test_health_does_not_judge_what_it_does_not_know():
-    monitor = HealthMonitor(None, thresholds=HealthThresholds(excitation=5.0))
-    assert monitor.judge(stiffness=np.ones((1, 2)))[0].status == 'unknown'
-    few = monitor.judge(friction=np.array([1.9]), friction_excitation=np.array([1.0]))
-    assert few[0].status == 'unknown'
-    assert 'not excited' in few[0].reason
-    uncertain = monitor.judge(
-        friction=np.array([1.5]), friction_deviation=np.array([0.2]), friction_excitation=np.array([60.0])
-    )
-    assert uncertain[0].status == 'ok'
-
-
-def test_trend_has_a_slope_and_its_deviation():
-    rng = np.random.default_rng(4)
-    days = np.arange(40.0)
-    slopes = []
-    for _ in range(200):
-        slope, deviation = trend(days, 1.0 - 0.002 * days + rng.normal(0, 0.01, days.size))
-        slopes.append((slope, deviation))
-    slopes = np.array(slopes)
-    assert slopes[:, 0].mean() == pytest.approx(-0.002, abs=1e-4)
-    assert slopes[:, 1].mean() == pytest.approx(slopes[:, 0].std(), rel=0.15)
 
 
 def test_health_in_every_word():

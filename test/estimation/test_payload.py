@@ -43,26 +43,6 @@ def test_payload_comes_back_beside_wrong_friction(arm, payload):
     assert estimator.judge() and estimator.known
 
 
-def test_standing_joints_teach_nothing(arm):
-    estimator = PayloadEstimator(arm.rigid_body(), 0.1)
-    zero = np.zeros(6)
-    for _ in range(100):
-        estimator.update(zero, zero, zero, np.full(6, 5.0), zero, zero, np.zeros(6, dtype=bool))
-    assert estimator.excitation == 0
-    assert estimator.mass == 0.0
-    assert not estimator.judge() and not estimator.known
-
-
-def test_another_payload_is_learnt_within_the_memory(arm):
-    estimator = PayloadEstimator(arm.rigid_body(), 0.1, memory=5.0)
-    for mass in (5.0, 2.0):
-        for state in zip(*loaded_samples(arm, np.array([mass, 0, 0, 0.1 * mass]), (0.0, 0.0)), strict=True):
-            estimator.update(*state, state[1], np.ones(6, dtype=bool))
-        assert estimator.mass == pytest.approx(mass, rel=0.02)
-    estimator.update(*(np.full(6, np.nan),) * 6, np.ones(6, dtype=bool))
-    assert np.isfinite(estimator.parameters).all()
-
-
 def test_the_payload_is_the_weighted_and_regularised_batch_solution(arm):
     """A = Σ λ^age w² WᵀW, the prior's inverse variances on its diagonal; deviations by what is left over."""
     rng = np.random.default_rng(8)

@@ -8,11 +8,7 @@ import pytest
 
 pytest.importorskip('numba', reason='the simulated robot is compiled by numba')
 
-from joint_dynamics.arm import Arm
-from joint_dynamics.description import DynamicsDescription
-from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.estimation import EstimationSession, EstimationSettings, HealthThresholds
-from joint_dynamics.recording.motor_side import MotorSide
+from joint_dynamics.estimation import EstimationSession, HealthThresholds
 
 OFFERED = ('q', 'current', 'theta', 'temperature')
 START = 1_700_000_000_000_000_000
@@ -111,28 +107,6 @@ def test_undisturbed(clean):
     )
 
 
-def test_period_is_found(feed, short_run):
-    feed.play(0, 300)
-    assert feed.session.timeline.period == pytest.approx(short_run.period)
-
-
-def test_joints_in_any_order(clean, short_run):
-    """The same samples, named in an order that changes from message to message.
-
-    Give the same estimates to the last bit.
-    """
-    feed = Feed(
-        short_run, EstimationSession(short_run.robot.model, short_run.description, OFFERED, period=short_run.period)
-    )
-    rng = np.random.default_rng(1)
-    for k in range(1500):
-        feed.sample(k, names=list(rng.permutation(short_run.robot.joint_names)))
-    assert feed.stamps == clean.stamps[: len(feed.stamps)]
-    assert len(feed.stamps) > 1400
-    np.testing.assert_array_equal(feed.external, clean.external[: len(feed.external)])
-    assert feed.session.timeline.bridged == 0
-
-
 def test_a_joint_is_missing_for_a_while(feed, bound, short_run):
     names = short_run.robot.joint_names
     feed.play(0, 1500)
@@ -159,19 +133,6 @@ def test_two_publishers_of_the_same_joints(feed, bound):
     assert np.all(feed.worst < bound)
 
 
-def test_two_publishers_that_share_a_joint(feed, bound, short_run):
-    names = short_run.robot.joint_names
-    for k in range(2500):
-        feed.send('q', k, names=names[:4])
-        feed.send('q', k, names=names[3:])
-        feed.send('current', k)
-        feed.send('theta', k)
-        feed.step()
-    assert 'several publishers' in feed.message('samples')
-    assert names[3] in feed.message('samples')
-    assert np.all(feed.worst < bound)
-
-
 def test_a_bag_that_loops(feed, bound):
     for _ in range(2):
         feed.play(0, 1200)
@@ -179,17 +140,6 @@ def test_a_bag_that_loops(feed, bound):
     assert feed.level('samples') == 'ok'
     assert np.all(feed.worst < bound)
     assert feed.stamps[-1] < START + 1200 * 4_000_000
-
-
-def test_clock_is_reset_by_hand(feed, bound):
-    feed.play(0, 1200)
-    before = feed.session.estimator.friction.parameters
-    feed.session.forget_time()
-    assert feed.session.estimator.friction.parameters == pytest.approx(before)
-    feed.shift = -START
-    feed.play(0, 1200)
-    assert np.all(feed.worst < bound)
-    assert feed.level('samples') == 'ok'
 
 
 def test_five_percent_of_messages_are_lost(feed, bound):
@@ -204,20 +154,6 @@ def test_five_percent_of_messages_are_lost(feed, bound):
     assert 'lost' in feed.message('samples')
     assert np.all(feed.worst < bound)
     assert settled(feed.session)
-
-
-def test_motor_samples_are_ten_milliseconds_late(feed, clean):
-    """They arrive late, with their right stamps: everything waits for them, nothing is lost, nothing changes."""
-    for k in range(3000):
-        feed.send('q', k)
-        if k >= 3:
-            for quantity in ('current', 'theta'):
-                feed.send(quantity, k - 3)
-        feed.step()
-    shared = sorted(set(feed.stamps) & set(clean.stamps))
-    ours, theirs = (dict(zip(one.stamps, one.external, strict=True)) for one in (feed, clean))
-    assert ours[shared[-1]] == pytest.approx(theirs[shared[-1]], abs=0.3)
-    assert feed.session.timeline.late == 0
 
 
 def test_motor_stamps_are_ten_milliseconds_wrong(feed, bound):
@@ -300,64 +236,6 @@ def test_a_long_silence(feed, bound, short_run):
     assert np.all(feed.worst < bound + short_run.robot.truth.coulomb)
 
 
-def test_no_motor_side_no_temperature_is_said_once(short_run):
-    session = EstimationSession(short_run.robot.model, short_run.description, ('q', 'tau'))
-    assert any('no motor-side encoder' in remark for remark in session.remarks)
-    assert any('no temperature' in remark for remark in session.remarks)
-    gains = short_run.description.values('drive_gain')
-    names, samples = short_run.robot.joint_names, short_run.samples
-    for k in range(400):
-        stamp = START + round(samples.time[k] * 1e9)
-        session.take('q', stamp, names, samples.q[k])
-        session.take('tau', stamp, names, samples.current[k] * gains)
-        list(session.run())
-    assert session.estimator.stiffness is None
-    assert 'stiffness' not in session.conditions()
-    assert session.conditions()['temperature'].message == 'not measured'
-
-
-def test_motor_side_that_is_not_reflected(feed, clean, short_run):
-    ratio = {name: 101.0 if k % 2 else -50.0 for k, name in enumerate(short_run.robot.joint_names)}
-    side = MotorSide(gear_ratio=ratio, zero_offsets=0.25)
-    session = EstimationSession(
-        short_run.robot.model, short_run.description, ('q', 'current', 'motor_position'), motor_side=side
-    )
-    names, samples = short_run.robot.joint_names[::-1], short_run.samples
-    raw = Feed(short_run, session)
-    for k in range(700):
-        raw.send('q', k)
-        raw.send('current', k)
-        motor = [(samples.theta[k][raw.names.index(name)] - 0.25) * ratio[name] for name in names]
-        session.take('motor_position', raw.stamp(k), names, motor)
-        raw.step()
-    feed.play(0, 700)
-    assert session.estimator.theta == pytest.approx(feed.session.estimator.theta, abs=1e-9)
-
-
-def test_temperature_out_of_range_and_gone(feed, short_run):
-    feed.play(0, 300)
-    assert feed.message('temperature') == 'in range'
-    feed.session.take('temperature', 0, short_run.robot.joint_names[:1], [95.0])
-    assert 'out of the range' in feed.message('temperature')
-    feed.session.take('temperature', 0, short_run.robot.joint_names[:1], [float('nan')])
-    assert feed.session.estimator.temperature[0] == 95.0
-
-
-def test_words_for_what_is_not_excited_and_saturated(short_run, tools):
-    wrong = tools.changed(
-        short_run.description,
-        friction=lambda part: {**part, 'parameters': {**part['parameters'], 'F_C0': 3 * part['parameters']['F_C0']}},
-    )
-    feed = Feed(short_run, EstimationSession(short_run.robot.model, wrong, OFFERED))
-    feed.play(0, 180)
-    assert 'not excited yet' in feed.message('friction')
-    feed.play(180, 4500)
-    assert 'saturated' in feed.message('friction')
-    assert feed.level('friction') == 'warning'
-    feed.session.learning = False
-    assert 'switched off' in feed.message('friction')
-
-
 def test_worn_joints_are_named(short_run, tools):
     """The description remembers stiffer joints with less friction than the robot has."""
     worn = tools.changed(
@@ -382,47 +260,6 @@ def test_worn_joints_are_named(short_run, tools):
     assert session.health()[1].stiffness_ratio == pytest.approx(1 / 1.6, abs=0.1)
 
 
-def test_saved_and_gone_on_from(clean, short_run):
-    saved = DynamicsDescription.from_yaml(clean.session.adapted('2024-05-01T12:00:00+00:00').to_yaml())
-    again = EstimationSession(short_run.robot.model, short_run.description, OFFERED, saved=saved)
-    assert 'goes on from the saved estimates' in again.remarks
-    feed = Feed(short_run, again).play(0, 200)
-    assert again.arm.friction_scale == pytest.approx(clean.session.estimator.friction.parameters)
-    assert again.estimator.friction.parameters[:, 0] == pytest.approx(
-        clean.session.estimator.friction.parameters[:, 0], abs=0.05
-    )
-    assert again.estimator.stiffness.torque(np.full(6, 1e-3)) == pytest.approx(
-        clean.session.estimator.stiffness.torque(np.full(6, 1e-3)), rel=0.15
-    )
-    # The reference of the health is still the one described, and the run before stands in the history.
-    described = Arm.from_description(short_run.robot.model, short_run.description)
-    assert np.array(again.monitor.reference.coefficients) == pytest.approx(described.stiffness.coefficients)
-    runs = feed.session.adapted('2024-05-02T12:00:00+00:00').document['provenance']['estimator']['runs']
-    assert [run['date'][:10] for run in runs] == ['2024-05-01', '2024-05-02']
-    again.reset()
-    assert again.estimator.friction.parameters == pytest.approx(np.tile([1.0, 0.0], (6, 1)))
-
-
-def test_saved_for_another_robot_is_passed_over(clean, short_run, tools):
-    saved = clean.session.adapted('2024-05-01T12:00:00+00:00')
-    other = tools.changed(short_run.description, damping={'value': 1.0})
-    session = EstimationSession(short_run.robot.model, other, OFFERED, saved=saved)
-    assert any('another dynamics description' in remark for remark in session.remarks)
-    assert session.arm.friction_scale == pytest.approx(np.tile([1.0, 0.0], (6, 1)))
-
-
-def test_retuning_keeps_what_was_learnt(short_run):
-    session = EstimationSession(short_run.robot.model, short_run.description, OFFERED)
-    feed = Feed(short_run, session).play(0, 1500)
-    alpha, stiffness = session.estimator.friction.parameters, session.estimator.stiffness.coefficients
-    session.retune(EstimationSettings(friction_rate=(0.0, 0.0), window=0.06))
-    assert session.estimator.delay < 0.05
-    assert session.estimator.friction.parameters == pytest.approx(alpha)
-    assert session.estimator.stiffness.coefficients == pytest.approx(stiffness)
-    feed.play(1500, 2000)
-    assert session.estimator.friction.parameters == pytest.approx(alpha)
-
-
 def test_a_description_without_friction_is_learnt_into(short_run, tools):
     bare = tools.changed(short_run.description, friction=None, stiffness=None, backlash=None, kinematic_error=None)
     session = EstimationSession(short_run.robot.model, bare, OFFERED)
@@ -443,8 +280,3 @@ def test_a_description_without_friction_is_learnt_into(short_run, tools):
             assert torque == pytest.approx(short_run.robot.truth.spring_torque(np.full(6, 1.5e-3))[j], rel=0.4)
     again = EstimationSession(short_run.robot.model, bare, OFFERED, saved=adapted)
     assert again.arm.friction is not None
-
-
-def test_inputs_without_torque_are_refused(short_run):
-    with pytest.raises(JointDynamicsError, match='motor torque'):
-        EstimationSession(short_run.robot.model, short_run.description, ('q', 'theta'))

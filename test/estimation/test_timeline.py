@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.estimation.timeline import Timeline
 
 NAMES = ('a', 'b', 'c')
@@ -249,9 +248,3 @@ def test_memory_is_bounded():
         timeline.add('q', k, ('a', f'x{k}'), [0.0, 0.0])
     assert 0 < len(timeline.held) <= 64
     assert max(timeline.held.values()) <= 4096
-
-
-@pytest.mark.parametrize('bad', [((), ('q',)), (('a', 'a'), ('q',)), (('a',), ())])
-def test_bad_arguments_are_refused(bad):
-    with pytest.raises(JointDynamicsError):
-        Timeline(*bad)

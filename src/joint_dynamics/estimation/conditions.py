@@ -11,6 +11,8 @@ from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.estimation.coulomb_viscous import CoulombViscousEstimator
 from joint_dynamics.estimation.health import ERROR, OK, WARNING, JointHealth
 from joint_dynamics.estimation.joint_estimator import JointEstimator
+from joint_dynamics.estimation.payload import PayloadEstimator
+from joint_dynamics.estimation.stiffness import StiffnessEstimator
 from joint_dynamics.estimation.timeline import Timeline
 
 
@@ -50,17 +52,17 @@ def _by_joint(names: Sequence[str], values: FloatArray, form: str = '.4g') -> di
 
 def conditions(session: Running) -> dict[str, Condition]:
     """Return the conditions of a session, by name."""
-    found = {'samples': _samples(session)}
-    if session.estimator is None:
+    found, estimator = {'samples': _samples(session)}, session.estimator
+    if estimator is None:
         return found
-    found['friction'] = _friction(session)
-    found['temperature'] = _temperature(session)
-    if session.estimator.stiffness is not None:
-        found['stiffness'] = _stiffness(session)
-    found['contact'] = contact_condition(session)
-    if session.estimator.payload is not None:
-        found['payload'] = _payload(session)
-    found['health'] = _health(session)
+    found['friction'] = _friction(estimator)
+    found['temperature'] = _temperature(estimator, session.reads_temperature)
+    if estimator.stiffness is not None:
+        found['stiffness'] = _stiffness(estimator.arm.joint_names, estimator.stiffness)
+    found['contact'] = contact_condition(estimator)
+    if estimator.payload is not None:
+        found['payload'] = _payload(estimator.payload)
+    found['health'] = _health(estimator.arm.joint_names, session.health())
     return found
 
 
@@ -108,9 +110,7 @@ def _samples(session: Running) -> Condition:
     return Condition(OK, 'aligned', values)
 
 
-def _friction(session: Running) -> Condition:
-    estimator = session.estimator
-    assert estimator is not None
+def _friction(estimator: JointEstimator) -> Condition:
     names, friction = estimator.arm.joint_names, estimator.friction
     if friction is None:
         return Condition(OK, 'as described, not adapted', {})
@@ -137,14 +137,12 @@ def _friction(session: Running) -> Condition:
     return Condition(OK, 'adapting', values)
 
 
-def _temperature(session: Running) -> Condition:
-    estimator = session.estimator
-    assert estimator is not None
+def _temperature(estimator: JointEstimator, measured: bool) -> Condition:
     names, present, model = estimator.arm.joint_names, estimator.temperature, estimator.friction_model
     values = _by_joint(names, present, '.1f')
     unknown = np.isnan(present)
-    if model is None or not session.reads_temperature:
-        return Condition(OK, 'not measured' if not session.reads_temperature else 'not used', values)
+    if model is None or not measured:
+        return Condition(OK, 'not used' if measured else 'not measured', values)
     if unknown.any():
         return Condition(WARNING, f'nothing yet of {_joints(names, unknown)}', values)
     outside = (present < model.parameters['T_min']) | (present > model.parameters['T_max'])
@@ -153,26 +151,19 @@ def _temperature(session: Running) -> Condition:
     return Condition(OK, 'in range', values)
 
 
-def _stiffness(session: Running) -> Condition:
-    estimator = session.estimator
-    assert estimator is not None
-    assert estimator.stiffness is not None
-    names, stiffness = estimator.arm.joint_names, estimator.stiffness
+def _stiffness(names: Sequence[str], stiffness: StiffnessEstimator) -> Condition:
     values = _by_joint(names, stiffness.known)
-    changed = stiffness.changes > 0
     reasons = {
         'not excited yet': stiffness.excitation < 1.0,
         'torque and deformation do not fit, nothing learnt': ~stiffness.reliable & (stiffness.excitation >= 5.0),
-        'changed suddenly': changed,
+        'changed suddenly': stiffness.changes > 0,
     }
     said = '; '.join(f'{reason}: {_joints(names, mask)}' for reason, mask in reasons.items() if mask.any())
     return Condition(OK if stiffness.reliable.any() else WARNING, said or 'learnt', values)
 
 
-def contact_condition(session: Running) -> Condition:
-    """Return the condition of contacts, for a session that has an estimator."""
-    estimator = session.estimator
-    assert estimator is not None
+def contact_condition(estimator: JointEstimator) -> Condition:
+    """Return the condition of contacts."""
     names, detector = estimator.arm.joint_names, estimator.detector
     values = _by_joint(names, estimator.external, '.2f')
     if detector.lasting.any():
@@ -184,11 +175,7 @@ def contact_condition(session: Running) -> Condition:
     return Condition(OK, 'none', values)
 
 
-def _payload(session: Running) -> Condition:
-    estimator = session.estimator
-    assert estimator is not None
-    assert estimator.payload is not None
-    payload = estimator.payload
+def _payload(payload: PayloadEstimator) -> Condition:
     values = {
         'mass_kg': payload.mass,
         'deviation_kg': payload.mass_deviation,
@@ -199,11 +186,7 @@ def _payload(session: Running) -> Condition:
     )
 
 
-def _health(session: Running) -> Condition:
-    estimator = session.estimator
-    assert estimator is not None
-    health = session.health()
-    names = estimator.arm.joint_names
+def _health(names: Sequence[str], health: list[JointHealth]) -> Condition:
     values = {name: item.reason for name, item in zip(names, health, strict=True)}
     for level in (ERROR, WARNING):
         worn = [name for name, item in zip(names, health, strict=True) if item.status == level]

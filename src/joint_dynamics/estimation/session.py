@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -139,21 +139,15 @@ class EstimationSession:
         self.arm = Arm.from_description(robot, description)
         self.remarks += self.arm.remarks
         self.settings = self._with_friction_method(settings or EstimationSettings())
-        effort = next(
-            (
-                name
-                for name in EFFORTS
-                if name in offered and (name != 'current' or np.all(np.isfinite(self.arm.drive_gain)))
-            ),
-            None,
-        )
-        if effort is None:
+        known = np.isfinite(self.arm.drive_gain).all()
+        usable = [name for name in EFFORTS if name in offered and (name != 'current' or known)]
+        if not usable:
             raise JointDynamicsError(
                 'estimator: expected motor torque, or motor current and drive gains in the dynamics description, found '
                 f'{", ".join(offered) or "no input"}'
             )
-        self.effort = MOTOR.get(effort, effort)
-        self._effort_source = effort
+        self._effort_source = usable[0]
+        self.effort = MOTOR.get(self._effort_source, self._effort_source)
         self.two_sides = 'theta' in offered or 'motor_position' in offered
         if not self.two_sides:
             self.remarks.append('no motor-side encoder: no stiffness, and friction with the angle of the link')
@@ -198,16 +192,11 @@ class EstimationSession:
         old = self.estimator
         if old is None:
             return
-        self._build(old.period)
-        assert self.estimator is not None
-        if isinstance(old.friction, FrictionEstimator) and isinstance(self.estimator.friction, FrictionEstimator):
-            self.estimator.friction.reset(old.friction.parameters)
-        if (
-            old.stiffness is not None
-            and self.estimator.stiffness is not None
-            and old.stiffness.order == self.estimator.stiffness.order
-        ):
-            self.estimator.stiffness.reset(old.stiffness.coefficients)
+        new = self._begin()
+        if isinstance(old.friction, FrictionEstimator) and isinstance(new.friction, FrictionEstimator):
+            new.friction.reset(old.friction.parameters)
+        if old.stiffness is not None and new.stiffness is not None and old.stiffness.order == new.stiffness.order:
+            new.stiffness.reset(old.stiffness.coefficients)
 
     @property
     def beyond(self) -> list[str]:
@@ -216,25 +205,25 @@ class EstimationSession:
 
     def check(self, settings: EstimationSettings) -> None:
         """Raise JointDynamicsError where the estimation could not continue with these settings; changes nothing."""
-        self._trial(settings)
+        self._estimator(settings)
 
     def quantities(self) -> tuple[str, ...]:
         """Return the names, as in `QUANTITIES`, of the quantities estimated once there are samples."""
-        trial = self._trial(self.settings)
+        trial = self._estimator(self.settings)
         return tuple(estimates_of(trial, self.monitor.of(trial)))
 
-    def _trial(self, settings: EstimationSettings) -> JointEstimator:
-        method, chosen, _ = choose_friction_method(self.arm, settings)
-        return self._estimator(method, PERIOD if self.estimator is None else self.estimator.period, chosen)
+    def _estimator(self, settings: EstimationSettings) -> JointEstimator:
+        """Return a new estimator of samples as they come, or as they are taken to come where none has come yet."""
+        arm, chosen, _ = choose_friction_method(self.arm, settings)
+        effort = 'current' if self._effort_source == 'current' else 'torque'
+        return JointEstimator(arm, self.timeline.period or PERIOD, chosen, motor_side=self.two_sides, effort=effort)
 
-    def _estimator(self, arm: Arm, period: float, settings: EstimationSettings) -> JointEstimator:
-        effort: Literal['current', 'torque'] = 'current' if self._effort_source == 'current' else 'torque'
-        return JointEstimator(arm, period, settings, motor_side=self.two_sides, effort=effort)
-
-    def _build(self, period: float) -> None:
-        self.estimator = self._estimator(choose_friction_method(self.arm, self.settings)[0], period, self.settings)
+    def _begin(self) -> JointEstimator:
+        """Make the estimator of the present settings the one that runs."""
+        self.estimator = self._estimator(self.settings)
         self.estimator.learning = self._learning
         self.estimator.set_temperature(self._temperatures)
+        return self.estimator
 
     def take(self, quantity: str, stamp: int, names: Sequence[str], values: ArrayLike) -> None:
         """Take one sample of an input.
@@ -266,22 +255,18 @@ class EstimationSession:
         """Process the samples that are complete, and yield the estimates of each that has any."""
         for stamp, arrays in self.timeline.samples():
             begin = time.perf_counter()
-            if self.estimator is None:
-                assert self.timeline.period is not None
-                self._build(self.timeline.period)
-            assert self.estimator is not None
+            now = self.estimator or self._begin()
             if self.timeline.restarts != self._restarts:
                 self._restarts = self.timeline.restarts
-                self.estimator.reset_signals()
-            ready = self.estimator.update(arrays['q'], arrays[self.effort], arrays.get('theta'))
+                now.reset_signals()
+            ready = now.update(arrays['q'], arrays[self.effort], arrays.get('theta'))
             self.steps += 1
-            if ready and not self.estimator.finite:
+            if ready and not now.finite:
                 self.begun_anew += 1
-                self.estimator.begin_anew()
+                now.begin_anew()
                 ready = False
             self.seconds += time.perf_counter() - begin
             if ready:
-                now = self.estimator
                 yield TorqueEstimate(
                     stamp - round(now.delay / NS), now.q.copy(), now.dq.copy(), now.torque, now.external,
                     now.friction_torque, now.contact,
@@ -302,7 +287,7 @@ class EstimationSession:
         self.monitor.reset()
         self.timeline.reset()
         if self.estimator is not None:
-            self._build(self.estimator.period)
+            self._begin()
 
     def health(self) -> list[JointHealth]:
         """Return the health of every joint; empty before there is an estimator."""

@@ -182,7 +182,8 @@ class EstimatorNode(DynamicsNode):
     def _say_contact(self, contact: BoolArray) -> None:
         """Say a contact of a joint that has none in the diagnostics at once: it may be over before the next report."""
         if self._contact is None or (contact & ~self._contact).any():
-            level, message, shown = contact_condition(self.session)
+            assert self.session.estimator is not None
+            level, message, shown = contact_condition(self.session.estimator)
             self.diagnostics.set('contact', LEVELS[level], message, **shown)
             if contact.any():
                 self.diagnostics.publish()

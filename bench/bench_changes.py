@@ -1,0 +1,270 @@
+"""What changed: stiffness, load, friction, a push or nothing, drawn, on robots whose links MuJoCo computes.
+
+`nice python bench/bench_changes.py [--runs 60] [--seed 0] [--processes 2]`, some ten minutes for 60 runs; run k of seed
+s is `(s, k)`. Every other robot has the methods' laws and its true description, the others drawn laws, a tool that no
+model knows, and the description that `identify` wrote. After 35 to 45 s of waypoints, of moves to random postures with
+rests, or of Fourier series, one thing changes; another 20 s follow (a load is put down after 15 s, 15 s more).
+
+A joint that hardly moves or carries little cannot tell that its spring is softer. `offered` is the most that any six
+seconds of motion within the 10 s after the drop hold against an unchanged spring, in units of log-likelihood: with a
+the map, Φ = Σ φ̄φ̄ᵀ/σ² of the deformations, usual errors σ and one constant error taken out,
+½ (1 − factor)² aᵀΦa.
+"""
+
+import argparse
+import functools
+from concurrent.futures import ProcessPoolExecutor
+
+import numpy as np
+from bench_contact import random_moves
+from helpers import from_tests
+from tables import Table
+
+from joint_dynamics.arm import Arm
+from joint_dynamics.demo.chain import identify_all, new_chain, record
+from joint_dynamics.demo.demo_settings import ChainSettings
+from joint_dynamics.demo.scenario import INERTIA_ERROR, unknown_tool
+from joint_dynamics.estimation import EstimationSettings, JointEstimator, choose_friction_method
+from joint_dynamics.estimation.change_test import BODY, SPRING
+from joint_dynamics.estimation.changes import CORRELATION, GAIN, STAYS, WINDOW
+from joint_dynamics.simulation import (
+    Command,
+    FlexibleJointRobot,
+    Laws,
+    ModelErrors,
+    Payload,
+    TrajectoryPoints,
+    plausible_drives,
+)
+
+MAKE, DESCRIBED = from_tests('estimation/conftest.py'), from_tests('conftest.py').described
+PERIOD, TIMELY, AFTER, CARRIED, PUSHED = 2e-3, 10.0, 20.0, 15.0, 0.3
+KINDS = ('stiffness', 'load', 'stiffness', 'friction', 'stiffness', 'push', 'stiffness', 'load', 'stiffness', 'nothing')
+MOTIONS = ('waypoints', 'random moves', 'Fourier')
+#: Robots that are identified, for as many runs as there are.
+IDENTIFIED = 3
+
+
+@functools.lru_cache
+def identified(seed):
+    """Return what `identify` and the tests of the joints write of the robot of a seed."""
+    chain = new_chain(ChainSettings(seed=seed, engine='mujoco'))
+    for stage in (record, identify_all):
+        stage(chain)
+    return chain.description
+
+
+def robot_of(seed, drawn, kind):
+    """Return a robot whose wear w is, as the kind says, a stiffness of 1 − w or a Coulomb friction of 1 + w."""
+    errors = ModelErrors(inertia=INERTIA_ERROR) if drawn else ModelErrors()
+    drives = plausible_drives(FlexibleJointRobot(rate=1.0 / PERIOD).limits.effort, seed, errors)
+    one, none = np.ones(6), np.zeros(6)
+    wear = {'wear_friction': none, 'wear_stiffness': one} if kind == 'stiffness' else {
+        'wear_friction': one, 'wear_stiffness': none}  # fmt: skip
+    return FlexibleJointRobot(
+        seed=seed, rate=1.0 / PERIOD, errors=errors, laws=Laws.drawn(seed) if drawn else Laws(),
+        drives=drives._replace(**wear), dynamics='mujoco',
+    )  # fmt: skip
+
+
+def motion_of(kind, rng, seconds):
+    """Return the motion as TrajectoryPoints."""
+    if kind == 'waypoints':
+        speed = rng.uniform(1.0, np.pi)
+        time, q = MAKE.waypoint_motion(int(seconds / 13.0) + 1, rng.uniform(0.0, 0.5), speed=speed)
+    elif kind == 'random moves':
+        time, q = random_moves(rng.integers(1 << 31), seconds)
+    else:
+        time, k = np.arange(0.0, seconds, 0.004), 2 * np.pi * 0.1 * np.arange(1, 6)
+        size, phase = rng.uniform(0.3, 1.0, (5, 6)) / k[:, None], rng.uniform(0, 2 * np.pi, (5, 6))
+        wave = np.einsum('kj,kjt->tj', size, np.sin(k[:, None, None] * time + phase[:, :, None]))
+        centre, reach = np.deg2rad([-90, -65, 0, -95, 20, 0]), np.deg2rad([80, 45, 80, 50, 80, 120])
+        q = centre + reach * wave / np.abs(wave).max(axis=0)
+    return TrajectoryPoints(time, q, np.gradient(q, time, axis=0))
+
+
+def together(first, second):
+    """Return two payloads as one."""
+    parts = [part for part in (first, second) if part is not None]
+    mass = sum(part.mass for part in parts)
+    com = sum(part.mass * np.asarray(part.com) for part in parts) / mass
+    inertia = np.zeros((3, 3))
+    for part in parts:
+        lever = np.asarray(part.com) - com
+        inertia += part.inertia + part.mass * (lever @ lever * np.eye(3) - np.outer(lever, lever))
+    return Payload(mass, com, inertia)
+
+
+def offered(blocks, square, joint, factor):
+    """Return the gain that blocks of the spring side offer a stiffness times `factor`, see above."""
+    W = np.sum([block[0] for block in blocks], axis=0) * (0.008 / CORRELATION / square)
+    a = blocks[0][1]
+    Wa = W[BODY:-2, BODY:-2] @ a
+    along = a @ W[BODY:-2, -2]
+    information = a @ Wa - along**2 / (W[-2, -2] + STAYS**-2.0 / square)
+    return 0.5 * (1.0 - factor) ** 2 * information
+
+
+class Run:
+    """One run: what is drawn, and what the estimator made of it.
+
+    kind, motion, drawn, joint, size: of the change, kg or factor. named: [(s since the change, kind, joint)]. contacts:
+    s since the change at which one began. error: share by which mass or stiffness is wrong, by s since the change.
+    offered: see above.
+    """
+
+    def __init__(self, seed, number):
+        rng = np.random.default_rng([seed, number])
+        self.number, self.kind, self.motion = number, KINDS[number % len(KINDS)], MOTIONS[rng.integers(3)]
+        self.drawn, self.joint = bool(number // len(KINDS) % 2), int(rng.integers(5))
+        which = int(rng.integers(IDENTIFIED) if self.drawn else rng.integers(1 << 16))
+        spans = {'stiffness': (0.6, 0.85), 'load': (0.5, 2.0), 'friction': (1.3, 1.6)}
+        self.size = float(rng.uniform(*spans.get(self.kind, (10.0, 10.0))))
+        self.named, self.contacts, self.error, self.offered = [], [], {}, 0.0
+        robot = robot_of(which, self.drawn, self.kind)
+        tool = unknown_tool(which) if self.drawn else None
+        if tool is not None:
+            robot.attach_payload(tool)
+        self._model(robot, identified(which) if self.drawn else DESCRIBED(robot))
+        self.begin = float(rng.uniform(35.0, 45.0))
+        lasts = CARRIED + 15.0 if self.kind == 'load' else AFTER
+        self.trajectory = motion_of(self.motion, rng, self.begin + lasts + 5.0)
+        robot.place(self.trajectory.sample(0.0).q[0])
+        com, direction = rng.uniform([-0.1, -0.1, 0.03], [0.1, 0.1, 0.12]), rng.normal(size=3)
+        force = 10.0 * direction / np.linalg.norm(direction)
+        wear = np.zeros(6)
+        wear[self.joint] = abs(1.0 - self.size)
+        put_down = robot.detach_payload if tool is None else lambda: robot.attach_payload(tool)
+        acts = {
+            'stiffness': [(0.0, lambda: robot.set_wear(wear))],
+            'friction': [(0.0, lambda: robot.set_wear(wear))],
+            'load': [(0.0, lambda: robot.attach_payload(together(tool, Payload(self.size, com)))), (CARRIED, put_down)],
+            'push': [(0.0, lambda: robot.push(-1, force)), (PUSHED, lambda: robot.push(-1, np.zeros(3)))],
+            'nothing': [],
+        }[self.kind]
+        self._tick, self._blocks, self._felt = 0, [], -np.inf
+        for when, act in acts:
+            self._advance(robot, when)
+            if when == 0.0:
+                self.square = self.estimator.changes.square[SPRING, self.joint]
+                self.reach = np.repeat(np.linspace(5e-5, 1e-3, 20)[:, None], 6, axis=1)
+                self.spring = robot.truth.spring_torque(self.reach)
+            act()
+        self._advance(robot, lasts)
+        del self.estimator, self.trajectory
+
+    def _model(self, robot, description):
+        arm, settings, _ = choose_friction_method(Arm.from_description(robot.model, description), EstimationSettings())
+        self.estimator = JointEstimator(arm, PERIOD, settings)
+
+    def _advance(self, robot, until):
+        """Go on until so many seconds after the change, and note what the estimator says."""
+        e, last = self.estimator, round((self.begin + until) / PERIOD)
+        while self._tick < last:
+            ticks = np.arange(self._tick, min(self._tick + 500, last))
+            reference = self.trajectory.sample(ticks * PERIOD)
+            samples = robot.run(Command.track(reference.q, reference.dq, reference.effort))
+            e.set_temperature(samples.temperature[0])
+            for k, tick in enumerate(ticks):
+                now, known, place = tick * PERIOD - self.begin, len(e.named), e.changes.open
+                e.update(samples.q[k], samples.current[k], samples.theta[k])
+                self.named += [(round(float(now), 2), one.kind, one.joint) for one in e.named[known:]]
+                if e.contact.any():
+                    if now > self._felt + 0.5:
+                        self.contacts.append(round(float(now), 2))
+                    self._felt = now
+                if self.kind == 'stiffness' and 0.0 < now <= TIMELY and e.changes.open != place:
+                    self._weigh(place)
+                for after in (5.0, 8.0, 15.0):
+                    if now >= after and after not in self.error:
+                        self.error[after] = self._error()
+            self._tick = last if not len(ticks) else int(ticks[-1]) + 1
+
+    def _weigh(self, place):
+        blocks = self.estimator.changes.blocks
+        self._blocks.append((blocks.spring[place, self.joint].copy(), blocks.spring_map[place, self.joint].copy()))
+        self.offered = max(self.offered, offered(self._blocks[-WINDOW:], self.square, self.joint, self.size))
+
+    def _error(self):
+        e = self.estimator
+        if self.kind == 'load':
+            return np.inf if e.payload is None else e.payload.mass / self.size - 1.0
+        if self.kind != 'stiffness':
+            return np.nan
+        learnt, true = e.stiffness.torque(self.reach)[:, self.joint], self.spring[:, self.joint] * self.size
+        return float(learnt @ true / (true @ true) - 1.0)
+
+    def right(self, since=0.0):
+        """Return s until the change was named, from `since` on; inf: never."""
+        want = (self.kind, -1 if self.kind == 'load' else self.joint)
+        return min(
+            (when - since for when, *what in self.named if tuple(what) == want and when >= since), default=np.inf
+        )
+
+    @property
+    def false_names(self):
+        """What was named and did not change, or had not yet."""
+        want = (self.kind, -1 if self.kind == 'load' else self.joint)
+        return [name for name in self.named if name[1:] != want or name[0] < 0.0]
+
+    @property
+    def false_contacts(self):
+        """Contacts while nothing touched the arm; a load that is not yet named, or was just put down, is one."""
+        excused = {'push': [(0.0, PUSHED + 0.5)], 'load': [(0.0, TIMELY), (CARRIED, CARRIED + TIMELY)]}
+        spans = excused.get(self.kind, [])
+        return [t for t in self.contacts if t > -15.0 and not any(low <= t <= high for low, high in spans)]
+
+    def __str__(self):
+        drawn = 'identified' if self.drawn else 'true'
+        what = f'{self.number:3d} {self.kind:9s} {drawn:10s} {self.motion:12s} joint {self.joint} {self.size:5.2f}'
+        error = ' '.join(f'{after:.0f}s {100 * value:+.1f}' for after, value in self.error.items())
+        return f'{what}: named {self.named}, contacts {self.contacts}, offered {self.offered:.0f}, error % {error}'
+
+
+def one(numbers):
+    return Run(*numbers)
+
+
+def main(arguments=()):
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    for name, default in (('runs', 60), ('seed', 0), ('processes', 2), ('only', -1)):
+        parser.add_argument(f'--{name}', type=int, default=default)
+    use = parser.parse_args(arguments)
+    numbers = range(use.runs) if use.only < 0 else [use.only]
+    runs = []
+    with ProcessPoolExecutor(use.processes) as pool:
+        for run in pool.map(one, [(use.seed, k) for k in numbers]):
+            print(run, flush=True)
+            runs.append(run)
+    if use.only < 0:
+        tabulate(runs, use.seed)
+
+
+def tabulate(runs, seed):
+    table = Table(
+        'changes', 'named', f'What was named, of {len(runs)} runs (seed {seed})',
+        {
+            'what changed': '', 'runs': '', 'named within 10 s': '', 'named at latest, s': '.1f',
+            'within 5 % in time': '', 'runs with a false name': '', 'with a false contact': '', 'push felt': '',
+        },
+    )  # fmt: skip
+    cases = [(kind, 0.0, [run for run in runs if run.kind == kind]) for kind in dict.fromkeys(KINDS)]
+    cases.insert(1, ('stiffness, tellable', 0.0, [run for run in cases[0][2] if run.offered >= GAIN]))
+    cases.insert(3, ('load put down', CARRIED, cases[2][2]))
+    for name, since, these in cases:
+        times = [run.right(since) for run in these]
+        timely = sum(t <= TIMELY for t in times)
+        after = {'stiffness': 15.0, 'load': 8.0}.get(name.partition(',')[0])
+        close = None if after is None else sum(abs(run.error[after]) <= 0.05 for run in these)
+        table.row(
+            name, len(these), None if name in ('push', 'nothing') else timely, max(times, default=np.nan), close,
+            sum(bool(run.false_names) for run in these), sum(bool(run.false_contacts) for run in these),
+            sum(any(0.0 <= t <= PUSHED + 0.4 for t in run.contacts) for run in these) if name == 'push' else None,
+        )  # fmt: skip
+    table.keep()
+
+
+if __name__ == '__main__':
+    import sys
+
+    main(sys.argv[1:])
