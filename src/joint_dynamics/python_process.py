@@ -1,5 +1,9 @@
 """How this package starts Python: a module of it as a process that never takes code from the working folder.
 
+Work in other processes goes by `Worker` and `serve`: separate programs rather than multiprocessing, because the caller
+then needs no main guard, threads of the caller (a ROS node's) are not forked, one that dies takes no other along, as it
+would in a ProcessPoolExecutor, and each can be ended at once.
+
 `python -m` puts the working folder first on the path of modules, before the standard library, and so does an empty part
 of PYTHONPATH, as `PYTHONPATH=$PYTHONPATH:/some/where` leaves one: a `scipy.py` that lies there would be executed. `-P`
 exists from Python 3.11 on, and `-I` hides PYTHONPATH, by which Python finds a ROS installation.
@@ -7,15 +11,23 @@ exists from Python 3.11 on, and `-I` hides PYTHONPATH, by which Python finds a R
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
+import pickle
+import queue
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+import threading
+import traceback
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from joint_dynamics.errors import JointDynamicsError
 
+NICENESS = 10
+"""Of processes that take the time nobody else wants: the robot's driver may share this machine, at 500 Hz."""
 _PACKAGE = Path(__file__).resolve().parent
 # sys is built in, so that nothing is looked for before the folder is off the path. The package comes from where the
 # caller has it, which need not be on the path of the child (a source folder that the caller was started in).
@@ -52,19 +64,95 @@ def environment(changes: Mapping[str, str] | None = None) -> dict[str, str]:
     return {**variables, 'PYTHONPATH': os.pathsep.join(folders)} if folders else variables
 
 
-def start_worker(module: str) -> subprocess.Popen[bytes]:
-    """Start `module` as a process of one thread, to be fed by pickles through its input; it answers by its output.
+class Worker:
+    """A module of this package as a process of one thread that is told objects and sends objects, see `serve`.
 
-    In a session of its own: an interrupt from the keyboard is for the caller, who then ends it.
+    In a session of its own: an interrupt from the keyboard is for the caller. It ends with its caller, in whatever way
+    that ends.
+
+    Parameters
+    ----------
+    module
+        calls `serve`.
+    hear
+        called, in a thread, with every object that the process sends, at last with None: it has ended.
     """
-    one_thread = {f'{library}_NUM_THREADS': '1' for library in ('OPENBLAS', 'OMP', 'MKL', 'VECLIB_MAXIMUM')}
-    return subprocess.Popen(
-        module_command(module),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        env=environment(one_thread),
-        start_new_session=True,
-    )
+
+    def __init__(self, module: str, hear: Callable[[Any], None]):
+        one_thread = {f'{library}_NUM_THREADS': '1' for library in ('OPENBLAS', 'OMP', 'MKL', 'VECLIB_MAXIMUM')}
+        self._process = subprocess.Popen(
+            module_command(module),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=environment(one_thread),
+            start_new_session=True,
+        )
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._in, self._out = self._process.stdin, self._process.stdout
+        threading.Thread(target=self._listen, args=(hear,), daemon=True).start()
+
+    def _listen(self, hear: Callable[[Any], None]) -> None:
+        with self._out, contextlib.suppress(EOFError, OSError, ValueError, pickle.UnpicklingError):
+            while True:
+                hear(pickle.load(self._out))
+        hear(None)
+
+    def tell(self, message: Any) -> None:
+        """Tell it an object, which may take until it reads; one that has ended says so to `hear`."""
+        with contextlib.suppress(OSError, ValueError):
+            pickle.dump(message, self._in, protocol=pickle.HIGHEST_PROTOCOL)
+            self._in.flush()
+
+    @property
+    def pid(self) -> int:
+        """Number of the process."""
+        return self._process.pid
+
+    def wait(self) -> int:
+        """Wait until it has ended; return its status."""
+        return self._process.wait()
+
+    def close(self) -> None:
+        """End it, if it has not ended by itself."""
+        self._process.kill()
+        self._process.wait()
+        with contextlib.suppress(OSError):
+            self._in.close()
+
+
+def serve(niceness: int = NICENESS) -> tuple[Callable[[], Any], Callable[[Any], None]]:
+    """Return what a process started by `Worker` has: a function for the next object it is told, one to send an object.
+
+    When the input ends, as when the caller is killed, the process ends at once.
+
+    Parameters
+    ----------
+    niceness
+        of the process.
+    """
+    os.nice(niceness)
+    out = os.fdopen(os.dup(1), 'wb')
+    os.dup2(2, 1)  # what a library prints must not end up among the messages
+    inbox: queue.SimpleQueue[Any] = queue.SimpleQueue()
+
+    def listen() -> None:
+        # Not sys.stdin: its lock, held here, would abort the interpreter's own end.
+        with os.fdopen(0, 'rb') as source:
+            try:
+                while True:
+                    inbox.put(pickle.load(source))
+            except EOFError:
+                os._exit(0)
+            except BaseException:
+                traceback.print_exc()
+                os._exit(1)
+
+    def send(message: Any) -> None:
+        pickle.dump(message, out)
+        out.flush()
+
+    threading.Thread(target=listen, daemon=True).start()
+    return inbox.get, send
 
 
 def cores() -> int:

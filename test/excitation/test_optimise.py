@@ -21,8 +21,7 @@ from joint_dynamics.excitation.motion import RobotMotion
 from joint_dynamics.excitation.optimise import ALL, INTERRUPTED, NOTHING_GAINED, TIME, Search
 from joint_dynamics.excitation.problem import ExcitationProblem
 from joint_dynamics.excitation.search import FoundMotion, random_trajectory, search
-from joint_dynamics.excitation.worker import NICENESS
-from joint_dynamics.python_process import environment, module_command
+from joint_dynamics.python_process import NICENESS, environment, module_command
 
 optimise_module = sys.modules['joint_dynamics.excitation.optimise']
 search_module = sys.modules['joint_dynamics.excitation.search']

@@ -4,7 +4,6 @@ import json
 import shlex
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -423,12 +422,7 @@ def test_the_executor_goes_on_while_the_worker_works(ros, identifier, robot_file
     assert arrays
 
 
-def test_deactivating_cancels_the_work_and_leaves_no_process_and_no_file(
-    ros, identifier, robot_file, tmp_path, monkeypatch
-):
-    temporary = tmp_path / 'temporary'
-    temporary.mkdir()
-    monkeypatch.setattr(tempfile, 'tempdir', str(temporary))
+def test_deactivating_cancels_the_work_and_leaves_no_process(ros, identifier, robot_file):
     node = identifier()
     ros.until(lambda: node.is_active)
     record(ros, node, simulated(RobotModel.load(robot_file), 6.0))
@@ -441,19 +435,6 @@ def test_deactivating_cancels_the_work_and_leaves_no_process_and_no_file(
     ros.until(future.done)
     assert future.result().message == 'cancelled: the node was deactivated'
     assert not Path(f'/proc/{pid}').exists()
-    assert list(temporary.iterdir()) == []
-
-
-def test_a_folder_for_temporary_files_that_is_gone_is_named(ros, identifier, robot_file, tmp_path, monkeypatch):
-    node = identifier()
-    ros.until(lambda: node.is_active)
-    record(ros, node, simulated(RobotModel.load(robot_file), 2.0))
-    monkeypatch.setattr(tempfile, 'tempdir', str(tmp_path / 'gone'))
-    answer = ros.trigger('/x/identifier/identify')
-    assert not answer.success
-    assert f'by a file in {tmp_path / "gone"}, found: No such file' in answer.message
-    assert node.is_active
-    assert node.worker is None
 
 
 def test_a_defect_in_the_worker_is_reported(ros, identifier, robot_file, monkeypatch):
@@ -461,7 +442,8 @@ def test_a_defect_in_the_worker_is_reported(ros, identifier, robot_file, monkeyp
     ros.until(lambda: node.is_active)
     record(ros, node, simulated(RobotModel.load(robot_file), 2.0))
     monkeypatch.setattr(
-        'joint_dynamics.nodes.identifier.node.Worker', lambda module, job: Worker('joint_dynamics.no_such_module', job)
+        'joint_dynamics.nodes.identifier.node.Worker',
+        lambda module, *job: Worker('joint_dynamics.no_such_module', *job),
     )
     answer = ros.trigger('/x/identifier/identify')
     assert not answer.success

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import logging
-import pickle
 import queue
-import subprocess
-import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -22,7 +19,7 @@ from joint_dynamics.excitation.motion import compile_kernels
 from joint_dynamics.excitation.problem import ExcitationProblem
 from joint_dynamics.excitation.search import FoundMotion
 from joint_dynamics.excitation.trajectory import Trajectory
-from joint_dynamics.python_process import cores, start_worker
+from joint_dynamics.python_process import Worker, cores
 from joint_dynamics.robot import RobotModel
 
 RESERVE = 1.0
@@ -214,14 +211,18 @@ def optimise(
     state = Search(settings.starts, settings.patience)
     budget = np.inf if settings.time_budget is None else settings.time_budget
     inbox: queue.Queue[tuple[int, Any]] = queue.Queue()
-    workers: list[subprocess.Popen[bytes]] = []
+    workers: list[Worker] = []
+
+    def hear(number: int) -> Callable[[Any], None]:
+        return lambda message: inbox.put((number, message))
+
     waiting = iter(range(settings.starts))
     ended = ALL
     try:
         for number in range(min(settings.processes or cores(), settings.starts)):
-            workers.append(_worker(inbox, number))
-            _tell(workers[-1], (model, settings, budget - RESERVE - (time.monotonic() - began), earlier))
-            _tell(workers[-1], next(waiting))
+            workers.append(Worker('joint_dynamics.excitation.worker', hear(number)))
+            workers[-1].tell((model, settings, budget - RESERVE - (time.monotonic() - began), earlier))
+            workers[-1].tell(next(waiting))
         busy = len(workers)
         while busy and ended == ALL:
             if time.monotonic() - began > budget + GRACE:
@@ -253,7 +254,7 @@ def optimise(
                 if start is None:
                     busy -= 1
                 else:
-                    _tell(workers[number], start)
+                    workers[number].tell(start)
         if ended == ALL and len(state.done) < settings.starts:
             ended = TIME
     except KeyboardInterrupt:
@@ -262,9 +263,7 @@ def optimise(
         ended = INTERRUPTED
     finally:
         for worker in workers:
-            worker.kill()
-        for worker in workers:
-            worker.wait()
+            worker.close()
     state.cut = ended in (TIME, INTERRUPTED)
     finished = sum(start < state.enough() for start in state.done)
     if ended == TIME:
@@ -288,31 +287,6 @@ def _progress(state: Search, settings: ExcitationSettings, seconds: float) -> Pr
         state.remaining(seconds),
         settings.criterion,
     )
-
-
-def _worker(inbox: queue.Queue[Any], number: int) -> subprocess.Popen[bytes]:
-    """Start a search process whose messages end up in the inbox, with its number; None when it has ended."""
-    worker = start_worker('joint_dynamics.excitation.worker')
-
-    def listen() -> None:
-        assert worker.stdout is not None
-        try:
-            while True:
-                inbox.put((number, pickle.load(worker.stdout)))
-        except (EOFError, OSError, ValueError, pickle.UnpicklingError):
-            inbox.put((number, None))
-
-    threading.Thread(target=listen, daemon=True).start()
-    return worker
-
-
-def _tell(worker: subprocess.Popen[bytes], message: Any) -> None:
-    assert worker.stdin is not None
-    try:
-        pickle.dump(message, worker.stdin)
-        worker.stdin.flush()
-    except OSError:
-        pass  # it has ended, which its listener reports
 
 
 def _result(problem: ExcitationProblem, state: Search, finished: int, ended: str, began: float) -> ExcitationResult:

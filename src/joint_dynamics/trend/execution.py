@@ -1,21 +1,19 @@
 """Independent tasks at the same time: in processes here, or unchanged on a Dask cluster.
 
 At most so many tasks are under way, each with one recording in the memory of its process; what comes back are some
-hundred numbers. A process that dies costs its own task only, which is why the processes here are not those of a
-ProcessPoolExecutor: that one loses all its tasks with the first process that dies.
+hundred numbers. A process that dies costs its own task only.
 """
 
 from __future__ import annotations
 
-import pickle
-import subprocess
+import queue
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Any
 
 from joint_dynamics.errors import JointDynamicsError, one_line
-from joint_dynamics.python_process import cores, start_worker
+from joint_dynamics.python_process import Worker, cores
 from joint_dynamics.trend.measure import work
 
 Task = Mapping[str, Any]
@@ -62,21 +60,21 @@ class Processes(Execution):
     def __init__(self, count: int | None = None):
         super().__init__(count or cores())
         self._threads = ThreadPoolExecutor(self.count)
-        self._all: list[subprocess.Popen[bytes]] = []
-        self._idle: list[subprocess.Popen[bytes]] = []
+        self._all: list[tuple[Worker, queue.SimpleQueue[Outcome | None]]] = []
+        self._idle = self._all.copy()
 
     def submit(self, task: Task) -> Future[Outcome]:
         """Begin a task in an idle process, or in a new one."""
-        return self._threads.submit(self._measure, task, self._idle.pop() if self._idle else self._start())
+        if not self._idle:
+            outcomes: queue.SimpleQueue[Outcome | None] = queue.SimpleQueue()
+            self._all.append((Worker('joint_dynamics.trend.worker', outcomes.put), outcomes))
+            self._idle.append(self._all[-1])
+        return self._threads.submit(self._measure, task, *self._idle.pop())
 
     def end_run(self) -> None:
         """End all processes."""
-        for process in self._all:
-            process.kill()
-            process.wait()
-            for stream in (process.stdin, process.stdout):
-                assert stream is not None
-                stream.close()
+        for process, _ in self._all:
+            process.close()
         self._all, self._idle = [], []
 
     def close(self) -> None:
@@ -84,22 +82,14 @@ class Processes(Execution):
         self.end_run()
         self._threads.shutdown()
 
-    def _start(self) -> subprocess.Popen[bytes]:
-        self._all.append(start_worker('joint_dynamics.trend.worker'))
-        return self._all[-1]
-
-    def _measure(self, task: Task, process: subprocess.Popen[bytes]) -> Outcome:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        try:
-            pickle.dump(task, process.stdin)
-            process.stdin.flush()
-            outcome: Outcome = pickle.load(process.stdout)
-        except (EOFError, OSError, ValueError, pickle.UnpicklingError):
+    def _measure(self, task: Task, process: Worker, outcomes: queue.SimpleQueue[Outcome | None]) -> Outcome:
+        process.tell(task)
+        outcome = outcomes.get()
+        if outcome is None:
             status = process.wait()
             why = f'signal {-status}, as the system does when memory runs out' if status == -9 else f'status {status}'
-            raise JointDynamicsError(f'expected its process to end the work, found that it ended with {why}') from None
-        self._idle.append(process)
+            raise JointDynamicsError(f'expected its process to end the work, found that it ended with {why}')
+        self._idle.append((process, outcomes))
         return outcome
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import pickle
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,12 +21,6 @@ class PlanJob:
     earlier: tuple[Trajectory, ...] = ()
 
 
-def unpacked(text: str) -> Trajectory:
-    """Return the motion of a message."""
-    trajectory: Trajectory = pickle.loads(base64.b64decode(text))
-    return trajectory
-
-
 def work(job: PlanJob, send: Callable[..., None]) -> dict[str, Any]:
     """Plan; send how it goes, and every motion that is better than those before.
 
@@ -45,15 +37,11 @@ def work(job: PlanJob, send: Callable[..., None]) -> dict[str, Any]:
         nonlocal best
         better = progress.best != best
         best = progress.best
-        send(progress=str(progress), motion=_packed(progress.trajectory) if better else None)
+        send(progress=str(progress), motion=progress.trajectory if better else None)
 
     planned = plan(job.robot, job.settings, tell, job.earlier)
     value = '' if planned.result is None else f'condition number {planned.assessment.condition_number:.2f}'
-    return {'line': value, 'motion': _packed(planned.trajectory)}
-
-
-def _packed(trajectory: Trajectory | None) -> str:
-    return base64.b64encode(pickle.dumps(trajectory)).decode()
+    return {'line': value, 'motion': planned.trajectory}
 
 
 if __name__ == '__main__':

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from joint_dynamics.excitation import PlanSettings, Playback, Trajectory
 from joint_dynamics.excitation.files import load_plan
 from joint_dynamics.excitation.plan import NO_FLOOR, with_options
-from joint_dynamics.nodes.excitation.plan_worker import PlanJob, unpacked
+from joint_dynamics.nodes.excitation.plan_worker import PlanJob
 from joint_dynamics.nodes.framework.parameters import section_of
 from joint_dynamics.nodes.framework.worker import Worker
 from joint_dynamics.robot import RobotModel
@@ -35,7 +35,7 @@ class Planning:
         self.motion: Trajectory | None = None
         self.line, self.failure, self.defect = 'planning', '', ''
         self.better = self.ended = False
-        self._worker = Worker('joint_dynamics.nodes.excitation.plan_worker', job)
+        self._worker = Worker('joint_dynamics.nodes.excitation.plan_worker', job, 'planning')
 
     @property
     def pid(self) -> int:
@@ -45,19 +45,16 @@ class Planning:
     def look(self) -> None:
         """Take what has come; never waits."""
         self.better = False
-        status = self._worker.status
         for message in self._worker.poll():
             said = message.get('done', message)
-            if said.get('motion'):
-                self.motion, self.better = unpacked(said['motion']), True
+            if said.get('motion') is not None:
+                self.motion, self.better = said['motion'], True
             if 'progress' in message:
                 self.line = f'{"planning" if self.motion is None else "ready"}, {message["progress"]}'
             else:
                 self.line = f'ready, {said.get("line")}' if said.get('line') else 'ready'
-                self.failure, self.ended = message.get('failed', ''), True
-        if status is not None and not self.ended:
-            self.failure = f'a defect ended the planning (status {status}), see the log'
-            self.defect, self.ended = self._worker.errors, True
+                self.failure, self.defect = message.get('failed', ''), message.get('defect', '')
+                self.ended = True
 
     def close(self) -> None:
         """End it with what there is."""

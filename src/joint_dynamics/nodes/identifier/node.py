@@ -182,7 +182,7 @@ class IdentifierNode(DynamicsNode):
             str(self._folder()),
             dict(self._saving.saved),
         )
-        self.worker = Worker('joint_dynamics.nodes.identifier.worker', job)
+        self.worker = Worker('joint_dynamics.nodes.identifier.worker', job, 'identification')
         self._say(f'identifying from {len(self._recordings) - validation} recordings')
         self._answer = Future()
         return self._answer
@@ -193,19 +193,15 @@ class IdentifierNode(DynamicsNode):
         self._saving.poll()
         if self.worker is None:
             return
-        status = self.worker.status
-        for line in self.worker.poll():
-            if 'progress' in line:
-                self._say(f'identifying: {line["progress"]}')
-            elif 'done' in line:
-                self._finish(line['done'])
-                return
+        for message in self.worker.poll():
+            if 'progress' in message:
+                self._say(f'identifying: {message["progress"]}')
+            elif 'done' in message:
+                self._finish(message['done'])
             else:
-                self._fail(line['failed'])
-                return
-        if status is not None:
-            self.get_logger().fatal(f'identification ended with status {status}:\n{self.worker.errors}')
-            self._fail(f'a defect ended the identification (status {status}), see the log')
+                if 'defect' in message:
+                    self.get_logger().fatal(f'identification ended:\n{message["defect"]}')
+                self._fail(message['failed'])
 
     def _finish(self, done: dict[str, Any]) -> None:
         if not done['reliable']:
