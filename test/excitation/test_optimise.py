@@ -13,6 +13,7 @@ import numpy as np
 import pinocchio
 import pytest
 
+from joint_dynamics import python_process
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.excitation import ExcitationSettings, LimitSettings, PayloadSettings, optimise
 from joint_dynamics.excitation.collision import Clearance
@@ -360,7 +361,7 @@ def test_searches_run_at_a_lower_priority(arm, monkeypatch):
             raise StopHere
 
     subprocess_popen, niceness = subprocess.Popen, []
-    monkeypatch.setattr(optimise_module.subprocess, 'Popen', start)
+    monkeypatch.setattr(python_process.subprocess, 'Popen', start)
     with pytest.raises(StopHere):
         optimise(arm, replace(QUICK, starts=50, processes=1), on_progress)
     own = os.getpriority(os.PRIO_PROCESS, 0)
