@@ -286,36 +286,3 @@ def heart(ros):
         return process
 
     return start
-
-
-@pytest.fixture
-def assert_documented():
-    """A check that every topic and service a configured node has is in the table its documentation page shows."""
-    own = {
-        'parameter_events',
-        'rosout',
-        'clock',
-        'get_parameters',
-        'set_parameters',
-        'list_parameters',
-        'describe_parameters',
-        'get_parameter_types',
-        'set_parameters_atomically',
-        'get_type_description',
-        'transition_event',
-        'change_state',
-        'get_state',
-        'get_available_states',
-        'get_available_transitions',
-        'get_transition_graph',
-    }
-
-    def check(node):
-        # What went through subscribe, advertise and serve was checked against the table there.
-        checked = set(map(id, node.entities))
-        entities = [e for e in (*node.publishers, *node.subscriptions, *node.services) if id(e) not in checked]
-        names = {getattr(e, 'topic_name', None) or e.srv_name for e in entities}
-        rows = {node.resolve_topic_name(row.name) for row in node.topic_rows() if '<' not in row.name}
-        assert {n for n in names if n.rsplit('/', 1)[-1] not in own and node.resolve_topic_name(n) not in rows} == set()
-
-    return check

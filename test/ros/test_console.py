@@ -129,7 +129,12 @@ def test_inputs_that_do_not_come_are_named_once_after_a_while(ros, lines, monkey
 
 
 def test_a_clock_that_runs_backwards_is_named_with_its_sources(ros):
-    node = ros.node(GazeboModelNode, robot_file=str(ur5e_urdf()), autostart=True, use_sim_time=True)
+    class Watch(GazeboModelNode):
+        def on_time_jump(self, delta):
+            jumps.append(delta)
+
+    jumps = []
+    node = ros.node(Watch, robot_file=str(ur5e_urdf()), autostart=True, use_sim_time=True)
     ros.until(lambda: node.is_active)
 
     def at(publisher, seconds):
@@ -145,9 +150,11 @@ def test_a_clock_that_runs_backwards_is_named_with_its_sources(ros):
         return node.get_clock().now().nanoseconds == seconds * 10**9
 
     ros.until(lambda: reached(50))
+    assert jumps == []
     ros.until(lambda: reached(20))
     assert node.diagnostics.level('clock') == WARN
     assert node.diagnostics.message('clock') == 'time went back by 30.000 s'
+    assert jumps == pytest.approx([-30.0])
     second = ros.probe.create_publisher(Clock, '/clock', SENSOR)
     ros.until(lambda: node.count_publishers('/clock') == 2)
     ros.until(second.get_subscription_count)

@@ -141,59 +141,6 @@ def points(message):
     )
 
 
-@pytest.mark.slow
-def test_the_simulated_robot_plays_it(ros, series, summary, assert_documented):
-    """In simulated time: on a busy machine the robot falls behind the wall's clock, but not behind its own."""
-    start = [0.1, -1.5, 0.6, -1.5, 0.2, 0.1]
-    process = ros.process(
-        'joint_dynamics.nodes.simulator.node',
-        parameters={
-            'autostart': True,
-            'publish_clock': True,
-            'trajectory_controller': 'excitation',
-            'position': start,
-            'model_errors': 0.0,
-        },
-    )
-    states = ros.listen(JointState, 'joint_states', 1000)
-    # on a busy machine the process takes longer to come up than the node waits for its robot_description
-    ros.until(lambda: states, what='joint states of the simulated robot')
-    node, statuses = begin(
-        ros, trajectory_file=str(summary), repeats=2, approach_speed=0.5, use_sim_time=True, state_timeout=5.0
-    )
-    assert_documented(node)
-    ros.until(lambda: states and node.output.connected, what='the simulated robot')
-    before = len(states)
-    answer = ros.trigger('excitation/start')
-    assert answer.success, answer.message
-    ros.until(lambda: last(statuses) not in ('ready', 'starting', 'playing'), what='the end')
-    assert last(statuses) == 'done'
-    done = node.get_clock().now().nanoseconds * 1e-9
-    # what the node has read by now may still be on its way to the test
-    ros.until(lambda: stamp_of(states[-1]) > done, what='joint states from after the end')
-    order = [list(states[0].name).index(name) for name in JOINTS]
-    q = np.array([message.position for message in states[before:]])[:, order]
-    stamps = np.array([message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec for message in states[before:]])
-    np.testing.assert_allclose(q[0], start, atol=0.01)
-    np.testing.assert_allclose(q[-1], HOME, atol=0.01)
-    # Both periods are there, the path repeats after 3 s. Compared at the samples that the test has heard: on a busy
-    # machine it misses some of those that come 500 times a second.
-    fine = np.linspace(0.8, 3.8, 3001)
-    path = series.position(fine)
-
-    def off(begin_at):
-        after = stamps - begin_at - 0.8
-        within = (after >= 0.0) & (after < 6.0)
-        wanted = np.array([np.interp(0.8 + after[within] % 3.0, fine, joint) for joint in path.T]).T
-        return np.abs(q[within] - wanted), after[within]
-
-    begin_at = min(np.arange(stamps[0], stamps[-1] - 7.0, 0.005), key=lambda at: off(at)[0].max())
-    wrong, after = off(begin_at)
-    assert np.histogram(after, bins=12, range=(0.0, 6.0))[0].min() >= 5, 'samples in every half second'
-    np.testing.assert_allclose(wrong, 0.0, atol=0.01)
-    ros.stop(process)
-
-
 def stamp_of(message):
     return message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
 
@@ -254,25 +201,30 @@ def check_braking(message, sent):
     assert max(np.abs(path - point).max(axis=1).min() for point in stop_q) < 2e-3
 
 
-def test_stop_brings_it_to_rest_on_its_path(ros, robot, summary):
-    _, statuses = begin(ros, trajectory_file=str(summary), repeats=20)
-    sent = played_until(ros, robot, statuses, 1.5)
-    answer = ros.trigger('excitation/stop')
-    assert answer.success, answer.message
-    assert 'at rest in' in answer.message
-    robot.until(lambda: len(robot.received) == 2, 'the stop')
-    check_braking(robot.received[1], sent)
-    robot.until(lambda: last(statuses) == 'stopped: ~/stop was called', 'the status')
-    assert not ros.trigger('excitation/stop').success
-
-
-def test_lost_joint_states_bring_it_to_rest(ros, robot, summary):
-    _, statuses = begin(ros, trajectory_file=str(summary), repeats=20, state_timeout=0.5)
+@pytest.mark.parametrize(
+    ('why', 'status'),
+    [
+        ('asked', 'stopped: ~/stop was called'),
+        ('silent', 'stopped: joint states of'),
+        ('deactivated', 'stopped: the node was deactivated'),
+    ],
+)
+def test_what_stops_it_brings_it_to_rest_on_its_path(ros, robot, summary, why, status):
+    node, statuses = begin(ros, trajectory_file=str(summary), repeats=20, state_timeout=0.5 if why == 'silent' else 2.0)
     sent = played_until(ros, robot, statuses, 1.0)
-    robot.silent = True
+    assert sent[0][-1] >= 20 * 3.0, 'every repetition is sent'
+    if why == 'asked':
+        answer = ros.trigger('excitation/stop')
+        assert answer.success, answer.message
+        assert 'at rest in' in answer.message
+    elif why == 'silent':
+        robot.silent = True
+    else:
+        assert node.trigger_deactivate().name == 'SUCCESS'
     robot.until(lambda: len(robot.received) == 2, 'the stop')
     check_braking(robot.received[1], sent)
-    robot.until(lambda: last(statuses).startswith('stopped: joint states of'), 'the status')
+    robot.until(lambda: last(statuses).startswith(status), 'the status')
+    assert not ros.trigger('excitation/stop').success
 
 
 def test_a_manager_whose_controller_is_missed_after_its_joint_states_is_named_in_the_end(ros, robot, summary):
@@ -303,14 +255,6 @@ def test_the_loss_of_feedforward_brings_it_to_rest(ros, robot, summary, heart):
     robot.until(lambda: len(robot.received) == 2, 'the braking')
     _, _, dq = points(robot.received[1])
     np.testing.assert_allclose(dq[-1], 0.0, atol=1e-9)
-
-
-def test_deactivating_brings_it_to_rest(ros, robot, summary):
-    node, statuses = begin(ros, trajectory_file=str(summary), repeats=20)
-    sent = played_until(ros, robot, statuses, 1.0)
-    assert node.trigger_deactivate().name == 'SUCCESS'
-    robot.until(lambda: len(robot.received) == 2, 'the stop')
-    check_braking(robot.received[1], sent)
 
 
 def test_a_robot_that_does_not_follow_is_held_where_it_stands(ros, robot, summary):
@@ -670,12 +614,6 @@ def test_a_trajectory_it_may_not_play_is_refused_when_configured(ros, robot, ser
     node = ros.node(ExcitationNode, trajectory_file=str(path))
     assert node.trigger_configure().name == 'FAILURE'
     assert reason in node.diagnostics.message('state')
-
-
-def test_an_unknown_robot_is_refused_when_configured(ros, summary):
-    node = ros.node(ExcitationNode, trajectory_file=str(summary), description_timeout=0.2)
-    assert node.trigger_configure().name == 'FAILURE'
-    assert 'robot_description' in node.diagnostics.message('state')
 
 
 def test_the_action_is_refused_where_control_msgs_is_not_installed(ros, robot, summary):

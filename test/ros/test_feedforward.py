@@ -156,14 +156,6 @@ def last(robot):
     return np.array(robot.commands[-1].data)
 
 
-def test_every_topic_is_documented(start, assert_documented):
-    for mode in ('streaming', 'trajectory'):
-        node = start(False, mode=mode, law='adaptive_friction')
-        assert_documented(node)
-        node.trigger_cleanup()
-        node.destroy_node()
-
-
 def test_streaming_follows_the_law_and_says_nothing_unless_active(ros, start, robot, model):
     node = start(False, mode='streaming', law='computed_torque')
     robot.talk(0.3)
@@ -610,22 +602,6 @@ def test_it_follows_the_state_of_a_trajectory_controller(ros, start, robot, mode
 
     robot.talk(0, until=followed)
     assert np.abs(last(robot) - model.gravity(HOME)).max() > 0.1
-
-
-def test_without_control_msgs_that_is_said(ros, description, monkeypatch):
-    import importlib.util
-
-    if importlib.util.find_spec('control_msgs'):
-        pytest.skip('control_msgs is installed')
-    node = ros.node(
-        FeedforwardNode,
-        robot_file=str(ur5e_urdf()),
-        description_file=str(description),
-        mode='streaming',
-        reference='controller_state',
-    )
-    assert not ros.transition(NODE, 'configure')
-    assert 'control_msgs' in node.diagnostics.message('state')
 
 
 @pytest.mark.parametrize(

@@ -18,10 +18,9 @@ from joint_dynamics.simulation.motor_side import MotorSideModel
 
 
 @pytest.fixture
-def node(ros, assert_documented):
+def node(ros):
     node = ros.node(GazeboModelNode, '/gz', robot_file=str(ur5e_urdf()), autostart=True)
     ros.until(lambda: node.is_active)
-    assert_documented(node)
     return node
 
 

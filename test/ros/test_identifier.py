@@ -239,12 +239,6 @@ def record(ros, node, recording, **options):
     assert ros.trigger('/x/identifier/stop_recording').success
 
 
-def test_everything_it_offers_is_documented(ros, identifier, assert_documented):
-    node = identifier()
-    ros.until(lambda: node.is_active)
-    assert_documented(node)
-
-
 def test_services_refuse_what_makes_no_sense_with_one_line(ros, identifier):
     node = identifier(autostart=False)
     assert ros.transition('/x/identifier', 'configure')
@@ -448,38 +442,3 @@ def test_a_defect_in_the_worker_is_reported(ros, identifier, robot_file, monkeyp
     answer = ros.trigger('/x/identifier/identify')
     assert not answer.success
     assert 'a defect ended the identification' in answer.message
-
-
-@pytest.mark.slow
-def test_a_real_recording_played_over_dds(ros, play, data, tmp_path):
-    model = RobotModel.load(data / 'gen3' / 'gen3.urdf')
-    recording = Recording.load(
-        data / 'gen3' / 'opti_traj_testing1',
-        {'joint_states': {'topic': 'joint_states', 'effort': 'torque'}},
-        model.joint_names,
-    )
-    recording = recording.window(0, 2)
-    ros.process(
-        'joint_dynamics.nodes.identifier.node',
-        namespace='/real',
-        parameters={
-            'autostart': 'true',
-            'reliable_inputs': 'true',
-            'output_folder': tmp_path / 'out',
-            'robot_file': data / 'gen3' / 'gen3.urdf',
-            'f_dyn': '15.0',
-            'proceed': 'true',
-            'selection': 'false',
-            'save_recordings': 'false',
-        },
-    )
-    ros.until_state('/real/identifier', 'active')
-    assert ros.trigger('/real/identifier/start_recording').success
-    play(recording, '/real', data / 'gen3' / 'gen3.urdf')
-    assert f'{recording.samples} on joint_states' in ros.trigger('/real/identifier/stop_recording').message
-    answer = ros.trigger('/real/identifier/identify')
-    assert answer.success, answer.message
-    result = identify(model, [recording], settings=IdentificationSettings(f_dyn=15.0, proceed=True, selection=False))
-    summary = json.loads((tmp_path / 'out' / 'summary.json').read_text())
-    assert summary['training_overall_percent'] == pytest.approx(result.summary()['training_overall_percent'], rel=1e-4)
-    np.testing.assert_allclose([p['value'] for p in summary['parameters']], result.solution.chi, rtol=1e-3, atol=1e-6)

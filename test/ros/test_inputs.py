@@ -45,11 +45,10 @@ def robot_file(tmp_path):
 
 
 @pytest.fixture
-def listener(ros, robot_file, assert_documented):
+def listener(ros, robot_file):
     def start(**parameters):
         node = ros.node(Listener, '/x', robot_file=robot_file, **parameters)
         assert ros.transition('/x/listener', 'configure'), node.diagnostics.message('state')
-        assert_documented(node)
         return node
 
     return start

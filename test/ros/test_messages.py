@@ -1,7 +1,6 @@
 """Joint states and commands as bytes: what rclpy reads and writes, in every layout, and nothing of what is broken."""
 
 import itertools
-import struct
 
 import numpy as np
 import pytest
@@ -11,6 +10,7 @@ from hypothesis import strategies as st
 pytest.importorskip('rclpy', reason='ROS 2 is not installed', exc_type=ImportError)
 
 from rclpy.serialization import deserialize_message, serialize_message
+from rosbags.typesys import Stores, get_typestore
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
@@ -29,32 +29,19 @@ def message_of(names, sizes, frame_id='', seed=0):
     return message
 
 
+STORE = get_typestore(Stores.ROS2_JAZZY)
+
+
 def encoded(message, order):
-    """The same in plain CDR of either byte order, field by field."""
-    body = bytearray()
-
-    def pad(size):
-        body.extend(bytes(-len(body) % size))
-
-    def text(value):
-        pad(4)
-        data = value.encode() + b'\0'
-        body.extend(struct.pack(f'{order}I', len(data)) + data)
-
-    body += struct.pack(f'{order}iI', message.header.stamp.sec, message.header.stamp.nanosec)
-    text(message.header.frame_id)
-    pad(4)
-    body += struct.pack(f'{order}I', len(message.name))
-    for name in message.name:
-        text(name)
-    for field in FIELDS:
-        values = getattr(message, field)
-        pad(4)
-        body += struct.pack(f'{order}I', len(values))
-        if values:
-            pad(8)
-            body += struct.pack(f'{order}{len(values)}d', *values)
-    return {'<': b'\0\1\0\0', '>': b'\0\0\0\0'}[order] + bytes(body)
+    """The same in plain CDR of either byte order, by the writer of rosbags."""
+    types = STORE.types
+    stamp = types['builtin_interfaces/msg/Time'](message.header.stamp.sec, message.header.stamp.nanosec)
+    theirs = types['sensor_msgs/msg/JointState'](
+        types['std_msgs/msg/Header'](stamp, message.header.frame_id),
+        list(message.name),
+        *(np.array(getattr(message, field), float) for field in FIELDS),
+    )
+    return bytes(STORE.serialize_cdr(theirs, 'sensor_msgs/msg/JointState', little_endian=order == '<'))
 
 
 def assert_same(found, message):

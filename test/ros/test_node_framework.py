@@ -10,7 +10,6 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rclpy.parameter import Parameter
-from rosgraph_msgs.msg import Clock
 from std_msgs.msg import Float64, String
 
 from joint_dynamics.errors import JointDynamicsError
@@ -88,13 +87,12 @@ def robot_file(tmp_path):
     return str(path)
 
 
-def test_life_of_a_node_in_a_namespace(ros, arm, assert_documented):
+def test_life_of_a_node_in_a_namespace(ros, arm):
     node = ros.node(Example, '/left', drive_gain__elbow=2.5)
     out = ros.listen(Float64, '/left/example/out')
     assert ros.state('/left/example') == 'unconfigured'
     assert ros.transition('/left/example', 'configure')
     assert node.robot.joint_names == ('shoulder', 'elbow')
-    assert_documented(node)
     refused = ros.trigger('/left/example/check')
     assert not refused.success
     assert refused.message == 'expected the node to be active'
@@ -316,34 +314,3 @@ def test_a_wrong_parameter_ends_a_process_with_one_line(ros, monkeypatch, tmp_pa
     assert status == 2
     assert 'unit: expected one of torque, current' in output
     assert 'Traceback' not in output
-
-
-class Watch(Example):
-    NAME = 'watch'
-
-    def configure(self):
-        super().configure()
-        self.jumps = []
-
-    def on_time_jump(self, delta):
-        self.jumps.append(delta)
-
-
-def test_simulated_time_that_goes_back_is_told(ros, robot_file):
-    node = ros.node(Watch, robot_file=robot_file, use_sim_time=True)
-    assert ros.transition('/watch', 'configure')
-    clock = ros.probe.create_publisher(Clock, '/clock', 10)
-    ros.until(clock.get_subscription_count)
-
-    def now(seconds):
-        message = Clock()
-        message.clock.sec = seconds
-        clock.publish(message)
-        ros.until(lambda: node.get_clock().now().nanoseconds == seconds * 10**9)
-
-    now(100)
-    assert node.jumps == []
-    now(101)
-    assert node.jumps == []
-    now(7)
-    assert node.jumps == [-94.0]

@@ -66,7 +66,7 @@ def trajectory(names, *points):
     return message
 
 
-def test_it_gives_what_a_driver_gives(ros, assert_documented):
+def test_it_gives_what_a_driver_gives(ros):
     states, motors = (ros.listen(JointState, topic, RELIABLE_SENSOR) for topic in ('joint_states', 'motor_states'))
     clocks = ros.listen(Clock, '/clock', 1000)
     warm = ros.listen(Temperature, 'elbow_joint/temperature')
@@ -89,7 +89,6 @@ def test_it_gives_what_a_driver_gives(ros, assert_documented):
     truth = json.loads(truths[-1].data)
     assert truth['joint_names'] == list(JOINTS)
     np.testing.assert_allclose(truth['stiffness'], FlexibleJointRobot(seed=0).truth.stiffness)
-    assert_documented(node)
 
 
 def test_effort_is_a_current_or_a_torque_by_parameter(ros):
@@ -135,24 +134,21 @@ def test_a_stamped_trajectory_starts_at_its_stamp_and_carries_effort(ros):
     np.testing.assert_allclose(node.controllers.commands(ahead + 1).effort[-1], 2.0, atol=0.02)
 
 
-@pytest.mark.parametrize(
-    ('message', 'reason'),
-    [
+def test_a_trajectory_the_controller_rejects_changes_nothing_and_is_said(ros):
+    publisher = ros.probe.create_publisher(JointTrajectory, 'simulator/joint_trajectory', 10)
+    node = start(ros)
+    until_heard(ros, publisher)
+    for message, reason in (
         (trajectory(JOINTS), 'expected points'),
         (trajectory(('a',), (1.0, [0.0], None, None)), 'expected the joints'),
         (trajectory(JOINTS, (1.0, [0.0] * 5, None, None)), 'positions in every point'),
         (trajectory(JOINTS, (1.0, [0.0] * 6, [1.0] * 6, None)), 'at rest'),
         (trajectory(JOINTS, (2.0, [0.0] * 6, None, None), (1.0, [0.0] * 6, None, None)), 'increase'),
         (trajectory(JOINTS, (1.0, [float('nan')] * 6, None, None)), 'finite'),
-    ],
-)
-def test_a_trajectory_the_controller_rejects_changes_nothing_and_is_said(ros, message, reason):
-    publisher = ros.probe.create_publisher(JointTrajectory, 'simulator/joint_trajectory', 10)
-    node = start(ros)
-    until_heard(ros, publisher)
-    publisher.publish(message)
-    ros.until(lambda: reason in node.diagnostics.message('commands'), what=f'the reason: {reason}')
-    assert not node.controllers.busy
+    ):
+        publisher.publish(message)
+        ros.until(lambda reason=reason: reason in node.diagnostics.message('commands'), what=f'the reason: {reason}')
+        assert not node.controllers.busy
 
 
 def test_efforts_have_the_semantics_of_forward_command_controller(ros):
@@ -224,22 +220,19 @@ def test_settings_take_effect_while_time_flows(ros):
     assert node.simulated.truth.parameters[14 * 5 + 9] == pytest.approx(mass)
 
 
-@pytest.mark.parametrize(
-    ('name', 'value'),
-    [
+def test_wrong_settings_are_refused_with_a_reason(ros):
+    start(ros)
+    for name, value in (
         ('wear.elbow_joint', 1.5),
         ('payload_mass', -1.0),
         ('payload_com', [1.0]),
         ('controller', 'pid'),
         ('payload_inertia', [1.0, 2.0]),
         ('real_time_factor', -1.0),
-    ],
-)
-def test_wrong_settings_are_refused_with_a_reason(ros, name, value):
-    start(ros)
-    result = ros.set_parameter('simulator', name, value)
-    assert not result.successful
-    assert name in result.reason
+    ):
+        result = ros.set_parameter('simulator', name, value)
+        assert not result.successful
+        assert name in result.reason
 
 
 @pytest.mark.parametrize(
@@ -248,6 +241,8 @@ def test_wrong_settings_are_refused_with_a_reason(ros, name, value):
         ({'robot_file': '/does/not/exist.urdf'}, 'readable file'),
         ({'position': [0.0, 1.0]}, 'position'),
         ({'effort_joints': ['a']}, 'any order'),
+        ({'floor': True}, 'expected with engine mujoco'),
+        ({'push_force': [0.0, 0.0, 1.0]}, 'expected with engine mujoco'),
     ],
 )
 def test_a_robot_that_cannot_be_built_says_why(ros, parameters, reason):
@@ -390,19 +385,6 @@ def test_the_last_words_are_written_and_exit_functions_called_before_the_process
     done = subprocess.run([sys.executable, '-c', program], capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 3
     assert done.stdout.splitlines() == ['last words', 'exit function']
-
-
-@pytest.mark.parametrize(
-    ('parameters', 'reason'),
-    [
-        ({'floor': True}, 'expected with engine mujoco'),
-        ({'push_force': [0.0, 0.0, 1.0]}, 'expected with engine mujoco'),
-    ],
-)
-def test_what_only_mujoco_can_is_refused_without_it(ros, parameters, reason):
-    node = ros.node(SimulatorNode, **parameters)
-    assert node.trigger_configure().name == 'FAILURE'
-    assert reason in node.diagnostics.message('state')
 
 
 def test_mujoco_laws_and_inertials_are_chosen_by_parameter_and_a_push_is_felt(ros):
