@@ -40,3 +40,11 @@ def test_names_without_end_fill_no_memory():
     assert before > ORDERS * 8 * 200**2
     # what is kept of one more at most
     assert after - before < 8 * 200**2
+
+
+def test_what_overflows_is_not_finite_without_a_warning():
+    with np.errstate(all='raise'):
+        found = MotorReflection(MotorSide(gear_ratio=100.0), JOINTS).reflected(
+            'motor_torque', JOINTS, [1e308] * len(JOINTS)
+        )
+    assert not np.isfinite(found).any()

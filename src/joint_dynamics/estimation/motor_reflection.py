@@ -51,7 +51,9 @@ class MotorReflection:
         """
         matrix, offset, ours = self._map(quantity, tuple(names))
         # Nothing times a number that is none is none: a gripper's NaN must not reach the joints.
-        result: FloatArray = matrix @ np.where(ours, np.asarray(values, dtype=float), 0.0) + offset
+        # What overflows is infinite, and taken for a broken value as any other that is not finite.
+        with np.errstate(over='ignore', invalid='ignore'):
+            result: FloatArray = matrix @ np.where(ours, np.asarray(values, dtype=float), 0.0) + offset
         return result
 
     def _worked_out(self, quantity: str, names: tuple[str, ...]) -> tuple[FloatArray, FloatArray, BoolArray]:

@@ -24,12 +24,11 @@ from joint_dynamics.simulation.dynamics import (
     spring_torque,
     travel,
 )
-from joint_dynamics.simulation.laws import Laws
-from joint_dynamics.simulation.links import Links, Payload, Workspace, links_of, spread, with_payload, workspace
-from joint_dynamics.simulation.model_errors import ModelErrors
+from joint_dynamics.simulation.links import Payload, links_of, spread, with_payload, workspace
 from joint_dynamics.simulation.mujoco_bodies import MujocoBodies
 from joint_dynamics.simulation.packed import PlantConstants, PlantState, pack, rest
 from joint_dynamics.simulation.rigid_body import link_energy, mass_and_bias
+from joint_dynamics.simulation.simulation_settings import SimulationSettings
 from joint_dynamics.simulation.stability import substeps
 from joint_dynamics.simulation.truth import Truth
 
@@ -67,37 +66,6 @@ class Energy:
         """Sum of the works' magnitudes, J."""
         works = self.motor, self.cogging, self.external, self.friction, self.damping, self.contact
         return sum(map(abs, works))
-
-
-class EnergyAudit:
-    """The energy at the start of an audit, and the balance since then."""
-
-    def __init__(self) -> None:
-        self._start = 0.0
-
-    def reset(self, links: Links, plant: PlantConstants, state: PlantState, work: Workspace) -> None:
-        """Start anew from the present state."""
-        state.work[:] = 0.0
-        self._start = sum(_stored(links, plant, state, work))
-
-    def balance(self, links: Links, plant: PlantConstants, state: PlantState, work: Workspace) -> Energy:
-        """Return the balance since the start."""
-        stored = _stored(links, plant, state, work)
-        motor, cogging, external, friction, damping, contact, settings = state.work.tolist()
-        gained = motor + cogging + external + contact + settings - friction - damping
-        kinetic, potential, rotors, springs = stored
-        works = motor, cogging, external, friction, damping, contact, settings
-        return Energy(kinetic, rotors, potential, springs, *works, float(sum(stored) - self._start - gained))
-
-
-def _stored(
-    links: Links, plant: PlantConstants, state: PlantState, work: Workspace
-) -> tuple[float, float, float, float]:
-    kinetic, potential = link_energy(
-        links, np.ascontiguousarray(state.motion[0]), np.ascontiguousarray(state.motion[1]), work
-    )
-    rotors = float(0.5 * np.sum(plant.joints['rotor_inertia'] * state.motion[3] ** 2))
-    return kinetic, potential, rotors, spring_energy(plant, state)
 
 
 def set_equilibrium(plant: PlantConstants, state: PlantState, position: FloatArray, holding: FloatArray) -> None:
@@ -159,35 +127,22 @@ class Plant:
         as passed to `FlexibleJointRobot`, with the laws applied to the drives.
     """
 
-    def __init__(
-        self,
-        model: RobotModel,
-        *,
-        period: float,
-        max_step: float,
-        seed: int,
-        errors: ModelErrors,
-        drives: Drives | None,
-        laws: Laws,
-        dynamics: str,
-        floor: float | None,
-        temperature: float,
-    ):
+    def __init__(self, model: RobotModel, settings: SimulationSettings, drives: Drives | None):
         self.model, self.joint_names, self.n, self.limits = model, model.joint_names, model.n, model.limits
-        self.period, self.seed, self.errors = period, seed, errors
-        self.laws = laws
-        self.drives = self.laws.applied(drives or plausible_drives(self.limits.effort, seed, self.errors), seed)
-        self._own = spread(links_of(self.model), self.errors.inertia, seed)
+        self.period, self.seed, self.errors = 1.0 / settings.rate, settings.seed, settings.errors
+        self.laws, self.dynamics = settings.laws or Laws(), settings.dynamics
+        drives = drives or plausible_drives(self.limits.effort, self.seed, self.errors)
+        self.drives = self.laws.applied(drives, self.seed)
+        self._own = spread(links_of(model), self.errors.inertia, self.seed)
         self._links = self._own
         self._payload: Payload | None = None
-        self._substeps = substeps(self._own, self.drives, self.period, max_step)
-        self.dynamics = dynamics
-        self._bodies = MujocoBodies(self.model, self._own, self.step_size, floor) if dynamics == 'mujoco' else None
+        self._substeps = substeps(self._own, self.drives, self.period, settings.max_step)
+        mujoco = self.dynamics == 'mujoco'
+        self._bodies = MujocoBodies(model, self._own, self.step_size, settings.floor) if mujoco else None
         self._work = workspace(self.n)
         self._outside = None if self._bodies is None else self._bodies.outside
-        self._audit = EnergyAudit()
         self._plant = pack(self.drives)
-        self._state = rest(self.n, self.drives.radius.size, temperature)
+        self._state = rest(self.n, self.drives.radius.size, settings.temperature)
 
     @property
     def step_size(self) -> float:
@@ -204,14 +159,25 @@ class Plant:
         """The true properties of the plant at this moment."""
         return Truth(self.model, self._links, self.drives, self._state, self.laws)
 
+    def _stored(self) -> tuple[float, float, float, float]:
+        motion = self._state.motion
+        kinetic, potential = link_energy(self._links, motion[0].copy(), motion[1].copy(), self._work)
+        rotors = float(0.5 * np.sum(self.drives.rotor_inertia * motion[3] ** 2))
+        return kinetic, rotors, potential, spring_energy(self._plant, self._state)
+
     @property
     def energy(self) -> Energy:
         """Energy of the plant, and works since the last `place`, change of payload or reset of the audit, J."""
-        return self._audit.balance(self._links, self._plant, self._state, self._work)
+        stored = self._stored()
+        motor, cogging, external, friction, damping, contact, settings = self._state.work.tolist()
+        gained = motor + cogging + external + contact + settings - friction - damping
+        error = float(sum(stored) - self._stored_at_start - gained)
+        return Energy(*stored, motor, cogging, external, friction, damping, contact, settings, error)
 
     def reset_energy_audit(self) -> None:
         """Restart the audit of energy."""
-        self._audit.reset(self._links, self._plant, self._state, self._work)
+        self._state.work[:] = 0.0
+        self._stored_at_start = sum(self._stored())
 
     def place(self, q: ArrayLike) -> None:
         """Put the arm at rest at `q` (n,) [rad], with springs and motors holding gravity, and friction without history.
@@ -236,20 +202,17 @@ class Plant:
         """Add `torque` ((n,) or one number) [N·m] to the integral of the joint PID."""
         self._state.joints['integral'] += self._vector(torque, 'torque')
 
-    def attach_payload(self, payload: Payload) -> None:
-        """Fix `payload` to the last link, in place of any other; speeds stay."""
-        self._hold(payload)
-
-    def detach_payload(self) -> None:
-        """Remove the payload."""
-        self._hold(None)
-
-    def _hold(self, payload: Payload | None) -> None:
+    def attach_payload(self, payload: Payload | None) -> None:
+        """Fix `payload` to the last link, in place of any other; None: nothing. Speeds stay."""
         self._payload = payload
         self._links = with_payload(self._own, payload)
         if self._bodies is not None:
             self._bodies.load_inertials(self._links)
         self.reset_energy_audit()
+
+    def detach_payload(self) -> None:
+        """Remove the payload."""
+        self.attach_payload(None)
 
     @property
     def payload(self) -> Payload | None:

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.robot import RobotModel
+from joint_dynamics.settings import declarations
 from joint_dynamics.simulation import engine
 from joint_dynamics.simulation.drives import Drives
-from joint_dynamics.simulation.laws import Laws
 from joint_dynamics.simulation.links import Links, Workspace
-from joint_dynamics.simulation.model_errors import ModelErrors, Sensors
 from joint_dynamics.simulation.plant import Plant
 from joint_dynamics.simulation.rigid_body import mass_and_bias
-from joint_dynamics.simulation.stability import MAX_STEP
+from joint_dynamics.simulation.simulation_settings import GAINS, SimulationSettings
 from joint_dynamics.simulation.trajectory import Command, Samples
 
 
@@ -35,44 +32,21 @@ def ur5e_description(prefix: str = '') -> str:
     return re.sub(r'<(link|joint) name="|(parent|child) link="', lambda match: match.group(0) + prefix, text)
 
 
-def joint_controller(
-    drives: Drives, sensors: Sensors, largest: FloatArray, gains: Mapping[str, ArrayLike], motor_side: bool
-) -> engine.Control:
+def joint_controller(drives: Drives, largest: FloatArray, settings: SimulationSettings) -> engine.Control:
     """Return the controller: gains of a double pole at 4 Hz for the largest inertia, where none are given.
 
-    Parameters
-    ----------
-    largest
-        (n,) kg·m², largest inertia of the links about each joint, see `largest_inertia`.
-    gains
-        kp, ki, kd, numbers or (n,) each; defaults for those left out.
-    motor_side
-        whether the position is fed back from the motor.
-
-    Raises
-    ------
-    JointDynamicsError
-        For an unknown or negative gain.
+    largest: (n,) kg·m², largest inertia of the links about each joint, see `largest_inertia`.
     """
-    unknown = set(gains) - {'kp', 'ki', 'kd'}
-    if unknown:
-        raise JointDynamicsError(f'simulation: expected gains kp, ki, kd, found {", ".join(sorted(unknown))}')
-    n = len(largest)
+    n, sensors = len(largest), settings.sensors
     inertia = largest + drives.rotor_inertia
     # Stiffer than the double pole where the rotor dominates; the integral takes 1/5 s.
     kp = 25.0**2 * inertia + 55.0**2 * drives.rotor_inertia
     default = {'kp': kp, 'ki': 5.0 * kp, 'kd': 2.0 * np.sqrt(kp * inertia)}
-    values = {}
-    for name, fallback in default.items():
-        value = np.broadcast_to(np.asarray(gains.get(name, fallback), dtype=float), (n,)).copy()
-        if not (np.isfinite(value) & (value >= 0.0)).all():
-            raise JointDynamicsError(f'simulation: expected gains {name} >= 0, found {value}')
-        values[name] = value
+    stated = ({**default, **settings.gains}[name] for name in GAINS)
+    kp, ki, kd = (np.broadcast_to(np.asarray(gain, dtype=float), (n,)).copy() for gain in stated)
     motor = 2.0 * np.pi / 2.0**sensors.motor_bits / drives.gear_ratio if sensors.motor_bits else np.zeros(n)
     link = np.full(n, 2.0 * np.pi / 2.0**sensors.link_bits if sensors.link_bits else 0.0)
-    return engine.Control(
-        values['kp'], values['ki'], values['kd'], motor_side, link, motor, float(sensors.speed_bandwidth)
-    )
+    return engine.Control(kp, ki, kd, settings.feedback == 'motor', link, motor, sensors.speed_bandwidth)
 
 
 def largest_inertia(links: Links, work: Workspace, n: int) -> FloatArray:
@@ -94,8 +68,6 @@ UR_JOINTS = (
 )
 #: Where a UR stands at first, rad: clear of itself and of the floor.
 HOME = (0.0, -1.2, 1.4, -1.7, -1.5, 0.3)
-#: Who computes the links.
-ENGINES = ('own', 'mujoco')
 
 
 def initial_posture(model: RobotModel) -> FloatArray:
@@ -112,38 +84,13 @@ class FlexibleJointRobot(Plant):
     ----------
     source
         a URDF (path or text, with inertials and torque limits), a `RobotModel`, or None for the UR5e.
-    rate
-        control ticks per second, Hz, 400 at least (`record` can keep every k-th sample).
-    seed
-        draws the drives' spread, the model errors and the sensors' noise.
-    errors, sensors
-        see `ModelErrors` and `Sensors`.
+    settings
+        `SimulationSettings`; None: the defaults.
     drives
         constants of the drives; None: `plausible_drives`.
-    gains
-        joint PID of the controller, {'kp': …, 'ki': …, 'kd': …, each (n,) or a number}; by default matched to the
-        inertia.
-    feedback
-        side of the position fed back, `link` or `motor`; the speed is always the motor's.
-    position
-        (n,) [rad], initial position.
-    temperature
-        initial temperature of all parts, °C.
-    ambient
-        temperature of the surroundings, °C; None: `temperature`.
-    heat_speed
-        how many times faster than in reality heat flows.
-    max_step
-        longest integration step, s, at most 0.25 ms.
-    laws
-        laws of the plant (`Laws`); None: the methods' own.
-    dynamics
-        simulator of the links: the `own` kernels, or `mujoco` (`mujoco_bodies`), which also has contacts and pushes on
-        bodies.
-    floor
-        height of a floor over the base's origin [m], with mujoco; None: no floor.
     options
-        passed to `RobotModel.load`, such as `mounting` or `joints`.
+        settings by name, which replace those of `settings` (None: left as they are), as `seed=1`; others are passed to
+        `RobotModel.load`, such as `mounting` or `joints`.
 
     Raises
     ------
@@ -154,62 +101,26 @@ class FlexibleJointRobot(Plant):
     def __init__(
         self,
         source: str | Path | RobotModel | None = None,
+        settings: SimulationSettings | None = None,
         *,
-        rate: float = 1000.0,
-        seed: int = 0,
-        errors: ModelErrors | None = None,
-        sensors: Sensors | None = None,
         drives: Drives | None = None,
-        gains: dict[str, ArrayLike] | None = None,
-        feedback: str = 'link',
-        position: ArrayLike | None = None,
-        temperature: float = 25.0,
-        ambient: float | None = None,
-        heat_speed: float = 1.0,
-        max_step: float = MAX_STEP,
-        laws: Laws | None = None,
-        dynamics: str = 'own',
-        floor: float | None = None,
         **options: Any,
     ):
+        stated = {name: options.pop(name) for name in declarations(SimulationSettings) if name in options}
+        settings = (settings or SimulationSettings()).replaced(
+            **{name: value for name, value in stated.items() if value is not None}
+        )
         model = source if isinstance(source, RobotModel) else RobotModel.load(source or ur5e_urdf(), **options)
         if model.parameters is None:
             raise JointDynamicsError('simulation: expected a robot with inertials, found a description without')
-        if not 400.0 <= rate <= 10000.0:
-            raise JointDynamicsError(f'simulation: expected a rate within [400, 10000] Hz, found {rate}')
-        if not 0.0 < max_step <= MAX_STEP:
-            raise JointDynamicsError(f'simulation: expected max_step within (0, {MAX_STEP}] s, found {max_step}')
-        if not 0.0 <= heat_speed <= 2000.0:
-            raise JointDynamicsError(f'simulation: expected heat_speed within [0, 2000], found {heat_speed}')
-        if feedback not in ('link', 'motor'):
-            raise JointDynamicsError(f'simulation: expected feedback link or motor, found {feedback!r}')
-        if dynamics not in ENGINES:
-            raise JointDynamicsError(f'simulation: expected dynamics own or mujoco, found {dynamics!r}')
-        if floor is not None and (dynamics != 'mujoco' or not np.isfinite(floor)):
-            raise JointDynamicsError(
-                f'simulation: expected a floor at a finite height with dynamics mujoco, found {floor} with {dynamics}'
-            )
-        super().__init__(
-            model,
-            period=1.0 / rate,
-            max_step=max_step,
-            seed=seed,
-            errors=errors or ModelErrors(),
-            drives=drives,
-            laws=laws or Laws(),
-            dynamics=dynamics,
-            floor=floor,
-            temperature=float(temperature),
-        )
-        self.rate, self.sensors = float(rate), sensors or Sensors()
-        self.heat_speed = heat_speed
-        self.ambient = float(temperature if ambient is None else ambient)
-        largest = largest_inertia(self._own, self._work, self.n)
-        self._control = joint_controller(self.drives, self.sensors, largest, gains or {}, feedback == 'motor')
-        self._rng = np.random.default_rng([seed, 0x5E])
+        super().__init__(model, settings, drives)
+        self.rate, self.sensors, self.heat_speed = settings.rate, settings.sensors, settings.heat_speed
+        self.ambient = settings.temperature if settings.ambient is None else settings.ambient
+        self._control = joint_controller(self.drives, largest_inertia(self._own, self._work, self.n), settings)
+        self._rng = np.random.default_rng([settings.seed, 0x5E])
         self._ticks = 0
         self._last: Command | None = None
-        self.place(initial_posture(self.model) if position is None else position)
+        self.place(initial_posture(model) if settings.position is None else settings.position)
 
     @property
     def time(self) -> float:
