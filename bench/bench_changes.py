@@ -12,7 +12,6 @@ the map, Φ = Σ φ̄φ̄ᵀ/σ² of the deformations, usual errors σ and one c
 """
 
 import argparse
-import functools
 from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
@@ -45,7 +44,6 @@ MOTIONS = ('waypoints', 'random moves', 'Fourier')
 IDENTIFIED = 3
 
 
-@functools.lru_cache
 def identified(seed):
     """Return what `identify` and the tests of the joints write of the robot of a seed."""
     chain = new_chain(ChainSettings(seed=seed, engine='mujoco'))
@@ -113,7 +111,7 @@ class Run:
     offered: see above.
     """
 
-    def __init__(self, seed, number):
+    def __init__(self, seed, number, descriptions):
         rng = np.random.default_rng([seed, number])
         self.number, self.kind, self.motion = number, KINDS[number % len(KINDS)], MOTIONS[rng.integers(3)]
         self.drawn, self.joint = bool(number // len(KINDS) % 2), int(rng.integers(5))
@@ -125,7 +123,7 @@ class Run:
         tool = unknown_tool(which) if self.drawn else None
         if tool is not None:
             robot.attach_payload(tool)
-        self._model(robot, identified(which) if self.drawn else DESCRIBED(robot))
+        self._model(robot, descriptions[which] if self.drawn else DESCRIBED(robot))
         self.begin = float(rng.uniform(35.0, 45.0))
         lasts = CARRIED + 15.0 if self.kind == 'load' else AFTER
         self.trajectory = motion_of(self.motion, rng, self.begin + lasts + 5.0)
@@ -233,7 +231,8 @@ def main(arguments=()):
     numbers = range(use.runs) if use.only < 0 else [use.only]
     runs = []
     with ProcessPoolExecutor(use.processes) as pool:
-        for run in pool.map(one, [(use.seed, k) for k in numbers]):
+        descriptions = list(pool.map(identified, range(IDENTIFIED)))
+        for run in pool.map(one, [(use.seed, k, descriptions) for k in numbers]):
             print(run, flush=True)
             runs.append(run)
     if use.only < 0:

@@ -36,7 +36,8 @@ POSSIBLE_FRICTION, POSSIBLE_STIFFNESS = 1.0, 0.5
 """Deviation of what they may change to at once, as shares."""
 REACH, LEAST_MASS, WRONG = 0.3, 0.2, 0.4
 """m from the last joint within which a load has its centre of mass; kg that a load is at least; kg by which it may be
-wrong, at that reach: of a load put down, the first seconds leave as much."""
+wrong, at that reach: of a load put down, the first seconds leave as much. Where none is carried, none can be put down:
+its mass is not below zero."""
 BODIES = 10.0 * np.array([REACH**2] * 6 + [REACH] * 3 + [1.0])
 """Deviation of the payload's parameters, kg·m², kg·m, kg: 10 kg within reach."""
 STEADY = 0.8
@@ -244,10 +245,11 @@ class ChangeDetector:
 
     def _possible_load(self, added: Array) -> bool:
         """Whether a body (10,) added to what is carried leaves one with mass, within reach, and is worth a name."""
-        body = self.blocks.payload[self.newest] + added
-        first, mass = np.linalg.norm(body[6:9]), body[9]
+        carried = self.blocks.payload[self.newest]
+        body = carried + added
+        first, mass, least = np.linalg.norm(body[6:9]), body[9], -WRONG if carried.any() else 0.0
         heavy = np.abs(added[9]) >= LEAST_MASS or np.linalg.norm(added[6:9]) >= LEAST_MASS * REACH
-        return bool(mass >= -WRONG and first <= REACH * (max(mass, 0.0) + WRONG) and heavy)
+        return bool(mass >= least and first <= REACH * (max(mass, 0.0) + WRONG) and heavy)
 
     def _learn_usual(self, newest: int) -> None:
         """Let the last block tell what is usual."""
