@@ -170,7 +170,7 @@ def test_what_happened_is_forgotten_after_its_time(ros, monkeypatch):
     monkeypatch.setattr(diagnostics, 'time', SimpleNamespace(monotonic=lambda: now[0]))
     ros.probe.declare_parameter('autostart', False)
     conditions = Diagnostics(ros.probe)
-    conditions.happened('clock', WARN, 'went back', lasting=10.0)
+    conditions.happened('clock', WARN, 'went back')
     now[0] = 9.0
     conditions.tick()
     assert conditions.level('clock') == WARN

@@ -222,6 +222,6 @@ def test_a_state_without_stamp_is_of_the_moment_it_comes(begin):
         sent(message)
 
     controller.controller_state.publish = without_stamp
-    before = node.now()
+    before = node.clock_time()
     controller.until(lambda: (node.controller.reference(2.0) or (0.0,))[0] > before, 'a state of now')
-    assert node.controller.reference(2.0)[0] <= node.now()
+    assert node.controller.reference(2.0)[0] <= node.clock_time()

@@ -536,7 +536,7 @@ def test_a_further_plan_adds_to_what_was_played_and_says_so(ros, robot, tmp_path
         begun = node.playing.began
 
         def follow(playing=playing, begun=begun):
-            robot.q = playing.position(node.now() - begun)[0]
+            robot.q = playing.position(node.clock_time() - begun)[0]
             return last(statuses) == 'done'
 
         robot.until(follow, 'the end of the motion')

@@ -190,10 +190,10 @@ class StateRecorder:
     Bytes are kept, reading them waits until the end.
     """
 
-    def __init__(self, client: RosClient, topic: str = '/joint_states'):
+    def __init__(self, client: RosClient):
         self._client = client
         self._bytes: list[bytes] = []
-        self._subscription = client.listen(JointState, topic, self._bytes.append, RELIABLE_SENSOR, raw=True)
+        self._subscription = client.listen(JointState, '/joint_states', self._bytes.append, RELIABLE_SENSOR, raw=True)
 
     def stop(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return simulated time (N,) s, position (N, n) rad and effort (N, n)."""

@@ -123,13 +123,13 @@ class RosClient:
             if not result.successful:
                 raise JointDynamicsError(f'{node_name}: {name}: {result.reason}')
 
-    def transition(self, node_name: str, verb: str, timeout: float = 60.0) -> None:
+    def transition(self, node_name: str, verb: str) -> None:
         """Ask a lifecycle node to `configure`, `activate`, `deactivate` or `cleanup`.
 
         Raise JointDynamicsError where it does not.
         """
         request = ChangeState.Request(transition=Transition(id=TRANSITIONS[verb]))
-        if not self.call(ChangeState, f'{node_name}/change_state', request, timeout).success:
+        if not self.call(ChangeState, f'{node_name}/change_state', request).success:
             raise JointDynamicsError(f'{node_name}: expected it to {verb}, found that it refused (its log says why)')
 
     def state(self, node_name: str, timeout: float = 60.0) -> str:
@@ -149,7 +149,7 @@ class RosClient:
                 )
             self.rest(0.1)
 
-    def until_ok(self, status_name: str, timeout: float = 60.0) -> None:
+    def until_ok(self, status_name: str) -> None:
         """Wait until /diagnostics reports a status as OK.
 
         Raises JointDynamicsError with its last message where it does not.
@@ -165,7 +165,7 @@ class RosClient:
 
         listener = self.listen(DiagnosticArray, '/diagnostics', take, QoSProfile(depth=100))
         try:
-            self.until(lambda: not last[-1], f'{status_name} to be well', timeout)
+            self.until(lambda: not last[-1], f'{status_name} to be well')
         except JointDynamicsError as error:
             raise JointDynamicsError(f'{error} ({last[-1]})') from None
         finally:

@@ -6,22 +6,20 @@ See docs/reference/nodes/estimator.md.
 from __future__ import annotations
 
 import datetime
-import os
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, ClassVar, Literal
 
+from builtin_interfaces.msg import Time
 from geometry_msgs.msg import InertiaStamped
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray, String
+from std_msgs.msg import Float64MultiArray, MultiArrayDimension, String
 
 from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.errors import JointDynamicsError, one_line
 from joint_dynamics.estimation import EstimationSession, HealthThresholds, TorqueEstimate, estimates
 from joint_dynamics.estimation.conditions import contact_condition
-from joint_dynamics.nodes.estimator.messages import payload_message, table
 from joint_dynamics.nodes.estimator.parameters import PARAMETERS, TOPICS, TUNED, settings_of
 from joint_dynamics.nodes.framework.diagnostics import ERROR, OK, WARN
 from joint_dynamics.nodes.framework.heartbeat import HeartbeatWatch
@@ -58,7 +56,7 @@ class EstimatorNode(DynamicsNode):
         assert self.description is not None
         inputs = recording_settings(values, self.robot.joint_names)
         offered = [quantity for item in inputs.inputs(self.robot.joint_names) for quantity in item.quantities]
-        self._path = self._folder() / FILE
+        self._path = self.output_folder(self.get_fully_qualified_name().strip('/').replace('/', '_')) / FILE
         self._session = EstimationSession(
             self.robot,
             self.description,
@@ -102,13 +100,6 @@ class EstimatorNode(DynamicsNode):
             self.every(values['save_period'], self._save_now_and_then, steady=True)
         self._steps_saved = 0
         self._publish_description(self._session.description)
-
-    def _folder(self) -> Path:
-        given = self.parameters['output_folder']
-        if given:
-            return Path(given).expanduser()
-        home = Path(os.environ.get('ROS_HOME') or Path.home() / '.ros')
-        return home / 'joint_dynamics' / self.get_fully_qualified_name().strip('/').replace('/', '_')
 
     def _saved(self) -> DynamicsDescription | None:
         if not self.parameters['resume'] or not self._path.exists():
@@ -266,6 +257,28 @@ class EstimatorNode(DynamicsNode):
 
     def _publish_description(self, description: DynamicsDescription) -> None:
         self._description_publisher.publish(String(data=description.to_yaml()))
+
+
+def table(labels: Sequence[str], values: FloatArray) -> Float64MultiArray:
+    """Return an array with its layout labelled, row-major."""
+    message = Float64MultiArray(data=values.ravel().tolist())
+    stride = values.size
+    for label, size in zip(labels, values.shape, strict=True):
+        message.layout.dim.append(MultiArrayDimension(label=label, size=size, stride=stride))
+        stride //= max(size, 1)
+    return message
+
+
+def payload_message(stamp: Time, frame: str, mass: float, first_moments: FloatArray) -> InertiaStamped:
+    """Return mass and centre of mass in `frame`; the inertia is not estimated and stays 0."""
+    message = InertiaStamped()
+    message.header.stamp, message.header.frame_id = stamp, frame
+    message.inertia.m = mass
+    if mass > 0:
+        message.inertia.com.x, message.inertia.com.y, message.inertia.com.z = (
+            float(value) / mass for value in first_moments
+        )
+    return message
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -6,36 +6,19 @@ from typing import Any
 
 from joint_dynamics.estimation import QUANTITIES, EstimationSettings, HealthThresholds
 from joint_dynamics.nodes.framework.heartbeat import listening_row
-from joint_dynamics.nodes.framework.parameters import ParameterRow, rows_of
+from joint_dynamics.nodes.framework.parameters import ParameterRow
 from joint_dynamics.nodes.framework.topics import publishes, service
 from joint_dynamics.nodes.interfaces.input_parameters import INPUT_PARAMETERS, INPUT_TOPICS
+from joint_dynamics.settings import declarations
 
 _NO_TEMPERATURE = -273.15
 # Parameters that are fields of EstimationSettings by the same name; `tuple` fields are lists here.
-TUNING = rows_of(
-    EstimationSettings,
-    without=('temperature',),
-    at_once=(
-        'friction_rate',
-        'friction_lower',
-        'friction_upper',
-        'viscous_share',
-        'friction_memory',
-        'information',
-        'omega_min',
-        'hold',
-        'stiffness_source',
-        'stiffness_memory',
-        'stiffness_gate',
-        'deformation_noise',
-        'friction_noise',
-        'link_noise',
-        'torque_noise',
-        'contact_deviations',
-        'contact_share',
-        'contact_memory',
-        'payload_memory',
-    ),
+CONFIGURED = ('window', 'taper', 'friction', 'stiffness_preset', 'stiffness_order', 'stiffness_scale', 'payload')
+"""Those that take effect when the node is configured next."""
+TUNING = tuple(
+    ParameterRow.of(EstimationSettings, name, applies='configure' if name in CONFIGURED else 'at once')
+    for name in declarations(EstimationSettings)
+    if name != 'temperature'
 )
 
 PARAMETERS = (

@@ -54,7 +54,7 @@ class ExcitationNode(DynamicsNode):
 
     def configure(self) -> None:
         """Load the motion where there is a file of it, listen to the robot, offer the services."""
-        self.states = RobotStates(self.robot.joint_names, self.now)
+        self.states = RobotStates(self.robot.joint_names, self.clock_time)
         self.playing: RunningMotion | None = None
         self._starting: Start | None = None
         self._status, self._unexplained = '', False
@@ -66,7 +66,7 @@ class ExcitationNode(DynamicsNode):
         self._sender = MotionSender(self.output, self.robot.joint_names, self.states, self.parameters['rate'])
         self._clock_check = ClockCheck(self, self.states)
         self.subscribe(JointState, 'joint_states', self.states.take, SENSOR, stream=True)
-        self.controller = ControllerWatch(self, self.robot.joint_names, self.states.listening, self.now)
+        self.controller = ControllerWatch(self, self.robot.joint_names, self.states.listening, self.clock_time)
         self.serve('~/plan', self._begin_plan)
         self.serve('~/start', self._start)
         self.serve('~/stop', self._stop_by_request)
@@ -169,7 +169,7 @@ class ExcitationNode(DynamicsNode):
             self.playback, self.planned = start.playback, None
             desired = self.controller.reference(self.parameters['state_timeout'])
             before = None if desired is None else desired[1]
-            self.playing = RunningMotion(motion, self.now() + LEAD, before)
+            self.playing = RunningMotion(motion, self.clock_time() + LEAD, before)
             self._heart.beat()
             self._sender.send(message, self.playing.began, lambda: self._accepted(start, motion))
 
@@ -214,7 +214,7 @@ class ExcitationNode(DynamicsNode):
         delay, apart = delay_of(motion, at - began, q)
         if not apart <= self.parameters['tracking_error']:
             return self._hold(f'{reason}, and the robot was {apart:.3g} rad from its path')
-        now = self.now()
+        now = self.clock_time()
         braking = self.playback.braking(motion, now - began - delay)
         self._sender.brake(braking, now)
         self._end(f'stopped: {reason}')
@@ -224,7 +224,7 @@ class ExcitationNode(DynamicsNode):
         """Bring the robot to rest where it stands: it is not where the motion is. Return how long that takes [s]."""
         assert self.playback is not None
         posture, duration = come_to_rest(self.states.q, self.states.dq, self.playback.limits.acceleration)
-        self._sender.hold(posture, duration, self.now())
+        self._sender.hold(posture, duration, self.clock_time())
         self._end(f'stopped: {reason}')
         return duration
 
@@ -315,10 +315,6 @@ class ExcitationNode(DynamicsNode):
             self._say(f'failed: {planning.failure}' if planning.failure else planning.line)
         if planning.ended:
             self._end_planning()
-
-    def now(self) -> float:
-        """Return the time of the node's clock, s."""
-        return self.get_clock().now().nanoseconds * 1e-9
 
     def _say(self, status: str) -> None:
         if status == self._status:

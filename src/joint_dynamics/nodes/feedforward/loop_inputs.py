@@ -106,7 +106,7 @@ class LoopClock:
         if not self.simulated:
             return time.monotonic()
         # Joint states may be ahead of the /clock message of the same instant.
-        return max(self._node.get_clock().now().nanoseconds * 1e-9, self._newest)
+        return max(self._node.clock_time(), self._newest)
 
     def time_of(self, stamp: int) -> float:
         """Return the time of the loop [s] that a stamp [ns] of the node's clock means."""

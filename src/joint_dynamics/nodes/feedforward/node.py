@@ -219,7 +219,7 @@ class FeedforwardNode(DynamicsNode):
             return
         try:
             now = self.now() if now is None else now
-            plan = self.planning.poll(now, self.get_clock().now().nanoseconds * 1e-9)
+            plan = self.planning.poll(now, self.clock_time())
         except JointDynamicsError as error:
             self.refusals.note('_take_trajectory', error)
             return
@@ -262,7 +262,7 @@ class FeedforwardNode(DynamicsNode):
             return
         now = self.now()
         try:
-            plan = self.planning.brake(now, self.get_clock().now().nanoseconds * 1e-9)
+            plan = self.planning.brake(now, self.clock_time())
         except JointDynamicsError as error:
             self.refusals.note('_take_trajectory', error)
             return

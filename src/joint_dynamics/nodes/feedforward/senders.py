@@ -84,7 +84,7 @@ class TrajectorySender:
     """
 
     def __init__(self, node: DynamicsNode, output: str, joint_names: Sequence[str], order: IntArray, lost: Report):
-        self._clock: Callable[[], float] = lambda: node.get_clock().now().nanoseconds * 1e-9
+        self._clock = node.clock_time
         self._order, self._lost = order, lost
         self._output = make_output(output, node, node.advertise(JointTrajectory, '~/joint_trajectory'), self._refused)
         self._listening = Listening()

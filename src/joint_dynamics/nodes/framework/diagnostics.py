@@ -16,14 +16,15 @@ from joint_dynamics.nodes.framework.topics import STATE
 
 OK, WARN, ERROR, STALE = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR, DiagnosticStatus.STALE
 _TICK, _EVERY = 0.1, 10
+LASTING = 10.0
+"""Time [s] for which what is over already is told."""
 
 
 class Diagnostics:
     """A set of named conditions of one node. Not thread-safe: call it from the node's executor."""
 
-    def __init__(self, node: Node, hardware_id: str = ''):
+    def __init__(self, node: Node):
         self._node = node
-        self.hardware_id = hardware_id
         self._console = Console(node)
         self._statuses: dict[str, DiagnosticStatus] = {}
         self._ends: dict[str, float] = {}
@@ -50,17 +51,13 @@ class Diagnostics:
         if before is None or before.level != level or before.message != message:
             self._changed = True
         self._statuses[name] = DiagnosticStatus(
-            level=level,
-            name=f'{self._node.get_fully_qualified_name()}: {name}',
-            message=message,
-            hardware_id=self.hardware_id,
-            values=pairs,
+            level=level, name=f'{self._node.get_fully_qualified_name()}: {name}', message=message, values=pairs
         )
 
-    def happened(self, name: str, level: bytes, message: str, lasting: float = 10.0) -> None:
-        """Set a condition that is over already, to be forgotten after `lasting` s of the wall."""
+    def happened(self, name: str, level: bytes, message: str) -> None:
+        """Set a condition that is over already, to be forgotten after LASTING s of the wall."""
         self.set(name, level, message)
-        self._ends[name] = time.monotonic() + lasting
+        self._ends[name] = time.monotonic() + LASTING
 
     def beyond(self, notes: Iterable[str]) -> None:
         """Set `validity` to the notes on quantities outside the range in which the friction was checked.

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import traceback
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from lifecycle_msgs.msg import State
@@ -126,6 +128,16 @@ class DynamicsNode(EntityNode):
 
         Called after the change, with new values by name, while configured.
         """
+
+    def clock_time(self) -> float:
+        """Return the time of the node's clock, s."""
+        return self.get_clock().now().nanoseconds * 1e-9
+
+    def output_folder(self, name: str) -> Path:
+        """Return where files go: the parameter `output_folder`; empty: `name`, which says the node, in $ROS_HOME."""
+        given = self.parameters['output_folder']
+        home = Path(os.environ.get('ROS_HOME') or Path.home() / '.ros')
+        return Path(given).expanduser().absolute() if given else home / 'joint_dynamics' / name
 
     def close(self) -> None:
         """Shut down in good order (deactivate, clean up) while the publishers still work, then destroy the node."""

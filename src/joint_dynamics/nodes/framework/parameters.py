@@ -18,7 +18,7 @@ from rclpy.parameter import Parameter as RosParameter
 
 from joint_dynamics.documents import parse_yaml, read_text
 from joint_dynamics.errors import JointDynamicsError, one_line
-from joint_dynamics.settings import Parameter, ParameterValues, Settings, declarations
+from joint_dynamics.settings import Parameter, ParameterValues
 from joint_dynamics.settings.documentation import parameter_cells
 
 Applies = Literal['start', 'configure', 'at once']
@@ -76,27 +76,6 @@ def row_of(parameter: Parameter, applies: Applies = 'configure') -> ParameterRow
     return ParameterRow(**vars(parameter), applies=applies)
 
 
-def rows_of(
-    settings: type[Settings], names: Iterable[str] = (), at_once: Iterable[str] = (), without: Iterable[str] = ()
-) -> tuple[ParameterRow, ...]:
-    """Return the parameters of a settings class, by the names of the settings.
-
-    Parameters
-    ----------
-    settings
-        Name, default, bounds, unit and meaning are those declared there.
-    names
-        Which settings, in this order; empty: all of them but `without`.
-    at_once
-        Those that take effect at once.
-    without
-        Those that are no parameters.
-    """
-    wanted = tuple(names) or tuple(name for name in declarations(settings) if name not in tuple(without))
-    now = tuple(at_once)
-    return tuple(ParameterRow.of(settings, name, applies='at once' if name in now else 'configure') for name in wanted)
-
-
 class NodeParameters(ParameterValues):
     """The declared parameters of one node, by name; `on_change` is called after a change with the new values.
 
@@ -109,9 +88,9 @@ class NodeParameters(ParameterValues):
         self,
         node: Node,
         rows: Iterable[ParameterRow],
-        on_change: Callable[[dict[str, Any]], None] | None = None,
-        configured: Callable[[], bool] = lambda: False,
-        check: Callable[[ParameterValues, Sequence[str]], None] = lambda values, changed: None,
+        on_change: Callable[[dict[str, Any]], None],
+        configured: Callable[[], bool],
+        check: Callable[[ParameterValues, Sequence[str]], None],
     ):
         super().__init__()
         self._node = node
@@ -200,7 +179,7 @@ class NodeParameters(ParameterValues):
                 if parameter.name in self._values and self._values[parameter.name] != value:
                     changed[parameter.name] = value
                 self._values[parameter.name] = value
-        if changed and self.on_change is not None:
+        if changed:
             self.on_change(changed)
 
 

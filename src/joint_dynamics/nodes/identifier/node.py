@@ -6,7 +6,6 @@ Publishes the dynamics description and writes the report.
 from __future__ import annotations
 
 import copy
-import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -116,7 +115,7 @@ class IdentifierNode(DynamicsNode):
         # The node's own builder only ever learns the names of interfaces, which are latched and come once, before any
         # recording.
         self.recording = copy.deepcopy(self._builder)
-        self._started = self._now()
+        self._started = self.clock_time()
         self._is_loaded = self.parameters['loaded']
         self._say(f'recording {self._count}')
         return f'recording {self._count} started'
@@ -128,7 +127,7 @@ class IdentifierNode(DynamicsNode):
             # With its motion, or by max_duration: whoever asks for the end has it.
             return f'ended already: {self._ended}'
         builder, self.recording = self.recording, None
-        seconds = self._now() - self._started
+        seconds = self.clock_time() - self._started
         (self._loaded if self._is_loaded else self._recordings).append((f'recording_{self._count}', builder))
         messages = ', '.join(f'{count} on {topic}' for topic, count in builder.counts.items()) or 'none'
         saved = self._saving.end(f'recording_{self._count}')
@@ -188,7 +187,7 @@ class IdentifierNode(DynamicsNode):
         return self._answer
 
     def _poll(self) -> None:
-        if self.recording is not None and self._now() - self._started > self.parameters['max_duration']:
+        if self.recording is not None and self.clock_time() - self._started > self.parameters['max_duration']:
             self.get_logger().warning(self._stop_recording())
         self._saving.poll()
         if self.worker is None:
@@ -237,18 +236,12 @@ class IdentifierNode(DynamicsNode):
             self._status = status
             self._status_publisher.publish(String(data=status))
 
-    def _now(self) -> float:
-        return self.get_clock().now().nanoseconds * 1e-9
-
     def _must_be_active(self) -> None:
         if not self.is_active:
             raise JointDynamicsError('expected the node to be active, found it inactive')
 
     def _folder(self) -> Path:
-        if self.parameters['output_folder']:
-            return Path(self.parameters['output_folder']).expanduser().absolute()
-        home = Path(os.environ.get('ROS_HOME') or Path.home() / '.ros')
-        return home / 'joint_dynamics' / self.get_fully_qualified_name().strip('/')
+        return self.output_folder(self.get_fully_qualified_name().strip('/'))
 
     def _identification_settings(self) -> dict[str, Any]:
         settings = section_of(self.parameters['config_file'], 'identification')
