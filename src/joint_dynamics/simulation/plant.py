@@ -24,6 +24,7 @@ from joint_dynamics.simulation.dynamics import (
     spring_torque,
     travel,
 )
+from joint_dynamics.simulation.laws import Laws
 from joint_dynamics.simulation.links import Payload, links_of, spread, with_payload, workspace
 from joint_dynamics.simulation.mujoco_bodies import MujocoBodies
 from joint_dynamics.simulation.packed import PlantConstants, PlantState, pack, rest
