@@ -13,7 +13,7 @@ from joint_dynamics.demo import chain as stages
 from joint_dynamics.demo import scenario
 from joint_dynamics.demo.comparison import map_nrmse
 from joint_dynamics.demo.demo_settings import ChainSettings
-from joint_dynamics.demo.scenario import demo_robot, unknown_tool
+from joint_dynamics.demo.scenario import GAIN_DEVIATION, demo_robot, unknown_tool
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.identification.preparation.observations import observe
 from joint_dynamics.identification.validate import predicted_torque
@@ -48,10 +48,19 @@ def test_stiffness_is_learnt_from_what_identify_wrote(chain):
     """Nothing but `identify` between the recordings and the estimator, on a play that no model describes."""
     laws = chain.robot.laws
     assert laws.lost_motion != FORMS['lost_motion'][0]
-    found = chain.figures()['stiffness_untaught_nrmse']
-    # Drive gains are 3 % off their data sheet, which no recording shows, and a part of the spring slips.
-    assert found.mean() > 94.0
-    assert found.min() > 85.0
+    missed = 100.0 - chain.figures()['stiffness_untaught_nrmse']
+    # What is learnt takes the place of what was described where it is more certain; drive gains are off their data
+    # sheet, which neither recordings nor estimator show.
+    joints = chain.result.description.document['joints'].values()
+    springs = [joint['stiffness'] for joint in joints]
+    described = [100.0 * spring['standard_deviations'][0] / spring['coefficients'][0] for spring in springs]
+    reach = np.array([spring['range'][1] for spring in springs])
+    learnt = 100.0 * np.sqrt(chain.untaught.stiffness.variance(reach)) / chain.untaught.stiffness.torque(reach)
+    deviation = np.minimum(described, np.hypot(100.0 * GAIN_DEVIATION, learnt))
+    # Two deviations in the mean; at a joint, a play of another law shifts the deformation by all of itself at most.
+    play = 100.0 * np.array([joint['backlash']['values'][0] for joint in joints]) / reach
+    assert missed.mean() < 2.0 * deviation.mean()
+    assert (missed < 2.0 * deviation + play).all()
 
 
 def test_adaptation_makes_no_joint_of_the_worn_robot_worse(chain):

@@ -7,7 +7,7 @@ joint, and has to be more certain.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -26,6 +26,7 @@ from joint_dynamics.identification.selection.weights import MIN_ERRORS, Candidat
 from joint_dynamics.joint import REVERSAL
 from joint_dynamics.recording import Recording, find_repetition
 
+SPEED_LAWS = {'square root of speed (F_T0)': 'F_T0', 'square of speed (F_V2)': 'F_V2', 'cube of speed (F_V3)': 'F_V3'}
 STRIBECK_SPEEDS = (0.4,)
 """Speeds V_S [rad/s] at which the Stribeck term is tried.
 
@@ -35,11 +36,12 @@ WIDTHS = (REVERSAL, 3e-4, 1e-3, 3e-3)
 """Widths [rad] over which Coulomb friction builds up after a reversal: of steps that data can tell, down to what a fast
 reversal passes within a sample."""
 LOAD_LAWS = {
-    'load, linear (F_Cl)': ('F_Cl',),
-    'load, quadratic (F_C1)': ('F_C1',),
-    'motor and generator quadrants': ('load_gain', 'load_sign'),
+    'load, linear (F_Cl)': 'F_Cl',
+    'load, quadratic (F_C1)': 'F_C1',
+    'motor and generator quadrants': 'load_sign',
 }
-"""Laws of friction that rises with the load, and their columns."""
+"""Laws of friction that depends on the load. The other law of the quadrants, `load_gain`, is not tried: it is in
+proportion to the torque of the links, so that it takes from them what a drive gain is off."""
 WARMING = 3.0
 """Rise of temperature [K] within the recordings below which its effect cannot be told from that of anything else."""
 SINGLE_JOINT_ERRORS = 5.0
@@ -80,32 +82,22 @@ def menu(
     """
     wide = {term.joint for term in given if term.width is not None}
 
-    def everywhere(name: str, make: Callable[[str], Term], kind: str = '') -> CandidateGroup:
-        return CandidateGroup(name, tuple(make(joint) for joint in model_joints), kind)
+    def everywhere(
+        name: str, make: Callable[[str], Term], kind: str = '', without: Collection[str] = ()
+    ) -> CandidateGroup:
+        return CandidateGroup(name, tuple(make(joint) for joint in model_joints if joint not in without), kind)
 
-    def friction(name: str) -> Callable[[str], Term]:
-        return lambda joint: friction_term(joint, name)
-
-    found = [
-        everywhere('square root of speed (F_T0)', friction('F_T0'), 'power of speed'),
-        everywhere('square of speed (F_V2)', friction('F_V2'), 'power of speed'),
-        everywhere('cube of speed (F_V3)', friction('F_V3'), 'power of speed'),
-    ]
+    found = [everywhere(name, partial(friction_term, name=law), 'power of speed') for name, law in SPEED_LAWS.items()]
     found += [
         everywhere(f'Stribeck at {V_S:g} rad/s (F_S)', partial(stribeck_term, V_S=V_S), 'stribeck')
         for V_S in STRIBECK_SPEEDS
     ]
+    found += [everywhere(name, partial(friction_term, name=law), without=lifts) for name, law in LOAD_LAWS.items()]
     found += [
-        CandidateGroup(name, terms)
-        for name, kinds in LOAD_LAWS.items()
-        if (
-            terms := tuple(friction_term(joint, kind) for joint in model_joints if joint not in lifts for kind in kinds)
+        everywhere(
+            f'hysteresis of {width:g} rad (Maxwell-slip)', partial(hysteresis_term, width=width), 'hysteresis', wide
         )
-    ]
-    found += [
-        CandidateGroup(f'hysteresis of {width:g} rad (Maxwell-slip)', terms, 'hysteresis')
         for width in WIDTHS
-        if (terms := tuple(hysteresis_term(joint, width) for joint in model_joints if joint not in wide))
     ]
     if temperature is not None and (temperature[:, 1] - temperature[:, 0]).max() > WARMING:
         middle = [float(np.round(np.clip(value, 10.0, 70.0), 1)) for value in temperature.mean(axis=1)]
@@ -121,21 +113,16 @@ def menu(
         CandidateGroup(f'position of {joint} (sin, cos of q and 2q)', (fourier_term(joint, [1, 2]),), single=True)
         for joint in (*model_joints, *followers)
     ]
-    return found
+    return [group for group in found if group.terms]
 
 
 def temperature_range(observations: Sequence[Observation]) -> FloatArray | None:
     """Return lowest and highest temperature per joint (n, 2) [°C], None where a recording lacks it."""
-    if any(observation.temperature is None for observation in observations):
-        return None
     measured = [observation.temperature for observation in observations if observation.temperature is not None]
-    return np.stack(
-        [
-            np.min([part.min(axis=0) for part in measured], axis=0),
-            np.max([part.max(axis=0) for part in measured], axis=0),
-        ],
-        axis=1,
-    )
+    if len(measured) < len(observations):
+        return None
+    whole = np.concatenate(measured)
+    return np.stack([whole.min(axis=0), whole.max(axis=0)], axis=1)
 
 
 def gather(problem: Problem, solution: Solution, candidates: Problem) -> Rows:
@@ -196,12 +183,13 @@ class Selection:
     choice: Choice
     names: list[str]
 
-    def widened(self, covariance: FloatArray, names: Sequence[str]) -> FloatArray:
-        """Return the covariance (b, b) of the parameters `names` (b,) with the doubt of the choice in it."""
+    def widened(self, covariance: FloatArray, names: Sequence[str], of: FloatArray | None = None) -> FloatArray:
+        """Return the covariance of the parameters `names` (b,), or of S χ (S: `of`), with the doubt of the choice."""
         index = {name: k for k, name in enumerate(self.names)}
         rows = np.array([index.get(name, -1) for name in names])
         known = rows >= 0
-        return np.asarray(covariance + np.where(np.outer(known, known), self.choice.doubt[np.ix_(rows, rows)], 0.0))
+        doubt = np.where(np.outer(known, known), self.choice.doubt[np.ix_(rows, rows)], 0.0)
+        return np.asarray(covariance + (doubt if of is None else of @ doubt @ of.T))
 
     def summary(self, joint_names: Sequence[str], used: Sequence[Term]) -> dict[str, Any]:
         """Return the entry `selection` of summary.json; used: the terms of the solution, as far as friction allows."""
