@@ -103,8 +103,8 @@ def identify(
     problem, solution = solved.problem, solved.solution
 
     # 4 How sure it is: the scatter of the data, the selection, the drive gains
-    scatter, gain_uncertainty = solved.covariance, converted.uncertainty(model, solved)
-    covariance = scatter if gain_uncertainty is None else scatter + gain_uncertainty.spread
+    gain_uncertainty = converted.uncertainty(model, solved)
+    covariance = solved.covariance + (0.0 if gain_uncertainty is None else gain_uncertainty.spread)
     solved = replace(solved, covariance=covariance)
 
     # 5 What it says of joints at rest, and within which range it holds
@@ -128,7 +128,7 @@ def identify(
             solution.chi,
             payload_runs,
             settings.known_payload,
-            scatter,
+            solved.covariance_of,
             gain_uncertainty,
             hung.joint,
             hung.position,

@@ -5,10 +5,13 @@ In pinocchio, out of the robot's torque.
 
 import re
 from copy import copy
+from functools import partial
 
 import numpy as np
 import pinocchio
 import pytest
+from scipy.stats import binom, chi2
+from scipy.stats import t as student
 
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.drive_gains.payload import identify_payload
@@ -22,7 +25,10 @@ from joint_dynamics.identification.drive_gains.payload_runs import (
 )
 from joint_dynamics.identification.identification_settings import KnownPayload
 from joint_dynamics.identification.preparation.observations import FilterPlan, observe
+from joint_dynamics.identification.regression.covariance import covariance
+from joint_dynamics.identification.regression.methods import least_squares
 from joint_dynamics.identification.regression.problem import Problem
+from joint_dynamics.recording import Recording
 from joint_dynamics.robot import INERTIAL, StandardParameters
 from joint_dynamics.robot.standard_parameters import point_mass
 
@@ -132,7 +138,7 @@ def test_what_the_robot_does_not_know_of_itself_is_in_the_deviation(true_robot, 
     observation = observed(carrying, 5)
     problem = Problem(true_robot.model, [observation])
     exact = identify_payload(problem, true_robot.base, [observation])
-    spread = identify_payload(problem, true_robot.base, [observation], covariance=1e-4 * np.eye(problem.columns))
+    spread = identify_payload(problem, true_robot.base, [observation], covariance_of=lambda S: 1e-4 * S @ S.T)
     assert np.allclose(spread.values, exact.values)
     assert (spread.deviation > exact.deviation).all()
 
@@ -144,8 +150,9 @@ def test_mass_at_a_known_place_of_another_link(true_robot):
     robot.rigid.inertias[link + 1] = robot.rigid.inertias[link + 1] + pinocchio.Inertia(1.3, place, np.zeros((3, 3)))
     observation, joint = observed(robot, 5), true_robot.model.joint_names[link]
     problem = Problem(true_robot.model, [observation])
-    spread = 1e-6 * np.eye(problem.columns)
-    found = identify_payload(problem, true_robot.base, [observation], covariance=spread, joint=joint, position=place)
+    found = identify_payload(
+        problem, true_robot.base, [observation], covariance_of=lambda S: 1e-6 * S @ S.T, joint=joint, position=place
+    )
     assert abs(found.mass - 1.3) < 4.5 * found.deviation[-1] < 0.1
     assert np.allclose(found.values, point_mass(found.mass, place)) and not found.known.any()
     assert len(found.mass_by_joint) >= 3 and 'M by ' + next(iter(found.mass_by_joint)) in found.summary()
@@ -153,6 +160,35 @@ def test_mass_at_a_known_place_of_another_link(true_robot):
     assert np.allclose(found.deviation, np.abs(point_mass(found.deviation[-1], place)))
     with pytest.raises(JointDynamicsError, match='payload: expected `position`'):
         KnownPayload(mass=1.3, position=place)
+
+
+def test_what_a_badly_excited_robot_knows_of_a_payload_is_stated(true_robot):
+    """Small motions: errors of the robot's parameters are large and cancel in the torque, as in the payload's mass.
+
+    Scatter over repetitions of one motion, of robot and payload anew each time.
+    """
+    place, mass, trials = np.array([0.05, -0.02, 0.1]), 0.5, 12
+    loaded, rng = with_body(true_robot, pinocchio.Inertia(mass, place, np.zeros((3, 3)))), np.random.default_rng(100)
+    time, *motion = true_robot.motion(rng, SHORT['duration'], SHORT['rate'])
+    states = [0.1 * part for part in motion]
+
+    def repeated(torque):
+        noise = 0.02 * np.sqrt((torque**2).mean(axis=0)) * rng.normal(size=torque.shape)
+        return observe(Recording(true_robot.model.joint_names, time, states[0], tau=torque + noise), PLAN)
+
+    found, torques = [], [robot.torque(*states) for robot in (true_robot, loaded)]
+    for _ in range(trials):
+        unloaded, carrying = map(repeated, torques)
+        problem = Problem(true_robot.model, [unloaded])
+        solution = least_squares(problem, 'wls')
+        assert solution.condition_number > 300
+        spread = partial(covariance, problem.blocks, solution, problem.samples, None)
+        found.append(identify_payload(problem, solution.chi, [carrying], covariance_of=spread, position=place))
+    z = np.array([(payload.mass - mass) / payload.deviation[-1] for payload in found])
+    # few clusters stretch a deviation by 1.42 at most, of four degrees of freedom
+    low, high = np.sqrt(chi2.interval(0.998, trials) / np.full(2, trials)) / [student.ppf(0.975, 4) / 1.96, 1.0]
+    assert low < np.sqrt(np.mean(z**2)) < high
+    assert np.count_nonzero(np.abs(z) < 2.0) >= binom.ppf(0.001, trials, 0.954)
 
 
 def test_known_parameters_by_name():
@@ -235,7 +271,6 @@ def test_uncertainty_of_drive_gains_is_in_the_payload(true_robot, carrying):
     The deviation is that share of every parameter.
     """
     from joint_dynamics.identification.drive_gains.gain_uncertainty import GainUncertainty, gain_sensitivity
-    from joint_dynamics.identification.regression.methods import least_squares
 
     problem = Problem(true_robot.model, [observed(true_robot, 1)])
     solution = least_squares(problem, 'wls')

@@ -145,6 +145,20 @@ def test_pieces_of_a_stream_give_the_same():
     np.testing.assert_allclose(found[2], 1e6 * found[1], rtol=1e-9, atol=1e-6 * np.abs(found[1]).max())
 
 
+def test_combinations_have_their_own_whatever_the_parameters_are():
+    """Of the parameters themselves as combinations the same; of other parameters T χ, and S T⁻¹ of them, as of S."""
+    rng = np.random.default_rng(9)
+    rows, tau, S, T = (rng.standard_normal(shape) for shape in ((2, 5, 300), (2, 300), (3, 5), (5, 5)))
+
+    def spread(rows, **of):
+        block = Block(rows, tau, tau, 0, slice(0, 300))
+        return covariance(partial(iter, [block]), wls(triangulate([block])), [300], **of)
+
+    assert np.array_equal(spread(rows, of=np.eye(5)), spread(rows))
+    other = spread(np.einsum('cb,jcs->jbs', np.linalg.inv(T), rows), of=S @ np.linalg.inv(T))
+    np.testing.assert_allclose(other, spread(rows, of=S), rtol=1e-12 * np.linalg.cond(T) ** 2)
+
+
 def slides(rng, law, samples=600):
     """One joint, ten periods of a random series; columns sgn ω and ω, white noise."""
     phase = np.outer(np.arange(1, 4), np.linspace(0, 20 * np.pi, samples, endpoint=False))

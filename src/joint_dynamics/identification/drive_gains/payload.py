@@ -30,7 +30,7 @@ def identify_payload(
     chi: FloatArray,
     loaded: Sequence[Observation],
     known: Mapping[str, float] | None = None,
-    covariance: FloatArray | None = None,
+    covariance_of: Callable[[FloatArray], FloatArray] | None = None,
     gains: GainUncertainty | None = None,
     joint: str | None = None,
     position: Sequence[float] | None = None,
@@ -49,10 +49,12 @@ def identify_payload(
     loaded
         observations with torques in N·m.
     known
-        {parameter: value} such as {'M': 4.59}. covariance (b, b) of chi: what the robot's own uncertainty adds to the
-        deviations (else chi counts as exact).
+        {parameter: value} such as {'M': 4.59}.
+    covariance_of
+        returns the covariance (u, u) of combinations S χ of S (u, b): what the robot's own uncertainty adds to the
+        deviations; None: chi counts as exact.
     gains
-        uncertainty of the drive gains of robot and payload alike, left out of `covariance`. Deviations hold under
+        uncertainty of the drive gains of robot and payload alike, left out of that covariance. Deviations hold under
         correlation in time.
     joint
         that moves the link it hangs on; None: the last one.
@@ -85,7 +87,7 @@ def identify_payload(
         pull, moment = 0.0, 0.0
         for block, W, W_L in split(system):
             weighted = columns(W_L) * (solution.row_factors(block) ** 2)[:, None]
-            if covariance is not None:
+            if covariance_of is not None:
                 pull += np.einsum('jus,jbs->ub', weighted, W, optimize=True)
             if gains is not None:
                 # a gain that is off scales the torque of the loaded robot and, through its parameters, what is taken
@@ -94,10 +96,11 @@ def identify_payload(
                     'jbs,bm->jms', W, gains.sensitivity, optimize=True
                 )
                 moment += np.einsum('jus,jms->um', weighted, change, optimize=True)
-        for sums, uncertain in ((pull, covariance), (moment, None if gains is None else gains.relative)):
-            if uncertain is not None:
-                sensitivity = solution.inverse @ sums
-                spread = spread + sensitivity @ uncertain @ sensitivity.T
+        if covariance_of is not None:
+            spread = spread + covariance_of(solution.inverse @ pull)
+        if gains is not None:
+            sensitivity = solution.inverse @ moment
+            spread = spread + sensitivity @ gains.relative @ sensitivity.T
         return solution.chi, spread, np.isfinite(solution.inflation)
 
     free = np.eye(COUNT)[:, ~mask] if position is None else point_mass(1.0, position)[:, None]

@@ -28,6 +28,11 @@ Scatter cannot show what only one cluster determines. With s_c the share of M_cc
 rows, (1 − s_c) M_cc is added, times the median ratio of V to M over all parameters. A covariance of b parameters from
 G < b blocks does not have full rank: correlations between parameters are those of M.
 
+What few motions excite is known to within large errors that cancel in the torque, so that a sum s χ may be known far
+better than any of its parameters; deviations that grow by different factors and keep the correlations of M no longer
+cancel. Of combinations S χ the same is therefore stated of the combinations: M Sᵀ in the place of M on the right of
+scores, shares and degrees of freedom, S M Sᵀ in that of M_cc and of the correlations.
+
 At rest friction is anywhere within ± F_j, and may be the same in every stay, which no scatter shows. Where a joint
 turns one way in all its recordings, stays are all that tells its offset from its Coulomb friction. So the error of a
 value common to the rows s of joint j at rest, uniform in ± F_j, is added: Σ_j (F_j²/3) M a_j a_jᵀ M, a_j = Σ_s A_s w_s,
@@ -84,9 +89,13 @@ def blocks_of_time(samples: Sequence[int], count: int = BLOCKS, most: int = MOST
 
 
 def covariance(
-    blocks: Callable[[], Iterable[Block]], solution: Solution, samples: Sequence[int], coulomb: FloatArray | None = None
+    blocks: Callable[[], Iterable[Block]],
+    solution: Solution,
+    samples: Sequence[int],
+    coulomb: FloatArray | None = None,
+    of: FloatArray | None = None,
 ) -> FloatArray:
-    """Return the covariance (b, b) of `solution.chi`, symmetric and positive semidefinite.
+    """Return the covariance (u, u) of combinations of `solution.chi`, symmetric and positive semidefinite.
 
     Parameters
     ----------
@@ -97,6 +106,8 @@ def covariance(
         of time times ranges of speed of all joints), not with the samples.
     coulomb
         friction F (n,) [N·m] that holds the joints at rest; None: none.
+    of
+        S (u, b); None: the parameters themselves.
     """
     labels = blocks_of_time(samples)
     ends = speed_ranges(blocks())
@@ -124,11 +135,14 @@ def covariance(
     both = {key: _triangle(np.concatenate(parts)) for key, parts in cells.items()}
     time, speed_factors = (_merged(both, place) for place in (0, 1))
     inverse = solution.inverse
-    variance = _stretched(time, inverse)
-    beyond, stretch = _clustered(speed_factors, inverse)
-    variance += np.maximum(beyond - _clustered(list(both.values()), inverse, few=False)[0], 0.0) * stretch**2
-    at_rest = held @ inverse * (0.0 if coulomb is None else coulomb[:, None] / np.sqrt(3.0))
-    return np.asarray(_with_correlations(variance, inverse) + at_rest.T @ at_rest)
+    target = inverse if of is None else inverse @ of.T
+    independent = inverse if of is None else of @ target
+    variance = _stretched(time, inverse, target, independent)
+    beyond, stretch = _clustered(speed_factors, inverse, target, independent)
+    cells_alone = _clustered(list(both.values()), inverse, target, independent, few=False)[0]
+    variance += np.maximum(beyond - cells_alone, 0.0) * stretch**2
+    at_rest = held @ target * (0.0 if coulomb is None else coulomb[:, None] / np.sqrt(3.0))
+    return np.asarray(_with_correlations(variance, independent) + at_rest.T @ at_rest)
 
 
 def speed_ranges(blocks: Iterable[Block]) -> list[FloatArray]:
@@ -153,55 +167,61 @@ def _merged(cells: dict[tuple[int, int], FloatArray], place: int) -> list[FloatA
 
 def scatter(factors: Sequence[FloatArray], inverse: FloatArray) -> FloatArray:
     """Return the covariance (b, b) from a triangle (≤ b + 1, b + 1) of [A_g ρ_g] per block; inverse: M (b, b)."""
-    return _with_correlations(_stretched(factors, inverse), inverse)
+    return _with_correlations(_stretched(factors, inverse, inverse, inverse), inverse)
 
 
-def _stretched(factors: Sequence[FloatArray], inverse: FloatArray) -> FloatArray:
-    variance, stretch = _clustered(factors, inverse)
+def _stretched(
+    factors: Sequence[FloatArray], inverse: FloatArray, target: FloatArray, independent: FloatArray
+) -> FloatArray:
+    variance, stretch = _clustered(factors, inverse, target, independent)
     return variance * stretch**2
 
 
-def _with_correlations(variance: FloatArray, inverse: FloatArray) -> FloatArray:
-    """Return the covariance (b, b) of these variances (b,) with the correlations of M."""
-    independent = np.diag(inverse)
-    positive = independent > 0
-    growth = np.sqrt(np.where(positive, variance / np.where(positive, independent, 1.0), 1.0))
-    found = inverse * np.outer(growth, growth)
+def _with_correlations(variance: FloatArray, independent: FloatArray) -> FloatArray:
+    """Return the covariance (u, u) of these variances (u,) with the correlations of S M Sᵀ."""
+    own = np.diag(independent)
+    positive = own > 0
+    growth = np.sqrt(np.where(positive, variance / np.where(positive, own, 1.0), 1.0))
+    found = independent * np.outer(growth, growth)
     return 0.5 * (found + found.T)
 
 
-def _clustered(factors: Sequence[FloatArray], inverse: FloatArray, few: bool = True) -> tuple[FloatArray, FloatArray]:
-    """Return the variances (b,), and what few clusters stretch each deviation by (1 unless `few`)."""
-    b = len(inverse)
+def _clustered(
+    factors: Sequence[FloatArray], inverse: FloatArray, target: FloatArray, independent: FloatArray, few: bool = True
+) -> tuple[FloatArray, FloatArray]:
+    """Return the variances (u,), and what few clusters stretch each deviation by (1 unless `few`).
+
+    inverse: M (b, b); target: M Sᵀ (b, u); independent: S M Sᵀ (u, u).
+    """
+    b, u = target.shape
     used = [factor for factor in factors if len(factor)]
-    scores, own, shown = np.zeros((len(used), b)), np.zeros((len(used), b)), np.zeros(b)
-    projected = np.zeros((len(used) if few else 0, b, b))
+    scores, own, shown = np.zeros((len(used), u)), np.zeros((len(used), u)), np.zeros(u)
+    projected = np.zeros((len(used) if few else 0, b, u))
     for g, factor in enumerate(used):
         R, residual = factor[:b, :b], factor[:b, b]
         leverage, U = np.linalg.eigh(R @ inverse @ R.T)
         free = 1.0 - leverage
         B = (U * np.where(free > ALONE, 1.0 / np.sqrt(np.maximum(free, ALONE)), 0.0)) @ U.T
-        scores[g] = inverse @ (R.T @ (B @ residual))
-        weights = B @ R @ inverse
-        own[g], common = (weights**2).sum(axis=0), R.T @ weights
-        shown += own[g] - np.einsum('bc,bc->c', common, inverse @ common)
+        weights = B @ R @ target
+        scores[g], own[g], common = weights.T @ residual, (weights**2).sum(axis=0), R.T @ weights
+        shown += own[g] - np.einsum('bu,bu->u', common, inverse @ common)
         if few:
             projected[g] = common
-    variance, independent = (scores**2).sum(axis=0), np.diag(inverse)
-    positive = independent > 0
-    share = np.where(positive, np.clip(shown / np.where(positive, independent, 1.0), 0.0, 1.0), 1.0)
+    variance, white = (scores**2).sum(axis=0), np.diag(independent)
+    positive = white > 0
+    share = np.where(positive, np.clip(shown / np.where(positive, white, 1.0), 0.0, 1.0), 1.0)
     seen = positive & (share > 0.5)
     typical = float(np.median((variance / np.where(positive, shown, 1.0))[seen])) if seen.any() else 1.0
-    freedom = _freedom(own, projected, inverse) if few else np.full(b, np.inf)
+    freedom = _freedom(own, projected, inverse) if few else np.full(u, np.inf)
     stretch = stdtrit(np.maximum(freedom, 1.0), LEVEL) / ndtri(LEVEL)
     # what no scatter shows has no degrees of freedom to be stretched by
-    return variance + (1.0 - share) * independent * typical / stretch**2, stretch
+    return variance + (1.0 - share) * white * typical / stretch**2, stretch
 
 
 def _freedom(own: FloatArray, projected: FloatArray, inverse: FloatArray) -> FloatArray:
-    """Return the degrees of freedom (b,) of each variance, under independent rows of deviation 1."""
-    freedom = np.ones(len(inverse))
-    for c in range(len(inverse)):
+    """Return the degrees of freedom (u,) of each variance, under independent rows of deviation 1."""
+    freedom = np.ones(own.shape[1])
+    for c in range(len(freedom)):
         common = projected[:, :, c]
         quadratic = np.diag(own[:, c]) - common @ inverse @ common.T
         mean, square = float(np.trace(quadratic)), float((quadratic**2).sum())

@@ -100,15 +100,15 @@ class WeightedEstimate:
             1 - float(sum(part.sum() for part in self.weights)) / max(sum(part.size for part in self.weights), 1)
         )
 
-    def covariance(self) -> FloatArray:
-        """Return the covariance (b, b) of the estimate, robust against residuals correlated in time."""
+    def covariance(self, of: FloatArray | None = None) -> FloatArray:
+        """Return the covariance of the estimate or of combinations of it, as `regression.covariance` does."""
         plain = replace(self.solution, sigma=np.ones_like(self.solution.sigma), rest_sigma=None)
         blocks = list(whitened(self.problem.blocks(), self.noise))
         kept = [
             replace(block, rows=block.rows * weight[:, None], tau=block.tau * weight)
             for block, weight in zip(blocks, self.weights, strict=True)
         ]
-        return covariance(lambda: kept, plain, self.problem.samples)
+        return covariance(lambda: kept, plain, self.problem.samples, of=of)
 
 
 def _residuals(problem: Problem, chi: FloatArray) -> tuple[list[FloatArray], list[BoolArray]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -33,6 +34,8 @@ from joint_dynamics.identification.selection.candidate_terms import (
 )
 
 Progress = Callable[[str], None]
+Covariance = Callable[[FloatArray | None], FloatArray]
+"""Returns the covariance (u, u) of combinations S χ, of S (u, b); None: of the parameters themselves."""
 LONG = 20_000
 """Kept samples from which normal equations are tried before QR."""
 FIRST_SWEEPS = 2
@@ -44,6 +47,8 @@ ROBUST_METHODS = ('irls', 'i-irls')
 class SolvedProblem:
     """Problem (with the terms and state of the solution), solution, covariance (b, b), results of the steps.
 
+    covariance_of: of combinations, drive gains as they are.
+
     standard: (p,) full standard set with the torque of the solution, as near as possible to the URDF's inertials, or to
     zero, where the method has none of its own.
     """
@@ -51,6 +56,7 @@ class SolvedProblem:
     problem: Problem
     solution: Solution
     covariance: FloatArray
+    covariance_of: Covariance
     details: MethodDetails
     standard: FloatArray
 
@@ -103,27 +109,32 @@ def solve_by_method(problem: Problem, settings: IdentificationSettings, say: Pro
     prior = stated_prior(problem, settings)
     say(f'solving for {problem.columns} parameters by {settings.method}')
     if settings.method in ROBUST_METHODS:
-        problem, solution, covariance, details = robust_estimate(
+        problem, solution, scatter, selection, details = robust_estimate(
             problem, settings, lambda trial: linear(trial, settings, say)
         )
     else:
         problem, solution, selection = linear(problem, settings, say)
-        say('estimating deviations')
         known = dict(zip(problem.names, solution.chi, strict=True))
         coulomb = np.abs([known.get(f'Fc_{j + 1}', 0.0) for j in range(problem.model.n)])
-        covariance, details = scatter_covariance(problem.blocks, solution, problem.samples, coulomb), MethodDetails()
-        if selection is not None:
-            covariance = selection.widened(covariance, problem.names)
-            details = MethodDetails(selection=selection.summary(problem.model.link_names, problem.terms))
-    return _afterwards(problem, solution, np.asarray(covariance), details, settings, prior, say)
+        scatter = partial(scatter_covariance, problem.blocks, solution, problem.samples, coulomb)
+        details = MethodDetails()
+    if selection is not None:
+        details = replace(details, selection=selection.summary(problem.model.link_names, problem.terms))
+
+    def covariance(of: FloatArray | None = None) -> FloatArray:
+        found = scatter(of)
+        return found if selection is None else selection.widened(found, problem.names, of)
+
+    say('estimating deviations')
+    return _afterwards(problem, solution, covariance, details, settings, prior, say)
 
 
 def robust_estimate(
     problem: Problem,
     settings: IdentificationSettings,
     select: Callable[[Problem], tuple[Problem, Solution, Selection | None]],
-) -> tuple[Problem, Solution, FloatArray, MethodDetails]:
-    """Identify by `settings.method`, irls or i-irls; return problem, solution, covariance and the course of the loops.
+) -> tuple[Problem, Solution, Covariance, Selection | None, MethodDetails]:
+    """Identify by `settings.method`, irls or i-irls; return problem, solution, covariance, selection, course of loops.
 
     select: chooses further terms on held-out data, as with WLS; it gets the problem with gross outliers replaced.
     I-IRLS has its own terms.
@@ -147,13 +158,10 @@ def robust_estimate(
     else:
         chosen, solution, selection = select(irls(plain, first, options.threshold).problem.with_terms(problem.terms))
         found = irls(chosen, solution, options.threshold)
-        chosen_terms = None if selection is None else selection.summary(chosen.model.link_names, chosen.terms)
-        details = MethodDetails(selection=chosen_terms, irls={'loops': found.trace})
+        details = MethodDetails(irls={'loops': found.trace})
     measured = found.problem.with_torque([observation.tau for observation in problem.observations])
-    covariance = found.covariance()
-    if selection is not None:
-        covariance = selection.widened(covariance, measured.names)
-    return measured, found.solution, covariance, replace(details, rejected_rows_percent=found.rejected_percent)
+    details = replace(details, rejected_rows_percent=found.rejected_percent)
+    return measured, found.solution, found.covariance, selection, details
 
 
 def stated_prior(problem: Problem, settings: IdentificationSettings) -> FloatArray | None:
@@ -170,13 +178,14 @@ def stated_prior(problem: Problem, settings: IdentificationSettings) -> FloatArr
 def _afterwards(
     problem: Problem,
     solution: Solution,
-    covariance: FloatArray,
+    covariance_of: Covariance,
     details: MethodDetails,
     settings: IdentificationSettings,
     prior: FloatArray | None,
     say: Progress,
 ) -> SolvedProblem:
     """Essential parameters and physical consistency, where asked for."""
+    covariance = covariance_of(None)
     if settings.essential:
         from joint_dynamics.identification.physical.essential import essential_parameters
 
@@ -197,6 +206,6 @@ def _afterwards(
         entry = {'price': estimate.price, 'price_per_row': estimate.price / max(solution.rows, 1.0)}
         prior_file = {} if options.prior is None else {'prior': options.prior}
         details = replace(details, physical=entry | prior_file)
-        return SolvedProblem(problem, estimate.solution, covariance, details, estimate.standard)
+        return SolvedProblem(problem, estimate.solution, covariance, covariance_of, details, estimate.standard)
     standard = standard_set(problem.base, solution.chi[: problem.base.count], problem.model.parameters)
-    return SolvedProblem(problem, solution, covariance, details, standard)
+    return SolvedProblem(problem, solution, covariance, covariance_of, details, standard)
