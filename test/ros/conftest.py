@@ -18,7 +18,10 @@ try:
     from rcl_interfaces.srv import SetParameters
     from rclpy.executors import SingleThreadedExecutor
     from rclpy.parameter import Parameter
+    from sensor_msgs.msg import JointState
+    from std_msgs.msg import Float64MultiArray
     from std_srvs.srv import Trigger
+    from trajectory_msgs.msg import JointTrajectory
 except ImportError:
     rclpy = None  # the tests skip themselves
 
@@ -286,3 +289,70 @@ def heart(ros):
         return process
 
     return start
+
+
+@pytest.fixture
+def hinge(tmp_path):
+    """The file of a robot with one joint."""
+    path = tmp_path / 'arm.urdf'
+    path.write_text(
+        '<robot name="arm"><link name="base"/><link name="tip"><inertial><mass value="2"/><origin xyz="0.2 0 0"/>'
+        '<inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link><joint name="hinge"'
+        ' type="revolute"><parent link="base"/><child link="tip"/><axis xyz="0 1 0"/><limit lower="-3" upper="3"'
+        ' effort="80" velocity="3"/></joint></robot>'
+    )
+    return str(path)
+
+
+@pytest.fixture
+def feedforward(ros, hinge):
+    """A function that returns the feedforward node of that robot, active."""
+    from joint_dynamics.nodes.feedforward.node import FeedforwardNode
+
+    def start(**parameters):
+        # However late joint states are on a busy machine, a trajectory is taken.
+        node = ros.node(FeedforwardNode, robot_file=hinge, use_description=False, timeout=5.0, **parameters)
+        assert ros.transition('/feedforward', 'configure'), node.diagnostics.message('state')
+        assert ros.transition('/feedforward', 'activate'), node.diagnostics.message('state')
+        return node
+
+    return start
+
+
+class Standing:
+    """That robot, which stands where it is, and what the feedforward node sends it; `said`: states so far."""
+
+    def __init__(self, ros):
+        self.ros, self.said = ros, 0
+        self.states = ros.probe.create_publisher(JointState, 'joint_states', 1000)
+        self.reference = ros.probe.create_publisher(JointTrajectory, 'feedforward/reference', 100)
+        self.commands = ros.listen(Float64MultiArray, 'feedforward/commands', 1000)
+        self.trajectories = ros.listen(JointTrajectory, 'feedforward/joint_trajectory')
+
+    def say(self):
+        message = JointState(name=['hinge'], position=[0.0], velocity=[0.0])
+        message.header.stamp = self.ros.probe.get_clock().now().to_msg()
+        self.states.publish(message)
+        self.said += 1
+
+    def talk(self, condition):
+        """Say about 200 times a second where it is until a condition is met; return what it was."""
+        end = time.monotonic() + self.ros.PATIENCE
+        while not (value := condition()):
+            if time.monotonic() > end:
+                self.ros.give_up('talked in vain')
+            self.say()
+            for _ in range(4):
+                self.ros.executor.spin_once(timeout_sec=0.001)
+        return value
+
+    def want(self, message):
+        """Ask the feedforward node for a motion."""
+        self.ros.until(self.reference.get_subscription_count)
+        self.reference.publish(message)
+
+
+@pytest.fixture
+def standing(ros):
+    """See Standing."""
+    return Standing(ros)

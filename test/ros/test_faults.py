@@ -8,6 +8,7 @@ import os
 import resource
 import signal
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -33,10 +34,6 @@ from joint_dynamics.nodes.feedforward.node import FeedforwardNode
 from joint_dynamics.nodes.framework.topics import LATCHED
 from joint_dynamics.nodes.identifier.node import IdentifierNode
 
-URDF = """<robot name="arm"><link name="base"/><link name="tip"><inertial><mass value="{mass}"/><origin xyz="0.2 0 0"/>
-<inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link><joint name="hinge"
-type="revolute"><parent link="base"/><child link="tip"/><axis xyz="0 1 0"/><limit lower="-3" upper="3" effort="80"
-velocity="3"/></joint></robot>"""
 UR5E = ('shoulder_pan_joint', 'shoulder_lift_joint', 'elbow_joint', 'wrist_1_joint', 'wrist_2_joint', 'wrist_3_joint')
 JOINT = {
     'rotor_inertia': {'value': 0.5},
@@ -47,9 +44,8 @@ GRAVITY = 2.0 * 0.2 * 9.81
 
 
 @pytest.fixture
-def robot_file(tmp_path):
-    (tmp_path / 'arm.urdf').write_text(URDF.format(mass=2))
-    return str(tmp_path / 'arm.urdf')
+def robot_file(hinge):
+    return hinge
 
 
 @pytest.fixture
@@ -261,9 +257,11 @@ def test_clocks_that_jump_ahead_and_back_end_nothing(ros, robot_file, descriptio
     assert np.isfinite([list(message.data) for message in arm.commands]).all()
 
 
-def test_a_description_swapped_while_it_streams_counts_when_it_is_configured_next(ros):
+def test_a_description_swapped_while_it_streams_counts_when_it_is_configured_next(ros, hinge):
+    light = Path(hinge).read_text()
+    heavy = light.replace('mass value="2"', 'mass value="4"')
     documents = ros.probe.create_publisher(String, 'robot_description', LATCHED)
-    documents.publish(String(data=URDF.format(mass=2)))
+    documents.publish(String(data=light))
     node, arm = begin(ros, FeedforwardNode, mode='streaming', use_description=False), Arm(ros)
     arm.moves = False
 
@@ -271,13 +269,13 @@ def test_a_description_swapped_while_it_streams_counts_when_it_is_configured_nex
         return arm.commands[-1].data[0] if arm.commands else 0.0
 
     arm.talk(lambda: held() == pytest.approx(-GRAVITY, rel=1e-3), 'gravity of the first')
-    documents.publish(String(data=URDF.format(mass=4)))
+    documents.publish(String(data=heavy))
     arm.talk(lambda: node.diagnostics.level('robot_description') == DiagnosticStatus.WARN)
     documents.publish(String(data='<robot'))
     count = len(arm.commands)
     arm.talk(lambda: len(arm.commands) > count + 20)
     assert held() == pytest.approx(-GRAVITY, rel=1e-3)
-    documents.publish(String(data=URDF.format(mass=4)))
+    documents.publish(String(data=heavy))
     arm.talk(lambda: 'mass value="4"' in node.sources['robot'].text())
     for verb in ('deactivate', 'cleanup', 'configure', 'activate'):
         assert ros.transition('/feedforward', verb), node.diagnostics.message('state')

@@ -2,7 +2,6 @@
 
 import itertools
 import threading
-import time
 
 import numpy as np
 import pytest
@@ -11,50 +10,12 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed', exc_type=ImportErr
 
 from builtin_interfaces.msg import Duration
 from diagnostic_msgs.msg import DiagnosticStatus
-from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from joint_dynamics.control import follower, trajectory
-from joint_dynamics.nodes.feedforward.node import FeedforwardNode
 from joint_dynamics.nodes.feedforward.planning import MAX_WAITING
 
-URDF = """<robot name="arm"><link name="base"/><link name="tip"><inertial><mass value="2"/><origin xyz="0.2 0 0"/>
-<inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link><joint name="hinge"
-type="revolute"><parent link="base"/><child link="tip"/><axis xyz="0 1 0"/><limit lower="-3" upper="3" effort="80"
-velocity="3"/></joint></robot>"""
 NODE = '/feedforward'
-
-
-class Arm:
-    """A joint that stands where it is, and what it is commanded."""
-
-    def __init__(self, ros):
-        self.ros, self.said = ros, 0
-        self.states = ros.probe.create_publisher(JointState, 'joint_states', 1000)
-        self.reference = ros.probe.create_publisher(JointTrajectory, f'{NODE}/reference', 100)
-        self.commands = ros.listen(Float64MultiArray, f'{NODE}/commands', 1000)
-        self.trajectories = ros.listen(JointTrajectory, f'{NODE}/joint_trajectory')
-
-    def say(self):
-        message = JointState(name=['hinge'], position=[0.0], velocity=[0.0])
-        message.header.stamp = self.ros.probe.get_clock().now().to_msg()
-        self.states.publish(message)
-        self.said += 1
-
-    def talk(self, condition):
-        end = time.monotonic() + self.ros.PATIENCE
-        while not (value := condition()):
-            if time.monotonic() > end:
-                self.ros.give_up('talked in vain')
-            self.say()
-            for _ in range(4):
-                self.ros.executor.spin_once(timeout_sec=0.001)
-        return value
-
-    def want(self, message):
-        self.ros.until(self.reference.get_subscription_count)
-        self.reference.publish(message)
 
 
 def trajectory_of(*goals, seconds=1.0, count=0):
@@ -65,20 +26,6 @@ def trajectory_of(*goals, seconds=1.0, count=0):
         duration = Duration(sec=int(t), nanosec=int(t % 1 * 1e9))
         message.points.append(JointTrajectoryPoint(positions=[q], time_from_start=duration))
     return message
-
-
-@pytest.fixture
-def start(ros, tmp_path):
-    def make(**parameters):
-        (tmp_path / 'arm.urdf').write_text(URDF)
-        robot_file = str(tmp_path / 'arm.urdf')
-        # However late joint states are on a busy machine, a trajectory is taken.
-        node = ros.node(FeedforwardNode, robot_file=robot_file, use_description=False, timeout=5.0, **parameters)
-        assert ros.transition(NODE, 'configure'), node.diagnostics.message('state')
-        assert ros.transition(NODE, 'activate')
-        return node
-
-    return make
 
 
 class Gate:
@@ -97,8 +44,8 @@ class Gate:
         return self._function(*arguments, **options)
 
 
-def test_every_joint_state_gets_its_command_while_a_plan_is_made(monkeypatch, start, ros):
-    node, arm = start(mode='streaming', reliable_inputs=True), Arm(ros)
+def test_every_joint_state_gets_its_command_while_a_plan_is_made(monkeypatch, feedforward, standing, ros):
+    node, arm = feedforward(mode='streaming', reliable_inputs=True), standing
     arm.talk(lambda: arm.commands)
     gate = Gate(monkeypatch, follower, 'Path')
     arm.want(trajectory_of(0.1, seconds=3600))
@@ -113,9 +60,9 @@ def test_every_joint_state_gets_its_command_while_a_plan_is_made(monkeypatch, st
     assert gate.calls == 1
 
 
-def test_a_long_message_makes_no_object_of_a_point(monkeypatch, start, ros):
+def test_a_long_message_makes_no_object_of_a_point(monkeypatch, feedforward, standing, ros):
     """A point as a Python object costs the interpreter 10 µs, 20,000 of them 0.2 s in one piece."""
-    node, arm = start(mode='streaming'), Arm(ros)
+    node, arm = feedforward(mode='streaming'), standing
     message = trajectory_of(0.1, seconds=3600, count=20_000)
     arm.talk(lambda: arm.commands)
     made, make = [0], JointTrajectoryPoint.__init__
@@ -131,8 +78,10 @@ def test_a_long_message_makes_no_object_of_a_point(monkeypatch, start, ros):
     assert made[0] == 0
 
 
-def test_requests_are_answered_while_the_torque_is_filled_in_and_an_end_calls_it_off(monkeypatch, start, ros):
-    node, arm = start(), Arm(ros)
+def test_requests_are_answered_while_the_torque_is_filled_in_and_an_end_calls_it_off(
+    monkeypatch, feedforward, standing, ros
+):
+    node, arm = feedforward(), standing
     for _ in range(30):
         arm.say()
         ros.executor.spin_once(timeout_sec=0.01)
@@ -153,8 +102,10 @@ def test_requests_are_answered_while_the_torque_is_filled_in_and_an_end_calls_it
     assert arm.trajectories[0].points[-1].time_from_start.sec == 2
 
 
-def test_trajectories_are_planned_in_the_order_in_which_they_come_and_too_many_are_refused(monkeypatch, start, ros):
-    node, arm = start(), Arm(ros)
+def test_trajectories_are_planned_in_the_order_in_which_they_come_and_too_many_are_refused(
+    monkeypatch, feedforward, standing, ros
+):
+    node, arm = feedforward(), standing
     gate = Gate(monkeypatch, follower, 'Path')
     number = itertools.count()
 
@@ -172,8 +123,8 @@ def test_trajectories_are_planned_in_the_order_in_which_they_come_and_too_many_a
     assert goals == sorted(goals)
 
 
-def test_a_plan_that_comes_too_late_for_its_stamp_is_refused(monkeypatch, start, ros):
-    node, arm = start(mode='streaming', start_tolerance=0.05), Arm(ros)
+def test_a_plan_that_comes_too_late_for_its_stamp_is_refused(monkeypatch, feedforward, standing, ros):
+    node, arm = feedforward(mode='streaming', start_tolerance=0.05), standing
     arm.talk(lambda: arm.commands)
     gate = Gate(monkeypatch, follower, 'Path')
     message = trajectory_of(1.0, seconds=0.5)
@@ -192,8 +143,8 @@ def test_a_plan_that_comes_too_late_for_its_stamp_is_refused(monkeypatch, start,
     arm.talk(lambda: node.diagnostics.level('reference') == DiagnosticStatus.OK)
 
 
-def test_no_trajectory_ends_the_node(start, ros):
-    node, arm = start(mode='streaming'), Arm(ros)
+def test_no_trajectory_ends_the_node(feedforward, standing):
+    node, arm = feedforward(mode='streaming'), standing
     arm.talk(lambda: arm.commands)
     for times in ((1e-9, 2e-9, 3e-9, 2.0), (1.0, 1.0 + 1e-9, 2e9), (2e9, 2.1e9)):
         for size in (0.1, 1e30, 1e308):

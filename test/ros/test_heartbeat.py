@@ -1,7 +1,5 @@
 """Excitation and feedforward notice each other's end and tell whoever can be told; others note it."""
 
-import time
-
 import numpy as np
 import pytest
 
@@ -9,61 +7,20 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed', exc_type=ImportErr
 
 from builtin_interfaces.msg import Duration
 from diagnostic_msgs.msg import DiagnosticStatus
-from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.nodes.estimator.node import EstimatorNode
-from joint_dynamics.nodes.feedforward.node import FeedforwardNode
 from joint_dynamics.nodes.framework.heartbeat import HEARTBEAT
 from joint_dynamics.nodes.identifier.node import IdentifierNode
 
-URDF = """<robot name="arm"><link name="base"/><link name="tip"><inertial><mass value="2"/><origin xyz="0.2 0 0"/>
-<inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link><joint name="hinge"
-type="revolute"><parent link="base"/><child link="tip"/><axis xyz="0 1 0"/><limit lower="-3" upper="3" effort="80"
-velocity="3"/></joint></robot>"""
 LOST = DiagnosticStatus.ERROR
 
 
-@pytest.fixture
-def robot_file(tmp_path):
-    (tmp_path / 'arm.urdf').write_text(URDF)
-    return str(tmp_path / 'arm.urdf')
-
-
-class Arm:
-    """A joint that is where it is asked to be, and says so at about 200 Hz."""
-
-    def __init__(self, ros):
-        self.ros, self.q = ros, 0.0
-        self.states = ros.probe.create_publisher(JointState, 'joint_states', 10)
-        self.reference = ros.probe.create_publisher(JointTrajectory, 'feedforward/reference', 10)
-
-    def talk(self, condition):
-        end = time.monotonic() + self.ros.PATIENCE
-        while not (value := condition()):
-            if time.monotonic() > end:
-                self.ros.give_up('talked in vain')
-            message = JointState(name=['hinge'], position=[self.q], velocity=[0.0])
-            message.header.stamp = self.ros.probe.get_clock().now().to_msg()
-            self.states.publish(message)
-            for _ in range(4):
-                self.ros.executor.spin_once(timeout_sec=0.001)
-        return value
-
-    def want(self, seconds, goal):
-        points = [JointTrajectoryPoint(positions=[goal], time_from_start=Duration(sec=seconds))]
-        self.ros.until(self.reference.get_subscription_count)
-        self.reference.publish(JointTrajectory(joint_names=['hinge'], points=points))
-
-
-def feedforward(ros, robot_file, **parameters):
-    # However late joint states are on a busy machine, a trajectory is taken.
-    node = ros.node(FeedforwardNode, robot_file=robot_file, use_description=False, timeout=5.0, **parameters)
-    assert ros.transition('/feedforward', 'configure')
-    assert ros.transition('/feedforward', 'activate')
-    return node
+def motion(seconds, goal):
+    points = [JointTrajectoryPoint(positions=[goal], time_from_start=Duration(sec=seconds))]
+    return JointTrajectory(joint_names=['hinge'], points=points)
 
 
 def beats(node, source='excitation'):
@@ -75,11 +32,11 @@ def lost(node, source='excitation'):
     return node.diagnostics.level(f'{source} heartbeat') == LOST and 'was lost' in message
 
 
-def test_a_streaming_node_brakes_on_the_path_when_who_moves_the_robot_is_killed(ros, robot_file, heart):
-    node, arm, other = feedforward(ros, robot_file, mode='streaming'), Arm(ros), heart('excitation')
+def test_a_streaming_node_brakes_on_the_path_when_who_moves_the_robot_is_killed(ros, feedforward, standing, heart):
+    node, arm, other = feedforward(mode='streaming'), standing, heart('excitation')
     arm.talk(lambda: beats(node))
     # So slow that the link, which stands still, is not far from it in the time of the test.
-    arm.want(3600, 1.0)
+    arm.want(motion(3600, 1.0))
     path = arm.talk(lambda: node.follower.path)
     other.kill_it()
     arm.talk(lambda: lost(node))
@@ -90,17 +47,17 @@ def test_a_streaming_node_brakes_on_the_path_when_who_moves_the_robot_is_killed(
     assert not node.follower.motion(node.now())[1:].any()
     arm.talk(lambda: 'braked what was being followed' in node.diagnostics.message('reference'))
     # Another motion is followed, and the heart may come back.
-    arm.want(3600, 0.5)
+    arm.want(motion(3600, 0.5))
     arm.talk(lambda: node.follower.path not in (path, brake))
     heart('excitation')
     arm.talk(lambda: beats(node))
 
 
-def test_in_trajectory_mode_the_controller_is_told_to_brake(ros, robot_file, heart):
-    node, arm, other = feedforward(ros, robot_file), Arm(ros), heart('excitation')
-    sent = ros.listen(JointTrajectory, 'feedforward/joint_trajectory')
+def test_in_trajectory_mode_the_controller_is_told_to_brake(ros, feedforward, standing, heart):
+    node, arm, other = feedforward(), standing, heart('excitation')
+    sent = arm.trajectories
     arm.talk(lambda: beats(node) and node.count_subscribers('feedforward/joint_trajectory'))
-    arm.want(60, 1.0)
+    arm.want(motion(60, 1.0))
     arm.talk(lambda: sent)
     other.kill_it()
     arm.talk(lambda: len(sent) > 1)
@@ -114,11 +71,11 @@ def test_in_trajectory_mode_the_controller_is_told_to_brake(ros, robot_file, hea
     assert brake.points[0].positions[0] == pytest.approx(node.follower.path.at(0.0)[0, 0], abs=1e-9)
 
 
-def test_an_end_in_good_order_and_a_loss_of_one_that_did_nothing_stop_nothing(ros, robot_file, heart):
-    node, arm = feedforward(ros, robot_file, mode='streaming'), Arm(ros)
+def test_an_end_in_good_order_and_a_loss_of_one_that_did_nothing_stop_nothing(ros, feedforward, standing, heart):
+    node, arm = feedforward(mode='streaming'), standing
     publisher = ros.probe.create_publisher(Bool, 'excitation/heartbeat', HEARTBEAT)
     arm.talk(lambda: publisher.publish(Bool(data=True)) or beats(node))
-    arm.want(3600, 1.0)
+    arm.want(motion(3600, 1.0))
     path = arm.talk(lambda: node.follower.path)
     arm.talk(lambda: publisher.publish(Bool(data=False)) or node.diagnostics.message('excitation heartbeat') == 'beats')
     # Silent, but it has said that nothing depends on it.
@@ -133,17 +90,17 @@ def test_an_end_in_good_order_and_a_loss_of_one_that_did_nothing_stop_nothing(ro
     assert node.follower.path is path
 
 
-def test_a_node_that_is_not_at_work_any_more_says_so(ros, robot_file):
+def test_a_node_that_is_not_at_work_any_more_says_so(ros, feedforward):
     said = ros.listen(Bool, 'feedforward/heartbeat', HEARTBEAT)
-    node = feedforward(ros, robot_file, mode='streaming')
+    node = feedforward(mode='streaming')
     ros.until(lambda: said and said[-1].data)
     assert ros.transition('/feedforward', 'deactivate')
     ros.until(lambda: not said[-1].data)
     assert not node.is_active
 
 
-def test_identifier_and_estimator_note_it(ros, robot_file, tmp_path, heart):
-    identifier = ros.node(IdentifierNode, robot_file=robot_file, output_folder=str(tmp_path / 'out'))
+def test_identifier_and_estimator_note_it(ros, hinge, tmp_path, heart):
+    identifier = ros.node(IdentifierNode, robot_file=hinge, output_folder=str(tmp_path / 'out'))
     assert ros.transition('/identifier', 'configure')
     assert ros.transition('/identifier', 'activate')
     other = heart('excitation')
@@ -156,7 +113,7 @@ def test_identifier_and_estimator_note_it(ros, robot_file, tmp_path, heart):
     description = tmp_path / 'dynamics.yaml'
     joint = {'rotor_inertia': {'value': 0.5}, 'friction': {'parameters': {'F_C0': 3.0, 'F_V1': 2.0}}}
     DynamicsDescription({'robot': {'joint_names': ['hinge']}, 'joints': {'hinge': joint}}).save(description)
-    estimator = ros.node(EstimatorNode, robot_file=robot_file, description_file=str(description))
+    estimator = ros.node(EstimatorNode, robot_file=hinge, description_file=str(description))
     assert ros.transition('/estimator', 'configure'), estimator.diagnostics.message('state')
     for source in ('excitation', 'feedforward'):
         other = heart(source)

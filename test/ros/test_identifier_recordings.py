@@ -21,10 +21,6 @@ from joint_dynamics.recording import check_checksums, load_recording
 from joint_dynamics.recording.inputs import FLOAT64_VALUES, KEYS
 from joint_dynamics.recording.mcap_file import stored_messages
 
-URDF = """<robot name="arm"><link name="base"/><link name="tip"><inertial><mass value="2"/><origin xyz="0.2 0 0"/>
-<inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link>
-  <joint name="hinge" type="revolute"><parent link="base"/>
-<child link="tip"/><axis xyz="0 1 0"/><limit lower="-3" upper="3" effort="80" velocity="3"/></joint></robot>"""
 SETTINGS = {'joint_states': {'topic': '/x/joint_states', 'effort': 'torque'}}
 START, PERIOD = 1_700_000_000_000_000_000, 4_000_000
 
@@ -34,14 +30,8 @@ def position(k):
 
 
 @pytest.fixture
-def parameters(tmp_path):
-    (tmp_path / 'arm.urdf').write_text(URDF)
-    return {
-        'robot_file': str(tmp_path / 'arm.urdf'),
-        'autostart': True,
-        'output_folder': str(tmp_path / 'out'),
-        'reliable_inputs': True,
-    }
+def parameters(hinge, tmp_path):
+    return {'robot_file': hinge, 'autostart': True, 'output_folder': str(tmp_path / 'out'), 'reliable_inputs': True}
 
 
 @pytest.fixture

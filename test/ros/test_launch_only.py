@@ -21,10 +21,6 @@ READ_ONLY = {
     'simulator': {'services'},
 }
 FRAMEWORK = {'autostart', 'executor'}
-URDF = """<robot name="one"><link name="base"/>
-<link name="l1"><inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>
-<joint name="j1" type="revolute"><parent link="base"/><child link="l1"/><axis xyz="0 0 1"/>
-<limit lower="-3" upper="3" velocity="3" effort="4"/></joint></robot>"""
 
 
 def another(row):
@@ -93,15 +89,12 @@ def services_of(ros, node):
         ([''], {'stop_recording'}),
     ],
 )
-def test_a_service_that_the_launch_withholds_is_not_there(ros, tmp_path, given, there):
-    (tmp_path / 'one.urdf').write_text(URDF)
+def test_a_service_that_the_launch_withholds_is_not_there(ros, hinge, tmp_path, given, there):
     parameters = {} if given is None else {'services': given}
     # A name of its own: the participant of a test before lives until its last reference goes, and of two nodes with one
     # name the graph may be asked for the one that has gone.
     name = f'/with_{len(there)}_services'
-    node = ros.node(
-        IdentifierNode, name, robot_file=str(tmp_path / 'one.urdf'), output_folder=str(tmp_path / 'out'), **parameters
-    )
+    node = ros.node(IdentifierNode, name, robot_file=hinge, output_folder=str(tmp_path / 'out'), **parameters)
     assert ros.transition(f'{name}/identifier', 'configure')
     ros.until(lambda: services_of(ros, node) >= there)
     assert services_of(ros, node) == there
