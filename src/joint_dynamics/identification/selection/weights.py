@@ -39,8 +39,8 @@ from joint_dynamics.identification.selection.held_out import BLOCKS, JITTER, Hel
 
 RIDGE = 0.05
 """Ridge r_0 that laws are solved for with."""
-MIN_ERRORS = float(stdtrit(BLOCKS - 1, 1.0 - 0.05 / 13))
-"""Standard errors that a candidate has to be worth: of thirteen, one arm in twenty gets a law that it has not."""
+MIN_ERRORS = float(stdtrit(BLOCKS - 1, 1.0 - 0.05 / 20))
+"""Standard errors that a candidate has to be worth: of twenty, one arm in twenty gets a law that it has not."""
 MIN_GAIN = 0.003
 """Share of the loss that a candidate has to be worth."""
 HOPELESS = 0.5
