@@ -129,6 +129,11 @@ class Alternatives:
         return np.maximum(self.count, own)
 
     @functools.cached_property
+    def held_out(self) -> FloatArray:
+        """`NormalEquations.held_out` of the given explanation, (folds, n)."""
+        return self.normal.held_out(self.samples.tau, self.samples.part)
+
+    @functools.cached_property
     def power(self) -> FloatArray:
         """‖Y_j‖² of each weighted torque, (n,)."""
         return np.asarray(((self.samples.tau * self.samples.weight) ** 2).sum(axis=1))

@@ -7,15 +7,15 @@ that gain about as much as the best are its variants; those of the first step ar
 most in all is taken. Faults of a wrist may hide each other: signed swaps of any two torques, and signed orders of the
 last three, compete with the whole path.
 
-The proof: parameters learnt from four fifths of the blocks of time, as given and as corrected, predict the other fifth,
-for each fifth. Corrections that do not lower what is left over there are dropped.
+The proof: parameters learnt from four fifths of each recording, as given and as corrected, predict the other fifth, for
+each fifth. Corrections that do not lower what is left over there are dropped.
 """
 
 from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -27,12 +27,12 @@ from joint_dynamics.identification.reliability.alternatives import Alternatives,
 from joint_dynamics.identification.reliability.changes import group_changes
 from joint_dynamics.identification.reliability.delay import estimate_delay
 from joint_dynamics.identification.reliability.differences import differences
-from joint_dynamics.identification.reliability.evidence import ExplanationFit, NormalEquations, gain
+from joint_dynamics.identification.reliability.evidence import ExplanationFit, gain
 from joint_dynamics.identification.reliability.explanation import Explanation, most_samples, named
 from joint_dynamics.identification.reliability.filtered_samples import FilteredSamples, kept
 from joint_dynamics.identification.reliability.robot_file import FileAlternatives, file_alternatives
 from joint_dynamics.identification.reliability.scales import estimate_scales
-from joint_dynamics.identification.reliability.thresholds import FOLDS, GROUP_ADVANTAGE, MIN_EVIDENCE, MIN_STEADINESS
+from joint_dynamics.identification.reliability.thresholds import GROUP_ADVANTAGE, MIN_EVIDENCE, MIN_STEADINESS
 from joint_dynamics.identification.reliability.verdict import Reason
 from joint_dynamics.recording.corrections import Corrections
 
@@ -126,34 +126,42 @@ class Causes:
 def find_causes(alternatives: Alternatives, observations: Sequence[Observation], measured: Reason | None) -> Causes:
     """Return the causes; measured: a reason that needs no explanation of torques, with its correction.
 
-    Steps that data that took no part do not prove are left out, the last one first, and noted.
+    Steps that data that took no part do not prove, by free parameters or by the file's links where these tell them, are
+    left out, the last one first, and noted.
     """
     first, names = State.of(alternatives, observations), alternatives.names
     path = _best_path(first if measured is None else first.corrected(_mend(measured)))
     steps, unproved = [*([] if measured is None else [measured]), *path.reasons], list[str]()
-    whole, last = len(steps), path.last.alternatives
+    whole = len(steps)
     while steps:
         mend = functools.reduce(lambda total, step: total.then(_mend(step), names), steps, Corrections())
         if not mend.stated():
             return replace(path, first=first, reasons=steps, unproved=unproved)
         if len(steps) < whole:
-            last = Alternatives(alternatives.model, _corrected(alternatives, observations, mend)[0])
-        before, after = held_out(alternatives, last, mend)
-        if after.mean() < before.mean():
+            path = Causes(first, first.corrected(mend), by_file=path.by_file)
+        proved = next((both for both in _held_out(path, mend) if both[1].mean() < both[0].mean()), None)
+        if proved is not None:
             break
         unproved.insert(0, f'{steps.pop()} (data that took no part are predicted no better so)')
     else:
         return Causes(first, first, [] if measured is None else [replace(measured, mend={})], unproved=unproved)
+    before, after = proved
     proof = (
         f'{steps[0].text}; of data that took no part, {_rms(before):.3g} % is left over as it is, {_rms(after):.3g} % '
         f'{"with all corrections" if len(steps) > 1 else "so corrected"} (rms over the joints)'
     )
     left = zip(*(100 * np.sqrt(part.mean(axis=0)) for part in (before, after)), strict=True)
-    if len(steps) < whole:
-        path = Causes(first, first.corrected(mend), by_file=path.by_file)
     reasons = [replace(steps[0], text=proof), *steps[1:]]
     named_left = dict(zip(names, left, strict=True))
     return replace(path, first=first, reasons=reasons, mend=mend, left=named_left, unproved=unproved)
+
+
+def _held_out(path: Causes, mend: Corrections) -> Iterator[tuple[FloatArray, FloatArray]]:
+    """Yield `held_out` of a path's ends, and by the file's links where these tell a cause."""
+    first, last = path.first, path.last
+    yield held_out(first.alternatives, last.alternatives, mend)
+    if path.by_file and first.by_file is not None and last.by_file is not None:
+        yield held_out(first.by_file, last.by_file, mend)
 
 
 def _mend(reason: Reason) -> Corrections:
@@ -240,33 +248,13 @@ def held_out(given: Alternatives, other: Alternatives, mend: Corrections) -> tup
 
     Of the recording as given, and as corrected by `mend`: the torque that is then the joint's.
     """
-    return _left(given)[:, mend.torque_columns(given.names)[0]], _left(other)
+    return given.held_out[:, mend.torque_columns(given.names)[0]], other.held_out
 
 
 def steadily_lower(left: FloatArray, other: FloatArray) -> bool:
     """Whether less is left over than otherwise, by `MIN_STEADINESS` standard errors over the folds; (folds, n) each."""
     gained = (other - left).mean(axis=1)
     return bool(gained.mean() > MIN_STEADINESS * gained.std(ddof=1) / np.sqrt(len(gained)))
-
-
-def _left(alternatives: Alternatives) -> FloatArray:
-    normal, tau = alternatives.normal, alternatives.samples.tau
-    left = np.zeros((FOLDS, len(tau)))
-    weighted = tau * normal.weight
-    for fold in range(FOLDS):
-        out = alternatives.blocks % FOLDS == fold
-        chi = _of_samples(normal, ~out).fit(tau[:, ~out]).chi
-        rest = weighted[:, out] - np.einsum('jbs,b->js', normal.rows[:, :, out], chi, optimize=True)
-        left[fold] = (rest**2).sum(axis=1)
-    size = (weighted**2).sum(axis=1)
-    return FOLDS * left / np.where(size > 0, size, np.inf)
-
-
-def _of_samples(normal: NormalEquations, where: FloatArray) -> NormalEquations:
-    """Return the normal equations of some samples; friction has to dissipate over all."""
-    weight = normal.weight[:, where]
-    rows = normal.rows[:, :, where] / np.where(weight > 0, weight, 1.0)[:, None]
-    return NormalEquations(rows, weight, normal.friction, normal.power, normal.positive)
 
 
 def _rms(left: FloatArray) -> float:

@@ -13,8 +13,9 @@ recordings k can be chosen in C(R, k) ways: what several gain is less by ln(C(R,
 A difference is clear where its gain is that of any other explanation: divided by how much worse the model fits than its
 noise (`overdispersion`). Recordings of good arms differ, too, in friction by 2 % of the torque (Gen3).
 
-What matters makes a twentieth of the torque. A payload of a wrist hardly does, for all it carries is most of what the
-wrist feels; so one matters, too, that explains more than half of the power of what is left over.
+What matters makes a twentieth of the torque of times that took no part in its estimate: parameters of its own help a
+short recording, whatever it is. A payload of a wrist hardly does, for all it carries is most of what the wrist feels; so
+one matters, too, that explains more than half of the power of what is left over.
 """
 
 from __future__ import annotations
@@ -75,7 +76,8 @@ def differences(alternatives: Alternatives, names: Sequence[str]) -> list[Explan
             target = samples.tau.copy()
             target[j, where] *= -1
             turned = alternatives.fitted('recordings_differ', '', alternatives.normal, target)
-            found.append(_told(alternatives, turned, f'sign of {model.joint_names[j]}', name))
+            kind = f'sign of {model.joint_names[j]}'
+            found.append(_told(alternatives, turned, kind, name, alternatives.normal, target))
     found += [*payloads, *_common_payload(alternatives, names, payload, payloads)]
     return sorted(found, key=lambda one: -one.gain)
 
@@ -129,7 +131,7 @@ def _own(alternatives: Alternatives, kind: str, part: str, columns: FloatArray, 
         count = found.fitted.count
         assert count is not None
         found = replace(found, dispersion=overdispersion(normal, alternatives.samples.tau, found.fitted, count))
-    return _told(alternatives, found, kind, part)
+    return _told(alternatives, found, kind, part, normal, alternatives.samples.tau)
 
 
 def _with(alternatives: Alternatives, columns: FloatArray) -> tuple[Explanation, NormalEquations]:
@@ -142,16 +144,30 @@ def _with(alternatives: Alternatives, columns: FloatArray) -> tuple[Explanation,
     return replace(found, gain=found.gained(count)), normal
 
 
-def _told(alternatives: Alternatives, found: Explanation, kind: str, part: str) -> Explanation:
+def _told(
+    alternatives: Alternatives,
+    found: Explanation,
+    kind: str,
+    part: str,
+    normal: NormalEquations,
+    target: FloatArray,
+) -> Explanation:
     """Return the explanation with what it says, and whether it matters.
 
-    kind: `payload`, `friction`, `parameters` (all), `sign of …`; part: of the recordings.
+    kind: `payload`, `friction`, `parameters` (all), `sign of …`; part: of the recordings; normal, target: as fitted.
     """
-    effect = alternatives.share(alternatives.given.unexplained - found.fitted.unexplained)
-    text, matters = f'{part} has another {kind} than the other recordings', effect > MIN_EFFECT
+
+    def effect_of(given: FloatArray, other: FloatArray) -> tuple[float, bool]:
+        effect, left = alternatives.share(given - other), alternatives.share(given)
+        return effect, effect > MIN_EFFECT or (kind == 'payload' and explains_most(effect, left))
+
+    effect, matters = effect_of(alternatives.given.unexplained, found.fitted.unexplained)
+    if matters and found.clear:
+        out = normal.held_out(target, alternatives.samples.part).mean(axis=0)
+        effect, matters = effect_of(alternatives.held_out.mean(axis=0), out)
+    text = f'{part} has another {kind} than the other recordings'
     if kind == 'payload':
         text = f'{part} differs from the other recordings by a payload of about {found.fitted.chi[-1]:.3g} kg'
-        matters |= explains_most(effect, alternatives.share(alternatives.given.unexplained))
         found = replace(found, code='payload_mixed')
     elif kind == 'friction':
         text = f'{part} has other friction or offsets than the other recordings'
@@ -161,6 +177,6 @@ def _told(alternatives: Alternatives, found: Explanation, kind: str, part: str) 
         found,
         text=text,
         matters=matters,
-        notes=(f'{text}, which makes {100 * effect:.2g} % of the torque',),
+        notes=(f'{text}, which makes {100 * effect:.2g} % of the torque',) if effect > 0 else (),
         figures={part: {'kind': kind, 'log_likelihood': found.gain, 'effect_percent': 100 * effect}},
     )

@@ -28,7 +28,7 @@ import scipy.linalg
 from joint_dynamics.arrays import BoolArray, FloatArray, IntArray
 from joint_dynamics.identification.regression.covariance import blocks_of_time
 from joint_dynamics.identification.reliability.filtered_samples import FilteredSamples
-from joint_dynamics.identification.reliability.thresholds import BLOCKS, RESOLVED
+from joint_dynamics.identification.reliability.thresholds import BLOCKS, FOLDS, RESOLVED
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.robot.chain import Chain
 from joint_dynamics.robot.regressor import regressor_rows
@@ -119,6 +119,29 @@ class NormalEquations:
         found.weight, found.rows, found.matrix = self.weight[row], self.rows[row], self.matrix[row]
         found.friction, found.power = self.friction[row], self.power[row]
         return found
+
+    def of_samples(self, where: BoolArray) -> NormalEquations:
+        """Return the normal equations of some samples; friction has to dissipate over all."""
+        found = copy.copy(self)
+        found.weight, found.rows = self.weight[:, where], self.rows[:, :, where]
+        found.matrix = found.rows @ found.rows.transpose(0, 2, 1)
+        return found
+
+    def held_out(self, target: FloatArray, part: IntArray) -> FloatArray:
+        """Return the share of each torque's power left over by parameters of other times, (folds, n).
+
+        A fold leaves out a piece of each half of every recording, part (samples,): what only one recording shows is
+        learnt from its other pieces. Of a whole recording left out, nothing else may show what it moves.
+        """
+        lengths = np.unique(part, return_counts=True)[1]
+        fold = np.concatenate([np.arange(length) * (2 * FOLDS) // length % FOLDS for length in lengths])
+        left = np.zeros((FOLDS, len(target)))
+        for k, out in enumerate(fold == np.arange(FOLDS)[:, None]):
+            chi = self.of_samples(~out).fit(target[:, ~out]).chi
+            rest = (target * self.weight)[:, out] - np.einsum('jbs,b->js', self.rows[:, :, out], chi, optimize=True)
+            left[k] = (rest**2).sum(axis=1)
+        size = ((target * self.weight) ** 2).sum(axis=1)
+        return FOLDS * left / np.where(size > 0, size, np.inf)
 
     def fit(self, target: FloatArray, worthwhile: Callable[[ExplanationFit], bool] | None = None) -> ExplanationFit:
         """Return the maximum-likelihood fit of a torque (joints, samples).

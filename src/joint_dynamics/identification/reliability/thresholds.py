@@ -55,7 +55,7 @@ GROUP_ADVANTAGE = 10.0
 """[nats] A group of torques reordered with signs, one of a hundred, has to gain so much more than one change after the
 other: odds of 200 beyond their number."""
 FOLDS = 5
-"""[parts] Of the blocks of time, each predicted by parameters of the others before a correction counts as proved."""
+"""[parts] Of every recording, each predicted by parameters of the others before a correction counts as proved."""
 MAX_NAMED = 3
 """[variants] So many alternatives are named at most."""
 TIE_SHARE = 0.2
