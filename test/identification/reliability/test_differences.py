@@ -196,8 +196,9 @@ def test_differences_by_the_fit_with_columns_of_their_own(two_links, two_link_ru
     saved = 0.0
     for out in (fold == k for k in range(5)):
         for sign, explained in ((1, rows), (-1, whole)):
+            braking = power[:, : explained.shape[1]]
             columns = NormalEquations(
-                explained[..., ~out], samples.weight[:, ~out], base.friction, power[:, : explained.shape[1]], base.positive
+                explained[..., ~out], samples.weight[:, ~out], base.friction, braking, base.positive
             )
             chi = columns.fit(samples.tau[:, ~out]).chi
             left = samples.tau - np.einsum('jbs,b->js', explained, chi)

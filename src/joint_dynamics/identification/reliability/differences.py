@@ -14,8 +14,8 @@ A difference is clear where its gain is that of any other explanation: divided b
 noise (`overdispersion`). Recordings of good arms differ, too, in friction by 2 % of the torque (Gen3).
 
 What matters makes a twentieth of the torque of times that took no part in its estimate: parameters of its own help a
-short recording, whatever it is. A payload of a wrist hardly does, for all it carries is most of what the wrist feels; so
-one matters, too, that explains more than half of the power of what is left over.
+short recording, whatever it is. A payload of a wrist hardly does, for all it carries is most of what the wrist feels;
+so one matters, too, that explains more than half of the power of what is left over.
 """
 
 from __future__ import annotations
@@ -145,12 +145,7 @@ def _with(alternatives: Alternatives, columns: FloatArray) -> tuple[Explanation,
 
 
 def _told(
-    alternatives: Alternatives,
-    found: Explanation,
-    kind: str,
-    part: str,
-    normal: NormalEquations,
-    target: FloatArray,
+    alternatives: Alternatives, found: Explanation, kind: str, part: str, normal: NormalEquations, target: FloatArray
 ) -> Explanation:
     """Return the explanation with what it says, and whether it matters.
 
