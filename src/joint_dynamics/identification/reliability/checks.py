@@ -168,16 +168,21 @@ def check_recordings(
     (b, b): of the solution's parameters.
     """
     found = check_training(problem, recordings)
-    percent = overall_residual(training, moving=True)[1]
-    covered = Coverage()
+    covered, compared = Coverage(), dict[str, Any]()
+    predicted, against = list[Reason](), list[str]()
     if unseen is not None:
+        percent = overall_residual(training, moving=True)[1]
         covered = judge_coverage(
             Training.of(problem, covariance, percent), unseen, overall_residual(validation, moving=True)[1]
         )
-    explained = covered.summary.get('coverage', {}).get('validation_deviation_percent')
-    predicted: list[Reason] = []
-    if unseen is not None:
+        explained = covered.summary['coverage']['validation_deviation_percent']
         predicted = judge_prediction(validation, percent, payload_changes(unseen, validation), explained)
+        own, plain = left_in_motion(unseen, solution.chi), left_in_motion(unseen, plain_least_squares(problem))
+        compared = {'plain_least_squares': {'own_percent': finite(own), 'plain_percent': finite(plain)}}
+        text = (
+            f'of the torque of the validation in motion {own:.3g} % is left over, by plain least squares {plain:.3g} %'
+        )
+        against = [text] if np.isfinite(own) else []
     reasons = [
         *excitation_reasons(problem.names, solution, settings.condition_limit, problem.still_joints),
         *found.reasons,
@@ -185,17 +190,9 @@ def check_recordings(
         *covered.reasons,
     ]
     reasons = without_duplicates(reasons)
-    compared: dict[str, Any] = {}
-    if unseen is not None:
-        own, plain = left_in_motion(unseen, solution.chi), left_in_motion(unseen, plain_least_squares(problem))
-        compared = {'plain_least_squares': {'own_percent': finite(own), 'plain_percent': finite(plain)}}
     seen = validation or training
     joints = judge_joints(seen, reasons, found.weak, rated_torques(problem.model)[0])
     good = uses(joints, reasons, not poorly_determined_parameters(problem.names, solution))
-    notes = [*found.notes, *covered.notes, *(str(one) for one in joints if one.state == 'weak')]
-    if compared and np.isfinite(own):
-        notes.append(
-            f'of the torque of the validation in motion {own:.3g} % is left over, by plain least squares {plain:.3g} %'
-        )
+    notes = [*found.notes, *covered.notes, *(str(one) for one in joints if one.state == 'weak'), *against]
     verdicts = compared | {'joints': {one.name: one.summary() for one in joints}, 'uses': good}
     return CheckResult(reasons, notes, found.summary | covered.summary | verdicts, found.weak)

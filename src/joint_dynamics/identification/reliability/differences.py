@@ -90,11 +90,11 @@ def _common_payload(
     alone: what each recording gains by a payload of its own. A payload on more than half of the recordings is one
     that the others lack, so that no more than half are gathered.
     """
-    if len(names) < 4 or max(part.gain for part in alone) <= 0:
-        return []
     part, every = alternatives.samples.part, set(range(len(names)))
-    best = {int(np.argmax([found.gain for found in alone]))}
-    gained = max(found.gain for found in alone)
+    gained, first = max((found.gain, index) for index, found in enumerate(alone))
+    best = {first}
+    if len(names) < 4 or gained <= 0:
+        return []
     while len(best) < len(names) // 2:
         choice = _choice(len(names), len(best) + 1)
         more = {
@@ -160,16 +160,13 @@ def _told(
     if matters and found.clear:
         out = normal.held_out(target, alternatives.samples.part).mean(axis=0)
         effect, matters = effect_of(alternatives.held_out.mean(axis=0), out)
-    text = f'{part} has another {kind} than the other recordings'
+    other = {'friction': 'other friction or offsets', 'parameters': 'other parameters'}.get(kind, f'another {kind}')
+    text = f'{part} has {other} than the other recordings'
     if kind == 'payload':
         text = f'{part} differs from the other recordings by a payload of about {found.fitted.chi[-1]:.3g} kg'
-        found = replace(found, code='payload_mixed')
-    elif kind == 'friction':
-        text = f'{part} has other friction or offsets than the other recordings'
-    elif kind == 'parameters':
-        text = f'{part} has other parameters than the other recordings'
     return replace(
         found,
+        code='payload_mixed' if kind == 'payload' else found.code,
         text=text,
         matters=matters,
         notes=(f'{text}, which makes {100 * effect:.2g} % of the torque',) if effect > 0 else (),

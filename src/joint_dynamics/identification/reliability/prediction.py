@@ -13,6 +13,7 @@ from joint_dynamics.identification.reliability.delay import PRECISION
 from joint_dynamics.identification.reliability.evidence import peak
 from joint_dynamics.identification.reliability.thresholds import (
     BETTER,
+    DATA_SHEET_FACTOR,
     EQUAL_RATIO_TO_TRAINING,
     EXPLAINED_SHARE,
     MAX_DELAY,
@@ -20,7 +21,6 @@ from joint_dynamics.identification.reliability.thresholds import (
     MIN_EFFECT,
     NEARLY_ALL,
     POOR_PERCENT,
-    SERIES_FACTOR,
     UNRELATED_SHARE,
     USELESS_PERCENT,
 )
@@ -46,8 +46,8 @@ def judge_prediction(
     predicted = np.concatenate([fit.predicted for fit in fits])
     moving = np.concatenate([fit.moving for fit in fits])
     overall = overall_residual(fits, moving=True)[1]
-    as_good = max(100 * MIN_EFFECT, 0.0 if training_percent is None else EQUAL_RATIO_TO_TRAINING * training_percent)
-    if not overall > min(USELESS_PERCENT, as_good):
+    training = training_percent or 0.0
+    if not overall > min(USELESS_PERCENT, max(100 * MIN_EFFECT, EQUAL_RATIO_TO_TRAINING * training)):
         return []
     names = fits[0].joint_names
     tau, predicted = np.where(moving, tau, 0.0), np.where(moving, predicted, 0.0)
@@ -73,10 +73,7 @@ def judge_prediction(
                 'the recording, or take the description that belongs to it',
             )
         )
-    if not overall > min(
-        USELESS_PERCENT,
-        max(POOR_PERCENT, 0.0 if training_percent is None else MAX_RATIO_TO_TRAINING * training_percent),
-    ):
+    if not overall > min(USELESS_PERCENT, max(POOR_PERCENT, MAX_RATIO_TO_TRAINING * training)):
         return reasons
     unrelated = [name for j, name in enumerate(names) if _unrelated(tau[:, j], predicted[:, j], moving[:, j])]
     if unrelated and not reasons and not expected:
@@ -110,13 +107,8 @@ def _left_by_friction(fits: Sequence[Fit]) -> float:
 
 
 def _unrelated(tau: FloatArray, predicted: FloatArray, moving: FloatArray) -> bool:
-    if moving.sum() < 20:
-        return False
     y, residual = tau[moving], (tau - predicted)[moving]
-    return bool(
-        np.sqrt(np.mean(residual**2)) > UNRELATED_SHARE * max(y.std(), 1e-12)
-        and residual.std() > UNRELATED_SHARE * y.std()
-    )
+    return bool(moving.sum() >= 20 and residual.std() > UNRELATED_SHARE * max(y.std(), 1e-12))
 
 
 def _changes(tau: FloatArray, predicted: FloatArray, names: tuple[str, ...]) -> Iterator[Change]:
@@ -128,7 +120,7 @@ def _changes(tau: FloatArray, predicted: FloatArray, names: tuple[str, ...]) -> 
     own = size - 2 * product + expected
     scale = np.divide(product, expected, out=np.ones(len(names)), where=expected > 0)
     fitted = size - np.where(expected > 0, scale * product, 0.0)
-    off = (scale > 0) & ((scale > SERIES_FACTOR) | (scale < 1 / SERIES_FACTOR)) & (fitted < 0.25 * size)
+    off = (scale > 0) & ((scale > DATA_SHEET_FACTOR) | (scale < 1 / DATA_SHEET_FACTOR)) & (fitted < 0.25 * size)
     if off.sum() > max(1, len(names) // 2):
         factors = ', '.join(f'{name} {factor:.3g}' for name, factor in zip(names, scale, strict=True))
         yield (

@@ -96,11 +96,10 @@ def _stays(problem: Problem, joint: int) -> Iterator[tuple[int, slice, slice]]:
 
 def _level(alternatives: Alternatives, joint: int, spread: FloatArray) -> float | None:
     """Return the Coulomb level of a joint with its deviation [N·m], None where the model has none."""
-    names = alternatives.model.parameter_names
-    kinds = [names[k] for k in alternatives.model.base_parameters().independent]
-    if f'Fc_{joint + 1}' not in kinds:
+    columns = alternatives.normal.friction[joint]
+    if len(columns) < 2:
         return None
-    column = kinds.index(f'Fc_{joint + 1}')
+    column = columns[1]
     return float(np.sqrt(alternatives.given.chi[column] ** 2 + max(spread[column, column], 0.0)))
 
 

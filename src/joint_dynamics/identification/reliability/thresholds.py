@@ -106,7 +106,8 @@ PRIOR_DEVIATION = 3.0
 """[of ln] Deviation of β that is taken as known before any data (a factor of twenty): what no other joint feels
 stays there."""
 DATA_SHEET_FACTOR = 1.5
-"""[factor] Scales up to this factor apart may be drive gains of a data sheet, and are no other unit."""
+"""[factor] Scales up to this factor apart may be drive gains of a data sheet or another robot of the series, and are no
+other unit."""
 NOTED_FACTOR = 1.2
 """[factor] Factor apart from which scales are noted where data tell: of drive gains each within a tenth."""
 STEADY = 2.0
@@ -145,9 +146,6 @@ BETTER = 0.5
 NEARLY_ALL = 1 / 3
 """[share] Share of the residual (rms) that a payload may leave over where no more than a tenth of the torque was
 left."""
-SERIES_FACTOR = 1.5
-"""[factor] Factors between 1/SCALE and SCALE may be wrong drive gains or another robot of the series, not another
-unit."""
 DEVIATION_RATIO = 2.0
 """[factor] So many times the training's own predicted deviation another motion's has to be: else the training is
 no poorer for that motion than for itself, and the deviations say what there is to say."""
