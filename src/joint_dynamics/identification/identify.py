@@ -20,15 +20,16 @@ from joint_dynamics.identification.drive_gains.estimate import poorly_determined
 from joint_dynamics.identification.drive_gains.payload import identify_payload
 from joint_dynamics.identification.drive_gains.payload_difference import payload_differences
 from joint_dynamics.identification.identification_settings import IdentificationSettings, KnownPayload
-from joint_dynamics.identification.preparation.data import PreparedRecordings
-from joint_dynamics.identification.preparation.observations import Observation, filter_plan, observe
+from joint_dynamics.identification.preparation.data import PreparedRecordings, filter_plan
+from joint_dynamics.identification.preparation.observations import Observation, observe
 from joint_dynamics.identification.regression.diagnostics import diagnose
 from joint_dynamics.identification.regression.methods import Progress, solve_by_method
 from joint_dynamics.identification.regression.presliding import Encoder, presliding_notes
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.rotor import RotorSide
 from joint_dynamics.identification.regression.stiction import resting_entry
-from joint_dynamics.identification.reliability.checks import check_recordings, with_faults
+from joint_dynamics.identification.reliability.checks import check_recordings
+from joint_dynamics.identification.reliability.signals import with_faults
 from joint_dynamics.identification.reliability.verdict import without_duplicates
 from joint_dynamics.identification.result import IdentificationResult
 from joint_dynamics.identification.transmissions import identify_transmissions
@@ -76,7 +77,8 @@ def identify(
     # 1 The data: joints by name, periods averaged, currents as torques
     data = PreparedRecordings.of(model, recordings, validation, loaded)
     plan, measured = filter_plan(data.training, settings), data.training
-    converted = to_torques(model, data.averaged(settings.period, plan), plan, settings, say)
+    data = data.averaged(settings.period, plan)
+    converted = to_torques(model, data, plan, settings, say)
     data, settings = converted.data, converted.settings
     notes = list(converted.notes)
 

@@ -136,6 +136,24 @@ def second_difference(x: FloatArray, rate: float) -> FloatArray:
     return np.concatenate([inner[:1], inner, inner[-1:]])
 
 
+def filtered_motion(
+    position: FloatArray, cutoff: float, rate: float, keep: slice = slice(None)
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return position, speed and acceleration behind a zero-phase low-pass at `cutoff`, the rows `keep` of them.
+
+    Parameters
+    ----------
+    position
+        (samples, …) [rad or m], at `rate` [Hz].
+    cutoff
+        Hz.
+    """
+    # From where it began: a joint that rests has then no speed at all, instead of one made of rounding, which would
+    # pass for excitation.
+    moved = zero_phase_lowpass(position - position[0], cutoff, rate)
+    return (position[0] + moved)[keep], central_difference(moved, rate)[keep], second_difference(moved, rate)[keep]
+
+
 def decimation_factor(rate: float, f_dyn: float) -> int:
     """Return n = ⌊0.8 f_s / (4 f_dyn)⌋, at least 1: one of n samples is kept [M5 §4]."""
     return max(1, int(0.8 * rate / (4 * f_dyn)))

@@ -8,9 +8,9 @@ import pytest
 
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.drive_gains import conversion
-from joint_dynamics.identification.drive_gains.conversion import as_body
-from joint_dynamics.identification.drive_gains.gain_uncertainty import (
+from joint_dynamics.identification.drive_gains.conversion import (
     GainUncertainty,
+    as_body,
     gain_covariance,
     gain_sensitivity,
     motor_part,

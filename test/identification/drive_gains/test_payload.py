@@ -24,7 +24,8 @@ from joint_dynamics.identification.drive_gains.payload_runs import (
     split,
 )
 from joint_dynamics.identification.identification_settings import KnownPayload
-from joint_dynamics.identification.preparation.observations import FilterPlan, observe
+from joint_dynamics.identification.preparation.data import FilterPlan
+from joint_dynamics.identification.preparation.observations import observe
 from joint_dynamics.identification.regression.covariance import covariance
 from joint_dynamics.identification.regression.methods import least_squares
 from joint_dynamics.identification.regression.problem import Problem
@@ -270,7 +271,7 @@ def test_uncertainty_of_drive_gains_is_in_the_payload(true_robot, carrying):
 
     The deviation is that share of every parameter.
     """
-    from joint_dynamics.identification.drive_gains.gain_uncertainty import GainUncertainty, gain_sensitivity
+    from joint_dynamics.identification.drive_gains.conversion import GainUncertainty, gain_sensitivity
 
     problem = Problem(true_robot.model, [observed(true_robot, 1)])
     solution = least_squares(problem, 'wls')

@@ -7,7 +7,8 @@ import pytest
 
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification import IdentificationSettings
-from joint_dynamics.identification.preparation.observations import FilterPlan, filter_plan, observe, shortest
+from joint_dynamics.identification.preparation.data import FilterPlan, filter_plan
+from joint_dynamics.identification.preparation.observations import observe
 from joint_dynamics.recording import Recording
 from joint_dynamics.signals.filtering import decimation_factor, dynamics_bandwidth
 
@@ -35,10 +36,10 @@ def test_cut_offs_follow_from_the_motion_or_from_the_settings():
     assert filter_plan(runs, replace(settings, trim=0.0)).trim == 0.0
     # ten kept samples and twice the trim, at the slowest rate
     plan = FilterPlan(3.0, 12.0, 5.0, 7, 0.25)
-    assert shortest(plan, runs) == pytest.approx((10 * 7 + 2 * 25) / 100.0)
+    assert plan.shortest(runs) == pytest.approx((10 * 7 + 2 * 25) / 100.0)
     factor = decimation_factor(100.0, 3.0)
-    assert shortest(replace(plan, decimation=None), runs) == pytest.approx((10 * factor + 50) / 100.0)
-    assert shortest(plan, []) == 0.0
+    assert replace(plan, decimation=None).shortest(runs) == pytest.approx((10 * factor + 50) / 100.0)
+    assert plan.shortest([]) == 0.0
 
 
 def test_an_observation_is_the_motion_and_its_derivatives_without_the_ends():

@@ -5,8 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from joint_dynamics.identification.preparation.observations import Observation
-from joint_dynamics.identification.preparation.rest import find_rest
+from joint_dynamics.identification.preparation.observations import Observation, find_rest
 
 
 def test_stays_are_rows_below_the_speed_for_more_than_half_of_what_the_filter_saw():

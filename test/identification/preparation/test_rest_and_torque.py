@@ -8,8 +8,8 @@ from joint_dynamics.arm import slip_of, terms_from_config
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification import IdentificationSettings, identify
-from joint_dynamics.identification.preparation.observations import FilterPlan, observe
-from joint_dynamics.identification.preparation.rest import find_rest
+from joint_dynamics.identification.preparation.data import FilterPlan
+from joint_dynamics.identification.preparation.observations import find_rest, observe
 from joint_dynamics.identification.regression.diagnostics import autocorrelation
 from joint_dynamics.recording import Recording
 from joint_dynamics.robot import StandardParameters

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from joint_dynamics.identification import IdentificationSettings
-from joint_dynamics.identification.preparation.observations import filter_plan, observe
+from joint_dynamics.identification.preparation.data import filter_plan
+from joint_dynamics.identification.preparation.observations import observe
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.reliability.alternatives import Alternatives
 from joint_dynamics.identification.reliability.evidence import ExplanationFit, NormalEquations

@@ -6,7 +6,7 @@ from scipy.stats import norm
 from scipy.stats import t as student
 
 from joint_dynamics.identification import IdentificationSettings, identify
-from joint_dynamics.identification.drive_gains.gain_uncertainty import ASSUMED
+from joint_dynamics.identification.drive_gains.conversion import ASSUMED
 from joint_dynamics.identification.physical.dissipation import dissipation_rows
 from joint_dynamics.identification.selection.candidate_terms import Selection
 from joint_dynamics.identification.selection.held_out import HeldOut, Rows

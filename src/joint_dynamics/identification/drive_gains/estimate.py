@@ -24,10 +24,9 @@ from joint_dynamics.identification.drive_gains.total_least_squares import (
     total_least_squares,
     weighted_least_squares,
 )
-from joint_dynamics.identification.preparation.observations import FilterPlan, Observation, observe
-from joint_dynamics.identification.preparation.rest import find_rest
+from joint_dynamics.identification.preparation.data import FilterPlan
+from joint_dynamics.identification.preparation.observations import Observation, find_rest, observe
 from joint_dynamics.identification.regression.block import Block
-from joint_dynamics.identification.regression.fixed_point import without_state
 from joint_dynamics.identification.regression.least_squares import triangulate
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.reliability.verdict import Reason
@@ -297,10 +296,9 @@ def identify_drive_gains(
     before = None if prior is None else per_joint(prior, model.joint_names, 'drive_gains', others=True)
     # terms that need a load torque or a share of Coulomb friction need torques first: they come in once the gains are
     # there
-    robot = without_state(Problem(model, current_observations(model, recordings, plan, before), terms))
-    system = CurrentSystem(
-        robot, payload_problem(robot, current_observations(model, loaded, plan, before)), known, rest_speed
-    )
+    robot = Problem(model, current_observations(model, recordings, plan, before), terms).without_state()
+    carrying = payload_problem(robot, current_observations(model, loaded, plan, before))
+    system = CurrentSystem(robot, carrying, known, rest_speed)
     triangles = triangulate(system.blocks())
     start = weighted_least_squares(triangles, system.optional)
     x_total, spread_total = total_least_squares(triangles, start)

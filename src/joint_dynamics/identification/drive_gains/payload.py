@@ -9,7 +9,7 @@ import numpy as np
 
 from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.identification.drive_gains.gain_uncertainty import GainUncertainty, motor_part
+from joint_dynamics.identification.drive_gains.conversion import GainUncertainty, motor_part
 from joint_dynamics.identification.drive_gains.payload_runs import (
     COUNT,
     PayloadParameters,

@@ -1,20 +1,75 @@
-"""The recordings of one identification: for training, for validation, and with a payload."""
+"""The recordings of one identification: for training, for validation, and with a payload; their cut-offs, averages.
+
+Model errors repeat with the motion. Treating M periods as independent would reduce the deviations of the parameters by
+√M, although these errors stay the same; the mean period counts once, with 1/M of the noise variance.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.identification.preparation.averaging import with_mean_periods
-from joint_dynamics.identification.preparation.observations import FilterPlan, shortest
-from joint_dynamics.recording import Recording
+from joint_dynamics.identification.identification_settings import IdentificationSettings
+from joint_dynamics.recording import Recording, Repetition, average_periods, find_repetition
 from joint_dynamics.robot import RobotModel
+from joint_dynamics.signals.filtering import decimation_factor, dynamics_bandwidth, zero_phase_lowpass
 
+TORQUE, WARMTH = 0.1, 2.0
+"""Largest difference between periods: of torque, as a share of its deviation from its mean (rms, per moving joint).
+
+Of temperature, °C.
+"""
+
+PIECE = re.compile(r' \((before|after|mean of \d+ periods)\)$')
+PIECES = ('before', 'mean', 'after')
+"""How the names of the pieces of a recording end, and in which order they come."""
+MIN_SAMPLES = 10
+"""Kept samples below which nothing can be identified from a recording."""
 MOVES = 0.01
 """Travel [rad or m] from which a joint moves: a torque of exactly zero is none that was measured."""
+
+
+@dataclass(frozen=True)
+class FilterPlan:
+    """Cut-offs [Hz] that all recordings of one identification share; `trim` in s."""
+
+    f_dyn: float
+    position_cutoff: float
+    parallel_cutoff: float
+    decimation: int | None
+    trim: float
+
+    def factor(self, rate: float) -> int:
+        """Return of how many samples at `rate` [Hz] one is kept."""
+        return int(self.decimation or decimation_factor(rate, self.f_dyn))
+
+    def least_samples(self, rate: float) -> int:
+        """Return how many samples at `rate` [Hz] a recording has to have."""
+        return MIN_SAMPLES * self.factor(rate) + 2 * int(round(self.trim * rate))
+
+    def shortest(self, recordings: Sequence[Recording]) -> float:
+        """Return how long a piece of these recordings has to be, s; 0 of no recordings."""
+        rate = min((recording.rate for recording in recordings), default=0.0)
+        return self.least_samples(rate) / rate if rate else 0.0
+
+
+def filter_plan(recordings: Sequence[Recording], settings: IdentificationSettings) -> FilterPlan:
+    """Return the cut-offs: the settings' own, the rest from the bandwidth of the training recordings' motion."""
+    f_dyn = settings.f_dyn or dynamics_bandwidth(
+        [recording.q for recording in recordings], [recording.rate for recording in recordings]
+    )
+    position = settings.position_cutoff or 5.0 * f_dyn
+    return FilterPlan(
+        f_dyn,
+        position,
+        settings.parallel_cutoff or 2.0 * f_dyn,
+        settings.decimation,
+        1.0 / position if settings.trim is None else settings.trim,
+    )
 
 
 @dataclass(frozen=True)
@@ -71,7 +126,7 @@ class PreparedRecordings:
     def averaged(self, period: float | None, plan: FilterPlan) -> PreparedRecordings:
         """Return the same with repeated motion averaged over its periods, but for the validation."""
         training, payload_runs = (
-            with_mean_periods(group, period, plan.parallel_cutoff, shortest(plan, group))
+            with_mean_periods(group, period, plan.parallel_cutoff, plan.shortest(group))
             for group in (self.training, self.payload_runs)
         )
         return replace(self, training=training, payload_runs=payload_runs)
@@ -99,3 +154,104 @@ def _with_torques(recording: Recording) -> Recording:
             f'{recording.samples} samples: does the driver report it? (joint-dynamics doctor)'
         )
     return recording
+
+
+def with_mean_periods(
+    recordings: Sequence[Recording], period: float | None, cutoff: float, shortest: float
+) -> list[Recording]:
+    """Return the recordings, those with several periods split into up to three: before them, their mean, after them.
+
+    Parameters
+    ----------
+    period
+        s; None: determined where the motion repeats; 0: no averaging.
+    cutoff
+        Hz below which torques are compared between periods. A recording whose torque or temperature differs between
+        periods is left unchanged, with a note, because the difference may be informative.
+    shortest
+        s; shorter pieces are left out.
+
+    Raises
+    ------
+    JointDynamicsError
+        For a `period` with which no recording repeats.
+    """
+    if period == 0:
+        return list(recordings)
+    found = [find_repetition(recording, period) for recording in recordings]
+    if period is not None and recordings and not any(found):
+        raise JointDynamicsError(
+            f'period: expected a recording in which the motion repeats every {period:g} s, found none'
+        )
+    return [
+        piece
+        for recording, repetition in zip(recordings, found, strict=True)
+        for piece in ([recording] if repetition is None else _pieces(recording, repetition, cutoff, shortest))
+    ]
+
+
+def wholes(names: Sequence[str]) -> list[int]:
+    """Return, for each of these recordings, the number of the one from which `with_mean_periods` cut it."""
+    found: list[int] = []
+    last: tuple[str, int] | None = None
+    for name in names:
+        piece = PIECE.search(name)
+        here = None if piece is None else (name[: piece.start()], PIECES.index(piece[1].split()[0]))
+        same = here is not None and last is not None and here[0] == last[0] and here[1] > last[1]
+        found.append(found[-1] if same else (found[-1] + 1 if found else 0))
+        last = here
+    return found
+
+
+def _pieces(recording: Recording, repetition: Repetition, cutoff: float, shortest: float) -> list[Recording]:
+    # a sample more than the periods where there is one: a window leaves out its end
+    last = min(repetition.end, float(recording.time[-1]))
+    periodic = recording.window(repetition.start, last + recording.period)
+    difference = _difference(periodic, repetition, cutoff)
+    if difference is not None:
+        note = f'the motion repeats every {repetition.period:.6g} s, but {difference}: not averaged over periods'
+        return [replace(recording, notes=(*recording.notes, note))]
+    try:
+        mean = average_periods(periodic, repetition.period).recording
+    except JointDynamicsError as error:
+        return [replace(recording, notes=(*recording.notes, f'not averaged over periods: {error}'))]
+    pieces = [replace(mean, name=f'{recording.name} (mean of {repetition.count} periods)')]
+    start, end = float(recording.time[0]), float(recording.time[-1])
+    if repetition.start - start >= shortest:
+        pieces.insert(
+            0, replace(recording.window(start, repetition.start), name=f'{recording.name} (before)', notes=())
+        )
+    if end - repetition.end >= shortest:
+        pieces.append(
+            replace(
+                recording.window(repetition.end, end + recording.period), name=f'{recording.name} (after)', notes=()
+            )
+        )
+    return pieces
+
+
+def _difference(periodic: Recording, repetition: Repetition, cutoff: float) -> str | None:
+    """Say in what the periods differ, None where they do not."""
+    length = round(repetition.period * periodic.rate)
+    periods = [
+        slice(k * length, (k + 1) * length) for k in range(repetition.count) if (k + 1) * length <= periodic.samples
+    ]
+    if periodic.temperature is not None:
+        means = np.array([periodic.temperature[period].mean(axis=0) for period in periods])
+        change = np.ptp(means, axis=0)
+        if change.max() > WARMTH:
+            joint = int(np.argmax(change))
+            return f'the temperature of {periodic.joint_names[joint]} differs by {change[joint]:.3g} °C'
+    effort = periodic.current if periodic.current is not None else periodic.tau
+    if effort is None:
+        return None
+    smooth = zero_phase_lowpass(effort, min(cutoff, 0.4 * periodic.rate), periodic.rate)
+    folded = np.array([smooth[period] for period in periods])
+    mean = folded.mean(axis=0)
+    motion = periodic.q.std(axis=0)
+    share = np.sqrt(((folded - mean) ** 2).mean(axis=(0, 1))) / np.maximum(mean.std(axis=0), 1e-12)
+    share[motion < 0.1 * motion.max()] = 0.0
+    if share.max() > TORQUE:
+        joint = int(np.argmax(share))
+        return f'the torque of {periodic.joint_names[joint]} differs by {100 * share[joint]:.3g} % between periods'
+    return None

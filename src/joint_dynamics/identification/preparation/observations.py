@@ -1,4 +1,10 @@
-"""Recordings prepared for regression: filtered motion, torque, and the decimation of both sides [M5 §4]."""
+"""Recordings prepared for regression: filtered motion, torque, the decimation of both sides [M5 §4], samples at rest.
+
+Friction of a joint that does not move is unknown within its Coulomb level, and constant. Treated like the others, such
+samples would repeat the same error many times, and pull friction and gravity parameters towards the torque at which the
+drive happened to stop. So each joint's rows at rest have a deviation of their own, estimated from the data, and a rest
+interval counts as one observation however long it lasts: its m rows are divided by √m.
+"""
 
 from __future__ import annotations
 
@@ -7,34 +13,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from joint_dynamics.arrays import FloatArray, IntArray
+from joint_dynamics.arrays import BoolArray, FloatArray, IntArray
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.identification.identification_settings import IdentificationSettings
+from joint_dynamics.identification.preparation.data import FilterPlan
 from joint_dynamics.recording import Recording
-from joint_dynamics.signals.filtering import (
-    ParallelDecimator,
-    central_difference,
-    decimation_factor,
-    dynamics_bandwidth,
-    second_difference,
-    zero_phase_lowpass,
-)
+from joint_dynamics.signals.filtering import ParallelDecimator, filtered_motion
 
-MIN_SAMPLES = 10
-"""Kept samples below which nothing can be identified from a recording."""
+REST_SPEED = 0.01
+"""Speed [rad/s or m/s] below which a joint counts as resting."""
+SHARE = 0.5
+"""A filtered row counts as resting when its joint rested for more than this share of what the filter saw."""
 ABOVE = 1.5
 """So many times the cut-off of the parallel filter noise is looked at from: the filter's slope ends there."""
-
-
-@dataclass(frozen=True)
-class FilterPlan:
-    """Cut-offs [Hz] that all recordings of one identification share; `trim` in s."""
-
-    f_dyn: float
-    position_cutoff: float
-    parallel_cutoff: float
-    decimation: int | None
-    trim: float
 
 
 @dataclass(frozen=True)
@@ -74,58 +64,22 @@ class Observation:
         return np.arange(len(self.time)) if self.decimator is None else self.decimator.kept
 
 
-def filter_plan(recordings: Sequence[Recording], settings: IdentificationSettings) -> FilterPlan:
-    """Return the cut-offs: the settings' own, the rest from the bandwidth of the training recordings' motion."""
-    f_dyn = settings.f_dyn or dynamics_bandwidth(
-        [recording.q for recording in recordings], [recording.rate for recording in recordings]
-    )
-    position = settings.position_cutoff or 5.0 * f_dyn
-    return FilterPlan(
-        f_dyn,
-        position,
-        settings.parallel_cutoff or 2.0 * f_dyn,
-        settings.decimation,
-        1.0 / position if settings.trim is None else settings.trim,
-    )
-
-
-def shortest(plan: FilterPlan, recordings: Sequence[Recording]) -> float:
-    """Return how long a recording has to be for this plan, s."""
-    rate = min((recording.rate for recording in recordings), default=np.inf)
-    return _least_samples(plan, rate) / rate if np.isfinite(rate) else 0.0
-
-
-def _least_samples(plan: FilterPlan, rate: float) -> int:
-    factor = int(plan.decimation or decimation_factor(rate, plan.f_dyn))
-    return MIN_SAMPLES * factor + 2 * int(round(plan.trim * rate))
-
-
-def _derivatives(
-    position: FloatArray, plan: FilterPlan, rate: float, keep: slice
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    # From where it began: a joint that rests has then no speed at all, instead of one made of rounding, which would
-    # pass for excitation.
-    moved = zero_phase_lowpass(position - position[0], plan.position_cutoff, rate)
-    return (position[0] + moved)[keep], central_difference(moved, rate)[keep], second_difference(moved, rate)[keep]
-
-
 def observe(recording: Recording, plan: FilterPlan, drive_gains: Mapping[str, float] | None = None) -> Observation:
     """Filter one recording; raise JointDynamicsError where it has no torque, or is too short for the filters."""
     tau = recording.torque(drive_gains)
     trim = int(round(plan.trim * recording.rate))
-    factor = int(plan.decimation or decimation_factor(recording.rate, plan.f_dyn))
-    least = _least_samples(plan, recording.rate)
+    least = plan.least_samples(recording.rate)
     if recording.samples < least:
         raise JointDynamicsError(
             f'{recording.name}: expected at least {least * recording.period:.2f} s at these filter settings '
             f'(f_dyn {plan.f_dyn:.3g} Hz), found {recording.duration:.2f} s'
         )
     keep = slice(trim, recording.samples - trim)
-    q, dq, ddq = _derivatives(recording.q, plan, recording.rate, keep)
+    q, dq, ddq = filtered_motion(recording.q, plan.position_cutoff, recording.rate, keep)
     if recording.theta is None:
         theta, dtheta, ddtheta = q, dq, ddq
     else:
-        theta, dtheta, ddtheta = _derivatives(recording.theta, plan, recording.rate, keep)
+        theta, dtheta, ddtheta = filtered_motion(recording.theta, plan.position_cutoff, recording.rate, keep)
     return Observation(
         recording.name,
         recording.time[keep],
@@ -137,7 +91,7 @@ def observe(recording: Recording, plan: FilterPlan, drive_gains: Mapping[str, fl
         ddtheta,
         tau[keep],
         None if recording.temperature is None else recording.temperature[keep],
-        ParallelDecimator(len(q), plan.parallel_cutoff, recording.rate, factor),
+        ParallelDecimator(len(q), plan.parallel_cutoff, recording.rate, plan.factor(recording.rate)),
         (recording.q if recording.theta is None else recording.theta)[keep],
     )
 
@@ -163,3 +117,24 @@ def torque_noise(observations: Sequence[Observation]) -> FloatArray:
             median = np.median(np.abs(spectrum[above]) ** 2, axis=0) / np.log(2)
             power += length * one.decimator.cutoff * median * 2 / (rate * np.sum(window**2))
     return np.sqrt(power / max(samples, 1))
+
+
+@dataclass(frozen=True)
+class Rest:
+    """resting (n, K) bool and scale (n, K) of the kept samples of one observation: 1/√m at rest for m rows, else 1."""
+
+    resting: BoolArray
+    scale: FloatArray
+
+
+def find_rest(observation: Observation, speed: float = REST_SPEED) -> Rest:
+    """Return which rows of an observation's kept samples are at rest."""
+    still = (np.abs(observation.dtheta) < speed).astype(float)
+    share = still if observation.decimator is None else observation.decimator.apply(still)
+    resting = (share > SHARE).T
+    scale = np.ones(resting.shape)
+    for j, row in enumerate(resting):
+        edges = np.flatnonzero(np.diff(np.concatenate([[False], row, [False]]).astype(int)))
+        for start, end in edges.reshape(-1, 2):
+            scale[j, start:end] = 1.0 / np.sqrt(end - start)
+    return Rest(resting, scale)

@@ -117,9 +117,3 @@ def iterate_to_fixed_point(
             break
         state = after
     return trial, solution
-
-
-def without_state(problem: Problem) -> Problem:
-    """Return the problem with only those terms that need no state, for a first solution."""
-    plain = [term for term in problem.terms if 'load' not in term.needs and term.width is None]
-    return problem if len(plain) == len(problem.terms) else problem.with_terms(plain)

@@ -14,7 +14,7 @@ from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.identification_settings import IdentificationSettings
 from joint_dynamics.identification.physical.options import PhysicalOptions
 from joint_dynamics.identification.regression.covariance import covariance as scatter_covariance
-from joint_dynamics.identification.regression.fixed_point import iterate_to_fixed_point, state_from, without_state
+from joint_dynamics.identification.regression.fixed_point import iterate_to_fixed_point, state_from
 from joint_dynamics.identification.regression.least_squares import (
     MethodDetails,
     Solution,
@@ -84,7 +84,7 @@ def linear(
     def solver(trial: Problem) -> Solution:
         return least_squares(trial, settings.method)
 
-    plain = without_state(problem)
+    plain = problem.without_state()
     problem, solution = iterate_to_fixed_point(problem, [], solver, solver(plain), prior, plain)
     if not settings.selection or settings.rotor is not None or settings.method in ('ols', 'i-irls'):
         return problem, solution, None
@@ -143,7 +143,7 @@ def robust_estimate(
     from joint_dynamics.identification.regression.irls import irls
 
     options = FrictionOptions.from_mapping(settings.options)
-    plain = without_state(problem)
+    plain = problem.without_state()
     first = wls(triangulate(plain.blocks()), plain.optional, plain.selected)
     details = MethodDetails()
     selection: Selection | None = None

@@ -23,8 +23,7 @@ from numpy.typing import ArrayLike
 
 from joint_dynamics.arrays import BoolArray, FloatArray, finite
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.identification.preparation.observations import Observation
-from joint_dynamics.identification.preparation.rest import REST_SPEED
+from joint_dynamics.identification.preparation.observations import REST_SPEED, Observation
 from joint_dynamics.identification.regression.additional_columns import FrictionState
 from joint_dynamics.identification.regression.base_rows import spans
 from joint_dynamics.joint import MaxwellSlip

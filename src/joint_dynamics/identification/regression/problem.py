@@ -9,8 +9,7 @@ import numpy as np
 
 from joint_dynamics.arm import Term, check_place
 from joint_dynamics.arrays import BoolArray, FloatArray
-from joint_dynamics.identification.preparation.observations import Observation
-from joint_dynamics.identification.preparation.rest import REST_SPEED, Rest, find_rest
+from joint_dynamics.identification.preparation.observations import REST_SPEED, Observation, Rest, find_rest
 from joint_dynamics.identification.regression.additional_columns import AdditionalColumns, FrictionState, slips_of
 from joint_dynamics.identification.regression.base_rows import BaseRows
 from joint_dynamics.identification.regression.block import Block
@@ -103,6 +102,11 @@ class Problem:
         other = Problem(self.model, self.observations, terms, state or self.state, self.rest_speed, self.base_rows)
         other._rest, other._torque, other._columns = self._rest, self._torque, self._columns
         return other
+
+    def without_state(self) -> Problem:
+        """Return the same with only those terms that need no state, for a first solution."""
+        plain = [term for term in self.terms if 'load' not in term.needs and term.width is None]
+        return self if len(plain) == len(self.terms) else self.with_terms(plain)
 
     def with_columns(self, terms: Sequence[Term], columns: dict[str, FloatArray]) -> Problem:
         """Return the same problem with terms of which only the named columns differ.

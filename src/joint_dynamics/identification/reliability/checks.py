@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from joint_dynamics.arrays import BoolArray, FloatArray, finite
-from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.drive_gains.payload_difference import payload_changes
 from joint_dynamics.identification.identification_settings import IdentificationSettings
-from joint_dynamics.identification.preparation.averaging import wholes
+from joint_dynamics.identification.preparation.data import wholes
 from joint_dynamics.identification.preparation.observations import Observation, torque_noise
 from joint_dynamics.identification.regression.additional_columns import FrictionState
 from joint_dynamics.identification.regression.diagnostics import (
@@ -141,15 +140,6 @@ def check_training(problem: Problem, recordings: Sequence[Recording]) -> CheckRe
         },
         _poor(alternatives, floor),
     )
-
-
-def with_faults(error: JointDynamicsError, recordings: Sequence[Recording]) -> JointDynamicsError:
-    """Return an error for which nothing was identified, with the faults, one of a kind, that recordings show.
-
-    Stamps in another unit make a motion that is too slow, or too short, for anything else to be said of it.
-    """
-    found = {reason.code: reason for recording in recordings[::-1] for reason in faults(recording)[::-1]}
-    return JointDynamicsError('; '.join([str(error), *map(str, reversed(found.values()))])) if found else error
 
 
 def check_recordings(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from joint_dynamics.arrays import FloatArray
+from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.reliability.efforts import effort_reasons, runs_of
 from joint_dynamics.identification.reliability.thresholds import (
     ABRUPT,
@@ -44,6 +45,15 @@ def faults(recording: Recording) -> list[Reason]:
         *_position_spikes(recording),
         *_motor_side(recording),
     ]
+
+
+def with_faults(error: JointDynamicsError, recordings: Sequence[Recording]) -> JointDynamicsError:
+    """Return an error for which nothing was identified, with the faults, one of a kind, that recordings show.
+
+    Stamps in another unit make a motion that is too slow, or too short, for anything else to be said of it.
+    """
+    found = {reason.code: reason for recording in recordings[::-1] for reason in faults(recording)[::-1]}
+    return JointDynamicsError('; '.join([str(error), *map(str, reversed(found.values()))])) if found else error
 
 
 def _speeds(recording: Recording) -> Iterator[Reason]:
