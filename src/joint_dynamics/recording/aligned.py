@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,20 +12,62 @@ from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.recording.common_grid import Aligner, make_grid
 from joint_dynamics.recording.corrections import Corrections
-from joint_dynamics.recording.gathering import Gathered, gather
-from joint_dynamics.recording.inputs import SLOW
+from joint_dynamics.recording.inputs import POSITIONS
 from joint_dynamics.recording.motor_side import MotorSide
-from joint_dynamics.recording.plausibility import NEEDS_EFFORT, POSITION, check_signals
+from joint_dynamics.recording.plausibility import check_signals
 from joint_dynamics.recording.samples import Samples, Table
-from joint_dynamics.signals.alignment import sample_period
 
 #: Motor-side quantity -> the array of the Recording it becomes.
 REFLECTED = {'motor_position': 'theta', 'motor_velocity': 'dtheta', 'motor_torque': 'tau'}
-#: s: of a shorter piece the filters of an identification leave little.
-SHORTEST = 2.5
-
-
 Window = tuple[float | None, float | None]
+
+
+#: Nobody asks for these by name: a JointState may have them for some joints only, and is then read without them.
+OPTIONAL = ('dq', 'dtheta', 'motor_velocity')
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """The joints, the tables of each quantity, in which each joint occurs once, and what was left out."""
+
+    joints: tuple[str, ...]
+    quantities: Mapping[str, Sequence[Table]]
+    notes: Sequence[str]
+
+    @property
+    def tables(self) -> list[Table]:
+        """All of them."""
+        return [table for members in self.quantities.values() for table in members]
+
+
+def gather(
+    tables: Sequence[Table], joint_names: tuple[str, ...] | None, replacing: Collection[str], name: str
+) -> Gathered:
+    """Return each quantity of each joint from one source.
+
+    Parameters
+    ----------
+    tables
+        of all sources, with positions of at least one joint.
+    joint_names
+        the requested joints, in their order; None: those of the link-side positions, in order of appearance.
+    replacing
+        sources that replace the others for their joints.
+    name
+        of the recording, in messages.
+
+    Raises
+    ------
+    JointDynamicsError
+        Where a requested joint has no position, or a quantity has two sources for a joint or none for some joints.
+    """
+    joints = _joints(tables, joint_names, name)
+    merged: dict[str, list[Table]] = {}
+    for quantity in dict.fromkeys(table.quantity for table in tables):
+        members = _one_source_each([table for table in tables if table.quantity == quantity], joints, replacing, name)
+        if members:
+            merged[quantity] = members
+    return Gathered(joints, merged, _leave_out(merged, joints, name))
 
 
 def align(samples: Samples, name: str, window: Window) -> dict[str, Any]:
@@ -45,55 +88,24 @@ def align(samples: Samples, name: str, window: Window) -> dict[str, Any]:
         For samples that cannot be used.
     """
     gathered = gather(samples.tables(name), samples.joint_names, samples.replacing, name)
-    fields = _align(samples, gathered, _grid(samples, gathered, name, window))
-    return _noted(fields, after=samples.notes)
+    fields = fields_on(samples, gathered, grid_of(samples, gathered, name, window))
+    return noted(fields, after=samples.notes)
 
 
-def align_pieces(samples: Samples, name: str, window: Window) -> list[dict[str, Any]]:
-    """Return the recording in pieces between gaps that are too long to be bridged, each named `name@t0:t1`.
-
-    Without such a gap there is one piece, that of `align`. The notes of the first piece state what was left out.
-
-    Raises
-    ------
-    JointDynamicsError
-        For samples that cannot be used, and where too much would be left out.
-    """
-    gathered = gather(samples.tables(name), samples.joint_names, samples.replacing, name)
-    grid = _grid(samples, gathered, name, window)
-    windows, note = _pieces_between_gaps(grid, gathered.tables)
-    if not windows:
-        return [_noted(_align(samples, gathered, grid), after=samples.notes)]
-    whole = name if window == (None, None) else name.rpartition('@')[0] or name
-    moving = [window for window in windows if _moves(gathered.tables, grid, window)] or windows
-    resting = [f'left out, nothing moves: {t0:.6g} to {t1:.6g} s' for t0, t1 in windows if (t0, t1) not in moving]
-    pieces = [
-        _align(samples, gathered, _grid(samples, gathered, f'{whole}@{t0:.6g}:{t1:.6g}', (t0, t1))) for t0, t1 in moving
-    ]
-    return [_noted(pieces[0], before=(note, *resting), after=samples.notes), *pieces[1:]]
-
-
-def _moves(tables: Sequence[Table], aligner: Aligner, window: tuple[float, float]) -> bool:
-    """Whether a position leaves its place within the window, s, by more than `NEEDS_EFFORT`."""
-    for table in tables:
-        time = (table.stamps - aligner.origin) * 1e-9
-        values = table.values[(window[0] <= time) & (time < window[1])]
-        if table.quantity in POSITION and values.size and not np.ptp(values, axis=0).max() <= NEEDS_EFFORT:
-            return True
-    return False
-
-
-def _noted(fields: dict[str, Any], before: Sequence[str] = (), after: Sequence[str] = ()) -> dict[str, Any]:
+def noted(fields: dict[str, Any], before: Sequence[str] = (), after: Sequence[str] = ()) -> dict[str, Any]:
+    """Return the fields of a recording with further notes before and after its own."""
     return {**fields, 'notes': (*before, *fields['notes'], *after)}
 
 
-def _grid(samples: Samples, gathered: Gathered, name: str, window: Window) -> Aligner:
+def grid_of(samples: Samples, gathered: Gathered, name: str, window: Window) -> Aligner:
+    """Return the grid of the part of the recording inside the window."""
     return make_grid(
         gathered.tables, samples.settings, name, window, samples.joint_names, samples.limits, samples.unprotected
     )
 
 
-def _align(samples: Samples, gathered: Gathered, aligner: Aligner) -> dict[str, Any]:
+def fields_on(samples: Samples, gathered: Gathered, aligner: Aligner) -> dict[str, Any]:
+    """Return everything that was gathered on the grid, as the fields of a `Recording` by name, checked."""
     joints, notes = gathered.joints, list(gathered.notes)
     arrays: dict[str, FloatArray] = {}
     duplicates = []
@@ -137,68 +149,97 @@ def _reflect(arrays: dict[str, FloatArray], side: MotorSide, joints: Sequence[st
     return []
 
 
-def _pieces_between_gaps(aligner: Aligner, tables: Sequence[Table]) -> tuple[list[tuple[float, float]], str]:
-    """Return the windows (t0, t1) s in which no signal has a gap longer than max_gap, and a note; none without gaps.
-
-    A piece begins a period after the sample behind a gap, so that no value of it is interpolated over the gap.
-
-    Raises
-    ------
-    JointDynamicsError
-        Where more than `max_left_out` of the time, or all of it, lies in gaps and in pieces too short to be used.
-    """
-    gaps = [gap for table in tables if table.quantity not in SLOW for gap in _gaps(aligner, table)]
-    gaps.sort(key=lambda gap: gap[:2])
-    if not gaps:
-        return [], ''
-    begin, end = float(aligner.grid[0]), float(aligner.grid[-1]) + aligner.period
-    edges, clear, count = [], begin, 0
-    for start, stop, _ in gaps:
-        # of several signals of one message there is one gap
-        count += start >= clear or count == 0
-        edges.append((clear, min(start, end)))
-        clear = max(clear, stop + aligner.period)
-    edges.append((clear, end))
-    settings = aligner.settings
-    shortest = max(SHORTEST, settings.min_duration, settings.min_samples * aligner.period)
-    pieces = [(t0, t1) for t0, t1 in edges if t1 - t0 >= shortest]
-    left_out = 1.0 - sum(t1 - t0 for t0, t1 in pieces) / (end - begin)
-    start, stop, limit, what = max(
-        ((start, stop, limit, what) for start, stop, (limit, what) in gaps), key=lambda gap: gap[1] - gap[0]
-    )
-    if not pieces or not left_out <= settings.max_left_out:
+def _joints(tables: Sequence[Table], joint_names: tuple[str, ...] | None, name: str) -> tuple[str, ...]:
+    """Return the joints wanted, or all there are; raise when none or not all of the wanted ones have a position."""
+    leading = next(quantity for quantity in POSITIONS if any(table.quantity == quantity for table in tables))
+    positions = [table for table in tables if table.quantity == leading]
+    there = tuple(dict.fromkeys(joint for table in positions for joint in table.names))
+    missing = [joint for joint in joint_names or () if joint not in there]
+    if missing:
+        where = ', '.join(dict.fromkeys(table.source for table in positions))
         raise JointDynamicsError(
-            f'{aligner.name}: expected no gap longer than {limit:.6g} s (recording.max_gap), or pieces of at least '
-            f'{shortest:g} s between the gaps with {100 * (1 - settings.max_left_out):.3g} % of the time '
-            f'(recording.max_left_out), found {100 * (1 - left_out):.3g} %, and a gap of {stop - start:.6g} s in '
-            f'{what} at {start:.6g} s (a window PATH@t0:t1 leaves it out)'
+            f'{name}: expected joints {", ".join(joint_names or ())}; not found: {", ".join(missing)}; '
+            f'{where} has {", ".join(there)} (named differently? recording.names: {{theirs: ours}}; '
+            "no part of the arm, as a gripper? list the arm's in robot.joints)"
         )
-    return (
-        pieces,
-        f'used in {len(pieces)} pieces, for gaps longer than {limit * 1e3:.4g} ms (recording.max_gap): {count}, the '
-        f'longest of {(stop - start) * 1e3:.4g} ms in {what} at {start:.6g} s; {left_out * (end - begin):.3g} s '
-        f'({100 * left_out:.2g} %) left out',
-    )
+    return joint_names or there
 
 
-def _gaps(aligner: Aligner, table: Table) -> list[tuple[float, float, tuple[float, str]]]:
-    """Return begin and end of each gap inside the grid, s, with the longest that is allowed and what has it.
+def _one_source_each(tables: list[Table], joints: Sequence[str], replacing: Collection[str], name: str) -> list[Table]:
+    """Return tables in which each joint is once; raise when two sources give the same quantity of a joint."""
+    chosen: list[Table] = []
+    for source in sorted({table.source for table in tables}, key=lambda source: (source not in replacing, source)):
+        own = [joint for joint in joints if any(table.source == source and joint in table.names for table in tables)]
+        taken = {joint: table.source for table in chosen for joint in table.names}
+        twice = [joint for joint in own if joint in taken and taken[joint] not in replacing]
+        if twice:
+            raise JointDynamicsError(
+                f'{name}: {tables[0].quantity} of {", ".join(twice)}: expected one input, found '
+                f'{taken[twice[0]]} and {source} (effort: none, or joint_states: none, leaves one out)'
+            )
+        chosen += _merge(
+            [table for table in tables if table.source == source], [joint for joint in own if joint not in taken]
+        )
+    return chosen
 
-    Where numbers that are none may be interpolated, joint by joint: each is missing by itself.
+
+def _merge(tables: Sequence[Table], joint_names: Sequence[str]) -> list[Table]:
+    """Return the tables of one quantity and source such that each joint is in one.
+
+    Rows of several publishers are put in order of time; joints that are not among `joint_names` are left out.
     """
-    time: FloatArray = np.asarray((table.stamps - aligner.origin) * 1e-9, dtype=np.float64)
-    finite = np.isfinite(table.values)
-    columns = [np.ones(time.size, dtype=bool)]
-    if aligner.settings.nan == 'interpolate' and not finite.all():
-        columns += list(finite.T)
-    gaps = {}
-    for known in columns:
-        present = time[known]
-        if present.size < 2:
+    groups: dict[tuple[int, ...], list[str]] = {}
+    for joint in joint_names:
+        members = tuple(index for index, table in enumerate(tables) if joint in table.names)
+        if members:
+            groups.setdefault(members, []).append(joint)
+    merged = []
+    for members, joints in groups.items():
+        sources = [tables[index] for index in members]
+        if len(sources) == 1:
+            same = sources[0].names == tuple(joints)
+            columns = [sources[0].names.index(joint) for joint in joints]
+            merged.append(
+                sources[0] if same else replace(sources[0], names=tuple(joints), values=sources[0].values[:, columns])
+            )
             continue
-        limit = aligner.max_gap(sample_period(present))
-        long = np.flatnonzero(np.diff(present) > limit * (1 + 1e-6))
-        for start, stop in zip(present[long], present[long + 1], strict=True):
-            if stop > aligner.grid[0] and start < aligner.grid[-1]:
-                gaps[float(start), float(stop)] = limit, f'{table.quantity} on {table.source}'
-    return [(start, stop, limit_and_source) for (start, stop), limit_and_source in gaps.items()]
+        stamps = np.concatenate([source.stamps for source in sources])
+        values = np.concatenate(
+            [source.values[:, [source.names.index(joint) for joint in joints]] for source in sources]
+        )
+        order = np.argsort(stamps, kind='stable')
+        stamps, values = stamps[order], values[order]
+        last = np.append(np.diff(stamps) > 0, True)
+        merged.append(
+            replace(
+                sources[0],
+                names=tuple(joints),
+                stamps=stamps[last],
+                values=values[last],
+                duplicates=sum(source.duplicates for source in sources) + int(stamps.size - last.sum()),
+            )
+        )
+    return merged
+
+
+def _leave_out(merged: dict[str, list[Table]], joints: Sequence[str], name: str) -> list[str]:
+    """Drop what is nowhere a number, and speeds that some joints lack.
+
+    Raise for other quantities that some joints lack.
+    """
+    notes = []
+    for quantity, members in list(merged.items()):
+        source = ', '.join(dict.fromkeys(table.source for table in members))
+        if quantity not in POSITIONS and not any(np.isfinite(table.values).any() for table in members):
+            notes.append(f'{quantity} on {source} is nowhere a number: left out')
+            del merged[quantity]
+            continue
+        missing = [joint for joint in joints if not any(joint in table.names for table in members)]
+        if missing and quantity in OPTIONAL:
+            notes.append(f'{quantity} on {source} lacks {", ".join(missing)}: left out')
+            del merged[quantity]
+        elif missing:
+            raise JointDynamicsError(
+                f'{name}: expected {quantity} of every joint, found that {source} lacks {", ".join(missing)}'
+            )
+    return notes
