@@ -210,7 +210,8 @@ def check_braking(message, sent):
     ],
 )
 def test_what_stops_it_brings_it_to_rest_on_its_path(ros, robot, summary, why, status):
-    node, statuses = begin(ros, trajectory_file=str(summary), repeats=20, state_timeout=0.5 if why == 'silent' else 2.0)
+    timeout = 0.5 if why == 'silent' else 2.0
+    node, statuses = begin(ros, trajectory_file=str(summary), repeats=20, state_timeout=timeout, tracking_error=3.0)
     sent = played_until(ros, robot, statuses, 1.0)
     assert sent[0][-1] >= 20 * 3.0, 'every repetition is sent'
     if why == 'asked':
