@@ -38,9 +38,9 @@ class DampingSettings(Settings):
 
 
 def oscillation_peaks(time: FloatArray, x: FloatArray, noise: float) -> tuple[FloatArray, FloatArray]:
-    """Times and sizes of the extrema of a decaying oscillation about its rest.
+    """Return times and sizes of the extrema of a decaying oscillation about its rest, from the largest on.
 
-    From the largest on, down to `noise` times it.
+    Extrema below `noise` times the largest are left out. The rest is the mean of the last tenth of `x`.
     """
     centred = x - np.mean(x[-max(10, x.size // 10) :])
     largest = float(np.abs(centred).max())

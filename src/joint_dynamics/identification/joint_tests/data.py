@@ -16,9 +16,28 @@ from joint_dynamics.signals.filtering import central_difference, zero_phase_lowp
 class JointData:
     """Signals of one joint on a uniform grid, each (N,) or None when it was not measured.
 
-    time s; rate Hz; q link and theta motor angle, rad; omega motor-side speed and alpha its acceleration, rad/s and
-    rad/s², smoothed without phase at `cutoff` Hz; tau motor torque N·m; tau_J torque through the transmission, N·m,
-    from the robot model or a known load; temperature °C. `two_sided`: θ was measured apart from q.
+    Attributes
+    ----------
+    joint, name
+        of the joint and of the recording.
+    time, rate
+        s and Hz.
+    q, theta
+        link and motor angle [rad], θ on the joint side; equal where only one was measured.
+    omega, alpha
+        speed and acceleration of the motor side [rad/s, rad/s²], smoothed without phase at `cutoff`.
+    cutoff
+        Hz.
+    two_sided
+        whether θ was measured apart from q.
+    tau
+        motor torque on the joint side [N·m], positive with q.
+    tau_J
+        torque through the transmission [N·m], from the robot model or a known load.
+    temperature
+        °C.
+    load_source
+        where `tau_J` comes from, in words.
     """
 
     joint: str
@@ -58,9 +77,9 @@ class JointData:
                 raise JointDynamicsError(f'{self.name}: {self.joint}: expected {wanted[name]}, found none')
 
     def friction(self) -> FloatArray:
-        """Motor torque minus transmission torque where that is known, N·m (N,).
+        """Return what friction takes at constant speed, (N,) [N·m]: motor torque less transmission torque where known.
 
-        What friction takes at constant speed.
+        Raises JointDynamicsError without a motor torque.
         """
         self.need('tau')
         assert self.tau is not None

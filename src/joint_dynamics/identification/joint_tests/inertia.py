@@ -1,6 +1,4 @@
-"""Dominant inertia from an oscillation under a virtual spring.
-
-With and without the friction in the fit [A eq 4.11, 5.12].
+"""Dominant inertia from an oscillation under a virtual spring, with and without friction [A eq 4.11, 5.12].
 
 Undamped, I_d = K_p T_n²/(4π²). Its authors found it useless in practice, because no compensation of friction is ever
 perfect. The other value fits the oscillation with what friction is left: I q̈ + F_C sgn q̇ + F_V q̇ + τ_0 = τ with the

@@ -156,7 +156,14 @@ def group_speeds(speeds: FloatArray, tolerance: float = 0.05) -> FloatArray:
 class SteadyRows:
     """Block means at constant speed, in time order, each (R,).
 
-    Speed rad/s, friction N·m, load N·m, temperature °C, angle rad.
+    Attributes
+    ----------
+    speed, theta
+        of the motor side [rad/s, rad].
+    friction, load
+        motor torque less load where known, and load torque [N·m]; load NaN where not measured.
+    temperature
+        °C, NaN where not measured.
     """
 
     speed: FloatArray

@@ -121,15 +121,27 @@ def fit_quadrants(
     guard: int = 8,
     speed_bounds: tuple[float, float] = (5e-3, 0.5),
 ) -> QuadrantFit:
-    """Fit both models to filtered, decimated samples: rigid (N, m), dq (N,) rad/s, tau (N,) N·m.
+    """Fit the usual and the load-dependent model to filtered, decimated samples [H eq 38, 42].
 
-    `names` of the m rigid columns.
-
-    dq_s None: line search of ‖ρ‖ over speed_bounds, not below half the slowest speeds driven; guard: see
-    `outside_stiction`.
+    Parameters
+    ----------
+    rigid
+        (N, m) rigid columns, torque [N·m] per parameter.
+    dq, tau
+        (N,) speed [rad/s] and motor torque [N·m].
+    names
+        of the m rigid columns.
+    dq_s
+        speed constant [rad/s]; None: line search of ‖ρ‖.
+    min_speed, guard
+        rad/s and samples, see `outside_stiction`.
+    speed_bounds
+        of the line search [rad/s]; it does not go below half the slowest speeds driven.
 
     Raises
     ------
+    JointDynamicsError
+        For arrays whose shapes do not belong together.
     NotReliableError
         Where the motion does not pass the vertical (load of one sign per direction), so that c_m, c_g and τ_off are
         collinear, and where the samples do not determine the parameters.

@@ -19,7 +19,16 @@ RANK_TOLERANCE = 1e-9
 class LinearFit:
     """Solution of W χ ≈ y.
 
-    Values (p,), covariance (p, p), residual y − W χ (N,), condition number of the column-scaled W.
+    Attributes
+    ----------
+    names, values
+        of the p parameters, χ (p,).
+    covariance
+        (p, p).
+    residual
+        y − W χ (N,), without weights.
+    condition
+        condition number of W with weighted rows and columns scaled to norm 1.
     """
 
     names: tuple[str, ...]

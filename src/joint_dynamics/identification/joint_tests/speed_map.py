@@ -181,10 +181,7 @@ def _deviations(
     offset: bool,
     stuck: list[str],
 ) -> dict[str, float]:
-    """Standard deviations from the Jacobian of the model at the solution.
-
-    Without the parameters that stand at a bound.
-    """
+    """Return standard deviations by the Jacobian of the model at the solution; none of parameters at a bound."""
     names, columns = linear_columns(omega, terms, float(friction.V_S), float(friction.mu), offset)
     jacobian = dict(zip(names, columns.T, strict=True))
     if 'rise' in jacobian:
