@@ -3,14 +3,13 @@
 import numpy as np
 import pytest
 from scipy.stats import norm
-from scipy.stats import t as student
 
 from joint_dynamics.identification import IdentificationSettings, identify
 from joint_dynamics.identification.drive_gains.conversion import ASSUMED
 from joint_dynamics.identification.physical.dissipation import dissipation_rows
 from joint_dynamics.identification.selection.candidate_terms import Selection
 from joint_dynamics.identification.selection.held_out import HeldOut, Rows
-from joint_dynamics.identification.selection.weights import MIN_ERRORS, RIDGE, Candidate, Worth, certainty, weigh
+from joint_dynamics.identification.selection.weights import MIN_ERRORS, RIDGE, Candidate, Worth, weigh
 from joint_dynamics.recording import Recording
 
 JOINTS, SAMPLES = 3, 600
@@ -59,31 +58,6 @@ def test_a_gain_that_is_not_sure_is_none(seed):
     assert not choice.ridges and not choice.chosen
     (left,) = choice.left_out
     assert left.errors < MIN_ERRORS
-
-
-def test_a_law_that_few_blocks_have_much_of_is_taken_one_block_tells_none():
-    """A torque that changes with a load which an arm carries for four tenths of the time, and for one tenth."""
-    for loaded, taken in ((slice(6 * SAMPLES // 10, None), True), (slice(0, SAMPLES // 10), False)):
-        rng = np.random.default_rng(1)
-        rows = friction_rows(rng, [plain, plain, plain])
-        rows.candidates[:] = 0.0
-        rows.candidates[ALL, ALL, loaded] = 10.0 * rng.normal(size=rows.tau.shape)[:, loaded]
-        rows.tau[:] += 0.5 * rows.candidates.sum(axis=1)
-        assert set(weigh(HeldOut(rows), [GROUP]).ridges) == (set(ALL) if taken else set())
-
-
-def test_certainty_of_blocks_alike_is_that_of_their_mean():
-    """Of blocks of one size: the gain over its standard error, and of fewer than ten a figure that is as certain."""
-    rng = np.random.default_rng(3)
-    for count in (10, 5):
-        slope, size = 3.0 + 0.4 * rng.normal(size=10), np.ones(10)
-        slope[count:] = size[count:] = 0.0
-        gain = 2.0 * slope.sum() - size.sum()
-        error = 2.0 * np.sqrt(count) * slope[:count].std(ddof=1)
-        expected = student.isf(student.sf(gain / error, count - 1), 9)
-        assert certainty(slope, size) == pytest.approx(expected)
-    alone = np.eye(10)[0]
-    assert certainty(alone, alone) == certainty(0.0 * alone, 0.0 * alone) == 0.0
 
 
 def test_a_ridge_holds_a_column_back_to_its_weight():

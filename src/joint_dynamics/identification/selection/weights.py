@@ -10,12 +10,6 @@ that has its size from the data. Friction being of one kind in an arm more often
 its joints together gain `MIN_ERRORS` standard errors (and `MIN_GAIN` of the loss); the least certain goes first, and
 the others are weighed anew without it. Validation recordings are never looked at.
 
-The gain is Σ (2 s_b − n_b) over the blocks b, n_b = Σ (v p)² what the candidate adds there, s_b = Σ v p (y' − others)
-what is there of it. How much of a law a block has (a load, a slow stretch) is what the motion made it, not chance: of a
-true one, s_b is in proportion to n_b, and only what is beside that scatters [ratio estimate: Cochran 1977]. Blocks of
-different sizes tell as much as K = (Σ n)²/Σ n² alike [Kish 1965], so the gain over its error is Student's t of K − 1;
-stated is the number of errors that is as certain with ten.
-
 A weight is a ridge of the solution: r² of a column's square, added to the diagonal of the normal equations, holds it
 back to v = (o + r_0²)/(o + r²) of what it was with the ridge r_0, o being the share of it that no other column has. So
 r² = r_0² + (o + r_0²) (1/v − 1).
@@ -32,15 +26,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtr, stdtr, stdtrit
+from scipy.special import ndtr, stdtrit
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.identification.selection.held_out import BLOCKS, JITTER, HeldOut, Law
 
 RIDGE = 0.05
 """Ridge r_0 that laws are solved for with."""
-MIN_ERRORS = float(stdtrit(BLOCKS - 1, 1.0 - 0.05 / 20))
-"""Standard errors that a candidate has to be worth: of twenty, one arm in twenty gets a law that it has not."""
+MIN_ERRORS = float(stdtrit(BLOCKS - 1, 0.995))
+"""Standard errors that a candidate has to be worth: a 99 % interval's, from ten blocks."""
 MIN_GAIN = 0.003
 """Share of the loss that a candidate has to be worth."""
 HOPELESS = 0.5
@@ -160,28 +154,16 @@ def _weighed(held_out: HeldOut, candidates: Sequence[Candidate]) -> tuple[list[W
     for _ in range(2):
         slopes = products.right - products.gram @ weights
         weights = _bounded(gram, right - _error(slopes), weights)
-    loss, left = float(products.torque.sum()), float((products.torque - products.gains(weights)).sum())
-    slopes, worths = products.right - products.gram @ weights, []
+    gains, loss = products.gains(weights), float(products.torque.sum())
+    worths = []
     for k, candidate in enumerate(candidates):
-        added = np.where(owner == k, weights, 0.0)
-        size = (products.gram @ added) @ added
-        slope = slopes @ added + size
-        gain = 2.0 * slope - size
+        gain = gains - products.gains(np.where(owner == k, 0.0, weights))
+        total, error = float(gain.sum()), float(_error(gain))
+        sure = error > 0 and total > MIN_GAIN * (loss - float(gains.sum()))
         own = dict(zip(candidate.laws, map(float, weights[owner == k]), strict=True))
         share = gain / loss if loss > 0 else np.zeros(len(gain))
-        errors = certainty(slope, size) if gain.sum() > MIN_GAIN * left else 0.0
-        worths.append(Worth(candidate, share, float(share.sum()), errors, own))
-    return worths, loss / held_out.rows, left / held_out.rows
-
-
-def certainty(slope: FloatArray, size: FloatArray) -> float:
-    """Return the gain Σ (2 s − n) of blocks (B,) in errors as of `BLOCKS` alike, 0 where one block alone tells it."""
-    share = size / max(size.sum(), np.finfo(float).tiny)
-    beside, blocks = slope - share * slope.sum(), 1.0 / max(share @ share, 1.0 / BLOCKS)
-    if not (blocks > 1.0 + JITTER and beside.any()):
-        return 0.0
-    error = 2.0 * np.sqrt(blocks / (blocks - 1.0) * (beside @ beside))
-    return float(-stdtrit(BLOCKS - 1, stdtr(blocks - 1.0, -(2.0 * slope.sum() - size.sum()) / error)))
+        worths.append(Worth(candidate, share, float(share.sum()), total / error if sure else 0.0, own))
+    return worths, loss / held_out.rows, (loss - float(gains.sum())) / held_out.rows
 
 
 def _error(blocks: FloatArray) -> FloatArray:
