@@ -185,3 +185,29 @@ def test_the_adaptive_law_is_as_printed():
     estimator.reset([0.0, 0.1])
     np.testing.assert_array_equal(estimator.saturated, [[True, False]] * 2)
     assert not (estimator.excitation.any() or estimator.noise.any() or estimator.informative.any())
+
+
+def test_projection_keeps_it_within_its_bounds():
+    estimator = FrictionEstimator(1, rate=1e6)
+    Y = regressor(5.0)
+    for k, (first, second) in enumerate(Y):
+        estimator.update([1e3 * (-1) ** (k // 700)], [first], [second])
+        assert np.all(estimator.parameters >= estimator.lower)
+        assert np.all(estimator.parameters <= estimator.upper)
+    assert estimator.saturated.any()
+
+
+def test_standstill_does_not_adapt():
+    estimator = FrictionEstimator(2)
+    for row in regressor(5.0):
+        estimator.update(row[:1].repeat(2), row[:1].repeat(2), row[1:].repeat(2))
+    before = estimator.parameters
+    for _ in range(5000):
+        estimator.update([5.0, -5.0], [3.0, 6.0], [0.0, 0.005])
+    # The first 0.05 s still count as motion [M6 eq 28].
+    assert estimator.parameters == pytest.approx(before, abs=0.1)
+    held = estimator.parameters
+    for _ in range(600):
+        estimator.update([5.0, -5.0], [3.0, 6.0], [0.0, 0.005])
+    assert np.array_equal(estimator.parameters, held)
+    assert not estimator.moving.any()

@@ -90,3 +90,13 @@ def test_the_payload_is_the_weighted_and_regularised_batch_solution(arm):
     estimator.reset()
     assert not estimator.parameters.any() and estimator.excitation == 0 and not estimator.known
     np.testing.assert_allclose(estimator.covariance, np.diag([25.0, 1.0, 1.0, 1.0]), rtol=1e-9)
+
+
+def test_another_payload_is_learnt_within_the_memory(arm):
+    estimator = PayloadEstimator(arm.rigid_body(), 0.1, memory=5.0)
+    for mass in (5.0, 2.0):
+        for state in zip(*loaded_samples(arm, np.array([mass, 0, 0, 0.1 * mass]), (0.0, 0.0)), strict=True):
+            estimator.update(*state, state[1], np.ones(6, dtype=bool))
+        assert estimator.mass == pytest.approx(mass, rel=0.02)
+    estimator.update(*(np.full(6, np.nan),) * 6, np.ones(6, dtype=bool))
+    assert np.isfinite(estimator.parameters).all()
