@@ -236,12 +236,12 @@ def main(arguments=()):
             print(run, flush=True)
             runs.append(run)
     if use.only < 0:
-        tabulate(runs, use.seed)
+        tabulate(runs)
 
 
-def tabulate(runs, seed):
+def tabulate(runs):
     table = Table(
-        'changes', 'named', f'What was named, of {len(runs)} runs (seed {seed})',
+        'changes', 'named', f'What was named, of {len(runs)} runs',
         {
             'what changed': '', 'runs': '', 'named within 10 s': '', 'named at latest, s': '.1f',
             'within 5 % in time': '', 'runs with a false name': '', 'with a false contact': '', 'push felt': '',

@@ -65,7 +65,7 @@ def environment(changes: Mapping[str, str] | None = None) -> dict[str, str]:
 
 
 class Worker:
-    """A module of this package as a process of one thread that is told objects and sends objects, see `serve`.
+    """A module of this package as a process of one thread that exchanges objects with its caller, see `serve`.
 
     In a session of its own: an interrupt from the keyboard is for the caller. It ends with its caller, in whatever way
     that ends.
@@ -74,11 +74,11 @@ class Worker:
     ----------
     module
         calls `serve`.
-    hear
+    on_message
         called, in a thread, with every object that the process sends, at last with None: it has ended.
     """
 
-    def __init__(self, module: str, hear: Callable[[Any], None]):
+    def __init__(self, module: str, on_message: Callable[[Any], None]):
         one_thread = {f'{library}_NUM_THREADS': '1' for library in ('OPENBLAS', 'OMP', 'MKL', 'VECLIB_MAXIMUM')}
         self._process = subprocess.Popen(
             module_command(module),
@@ -89,16 +89,16 @@ class Worker:
         )
         assert self._process.stdin is not None and self._process.stdout is not None
         self._in, self._out = self._process.stdin, self._process.stdout
-        threading.Thread(target=self._listen, args=(hear,), daemon=True).start()
+        threading.Thread(target=self._listen, args=(on_message,), daemon=True).start()
 
-    def _listen(self, hear: Callable[[Any], None]) -> None:
+    def _listen(self, on_message: Callable[[Any], None]) -> None:
         with self._out, contextlib.suppress(EOFError, OSError, ValueError, pickle.UnpicklingError):
             while True:
-                hear(pickle.load(self._out))
-        hear(None)
+                on_message(pickle.load(self._out))
+        on_message(None)
 
-    def tell(self, message: Any) -> None:
-        """Tell it an object, which may take until it reads; one that has ended says so to `hear`."""
+    def send(self, message: Any) -> None:
+        """Send it an object, which may take until it reads; of a process that has ended `on_message` gets None."""
         with contextlib.suppress(OSError, ValueError):
             pickle.dump(message, self._in, protocol=pickle.HIGHEST_PROTOCOL)
             self._in.flush()
@@ -121,7 +121,7 @@ class Worker:
 
 
 def serve(niceness: int = NICENESS) -> tuple[Callable[[], Any], Callable[[Any], None]]:
-    """Return what a process started by `Worker` has: a function for the next object it is told, one to send an object.
+    """Return two functions of a process started by `Worker`: receive the next object, send an object.
 
     When the input ends, as when the caller is killed, the process ends at once.
 

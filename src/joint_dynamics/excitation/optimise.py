@@ -213,16 +213,16 @@ def optimise(
     inbox: queue.Queue[tuple[int, Any]] = queue.Queue()
     workers: list[Worker] = []
 
-    def hear(number: int) -> Callable[[Any], None]:
+    def into_inbox(number: int) -> Callable[[Any], None]:
         return lambda message: inbox.put((number, message))
 
     waiting = iter(range(settings.starts))
     ended = ALL
     try:
         for number in range(min(settings.processes or cores(), settings.starts)):
-            workers.append(Worker('joint_dynamics.excitation.worker', hear(number)))
-            workers[-1].tell((model, settings, budget - RESERVE - (time.monotonic() - began), earlier))
-            workers[-1].tell(next(waiting))
+            workers.append(Worker('joint_dynamics.excitation.worker', into_inbox(number)))
+            workers[-1].send((model, settings, budget - RESERVE - (time.monotonic() - began), earlier))
+            workers[-1].send(next(waiting))
         busy = len(workers)
         while busy and ended == ALL:
             if time.monotonic() - began > budget + GRACE:
@@ -254,7 +254,7 @@ def optimise(
                 if start is None:
                     busy -= 1
                 else:
-                    workers[number].tell(start)
+                    workers[number].send(start)
         if ended == ALL and len(state.done) < settings.starts:
             ended = TIME
     except KeyboardInterrupt:

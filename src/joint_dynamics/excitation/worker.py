@@ -17,12 +17,12 @@ def main() -> None:
 
     Messages out: ('found', Found), ('none', {kind of limit: margin}), ('done', start).
     """
-    told, send = serve()
-    model, settings, seconds, earlier = told()
+    receive, send = serve()
+    model, settings, seconds, earlier = receive()
     deadline = time.monotonic() + seconds
     problem = ExcitationProblem(model, settings, earlier)
     while True:
-        start = told()
+        start = receive()
         try:
             search(problem, start, deadline, lambda found: send(('found', found)))
         except NoMotionFound as error:

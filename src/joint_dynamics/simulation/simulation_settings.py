@@ -20,7 +20,11 @@ GAINS = ('kp', 'ki', 'kd')
 
 
 def _gains(gains: Mapping[str, Any]) -> str | None:
-    right = set(gains) <= set(GAINS) and all((np.isfinite(v) & (np.asarray(v) >= 0.0)).all() for v in gains.values())
+    try:
+        values = [np.asarray(value, dtype=float) for value in gains.values()]
+        right = set(gains) <= set(GAINS) and all((np.isfinite(value) & (value >= 0.0)).all() for value in values)
+    except (AttributeError, TypeError, ValueError):
+        right = False
     return None if right else 'gains kp, ki, kd >= 0'
 
 

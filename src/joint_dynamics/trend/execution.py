@@ -83,7 +83,7 @@ class Processes(Execution):
         self._threads.shutdown()
 
     def _measure(self, task: Task, process: Worker, outcomes: queue.SimpleQueue[Outcome | None]) -> Outcome:
-        process.tell(task)
+        process.send(task)
         outcome = outcomes.get()
         if outcome is None:
             status = process.wait()

@@ -11,9 +11,9 @@ from joint_dynamics.trend.measure import work
 
 def main() -> None:
     """Read tasks until the input ends; write each one's outcome."""
-    told, send = serve()
+    receive, send = serve()
     while True:
-        send(work(told()))
+        send(work(receive()))
 
 
 if __name__ == '__main__':

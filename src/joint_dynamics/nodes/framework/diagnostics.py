@@ -17,7 +17,7 @@ from joint_dynamics.nodes.framework.topics import STATE
 OK, WARN, ERROR, STALE = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR, DiagnosticStatus.STALE
 _TICK, _EVERY = 0.1, 10
 LASTING = 10.0
-"""Time [s] for which what is over already is told."""
+"""Time [s] for which what is over already is shown."""
 
 
 class Diagnostics:

@@ -74,7 +74,7 @@ class Worker:
         self._what = what
         self._sent: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
         self._process = python_process.Worker(module, self._sent.put)
-        threading.Thread(target=self._process.tell, args=(job,), daemon=True).start()
+        threading.Thread(target=self._process.send, args=(job,), daemon=True).start()
 
     def poll(self) -> list[dict[str, Any]]:
         """Return what has come since the last call, in order; never waits.
@@ -112,9 +112,9 @@ def do_job(work: Callable[[Any, Callable[..., None]], Any]) -> int:
         (job, send) → what is done; send(key=value, …) says something on the way. A JointDynamicsError of it is sent as
         `failed`, any other exception as `defect`.
     """
-    told, send = python_process.serve(NICENESS)
+    receive, send = python_process.serve(NICENESS)
     try:
-        send({'done': work(told(), lambda **message: send(message))})
+        send({'done': work(receive(), lambda **message: send(message))})
     except JointDynamicsError as error:
         send({'failed': one_line(error)})
     except Exception:
