@@ -70,8 +70,8 @@ def check_file(path: Path, what: str, max_bytes: int) -> None:
     status = path.stat()
     if not stat.S_ISREG(status.st_mode):
         kinds = {stat.S_IFDIR: 'a folder', stat.S_IFIFO: 'a named pipe', stat.S_IFSOCK: 'a socket'}
-        found = kinds.get(stat.S_IFMT(status.st_mode), 'a device')
-        raise JointDynamicsError(f'{what}: expected a file that can be read to its end, found {found}')
+        kind = kinds.get(stat.S_IFMT(status.st_mode), 'a device')
+        raise JointDynamicsError(f'{what}: expected a file that can be read to its end, found {kind}')
     if status.st_size > max_bytes:
         raise _too_large(what, str(status.st_size), max_bytes)
 

@@ -249,7 +249,7 @@ def terms_from_config(config: Any) -> tuple[Term, ...]:
     """
     if not isinstance(config, Mapping):
         raise JointDynamicsError(f'terms: expected joint names with lists of terms, found {config!r}')
-    found: list[Term] = []
+    terms: list[Term] = []
     for joint, entries in config.items():
         if not isinstance(joint, str):
             raise JointDynamicsError(f'terms: expected names of joints as text, found {joint!r}')
@@ -264,5 +264,5 @@ def terms_from_config(config: Any) -> tuple[Term, ...]:
                     f'terms.{joint}: expected {", ".join(KINDS[:2])} or {KINDS[2]} (or {", ".join(KINDS[3:])}), '
                     f'found {kinds[0]!r}'
                 )
-            found.append(_term(joint, kinds[0], entry[kinds[0]], entry))
-    return tuple(found)
+            terms.append(_term(joint, kinds[0], entry[kinds[0]], entry))
+    return tuple(terms)

@@ -150,7 +150,7 @@ def _examine(
     from joint_dynamics.identification.examine import examine
     from joint_dynamics.robot.units import column_unit
 
-    found = examine(model, recording, IdentificationSettings.from_config(config.get('identification', {})))
+    examination = examine(model, recording, IdentificationSettings.from_config(config.get('identification', {})))
     console = Console(soft_wrap=True)
     console.print(Text(f'{recording.name}: {recording.samples} samples at {recording.rate:.6g} Hz, ', 'bold'), end='')
     console.print(Text(f'{recording.duration:.6g} s: {", ".join(recording.quantities)}'))
@@ -171,24 +171,24 @@ def _examine(
                 joint.scale,
                 joint.scale_std,
             ]
-            for joint in found.joints
+            for joint in examination.joints
         ],
     )
-    show_reasons(console, 'wrong', found.reasons)
-    for line in found.odd:
+    show_reasons(console, 'wrong', examination.reasons)
+    for line in examination.odd:
         console.print(Text.assemble(('odd: ', 'yellow'), line))
-    for line in found.able:
+    for line in examination.able:
         console.print(Text.assemble(('can be identified: ', 'green'), line))
-    for line in found.unable:
+    for line in examination.unable:
         console.print(Text.assemble(('cannot be: ', 'yellow'), line))
-    if not found.reasons:
+    if not examination.reasons:
         console.print(Text('nothing wrong found', 'bold green'))
     if mend is not None:
-        if found.result is None or not mend_of(found.result.summary()):
+        if examination.result is None or not mend_of(examination.result.summary()):
             print('no correction is known: nothing written')
         else:
-            write_mend(mend, found.result.summary(), stated or {}, model.joint_names)
-    return bool(found.reasons)
+            write_mend(mend, examination.result.summary(), stated or {}, model.joint_names)
+    return bool(examination.reasons)
 
 
 def _installation() -> int:

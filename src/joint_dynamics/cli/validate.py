@@ -43,12 +43,12 @@ def run(args: argparse.Namespace) -> int:
     description = DynamicsDescription.load(args.description)
     folder = prepare_folder(args.out) if args.out else None
     recordings = load_recordings(args.recordings, config, description.joint_names, pieces=True)
-    found = judge_description(description, recordings, settings)
-    fits, reasons, notes = found.fits, found.reasons, found.notes
+    judged = judge_description(description, recordings, settings)
+    fits, reasons, notes = judged.fits, judged.reasons, judged.notes
     line = headline(reasons, overall_residual(fits, moving=True)[1], band_of_all(fits))
     show_verdict(line, reasons)
     show_table(f'Predicted ({band_text(fits)})', residual_headers(fits), residual_rows(fits))
-    at_rest = found.summary.get('resting', {})
+    at_rest = judged.summary.get('resting', {})
     if at_rest.get('samples'):
         share, count = at_rest['within_percent']['overall'], at_rest['samples']
         print(f'at rest: {share:.3g} % of {count} samples within the predicted interval of torque')
@@ -62,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
             'moving_overall_percent': overall_residual(fits, moving=True)[1],
             'fixed_band': overall_in_fixed_band(fits),
             'notes': list(notes),
-            **found.summary,
+            **judged.summary,
             'validation': [fit.summary() for fit in fits],
         }
         write_report(folder, summary, validation_report(fits, args.description, reasons))

@@ -164,15 +164,15 @@ class DynamicsDescription:
         JointDynamicsError
             For a joint without the field, where there is no default.
         """
-        found = []
+        values = []
         for name in self._names(joint_names):
             part = self.joint(name).get(key)
             if part is None and default is None:
                 raise JointDynamicsError(
                     f'dynamics description: joints.{name}.{key}: expected this field, found nothing'
                 )
-            found.append(default if part is None else part['value'])
-        return np.array(found, dtype=float)
+            values.append(default if part is None else part['value'])
+        return np.array(values, dtype=float)
 
     def has(self, key: str, joint_names: tuple[str, ...] | list[str] | None = None) -> bool:
         """Whether every joint has the part `key` (`friction`, `stiffness`, …)."""

@@ -156,15 +156,15 @@ def _write_equalities(root: ET.Element, dependent: Mapping[str, Follows]) -> Non
 
 def _carriers(root: ET.Element, model: RobotModel, source: str) -> list[ET.Element]:
     """Return the body element of each link."""
-    found = {
+    elements = {
         joint.get('name'): body for body in root.iter('body') for joint in body.findall('joint') if joint.get('name')
     }
-    missing = [name for name in model.link_names if name not in found]
+    missing = [name for name in model.link_names if name not in elements]
     if missing:
-        there = ', '.join(map(str, found)) or 'none'
+        there = ', '.join(map(str, elements)) or 'none'
         hint = '; it includes other files: merge them first' if root.find('.//include') is not None else ''
         raise JointDynamicsError(f'MJCF {source}: expected the joints {", ".join(missing)}, found {there}{hint}')
-    return [found[name] for name in model.link_names]
+    return [elements[name] for name in model.link_names]
 
 
 def _joint_of(body: ET.Element, name: str) -> ET.Element:

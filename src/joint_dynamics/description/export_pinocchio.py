@@ -121,20 +121,20 @@ def pinocchio_model(
         )
     robot = description.robot_model() if model is None else model
     bodies = bodies_to_export(description, 'merged' if payload == 'apart' else payload, robot)
-    found = robot.pinocchio.copy()
+    described = robot.pinocchio.copy()
     tree = robot.chain.tree
     for row, body in zip(tree.row, bodies, strict=True):
-        found.inertias[int(row) + 1] = inertia_of(body)
+        described.inertias[int(row) + 1] = inertia_of(body)
     parts = [description.joint(name) if name in robot.joint_names else {} for name in tree.names]
     damping, friction = np.array([joint_friction(part) for part in parts]).T
-    found.armature = np.array([part.get('rotor_inertia', {}).get('value', 0.0) for part in parts])
-    found.damping = damping
-    if hasattr(found, 'upperDryFrictionLimit'):
-        found.upperDryFrictionLimit, found.lowerDryFrictionLimit = friction, -friction
+    described.armature = np.array([part.get('rotor_inertia', {}).get('value', 0.0) for part in parts])
+    described.damping = damping
+    if hasattr(described, 'upperDryFrictionLimit'):
+        described.upperDryFrictionLimit, described.lowerDryFrictionLimit = friction, -friction
     else:
-        found.friction = friction
-    robot.limits.write_to(found, tree.moving)
-    return found
+        described.friction = friction
+    robot.limits.write_to(described, tree.moving)
+    return described
 
 
 def export_pinocchio(
@@ -145,40 +145,40 @@ def export_pinocchio(
     The file needs pinocchio and numpy only and holds all numbers to the last digit. Parameters and errors are those of
     `pinocchio_model`.
     """
-    found = pinocchio_model(description, payload, model)
+    described = pinocchio_model(description, payload, model)
     tree = model.chain.tree
     parts = [description.joint(name) if name in model.joint_names else {} for name in tree.names]
     friction = [joint_friction(part)[1] for part in parts]
     joints = []
     for k, name in enumerate(tree.names):
-        joint, placement = found.joints[k + 1], found.jointPlacements[k + 1]
+        joint, placement = described.joints[k + 1], described.jointPlacements[k + 1]
         row = (
             name,
             joint.shortname(),
-            int(found.parents[k + 1]),
+            int(described.parents[k + 1]),
             _plain(placement.rotation),
             _plain(placement.translation),
             _plain(model.chain.axis[k]),
-            _plain(found.inertias[k + 1].toDynamicParameters()),
-            float(found.armature[k]),
-            float(found.damping[k]),
+            _plain(described.inertias[k + 1].toDynamicParameters()),
+            float(described.armature[k]),
+            float(described.damping[k]),
             friction[k],
-            *(float(getattr(found, key)[k]) for key in LIMITS),
+            *(float(getattr(described, key)[k]) for key in LIMITS),
         )
         joints.append(f'    ({", ".join(_text(value) for value in row)}),')
     taken = {'universe', *tree.names}
     frames = []
-    for frame in found.frames:
+    for frame in described.frames:
         if frame.name not in taken and frame.type != pinocchio.FrameType.JOINT:
             taken.add(frame.name)
             rotation, translation = _plain(frame.placement.rotation), _plain(frame.placement.translation)
             frames.append(f'    ({frame.name!r}, {int(frame.parentJoint)}, {rotation!r}, {translation!r}),')
     provenance = description.document.get('provenance', {})
     text = _HEAD.format(
-        name=_safe(found.name or 'robot'),
+        name=_safe(described.name or 'robot'),
         version=_safe(str(provenance.get('software', 'joint_dynamics'))),
         date=_safe(str(provenance.get('date', 'no date'))),
-        gravity=_plain(found.gravity.linear),
+        gravity=_plain(described.gravity.linear),
         joints='\n'.join(joints),
         frames='\n'.join(frames),
         **_following(tree),

@@ -129,18 +129,18 @@ def not_exported(description: DynamicsDescription, payload: str = 'merged', held
     for key, names in lacking.items():
         who = 'all joints' if len(names) == len(description.joint_names) else ', '.join(names)
         fields.setdefault(who, []).append(key)
-    found = [f'{who}: {", ".join(keys)}' for who, keys in fields.items()]
+    parts = [f'{who}: {", ".join(keys)}' for who, keys in fields.items()]
     mounting = mounting_rotation(description.document.get('mounting'))
     if not np.array_equal(mounting, np.eye(3)) and 'mounting' not in held:
-        found.append('mounting')
+        parts.append('mounting')
     if description.document['robot'].get('coupling') is not None or 'coupling' in description.document['inertial']:
-        found.append('robot.coupling, inertial.coupling')
+        parts.append('robot.coupling, inertial.coupling')
     for name, entry in description.document['robot'].get('parallelograms', {}).items():
         if len(set(entry) - {'offset'}) > 1 and 'parallelograms' not in held:
-            found.append(f'robot.parallelograms.{name}: follows several joints')
+            parts.append(f'robot.parallelograms.{name}: follows several joints')
     if np.any(description.payload()) and (payload == 'without' or not description.payload_attached):
-        found.append('payload')
-    return found
+        parts.append('payload')
+    return parts
 
 
 def export_urdf(
@@ -216,12 +216,12 @@ def export_urdf(
 
 def _fixed_below(link: str | None, joints: dict[str | None, Any], moving: set[str]) -> list[str]:
     """Return the links that joints outside the description (fixed, or locked) hang on `link`, at any depth."""
-    found = []
+    links = []
     for name, joint in joints.items():
         parent, child = joint.find('parent'), joint.find('child')
         if name not in moving and parent is not None and child is not None and parent.get('link') == link:
-            found += [child.get('link'), *_fixed_below(child.get('link'), joints, moving)]
-    return found
+            links += [child.get('link'), *_fixed_below(child.get('link'), joints, moving)]
+    return links
 
 
 def payload_name(elements: Iterable[ET.Element]) -> str:

@@ -75,8 +75,8 @@ def differences(described: Mapping[str, Any], robot: Mapping[str, Any]) -> list[
     if described['hash'] == robot['hash']:
         return []
     ours, theirs = described['joints'], robot['joints']
-    found = [f'joint {name} is in the description only' for name in ours if name not in theirs]
-    found += [f'joint {name} is of the robot only' for name in theirs if name not in ours]
+    lines = [f'joint {name} is in the description only' for name in ours if name not in theirs]
+    lines += [f'joint {name} is of the robot only' for name in theirs if name not in ours]
     # A URDF has no place for the coupling of drives: a robot that states none takes that of the description.
     silent = not any('coupling' in joint for joint in theirs.values())
     for name in ours:
@@ -87,8 +87,8 @@ def differences(described: Mapping[str, Any], robot: Mapping[str, Any]) -> list[
                 continue
             before, now = ours[name].get(key), theirs[name].get(key)
             if not _same(key, before, now):
-                found.append(f'{words} of {name} is {_text(before)} in the description, {_text(now)} of the robot')
-    return found
+                lines.append(f'{words} of {name} is {_text(before)} in the description, {_text(now)} of the robot')
+    return lines
 
 
 def check_identity(described: Mapping[str, Any], model: RobotModel, identified_mass: float | None = None) -> None:
@@ -101,23 +101,23 @@ def check_identity(described: Mapping[str, Any], model: RobotModel, identified_m
     """
     if described.get('version') != VERSION:
         return  # written by a later version, for which this one cannot speak
-    found = differences(described, identity_of(model))
+    differing = differences(described, identity_of(model))
     mass = nominal_mass(model)
     known = [value for value in (described.get('mass'), identified_mass) if value is not None and value > 0]
     if (
-        not found
+        not differing
         and mass is not None
         and 'mass' in described
         and all(not 1 / HEAVIER < mass / value < HEAVIER for value in known)
     ):
-        found = [
+        differing = [
             f'the mass of the moving links is {described["mass"]:.4g} kg in the URDF of the description, {mass:.4g} kg'
             ' in that of the robot'
         ]
-    if found:
-        more = '' if len(found) < 4 else f'; and {len(found) - 3} more'
+    if differing:
+        more = '' if len(differing) < 4 else f'; and {len(differing) - 3} more'
         raise JointDynamicsError(
-            f'dynamics description: expected one of this robot, found one of another: {"; ".join(found[:3])}{more}'
+            f'dynamics description: expected one of this robot, found one of another: {"; ".join(differing[:3])}{more}'
         )
 
 

@@ -54,10 +54,10 @@ def import_inertials(path: str | Path, model: RobotModel) -> FloatArray:
     placements, _ = placements_in(theirs, model)
     if not any(inertia.mass > 0 for inertia in inertias):
         raise JointDynamicsError(f'{what}: expected inertials, found no link with a mass')
-    found = model.standard()
+    parameters = model.standard()
     for k, (placement, inertia) in enumerate(zip(placements, inertias, strict=True)):
-        found.links[k] = body_of(placement.actInv(inertia))
-    return found.values
+        parameters.links[k] = body_of(placement.actInv(inertia))
+    return parameters.values
 
 
 class _UrdfKinematics:

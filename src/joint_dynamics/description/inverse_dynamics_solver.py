@@ -47,16 +47,16 @@ def solver_parameters(description: DynamicsDescription, urdf: str | Path) -> dic
     # Of what is fixed to the last link only a payload that is kept apart has a mass, after an export.
     masses = {link.get('name') for link in root.findall('link') if link.find('inertial') is not None}
     tip = next((link for link, joint in above.items() if link in masses and _link(joint, 'parent') == tip), tip)
-    found, base = [], tip
+    chain, base = [], tip
     while base in above:
         joint = above[base]
         if joint.get('type') != 'fixed':
-            found.append(joint.get('name'))
+            chain.append(joint.get('name'))
         base = _link(joint, 'parent')
-    if found[::-1] != list(description.joint_names):
+    if chain[::-1] != list(description.joint_names):
         raise JointDynamicsError(
             f'solver: expected a chain of {", ".join(description.joint_names)} alone, found'
-            f' {", ".join(map(str, found[::-1]))}'
+            f' {", ".join(map(str, chain[::-1]))}'
         )
     gravity = gravity_in_base(description.document.get('mounting'))
     solver = {'root': base, 'tip': tip, 'gravity': [float(value) for value in gravity]}

@@ -20,7 +20,7 @@ def migrated(document: Mapping[str, Any]) -> dict[str, Any]:
     if document.get('version') != 1 or not isinstance(document.get('joints'), Mapping):
         return dict(document)
     joints = {name: dict(part) if isinstance(part, Mapping) else part for name, part in document['joints'].items()}
-    found: dict[str, Any] = {**document, 'version': VERSION, 'joints': joints}
+    current: dict[str, Any] = {**document, 'version': VERSION, 'joints': joints}
     for name, part in joints.items():
         slip = (
             part.get('friction', {}).get('maxwell_slip')
@@ -40,4 +40,4 @@ def migrated(document: Mapping[str, Any]) -> dict[str, Any]:
         part['friction'] = {**part['friction'], 'maxwell_slip': {**slip, 'presliding': length}}
         if slip.get('operators') == 2 and slip.get('limits') == [1e-4, 1.0] and len(width.get('values', ())) == 1:
             del part['backlash']
-    return found
+    return current

@@ -79,15 +79,15 @@ class MjcfKinematics:
         """
         self.at(np.zeros(len(self._joints)))
         carriers = {int(joint.bodyid[0]): k for k, joint in enumerate(self._joints)}
-        found = [pinocchio.Inertia.Zero() for _ in self._joints]
+        inertias = [pinocchio.Inertia.Zero() for _ in self._joints]
         for body in range(1, self._model.nbody):
             up = body
             while up and up not in carriers:
                 up = int(self._model.body_parentid[up])
             if up:
                 k = carriers[up]
-                found[k] += self._place(up).actInv(self._place(body)).act(self._own(body))
-        return found
+                inertias[k] += self._place(up).actInv(self._place(body)).act(self._own(body))
+        return inertias
 
     def _place(self, body: int) -> pinocchio.SE3:
         return pinocchio.SE3(np.array(self._data.xmat[body]).reshape(3, 3), np.array(self._data.xpos[body]))

@@ -91,16 +91,16 @@ class SdfKinematics:
 
         Of each, whether there is a joint that moves on the way.
         """
-        found: dict[str, bool] = {}
+        links: dict[str, bool] = {}
         ahead = [(self.children[name], False)]
         while ahead:
             link, moves = ahead.pop()
             for joint, parent in self.parents.items():
-                if parent == link and joint not in self.joint_names and self.children[joint] not in found:
+                if parent == link and joint not in self.joint_names and self.children[joint] not in links:
                     loose = moves or self.joints[joint].get('type') != 'fixed'
-                    found[self.children[joint]] = loose
+                    links[self.children[joint]] = loose
                     ahead.append((self.children[joint], loose))
-        return found
+        return links
 
     def inertia(self, link: str) -> pinocchio.Inertia:
         """Return the inertia of a link in its frame; SDF's default where it states none: 1 kg, 1 kg·m²."""
@@ -121,14 +121,14 @@ class SdfKinematics:
 
     def carried(self) -> list[pinocchio.Inertia]:
         """Return per joint the inertia of its link and of all that hangs on it, in that link's frame."""
-        found = []
+        inertias = []
         for name in self.joint_names:
             frame = self.pose(self.children[name])
             total = self.inertia(self.children[name])
             for link in self.hanging(name):
                 total = total + frame.actInv(self.pose(link)).act(self.inertia(link))
-            found.append(total)
-        return found
+            inertias.append(total)
+        return inertias
 
     def pose(self, name: str) -> pinocchio.SE3:
         """Return the pose of a link, joint or frame in the model's frame, all joints at zero."""
@@ -168,15 +168,15 @@ class SdfKinematics:
         )
 
     def _forward(self, q: dict[str, float]) -> dict[str, pinocchio.SE3]:
-        found: dict[str, pinocchio.SE3] = {}
+        poses: dict[str, pinocchio.SE3] = {}
 
         def place(link: str, below: tuple[str, ...]) -> pinocchio.SE3:
-            if link in found:
-                return found[link]
+            if link in poses:
+                return poses[link]
             joint = self._by_child.get(link)
             if joint is None or self.parents[joint] == 'world' or link in below:
-                found[link] = self.pose(link)
-                return found[link]
+                poses[link] = self.pose(link)
+                return poses[link]
             parent = self.parents[joint]
             motion = pinocchio.SE3.Identity()
             if q.get(joint):
@@ -187,14 +187,14 @@ class SdfKinematics:
                     else pinocchio.SE3(pinocchio.exp3(axis * q[joint]), np.zeros(3))
                 )
             here = self.pose(joint)
-            found[link] = (
+            poses[link] = (
                 place(parent, (*below, link)) * self.pose(parent).actInv(here) * motion * here.actInv(self.pose(link))
             )
-            return found[link]
+            return poses[link]
 
         for name in self.links:
             place(name, ())
-        return found
+        return poses
 
     def _end(self, joint: ET.Element, which: str) -> str:
         """Return the link that a joint's parent or child is, which may be named by a frame on it."""

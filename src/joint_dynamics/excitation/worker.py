@@ -24,7 +24,7 @@ def main() -> None:
     while True:
         start = receive()
         try:
-            search(problem, start, deadline, lambda found: send(('found', found)))
+            search(problem, start, deadline, lambda better: send(('found', better)))
         except NoMotionFound as error:
             send(('none', error.broken))
         send(('done', start))

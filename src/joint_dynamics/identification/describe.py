@@ -116,15 +116,15 @@ def validity_of(solved: SolvedProblem) -> dict[str, dict[str, Any]]:
         load = np.maximum(load, np.abs(torque).max(axis=0))
     if problem.state.load_limit is not None:
         load = np.maximum(load, problem.state.load_limit)
-    found: dict[str, dict[str, Any]] = {
+    ranges: dict[str, dict[str, Any]] = {
         name: {'speed': checked_speed(problem, j), 'load': float(load[j])} for j, name in enumerate(model.joint_names)
     }
     temperatures = [part.temperature[part.kept] for part in problem.observations if part.temperature is not None]
     if temperatures and len(temperatures) == len(problem.observations):
         seen = np.concatenate(temperatures)
         for j, name in enumerate(model.joint_names):
-            found[name]['temperature'] = [float(seen[:, j].min()), float(seen[:, j].max())]
-    return found
+            ranges[name]['temperature'] = [float(seen[:, j].min()), float(seen[:, j].max())]
+    return ranges
 
 
 def with_provenance(result: IdentificationResult) -> DynamicsDescription:
@@ -184,17 +184,17 @@ def resting_document(result: IdentificationResult) -> dict[str, Any]:
     }
 
 
-def payload_part(found: dict[str, Any]) -> dict[str, Any]:
+def payload_part(entries: dict[str, Any]) -> dict[str, Any]:
     """Payload in the last joint's frame; std in the order mass, first moments, inertia."""
     mass, first, inertia = ('M',), ('MX', 'MY', 'MZ'), ('XX', 'XY', 'XZ', 'YY', 'YZ', 'ZZ')
-    std = found['M']['std']
+    std = entries['M']['std']
     # It is not on the arm of this description, which is that of the recordings without it.
     return {
         'attached': False,
-        'mass': {'value': found['M']['value']} | ({} if std is None else {'std': std}),
-        'first_moments': [found[name]['value'] for name in first],
-        'inertia': [found[name]['value'] for name in inertia],
-        'std': [found[name]['std'] for name in (*mass, *first, *inertia)],
+        'mass': {'value': entries['M']['value']} | ({} if std is None else {'std': std}),
+        'first_moments': [entries[name]['value'] for name in first],
+        'inertia': [entries[name]['value'] for name in inertia],
+        'std': [entries[name]['std'] for name in (*mass, *first, *inertia)],
     }
 
 

@@ -56,14 +56,14 @@ def resting_of_description(
             f'dynamics description: provenance.resting: expected what `identify` writes there, found {error!r}'
         ) from None
     spread = _spread(problem, covariance)
-    found = []
+    entries = []
     for index, observation in enumerate(problem.observations):
         resting = problem.rest(index).resting
         low, high = (_at_kept(observation, _torque(arm, observation, H)) for H in (-1.0, 1.0))
         tau, base, level = _at_kept(observation, observation.tau), 0.5 * (low + high), 0.5 * np.abs(high - low)
         ends = np.ones(tau.shape)
         half_width = ndtri(LEVEL) * np.sqrt(sigma[:, None] ** 2 + spread[index])
-        found.append(
+        entries.append(
             Resting(
                 observation.name,
                 resting,
@@ -79,7 +79,7 @@ def resting_of_description(
                 *ratio,
             )
         )
-    return resting_summary(found, names, arm.robot.mixed)
+    return resting_summary(entries, names, arm.robot.mixed)
 
 
 def _torque(arm: Arm, observation: Observation, H: float) -> FloatArray:

@@ -185,8 +185,8 @@ class IdentificationResult:
     def _entries(self) -> dict[str, Any]:
         """Return the entries of those steps that were taken."""
         own = {name: getattr(self, name) for name in ENTRIES}
-        found = own | {'transmissions': self.transmissions or None} | vars(self.details)
-        return {name: entry for name, entry in found.items() if entry is not None}
+        entries = own | {'transmissions': self.transmissions or None} | vars(self.details)
+        return {name: entry for name, entry in entries.items() if entry is not None}
 
     def predict(self, recording: Recording) -> FloatArray:
         """Return the torque that the description predicts along a recording, (samples, joints) [N·m].

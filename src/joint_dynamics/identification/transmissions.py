@@ -55,7 +55,7 @@ def transmissions_of(
     from joint_dynamics.identification.joint_tests.data import joint_data
     from joint_dynamics.identification.joint_tests.transmission import identify_transmission
 
-    found: dict[str, dict[str, Any]] = {}
+    transmissions: dict[str, dict[str, Any]] = {}
     notes = []
     for index, name in enumerate(model.joint_names):
         limit = float(model.limits.effort[index])
@@ -69,8 +69,8 @@ def transmissions_of(
             notes += [f'transmission: {name}: not described: {reason}' for reason in result.reasons]
             continue
         share = gain_share.get(name, 0.0) if isinstance(gain_share, Mapping) else gain_share or 0.0
-        found[name] = _with_gain(result, float(share))
-    return found, notes
+        transmissions[name] = _with_gain(result, float(share))
+    return transmissions, notes
 
 
 def _with_gain(result: JointTestResult, share: float) -> dict[str, Any]:

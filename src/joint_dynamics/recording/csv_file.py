@@ -121,13 +121,13 @@ def _lines(path: Path) -> Iterator[str]:
     with path.open(encoding='utf-8-sig', newline='') as file:
         while line := file.readline(MAX_LINE):
             if len(line) == MAX_LINE or '\0' in line:
-                found = (
+                length = (
                     'one that is longer'
                     if len(line) == MAX_LINE
                     else 'zero bytes (a file that was not written to its end?)'
                 )
                 raise JointDynamicsError(
-                    f'{path}: expected lines of text of less than {MAX_LINE} characters, found {found}'
+                    f'{path}: expected lines of text of less than {MAX_LINE} characters, found {length}'
                 )
             yield line
 

@@ -42,12 +42,12 @@ class BaseParameters:
     @property
     def names(self) -> list[str]:
         """One name each: that of its leading standard parameter, with R for a regrouped one (`ZZR_1`)."""
-        found = []
+        names = []
         for row, column in zip(self.matrix, self.independent, strict=True):
             name = self.standard_names[column]
             kind, _, index = name.partition('_')
-            found.append(name if np.count_nonzero(row) == 1 else f'{kind}R_{index}')
-        return found
+            names.append(name if np.count_nonzero(row) == 1 else f'{kind}R_{index}')
+        return names
 
     @property
     def expressions(self) -> list[str]:

@@ -67,12 +67,12 @@ class JointTree:
     @property
     def dependent(self) -> dict[str, Follows]:
         """The joints that follow others."""
-        found = {}
+        followers = {}
         for name, moves, row, offset in zip(self.names, self.moving, self.matrix, self.offset, strict=True):
             if not moves:
                 leaders = {key: float(ratio) for key, ratio in zip(self.joint_names, row, strict=True) if ratio != 0}
-                found[name] = Follows(leaders, float(offset))
-        return found
+                followers[name] = Follows(leaders, float(offset))
+        return followers
 
     @property
     def plain(self) -> bool:
@@ -132,7 +132,7 @@ class JointTree:
 
 def mimics_of(elements: Mapping[str, ET.Element], where: str) -> dict[str, Follows]:
     """Return the joints of a URDF, its numbers checked, that mimic another; raise JointDynamicsError for none."""
-    found = {}
+    followers = {}
     for name, joint in elements.items():
         mimic = joint.find('mimic')
         if mimic is None or joint.get('type') == 'fixed':
@@ -141,8 +141,8 @@ def mimics_of(elements: Mapping[str, ET.Element], where: str) -> dict[str, Follo
         if leader is None or leader not in elements:
             raise JointDynamicsError(f'robot {here}: expected a joint that it mimics, found {leader!r}')
         ratio, offset = (float(mimic.get(key, default)) for key, default in (('multiplier', '1'), ('offset', '0')))
-        found[name] = _checked(Follows({leader: ratio}, offset), f'robot {here}: mimic')
-    return found
+        followers[name] = _checked(Follows({leader: ratio}, offset), f'robot {here}: mimic')
+    return followers
 
 
 def read_parallelograms(value: Any) -> dict[str, Follows]:
@@ -157,7 +157,7 @@ def read_parallelograms(value: Any) -> dict[str, Follows]:
         return {}
     if not isinstance(value, Mapping):
         raise JointDynamicsError(f'robot.parallelograms: expected passive joints with what they copy, found {value!r}')
-    found = {}
+    followers = {}
     for name, entry in value.items():
         where = f'robot.parallelograms.{name}'
         numbers = isinstance(entry, Mapping) and all(
@@ -170,8 +170,8 @@ def read_parallelograms(value: Any) -> dict[str, Follows]:
                 f'{entry!r}'
             )
         ratios = {key: float(number) for key, number in entry.items() if key != 'offset'}
-        found[name] = _checked(Follows(ratios, float(entry.get('offset', 0.0))), where)
-    return found
+        followers[name] = _checked(Follows(ratios, float(entry.get('offset', 0.0))), where)
+    return followers
 
 
 def _checked(follows: Follows, where: str) -> Follows:

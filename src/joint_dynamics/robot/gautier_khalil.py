@@ -53,11 +53,11 @@ def _tensor_rules(rotation: FloatArray) -> FloatArray:
 
 def _rotations(table: MdhTable) -> list[FloatArray]:
     """Rotation of each frame in the one before, at q = 0."""
-    found = []
+    rotations = []
     for alpha, theta in zip(table.alpha, table.theta, strict=True):
         ca, sa, ct, st = np.cos(alpha), np.sin(alpha), np.cos(theta), np.sin(theta)
-        found.append(np.array([[ct, -st, 0], [ca * st, ca * ct, -sa], [sa * st, sa * ct, ca]]))
-    return found
+        rotations.append(np.array([[ct, -st, 0], [ca * st, ca * ct, -sa], [sa * st, sa * ct, ca]]))
+    return rotations
 
 
 def _without_effect(table: MdhTable, gravity: FloatArray) -> set[tuple[int, str]]:

@@ -93,9 +93,9 @@ class LinearDynamics:
         self.parameters = self._urdf_parameters() if has_inertials else None
 
     def _urdf_parameters(self) -> FloatArray:
-        found = self.standard()
-        found.links[:] = [body_of(self.pinocchio.inertias[int(k) + 1]) for k in self.chain.tree.row]
-        return found.values
+        parameters = self.standard()
+        parameters.links[:] = [body_of(self.pinocchio.inertias[int(k) + 1]) for k in self.chain.tree.row]
+        return parameters.values
 
     def standard(self, values: ArrayLike | None = None) -> StandardParameters:
         """Return standard parameters by meaning: links, drives, coupled motors.
@@ -125,9 +125,9 @@ class LinearDynamics:
         states = [np.asarray(array, dtype=float) for array in arrays]
         shape = states[0].shape
         if any(state.shape != shape for state in states) or len(shape) not in (1, 2) or shape[-1] != self.n:
-            found = ', '.join(str(state.shape) for state in states)
+            shapes = ', '.join(str(state.shape) for state in states)
             raise JointDynamicsError(
-                f'robot: expected states of shape (samples, {self.n}) or ({self.n},), all alike, found {found}'
+                f'robot: expected states of shape (samples, {self.n}) or ({self.n},), all alike, found {shapes}'
             )
         return [np.atleast_2d(state) for state in states], len(shape) == 1
 

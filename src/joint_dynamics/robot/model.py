@@ -260,18 +260,18 @@ class RobotModel(LinearDynamics):
 
         That is `urdf` (without its geometry) or `mdh`.
         """
-        found: dict[str, Any] = (
+        entries: dict[str, Any] = (
             {'mdh': self.mdh.document()} if self.mdh is not None else {'urdf': stripped_urdf(self.urdf or '')}
         )
         if self.locked:
-            found['locked'] = {name: float(value) for name, value in self.locked.items()}
+            entries['locked'] = {name: float(value) for name, value in self.locked.items()}
         if not self.chain.tree.plain:
-            found['dependent_joints'] = list(self.link_names[self.n :])
+            entries['dependent_joints'] = list(self.link_names[self.n :])
         if self.parallelograms:
-            found['parallelograms'] = {name: dict(entry) for name, entry in self.parallelograms.items()}
+            entries['parallelograms'] = {name: dict(entry) for name, entry in self.parallelograms.items()}
         if self.coupling is not None and self.coupling.coupled:
-            found['coupling'] = self.coupling.matrix.tolist()
-        return found
+            entries['coupling'] = self.coupling.matrix.tolist()
+        return entries
 
     def tree_position(self, q: FloatArray) -> FloatArray:
         """Return the positions (…, N) of all joints of `pinocchio` for independent ones at (…, n) [rad or m]."""

@@ -36,10 +36,10 @@ class PackedRows:
 
     def dense(self) -> FloatArray:
         """Return the rows with all zeros, (joints, columns, samples)."""
-        found = np.zeros(self.shape)
-        for rows, own, part in zip(found, self.columns, self.parts, strict=True):
+        rows_of_all = np.zeros(self.shape)
+        for rows, own, part in zip(rows_of_all, self.columns, self.parts, strict=True):
             rows[own] = self.values[part]
-        return found
+        return rows_of_all
 
     def with_right_side(self, j: int, y: FloatArray) -> FloatArray:
         """Return the rows of joint j with y (samples,) below them, (own columns + 1, samples); y is written here."""

@@ -143,9 +143,9 @@ class StandardParameters:
 
     def links_only(self) -> StandardParameters:
         """Return a copy whose drives are zero: no rotors, friction, offsets, coupled motors."""
-        found = StandardParameters.zeros(self.n, len(self.coupled), len(self.links))
-        found.links[:] = self.links
-        return found
+        links = StandardParameters.zeros(self.n, len(self.coupled), len(self.links))
+        links.links[:] = self.links
+        return links
 
     def link_document(self, link: int) -> dict[str, float]:
         """Return the inertial parameters of one link as {name: value}."""

@@ -224,8 +224,8 @@ def build_from_urdf(
     try:
         model = pinocchio.buildModelFromXML(ET.tostring(root, encoding='unicode'))
     except (ValueError, RuntimeError) as error:
-        found = (str(error).splitlines() or [type(error).__name__])[0]
-        raise JointDynamicsError(f'robot {name}: expected a URDF that pinocchio reads, found: {found}') from None
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise JointDynamicsError(f'robot {name}: expected a URDF that pinocchio reads, found: {reason}') from None
     reference = pinocchio.neutral(model)
     for key, position in lock.items():
         reference[model.joints[model.getJointId(key)].idx_q] = position

@@ -87,17 +87,17 @@ def _loop(links: dict[str, ET.Element], parent_of: dict[str, tuple[str, str]]) -
 
 
 def _named(root: ET.Element, tag: str, name: str) -> dict[str, ET.Element]:
-    found: dict[str, ET.Element] = {}
+    by_name: dict[str, ET.Element] = {}
     elements = root.findall(tag)
     if len(elements) > MAX_PARTS:
         raise JointDynamicsError(f'robot {name}: expected at most {MAX_PARTS} elements <{tag}>, found {len(elements)}')
     for element in elements:
         key = element.get('name')
-        if key is None or key in found:
+        if key is None or key in by_name:
             raise JointDynamicsError(f'robot {name}: expected a name for every {tag}, each once, found {key!r}')
         check_name(key, f'robot {name}, <{tag}>')
-        found[key] = element
-    return found
+        by_name[key] = element
+    return by_name
 
 
 def check_numbers(root: ET.Element, name: str) -> None:

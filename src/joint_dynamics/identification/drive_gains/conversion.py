@@ -202,7 +202,7 @@ def _identified(
             'tls: expected the weighed mass of the payload (--payload-mass, or payload.mass in the configuration),'
             ' found none'
         )
-    found = identify_drive_gains(
+    gains = identify_drive_gains(
         model,
         data.training,
         data.payload_runs,
@@ -213,8 +213,8 @@ def _identified(
         rest_speed=settings.rest_speed,
         solver=DriveGainOptions.from_mapping(settings.options).solver,
     )
-    payload = as_body(found.payload, notes).summary()
-    return found.by_joint, found.relative_covariance, found.summary(), payload
+    payload = as_body(gains.payload, notes).summary()
+    return gains.by_joint, gains.relative_covariance, gains.summary(), payload
 
 
 def as_body(payload: PayloadParameters, notes: list[str]) -> PayloadParameters:

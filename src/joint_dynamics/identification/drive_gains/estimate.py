@@ -83,24 +83,24 @@ class DriveGains:
     def relative_covariance(self) -> FloatArray:
         """Covariance (n, n) of the gains' relative errors; 1 for a gain that no sample shows."""
         n = len(self.gains)
-        found = self.solution.covariance[:n, :n] / np.outer(self.gains, self.gains)
-        unseen = ~np.isfinite(self.deviation) | ~np.isfinite(np.diag(found))
-        found[unseen, :] = found[:, unseen] = 0.0
-        return found + np.diag(unseen.astype(float))
+        covariance = self.solution.covariance[:n, :n] / np.outer(self.gains, self.gains)
+        unseen = ~np.isfinite(self.deviation) | ~np.isfinite(np.diag(covariance))
+        covariance[unseen, :] = covariance[:, unseen] = 0.0
+        return covariance + np.diag(unseen.astype(float))
 
     def summary(self) -> dict[str, Any]:
         """Return {joint: {value, std, prior, change_percent, and the gain by each solver}} for summary.json."""
-        found = {}
+        entries = {}
         for j, name in enumerate(self.joint_names):
             prior = None if self.prior is None else float(self.prior[j])
-            found[name] = {
+            entries[name] = {
                 'value': float(self.gains[j]),
                 'std': finite(self.deviation[j]),
                 'prior': prior,
                 'change_percent': 100 * (float(self.gains[j]) / prior - 1) if prior else None,
                 **{solver: float(gains[j]) for solver, gains in self.by_solver.items()},
             }
-        return found
+        return entries
 
 
 def coupling_matrix(model: RobotModel) -> FloatArray:

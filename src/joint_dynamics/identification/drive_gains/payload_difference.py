@@ -35,15 +35,15 @@ def payload_changes(problem: Problem, fits: Sequence[Fit]) -> list[tuple[float, 
     whole = float(np.sum((rest * weight) ** 2))
     cases = [('the robot', np.ones(len(index), dtype=bool))]
     cases += [(f'the robot of {fit.name}', index == k) for k, fit in enumerate(fits) if len(fits) > 1]
-    found = []
+    changes = []
     for who, where in cases:
         normal = NormalEquations(rows[:, :, where], weight[:, where])
         fitted = normal.fit(rest[:, where])
         before = float(np.sum((rest[:, where] * weight[:, where]) ** 2))
         left = whole - before + float(np.sum(normal.residuals(rest[:, where], fitted.chi) ** 2))
         text = f'{who} carries another payload than in training, mass {fitted.chi[9]:+.3g} kg'
-        found.append((left, 'payload_mixed', text))
-    return found
+        changes.append((left, 'payload_mixed', text))
+    return changes
 
 
 def _body(values: FloatArray) -> str:

@@ -54,16 +54,16 @@ class PayloadParameters:
 
     def summary(self) -> dict[str, Any]:
         """Return {name: {value, std, known}}, the centre of mass [m] where there is a mass, `M by …` of each joint."""
-        found: dict[str, Any] = {
+        entries: dict[str, Any] = {
             name: {'value': float(value), 'std': finite(std), 'known': bool(known)}
             for name, value, std, known in zip(INERTIAL, self.values, self.deviation, self.known, strict=True)
         }
         if self.mass > 0:
-            found['center_of_mass'] = (self.first_moments / self.mass).tolist()
-            found['moved_to_a_body'] = self.body
+            entries['center_of_mass'] = (self.first_moments / self.mass).tolist()
+            entries['moved_to_a_body'] = self.body
         for name, (mass, std) in self.mass_by_joint.items():
-            found[f'M by {name}'] = {'value': mass, 'std': std, 'known': False}
-        return found
+            entries[f'M by {name}'] = {'value': mass, 'std': std, 'known': False}
+        return entries
 
 
 def known_payload(known: Mapping[str, float] | None) -> tuple[FloatArray, BoolArray]:

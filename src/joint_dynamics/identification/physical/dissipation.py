@@ -49,7 +49,7 @@ class Dissipation:
 
 def dissipation_rows(problem: Problem) -> list[Dissipation]:
     """Return the inequalities of every joint with further friction terms, on a grid of speeds, loads, temperatures."""
-    model, found = problem.model, []
+    model, inequalities = problem.model, []
     columns = problem.columns - problem.base.count
     for j, name in enumerate(model.joint_names):
         first, chosen = 0, []
@@ -65,8 +65,10 @@ def dissipation_rows(problem: Problem) -> list[Dissipation]:
         for start, term in chosen:
             rows[:, start : start + len(term.names)] = term.of(motion).T
         viscous = column('Fv', j)
-        found.append(Dissipation(name, (viscous, column('Fc', j)), np.column_stack([speed, np.ones_like(speed)]), rows))
-    return found
+        inequalities.append(
+            Dissipation(name, (viscous, column('Fc', j)), np.column_stack([speed, np.ones_like(speed)]), rows)
+        )
+    return inequalities
 
 
 def impossible_terms(problem: Problem, solution: Solution) -> list[Term]:
@@ -79,7 +81,7 @@ def impossible_terms(problem: Problem, solution: Solution) -> list[Term]:
     extra = solution.chi[problem.base.count :]
     values = dict(zip(problem.names, solution.chi, strict=True))
     chosen = [term for term in problem.terms if term.selected]
-    found = [
+    impossible = [
         term
         for term in chosen
         if ((kind := term.document.get('friction')) in GROWING and values[term.names[0]] < 0)
@@ -90,7 +92,11 @@ def impossible_terms(problem: Problem, solution: Solution) -> list[Term]:
         plain = dissipation.rows_standard @ standard[list(dissipation.standard)]
         friction = plain + dissipation.rows_extra @ extra
         worst = int(np.argmin(friction))
-        own = [term for term in chosen if term.joint == dissipation.joint and term.opposes_motion and term not in found]
+        own = [
+            term
+            for term in chosen
+            if term.joint == dissipation.joint and term.opposes_motion and term not in impossible
+        ]
         if not own or plain.min() <= 0 or friction[worst] > ZERO_FRICTION_SHARE * friction.mean():
             continue
         first = problem.base.count
@@ -98,8 +104,8 @@ def impossible_terms(problem: Problem, solution: Solution) -> list[Term]:
             dissipation.rows_extra[worst, problem.names.index(term.names[0]) - first] * values[term.names[0]]
             for term in own
         ]
-        found.append(own[int(np.argmin(share))])
-    return found
+        impossible.append(own[int(np.argmin(share))])
+    return impossible
 
 
 def checked_speed(problem: Problem, j: int) -> float:

@@ -143,15 +143,15 @@ def essential_parameters(
     b = len(names)
     growth = np.broadcast_to(np.asarray(growth, dtype=float), (b,))
     kept = np.ones(b, dtype=bool)
-    found = solution
+    reduced = solution
     first, size = _residual(triangles, solution)
     before = (100 * first / size) if size > 0 else float('nan')
     steps: list[EliminationStep] = []
     while True:
         with np.errstate(divide='ignore', invalid='ignore'):
-            seen = np.isfinite(found.inflation)
+            seen = np.isfinite(reduced.inflation)
             f = np.where(
-                seen & (found.chi != 0), (found.chi / (growth[kept] * np.sqrt(np.diag(found.inverse)))) ** 2, 0.0
+                seen & (reduced.chi != 0), (reduced.chi / (growth[kept] * np.sqrt(np.diag(reduced.inverse)))) ** 2, 0.0
             )
             relative = 100 / np.sqrt(f)
         spread = float(relative.max() / relative.min()) if len(f) else 1.0
@@ -162,8 +162,8 @@ def essential_parameters(
         name = names[int(np.flatnonzero(kept)[worst])]
         kept[np.flatnonzero(kept)[worst]] = False
         smaller = _only(triangles, kept)
-        found = solve(smaller, solution.sigma, None if optional is None else optional[kept], solution.rest_sigma)
-        norm = _residual(smaller, found)[0]
+        reduced = solve(smaller, solution.sigma, None if optional is None else optional[kept], solution.rest_sigma)
+        norm = _residual(smaller, reduced)[0]
         steps.append(
             EliminationStep(
                 name,
@@ -175,8 +175,8 @@ def essential_parameters(
             )
         )
     chi = np.zeros(b)
-    chi[kept] = found.chi
+    chi[kept] = reduced.chi
     inverse, inflation = np.zeros((b, b)), np.full(b, np.inf)
-    inverse[np.ix_(kept, kept)], inflation[kept] = found.inverse, found.inflation
-    whole = Solution(chi, found.sigma, inverse, found.condition_number, inflation, found.rest_sigma)
+    inverse[np.ix_(kept, kept)], inflation[kept] = reduced.inverse, reduced.inflation
+    whole = Solution(chi, reduced.sigma, inverse, reduced.condition_number, inflation, reduced.rest_sigma)
     return Essential(tuple(names), kept, whole, tuple(steps), spread, smallest, before)

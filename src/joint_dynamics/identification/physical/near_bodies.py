@@ -77,9 +77,9 @@ def near_bodies(problem: Problem, solution: Solution, enough: float = 0.0) -> Ne
     search = _Search(problem, solution)
     best: NearBodies | None = None
     for y in search.robots():
-        found = search.priced(y)
-        if found is not None and (best is None or found.price < best.price):
-            best = found
+        priced = search.priced(y)
+        if priced is not None and (best is None or priced.price < best.price):
+            best = priced
         if best is not None and best.price <= enough:
             break
     return best

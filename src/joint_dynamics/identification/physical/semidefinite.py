@@ -99,11 +99,11 @@ def prior_bodies(model: RobotModel, solution_base: FloatArray, prior: FloatArray
     if np.any(links != 0):
         bodies = _SCALE @ pseudo_inertias(links) @ _SCALE
         masses = np.maximum(bodies[:, 3, 3], 10 * MARGIN)
-        found = []
+        matrices = []
         for body, mass in zip(bodies, masses, strict=True):
             values, vectors = np.linalg.eigh(0.5 * (body + body.T))
-            found.append((vectors * np.maximum(values, max(FLOOR * mass, 10 * MARGIN))) @ vectors.T)
-        return np.array(found)
+            matrices.append((vectors * np.maximum(values, max(FLOOR * mass, 10 * MARGIN))) @ vectors.T)
+        return np.array(matrices)
     base = model.base_parameters()
     reach = (
         sum(float(np.linalg.norm(placement.translation)) for placement in model.pinocchio.jointPlacements[1:]) or 1.0
@@ -257,8 +257,12 @@ def _kept(problem: Problem, solution: Solution, others: list[int], drive: Any, e
     """Return the constraints that fix what no row contains, see `kept_columns`."""
     base = problem.base
     drives, hidden = kept_columns(problem, solution, others)
-    found = [drive[others.index(base.independent[k])] == solution.chi[k] for k in drives]
-    return found if extra is None or not len(hidden) else [*found, extra[hidden] == solution.chi[base.count :][hidden]]
+    constraints = [drive[others.index(base.independent[k])] == solution.chi[k] for k in drives]
+    return (
+        constraints
+        if extra is None or not len(hidden)
+        else [*constraints, extra[hidden] == solution.chi[base.count :][hidden]]
+    )
 
 
 def _solve(cp: Any, programme: Any, what: str) -> None:

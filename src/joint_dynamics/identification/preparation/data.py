@@ -134,11 +134,11 @@ class PreparedRecordings:
     @property
     def notes(self) -> list[str]:
         """Notes on the processing of the recordings, each once, with the names of the recordings concerned."""
-        found: dict[str, list[str]] = {}
+        names_by_note: dict[str, list[str]] = {}
         for recording in (*self.training, *self.validation, *self.payload_runs):
             for note in recording.notes:
-                found.setdefault(note, []).append(recording.name)
-        return [f'{", ".join(dict.fromkeys(names))}: {note}' for note, names in found.items()]
+                names_by_note.setdefault(note, []).append(recording.name)
+        return [f'{", ".join(dict.fromkeys(names))}: {note}' for note, names in names_by_note.items()]
 
 
 def _with_torques(recording: Recording) -> Recording:
@@ -178,29 +178,29 @@ def with_mean_periods(
     """
     if period == 0:
         return list(recordings)
-    found = [find_repetition(recording, period) for recording in recordings]
-    if period is not None and recordings and not any(found):
+    repetitions = [find_repetition(recording, period) for recording in recordings]
+    if period is not None and recordings and not any(repetitions):
         raise JointDynamicsError(
             f'period: expected a recording in which the motion repeats every {period:g} s, found none'
         )
     return [
         piece
-        for recording, repetition in zip(recordings, found, strict=True)
+        for recording, repetition in zip(recordings, repetitions, strict=True)
         for piece in ([recording] if repetition is None else _pieces(recording, repetition, cutoff, shortest))
     ]
 
 
 def wholes(names: Sequence[str]) -> list[int]:
     """Return, for each of these recordings, the number of the one from which `with_mean_periods` cut it."""
-    found: list[int] = []
+    numbers: list[int] = []
     last: tuple[str, int] | None = None
     for name in names:
         piece = PIECE.search(name)
         here = None if piece is None else (name[: piece.start()], PIECES.index(piece[1].split()[0]))
         same = here is not None and last is not None and here[0] == last[0] and here[1] > last[1]
-        found.append(found[-1] if same else (found[-1] + 1 if found else 0))
+        numbers.append(numbers[-1] if same else (numbers[-1] + 1 if numbers else 0))
         last = here
-    return found
+    return numbers
 
 
 def _pieces(recording: Recording, repetition: Repetition, cutoff: float, shortest: float) -> list[Recording]:

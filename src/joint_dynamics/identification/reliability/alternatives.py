@@ -95,28 +95,28 @@ class Alternatives:
     ) -> Explanation:
         """Return one alternative: columns `normal` explain `target`; order: the recording's column of each target."""
 
-        def back(found: ExplanationFit) -> ExplanationFit:
-            return found if order is None else by_recorded_columns(found, order)
+        def back(fit: ExplanationFit) -> ExplanationFit:
+            return fit if order is None else by_recorded_columns(fit, order)
 
-        found = normal.fit(target, lambda free: gain(self.given, back(free), self.count) > 0)
-        gained = gain(self.given, back(found), self.count)
-        one = Explanation(code, text, self.names, self.given, back(found), gained, least=self.least(code))
+        fit = normal.fit(target, lambda free: gain(self.given, back(free), self.count) > 0)
+        gained = gain(self.given, back(fit), self.count)
+        one = Explanation(code, text, self.names, self.given, back(fit), gained, least=self.least(code))
         if not gained > 0:
             return one
         # residuals of a wrong explanation hold signal, which makes samples look worth less than they are
-        left = normal.residuals(target, found.chi)
+        left = normal.residuals(target, fit.chi)
         own = effective_samples(left, normal.weight, self.samples.part)
         if order is not None:
             left[order], own[order] = left.copy(), own.copy()
         count = np.maximum(self.count, own)
-        one = replace(one, gain=gain(self.given, back(found), count))
+        one = replace(one, gain=gain(self.given, back(fit), count))
         if one.gain <= LOG_LIKELIHOOD_THRESHOLD:
             return one
         return replace(
             one,
-            fitted=replace(back(found), count=count),
-            steadiness=self.steadiness(back(found), left, count),
-            dispersion=overdispersion(normal, target, found, count if order is None else count[order]),
+            fitted=replace(back(fit), count=count),
+            steadiness=self.steadiness(back(fit), left, count),
+            dispersion=overdispersion(normal, target, fit, count if order is None else count[order]),
         )
 
     def steadiness(self, fitted: ExplanationFit, left: FloatArray, count: FloatArray) -> float:
@@ -174,7 +174,7 @@ class Alternatives:
 
         Some of them clearly so (`Explanation.clear`).
         """
-        return sorted((found for found in self.tried if found.ahead), key=lambda found: -found.gain)
+        return sorted((one for one in self.tried if one.ahead), key=lambda one: -one.gain)
 
     @functools.cached_property
     def tried(self) -> list[Explanation]:
@@ -199,15 +199,15 @@ class Alternatives:
         turned, *signs = (change for change in torque_changes(self.names) if change.code == 'torque_sign')
         yield from self.changed([turned])
         for name, sign in zip(self.names, signs, strict=True):
-            apart = [found.fitted for found in self.changed(scale_changes(name, DECOUPLING_FACTORS))]
+            apart = [changed.fitted for changed in self.changed(scale_changes(name, DECOUPLING_FACTORS))]
             changes = [sign, *scale_changes(name, TORQUE_FACTORS)]
-            for found in self.changed(changes):
-                count = most_samples([self.given, found.fitted, *apart])
-                beyond = min(gain(fitted, found.fitted, count) for fitted in apart)
+            for changed in self.changed(changes):
+                count = most_samples([self.given, changed.fitted, *apart])
+                beyond = min(gain(fitted, changed.fitted, count) for fitted in apart)
                 if beyond > FREE_SCALE_THRESHOLD and (
-                    found.code == 'torque_sign' or found.gain > SCALE_PENALTY * LOG_LIKELIHOOD_THRESHOLD
+                    changed.code == 'torque_sign' or changed.gain > SCALE_PENALTY * LOG_LIKELIHOOD_THRESHOLD
                 ):
-                    yield found
+                    yield changed
 
     def changed(self, changes: Sequence[Change]) -> Iterator[Explanation]:
         """Yield the alternatives of some changes, in their order."""
@@ -245,7 +245,7 @@ class Alternatives:
                 [Change('time_scale', time_text(factor), Corrections(time_scale=factor)) for factor in factors]
             )
 
-        best = max(scaled(*TIME_FACTORS), key=lambda found: found.gain)
+        best = max(scaled(*TIME_FACTORS), key=lambda one: one.gain)
         if best.ahead and best.mend is not None:
             middle = np.log(best.mend.time_scale)
             ends = middle - np.log(TIME_STEP), middle + np.log(TIME_STEP)
@@ -270,13 +270,13 @@ class Alternatives:
             gravity = mounting_rotation(angles).T @ np.array([0.0, 0.0, -GRAVITY])
             if np.allclose(gravity, chain.gravity, atol=0.1 * GRAVITY):
                 continue
-            found = self.fitted(
+            turned = self.fitted(
                 'mounting',
                 f'the base stands otherwise: with {text} of its own frame',
                 self.normal_on(replace(chain, gravity=gravity)),
                 self.samples.tau,
             )
-            yield replace(found, mounting=angles)
+            yield replace(turned, mounting=angles)
 
     def couplings(self) -> Iterator[Explanation]:
         """Yield the torques of coupled motors in place of those of the joints, and the other way."""

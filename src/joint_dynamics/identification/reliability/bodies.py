@@ -51,8 +51,8 @@ def impossible_inertials(problem: Problem, alternatives: Alternatives) -> list[R
     """
     solution = _solution(alternatives)
     near = near_bodies(problem, solution, LOG_LIKELIHOOD_THRESHOLD)
-    found = None if near is None else np.concatenate([problem.base.regroup(near.standard), near.extra])
-    if found is not None and _explain(alternatives, *_left_more(alternatives, found)):
+    closest = None if near is None else np.concatenate([problem.base.regroup(near.standard), near.extra])
+    if closest is not None and _explain(alternatives, *_left_more(alternatives, closest)):
         return []
     try:
         with warnings.catch_warnings():

@@ -112,7 +112,7 @@ def check_training(problem: Problem, recordings: Sequence[Recording]) -> CheckRe
     floor = at_floor(alternatives, rated)
     reasons += residual_reasons(alternatives, causes.fitted(), torque_noise(problem.observations), floor)
     vague = [reason for reason in causes.reasons if reason.code in ('recordings_differ', 'payload_mixed')]
-    parts = max((found.gain for found in causes.last.differences if found.clear and vague), default=0.0)
+    parts = max((cause.gain for cause in causes.last.differences if cause.clear and vague), default=0.0)
     begun, begun_notes = moment_reasons(causes.last.alternatives, causes.last.observations, parts)
     if begun and len(vague) == len(causes.reasons):
         reasons = [replace(begun[0], variants=tuple(vague)), *(reason for reason in reasons if reason not in vague)]
@@ -121,9 +121,9 @@ def check_training(problem: Problem, recordings: Sequence[Recording]) -> CheckRe
     if not reasons:
         reasons += impossible_inertials(problem, alternatives)
     first = causes.first
-    notes = [found.doubt for found in (*first.ahead[:1], *first.ahead_by_file[:1]) if not found.clear and not reasons]
-    smaller = [found for found in (*first.ahead, *first.ahead_by_file, *first.differences) if not found.matters]
-    notes += [note for found in smaller if found.clear for note in found.notes]
+    notes = [cause.doubt for cause in (*first.ahead[:1], *first.ahead_by_file[:1]) if not cause.clear and not reasons]
+    smaller = [cause for cause in (*first.ahead, *first.ahead_by_file, *first.differences) if not cause.matters]
+    notes += [note for cause in smaller if cause.clear for note in cause.notes]
     notes += causes.unproved
     notes += [*begun_notes, *(f'{reason} (it is explained no better without them)' for reason in harmless)]
     notes += first.scales.notes
@@ -157,7 +157,7 @@ def check_recordings(
     validation, unseen: fits and problem of the recordings that were not used in training, None without any; covariance
     (b, b): of the solution's parameters.
     """
-    found = check_training(problem, recordings)
+    checked = check_training(problem, recordings)
     covered, compared = Coverage(), dict[str, Any]()
     predicted, against = list[Reason](), list[str]()
     if unseen is not None:
@@ -175,14 +175,14 @@ def check_recordings(
         against = [text] if np.isfinite(own) else []
     reasons = [
         *excitation_reasons(problem.names, solution, settings.condition_limit, problem.still_joints),
-        *found.reasons,
+        *checked.reasons,
         *predicted,
         *covered.reasons,
     ]
     reasons = without_duplicates(reasons)
     seen = validation or training
-    joints = judge_joints(seen, reasons, found.weak, rated_torques(problem.model)[0])
+    joints = judge_joints(seen, reasons, checked.weak, rated_torques(problem.model)[0])
     good = uses(joints, reasons, not poorly_determined_parameters(problem.names, solution))
-    notes = [*found.notes, *covered.notes, *(str(one) for one in joints if one.state == 'weak'), *against]
+    notes = [*checked.notes, *covered.notes, *(str(one) for one in joints if one.state == 'weak'), *against]
     verdicts = compared | {'joints': {one.name: one.summary() for one in joints}, 'uses': good}
-    return CheckResult(reasons, notes, found.summary | covered.summary | verdicts, found.weak)
+    return CheckResult(reasons, notes, checked.summary | covered.summary | verdicts, checked.weak)

@@ -186,7 +186,7 @@ def _extent(problem: Problem) -> FloatArray:
 
 def leaves(training: Training, unseen: Problem) -> list[str]:
     """Return what of the motion of `unseen` lies outside that of the training, in words, joint by joint."""
-    found = []
+    lines = []
     speed, acceleration, extent = _largest(unseen, 'dtheta'), _largest(unseen, 'ddtheta'), _extent(unseen)
     for j, name in enumerate(unseen.model.joint_names):
         for what, new, known, unit in (
@@ -194,8 +194,8 @@ def leaves(training: Training, unseen: Problem) -> list[str]:
             ('acceleration', acceleration[j], training.acceleration[j], 'rad/s²'),
         ):
             if new > RANGE_TOLERANCE * known:
-                found.append(f'{what} of {name} {new:.3g} {unit}, in training {known:.3g}')
+                lines.append(f'{what} of {name} {new:.3g} {unit}, in training {known:.3g}')
         (low, high), (least, most) = training.position[j], extent[j]
         if min(least - low, high - most) < -(RANGE_TOLERANCE - 1) * (high - low):
-            found.append(f'position of {name} {least:.3g} to {most:.3g}, in training {low:.3g} to {high:.3g}')
-    return found
+            lines.append(f'position of {name} {least:.3g} to {most:.3g}, in training {low:.3g} to {high:.3g}')
+    return lines

@@ -51,9 +51,9 @@ def estimate_delay(alternatives: Alternatives, observations: Sequence[Observatio
 
     steps = max(2, int(np.ceil(longest * bandwidth / STEP)))
     seconds = peak(better, longest, steps, PRECISION)
-    found = normal.fit(target(seconds))
-    count = alternatives.counted(normal, target(seconds), found)
-    gained, width = gain(start, found, count), 0.02 / bandwidth
+    fit = normal.fit(target(seconds))
+    count = alternatives.counted(normal, target(seconds), fit)
+    gained, width = gain(start, fit, count), 0.02 / bandwidth
     # the likelihood is a parabola near its maximum: its curvature is the information
     beside = [gain(start, normal.fit(target(at)), count) for at in (seconds - width, seconds + width)]
     curvature = (2 * gained - sum(beside)) / width**2
@@ -61,7 +61,7 @@ def estimate_delay(alternatives: Alternatives, observations: Sequence[Observatio
     # A delay has a peak of likelihood; where any lateness is as good, as of a slow motion one way, whose columns make
     # up for it, there is none.
     fall = gained - max(gain(start, normal.fit(target(end)), count) for end in (-longest, longest))
-    cost = alternatives.share(start.unexplained - found.unexplained)
+    cost = alternatives.share(start.unexplained - fit.unexplained)
     # its deviation is as much in what it costs as in itself
     beyond = max(abs(seconds) - 2 * deviation, 0.0)
     costs = cost * beyond > MIN_EFFECT * abs(seconds)
@@ -71,9 +71,9 @@ def estimate_delay(alternatives: Alternatives, observations: Sequence[Observatio
         f'{"after" if seconds > 0 else "before"} the motion they belong to',
         alternatives.names,
         alternatives.given,
-        replace(found, count=count),
+        replace(fit, count=count),
         gained,
-        dispersion=overdispersion(normal, target(seconds), found, count),
+        dispersion=overdispersion(normal, target(seconds), fit, count),
         mend=Corrections(torque_delay=seconds),
         matters=costs or (beyond > LATE and fall > LOG_LIKELIHOOD_THRESHOLD),
         figures={'seconds': seconds, 'std': finite(deviation), 'cost_percent': 100 * cost},

@@ -67,19 +67,19 @@ def differences(alternatives: Alternatives, names: Sequence[str]) -> list[Explan
     friction = np.zeros((n, 3 * n, samples.q.shape[1]))
     for j in range(n):
         friction[j, 3 * j : 3 * j + 3] = samples.own_rows(j)[1:]
-    found, payloads = [], []
+    explanations, payloads = [], []
     for name, where in recordings_or_halves(samples, names):
         payloads.append(_own(alternatives, 'payload', name, payload * where))
         for kind, columns in (('friction', friction), ('parameters', alternatives.rows)):
-            found.append(_own(alternatives, kind, name, columns * where))
+            explanations.append(_own(alternatives, kind, name, columns * where))
         for j in range(n):
             target = samples.tau.copy()
             target[j, where] *= -1
             turned = alternatives.fitted('recordings_differ', '', alternatives.normal, target)
             kind = f'sign of {model.joint_names[j]}'
-            found.append(_told(alternatives, turned, kind, name, alternatives.normal, target))
-    found += [*payloads, *_common_payload(alternatives, names, payload, payloads)]
-    return sorted(found, key=lambda one: -one.gain)
+            explanations.append(_described(alternatives, turned, kind, name, alternatives.normal, target))
+    explanations += [*payloads, *_common_payload(alternatives, names, payload, payloads)]
+    return sorted(explanations, key=lambda one: -one.gain)
 
 
 def _common_payload(
@@ -91,7 +91,7 @@ def _common_payload(
     that the others lack, so that no more than half are gathered.
     """
     part, every = alternatives.samples.part, set(range(len(names)))
-    gained, first = max((found.gain, index) for index, found in enumerate(alone))
+    gained, first = max((one.gain, index) for index, one in enumerate(alone))
     best = {first}
     if len(names) < 4 or gained <= 0:
         return []
@@ -113,9 +113,9 @@ def _common_payload(
         columns = payload * np.isin(part, list(recordings))
         return _own(alternatives, 'payload', listed, columns, _choice(len(names), len(best)))
 
-    found = common(best)
+    several = common(best)
     # what these lack the others have
-    return [found if found.fitted.chi[-1] > 0 else common(every - best)]
+    return [several if several.fitted.chi[-1] > 0 else common(every - best)]
 
 
 def _choice(recordings: int, chosen: int) -> float:
@@ -125,13 +125,13 @@ def _choice(recordings: int, chosen: int) -> float:
 
 def _own(alternatives: Alternatives, kind: str, part: str, columns: FloatArray, choice: float = 0.0) -> Explanation:
     """Return what a part gains by columns (joints, q, samples) of its own, less `choice` [nats]."""
-    found, normal = _with(alternatives, columns)
-    found = replace(found, gain=found.gain - choice)
-    if found.gain > LOG_LIKELIHOOD_THRESHOLD:
-        count = found.fitted.count
+    own, normal = _with(alternatives, columns)
+    own = replace(own, gain=own.gain - choice)
+    if own.gain > LOG_LIKELIHOOD_THRESHOLD:
+        count = own.fitted.count
         assert count is not None
-        found = replace(found, dispersion=overdispersion(normal, alternatives.samples.tau, found.fitted, count))
-    return _told(alternatives, found, kind, part, normal, alternatives.samples.tau)
+        own = replace(own, dispersion=overdispersion(normal, alternatives.samples.tau, own.fitted, count))
+    return _described(alternatives, own, kind, part, normal, alternatives.samples.tau)
 
 
 def _with(alternatives: Alternatives, columns: FloatArray) -> tuple[Explanation, NormalEquations]:
@@ -140,12 +140,17 @@ def _with(alternatives: Alternatives, columns: FloatArray) -> tuple[Explanation,
     normal = alternatives.normal.beside(np.concatenate([alternatives.rows, columns], axis=1))
     fitted = normal.fit(samples.tau)
     count = alternatives.counted(normal, samples.tau, fitted)
-    found = Explanation('recordings_differ', '', alternatives.names, given, replace(fitted, count=count), 0.0)
-    return replace(found, gain=found.gained(count)), normal
+    own = Explanation('recordings_differ', '', alternatives.names, given, replace(fitted, count=count), 0.0)
+    return replace(own, gain=own.gained(count)), normal
 
 
-def _told(
-    alternatives: Alternatives, found: Explanation, kind: str, part: str, normal: NormalEquations, target: FloatArray
+def _described(
+    alternatives: Alternatives,
+    explanation: Explanation,
+    kind: str,
+    part: str,
+    normal: NormalEquations,
+    target: FloatArray,
 ) -> Explanation:
     """Return the explanation with what it says, and whether it matters.
 
@@ -156,19 +161,19 @@ def _told(
         effect, left = alternatives.share(given - other), alternatives.share(given)
         return effect, effect > MIN_EFFECT or (kind == 'payload' and explains_most(effect, left))
 
-    effect, matters = effect_of(alternatives.given.unexplained, found.fitted.unexplained)
-    if matters and found.clear:
+    effect, matters = effect_of(alternatives.given.unexplained, explanation.fitted.unexplained)
+    if matters and explanation.clear:
         out = normal.held_out(target, alternatives.samples.part).mean(axis=0)
         effect, matters = effect_of(alternatives.held_out.mean(axis=0), out)
     other = {'friction': 'other friction or offsets', 'parameters': 'other parameters'}.get(kind, f'another {kind}')
     text = f'{part} has {other} than the other recordings'
     if kind == 'payload':
-        text = f'{part} differs from the other recordings by a payload of about {found.fitted.chi[-1]:.3g} kg'
+        text = f'{part} differs from the other recordings by a payload of about {explanation.fitted.chi[-1]:.3g} kg'
     return replace(
-        found,
-        code='payload_mixed' if kind == 'payload' else found.code,
+        explanation,
+        code='payload_mixed' if kind == 'payload' else explanation.code,
         text=text,
         matters=matters,
         notes=(f'{text}, which makes {100 * effect:.2g} % of the torque',) if effect > 0 else (),
-        figures={part: {'kind': kind, 'log_likelihood': found.gain, 'effect_percent': 100 * effect}},
+        figures={part: {'kind': kind, 'log_likelihood': explanation.gain, 'effect_percent': 100 * effect}},
     )

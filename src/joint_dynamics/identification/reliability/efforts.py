@@ -51,17 +51,17 @@ def _effort(recording: Recording, what: str, x: FloatArray, moving: BoolArray) -
             f'{recording.name}: {what} keeps {x[start]:.4g} from {recording.time[start]:.3g} to '
             f'{recording.time[end]:.3g} s although the joint moves: leave that stretch out',
         )
-    found = [
+    saturated = [
         (bound, share)
         for bound, flat in zip(extreme, at_bound, strict=True)
         for share in [_pile(x, moving, bound, middle)]
         if share > FAULTY_SHARE or flat
     ]
-    if found:
-        bounds = ' and '.join(f'{bound:.4g}' for bound, _ in found)
+    if saturated:
+        bounds = ' and '.join(f'{bound:.4g}' for bound, _ in saturated)
         yield Reason(
             'saturated',
-            f'{recording.name}: {what} stays at {bounds} for {100 * sum(share for _, share in found):.2g} % of the '
+            f'{recording.name}: {what} stays at {bounds} for {100 * sum(share for _, share in saturated):.2g} % of the '
             'moving samples: it is cut off there; record a gentler motion',
         )
 

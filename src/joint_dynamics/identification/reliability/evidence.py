@@ -115,17 +115,17 @@ class NormalEquations:
 
     def of_joint(self, j: int) -> NormalEquations:
         """Return the normal equations of the torque of one joint by itself."""
-        found, row = copy.copy(self), slice(j, j + 1)
-        found.weight, found.rows, found.matrix = self.weight[row], self.rows[row], self.matrix[row]
-        found.friction, found.power = self.friction[row], self.power[row]
-        return found
+        equations, row = copy.copy(self), slice(j, j + 1)
+        equations.weight, equations.rows, equations.matrix = self.weight[row], self.rows[row], self.matrix[row]
+        equations.friction, equations.power = self.friction[row], self.power[row]
+        return equations
 
     def of_samples(self, where: BoolArray) -> NormalEquations:
         """Return the normal equations of some samples; friction has to dissipate over all."""
-        found = copy.copy(self)
-        found.weight, found.rows = self.weight[:, where], self.rows[:, :, where]
-        found.matrix = found.rows @ found.rows.transpose(0, 2, 1)
-        return found
+        equations = copy.copy(self)
+        equations.weight, equations.rows = self.weight[:, where], self.rows[:, :, where]
+        equations.matrix = equations.rows @ equations.rows.transpose(0, 2, 1)
+        return equations
 
     def held_out(self, target: FloatArray, part: IntArray) -> FloatArray:
         """Return the share of each torque's power left over by parameters of other times, (folds, n).
@@ -154,24 +154,24 @@ class NormalEquations:
         # a torque that is zero throughout has no size of its own
         size = np.where(size > 0, size, size.max() or 1.0)
         use = np.ones(self.matrix.shape[1], dtype=bool)
-        found = self._fit(vector, size, use)
-        if worthwhile is not None and not worthwhile(found):
-            return found
+        fitted = self._fit(vector, size, use)
+        if worthwhile is not None and not worthwhile(fitted):
+            return fitted
         while True:
             wrong = [
                 columns
                 for j, columns in enumerate(self.friction)
-                if use[columns].all() and self.power[j] @ found.chi < 0
+                if use[columns].all() and self.power[j] @ fitted.chi < 0
             ]
-            wrong += [np.array([k]) for k in self.positive if use[k] and found.chi[k] < 0]
+            wrong += [np.array([k]) for k in self.positive if use[k] and fitted.chi[k] < 0]
             if not wrong:
-                return found
+                return fitted
             use[np.concatenate(wrong)] = False
-            found = self._fit(vector, size, use)
+            fitted = self._fit(vector, size, use)
 
     def free(self, target: FloatArray) -> ExplanationFit:
         """Return the fit without constraints."""
-        return self.fit(target, lambda found: False)
+        return self.fit(target, lambda fitted: False)
 
     def _fit(self, vector: FloatArray, size: FloatArray, use: FloatArray) -> ExplanationFit:
         columns, matrix = np.flatnonzero(use), self.matrix
@@ -262,7 +262,7 @@ class ExplanationFit:
 
 def effective_samples(residuals: FloatArray, weight: FloatArray, part: IntArray) -> FloatArray:
     """Return the independent samples each joint's are worth, (n,): Σ w² over 1 + 2 Σ ρ_l, ρ_l while positive."""
-    found = np.empty(len(residuals))
+    count = np.empty(len(residuals))
     for j, row in enumerate(residuals):
         power = float(row @ row)
         length = 1.0
@@ -273,8 +273,8 @@ def effective_samples(residuals: FloatArray, weight: FloatArray, part: IntArray)
                 if correlation <= 0:
                     break
                 length += 2 * correlation
-        found[j] = (weight[j] ** 2).sum() / length
-    return np.maximum(found, 1.0)
+        count[j] = (weight[j] ** 2).sum() / length
+    return np.maximum(count, 1.0)
 
 
 def time_blocks(part: IntArray, count: int = BLOCKS) -> IntArray:

@@ -164,7 +164,7 @@ def least_evidence(model: RobotModel, code: str, kinds: int = KINDS) -> float:
     return float(np.log(kinds * of_kind[code] / FALSE_ALARMS)) if code in of_kind else MIN_EVIDENCE
 
 
-def overdispersion(normal: NormalEquations, target: FloatArray, found: ExplanationFit, count: FloatArray) -> float:
+def overdispersion(normal: NormalEquations, target: FloatArray, fit: ExplanationFit, count: FloatArray) -> float:
     """Return ĉ of an explanation, at least one.
 
     normal, target: its normal equations, and the torque (joints, samples) that they are to explain; found: its fit;
@@ -172,8 +172,8 @@ def overdispersion(normal: NormalEquations, target: FloatArray, found: Explanati
     """
     alone = [normal.of_joint(j).fit(target[[j]]) for j in range(len(target))]
     own = np.array([fitted.unexplained[0] for fitted in alone])
-    further = sum(fitted.rank for fitted in alone) - found.rank
-    rise = float(count @ np.log((found.unexplained + RESOLVED**2) / (own + RESOLVED**2)))
+    further = sum(fitted.rank for fitted in alone) - fit.rank
+    rise = float(count @ np.log((fit.unexplained + RESOLVED**2) / (own + RESOLVED**2)))
     return max(1.0, rise / further) if further > 0 else 1.0
 
 

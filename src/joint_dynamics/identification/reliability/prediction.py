@@ -61,10 +61,10 @@ def judge_prediction(
         least = min(NEARLY_ALL**2 * left, BETTER**2 * _left_by_friction(fits)) if some else np.inf
         many = [change for change in others if change[0] < least]
         many += _delay(fits)
-    found = sorted([*_changes(tau, predicted, names), *many], key=lambda change: change[0])
+    changes = sorted([*_changes(tau, predicted, names), *many], key=lambda change: change[0])
     reasons = []
-    if found and found[0][0] < min(BETTER**2 * left, left - MIN_EFFECT**2 * np.sum(tau**2)):
-        rest, code, text = found[0]
+    if changes and changes[0][0] < min(BETTER**2 * left, left - MIN_EFFECT**2 * np.sum(tau**2)):
+        rest, code, text = changes[0]
         share = 100 * np.sqrt(rest / np.sum(tau**2))
         reasons.append(
             Reason(

@@ -79,11 +79,11 @@ def residual_reasons(
         wrong = [
             names[j] for j, columns in enumerate(normal.friction) if len(columns) and normal.power[j] @ free.chi < 0
         ]
-        found = f'friction that drives ({", ".join(wrong)})' if wrong else 'rotor inertias below zero'
+        impossible = f'friction that drives ({", ".join(wrong)})' if wrong else 'rotor inertias below zero'
         reasons.append(
             Reason(
                 'friction_sign' if wrong else 'negative_inertia',
-                f'{found} would explain the torques clearly better (log-likelihood +{lost:.0f}), '
+                f'{impossible} would explain the torques clearly better (log-likelihood +{lost:.0f}), '
                 'which no robot has: look at the signs of efforts and positions, and at the time',
             )
         )
@@ -152,13 +152,13 @@ def _friction(alternatives: Alternatives) -> FloatArray:
     """
     normal, given = alternatives.normal, alternatives.given
     covariance = covariance_of(alternatives)
-    found = np.zeros(len(normal.friction))
+    size = np.zeros(len(normal.friction))
     for j, columns in enumerate(normal.friction):
         if len(columns):
             rows = normal.rows[j][columns]
             spread = float(np.trace(rows @ rows.T @ covariance[np.ix_(columns, columns)]))
-            found[j] = np.sqrt(np.sum((rows.T @ given.chi[columns]) ** 2) + max(spread, 0.0))
-    return found
+            size[j] = np.sqrt(np.sum((rows.T @ given.chi[columns]) ** 2) + max(spread, 0.0))
+    return size
 
 
 def covariance_of(alternatives: Alternatives) -> FloatArray:

@@ -47,26 +47,26 @@ def resting_reasons(problem: Problem, alternatives: Alternatives) -> list[Reason
     if not any(by_joint):
         return []
     spread = covariance_of(alternatives)
-    reasons = (_stuck(problem, alternatives, j, found, spread) for j, found in enumerate(by_joint))
+    reasons = (_stuck(problem, alternatives, j, stays, spread) for j, stays in enumerate(by_joint))
     return [reason for reason in reasons if reason is not None]
 
 
 def _stuck(
-    problem: Problem, alternatives: Alternatives, joint: int, found: list[tuple[int, slice, slice]], spread: FloatArray
+    problem: Problem, alternatives: Alternatives, joint: int, stays: list[tuple[int, slice, slice]], spread: FloatArray
 ) -> Reason | None:
     """Return a reason where one of a joint's stays is none."""
     samples, chi = alternatives.samples, alternatives.given.chi
     rows, weight, columns = alternatives.rows[joint], samples.weight[joint], alternatives.normal.friction[joint]
     moving = weight == 1.0
     level = _level(alternatives, joint, spread)
-    if not found or not moving.any() or level is None:
+    if not stays or not moving.any() or level is None:
         return None
     motion = rows.copy()
     motion[columns] = 0.0
     left = samples.tau[joint] - chi @ motion
     noise = float(np.mean((samples.tau[joint] - chi @ rows)[moving] ** 2))
     worth = min(1.0, float(alternatives.count[joint] / (weight**2).sum()))
-    for index, kept, stay in found:
+    for index, kept, stay in stays:
         apart = motion[:, stay] - motion[:, stay].mean(axis=1)[:, None]
         variance = noise + np.einsum('cs,cd,ds->s', apart, spread, apart)
         beyond = 0.5 * worth * _beyond(left[stay], BREAKAWAY * level, variance)

@@ -66,7 +66,7 @@ class FileAlternatives(Alternatives):
 
     def __init__(self, free: Alternatives, best: ExplanationFit):
         self.free, self.best = free, best
-        self.gains = {found.text: found.gain for found in free.tried}
+        self.gains = {one.text: one.gain for one in free.tried}
         super().__init__(free.model, free.samples)
 
     def least(self, code: str) -> float:
@@ -112,16 +112,16 @@ class FileAlternatives(Alternatives):
 
         No gain is left where the links of the file leave too much over.
         """
-        found = super().fitted(code, f'{text}, by the inertials of the robot file', normal, target, order)
-        if not found.ahead:
-            return found
-        if found.gain < self.by_link + FREE_SCALE_THRESHOLD or not self._good(found.fitted):
-            return replace(found, gain=0.0)
+        explanation = super().fitted(code, f'{text}, by the inertials of the robot file', normal, target, order)
+        if not explanation.ahead:
+            return explanation
+        if explanation.gain < self.by_link + FREE_SCALE_THRESHOLD or not self._good(explanation.fitted):
+            return replace(explanation, gain=0.0)
         # a change of the torques may not have been worth trying with free parameters
         lost = self.gains.get(text)
         if lost is None:
             lost = self.free.fitted(code, text, self.free.normal, target, order).gain
-        return replace(found, gain=found.gain + min(0.0, lost))
+        return replace(explanation, gain=explanation.gain + min(0.0, lost))
 
     def _good(self, changed: ExplanationFit) -> bool:
         """Whether the file's links, with a change of the torques, are links of this robot and the change matters."""
@@ -212,7 +212,7 @@ def _factors(alternatives: Alternatives) -> FloatArray:
     """Return s_j (n,) of τ_j ≈ s_j τ_file,j + friction + offset, NaN where the file's torque is not clearly in it."""
     model, samples = alternatives.model, alternatives.samples
     rows = _columns(model, samples) * samples.weight[:, None]
-    found, first = np.full(model.n, np.nan), rows.shape[1] - OWN * model.n
+    factors, first = np.full(model.n, np.nan), rows.shape[1] - OWN * model.n
     for j, (y, count) in enumerate(zip(samples.tau * samples.weight, alternatives.count, strict=True)):
         basis = np.linalg.qr(rows[j, first + OWN * j : first + OWN * (j + 1)].T)[0]
         y, x = (signal - basis @ (basis.T @ signal) for signal in (y, rows[j, 0]))
@@ -222,5 +222,5 @@ def _factors(alternatives: Alternatives) -> FloatArray:
         share = float(x @ y) ** 2 / power / float(y @ y)
         clear = -0.5 * count * np.log(1 - min(share, 1 - 1e-9)) > LOG_LIKELIHOOD_THRESHOLD
         if share > SAID and x @ y > 0 and clear:
-            found[j] = float(x @ y) / power
-    return found
+            factors[j] = float(x @ y) / power
+    return factors

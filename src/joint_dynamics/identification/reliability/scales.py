@@ -47,54 +47,58 @@ def estimate_scales(alternatives: Alternatives) -> Explanation:
     names, n = alternatives.names, len(alternatives.names)
     beta, information, fitted, gained = _search(alternatives, np.ones(n, dtype=bool), np.zeros(n))
     known, deviation = _known(np.asarray(np.linalg.inv(information), dtype=float))
-    found = Explanation('drive_gain', '', names, alternatives.given, fitted, 0.0, matters=False)
+    explanation = Explanation('drive_gain', '', names, alternatives.given, fitted, 0.0, matters=False)
     if known.sum() < 2:
-        return _told(found, np.ones(n), deviation, np.zeros(n, dtype=bool))
+        return _described(explanation, np.ones(n), deviation, np.zeros(n, dtype=bool))
     ratios = 0.5 * (known.sum() - 1) * np.log(max(alternatives.count.sum(), 2.0))
     alike = _search(alternatives, np.logical_not(known), np.where(known, 0.0, beta - np.median(beta[known])))[3]
     target = alternatives.samples.tau * np.exp(-beta)[:, None]
     residuals = alternatives.normal.residuals(target, fitted.chi)
-    found = replace(
-        found,
+    explanation = replace(
+        explanation,
         gain=gained - alike - float(ratios),
         steadiness=alternatives.steadiness(fitted, residuals, alternatives.count),
         dispersion=overdispersion(alternatives.normal, target, fitted, alternatives.count),
     )
-    return _told(found, np.exp(beta - np.median(beta[known])), deviation, known)
+    return _described(explanation, np.exp(beta - np.median(beta[known])), deviation, known)
 
 
-def _told(found: Explanation, factor: FloatArray, deviation: FloatArray, known: BoolArray) -> Explanation:
+def _described(explanation: Explanation, factor: FloatArray, deviation: FloatArray, known: BoolArray) -> Explanation:
     """Return the explanation with what it says: scales (n,), deviations (n,) of their logarithms, known (n,) or not.
 
     One torque that is off is brought to the scale of the others; where several are, none tells which are right.
     Noted are scales apart by what drive gains of a data sheet may be, and joints whose scale no other confirms.
     """
-    off, told = _off(factor, deviation, known), found.clear and found.steadiness > STEADY * MIN_STEADINESS
-    each = [f'{name} {by:.3g} ± {by * std:.1g}' for name, by, std in zip(found.names, factor, deviation, strict=True)]
+    off, told = _off(factor, deviation, known), explanation.clear and explanation.steadiness > STEADY * MIN_STEADINESS
+    each = [
+        f'{name} {by:.3g} ± {by * std:.1g}' for name, by, std in zip(explanation.names, factor, deviation, strict=True)
+    ]
     notes = []
     if told and not off and float(np.ptp(np.log(factor[known]))) > np.log(NOTED_FACTOR):
         notes.append(
             'in what several joints feel, the torques are these many times those of the others (log-likelihood '
-            f'+{found.gain:.0f}): {", ".join(itertools.compress(each, known))}; drive gains may be off by so much: '
-            '--loaded and --payload-mass find them'
+            f'+{explanation.gain:.0f}): {", ".join(itertools.compress(each, known))}; drive gains may be off by so '
+            'much: --loaded and --payload-mass find them'
         )
-    uncertain = [name for name, std in zip(found.names, deviation, strict=True) if 2 * std > np.log(2.0)]
+    uncertain = [name for name, std in zip(explanation.names, deviation, strict=True) if 2 * std > np.log(2.0)]
     if uncertain:
         notes.append(
             f'no other joint shows to within a factor of two what the torque of {", ".join(uncertain)} is: its '
             'unit and drive gain are taken as given'
         )
     return replace(
-        found,
+        explanation,
         code='drive_gain' if len(off) == 1 else 'current',
         text='the torques do not go together: in what several joints feel, they are these many times those of the '
         f'other joints: {", ".join(each[j] for j in off)}',
-        mend=Corrections(torque_scale={found.names[off[0]]: float(1 / factor[off[0]])}) if len(off) == 1 else None,
+        mend=Corrections(torque_scale={explanation.names[off[0]]: float(1 / factor[off[0]])})
+        if len(off) == 1
+        else None,
         matters=told and bool(off),
         notes=tuple(notes),
         figures={
             name: {'factor': float(by) if tells else None, 'std': float(by * std) if tells else None}
-            for name, by, std, tells in zip(found.names, factor, deviation, known, strict=True)
+            for name, by, std, tells in zip(explanation.names, factor, deviation, known, strict=True)
         },
     )
 
@@ -119,14 +123,14 @@ def _search(
     weighted = tau * alternatives.samples.weight
 
     def tried(beta: FloatArray) -> tuple[ExplanationFit, float]:
-        found = normal.fit(tau * np.exp(-beta)[:, None])
-        return found, float(
-            0.5 * count @ np.log(found.unexplained + RESOLVED**2) + 0.5 * (beta @ beta) / PRIOR_DEVIATION**2
+        fit = normal.fit(tau * np.exp(-beta)[:, None])
+        return fit, float(
+            0.5 * count @ np.log(fit.unexplained + RESOLVED**2) + 0.5 * (beta @ beta) / PRIOR_DEVIATION**2
         )
 
-    damping, (found, least) = 1e-3, tried(beta)
+    damping, (fit, least) = 1e-3, tried(beta)
     for _ in range(STEPS):
-        information, slope = _profile(alternatives, weighted * np.exp(-beta)[:, None], found, beta)
+        information, slope = _profile(alternatives, weighted * np.exp(-beta)[:, None], fit, beta)
         damped = information + damping * np.diag(np.diag(information))
         step = np.zeros(len(beta))
         if free.any():
@@ -141,11 +145,11 @@ def _search(
             if damping > 1e6:
                 break
             continue
-        better, beta, found, least, damping = least - value, beta + step, other, value, 0.2 * damping
+        better, beta, fit, least, damping = least - value, beta + step, other, value, 0.2 * damping
         if better < 1e-3:
             break
-    information = _profile(alternatives, weighted * np.exp(-beta)[:, None], found, beta)[0]
-    return beta, information, found, gain(alternatives.given, found, count)
+    information = _profile(alternatives, weighted * np.exp(-beta)[:, None], fit, beta)[0]
+    return beta, information, fit, gain(alternatives.given, fit, count)
 
 
 def _known(covariance: FloatArray) -> tuple[BoolArray, FloatArray]:
@@ -161,11 +165,11 @@ def _known(covariance: FloatArray) -> tuple[BoolArray, FloatArray]:
 
 
 def _profile(
-    alternatives: Alternatives, weighted: FloatArray, found: ExplanationFit, beta: FloatArray
+    alternatives: Alternatives, weighted: FloatArray, fit: ExplanationFit, beta: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Return information (n, n) and slope (n,) of β with χ eliminated; weighted (n, samples): torques over scales."""
-    normal, chi = alternatives.normal, found.chi
-    variance = (found.unexplained + RESOLVED**2) * (weighted**2).sum(axis=1) / alternatives.count
+    normal, chi = alternatives.normal, fit.chi
+    variance = (fit.unexplained + RESOLVED**2) * (weighted**2).sum(axis=1) / alternatives.count
     variance = np.maximum(variance, np.finfo(float).tiny)
     own = normal.matrix @ chi / variance[:, None]
     right = np.einsum('jbs,js->jb', normal.rows, weighted, optimize=True) / variance[:, None] - own

@@ -52,8 +52,8 @@ def with_faults(error: JointDynamicsError, recordings: Sequence[Recording]) -> J
 
     Stamps in another unit make a motion that is too slow, or too short, for anything else to be said of it.
     """
-    found = {reason.code: reason for recording in recordings[::-1] for reason in faults(recording)[::-1]}
-    return JointDynamicsError('; '.join([str(error), *map(str, reversed(found.values()))])) if found else error
+    shown = {reason.code: reason for recording in recordings[::-1] for reason in faults(recording)[::-1]}
+    return JointDynamicsError('; '.join([str(error), *map(str, reversed(shown.values()))])) if shown else error
 
 
 def _speeds(recording: Recording) -> Iterator[Reason]:
@@ -87,7 +87,7 @@ def _measured_speeds(recording: Recording) -> Iterator[Reason]:
     sums = np.concatenate([np.zeros((1, recording.n)), np.cumsum(0.5 * (recording.dq[1:] + recording.dq[:-1]), axis=0)])
     measured = np.diff(sums[ends], axis=0) / length
     size = np.sqrt(np.mean(measured**2, axis=0))
-    found = {}
+    by_joint = {}
     for j, name in enumerate(recording.joint_names):
         if size[j] < SLOWEST or not derived[:, j].any():
             continue
@@ -95,9 +95,11 @@ def _measured_speeds(recording: Recording) -> Iterator[Reason]:
             derived[:, j] @ measured[:, j] / np.linalg.norm(derived[:, j]) / np.linalg.norm(measured[:, j])
         )
         if abs(correlation) > SAME_SIGNAL_CORRELATION:
-            found[name] = float(derived[:, j] @ measured[:, j] / (measured[:, j] @ measured[:, j]))
-    factors = np.array(list(found.values()))
-    off = {name: factor for name, factor in found.items() if not 1 / SPEED_SCALE_FACTOR < factor < SPEED_SCALE_FACTOR}
+            by_joint[name] = float(derived[:, j] @ measured[:, j] / (measured[:, j] @ measured[:, j]))
+    factors = np.array(list(by_joint.values()))
+    off = {
+        name: factor for name, factor in by_joint.items() if not 1 / SPEED_SCALE_FACTOR < factor < SPEED_SCALE_FACTOR
+    }
     if not off:
         return
     common = float(np.median(factors))
@@ -214,13 +216,13 @@ def _bends(q: FloatArray, start: int, end: int) -> FloatArray:
 
     At an end itself it is the way to or from there.
     """
-    found = []
+    bends = []
     for k in range(1, NEAR + 1):
         bend = np.abs(q[2 * k :] - 2 * q[k:-k] + q[: -2 * k])
         middle = np.arange(k, len(q) - k)
         away = (np.abs(middle - start) > 2 * NEAR) & (np.abs(middle - end) > 2 * NEAR)
-        found.append(float(bend[away].max(initial=0.0)))
-    return np.array(found)
+        bends.append(float(bend[away].max(initial=0.0)))
+    return np.array(bends)
 
 
 def _position_spikes(recording: Recording) -> Iterator[Reason]:

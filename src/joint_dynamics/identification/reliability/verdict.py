@@ -68,12 +68,12 @@ class Reason:
 
     def summary(self) -> dict[str, Any]:
         """Return {code, text}, with `mend` (sections of a configuration) and `variants` where there are any."""
-        found: dict[str, Any] = {'code': self.code, 'text': self.text}
+        entries: dict[str, Any] = {'code': self.code, 'text': self.text}
         if self.mend:
-            found['mend'] = dict(self.mend)
+            entries['mend'] = dict(self.mend)
         if self.variants:
-            found['variants'] = [variant.summary() for variant in self.variants]
-        return found
+            entries['variants'] = [variant.summary() for variant in self.variants]
+        return entries
 
 
 def headline(reasons: Sequence[Reason], percent: float | None = None, band: str = '') -> str:
@@ -106,7 +106,7 @@ def summary_of(reasons: Sequence[Reason], line: str) -> dict[str, Any]:
 
 def without_duplicates(reasons: Iterable[Reason]) -> list[Reason]:
     """Return the reasons without repetitions, in their order."""
-    found: dict[tuple[str, str], Reason] = {}
+    unique: dict[tuple[str, str], Reason] = {}
     for reason in reasons:
-        found.setdefault((reason.code, reason.text), reason)
-    return list(found.values())
+        unique.setdefault((reason.code, reason.text), reason)
+    return list(unique.values())

@@ -197,8 +197,8 @@ class EstimatorNode(DynamicsNode):
             covariance = estimate.stiffness.covariance * (estimate.stiffness.noise**2)[:, None, None]
             self._publish_table('stiffness', estimate.stiffness.known, covariance)
         now = self.get_clock().now().to_msg()
-        for name, found in estimates(self.session).items():
-            self._estimates[name].publish(joint_state(now, names, found.deviation, found.value))
+        for name, quantity in estimates(self.session).items():
+            self._estimates[name].publish(joint_state(now, names, quantity.deviation, quantity.value))
         if estimate.payload is not None and estimate.payload.known:
             self._payload.publish(
                 payload_message(now, names[-1], estimate.payload.mass, estimate.payload.first_moments)

@@ -69,21 +69,21 @@ def work(job: Job, say: Callable[[str], None]) -> dict[str, Any]:
 
         One that an abort left behind must not hold up the others.
         """
-        found = []
+        usable = []
         for name, builder in group:
             say(f'aligning {name}')
             try:
-                found.append([piece.select(model.joint_names) for piece in builder.build_pieces(name)])
+                usable.append([piece.select(model.joint_names) for piece in builder.build_pieces(name)])
             except JointDynamicsError as error:
                 left_out[name] = ' '.join(str(error).split())
                 if name in job.saved:
                     refuse_recording(job.saved[name], left_out[name])
-        if len(found) < needed:
+        if len(usable) < needed:
             reasons = '; '.join(f'{name}: {reason}' for name, reason in left_out.items())
             raise JointDynamicsError(
-                f'identify: expected at least {needed} recordings that can be used, found {len(found)} ({reasons})'
+                f'identify: expected at least {needed} recordings that can be used, found {len(usable)} ({reasons})'
             )
-        return found
+        return usable
 
     recordings = aligned(job.recordings, job.validation + 1)
     loaded = aligned(job.loaded, min(1, len(job.loaded)))

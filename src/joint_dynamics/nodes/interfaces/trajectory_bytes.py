@@ -132,13 +132,13 @@ class TrajectoryBytes:
 
     def _difference(self) -> str:
         """Return in which field the points differ, or that the message is cut off."""
-        found: list[set[int]] = [set() for _ in FIELDS]
+        lengths_by_field: list[set[int]] = [set() for _ in FIELDS]
         at = self._first
         for _ in range(self.count):
             sizes, _, at = _sizes_at(self._data, self._order, at)
-            for lengths, size in zip(found, sizes, strict=True):
+            for lengths, size in zip(lengths_by_field, sizes, strict=True):
                 lengths.add(size)
-            for name, lengths in zip(FIELDS, found, strict=True):
+            for name, lengths in zip(FIELDS, lengths_by_field, strict=True):
                 if len(lengths) > 1:
                     return f'trajectory: expected as many {name} at every point, found {sorted(lengths)}'
         raise AssertionError('points alike in every field, of another layout')
