@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from joint_dynamics.arm import Arm, FrictionDetail, SteadyFriction
-from joint_dynamics.arm.steady_friction import POSITIONS, SLIGHT, loads_up_to
+from joint_dynamics.arm.steady_friction import POSITIONS, SMALL_LOAD, loads_up_to
 from joint_dynamics.description import DynamicsDescription
 
 PLAIN = {'F_C0': 5.0, 'F_S': 7.0, 'V_S': 0.2, 'F_V1': 3.0, 'offset': 0.3}
@@ -57,8 +57,8 @@ def test_load_temperature_and_position_reach_it():
 
 
 def test_loads_at_which_it_is_looked_at():
-    assert loads_up_to(40.0) == (-40.0, -SLIGHT, SLIGHT, 40.0)
-    assert loads_up_to(SLIGHT) == loads_up_to(0.0) == (-SLIGHT, SLIGHT)
+    assert loads_up_to(40.0) == (-40.0, -SMALL_LOAD, SMALL_LOAD, 40.0)
+    assert loads_up_to(SMALL_LOAD) == loads_up_to(0.0) == (-SMALL_LOAD, SMALL_LOAD)
     for more, most in (({}, 0.0), ({'tau_max': 40.0}, 40.0)):
         friction = steady({'friction': {'parameters': {**LOADED, **more}}})
         assert (friction.most_load, friction.loads) == (most, loads_up_to(most))
@@ -66,7 +66,7 @@ def test_loads_at_which_it_is_looked_at():
     assert (checked.most_load, checked.loads) == (25.0, loads_up_to(25.0))
     # a term that depends on the load counts as the friction itself; that of another joint does not
     term = [{'document': {'friction': 'load_gain'}, 'values': [0.1]}]
-    assert steady({'friction': {'parameters': PLAIN}, 'terms': term}).loads == (-SLIGHT, SLIGHT)
+    assert steady({'friction': {'parameters': PLAIN}, 'terms': term}).loads == (-SMALL_LOAD, SMALL_LOAD)
     assert steady({'friction': {'parameters': PLAIN}}, before={'terms': term}).loads == (0.0,)
     assert steady({'terms': term}).torque(SPEED, 30.0).tolist() == pytest.approx([3.0] * 20)
 
@@ -77,7 +77,7 @@ def test_the_effort_limit_is_the_most_that_a_joint_bears(tools, arm3):
         part['friction']['parameters']['F_Cl'] = 0.1
     arm = Arm.from_description(arm3, DynamicsDescription(document))
     assert SteadyFriction(arm, 1).most_load == 400.0
-    assert SteadyFriction(arm, 1).loads == (-400.0, -SLIGHT, SLIGHT, 400.0)
+    assert SteadyFriction(arm, 1).loads == (-400.0, -SMALL_LOAD, SMALL_LOAD, 400.0)
     document['joints']['j2']['terms'] = [{'document': {'function': 'q*dq'}, 'values': [1.0]}]
     arm = Arm.from_description(arm3, DynamicsDescription(document))
     np.testing.assert_allclose(SteadyFriction(arm, 1).positions, np.linspace(-3, 3, POSITIONS))

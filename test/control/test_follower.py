@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from joint_dynamics.control import Follower, Path, Points
-from joint_dynamics.control.follower import HARDER, braking
+from joint_dynamics.control.follower import BRAKING_FACTOR, braking
 from joint_dynamics.control.inputs import AgedInterfaces
 from joint_dynamics.control.interface import REFERENCES
 from joint_dynamics.errors import JointDynamicsError
@@ -193,7 +193,7 @@ def test_it_goes_on_from_the_motion_and_ends_at_rest_on_the_path(path, at):
 def test_it_is_as_short_as_twice_the_acceleration_of_the_motion_allows(path):
     for at in (0.3, 0.9, 1.4):
         brake = braking(path, at)
-        assert (brake.largest_acceleration <= HARDER * path.largest_acceleration * 1.02).all()
+        assert (brake.largest_acceleration <= BRAKING_FACTOR * path.largest_acceleration * 1.02).all()
         assert brake.end < 1.6
 
 

@@ -66,7 +66,7 @@ def child(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize('mode', ['quiet', 'stubborn', 'family'])
 def test_leaving_ends_every_process_and_what_it_started(tmp_path, mode, monkeypatch):
-    monkeypatch.setattr('joint_dynamics.demo.processes.PATIENCE', 0.5)
+    monkeypatch.setattr('joint_dynamics.demo.processes.STOP_TIMEOUT', 0.5)
     with Processes(tmp_path) as processes:
         processes.start('one', 'a_child', [mode, str(tmp_path / 'ready')])
         wait_for((tmp_path / 'ready').exists, 'start')

@@ -14,7 +14,7 @@ from joint_dynamics.arm import Arm
 from joint_dynamics.estimation import EstimationSettings, JointEstimator
 from joint_dynamics.estimation.change_test import BODY, begin_block, last_link_rows, take
 from joint_dynamics.estimation.changes import WINDOW, ChangeDetector
-from joint_dynamics.robot.newton_euler import WORK, inverse_dynamics
+from joint_dynamics.robot.newton_euler import WORK_PER_LINK, inverse_dynamics
 from joint_dynamics.simulation import Command, FlexibleJointRobot, Payload, TrajectoryPoints
 
 PERIOD, BEFORE, AFTER = 2e-3, 40.0, 8.0
@@ -164,7 +164,7 @@ def test_what_is_not_carried_is_not_put_down(carried, mass, named):
 def test_rows_of_the_last_link_are_those_of_pinocchio(worn_arm):
     rng = np.random.default_rng(3)
     model = worn_arm.robot.pinocchio
-    links, work, rows, torque = worn_arm.constants.links, np.zeros((6, WORK)), np.empty((6, 10)), np.empty(6)
+    links, work, rows, torque = worn_arm.constants.links, np.zeros((6, WORK_PER_LINK)), np.empty((6, 10)), np.empty(6)
     order = [-6, -5, -3, -4, -2, -1, -9, -8, -7, -10]
     for q, dq, ddq in rng.uniform(-2, 2, (5, 3, 6)):
         inverse_dynamics(links, q, dq, ddq, work, torque)

@@ -43,7 +43,7 @@ def test_every_node_is_named_alike_and_says_what_comes_next(module):
     node_class = getattr(importlib.import_module(f'joint_dynamics.nodes.{module}.node'), MODULES[module])
     assert module == node_class.NAME
     rows = {row.name for row in node_class.topic_rows()}
-    names = [part.partition('}')[0] for part in console.WORKS[module].split('{')[1:]]
+    names = [part.partition('}')[0] for part in console.NEXT_STEPS[module].split('{')[1:]]
     assert names
     assert set(names) <= rows
 

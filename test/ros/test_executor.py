@@ -13,7 +13,7 @@ from rclpy.qos import QoSProfile
 from std_msgs.msg import Int64
 from std_srvs.srv import Trigger
 
-from joint_dynamics.nodes.framework.executor import LATE, MOST, Backlog
+from joint_dynamics.nodes.framework.executor import BACKLOG_TIME, MAX_IN_A_TURN, Backlog
 from joint_dynamics.nodes.framework.run import make_executor
 from joint_dynamics.nodes.framework.topics import RELIABLE_SENSOR
 
@@ -108,7 +108,7 @@ def test_a_timer_does_not_wait_behind_messages(listener, numbers, kind):
     assert one.heard == list(range(901))
     # Each gap between two ticks is a turn of the messages, not all of them.
     assert len([tick for tick in ticks if tick < 901]) >= 5
-    assert max(b - a for a, b in itertools.pairwise([1, *ticks])) <= 4 * MOST
+    assert max(b - a for a, b in itertools.pairwise([1, *ticks])) <= 4 * MAX_IN_A_TURN
 
 
 def test_a_stream_that_goes_is_forgotten_and_another_is_found(listener, numbers):
@@ -164,14 +164,14 @@ def test_a_backlog_keeps_the_newest_of_what_comes_too_fast():
     executor, heard = Executor(), []
 
     def take(number):
-        executor.now += 0.26 * LATE
+        executor.now += 0.26 * BACKLOG_TIME
         heard.append(number)
 
     backlog = Backlog(take, 10, executor.call_soon, executor.clock)
     backlog.take(0)
     assert heard == [0] and len(executor.asked) == 1
     # The executor does not come to what it was asked for: it is late, and what comes waits.
-    executor.now += 2 * LATE
+    executor.now += 2 * BACKLOG_TIME
     for number in range(1, 101):
         backlog.take(number)
     assert heard == [0] and len(backlog) == 10 and len(executor.asked) == 1
@@ -195,7 +195,7 @@ def test_a_backlog_that_fails_goes_on():
 
     backlog = Backlog(take, 10, executor.call_soon, executor.clock)
     backlog.take(0)
-    executor.now += 2 * LATE
+    executor.now += 2 * BACKLOG_TIME
     for number in (1, 2):
         backlog.take(number)
     with pytest.raises(RuntimeError, match='on purpose'):

@@ -8,7 +8,7 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed', exc_type=ImportErr
 from builtin_interfaces.msg import Time
 from sensor_msgs.msg import JointState
 
-from joint_dynamics.nodes.interfaces.controller_watch import FAR, MOVED, SentMotion
+from joint_dynamics.nodes.interfaces.controller_watch import BEGUN_DISTANCE, STANDING_DISTANCE, SentMotion
 from joint_dynamics.nodes.interfaces.robot_states import RobotStates
 
 BEGAN, LATE = 100.0, 0.1
@@ -27,14 +27,14 @@ def sent():
 
 def test_a_reference_that_stays_while_the_motion_goes_on_has_not_taken_it(sent):
     times = np.linspace(0.0, 0.5, 51)  # s after it might have begun
-    told = [sent.not_taken((BEGAN + LATE + time, PLACE + 0.9 * MOVED)) for time in times]
-    assert told == [np.abs(swing(time) - PLACE).max() > FAR for time in times]
+    told = [sent.not_taken((BEGAN + LATE + time, PLACE + 0.9 * STANDING_DISTANCE)) for time in times]
+    assert told == [np.abs(swing(time) - PLACE).max() > BEGUN_DISTANCE for time in times]
     assert any(told)
 
 
 def test_a_reference_that_is_late_and_comes_back_to_the_beginning_has_taken_it(sent):
     """As a controller does that slows the motion down: at the end of a swing it stands where it began."""
-    assert np.abs(swing(1.0 + 0.9 * LATE) - PLACE).max() > 0.5 * FAR
+    assert np.abs(swing(1.0 + 0.9 * LATE) - PLACE).max() > 0.5 * BEGUN_DISTANCE
     for time in np.arange(0.0, 2.0, 0.02):
         assert not sent.not_taken((BEGAN + time, swing(max(time - 0.9 * LATE, 0.0))))
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-LEVEL = ('F_C0', 'F_Cl', 'F_C1')
+LEVEL_PARAMETERS = ('F_C0', 'F_Cl', 'F_C1')
 
 
 def apply_friction_scale(part: Mapping[str, Any]) -> dict[str, Any]:
@@ -22,7 +22,7 @@ def apply_friction_scale(part: Mapping[str, Any]) -> dict[str, Any]:
     first, second = friction['scale']
     scaled = {key: value for key, value in friction.items() if key != 'scale'}
     old = friction['parameters']
-    new = {name: first * value if name in LEVEL else value for name, value in old.items()}
+    new = {name: first * value if name in LEVEL_PARAMETERS else value for name, value in old.items()}
     new['F_V1'] = old.get('F_V1', 0.0) + second
     if 'F_S' in old:
         new['F_S'] = old['F_S'] + (first - 1.0) * old['F_C0']
@@ -34,7 +34,7 @@ def apply_friction_scale(part: Mapping[str, Any]) -> dict[str, Any]:
     if 'standard_deviations' in friction:
         deviations = friction['standard_deviations']
         scaled['standard_deviations'] = {
-            name: abs(first) * value if name in LEVEL else value for name, value in deviations.items()
+            name: abs(first) * value if name in LEVEL_PARAMETERS else value for name, value in deviations.items()
         }
     return {**part, 'friction': scaled}
 

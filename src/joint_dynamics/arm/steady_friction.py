@@ -19,7 +19,7 @@ from joint_dynamics.arrays import FloatArray
 from joint_dynamics.joint import FrictionModel
 
 #: N·m: a load that has a sign and no size.
-SLIGHT = 1e-6
+SMALL_LOAD = 1e-6
 POSITIONS = 25
 """Angles over the range of a joint at which a friction that depends on the angle is looked at."""
 
@@ -147,4 +147,4 @@ def _name(speed: FloatArray) -> str:
 
 def loads_up_to(most: float) -> tuple[float, ...]:
     """Return the loads, N·m, at which friction that depends on load is evaluated."""
-    return (-most, -SLIGHT, SLIGHT, most) if most > SLIGHT else (-SLIGHT, SLIGHT)
+    return (-most, -SMALL_LOAD, SMALL_LOAD, most) if most > SMALL_LOAD else (-SMALL_LOAD, SMALL_LOAD)

@@ -30,7 +30,7 @@ OPPOSING = ('F_T0', 'F_V2', 'F_V3', 'F_Cl', 'F_C1', 'F_T1', 'F_T2')
 KINDS = ('fourier', 'function', 'friction', 'stribeck', 'hysteresis')
 MAX_HARMONICS, MAX_HARMONIC = 50, 1000
 """Number of harmonics of a term, and the highest."""
-MORE = ('T_0', 'tau_max')
+SCALE_KEYS = ('T_0', 'tau_max')
 """What may stand beside the kind of a term."""
 
 
@@ -71,7 +71,7 @@ class Term:
     @property
     def kind(self) -> str:
         """One of `KINDS`."""
-        return next(kind for kind in self.document if kind not in MORE)
+        return next(kind for kind in self.document if kind not in SCALE_KEYS)
 
     @property
     def opposes_motion(self) -> bool:
@@ -254,7 +254,7 @@ def terms_from_config(config: Any) -> tuple[Term, ...]:
         if not isinstance(joint, str):
             raise JointDynamicsError(f'terms: expected names of joints as text, found {joint!r}')
         for entry in entries if isinstance(entries, list) else [entries]:
-            kinds = [kind for kind in entry if kind not in MORE] if isinstance(entry, Mapping) else []
+            kinds = [kind for kind in entry if kind not in SCALE_KEYS] if isinstance(entry, Mapping) else []
             if len(kinds) != 1:
                 raise JointDynamicsError(
                     f'terms.{joint}: expected one of {", ".join(KINDS)} with its value, found {entry!r}'

@@ -177,7 +177,7 @@ def write_mend(path: str | Path, summary: Mapping[str, Any], config: Mapping[str
 
 
 #: Characters from which on a name without spaces goes below a table that is too wide for it.
-LONG = 24
+UNBROKEN_LENGTH = 24
 
 
 def show_table(title: str, headers: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
@@ -216,7 +216,7 @@ def _width(cells: Sequence[Sequence[str]]) -> int:
 
 def _moved(cell: str, below: list[str]) -> str:
     """Return a cell, or the number under which it stands below where it is the long name of a file or recording."""
-    if len(cell) <= LONG or ' ' in cell or not ('/' in cell or '@' in cell or '_' in cell):
+    if len(cell) <= UNBROKEN_LENGTH or ' ' in cell or not ('/' in cell or '@' in cell or '_' in cell):
         return cell
     if cell not in below:
         below.append(cell)

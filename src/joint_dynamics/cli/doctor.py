@@ -50,7 +50,7 @@ MODULES = (
     ('launch_pytest', 'launch_pytest', 'launch tests', False),
 )
 #: s to listen by default, so that it is done within ten; and what is allowed.
-SECONDS, WAIT, LEAST, MOST = 6.0, 5.0, 1.0, 600.0
+SECONDS, WAIT, MIN_SECONDS, MAX_SECONDS = 6.0, 5.0, 1.0, 600.0
 NODE_CHECK = """
 import sys
 sys.path[:] = [folder for folder in sys.path if folder]
@@ -124,8 +124,10 @@ def _live(args: argparse.Namespace) -> int:
     if not args.robot:
         raise JointDynamicsError('doctor --live: expected --robot FILE, found none')
     for option, value in (('--seconds', args.seconds), ('--wait', args.wait)):
-        if not LEAST <= value <= MOST:
-            raise JointDynamicsError(f'doctor --live: expected {option} within [{LEAST:g}, {MOST:g}], found {value:g}')
+        if not MIN_SECONDS <= value <= MAX_SECONDS:
+            raise JointDynamicsError(
+                f'doctor --live: expected {option} within [{MIN_SECONDS:g}, {MAX_SECONDS:g}], found {value:g}'
+            )
     need_ros('doctor --live')
     from joint_dynamics.nodes.interfaces.live_recording import listen
     from joint_dynamics.recording.recording_settings import RecordingSettings

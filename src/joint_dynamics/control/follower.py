@@ -22,7 +22,7 @@ from joint_dynamics.control.path import DERIVATIVES, REST, Path, order_joints
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.signals.polynomial import smooth_step
 
-HARDER = 2.0
+BRAKING_FACTOR = 2.0
 """How many times harder than the motion itself ever does a braking may accelerate."""
 DURATIONS = 0.1 * 2.0 ** (np.arange(11) / 2)
 """Times in which a motion is brought to rest [s], the shortest that is gentle enough counts, else the last."""
@@ -46,7 +46,7 @@ def braking(path: Path, at: float, longer_than: float = 0.0) -> Path:
         s; only longer durations are considered.
     """
     motion = path.at(at)
-    allowed = HARDER * path.largest_acceleration
+    allowed = BRAKING_FACTOR * path.largest_acceleration
     chosen = _slowed(path, at, DURATIONS[-1])
     for duration in DURATIONS[longer_than < DURATIONS]:
         slowed = _slowed(path, at, duration)

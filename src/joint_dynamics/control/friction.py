@@ -22,7 +22,7 @@ from joint_dynamics.control.interface import ControllerParameter
 from joint_dynamics.control.law_sample import AXIS, LAW, LawConstants, LawMemory, compensations
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.joint.laws import mapped
-from joint_dynamics.robot.newton_euler import WORK
+from joint_dynamics.robot.newton_euler import WORK_PER_LINK
 
 Kind = Literal['none', 'static', 'hysteresis']
 #: Region of α: lower and upper bounds of (α1, α2), 1 and N·m·s/rad, as in the estimator; [M6 eq 27] has 1.5 at most for
@@ -149,7 +149,7 @@ class FrictionCompensation:
         self.watch = RangeWatch(arm.validity if kind != 'none' else None, arm.joint_names)
         rows = {name: np.zeros(n) for name in LawMemory._fields}
         rows |= {'alpha': self.alpha, 'temperature': self.temperature, 'sliders': arm.begin(), 'seen': self.watch.seen}
-        work = np.zeros((len(arm.robot.link_names), WORK))
+        work = np.zeros((len(arm.robot.link_names), WORK_PER_LINK))
         self.memory = LawMemory(**{**rows, 'spare': np.zeros((7, n)), 'work': work})
 
     def _remark(self, arm: Arm) -> None:

@@ -269,14 +269,14 @@ class Controller(ABC):
 GROUP = 'joint_dynamics.controllers'
 
 
-def _found() -> dict[str, EntryPoint]:
+def _installed() -> dict[str, EntryPoint]:
     # A package that is on the path twice, installed and in development, is listed twice with the same value.
     return {point.name: point for point in sorted(entry_points(group=GROUP), key=lambda point: point.value)}
 
 
 def available() -> dict[str, str]:
     """Return the name of every installed controller with the `module:Class` it stands for; nothing is imported."""
-    return {name: point.value for name, point in sorted(_found().items())}
+    return {name: point.value for name, point in sorted(_installed().items())}
 
 
 def load(name: str) -> type[Controller]:
@@ -294,7 +294,7 @@ def load(name: str) -> type[Controller]:
         )
     if len(values) > 1:
         raise JointDynamicsError(f'law: expected one controller {name!r}, found {" and ".join(sorted(values))}')
-    point = _found()[name]
+    point = _installed()[name]
     try:
         law = point.load()
     except Exception as error:

@@ -22,7 +22,7 @@ from joint_dynamics.arrays import FloatArray
 from joint_dynamics.compilation import inlined_early
 from joint_dynamics.joint.constants import Record
 from joint_dynamics.joint.laws import deformation, elastic_torque, encoder, held, map_value, stiffness, stiffness_slope
-from joint_dynamics.robot.newton_euler import WORK, inverse_dynamics
+from joint_dynamics.robot.newton_euler import WORK_PER_LINK, inverse_dynamics
 
 STEP = 2e-3
 """h, s."""
@@ -68,7 +68,7 @@ def torques_along(links, motion, work, points, out):  # type: ignore[no-untyped-
 
 def torque_derivatives(arm: Arm, motion: FloatArray) -> FloatArray:
     """Return τ_J N·m, τ̇_J N·m/s and τ̈_J N·m/s² (3, n) of a desired motion (5, n): q, q̇, q̈, q⃛, q⁗ in rad and s."""
-    out, work = np.empty((3, arm.n)), np.empty((len(arm.constants.links), WORK))
+    out, work = np.empty((3, arm.n)), np.empty((len(arm.constants.links), WORK_PER_LINK))
     torques_along(arm.constants.links, np.ascontiguousarray(motion), work, np.empty((4, arm.n)), out)
     return out
 
@@ -136,7 +136,7 @@ class LawMemory(NamedTuple):
     torque, command
         N·m; N·m or A.
     still, spare, work
-        zeros; (7, n) and (N, WORK) of N links, written.
+        zeros; (7, n) and (N, WORK_PER_LINK) of N links, written.
 
     """
 

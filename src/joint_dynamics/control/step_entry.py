@@ -20,7 +20,7 @@ from joint_dynamics.control.law_sample import AXIS, LAW, LawConstants, LawMemory
 from joint_dynamics.control.loop_sample import BOUND, CLOSED, FAILED, GATE, HANDOVER, STATUS, Gate, Loop, hold, step
 from joint_dynamics.joint.constants import JOINT
 from joint_dynamics.joint.laws import held
-from joint_dynamics.robot.newton_euler import LINK, WORK
+from joint_dynamics.robot.newton_euler import LINK, WORK_PER_LINK
 
 STATE_ROWS, REFERENCE_ROWS = len(STATES), len(REFERENCES)
 
@@ -129,7 +129,7 @@ def loop_of(p):  # type: ignore[no-untyped-def]
         carray(p[13], (n,), number), carray(p[14], (4, n), number), carray(p[15], (n,), number),
         carray(p[16], (n,), number), carray(p[17], (n,), number), carray(p[18], (n,), number),
         carray(p[19], (n,), number), carray(p[20], (n,), number), carray(p[21], (n,), number),
-        carray(p[22], (n,), number), carray(p[23], (7, n), number), carray(p[24], (sizes[8], WORK), number),
+        carray(p[22], (n,), number), carray(p[23], (7, n), number), carray(p[24], (sizes[8], WORK_PER_LINK), number),
     )  # fmt: skip
     inputs = Inputs(
         carray(p[25], (STATE_ROWS, n), number), carray(p[26], (STATE_ROWS, n), number),

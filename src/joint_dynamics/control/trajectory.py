@@ -28,7 +28,7 @@ from joint_dynamics.errors import JointDynamicsError
 
 #: Share of a limit's range that does not count as broken: what is left of rounding where a motion is planned to reach
 #: its limit.
-ALLOWED = 1e-8
+LIMIT_TOLERANCE = 1e-8
 
 
 @dataclass(frozen=True)
@@ -200,8 +200,8 @@ def _within(
 def _never_leaves(loop: ControlLoop, path: Path, derivative: int, low: FloatArray, high: FloatArray, what: str) -> None:
     """Raise JointDynamicsError where a derivative of the path leaves [low, high], at any time between two points."""
     room = np.where(np.isfinite(high - low), high - low, 1.0)
-    low, high = low - ALLOWED * room, high + ALLOWED * room
-    least, most, when_least, when_most = path.extremes(derivative, ALLOWED / 4 * room)
+    low, high = low - LIMIT_TOLERANCE * room, high + LIMIT_TOLERANCE * room
+    least, most, when_least, when_most = path.extremes(derivative, LIMIT_TOLERANCE / 4 * room)
     for values, when in ((least, when_least), (most, when_most)):
         violation = out_of_bounds(loop.arm.joint_names, values, low, high, what)
         if violation:

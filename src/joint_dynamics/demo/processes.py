@@ -25,7 +25,7 @@ from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.python_process import module_command
 
 #: Seconds from SIGINT to SIGTERM, and from SIGTERM to SIGKILL.
-PATIENCE = 5.0
+STOP_TIMEOUT = 5.0
 PR_SET_PDEATHSIG = 1
 
 
@@ -116,7 +116,7 @@ class Processes:
                 alive = [process for process in processes if process.poll() is None]
                 for process in alive:
                     process.send_signal(number)
-                deadline = time.monotonic() + PATIENCE
+                deadline = time.monotonic() + STOP_TIMEOUT
                 for process in alive:
                     with contextlib.suppress(subprocess.TimeoutExpired):
                         process.wait(max(0.0, deadline - time.monotonic()))

@@ -76,7 +76,7 @@ ACCELERATION = 8.0
 #: Joints that go the other way, so that the arm does not fold up.
 DIRECTIONS = (1.0, -1.0, 1.0, -1.0, 1.0, 1.0)
 #: How far beyond the cycle's angles the exciting motion may go, rad.
-ROOM = 0.9
+POSITION_MARGIN = 0.9
 
 
 def cycle(rate: float = 50.0) -> MotionSamples:
@@ -106,7 +106,7 @@ def working_range(samples: MotionSamples) -> tuple[list[float], list[float]]:
 
     Where the robot will work, and some room about it.
     """
-    return (samples.q.min(axis=0) - ROOM).tolist(), (samples.q.max(axis=0) + ROOM).tolist()
+    return (samples.q.min(axis=0) - POSITION_MARGIN).tolist(), (samples.q.max(axis=0) + POSITION_MARGIN).tolist()
 
 
 def constant_speeds(start: FloatArray, rate: float = 200.0) -> MotionSamples:

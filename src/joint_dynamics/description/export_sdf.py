@@ -21,7 +21,7 @@ from joint_dynamics.robot.standard_parameters import INERTIAL, body_of, inertia_
 
 VERSION = '1.9'
 MIMIC_VERSION = '1.11'
-SLIGHT = pinocchio.Inertia(1e-6, np.zeros(3), 1e-9 * np.eye(3))
+NEGLIGIBLE_INERTIA = pinocchio.Inertia(1e-6, np.zeros(3), 1e-9 * np.eye(3))
 """What a link that is fixed to an identified one weighs, since SDF has no link without mass; it is taken off that."""
 UNLIMITED = '1e16'
 """What SDF takes for no limit."""
@@ -155,7 +155,7 @@ def _hold(theirs: SdfKinematics, name: str) -> FloatArray:
     frame = theirs.pose(theirs.children[name])
     for link, loose in theirs.hanging(name).items():
         if not loose:
-            _write_inertial(theirs.links[link], SLIGHT)
+            _write_inertial(theirs.links[link], NEGLIGIBLE_INERTIA)
         held += body_of(frame.actInv(theirs.pose(link)).act(theirs.inertia(link)))
     return held
 

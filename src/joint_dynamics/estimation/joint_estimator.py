@@ -35,7 +35,7 @@ from joint_dynamics.estimation.sample import NUMBERS, STATUS, Estimates, InForce
 from joint_dynamics.estimation.stiffness import StiffnessEstimator
 from joint_dynamics.estimation.torques import estimate_of
 from joint_dynamics.joint.constants import Record, Tables
-from joint_dynamics.robot.newton_euler import WORK
+from joint_dynamics.robot.newton_euler import WORK_PER_LINK
 from joint_dynamics.signals.state_estimator import StateEstimator
 
 Array = FloatArray
@@ -174,7 +174,7 @@ class JointEstimator(Estimates):
         return Sample(
             constants._replace(tables=tables.array(), links=constants.links.copy()), numbers, self.status, estimate,
             zeros((3, n)), bare, arm.begin(), zeros((2 * self._lag + 1, self.filter.channels)), self.filter.smoother,
-            self._known_temperature, zeros((len(constants.links), WORK)), zeros((5, n)),
+            self._known_temperature, zeros((len(constants.links), WORK_PER_LINK)), zeros((5, n)),
             arm.friction_scale.copy() if friction is None else friction.alpha, adaptive.states, coulomb.states,
             coulomb.P, self.lost_motion.states, spring.states, spring.learnt, InForce(*spring.in_force),
             self.detector.states, self.watch.seen, changes.blocks, changes.spring_doubted, zeros((n, 2)), zeros(BODY),

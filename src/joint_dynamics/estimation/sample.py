@@ -22,7 +22,7 @@ from joint_dynamics.estimation.records import Field, record
 from joint_dynamics.estimation.stiffness import SPRING
 from joint_dynamics.estimation.torques import ESTIMATE
 from joint_dynamics.joint.constants import JOINT, Record
-from joint_dynamics.robot.newton_euler import LINK, WORK
+from joint_dynamics.robot.newton_euler import LINK, WORK_PER_LINK
 from joint_dynamics.signals.state_estimator import Smoother
 
 NUMBERS = record(
@@ -114,7 +114,7 @@ class Sample(NamedTuple):
     temperature
         (n,) °C.
     work, rows
-        (N, WORK) of N links and (5, n), written.
+        (N, WORK_PER_LINK) of N links and (5, n), written.
     alpha, friction
         (n, 2) of the friction; (n,) of `FRICTION`.
     coulomb, coulomb_P
@@ -197,7 +197,7 @@ def sample_at(p, learning, payload, suspected):  # type: ignore[no-untyped-def]
         arm, carray(p[7], (1,), NUMBERS), carray(p[8], (1,), STATUS), carray(p[9], (n,), ESTIMATE),
         carray(p[10], (3, n), number), carray(p[11], (n,), JOINT), carray(p[12], (n, sizes[5]), number),
         carray(p[13], (sizes[8], C), number), smoother, carray(p[19], (n,), number),
-        carray(p[20], (links, WORK), number), carray(p[21], (5, n), number), carray(p[22], (n, 2), number),
+        carray(p[20], (links, WORK_PER_LINK), number), carray(p[21], (5, n), number), carray(p[22], (n, 2), number),
         carray(p[23], (n,), FRICTION), carray(p[24], (n,), COULOMB), carray(p[25], (n, 2, 2), number),
         carray(p[26], (n,), PLAY), carray(p[27], (n,), SPRING),
         (carray(p[28], (n, P, P), number), carray(p[29], (n, P), number)), spring, carray(p[33], (n,), CONTACT),

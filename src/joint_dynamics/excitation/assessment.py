@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from joint_dynamics.arrays import FloatArray, IntArray, finite
-from joint_dynamics.excitation.constraint import ALLOWED, Constraint, certified_margins
+from joint_dynamics.excitation.constraint import LIMIT_TOLERANCE, Constraint, certified_margins
 from joint_dynamics.excitation.motion import RobotMotion
 from joint_dynamics.excitation.trajectory import Trajectory
 from joint_dynamics.robot import RobotModel
@@ -142,7 +142,7 @@ class Assessment:
     @property
     def feasible(self) -> bool:
         """Whether every limit is kept."""
-        return all(margin >= -ALLOWED for margin in self.margins.values())
+        return all(margin >= -LIMIT_TOLERANCE for margin in self.margins.values())
 
     @property
     def worst(self) -> tuple[str, float]:

@@ -12,7 +12,7 @@ import numpy as np
 import pinocchio
 
 from joint_dynamics.arrays import BoolArray, FloatArray, IntArray
-from joint_dynamics.excitation.constraint import ALLOWED, Constraint
+from joint_dynamics.excitation.constraint import LIMIT_TOLERANCE, Constraint
 from joint_dynamics.excitation.excitation_settings import LimitSettings
 from joint_dynamics.excitation.geometry import FLOOR, CollisionBodies
 from joint_dynamics.excitation.limits import MotionLimits
@@ -23,15 +23,15 @@ from joint_dynamics.signals.polynomial import MAX_HALVINGS, MAX_INTERVALS, decid
 
 UNIT = 0.03
 """Distance [m] that counts as much as a whole limit of the other kinds while searching."""
-NEAR = 0.01
+NEAR_DISTANCE = 0.01
 """Distance [m] beyond the clearance above which a lower bound of the distance will do."""
-TOUCH = 1e-6
+TOUCHING_DISTANCE = 1e-6
 """Distance [m] too small to tell a direction by."""
 POSTURES = 200
 ACCURACY = 1e-5
 """Distance [m] the collision library's may be too great by: it iterates to 1e-6, of the distance or of a metre,
 whichever is more."""
-LOOK = 8
+FIRST_EXACT_EVERY = 8
 """Every so many ends of intervals the distances are computed to begin with, so that most of the others need not be."""
 
 
@@ -158,7 +158,7 @@ class Clearance(Constraint):
         It lies between the nearest points, which the library's release 2 does not tell where bodies overlap, nor always
         the normal.
         """
-        if abs(distance) > TOUCH and np.linalg.norm(gap) > TOUCH:
+        if abs(distance) > TOUCHING_DISTANCE and np.linalg.norm(gap) > TOUCHING_DISTANCE:
             return gap / distance
         if np.all(np.isfinite(given)):
             return np.array(given)
@@ -168,11 +168,11 @@ class Clearance(Constraint):
         centres = [self._geometry_data.oMg[body].translation for body in (i, k)]
         apart = np.linalg.norm(centres[1] - centres[0])
         # bodies with a common centre: no direction is better than another
-        return (centres[1] - centres[0]) / apart if apart > TOUCH else np.zeros(3)
+        return (centres[1] - centres[0]) / apart if apart > TOUCHING_DISTANCE else np.zeros(3)
 
     def slack(self, motion: RobotMotion) -> FloatArray:
         """Return the slack (pairs, samples)."""
-        return (self._distances(motion, self.clearance + NEAR) - self.clearance) / UNIT
+        return (self._distances(motion, self.clearance + NEAR_DISTANCE) - self.clearance) / UNIT
 
     def certified(
         self, model: RobotModel, trajectory: Trajectory, begin: FloatArray, end: FloatArray, enough: float = np.inf
@@ -188,7 +188,7 @@ class Clearance(Constraint):
             seen = proof.seen - ACCURACY - least
             if seen < enough < np.inf:
                 return seen / UNIT
-            tolerance, allowed = self.tolerance * least, ALLOWED * least
+            tolerance, allowed = self.tolerance * least, LIMIT_TOLERANCE * least
             proof.keep(~decided(proof.lower() - least, seen, tolerance, enough, allowed))
             if not 0 < len(proof.pair) <= MAX_INTERVALS:
                 break
@@ -245,7 +245,7 @@ class _ClearanceSearch:
         self.seen = np.inf
         exact = np.zeros(near[0].shape, dtype=bool)
         if not np.isfinite(enough) and near[0].size:
-            exact[:, ::LOOK] = True
+            exact[:, ::FIRST_EXACT_EVERY] = True
             pair, place = np.nonzero(exact)
             near[0][pair, place] = clearance.distances(pair, first[:, place])
             self.seen = float(near[0][exact].min())

@@ -21,7 +21,7 @@ from joint_dynamics.robot import RobotModel
 from joint_dynamics.signals.polynomial import ROUNDING, certified_minimum
 
 BLOCK = 1000
-ALLOWED = 1e-9
+LIMIT_TOLERANCE = 1e-9
 """Share of a limit that does not count as broken.
 
 Rounding in the last digits of a limit, and of a motion made to meet it.
@@ -114,7 +114,7 @@ class SmoothConstraint(Constraint):
         def lowest(*intervals: FloatArray) -> tuple[FloatArray, FloatArray]:
             return self.over(model, trajectory, Intervals(*intervals))
 
-        tolerance, allowed = self.tolerance / self.scale, ALLOWED / self.scale
+        tolerance, allowed = self.tolerance / self.scale, LIMIT_TOLERANCE / self.scale
         return certified_minimum(begin, end, values, lowest, tolerance, enough, allowed).bound
 
 

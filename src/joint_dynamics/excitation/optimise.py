@@ -24,9 +24,9 @@ from joint_dynamics.robot import RobotModel
 
 RESERVE = 1.0
 """Seconds before the end of the budget at which the searches stop and make feasible what they have."""
-GRACE = 1.0
+GRACE_TIME = 1.0
 """Seconds after it at which a search that has not come back is ended."""
-TICK = 0.2
+POLL_PERIOD = 0.2
 GAIN = 0.01
 """Smallest difference of merit, about a share of the condition number, that counts as a gain."""
 ALL, NOTHING_GAINED, TIME, INTERRUPTED = 'all starts done', 'nothing gained', 'time budget', 'interrupted'
@@ -225,13 +225,13 @@ def optimise(
             workers[-1].send(next(waiting))
         busy = len(workers)
         while busy and ended == ALL:
-            if time.monotonic() - began > budget + GRACE:
+            if time.monotonic() - began > budget + GRACE_TIME:
                 ended = TIME
                 break
             if on_progress is not None:
                 on_progress(_progress(state, settings, time.monotonic() - began))
             try:
-                number, message = inbox.get(timeout=TICK)
+                number, message = inbox.get(timeout=POLL_PERIOD)
             except queue.Empty:
                 continue
             if message is None:

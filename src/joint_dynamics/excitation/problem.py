@@ -28,7 +28,7 @@ from joint_dynamics.settings.base import per_joint
 OVERSAMPLING = 10
 EARLIER_SAMPLES = 10_000
 """At so many samples the information of an earlier motion is evaluated, however long it is."""
-TIGHTER = 0.01
+SEARCH_SLACK = 0.01
 """Slack the search keeps, so that what happens between its samples mostly fits as well, which is proved afterwards."""
 SHARES = (1.0, *(1 - 0.002 * 1.35 ** np.arange(18)))
 """Shares of a motion that are tried until one keeps every limit: 1, 0.998, … 0.67."""
@@ -155,7 +155,7 @@ class ExcitationProblem:
         sensitivity = Sensitivity(motion)
         value = 0.0
         for constraint in self.constraints:
-            missing = np.maximum(0.0, (reserve or {}).get(constraint.kind, TIGHTER) - constraint.slack(motion))
+            missing = np.maximum(0.0, (reserve or {}).get(constraint.kind, SEARCH_SLACK) - constraint.slack(motion))
             if missing.any():
                 value += penalty * float((missing**2).sum()) / motion.samples
                 constraint.pull_back(motion, -2 * penalty / motion.samples * missing, sensitivity)

@@ -36,7 +36,7 @@ WAYPOINTS = (
 )
 """The six waypoints [deg] of a UR5e in [M6 table 1]."""
 
-TICK = 1e-4
+MOVE_STEP = 1e-4
 """What the moves of joints on their own are timed by [s]: the cubic between two knots so far apart has the acceleration
 of the motion within 6 / TICK² times the rounding of a position, 2.7e-7 rad/s² at 2 rad."""
 
@@ -71,7 +71,7 @@ class BangCoastBang(Settings):
         """
         rng = np.random.default_rng(self.seed)
         joints = list(model.joint_names if self.joints is None else self.joints)
-        pieces = at_rest(model.joint_names, posture, TICK)
+        pieces = at_rest(model.joint_names, posture, MOVE_STEP)
         for name in joints:
             index = joint_index(model, name)
             piece = pieces[name]
@@ -81,7 +81,7 @@ class BangCoastBang(Settings):
                 end = limits.upper[index] if rng.random() < 0.5 else limits.lower[index]
                 target = posture[index] + share[0] * self.reach * (end - posture[index])
                 speed, acceleration = share[1] * limits.velocity[index], share[2] * limits.acceleration[index]
-                if piece.time + pause + TICK + piece.time_of_move(target, speed, acceleration) > self.duration:
+                if piece.time + pause + MOVE_STEP + piece.time_of_move(target, speed, acceleration) > self.duration:
                     break
                 piece.wait(pause)
                 piece.move_to(target, speed, acceleration)
@@ -148,7 +148,7 @@ PROFILES: dict[str, type[Profile]] = {
 }
 STEP = 0.005
 """Greatest way [rad] of any joint between two samples of a check."""
-INSIDE = 1e-6
+LIMIT_MARGIN = 1e-6
 """Share of every joint's limits that a motion made to reach them leaves, so that rounding cannot take it beyond."""
 DRAWS = 20
 REACHES = (1.0, 0.8, 0.6, 0.45, 0.3)
@@ -200,7 +200,7 @@ def make_profile(
         if profile not in ('bang_coast_bang', 'waypoints') and 'joint' not in (options or {}):
             raise JointDynamicsError(f'{profile}.joint: expected one of {", ".join(model.joint_names)}, found none')
         profile = PROFILES[profile].from_mapping(options or {})
-    motion_limits = MotionLimits.of(model, limits).inside(INSIDE)
+    motion_limits = MotionLimits.of(model, limits).inside(LIMIT_MARGIN)
     constraints = all_constraints(model, limits)
     rest = (
         np.clip(0.0, motion_limits.lower, motion_limits.upper)

@@ -19,7 +19,7 @@ from joint_dynamics.excitation.problem import ExcitationProblem
 STAGES = ((4.0, 1e2, 80), (8.0, 1e3, 100), (16.0, 3e3, 120), (32.0, 1e4, 150))
 # slack kept at the samples beside what is lost between them, for the penalty is soft; and how much more of what was
 # missing all the same
-SPARE, MORE = 0.005, 1.2
+SAMPLE_SLACK, SLACK_GROWTH = 0.005, 1.2
 # what the last stage leaves broken between the samples is made up for by more slack at them
 CORRECTION = (32.0, 1e4, 40)
 CORRECTIONS = 3
@@ -143,7 +143,7 @@ def search(problem: ExcitationProblem, start: int, deadline: float, report: Call
             break
     assert best is not None
     x = best[1]
-    reserve = {kind: SPARE + lost for kind, lost in problem.lost_between(x)[0].items()}
+    reserve = {kind: SAMPLE_SLACK + lost for kind, lost in problem.lost_between(x)[0].items()}
     for number, stage in enumerate((*STAGES[1:], *[CORRECTION] * CORRECTIONS), start=1):
         x, _, in_time = _descend(problem, x, stage, deadline, reserve)
         early += stage[2] if number < len(STAGES) else 0
@@ -152,7 +152,7 @@ def search(problem: ExcitationProblem, start: int, deadline: float, report: Call
         if not in_time or (number >= len(STAGES) - 1 and not any(missing.values())):
             return
         reserve = {
-            kind: max(SPARE + lost[kind], reserve[kind] + MORE * short if short else 0.0)
+            kind: max(SAMPLE_SLACK + lost[kind], reserve[kind] + SLACK_GROWTH * short if short else 0.0)
             for kind, short in missing.items()
         }
 

@@ -25,7 +25,7 @@ from joint_dynamics.signals.alignment import (
 
 Array = FloatArray
 #: rad: a step from one sample to the next that is this close to a turn is a turn.
-JUMP = 1.0
+TURN_TOLERANCE = 1.0
 #: Where no setting says: the longer of these is the longest gap that is bridged, in periods of the signal and in s.
 GAP_PERIODS, GAP_SECONDS = 5, 0.02
 #: s from a grid point to the nearest sample, at most, where no setting says and no longer gap is bridged.
@@ -148,7 +148,7 @@ class Aligner:
         if table.quantity not in ('q', 'theta'):
             return values
         steps = np.diff(values, axis=0)
-        turns = np.where(np.abs(np.abs(steps) - 2 * np.pi) < JUMP, np.sign(steps), 0.0)
+        turns = np.where(np.abs(np.abs(steps) - 2 * np.pi) < TURN_TOLERANCE, np.sign(steps), 0.0)
         if not turns.any():
             return values
         counts = np.count_nonzero(turns, axis=0)

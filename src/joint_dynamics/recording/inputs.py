@@ -35,7 +35,7 @@ KEYS = 'control_msgs/msg/Keys'
 FLOAT64_VALUES = 'control_msgs/msg/Float64Values'
 #: Values that came before the names they belong to are kept, this many (a latched message may be recorded a little
 #: late).
-WAITING = 10_000
+MAX_WAITING_SAMPLES = 10_000
 
 
 class Input(Protocol):
@@ -238,7 +238,7 @@ class StateInterfacesInput:
     header: bool = True
     replaces: bool = False
     keys: tuple[str, ...] = ()
-    waiting: deque[tuple[int, Any]] = field(default_factory=lambda: deque(maxlen=WAITING))
+    waiting: deque[tuple[int, Any]] = field(default_factory=lambda: deque(maxlen=MAX_WAITING_SAMPLES))
 
     @property
     def topics(self) -> Mapping[str, str]:

@@ -62,7 +62,7 @@ RESOLUTION = 1e-3
 """rad: coarsest encoder whose step is no jump."""
 AMONG, TIMES = 0.99, 20.0
 """A deviation is out of the ordinary when it is TIMES the one that this share of all samples stays below."""
-LEVEL = 10.0
+MAX_TIMES_USUAL = 10.0
 """Times the usual magnitude of a speed or a torque that one sample alone may be off its neighbours."""
 REPEATED, NEIGHBOURS = 2.5, 5
 """Steps that a position may be off because samples were repeated; samples on each side by which a step is measured."""
@@ -152,7 +152,7 @@ def jump(quantity: str, time: Array, values: Array) -> ImplausibleValue | None:
     else:
         around = np.max([_shifted(np.abs(values), by)[1:-1] for by in (-2, -1, 1, 2)], axis=0)
         level = np.maximum(np.quantile(np.abs(values), among, axis=0), around)
-        allowed = np.where(level > 0, np.maximum(LEVEL * level, TIMES * usual), np.inf)
+        allowed = np.where(level > 0, np.maximum(MAX_TIMES_USUAL * level, TIMES * usual), np.inf)
     excess = off / allowed
     if not (excess > 1).any():
         return None

@@ -129,7 +129,7 @@ def _curves(steady: SteadyFriction, speed: FloatArray, load: float, label: str, 
     return curves
 
 
-BEYOND = 1.5
+DRAWN_BEYOND = 1.5
 """A curve goes on so many times beyond what supports it, dashed."""
 
 
@@ -175,7 +175,7 @@ def add_stiffness(report: Report, result: IdentificationResult) -> None:
 
 
 def _panel(arm: Arm, j: int, name: str, largest_load: float, reach: float, deviation: float) -> Panel:
-    phi = np.linspace(-BEYOND * reach, BEYOND * reach, 121)
+    phi = np.linspace(-DRAWN_BEYOND * reach, DRAWN_BEYOND * reach, 121)
     assert arm.stiffness is not None
     torque = arm.stiffness.torque(np.outer(phi, np.eye(arm.n)[j]))[:, j]
     inside = np.abs(phi) <= reach * (1 + 1e-9)

@@ -37,7 +37,7 @@ LINK = np.dtype(
     align=True,
 )
 """Constants of one link and its joint; `Chain.links` makes them."""
-WORK = 24
+WORK_PER_LINK = 24
 """Numbers per link that `inverse_dynamics` writes into its work array."""
 
 
@@ -169,7 +169,7 @@ def rate(link, dq):  # type: ignore[no-untyped-def]
 def inverse_dynamics(links, q, dq, ddq, work, out):  # type: ignore[no-untyped-def]
     """Write M q̈ + C q̇ + g of one state (n,) [rad, rad/s, rad/s²] into out (n,) [N·m]: Gᵀ of that of the N links.
 
-    work: (N, WORK), written.
+    work: (N, WORK_PER_LINK), written.
     """
     for j in range(len(out)):
         out[j] = 0.0
@@ -202,6 +202,6 @@ def inverse_dynamics(links, q, dq, ddq, work, out):  # type: ignore[no-untyped-d
 @compiled
 def inverse_dynamics_along(links, q, dq, ddq, out):  # type: ignore[no-untyped-def]
     """`inverse_dynamics` of a recording (samples, n) into out (samples, n)."""
-    work = np.empty((len(links), WORK))
+    work = np.empty((len(links), WORK_PER_LINK))
     for s in range(len(q)):
         inverse_dynamics(links, q[s], dq[s], ddq[s], work, out[s])

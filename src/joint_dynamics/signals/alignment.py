@@ -17,8 +17,8 @@ Array = FloatArray
 #: A grid point this close to a sample (s) takes the sample as it is: stamps are often rounded to microseconds.
 COINCIDENT = 1e-6
 #: The mean step replaces the median when they agree to this share: it is exact, the median of jittering steps is not.
-STEADY = 0.1
-LAG = 4
+RATE_TOLERANCE = 0.1
+RATE_LAG = 4
 
 
 @dataclass(frozen=True)
@@ -32,9 +32,9 @@ class Gap:
 def sample_period(time: Array) -> float:
     """Return the period (s) of samples at `time` (N,) s, increasing: a median, so that gaps and bursts do not count.
 
-    It is the median of the time over LAG steps (of one step when there are few samples), so that messages that arrive
-    in pairs do not shorten it. Where it agrees with the mean over all steps, with gaps counted as the missing samples,
-    the mean is returned.
+    It is the median of the time over RATE_LAG steps (of one step when there are few samples), so that messages that
+    arrive in pairs do not shorten it. Where it agrees with the mean over all steps, with gaps counted as the missing
+    samples, the mean is returned.
 
     Raises
     ------
@@ -44,11 +44,11 @@ def sample_period(time: Array) -> float:
     if time.size < 2:
         raise JointDynamicsError(f'sample rate: expected at least 2 samples, found {time.size}')
     steps = np.diff(time)
-    lag = LAG if time.size > 4 * LAG else 1
+    lag = RATE_LAG if time.size > 4 * RATE_LAG else 1
     median = float(np.median(time[lag:] - time[:-lag])) / lag
     whole = _whole_steps(steps / median)
     mean = float((time[-1] - time[0]) / max(whole.sum(), 1.0))
-    return mean if abs(mean - median) <= STEADY * median else median
+    return mean if abs(mean - median) <= RATE_TOLERANCE * median else median
 
 
 def longest_gap(time: Array) -> Gap:

@@ -78,7 +78,7 @@ ORDER = 4
 # Above this fraction of the sampling rate a filter would act on nothing but the last bins below Nyquist.
 HIGHEST = 0.45
 KERNEL_TOLERANCE = 1e-4
-KEPT = 32 * 2**20
+MAX_KEPT_BYTES = 32 * 2**20
 """Weights of a parallel filter are kept up to this size [bytes]."""
 
 
@@ -208,7 +208,7 @@ class ParallelDecimator:
         kept = self.kept[part]
         known = (len(kept), int(kept[0]) - first, end - int(kept[-1]))
         if known not in self._weights:
-            if sum(weights.nbytes for weights in self._weights.values()) > KEPT:
+            if sum(weights.nbytes for weights in self._weights.values()) > MAX_KEPT_BYTES:
                 self._weights.clear()
             self._weights[known] = self._new_weights(part)
         return self._weights[known]

@@ -116,7 +116,7 @@ def certified_minimum(
     return CertifiedMinimum(bound, seen, *where)
 
 
-BEYOND = 8
+MAX_BEYOND_DEGREE = 8
 """Derivatives beyond the degree that may be asked for."""
 _BLOCK = 500
 STEP_PEAKS = (1.0, 15 / 8, 10 / 3**0.5, 60.0, 360.0, 720.0)
@@ -184,7 +184,7 @@ class PiecewisePolynomial:
         self.coefficients = coefficients
         powers = np.arange(coefficients.shape[1])
         # derivatives beyond the degree are zero, and may be asked for
-        orders = np.arange(len(powers) + BEYOND)
+        orders = np.arange(len(powers) + MAX_BEYOND_DEGREE)
         self._binomial = np.array([[comb(p, k) for p in powers] for k in orders], dtype=float)
         self._difference = np.maximum(powers[None, :] - orders[:, None], 0)
 

@@ -30,7 +30,7 @@ from joint_dynamics.simulation.rigid_body import forward_dynamics
 QUADRATIC, EXPONENTIAL, GAUSSIAN, COMPACT, STEEP = range(5)
 EXPONENTIAL_DROP, RATIONAL_DROP = range(2)
 #: Below this speed a power law of the speed is a straight line [rad/s]: its slope would be infinite.
-THIN = 0.02
+SMOOTHING_SPEED = 0.02
 
 
 @inlined
@@ -65,7 +65,9 @@ def viscous_torque(c: Any, omega: float) -> float:
     if c.viscous_bend > 0.0:
         torque = c.viscous * c.viscous_bend * np.arcsinh(omega / c.viscous_bend)
     elif c.viscous_power != 1.0:
-        torque = c.viscous * omega * (speed * speed + THIN * THIN) ** (0.5 * (c.viscous_power - 1.0))
+        torque = (
+            c.viscous * omega * (speed * speed + SMOOTHING_SPEED * SMOOTHING_SPEED) ** (0.5 * (c.viscous_power - 1.0))
+        )
     else:
         torque = (c.viscous + speed * (c.viscous_square + c.viscous_cubic * speed)) * omega
     if c.bristle_damping > 0.0:

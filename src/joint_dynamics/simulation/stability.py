@@ -13,7 +13,7 @@ import numpy as np
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.simulation.drives import Drives
-from joint_dynamics.simulation.dynamics import THIN
+from joint_dynamics.simulation.dynamics import SMOOTHING_SPEED
 from joint_dynamics.simulation.links import Links, workspace
 from joint_dynamics.simulation.rigid_body import mass_and_bias
 
@@ -34,7 +34,7 @@ def eigenvalues(links: Links, drives: Drives, postures: FloatArray) -> FloatArra
     spring += 5.0 * drives.stiffness_quintic * deflection**4
     # A power law of the speed is steepest at rest (`dynamics.THIN`), oil thickest when cold.
     thick = np.exp(drives.viscosity_slope * (drives.reference_temperature - drives.temperature_range[0]))
-    viscous = (drives.viscous * THIN ** (drives.viscous_power - 1.0) + drives.bristle_damping) * thick
+    viscous = (drives.viscous * SMOOTHING_SPEED ** (drives.viscous_power - 1.0) + drives.bristle_damping) * thick
     grip = (drives.static + drives.coulomb_load * limit**2 + drives.load_linear * limit) * (1.0 + drives.wear_friction)
     grip = grip * (1.0 + drives.viscosity_share * (thick - 1.0))
     steepest = np.where(drives.bristle > 0.0, drives.bristle * (1.0 + drives.unloading), drives.weight.sum())

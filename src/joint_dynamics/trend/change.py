@@ -35,7 +35,7 @@ HORIZON = 100
 """Runs for which a false-alarm rate is stated."""
 SERIES = 10000
 """Simulated series without a change, whose largest |z| are counted."""
-COUNTED = 0.02
+MIN_COUNTED_RATE = 0.02
 """Smallest rate that is counted among them; below it the normal tail goes on from there."""
 SLOPE = 3.0
 """°C: temperatures that differ by less show no slope."""
@@ -217,10 +217,10 @@ def _limit(rate: float, before: int, after: int, window: int) -> float:
     largest = np.concatenate(
         [np.abs(running_z(rng.standard_normal((SERIES // 10, HORIZON)), test)[0]).max(axis=1) for _ in range(10)]
     )
-    if rate >= COUNTED:
+    if rate >= MIN_COUNTED_RATE:
         return float(np.quantile(largest, 1.0 - rate))
-    counted = float(np.quantile(largest, 1.0 - COUNTED))
-    return _tail(counted, COUNTED / rate)
+    counted = float(np.quantile(largest, 1.0 - MIN_COUNTED_RATE))
+    return _tail(counted, MIN_COUNTED_RATE / rate)
 
 
 def _tail(start: float, times: float) -> float:

@@ -25,7 +25,7 @@ from joint_dynamics.identification.joint_tests.result import JointTestResult, Se
 from joint_dynamics.joint import QuadrantFriction
 from joint_dynamics.signals.filtering import zero_phase_lowpass
 
-DRY = ('c_m', 'd_m', 'c_g', 'd_g', 'F_V', 'tau_off')
+DRY_PARAMETERS = ('c_m', 'd_m', 'c_g', 'd_g', 'F_V', 'tau_off')
 UNITS = {
     **dict.fromkeys(('a_m', 'b_m', 'a_g', 'b_g'), ''),
     **dict.fromkeys(('c_m', 'd_m', 'c_g', 'd_g', 'tau_off'), 'N·m'),
@@ -76,7 +76,7 @@ def usual_columns(rigid: FloatArray, dq: FloatArray) -> FloatArray:
 
 
 def quadrant_columns(rigid: FloatArray, dq: FloatArray, tau: FloatArray, dq_s: float) -> FloatArray:
-    """Columns of the new model, (N, 4 m + 6): four per rigid column, then the dry terms `DRY` [H eq 42].
+    """Columns of the new model, (N, 4 m + 6): four per rigid column, then the dry terms `DRY_PARAMETERS` [H eq 42].
 
     The quadrant is the sign of the measured torque times the speed, which outside the stiction area is that of τ_out q̇
     [H eq 26].
@@ -160,7 +160,7 @@ def fit_quadrants(
                 f'the {word} quadrants are driven in one direction only (the motion does not pass the vertical): '
                 'c_m, c_g and tau_off cannot be told apart'
             )
-    all_names = [*(f'{factor}*{name}' for name in names for factor in ('a_m', 'b_m', 'a_g', 'b_g')), *DRY]
+    all_names = [*(f'{factor}*{name}' for name in names for factor in ('a_m', 'b_m', 'a_g', 'b_g')), *DRY_PARAMETERS]
 
     def cost(log_scale: float) -> float:
         # ‖ρ‖² is the square of the last diagonal entry of the triangular factor of [W, y], here by its scaled Gram
@@ -224,7 +224,9 @@ def identify_quadrants(
     fit = fit_quadrants(load[:, None], dq, tau, ('load',), dq_s=dq_s, min_speed=min_speed, guard=GUARD)
     outside = fit.judge(load_new[:, None], dq_new, tau_new, min_speed, GUARD)
     result = JointTestResult('load', recordings[0].joint)
-    values = dict(zip(('a_m', 'b_m', 'a_g', 'b_g', *DRY), zip(fit.new.values, fit.new.std, strict=True), strict=True))
+    values = dict(
+        zip(('a_m', 'b_m', 'a_g', 'b_g', *DRY_PARAMETERS), zip(fit.new.values, fit.new.std, strict=True), strict=True)
+    )
     for name, (value, std) in values.items():
         result.parameters[name] = Value(float(value), float(std), UNITS[name])
     result.parameters['dq_s'] = Value(fit.dq_s, None, UNITS['dq_s'])

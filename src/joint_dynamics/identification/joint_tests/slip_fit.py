@@ -29,7 +29,7 @@ from joint_dynamics.identification.joint_tests.result import nrmse_percent
 from joint_dynamics.joint import MaxwellSlip, PeriodicMap, polynomial_limits, polynomial_stiffness
 
 METHODS = ('static', 'law', 'lr_linear', 'lr_polynomial', 'nlr')
-FREE = 3  # columns beside the operators: ω, ω̇, 1
+UNBOUNDED_COLUMNS = 3  # columns beside the operators: ω, ω̇, 1
 # Smallest and largest limit the nonlinear search looks at, relative to 𝓑.
 LIMIT_RANGE = (1e-3, 1.5)
 # Rows for the global and for the local search: the path matters, not how often it was sampled.
@@ -124,7 +124,7 @@ def _solve(columns: FloatArray, y: FloatArray) -> FloatArray:
     norms = np.maximum(np.linalg.norm(columns, axis=0), 1e-30)
     gram = columns.T @ columns / np.outer(norms, norms)
     L = np.linalg.cholesky(gram + 1e-13 * np.eye(p))
-    low = np.r_[np.zeros(p - FREE), np.full(FREE, -np.inf)]
+    low = np.r_[np.zeros(p - UNBOUNDED_COLUMNS), np.full(UNBOUNDED_COLUMNS, -np.inf)]
     return lsq_linear(L.T, np.linalg.solve(L, columns.T @ y / norms), bounds=(low, np.inf), method='bvls').x / norms
 
 
@@ -223,18 +223,20 @@ def fit_maxwell_slip(
         if method == 'law':
             assert limits is not None
             share = polynomial_stiffness(limits, r_k) * limits
-            columns = np.column_stack([columns[:, :-FREE] @ share, columns[:, -FREE:]])
-            new = np.column_stack([new[:, :-FREE] @ share, new[:, -FREE:]])
+            columns = np.column_stack([columns[:, :-UNBOUNDED_COLUMNS] @ share, columns[:, -UNBOUNDED_COLUMNS:]])
+            new = np.column_stack([new[:, :-UNBOUNDED_COLUMNS] @ share, new[:, -UNBOUNDED_COLUMNS:]])
         solution = _solve(columns, y)
-        F_C = float(solution[:-FREE].sum())
+        F_C = float(solution[:-UNBOUNDED_COLUMNS].sum())
         if not F_C > 0:
             raise NotReliableError(f'hysteresis: the {method} fit finds no Coulomb friction in the torque')
         stiffness = None
         if limits is not None:
-            stiffness = share / limits if method == 'law' else solution[:-FREE] / F_C / limits
-        slip = columns[:, :-FREE] @ solution[:-FREE] / F_C
-        level = least_squares(np.column_stack([slip, columns[:, -FREE:]]), y, ('F_C', 'F_V1', 'inertia', 'offset'))
-        F_V1, inertia, offset = (float(x) for x in solution[-FREE:])
+            stiffness = share / limits if method == 'law' else solution[:-UNBOUNDED_COLUMNS] / F_C / limits
+        slip = columns[:, :-UNBOUNDED_COLUMNS] @ solution[:-UNBOUNDED_COLUMNS] / F_C
+        level = least_squares(
+            np.column_stack([slip, columns[:, -UNBOUNDED_COLUMNS:]]), y, ('F_C', 'F_V1', 'inertia', 'offset')
+        )
+        F_V1, inertia, offset = (float(x) for x in solution[-UNBOUNDED_COLUMNS:])
         fits[method] = SlipFit(
             method,
             F_C,

@@ -35,7 +35,7 @@ from joint_dynamics.settings import ParameterValues
 LEVELS = {'ok': OK, 'warning': WARN, 'error': ERROR}
 FILE = 'dynamics.yaml'
 #: Rate of the torques [Hz] up to which they are looked after every few milliseconds.
-OCCASIONAL = 200.0
+OCCASIONAL_RATE = 200.0
 
 
 class EstimatorNode(DynamicsNode):
@@ -90,7 +90,7 @@ class EstimatorNode(DynamicsNode):
         self.serve('~/save', self._save)
         self._published = -1
         # Torques that go out now and then may be some milliseconds late.
-        prompt = not 0.0 < values['torque_rate'] <= OCCASIONAL
+        prompt = not 0.0 < values['torque_rate'] <= OCCASIONAL_RATE
         InputSet(self, inputs, self._take, after=self._after, prompt=prompt)
         for source in ('excitation', 'feedforward'):
             HeartbeatWatch(self, source)

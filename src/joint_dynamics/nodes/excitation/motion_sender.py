@@ -17,7 +17,7 @@ from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.excitation import MotionSamples, Playback, Trajectory
 from joint_dynamics.excitation.playback import distance_from
 from joint_dynamics.nodes.framework.worker import Background
-from joint_dynamics.nodes.interfaces.controller_watch import MOVED, SentMotion
+from joint_dynamics.nodes.interfaces.controller_watch import STANDING_DISTANCE, SentMotion
 from joint_dynamics.nodes.interfaces.messages import joint_trajectory, stamp
 from joint_dynamics.nodes.interfaces.robot_states import REST, RobotStates
 from joint_dynamics.nodes.interfaces.trajectory_output import EitherOutput, staying
@@ -98,7 +98,7 @@ class RunningMotion(SentMotion):
         controller
             name of the topic or action that takes the motion.
         """
-        if np.abs(states.q - self.motion.position(0.0)[0]).max() < MOVED:
+        if np.abs(states.q - self.motion.position(0.0)[0]).max() < STANDING_DISTANCE:
             return (
                 f' and has not moved at all: is the controller that takes {controller} active, and connected to'
                 ' the robot?'
@@ -192,7 +192,7 @@ class Start:
         if isinstance(self._work.outcome, Exception):
             raise self._work.outcome
         moved = np.abs(posture - self._posture)
-        if not moved.max() <= MOVED:
+        if not moved.max() <= STANDING_DISTANCE:
             raise JointDynamicsError(
                 f'start: expected the robot at rest, found {self._states.joint_names[int(moved.argmax())]} moved by '
                 f'{moved.max():.3g} rad meanwhile'

@@ -33,7 +33,7 @@ from joint_dynamics.nodes.interfaces.input_parameters import recording_settings
 from joint_dynamics.nodes.interfaces.inputs import InputSet, message_class
 from joint_dynamics.nodes.interfaces.trajectory_bytes import read_trajectory
 
-WATCH = 0.02
+MAX_STEP_PERIOD = 0.02
 """Longest time between two steps of a streaming node [s]: then it goes on without joint states."""
 
 
@@ -112,12 +112,12 @@ class FeedforwardNode(DynamicsNode):
         claimed = self.loop.state
         if self._streaming:
             self._commands = CommandSender(self, self._names, self._order)
-            self.every(WATCH, self._watch, steady=not self.loop_clock.simulated)
+            self.every(MAX_STEP_PERIOD, self._watch, steady=not self.loop_clock.simulated)
         else:
             self.sender = TrajectorySender(
                 self, self.parameters['trajectory_output'], self._names, self._order, self._not_followed
             )
-            self.every(WATCH, self._check_followed, steady=True)
+            self.every(MAX_STEP_PERIOD, self._check_followed, steady=True)
         if self._streaming and self.parameters['reference'] == 'controller_state':
             kind = message_class('control_msgs/msg/JointTrajectoryControllerState', 'reference')
             self.subscribe(kind, 'controller_state', self.refusals.guarded(self._take_controller_state), stream=True)
@@ -292,7 +292,7 @@ class FeedforwardNode(DynamicsNode):
     def _watch(self) -> None:
         """Go on without joint states: a robot that stops talking must not keep the last torque."""
         now = self.now()
-        if self.is_active and now - self._stepped > WATCH:
+        if self.is_active and now - self._stepped > MAX_STEP_PERIOD:
             self._step(now)
 
     def _report_law(self) -> None:

@@ -21,7 +21,7 @@ from joint_dynamics.control import ControlLoop, FilledTrajectory, Follower, Path
 from joint_dynamics.control.follower import BROUGHT_IN, DURATIONS, braking
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.nodes.framework.worker import Background, CancelledError
-from joint_dynamics.nodes.interfaces.controller_watch import MOVED
+from joint_dynamics.nodes.interfaces.controller_watch import STANDING_DISTANCE
 from joint_dynamics.nodes.interfaces.messages import joint_trajectory, stamp
 from joint_dynamics.nodes.interfaces.trajectory_bytes import TrajectoryBytes
 from joint_dynamics.nodes.interfaces.trajectory_output import staying
@@ -190,7 +190,7 @@ class Planning:
         """Return which joint was the furthest from the first point a plan was asked for, '' where none had moved."""
         apart = plan.path.brought_in
         joint = int(np.argmax(np.abs(apart)))
-        if not abs(apart[joint]) > MOVED:
+        if not abs(apart[joint]) > STANDING_DISTANCE:
             return ''
         return (
             f'{self._follower.joint_names[joint]} was {apart[joint]:.3g} rad from its first point: begins there, and'

@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 LAST_WORD = Duration(seconds=0.2)
 """Longest wait for the last command to arrive."""
 
-SILENCE = 0.5
+CONTROLLER_TIMEOUT = 0.5
 """Silence of a controller that counts [s]: joint_trajectory_controller tells its state 50 times a second, unless set
 otherwise, and a busy machine loses some."""
 
-LATE = 0.5
+MAX_ARRIVAL_DELAY = 0.5
 """A trajectory without stamp begins when it arrives, which on a busy machine may be so much later [s]."""
 
 
@@ -97,14 +97,14 @@ class TrajectorySender:
         now = self._clock()
         if self._sent is None or now > self._sent.began + self._sent.duration:
             self._output.choose()
-        reference = self.controller.reference(SILENCE)
+        reference = self.controller.reference(CONTROLLER_TIMEOUT)
         path, order = plan.path, self._order
         self._sent = SentMotion(
             lambda time: np.asarray(path.at(time)[0][order]),
             path.end,
             now + ahead,
             None if reference is None else reference[1],
-            LATE,
+            MAX_ARRIVAL_DELAY,
         )
         self._output.send(plan.message)
 
@@ -121,7 +121,7 @@ class TrajectorySender:
         self._listening.tick()
         if self._sent is None:
             return
-        complaint = self.controller.complaint(self._sent, SILENCE, self._heard)
+        complaint = self.controller.complaint(self._sent, CONTROLLER_TIMEOUT, self._heard)
         if complaint:
             self._refused(complaint)
 

@@ -11,12 +11,12 @@ from typing import Any
 from diagnostic_msgs.msg import DiagnosticStatus
 from rclpy.node import Node
 
-PATIENCE = 2.0
+FIRST_MESSAGE_TIMEOUT = 2.0
 """An input that has not spoken for so long after configuring is named, and what to do about a document that has not
 come [s]: a node that has just started hears of topics that are there only after a while."""
 TRIGGER = 'ros2 service call {} std_srvs/srv/Trigger'
 # What each node does from now on, and what comes next; names in braces are resolved as the node's own.
-WORKS = {
+NEXT_STEPS = {
     'excitation': (
         f'nothing moves yet; next: {TRIGGER.format("{~/start}")}, before it, without a trajectory_file, {{~/plan}}'
     ),
@@ -49,7 +49,7 @@ class Console:
         """Say once what the node has become: `message` is its state, what it waits for, or why a transition failed."""
         now = time.monotonic()
         if message == self._state:
-            if self._waits_since is not None and now - self._waits_since > PATIENCE:
+            if self._waits_since is not None and now - self._waits_since > FIRST_MESSAGE_TIMEOUT:
                 self._waits_since = None
                 self._node.get_logger().info(f'still {message}{self._hint(message)}')
             return
@@ -68,7 +68,7 @@ class Console:
             return
         now = time.monotonic()
         self._silent_since = now if self._silent_since is None else self._silent_since
-        if not self._named and now - self._silent_since > PATIENCE:
+        if not self._named and now - self._silent_since > FIRST_MESSAGE_TIMEOUT:
             self._named = True
             self._node.get_logger().info(f'waiting for inputs: {message}')
 
@@ -81,7 +81,7 @@ class Console:
         if message.startswith('waiting for '):
             return message
         if message == 'active':
-            works = WORKS.get(getattr(self._node, 'NAME', ''))
+            works = NEXT_STEPS.get(getattr(self._node, 'NAME', ''))
             withheld = [name for name in getattr(self._node, 'withheld', ()) if works and f'{{{name}}}' in works]
             if withheld:
                 names = ', '.join(self._node.resolve_service_name(name) for name in withheld)

@@ -29,17 +29,17 @@ from rclpy.executors import (
 from rclpy.impl.implementation_singleton import rclpy_implementation
 from rosgraph_msgs.msg import Clock
 
-PATIENCE = 0.005
+STREAM_WAIT = 0.005
 """Longest time [s] for which the message of a stream that is not prompt waits to be looked at."""
-LOOK = 0.02
+LOOK_PERIOD = 0.02
 """Time [s] between two looks at what is no stream, while streams flow."""
-FLOWING = 0.1
+FLOWING_TIME = 0.1
 """Time [s] after the last message for which streams count as flowing."""
-MOST = 64
+MAX_IN_A_TURN = 64
 """Messages of one stream that are taken before others get their turn, and callbacks of one look at what is none."""
-QUICK = 0.01
+QUICK_TIMER = 0.01
 """Timers with a shorter period [s] than this wake the executor themselves while streams flow."""
-LATE = 0.005
+BACKLOG_TIME = 0.005
 """Time [s] after which a `Backlog` that waits for its turn counts as late, and for which a turn of it goes on."""
 
 
@@ -75,12 +75,12 @@ class StreamExecutor(SingleThreadedExecutor):
             entity = self._run_next(timeout_sec, wait_condition)
             self._collect()
             if entity in self._streams or entity in self._quick:
-                self._flowing_until = time.monotonic() + FLOWING
+                self._flowing_until = time.monotonic() + FLOWING_TIME
             return
         if now >= self._looks_at:
             self._look()
             self._collect()
-            self._looks_at = time.monotonic() + LOOK
+            self._looks_at = time.monotonic() + LOOK_PERIOD
         else:
             self._wait(self._looks_at - now)
         self._drain()
@@ -103,7 +103,7 @@ class StreamExecutor(SingleThreadedExecutor):
     def _look(self) -> None:
         """Run what is ready and no stream, without waiting."""
         self._apart = True
-        for _ in range(MOST):
+        for _ in range(MAX_IN_A_TURN):
             if self._run_next(0.0, _never) is None:
                 break
 
@@ -114,15 +114,15 @@ class StreamExecutor(SingleThreadedExecutor):
         streams = clocks | {each: prompt for node in nodes for each, prompt in streams_of(node).items()}
         timers = [timer for node in nodes for timer in node.timers]
         prompt = [each for each, wakes in streams.items() if wakes]
-        quick = [timer for timer in timers if timer.timer_period_ns < QUICK * 1e9]
+        quick = [timer for timer in timers if timer.timer_period_ns < QUICK_TIMER * 1e9]
         if self._wait_set is None or (len(prompt), len(quick)) != (len(self._prompt), len(self._quick)):
             self._wait_set = rclpy_implementation.WaitSet(len(prompt), 0, len(quick), 0, 0, 0, self._context.handle)
         self._streams, self._timers, self._prompt, self._quick = streams, timers, prompt, quick
 
     def _wait(self, seconds: float) -> None:
-        """Wait for a message of a prompt stream or a quick timer, at most so long, and not longer than PATIENCE."""
+        """Wait for a message of a prompt stream or a quick timer, at most so long, and not longer than STREAM_WAIT."""
         if len(self._prompt) < len(self._streams):
-            seconds = min(seconds, PATIENCE)
+            seconds = min(seconds, STREAM_WAIT)
         waiting = self._wait_set
         try:
             if not self._prompt:
@@ -147,13 +147,16 @@ class StreamExecutor(SingleThreadedExecutor):
             try:
                 handle = stream.handle
                 with handle:
-                    while taken < MOST and (message := handle.take_message(stream.msg_type, stream.raw)) is not None:
+                    while (
+                        taken < MAX_IN_A_TURN
+                        and (message := handle.take_message(stream.msg_type, stream.raw)) is not None
+                    ):
                         taken += 1
                         stream.callback(message[0])
             except InvalidHandle:
                 self._looks_at = 0.0
             if taken:
-                self._flowing_until = time.monotonic() + FLOWING
+                self._flowing_until = time.monotonic() + FLOWING_TIME
         for timer in self._timers:
             try:
                 handle = timer.handle
@@ -166,7 +169,7 @@ class StreamExecutor(SingleThreadedExecutor):
             if due:
                 timer.callback()
                 if timer in self._quick:
-                    self._flowing_until = time.monotonic() + FLOWING
+                    self._flowing_until = time.monotonic() + FLOWING_TIME
 
 
 def streams_of(node: Any) -> Mapping[Any, bool]:
@@ -212,7 +215,7 @@ class Backlog:
     def take(self, message: Any) -> None:
         """Take a message; the callback of the subscription."""
         now = self._clock()
-        late = now - self._asked_at > LATE
+        late = now - self._asked_at > BACKLOG_TIME
         if not self._asked and late:
             self._ask(now)
             late = False
@@ -227,7 +230,7 @@ class Backlog:
 
     def _work(self) -> None:
         self._asked = False
-        end = self._clock() + LATE
+        end = self._clock() + BACKLOG_TIME
         try:
             while self._waiting and self._clock() < end:
                 self._callback(self._waiting.popleft())

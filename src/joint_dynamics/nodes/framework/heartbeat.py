@@ -34,7 +34,7 @@ HEARTBEAT = QoSProfile(
     liveliness_lease_duration=LEASE,
 )
 """Beats are assertions of a writer's liveliness; a listener may ask for this lease or a longer one."""
-RECENT = 3.0
+RECENT_WORK = 3.0
 """Where another heart beats already when one is lost (a process that was started anew at once), the lost one counts as
 at work when any was in the last so many seconds."""
 BEAT_ROW = publishes(
@@ -78,7 +78,7 @@ class HeartbeatWatch:
 
     def __init__(self, node: DynamicsNode, source: str, on_lost: Callable[[str], None] | None = None):
         self._node, self._source, self._on_lost = node, source, on_lost
-        self._worked, self._worked_at = False, -RECENT
+        self._worked, self._worked_at = False, -RECENT_WORK
         self.lost = False
         events = SubscriptionEventCallbacks(liveliness=self._changed)
         self._subscription = node.subscribe(Bool, f'{source}/heartbeat', self._take, HEARTBEAT, events=events)
@@ -100,7 +100,7 @@ class HeartbeatWatch:
             if not self.lost and event.alive_count == 0:
                 self._node.diagnostics.clear(self._condition)
             return
-        worked = self._worked if event.alive_count == 0 else time.monotonic() - self._worked_at < RECENT
+        worked = self._worked if event.alive_count == 0 else time.monotonic() - self._worked_at < RECENT_WORK
         self.lost = True
         nothing = f'nothing for {LEASE.nanoseconds * 1e-9:g} s'
         if worked:
@@ -112,7 +112,7 @@ class HeartbeatWatch:
             reason = f'the heartbeat of {self._source} is late: {nothing}; it last said that it is not at work'
             self._node.get_logger().warning(reason)
         self._node.diagnostics.set(self._condition, ERROR if worked else WARN, reason)
-        self._worked, self._worked_at = False, -RECENT
+        self._worked, self._worked_at = False, -RECENT_WORK
         if worked and self._on_lost is not None:
             self._on_lost(reason)
 

@@ -18,7 +18,7 @@ from joint_dynamics.description import write_atomically
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.nodes.framework.documentation import node_classes
 from joint_dynamics.nodes.framework.lifecycle import DynamicsNode
-from joint_dynamics.nodes.framework.wiring import CONTROLLERS, ELSE, WIRING, enclave
+from joint_dynamics.nodes.framework.wiring import CONTROLLERS, DEFAULT_FROM, WIRING, enclave
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation import ur5e_description
 
@@ -149,13 +149,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument('--namespace', default='', help='of the robot and of all nodes')
     parser.add_argument('--tf-prefix', default='', help='of the UR5e that is taken without --robot')
     for name, default in CONTROLLERS.items():
-        given_else = None if name in ELSE else default
+        given_else = None if name in DEFAULT_FROM else default
         parser.add_argument(f'--{name.replace("_", "-")}', default=given_else, help='as given to the launch file')
     parser.add_argument('--out', type=Path, help='file; default: standard output')
     given = parser.parse_args(arguments)
     try:
         robot = RobotModel.load(given.robot or ur5e_description(given.tf_prefix))
-        controllers = {name: getattr(given, name) or getattr(given, ELSE.get(name, name)) for name in CONTROLLERS}
+        controllers = {
+            name: getattr(given, name) or getattr(given, DEFAULT_FROM.get(name, name)) for name in CONTROLLERS
+        }
         text = policy(Site(given.namespace, robot.joint_names, controllers))
         if given.out is None:
             sys.stdout.write(text)

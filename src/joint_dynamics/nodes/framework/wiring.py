@@ -14,7 +14,7 @@ CONTROLLERS: Mapping[str, str] = {
     'effort_controller': 'forward_effort_controller',
 }
 """Launch arguments that name a controller, and their defaults."""
-ELSE: Mapping[str, str] = {'effort_trajectory_controller': 'initial_joint_controller'}
+DEFAULT_FROM: Mapping[str, str] = {'effort_trajectory_controller': 'initial_joint_controller'}
 """Argument that, where it is not given, has the value of another."""
 
 

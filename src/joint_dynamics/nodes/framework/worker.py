@@ -16,7 +16,7 @@ from joint_dynamics import python_process
 from joint_dynamics.errors import JointDynamicsError, one_line
 
 T = TypeVar('T')
-PATIENCE = 2.0
+CANCEL_TIMEOUT = 2.0
 """Longest wait [s] for cancelled work to end; what has not ended by then ends with the process."""
 NICENESS = 5
 """The robot's driver may share this machine."""
@@ -56,7 +56,7 @@ class Background(Generic[T]):
     def cancel(self) -> None:
         """Ask it to end, and wait a moment until it has."""
         self._cancelled = True
-        self._thread.join(PATIENCE)
+        self._thread.join(CANCEL_TIMEOUT)
 
 
 class Worker:

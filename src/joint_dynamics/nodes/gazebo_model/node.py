@@ -19,7 +19,7 @@ from joint_dynamics.nodes.framework.topics import publishes, subscribes
 from joint_dynamics.nodes.interfaces.messages import joint_state, seconds, temperature
 from joint_dynamics.simulation.motor_side import MotorSideModel
 
-SILENT = 1.0
+STATES_TIMEOUT = 1.0
 """Joint states that stay away for so long [s of the wall] are missed."""
 
 
@@ -68,12 +68,12 @@ class GazeboModelNode(DynamicsNode):
         self.subscribe(JointState, 'joint_states', self._take, stream=True)
         self.every(1.0 / self.parameters['temperature_rate'], self._publish_temperature)
         self._came = -math.inf
-        self.every(SILENT / 4, self._look, steady=True)
+        self.every(STATES_TIMEOUT / 4, self._look, steady=True)
         self._look()
 
     def _look(self) -> None:
         """Say when nothing comes, as of a Gazebo that was killed."""
-        if time.monotonic() - self._came > SILENT:
+        if time.monotonic() - self._came > STATES_TIMEOUT:
             never = math.isinf(self._came)
             self.diagnostics.set('inputs', STALE, f'{"nothing yet on" if never else "silent:"} joint_states')
 

@@ -31,7 +31,7 @@ from joint_dynamics.nodes.interfaces.input_parameters import recording_settings
 from joint_dynamics.nodes.interfaces.inputs import InputSet
 from joint_dynamics.recording import RecordingBuilder
 
-HEARD_EVERY = 20
+HEARD_CHECK_EVERY = 20
 
 
 class IdentifierNode(DynamicsNode):
@@ -155,7 +155,7 @@ class IdentifierNode(DynamicsNode):
             self.recording.add_message(topic, message, received)
         if topic == 'joint_states':
             self._hearings += 1
-            if self._hearings % HEARD_EVERY == 0:
+            if self._hearings % HEARD_CHECK_EVERY == 0:
                 self._heard.publish(JointState(header=message.header))
 
     def _identify(self) -> Future:

@@ -28,10 +28,10 @@ NOT_TAKEN = (
 MANAGER_GONE = 'neither joint states nor the controller tell anything any more: the controller manager is gone'
 
 
-MOVED = 2e-3
+STANDING_DISTANCE = 2e-3
 """Way [rad] of a joint below which the robot stands where it stood."""
 
-FAR = 10 * MOVED
+BEGUN_DISTANCE = 10 * STANDING_DISTANCE
 """Way [rad] of the motion within which the reference of a controller that plays it must have begun to move."""
 
 
@@ -80,10 +80,10 @@ class SentMotion:
         if reference is None or self._before is None or self._taken:
             return False
         # For good: a motion may come back to where it began, and a reference that is late is there while it is not.
-        self._taken = bool(np.abs(reference[1] - self._before).max() > MOVED)
+        self._taken = bool(np.abs(reference[1] - self._before).max() > STANDING_DISTANCE)
         at = min(max(reference[0] - self.began - self._late, 0.0), self.duration)
         way = self._position(at) - self._position(0.0)
-        return not self._taken and bool(np.abs(way).max() > FAR)
+        return not self._taken and bool(np.abs(way).max() > BEGUN_DISTANCE)
 
 
 class ControllerWatch:

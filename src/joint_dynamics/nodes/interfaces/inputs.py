@@ -24,7 +24,7 @@ from joint_dynamics.nodes.interfaces.messages import JointStateReader
 from joint_dynamics.recording.inputs import JOINT_STATE, KEYS, TEMPERATURE, Input
 from joint_dynamics.recording.recording_settings import RecordingSettings
 
-RECENT = 10.0
+RECENT_TIME = 10.0
 
 
 def message_class(name: str, form: str) -> type:
@@ -130,7 +130,7 @@ class InputSet:
         """Put the state of the inputs into the diagnostics, under `inputs`."""
         silent = self.silent()
         self.checks.report()
-        if time.monotonic() - self._bad_since > RECENT:
+        if time.monotonic() - self._bad_since > RECENT_TIME:
             self._node.diagnostics.clear('input messages')
         else:
             topics = ', '.join(f'{topic} ({count})' for topic, count in self._bad.items())

@@ -26,7 +26,7 @@ REST = 0.2
 """Time [s] over which a robot has to rest before it counts as resting."""
 OTHER_CLOCK = 86400.0
 """Stamps further from the own clock than this [s] come from another kind of clock."""
-TICK = 0.04
+MAX_LISTENING_STEP = 0.04
 """Most that listening time goes on between two ticks [s].
 
 While the process could not run, no message could be taken either.
@@ -49,7 +49,7 @@ class Listening:
     def tick(self) -> None:
         """Let it go on; to be called every 20 ms of the wall by the executor that takes the messages."""
         now = time.monotonic()
-        self.time += min(now - self._ticked, TICK)
+        self.time += min(now - self._ticked, MAX_LISTENING_STEP)
         self._ticked = now
 
 
