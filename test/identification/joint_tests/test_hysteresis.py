@@ -7,7 +7,6 @@ import pytest
 
 from joint_dynamics.errors import JointDynamicsError, NotReliableError
 from joint_dynamics.identification.joint_tests.hysteresis import HysteresisSettings, identify_hysteresis
-from joint_dynamics.identification.joint_tests.slip_fit import fit_maxwell_slip
 from joint_dynamics.identification.joint_tests.transmission_maps import fit_transmission_maps
 from joint_dynamics.joint import FrictionModel, PeriodicMap
 
@@ -112,7 +111,7 @@ def test_one_direction_only_and_swapped_signs_are_refused(make_joint, motions):
     with pytest.raises(JointDynamicsError, match='motor-side angle'):
         identify_hysteresis([replace(data, two_sided=False)])
     with pytest.raises(JointDynamicsError, match='methods'):
-        fit_maxwell_slip([], [], PeriodicMap.constant(1e-3), methods=('magic',))
+        HysteresisSettings(methods=('magic',))
 
 
 def test_torque_without_friction_is_not_reliable(make_joint, motions, says):

@@ -150,19 +150,18 @@ def test_the_load_of_a_joint_is_the_arms_with_what_it_carries_and_as_it_stands()
 
 
 @pytest.mark.parametrize(
-    ('test', 'form', 'called', 'given'),
+    ('test', 'given'),
     [
-        ('friction', None, 'friction', ('settings', 'friction')),
-        ('load', 'auto', 'load', ('settings', 'friction')),
-        ('load', 'quadrants', 'quadrants', (0.04,)),
-        ('temperature', None, 'temperature', ('settings', 'friction')),
-        ('hysteresis', None, 'hysteresis', ('settings', 'friction', 'stiffness')),
-        ('stiffness', None, 'stiffness', ('settings', 'friction', 'kinematic_error', 'backlash')),
-        ('damping', None, 'damping', ('settings',)),
-        ('inertia', None, 'inertia', ('settings',)),
+        ('friction', ('settings', 'friction')),
+        ('load', ('settings', 'friction')),
+        ('temperature', ('settings', 'friction')),
+        ('hysteresis', ('settings', 'friction', 'stiffness')),
+        ('stiffness', ('settings', 'friction', 'kinematic_error', 'backlash')),
+        ('damping', ('settings',)),
+        ('inertia', ('settings',)),
     ],
 )
-def test_every_test_is_given_its_settings_and_what_is_known(monkeypatch, test, form, called, given):
+def test_every_test_is_given_its_settings_and_what_is_known(monkeypatch, test, given):
     part = {
         'friction': {'parameters': {'F_C0': 5.0}},
         'stiffness': {'coefficients': [2e4, 1e8]},
@@ -171,33 +170,23 @@ def test_every_test_is_given_its_settings_and_what_is_known(monkeypatch, test, f
         'rotor_inertia': {'value': 0.7},
     }
     calls = []
-    for name in ('friction', 'load', 'quadrants', 'temperature', 'hysteresis', 'stiffness', 'damping', 'inertia'):
+    for name in TESTS:
         monkeypatch.setattr(
             tests_of_a_joint, f'identify_{name}',
             lambda *values, name=name: (calls.append((name, *values)), JointTestResult(test, 'a'))[1],
         )  # fmt: skip
-    more = {'form': form, 'dq_s': 0.04} if form else {}
-    settings = getattr(JointSettings.from_mapping({test: more}), test)
+    settings = getattr(JointSettings(), test)
     recording = SimpleNamespace(joint='a')
     assert run_test(test, [recording], settings, part).test == test
     [(name, recordings, *values)] = calls
-    assert name == called and recordings == [recording]
+    assert name == test and recordings == [recording]
     if test in ('stiffness', 'damping'):
         settings = replace(settings, **{'rotor_inertia' if test == 'stiffness' else 'inertia': 0.7})
     known = tests_of_a_joint.JointPrior.of('a', part)
-    expected = [
-        settings if one == 'settings' else getattr(known, one) if isinstance(one, str) else one for one in given
-    ]
+    expected = [settings if one == 'settings' else getattr(known, one) for one in given]
     assert len(values) == len(expected)
     for one, wanted in zip(values, expected, strict=True):
         assert one == wanted if not hasattr(wanted, 'to_dict') else one.to_dict() == wanted.to_dict()
-
-
-def test_a_test_that_does_not_exist_is_named():
-    with pytest.raises(JointDynamicsError, match=rf'^expected a test of {", ".join(TESTS)}, found .wobble.$'):
-        run_test('wobble', [SimpleNamespace(joint='a')], None)
-    with pytest.raises(JointDynamicsError, match=r'^friction: expected at least one recording, found none$'):
-        run_test('friction', [], None)
 
 
 def test_what_a_prior_does_not_take_off_is_remarked():
@@ -242,5 +231,5 @@ def test_a_result_in_a_description():
     assert merged['damping'] == {'value': 3.0}
     assert warnings == ['joints.j.friction.quadrants: still stand in the place of Coulomb and viscous friction']
     other = JointTestResult('load', 'k')
-    with pytest.raises(JointDynamicsError, match='expected the joint k, found j'):
+    with pytest.raises(JointDynamicsError, match="expected a joint of j, found 'k'"):
         merged_description(('j',), other, given)

@@ -11,7 +11,6 @@ from joint_dynamics.identification.joint_tests.speed_map import fit_speed_map
 @pytest.mark.parametrize(
     ('speeds', 'model', 'offset', 'message'),
     [
-        ([0.1, 0.4, 1.0, -0.3], 'magic', False, "expected model one of .*, found 'magic'"),
         ([0.1, 0.4, 1.0, -0.3], 'cubic', True, 'model cubic has 5 parameters: .* found 4'),
         # six plateaus, but two speeds
         ([0.1, 0.1, 0.1, -0.1, 0.4, 0.4], 'cubic', False, 'model cubic has 4 parameters: .* found 6'),

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.optimize import least_squares as solve
 from scipy.signal import find_peaks
 
-from joint_dynamics.arrays import FloatArray
+from joint_dynamics.arrays import FloatArray, IntArray
 from joint_dynamics.errors import JointDynamicsError, NotReliableError
 from joint_dynamics.identification.joint_tests.data import JointData
 from joint_dynamics.identification.joint_tests.regression import least_squares
@@ -44,22 +44,20 @@ def oscillation_peaks(time: FloatArray, x: FloatArray, noise: float) -> tuple[Fl
     """
     centred = x - np.mean(x[-max(10, x.size // 10) :])
     largest = float(np.abs(centred).max())
-    extrema = np.sort(
-        np.concatenate(
-            [find_peaks(side * centred, height=noise * largest, prominence=noise * largest)[0] for side in (1, -1)]
-        )
-    )
+    extrema = turning_points(centred, prominence=noise * largest, height=noise * largest)
     if extrema.size == 0:
         return np.zeros(0), np.zeros(0)
+    extrema = extrema[np.argmax(np.abs(centred[extrema])) :]
     size = np.abs(centred[extrema])
-    first = int(np.argmax(size))
     # A decay falls; what rises again is another event or noise.
-    keep = [first]
-    for k in range(first + 1, extrema.size):
-        if size[k] > 1.2 * size[keep[-1]]:
-            break
-        keep.append(k)
+    rises = np.flatnonzero(size[1:] > 1.2 * size[:-1])
+    keep = slice(int(rises[0]) + 1 if rises.size else None)
     return time[extrema[keep]], size[keep]
+
+
+def turning_points(x: FloatArray, **bounds: float) -> IntArray:
+    """Return the indices of the extrema of x (N,) in their order; `bounds`: of `scipy.signal.find_peaks`."""
+    return np.sort(np.concatenate([find_peaks(side * x, **bounds)[0] for side in (1, -1)]))
 
 
 def identify_damping(recordings: Sequence[JointData], settings: DampingSettings | None = None) -> JointTestResult:
@@ -76,10 +74,10 @@ def identify_damping(recordings: Sequence[JointData], settings: DampingSettings 
         For fewer than four extrema.
     """
     settings = settings or DampingSettings()
-    if settings.inertia is None or not settings.inertia > 0:
+    if settings.inertia is None:
         raise JointDynamicsError(
             'damping: expected the swinging inertia in kg·m² (inertia in --config, or rotor_inertia in --description), '
-            f'found {"none" if settings.inertia is None else settings.inertia}'
+            'found none'
         )
     result = JointTestResult('damping', recordings[0].joint)
     rates, weights, decrements, frequencies, series = [], [], [], [], []
@@ -98,10 +96,8 @@ def identify_damping(recordings: Sequence[JointData], settings: DampingSettings 
         weights.append(1.0 / max(std, 1e-12) ** 2)
         line = np.polyfit(time, size, 1)
         misfit = float(np.sum((size - envelope) ** 2))
-        if (
-            float(np.sum((size - np.polyval(line, time)) ** 2)) < 0.5 * misfit
-            and misfit > (0.01 * size[0]) ** 2 * size.size
-        ):
+        straight = float(np.sum((size - np.polyval(line, time)) ** 2))
+        if straight < 0.5 * misfit and misfit > (0.01 * size[0]) ** 2 * size.size:
             result.reasons.append(
                 f'{data.name}: the envelope falls along a straight line: dry friction stops the oscillation, not'
                 ' damping'

@@ -63,17 +63,15 @@ class JointData:
     def need(self, *names: str) -> None:
         """Raise JointDynamicsError for the first of the named signals that was not measured."""
         wanted = {
+            'theta': 'a motor-side angle (theta)',
             'tau': 'a motor torque (tau, or current with a drive gain)',
             'temperature': 'a joint temperature',
             'tau_J': 'a load torque (column load, or --robot with inertial parameters)',
         }
         for name in names:
-            if name == 'theta':
-                if not self.two_sided:
-                    raise JointDynamicsError(
-                        f'{self.name}: {self.joint}: expected a motor-side angle (theta), found only q'
-                    )
-            elif getattr(self, name) is None:
+            if name == 'theta' and not self.two_sided:
+                raise JointDynamicsError(f'{self.name}: {self.joint}: expected {wanted[name]}, found only q')
+            if getattr(self, name) is None:
                 raise JointDynamicsError(f'{self.name}: {self.joint}: expected {wanted[name]}, found none')
 
     def friction(self) -> FloatArray:
@@ -109,10 +107,9 @@ def joint_data(
     theta = q if recording.theta is None else recording.theta[:, index]
     smooth = zero_phase_lowpass(theta, cutoff, recording.rate)
     omega = central_difference(smooth, recording.rate)
-    tau = None
-    if recording.tau is not None or (recording.current is not None and drive_gains is not None):
-        one = recording.select([joint])
-        tau = one.torque(None if drive_gains is None or joint not in drive_gains else {joint: drive_gains[joint]})[:, 0]
+    tau, gains = None, {joint: drive_gains[joint]} if drive_gains and joint in drive_gains else None
+    if recording.tau is not None or (recording.current is not None and gains is not None):
+        tau = recording.select([joint]).torque(gains)[:, 0]
     tau_J, source = None, 'none'
     if recording.load_torque is not None:
         tau_J, source = recording.load_torque[:, index], 'recorded load'

@@ -127,7 +127,7 @@ def _candidates(
 ) -> list[SpeedMap]:
     """Models the data allows: as many different speeds as terms, or the one asked for."""
     if model != 'auto':
-        if speeds < len(MODELS.get(model, ())):
+        if speeds < len(MODELS[model]):
             raise JointDynamicsError(
                 f'friction: expected plateaus at {len(MODELS[model])} speeds or more for the model {model}, found '
                 f'{speeds}'
@@ -199,9 +199,7 @@ def _add_reasons(
             f'F_V1 = {values["F_V1"].value:.3g} N·m·s/rad is negative: friction falls with speed over the whole range'
         )
     if speeds > 1:
-        result.flag_insignificant(
-            [name for name in ('F_C',) if name in values], 'friction is lost in the noise of the torque'
-        )
+        result.flag_insignificant(['F_C'], 'friction is lost in the noise of the torque')
 
 
 def _asymmetric(
@@ -232,7 +230,7 @@ def _asymmetric(
     except JointDynamicsError as error:
         result.warnings.append(f'no fit per direction: {error}')
         return {}
-    rise = fit['rise'] if 'rise' in names else 0.0
+    rise = fit.get('rise')
     directions: dict[str, dict[str, Any]] = {}
     for name, side in (('positive', 1.0), ('negative', -1.0)):
         F_C, F_C_std = _combine(fit, 'F_C', 'offset', side)
@@ -276,8 +274,7 @@ def _plot(
 ) -> None:
     series, own = [Series('plateaus', omega, torque, std=std)], []
     top = 1.05 * np.abs(omega).max()
-    sides = [side for side in (-1.0, 1.0) if np.any(np.sign(omega) == side)]
-    for k, side in enumerate(sides):
+    for k, side in enumerate(np.unique(np.sign(omega))):
         speed = side * np.linspace(1e-4 * top, top, 200)
         series.append(Series('' if k else f'fit: {best.model}', speed, best.friction.torque(speed), 'line'))
         name = 'positive' if side > 0 else 'negative'

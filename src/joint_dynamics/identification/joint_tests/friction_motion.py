@@ -65,12 +65,10 @@ def identify_friction_from_motion(recordings: Sequence[JointData], min_speed: fl
     )
     speed, mean, std = (np.array([item[k] for item in curve]) for k in range(3))
     series = [Series('means over speed', speed, mean, std=std)]
-    for side in (s for s in (-1.0, 1.0) if np.any(np.sign(omega) == s)):
+    for side in np.unique(np.sign(omega)):
         grid = side * np.linspace(1e-3, 1, 50) * np.abs(omega).max()
-        offset = fit['offset'] if both else 0.0
-        series.append(
-            Series('fit' if len(series) == 1 else '', grid, side * fit['F_C'] + fit['F_V1'] * grid + offset, 'line')
-        )
+        line = side * fit['F_C'] + fit['F_V1'] * grid + fit.get('offset')
+        series.append(Series('fit' if len(series) == 1 else '', grid, line, 'line'))
     result.plot('friction against speed, from the whole motion', 'speed ω [rad/s]', 'friction torque [N·m]', *series)
     values = {{'F_C': 'F_C0'}.get(name, name): item for name, item in result.parameters.items() if name != 'inertia'}
     result.document = friction_document(values, range={'speed': result.quality['speed_range']})
@@ -97,10 +95,8 @@ def _curve(omega: FloatArray, friction: FloatArray, fit: LinearFit, bins: int) -
     of F_C, which all share.
     """
     points = []
-    for side in (-1.0, 1.0):
+    for side in np.unique(np.sign(omega)):
         part = np.flatnonzero(np.sign(omega) == side)
-        if part.size == 0:
-            continue
         speed = np.abs(omega[part])
         edges = np.linspace(speed.min(), speed.max() * (1 + 1e-9), bins + 1)
         label = np.digitize(speed, edges[1:-1])

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from joint_dynamics.arrays import BoolArray, FloatArray
+from joint_dynamics.arrays import BoolArray, FloatArray, IntArray
 from joint_dynamics.errors import NotReliableError
 from joint_dynamics.identification.joint_tests.data import JointData
 from joint_dynamics.identification.joint_tests.result import JointTestResult, Series, Value
@@ -83,12 +83,12 @@ def identify_hysteresis(
     result = JointTestResult('hysteresis', recordings[0].joint)
     maps = fit_transmission_maps(recordings, settings.points, settings.settle, stiffness)
     error, backlash = _shapes(maps, settings, result)
-    amplitude = float(np.ptp(error.tables[0][maps.covered]) / 2) if maps.covered.any() else 0.0
-    width = backlash.tables[0][maps.covered]
-    result.parameters['kinematic_error_amplitude'] = Value(
-        amplitude, _median(maps.kinematic_error_std, maps.covered), 'rad'
-    )
-    result.parameters['backlash_mean'] = Value(float(width.mean()), _median(maps.backlash_std, maps.covered), 'rad')
+    amplitude, width = np.ptp(error.tables[0][maps.covered]) / 2, backlash.tables[0][maps.covered]
+    for name, value, std in (
+        ('kinematic_error_amplitude', amplitude, maps.kinematic_error_std),
+        ('backlash_mean', width.mean(), maps.backlash_std),
+    ):
+        result.parameters[name] = Value(float(value), float(np.median(std[maps.covered])), 'rad')
     coverage = float(maps.covered.mean())
     result.quality.update(
         {
@@ -112,10 +112,6 @@ def identify_hysteresis(
     else:
         result.warnings.append('no motor torque recorded: maps only, no Maxwell-slip')
     return result
-
-
-def _median(std: FloatArray, covered: BoolArray) -> float:
-    return float(np.median(std[covered]))
 
 
 def _shapes(
@@ -163,35 +159,36 @@ def _slip_data(data: JointData, error: PeriodicMap, settle: float, base: Frictio
         temperature = None if data.temperature is None else data.temperature[:, None]
         y = y - base.speed_part(0.0, data.omega[:, None], temperature)[:, 0]
     theta = zero_phase_lowpass(data.theta, data.cutoff, data.rate)
-    direction, travel = travel_since_reversal(data)
-    slipping = np.flatnonzero((direction != 0) & (travel > settle))
+    slipping = _slipping(data, settle)
     if slipping.size == 0:
         raise NotReliableError(
             f'{data.name}: {data.joint} never moves further than {settle:g} rad past a reversal: nothing slips fully'
         )
-    return SlipData(theta - error(theta), data.omega, data.alpha, y, int(slipping[0]), float(direction[slipping[0]]))
+    start = int(slipping[0])
+    return SlipData(theta - error(theta), data.omega, data.alpha, y, start, float(np.sign(data.omega[start])))
 
 
-def _split(
-    runs: list[SlipData], settings: HysteresisSettings, settles: list[FloatArray]
-) -> tuple[list[SlipData], list[SlipData]]:
+def _slipping(data: JointData, settle: float) -> IntArray:
+    """Return the samples far enough past a reversal for every operator to slip."""
+    direction, travel = travel_since_reversal(data)
+    return np.flatnonzero((direction != 0) & (travel > settle))
+
+
+def _split(runs: list[SlipData], share: float, slipping: IntArray) -> tuple[list[SlipData], list[SlipData]]:
     """Estimation and validation runs: the last recording validates.
 
-    A single one is cut at a sample where every operator slips.
+    A single one is cut at the first of `slipping`, its samples where every operator slips, past `share` of it.
     """
     if len(runs) > 1:
         return runs[:-1], runs[-1:]
     run = runs[0]
-    cut = run.start + int(settings.estimation_fraction * (run.y.size - run.start))
-    after = np.flatnonzero(settles[0][cut:])
+    after = slipping[slipping >= run.start + int(share * (run.y.size - run.start))]
     if after.size == 0:
         raise NotReliableError(
             'hysteresis: nothing is left to validate on; record longer, or lower estimation_fraction'
         )
-    cut += int(after[0])
-    direction = float(np.sign(run.omega[cut]))
-    first = SlipData(run.theta[:cut], run.omega[:cut], run.alpha[:cut], run.y[:cut], run.start, run.direction)
-    return [first], [SlipData(run.theta[cut:], run.omega[cut:], run.alpha[cut:], run.y[cut:], 0, direction)]
+    cut = int(after[0])
+    return [run.part(slice(cut), run.start)], [run.part(slice(cut, None), direction=float(np.sign(run.omega[cut])))]
 
 
 def _identify_slip(
@@ -204,10 +201,8 @@ def _identify_slip(
 ) -> None:
     settle = max(settings.settle, 2.5 * float(backlash.tables[0].max()))
     runs = [_slip_data(data, error, settle, base) for data in recordings]
-    settles = [(direction != 0) & (travel > settle) for direction, travel in map(travel_since_reversal, recordings)]
-    estimation, validation = _split(runs, settings, settles)
-    names = ('operators', 'r_Delta', 'r_k', 'methods', 'seed')
-    options = {name: getattr(settings, name) for name in names}
+    estimation, validation = _split(runs, settings.estimation_fraction, _slipping(recordings[0], settle))
+    options = {name: getattr(settings, name) for name in ('operators', 'r_Delta', 'r_k', 'methods', 'seed')}
     fits = fit_maxwell_slip(estimation, validation, backlash, **options)
     result.quality['maxwell_slip'] = [fit.summary() for fit in fits.values()]
     dynamic = [fit for fit in fits.values() if fit.limits is not None]
@@ -223,19 +218,14 @@ def _identify_slip(
             f'({fits["static"].validation_percent:.1f} %)'
         )
     assert best.limits is not None and best.stiffness is not None
-    document: dict[str, Any] = {
-        'operators': int(best.limits.size),
-        'limits': best.limits.tolist(),
-        'stiffness': best.stiffness.tolist(),
-    }
-    if best.method == 'law':
-        document = {'operators': settings.operators, 'r_Delta': settings.r_Delta, 'r_k': settings.r_k}
+    document: dict[str, Any] = {'operators': int(best.limits.size)} | (
+        {'r_Delta': settings.r_Delta, 'r_k': settings.r_k}
+        if best.method == 'law'
+        else {'limits': best.limits.tolist(), 'stiffness': best.stiffness.tolist()}
+    )
     # The operators were fitted with the play for their length [M6 eq 15].
-    document['presliding'] = {
-        key: value
-        for key, value in result.document['backlash'].items()
-        if key not in ('standard_deviations', 'coverage')
-    }
+    measured = result.document['backlash']
+    document['presliding'] = {key: measured[key] for key in measured.keys() - {'standard_deviations', 'coverage'}}
     # A level from a test made for it stays; that of slow reversals only serves where there is none.
     level = {'F_C0': best.F_C} if base is None else {}
     result.document['friction'] = {

@@ -5,8 +5,7 @@ A test by name has its settings, takes from a description what is known, and its
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,7 +20,6 @@ from joint_dynamics.identification.joint_tests.friction import FrictionSettings,
 from joint_dynamics.identification.joint_tests.hysteresis import HysteresisSettings, identify_hysteresis
 from joint_dynamics.identification.joint_tests.inertia import InertiaSettings, identify_inertia
 from joint_dynamics.identification.joint_tests.load import LoadSettings, identify_load
-from joint_dynamics.identification.joint_tests.quadrants import identify_quadrants
 from joint_dynamics.identification.joint_tests.result import JointTestResult
 from joint_dynamics.identification.joint_tests.stiffness import StiffnessSettings, identify_stiffness
 from joint_dynamics.identification.joint_tests.temperature import TemperatureSettings, identify_temperature
@@ -71,12 +69,25 @@ def run_test(
     Raises
     ------
     JointDynamicsError
-        For another test, without recordings, and where they lack what the test needs.
+        Where the recordings lack what the test needs.
+    NotReliableError
+        Where they do not show what the test identifies.
     """
-    if not recordings:
-        raise JointDynamicsError(f'{test}: expected at least one recording, found none')
     prior = JointPrior.of(recordings[0].joint, part or {})
-    result = _run(test, recordings, settings, prior)
+    for name in ('rotor_inertia', 'inertia'):
+        if getattr(settings, name, 0.0) is None:
+            settings = replace(settings, **{name: prior.rotor_inertia})
+    base = prior.friction
+    by_test: dict[str, Callable[[], JointTestResult]] = {
+        'stiffness': lambda: identify_stiffness(recordings, settings, base, prior.kinematic_error, prior.backlash),
+        'friction': lambda: identify_friction(recordings, settings, base),
+        'load': lambda: identify_load(recordings, settings, base),
+        'temperature': lambda: identify_temperature(recordings, settings, base),
+        'hysteresis': lambda: identify_hysteresis(recordings, settings, base, prior.stiffness),
+        'damping': lambda: identify_damping(recordings, settings),
+        'inertia': lambda: identify_inertia(recordings, settings),
+    }
+    result = by_test[test]()
     result.warnings.extend(prior.remarks)
     return result
 
@@ -101,46 +112,20 @@ class JointPrior:
         remarks = [f'{name}: not taken off' for name in arm.terms.names([joint])]
         if arm.validity is not None:
             remarks.append(f'joints.{joint}.validity: stays as it is; the test may have gone further')
-        backlash = None if arm.backlash is None else arm.backlash.for_joint(0)
+        error, backlash = (None if it is None else it.for_joint(0) for it in (arm.kinematic_error, arm.backlash))
+        described = arm.stiffness
         if backlash is not None and backlash.tables[0].max() <= 2.0 * arm.backlash_deviation[0]:
             # A width that may be none is no unit for what is lost: its share would be divided by next to nothing.
             backlash = None
             remarks.append(f'joints.{joint}.backlash: within two deviations of zero, taken as not measured')
         return cls(
             arm.friction,
-            None if arm.kinematic_error is None else arm.kinematic_error.for_joint(0),
+            error,
             backlash,
-            None
-            if arm.stiffness is None
-            else TorsionalStiffness(arm.stiffness.coefficients[0], arm.stiffness.reach[0]),
+            None if described is None else TorsionalStiffness(described.coefficients[0], described.reach[0]),
             float(arm.rotor_inertia[0]) if 'rotor_inertia' in part else None,
             tuple(remarks),
         )
-
-
-def _run(test: str, recordings: Sequence[JointData], settings: Any, prior: JointPrior) -> JointTestResult:
-    base, rotor = prior.friction, prior.rotor_inertia
-    if test == 'friction':
-        return identify_friction(recordings, settings, base)
-    if test == 'load' and settings.form == 'quadrants':
-        return identify_quadrants(recordings, settings.dq_s)
-    if test == 'load':
-        return identify_load(recordings, settings, base)
-    if test == 'temperature':
-        return identify_temperature(recordings, settings, base)
-    if test == 'hysteresis':
-        return identify_hysteresis(recordings, settings, base, prior.stiffness)
-    if test == 'stiffness':
-        if settings.rotor_inertia is None and rotor is not None:
-            settings = replace(settings, rotor_inertia=rotor)
-        return identify_stiffness(recordings, settings, base, prior.kinematic_error, prior.backlash)
-    if test == 'damping':
-        if settings.inertia is None and rotor is not None:
-            settings = replace(settings, inertia=rotor)
-        return identify_damping(recordings, settings)
-    if test == 'inertia':
-        return identify_inertia(recordings, settings)
-    raise JointDynamicsError(f'expected a test of {", ".join(TESTS)}, found {test!r}')
 
 
 def merged_description(
@@ -152,18 +137,9 @@ def merged_description(
     stand alone: it is left out, with a warning. What was measured is the friction as it is now: the
     present α of the description goes into its parameters, and is nominal afterwards (`arm.apply_friction_scale`).
     """
-    if description is None:
-        document: dict[str, Any] = {
-            'robot': {'joint_names': list(joint_names)},
-            'joints': {name: {} for name in joint_names},
-        }
-    else:
-        document = copy.deepcopy(description.document)
-    if result.joint not in document['joints']:
-        raise JointDynamicsError(
-            f'dynamics description: expected the joint {result.joint}, found {", ".join(document["joints"])}'
-        )
-    part, warnings = document['joints'][result.joint], []
+    bare = {'robot': {'joint_names': list(joint_names)}, 'joints': {name: {} for name in joint_names}}
+    merged = DynamicsDescription(bare if description is None else description.document)
+    part, warnings = merged.joint(result.joint), []
     for key, value in result.document.items():
         if key != 'friction':
             part[key] = value
@@ -180,7 +156,7 @@ def merged_description(
                 'the friction is not in dynamics.yaml: it needs a Coulomb level; run the friction test first and'
                 ' give its dynamics.yaml with --description'
             )
-    return DynamicsDescription(document), warnings
+    return DynamicsDescription(merged.document), warnings
 
 
 def merge(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
@@ -251,8 +227,7 @@ def identify_joint(
     if joint not in gains and 'drive_gain' in part:
         gains = {joint: float(part['drive_gain']['value'])}
     data = [
-        joint_data(recording, joint, drive_gains=gains if joint in gains else None, arm=arm, cutoff=settings.cutoff)
-        for recording in recordings
+        joint_data(recording, joint, drive_gains=gains, arm=arm, cutoff=settings.cutoff) for recording in recordings
     ]
     result = run_test(test, data, getattr(settings, test), part)
     names = recordings[0].joint_names if arm is None else arm.joint_names

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.signal import find_peaks
 
-from joint_dynamics.arrays import FloatArray
+from joint_dynamics.arrays import FloatArray, IntArray
 from joint_dynamics.errors import JointDynamicsError, NotReliableError
+from joint_dynamics.identification.joint_tests.damping import turning_points
 from joint_dynamics.identification.joint_tests.data import JointData
 from joint_dynamics.identification.joint_tests.regression import least_squares
 from joint_dynamics.identification.joint_tests.result import JointTestResult, Series, Value, nrmse_percent
@@ -50,21 +50,16 @@ def identify_inertia(recordings: Sequence[JointData], settings: InertiaSettings 
         Without half a period.
     """
     settings = settings or InertiaSettings()
-    if settings.spring is None or not settings.spring > 0:
+    if settings.spring is None:
         raise JointDynamicsError(
-            'inertia: expected the stiffness of the virtual spring in N·m/rad (spring in --config), '
-            f'found {"none" if settings.spring is None else settings.spring}'
+            'inertia: expected the stiffness of the virtual spring in N·m/rad (spring in --config), found none'
         )
     result = JointTestResult('inertia', recordings[0].joint)
     periods: list[float] = []
-    W, y = [], []
-    plot = None
+    W, y, times = [], [], []
     for data in recordings:
-        x = data.q - np.mean(data.q)
-        smooth = zero_phase_lowpass(x, data.cutoff, data.rate)
-        peaks = np.sort(
-            np.concatenate([find_peaks(side * smooth, prominence=0.02 * np.ptp(smooth))[0] for side in (1, -1)])
-        )
+        smooth = zero_phase_lowpass(data.q - np.mean(data.q), data.cutoff, data.rate)
+        peaks = turning_points(smooth, prominence=0.02 * np.ptp(smooth))
         if peaks.size < 2:
             raise NotReliableError(
                 f'{data.name}: {data.joint}: found {peaks.size} turning points of an oscillation, expected at least 2'
@@ -85,7 +80,7 @@ def identify_inertia(recordings: Sequence[JointData], settings: InertiaSettings 
         # the same on both sides.
         W.append(zero_phase_lowpass(columns, cutoff, data.rate)[rows])
         y.append(zero_phase_lowpass(torque, cutoff, data.rate)[rows])
-        plot = plot or (data.time[rows], rows.size)
+        times.append(data.time[rows])
     T_n = float(np.mean(periods))
     T_std = float(np.std(periods, ddof=1) / np.sqrt(len(periods))) if len(periods) > 1 else None
     simple = settings.spring * T_n**2 / (4 * np.pi**2)
@@ -110,19 +105,18 @@ def identify_inertia(recordings: Sequence[JointData], settings: InertiaSettings 
         )
     if spread > 5:
         result.warnings.append('the period changes along the recording: friction, not the spring alone, sets it')
-    assert plot is not None
-    count = plot[1]
+    first, count = times[0], times[0].size
     result.plot(
         'oscillation under a virtual spring',
         'time [s]',
         'torque [N·m]',
-        Series('measured', plot[0], target[:count]),
-        Series('fit with friction', plot[0], (target - fit.residual)[:count], 'line'),
+        Series('measured', first, target[:count]),
+        Series('fit with friction', first, (target - fit.residual)[:count], 'line'),
     )
     return result
 
 
-def interpolated(time: FloatArray, x: FloatArray, peaks: FloatArray) -> FloatArray:
+def interpolated(time: FloatArray, x: FloatArray, peaks: IntArray) -> FloatArray:
     """Times of the extrema between samples, by the parabola through the three samples about each."""
     left, top, right = x[peaks - 1], x[peaks], x[peaks + 1]
     return time[peaks] + 0.5 * (left - right) / (left - 2 * top + right) * (time[1] - time[0])

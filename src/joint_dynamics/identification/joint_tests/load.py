@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from joint_dynamics.arrays import FloatArray
-from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.joint_tests.data import JointData
 from joint_dynamics.identification.joint_tests.plateaus import PlateauSettings, SteadyRows, group_speeds, steady_rows
+from joint_dynamics.identification.joint_tests.quadrants import identify_quadrants
 from joint_dynamics.identification.joint_tests.regression import LinearFit, least_squares
 from joint_dynamics.identification.joint_tests.result import JointTestResult, Series, Value, friction_document
 from joint_dynamics.joint import FrictionModel
@@ -47,6 +47,8 @@ def identify_load(
 ) -> JointTestResult:
     """Fit the load-dependent Coulomb level F(τ_J) = F_C0 + F_Cl |τ_J| or F_C0 + F_C1 τ_J² at constant speeds.
 
+    With the form `quadrants`: `identify_quadrants`.
+
     The result is not reliable with one direction only, or with a coefficient within two deviations of zero (the load
     or its span is too small) [M4 eq 26-27, M6 eq 19-20].
 
@@ -64,13 +66,13 @@ def identify_load(
     Raises
     ------
     JointDynamicsError
-        For an unknown form, without a load torque.
+        Without a load torque.
     NotReliableError
         Without a stretch of constant speed.
     """
     settings = settings or LoadSettings()
-    if settings.form not in ('auto', *FORMS):
-        raise JointDynamicsError(f'load: expected form auto, linear or quadratic, found {settings.form!r}')
+    if settings.form == 'quadrants':
+        return identify_quadrants(recordings, settings.dq_s)
     for data in recordings:
         data.need('tau', 'tau_J')
     rows = steady_rows(recordings, settings.plateaus)

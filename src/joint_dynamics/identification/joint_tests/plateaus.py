@@ -96,9 +96,8 @@ def constant_stretches(data: JointData, settings: PlateauSettings) -> list[slice
         travelled = np.abs(theta[first:end] - theta[first])
         first += int(np.searchsorted(np.maximum.accumulate(travelled), settings.settle))
         speed = mean[start:stop]
-        if end - first >= settings.min_duration * data.rate and np.ptp(speed) <= 2 * settings.tolerance * np.abs(
-            np.median(speed)
-        ):
+        even = np.ptp(speed) <= 2 * settings.tolerance * np.abs(np.median(speed))
+        if even and end - first >= settings.min_duration * data.rate:
             stretches.append(slice(int(first), int(end)))
     return stretches
 
@@ -116,12 +115,12 @@ def find_plateaus(recordings: Sequence[JointData], settings: PlateauSettings | N
     for data in recordings:
         friction = data.friction()
         for part in constant_stretches(data, settings):
-            torque = friction[part]
+            torque, theta, time = friction[part], data.theta[part], data.time[part]
             slope = np.polyfit(np.linspace(-0.5, 0.5, torque.size), torque, 1)[0]
             plateaus.append(
                 Plateau(
                     part,
-                    float((data.theta[part][-1] - data.theta[part][0]) / (data.time[part][-1] - data.time[part][0])),
+                    float((theta[-1] - theta[0]) / (time[-1] - time[0])),
                     float(torque.mean()),
                     mean_deviation(torque),
                     float(slope),
@@ -131,13 +130,16 @@ def find_plateaus(recordings: Sequence[JointData], settings: PlateauSettings | N
                 )
             )
     if not plateaus:
-        names = ', '.join(data.name for data in recordings)
-        raise NotReliableError(
-            f'{names}: {recordings[0].joint} has no stretch of constant speed of at least {settings.min_duration:g} s'
-            f' above {settings.min_speed:g} rad/s: no plateau to read friction from; take all of the motion instead'
-            ' (joint.friction.method: motion)'
-        )
+        instead = ': no plateau to read friction from; take all of the motion instead (joint.friction.method: motion)'
+        raise NotReliableError(_never_constant(recordings, settings) + instead)
     return plateaus
+
+
+def _never_constant(recordings: Sequence[JointData], settings: PlateauSettings) -> str:
+    return (
+        f'{", ".join(data.name for data in recordings)}: {recordings[0].joint} has no stretch of constant speed of at '
+        f'least {settings.min_duration:g} s above {settings.min_speed:g} rad/s'
+    )
 
 
 def group_speeds(speeds: FloatArray, tolerance: float = 0.05) -> FloatArray:
@@ -190,24 +192,12 @@ def steady_rows(recordings: Sequence[JointData], settings: PlateauSettings, bloc
     """
     rows: list[list[float]] = []
     for data in recordings:
-        friction = data.friction()
+        signals = (data.omega, data.friction(), data.tau_J, data.temperature, data.theta)
         size = max(1, round(block * data.rate))
         for part in constant_stretches(data, settings):
             for start in range(part.start, part.stop - size + 1, size):
                 cut = slice(start, start + size)
-                rows.append(
-                    [
-                        data.omega[cut].mean(),
-                        friction[cut].mean(),
-                        np.nan if data.tau_J is None else data.tau_J[cut].mean(),
-                        np.nan if data.temperature is None else data.temperature[cut].mean(),
-                        data.theta[cut].mean(),
-                    ]
-                )
+                rows.append([np.nan if signal is None else signal[cut].mean() for signal in signals])
     if not rows:
-        names = ', '.join(data.name for data in recordings)
-        raise NotReliableError(
-            f'{names}: {recordings[0].joint} has no stretch of constant speed of at least '
-            f'{settings.min_duration:g} s above {settings.min_speed:g} rad/s'
-        )
+        raise NotReliableError(_never_constant(recordings, settings))
     return SteadyRows(*np.array(rows).T)

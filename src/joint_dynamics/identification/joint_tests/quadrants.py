@@ -32,8 +32,14 @@ UNITS = {
     'F_V': 'N·m·s/rad',
     'dq_s': 'rad/s',
 }
-# Rows per cut-off period, and how many rows the zero-phase filter of 4th order smears a jump over.
-OVERSAMPLING, GUARD = 5, 8
+OVERSAMPLING = 5
+"""Rows per cut-off period."""
+GUARD = 8
+"""How many rows the zero-phase filter of 4th order smears a jump over."""
+MIN_SPEED = 5e-3
+"""rad/s below which a sample is in the stiction area."""
+SPEED_BOUNDS = (5e-3, 0.5)
+"""rad/s, of the line search of q̇_s."""
 
 
 @dataclass(frozen=True)
@@ -59,15 +65,17 @@ class QuadrantFit:
         """How much smaller the new model's ‖ρ‖/‖Y‖ is, in percent of the usual one's."""
         return 100.0 * (1.0 - self.relative_residual['new'] / self.relative_residual['usual'])
 
-    def judge(
-        self, rigid: FloatArray, dq: FloatArray, tau: FloatArray, min_speed: float = 5e-3, guard: int = 8
-    ) -> dict[str, float]:
+    def judge(self, rigid: FloatArray, dq: FloatArray, tau: FloatArray) -> dict[str, float]:
         """‖ρ‖/‖Y‖ of both models on samples that were not used for the fit."""
-        used = outside_stiction(rigid, dq, tau, min_speed, guard)
-        y, size = tau[used], float(np.linalg.norm(tau[used]))
-        usual = y - usual_columns(rigid[used], dq[used]) @ self.usual.values
-        new = y - quadrant_columns(rigid[used], dq[used], y, self.dq_s) @ self.new.values
-        return {'usual': float(np.linalg.norm(usual)) / size, 'new': float(np.linalg.norm(new)) / size}
+        used = outside_stiction(rigid, dq, tau)
+        X, v, y = rigid[used], dq[used], tau[used]
+        usual = y - usual_columns(X, v) @ self.usual.values
+        return _relative(y, usual, y - quadrant_columns(X, v, y, self.dq_s) @ self.new.values)
+
+
+def _relative(y: FloatArray, usual: FloatArray, new: FloatArray) -> dict[str, float]:
+    """Return ‖ρ‖/‖Y‖ of the residuals of both models."""
+    return {name: float(np.linalg.norm(rho) / np.linalg.norm(y)) for name, rho in (('usual', usual), ('new', new))}
 
 
 def usual_columns(rigid: FloatArray, dq: FloatArray) -> FloatArray:
@@ -85,7 +93,9 @@ def quadrant_columns(rigid: FloatArray, dq: FloatArray, tau: FloatArray, dq_s: f
     return np.hstack([*parts[..., :4], parts[0, :, 4:]])
 
 
-def outside_stiction(rigid: FloatArray, dq: FloatArray, tau: FloatArray, min_speed: float, guard: int) -> FloatArray:
+def outside_stiction(
+    rigid: FloatArray, dq: FloatArray, tau: FloatArray, min_speed: float = MIN_SPEED, guard: int = GUARD
+) -> FloatArray:
     """Samples whose quadrant is known, (N,) bool.
 
     |q̇| above `min_speed`, |τ| above all the friction the usual model finds at that speed, and no change of direction
@@ -111,15 +121,7 @@ def outside_stiction(rigid: FloatArray, dq: FloatArray, tau: FloatArray, min_spe
 
 
 def fit_quadrants(
-    rigid: FloatArray,
-    dq: FloatArray,
-    tau: FloatArray,
-    names: Sequence[str],
-    *,
-    dq_s: float | None = None,
-    min_speed: float = 5e-3,
-    guard: int = 8,
-    speed_bounds: tuple[float, float] = (5e-3, 0.5),
+    rigid: FloatArray, dq: FloatArray, tau: FloatArray, names: Sequence[str], *, dq_s: float | None = None
 ) -> QuadrantFit:
     """Fit the usual and the load-dependent model to filtered, decimated samples [H eq 38, 42].
 
@@ -132,11 +134,7 @@ def fit_quadrants(
     names
         of the m rigid columns.
     dq_s
-        speed constant [rad/s]; None: line search of ‖ρ‖.
-    min_speed, guard
-        rad/s and samples, see `outside_stiction`.
-    speed_bounds
-        of the line search [rad/s]; it does not go below half the slowest speeds driven.
+        speed constant [rad/s]; None: line search of ‖ρ‖ in `SPEED_BOUNDS`, not below half the slowest speeds driven.
 
     Raises
     ------
@@ -151,7 +149,7 @@ def fit_quadrants(
             f'quadrants: expected rigid ({dq.size}, {len(names)}) and tau ({dq.size},), found {rigid.shape} and'
             f' {tau.shape}'
         )
-    used = outside_stiction(rigid, dq, tau, min_speed, guard)
+    used = outside_stiction(rigid, dq, tau)
     X, v, y = rigid[used], dq[used], tau[used]
     for quadrant, word in ((y * v > 0, 'motor'), (y * v <= 0, 'generator')):
         sides = np.sign(v[quadrant])
@@ -173,8 +171,8 @@ def fit_quadrants(
     if dq_s is None:
         # E must follow from the samples there are: below half the slowest speeds it is zero but for a few of them, and
         # fits their noise.
-        low = np.log(max(speed_bounds[0], 0.5 * float(np.quantile(np.abs(v), 0.05))))
-        high = np.log(max(speed_bounds[1], 2 * np.exp(low)))
+        low = np.log(max(SPEED_BOUNDS[0], 0.5 * float(np.quantile(np.abs(v), 0.05))))
+        high = np.log(max(SPEED_BOUNDS[1], 2 * np.exp(low)))
         coarse = np.linspace(low, high, 12)
         costs = [cost(s) for s in coarse]
         k = int(np.argmin(costs))
@@ -184,17 +182,10 @@ def fit_quadrants(
         dq_s = float(np.exp(fine.x))
     usual = least_squares(usual_columns(X, v), y, [*names, 'F_C', 'F_V', 'tau_off'])
     new = least_squares(quadrant_columns(X, v, y, dq_s), y, all_names)
-    size = float(np.linalg.norm(y))
-    residuals = {
-        'usual': float(np.linalg.norm(usual.residual)) / size,
-        'new': float(np.linalg.norm(new.residual)) / size,
-    }
-    return QuadrantFit(usual, new, dq_s, used, residuals)
+    return QuadrantFit(usual, new, dq_s, used, _relative(y, usual.residual, new.residual))
 
 
-def identify_quadrants(
-    recordings: Sequence[JointData], dq_s: float | None = None, min_speed: float = 5e-3
-) -> JointTestResult:
+def identify_quadrants(recordings: Sequence[JointData], dq_s: float | None = None) -> JointTestResult:
     """Fit a_m … tau_off of the load-dependent model with the known load torque as the rigid part, and the usual model.
 
     The last third of every recording is kept out of the fit and judges both models. The result is not reliable where
@@ -206,28 +197,31 @@ def identify_quadrants(
         with motor and load torque.
     dq_s
         rad/s; None searches it.
-    min_speed
-        rad/s, below which a sample is in the stiction area.
+
+    Raises
+    ------
+    JointDynamicsError
+        Without a motor or load torque.
+    NotReliableError
+        As `fit_quadrants` does.
     """
-    fitted: list[list[np.ndarray]] = [[], [], []]
-    held_out: list[list[np.ndarray]] = [[], [], []]
+    fitted, held_out = [], []
     for data in recordings:
         data.need('tau', 'tau_J')
         assert data.tau is not None and data.tau_J is not None
         step = max(1, int(data.rate / (OVERSAMPLING * data.cutoff)))
-        columns = [zero_phase_lowpass(x, data.cutoff, data.rate)[::step] for x in (data.tau_J, data.omega, data.tau)]
-        cut = 2 * columns[0].size // 3
-        for store, new, kept in zip(fitted, held_out, columns, strict=True):
-            store.append(kept[:cut])
-            new.append(kept[cut:])
-    (load, dq, tau), (load_new, dq_new, tau_new) = ([np.concatenate(x) for x in group] for group in (fitted, held_out))
-    fit = fit_quadrants(load[:, None], dq, tau, ('load',), dq_s=dq_s, min_speed=min_speed, guard=GUARD)
-    outside = fit.judge(load_new[:, None], dq_new, tau_new, min_speed, GUARD)
+        signals = np.stack([data.tau_J, data.omega, data.tau])
+        columns = zero_phase_lowpass(signals.T, data.cutoff, data.rate)[::step].T
+        cut = 2 * columns.shape[1] // 3
+        fitted.append(columns[:, :cut])
+        held_out.append(columns[:, cut:])
+    load, dq, tau = np.concatenate(fitted, axis=1)
+    fit = fit_quadrants(load[:, None], dq, tau, ('load',), dq_s=dq_s)
+    load_new, dq_new, tau_new = np.concatenate(held_out, axis=1)
+    outside = fit.judge(load_new[:, None], dq_new, tau_new)
     result = JointTestResult('load', recordings[0].joint)
-    values = dict(
-        zip(('a_m', 'b_m', 'a_g', 'b_g', *DRY_PARAMETERS), zip(fit.new.values, fit.new.std, strict=True), strict=True)
-    )
-    for name, (value, std) in values.items():
+    names = ('a_m', 'b_m', 'a_g', 'b_g', *DRY_PARAMETERS)
+    for name, value, std in zip(names, fit.new.values, fit.new.std, strict=True):
         result.parameters[name] = Value(float(value), float(std), UNITS[name])
     result.parameters['dq_s'] = Value(fit.dq_s, None, UNITS['dq_s'])
     gain = 100 * (1 - outside['new'] / outside['usual'])

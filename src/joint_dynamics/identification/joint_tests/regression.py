@@ -45,6 +45,10 @@ class LinearFit:
     def __getitem__(self, name: str) -> float:
         return float(self.values[self.names.index(name)])
 
+    def get(self, name: str) -> float:
+        """Return the value of one parameter, zero where it was not fitted."""
+        return self[name] if name in self.names else 0.0
+
     def deviation(self, name: str) -> float:
         """Return the standard deviation of one parameter."""
         return float(self.std[self.names.index(name)])

@@ -23,7 +23,7 @@ import numpy as np
 from scipy.optimize import differential_evolution, lsq_linear, minimize
 
 from joint_dynamics.arrays import FloatArray
-from joint_dynamics.errors import JointDynamicsError, NotReliableError
+from joint_dynamics.errors import NotReliableError
 from joint_dynamics.identification.joint_tests.regression import least_squares
 from joint_dynamics.identification.joint_tests.result import nrmse_percent
 from joint_dynamics.joint import MaxwellSlip, PeriodicMap, polynomial_limits, polynomial_stiffness
@@ -53,10 +53,10 @@ class SlipData:
     start: int
     direction: float
 
-    def thinned(self, step: int) -> SlipData:
-        """Every step-th row."""
-        rows = slice(self.start, None, step)
-        return SlipData(self.theta[rows], self.omega[rows], self.alpha[rows], self.y[rows], 0, self.direction)
+    def part(self, rows: slice, start: int = 0, direction: float | None = None) -> SlipData:
+        """Return some rows, with their own start and, unless that is as here, direction."""
+        theta, omega, alpha, y = (x[rows] for x in (self.theta, self.omega, self.alpha, self.y))
+        return SlipData(theta, omega, alpha, y, start, self.direction if direction is None else direction)
 
 
 @dataclass(frozen=True)
@@ -88,11 +88,8 @@ class SlipFit:
 
     def summary(self) -> dict[str, Any]:
         """Return plain numbers for summary.json."""
-        names = ('method', 'estimation_percent', 'validation_percent', 'F_C')
-        arrays = {'limits': self.limits, 'stiffness': self.stiffness}
-        return {name: getattr(self, name) for name in names} | {
-            name: None if values is None else values.tolist() for name, values in arrays.items()
-        }
+        names = ('method', 'estimation_percent', 'validation_percent', 'F_C', 'limits', 'stiffness')
+        return {name: np.array(getattr(self, name)).tolist() for name in names}
 
     def smooth(self, run: SlipData) -> FloatArray:
         """Return what is beside the hysteresis, F_V1 ω + J ω̇ + offset, (N,) N·m."""
@@ -141,7 +138,7 @@ def _search(runs: Sequence[SlipData], backlash: PeriodicMap, operators: int, see
         return float(np.mean((y - columns @ _solve(columns, y)) ** 2))
 
     rows = sum(run.y.size - run.start for run in runs)
-    sparse, dense = ([run.thinned(max(1, rows // limit)) for run in runs] for limit in SEARCH_ROWS)
+    sparse, dense = ([run.part(slice(run.start, None, max(1, rows // limit))) for run in runs] for limit in SEARCH_ROWS)
     y_sparse, y = _target(sparse), _target(dense)
     first = differential_evolution(
         cost,
@@ -196,47 +193,32 @@ def fit_maxwell_slip(
 
     Raises
     ------
-    JointDynamicsError
-        For an unknown method.
     NotReliableError
         When the torque has no friction in it.
     """
-    unknown = sorted(set(methods) - set(METHODS))
-    if unknown:
-        raise JointDynamicsError(f'hysteresis: expected methods among {", ".join(METHODS)}, found {unknown[0]!r}')
     spacing = {
+        'static': None,
         'law': polynomial_limits(operators, r_Delta),
         'lr_linear': polynomial_limits(operators, 1.0),
         'lr_polynomial': polynomial_limits(operators, r_Delta),
     }
     y, y_new = _target(estimation), _target(validation)
+    slips, smooth = slice(-UNBOUNDED_COLUMNS), slice(-UNBOUNDED_COLUMNS, None)
     fits = {}
     for method in methods:
-        limits = (
-            None
-            if method == 'static'
-            else spacing[method]
-            if method in spacing
-            else _search(estimation, backlash, operators, seed)
-        )
+        limits = _search(estimation, backlash, operators, seed) if method == 'nlr' else spacing[method]
         columns, new = _columns(estimation, backlash, limits), _columns(validation, backlash, limits)
         if method == 'law':
             assert limits is not None
             share = polynomial_stiffness(limits, r_k) * limits
-            columns = np.column_stack([columns[:, :-UNBOUNDED_COLUMNS] @ share, columns[:, -UNBOUNDED_COLUMNS:]])
-            new = np.column_stack([new[:, :-UNBOUNDED_COLUMNS] @ share, new[:, -UNBOUNDED_COLUMNS:]])
+            columns, new = (np.column_stack([one[:, slips] @ share, one[:, smooth]]) for one in (columns, new))
         solution = _solve(columns, y)
-        F_C = float(solution[:-UNBOUNDED_COLUMNS].sum())
+        F_C = float(solution[slips].sum())
         if not F_C > 0:
             raise NotReliableError(f'hysteresis: the {method} fit finds no Coulomb friction in the torque')
-        stiffness = None
-        if limits is not None:
-            stiffness = share / limits if method == 'law' else solution[:-UNBOUNDED_COLUMNS] / F_C / limits
-        slip = columns[:, :-UNBOUNDED_COLUMNS] @ solution[:-UNBOUNDED_COLUMNS] / F_C
-        level = least_squares(
-            np.column_stack([slip, columns[:, -UNBOUNDED_COLUMNS:]]), y, ('F_C', 'F_V1', 'inertia', 'offset')
-        )
-        F_V1, inertia, offset = (float(x) for x in solution[-UNBOUNDED_COLUMNS:])
+        H = columns[:, slips] @ solution[slips] / F_C
+        level = least_squares(np.column_stack([H, columns[:, smooth]]), y, ('F_C', 'F_V1', 'inertia', 'offset'))
+        F_V1, inertia, offset = map(float, solution[smooth])
         fits[method] = SlipFit(
             method,
             F_C,
@@ -245,7 +227,7 @@ def fit_maxwell_slip(
             inertia,
             offset,
             limits,
-            stiffness,
+            None if limits is None else (share if method == 'law' else solution[slips] / F_C) / limits,
             nrmse_percent(y, columns @ solution),
             nrmse_percent(y_new, new @ solution),
         )

@@ -133,12 +133,10 @@ def fit_speed_map(omega: FloatArray, torque: FloatArray, std: FloatArray, model:
     Raises
     ------
     JointDynamicsError
-        For another model, and for fewer plateaus or speeds than it has parameters.
+        For fewer plateaus or speeds than it has parameters.
     NotReliableError
         Where no plateau determines a parameter.
     """
-    if model not in MODELS:
-        raise JointDynamicsError(f'friction: expected model one of {", ".join(MODELS)}, found {model!r}')
     terms = MODELS[model]
     free = len(terms) + offset
     if omega.size <= free or np.unique(np.round(np.abs(omega), 6)).size < len(terms):

@@ -42,14 +42,6 @@ class StiffnessSettings(Settings):
     offset: bool = setting(True, 'also fit the deformation at which the torque is zero')
 
 
-@dataclass(frozen=True)
-class _FitRows:
-    phi: FloatArray
-    dphi: FloatArray
-    tau: FloatArray
-    lash: FloatArray
-
-
 def identify_stiffness(
     recordings: Sequence[JointData],
     settings: StiffnessSettings | None = None,
@@ -87,20 +79,15 @@ def identify_stiffness(
         data.need('theta')
     moving = any(np.ptp(data.q) > settings.still for data in recordings)
     source = _source(recordings, settings, moving)
-    by_recording = [_rows(data, settings, source, base, kinematic_error, backlash, moving) for data in recordings]
-    rows = _FitRows(
-        *(np.concatenate([getattr(item, name) for item in by_recording]) for name in ('phi', 'dphi', 'tau', 'lash'))
-    )
-    dphi, tau = rows.dphi, rows.tau
-    fit, shift, reach = _fit(rows, settings, moving)
+    rows = [_rows(data, settings, source, base, kinematic_error, backlash, moving) for data in recordings]
+    phi, dphi, tau, lash = np.concatenate(rows, axis=1)
+    fit, shift, reach = _fit(phi, dphi, tau, lash, settings, moving)
     result = JointTestResult('stiffness', recordings[0].joint)
     names = [f'alpha_{p + 1}' for p in range(settings.order)]
     units = {name: f'N·m/rad^{2 * p + 1}'.replace('^1', '') for p, name in enumerate(names)}
     result.take(fit, {**units, 'D': 'N·m·s/rad'})
-    if settings.offset:
-        result.parameters['phi_0'] = Value(shift['phi_0'], fit.deviation('phi_0'), 'rad')
-    if 'lost_motion' in fit.names:
-        result.parameters['lost_motion'] = Value(shift['lost_motion'], fit.deviation('lost_motion'), '')
+    for name, value in shift.items():
+        result.parameters[name] = Value(value, fit.deviation(name), 'rad' if name == 'phi_0' else '')
     polynomial = TorsionalStiffness([fit[name] for name in names])
     result.judge_fit(tau, fit.residual)
     result.quality.update(
@@ -124,7 +111,7 @@ def identify_stiffness(
         result.warnings.append('locked-rotor current: friction inside the joint counts as elastic torque')
     grid = np.linspace(reach.min(), reach.max(), 200)
     thin = max(1, tau.size // 4000)
-    elastic = tau - (fit['D'] * dphi if 'D' in fit.names else 0.0)
+    elastic = tau - fit.get('D') * dphi
     result.plot(
         'torsional stiffness',
         'deformation φ [rad]',
@@ -132,10 +119,6 @@ def identify_stiffness(
         Series(f'measured ({source})', reach[::thin], elastic[::thin]),
         Series('fit', grid, polynomial.torque(grid), 'line'),
     )
-    document = polynomial.to_dict() | {
-        'standard_deviations': [fit.deviation(name) for name in names],
-        'range': [float(reach.min()), float(reach.max())],
-    }
     if 'D' in fit.names and 'lost_motion' not in fit.names:
         # Beside hysteresis D collects what the hysteresis model misses; the damping test is the place for it.
         result.document['damping'] = {
@@ -144,7 +127,10 @@ def identify_stiffness(
             'unit': 'N·m·s/rad',
             'method': 'stiffness from motion',
         }
-    result.document['stiffness'] = document
+    result.document['stiffness'] = polynomial.to_dict() | {
+        'standard_deviations': [fit.deviation(name) for name in names],
+        'range': result.quality['deformation_range'],
+    }
     return result
 
 
@@ -170,8 +156,11 @@ def _rows(
     kinematic_error: PeriodicMap | None,
     backlash: PeriodicMap | None,
     moving: bool,
-) -> _FitRows:
-    """Deformation, its rate and the elastic torque, filtered alike and thinned to what the bandwidth needs."""
+) -> FloatArray:
+    """Deformation, its rate, elastic torque and lost motion (4, rows), filtered alike, thinned as the bandwidth allows.
+
+    [rad, rad/s, N·m, rad].
+    """
     rate = data.rate
     theta, q = (zero_phase_lowpass(x, 5 * settings.f_dyn, rate) for x in (data.theta, data.q))
     phi = theta - q - (0.0 if kinematic_error is None else kinematic_error(theta))
@@ -181,19 +170,13 @@ def _rows(
         slip.reset()
         length = slip.presliding if backlash is None else PeriodicMap.stack([backlash])
         lash = length(theta[:, None])[:, 0] * slip.run(theta[:, None])[:, 0]
-    if source in ('load', 'link'):
-        data.need('tau_J')
-        assert data.tau_J is not None
-        tau = data.tau_J
-    else:
-        data.need('tau')
-        assert data.tau is not None
-        tau = data.tau if source == 'current' else _motor_side(data, theta, settings, base)
-    signals = [zero_phase_lowpass(x, 2 * settings.f_dyn, rate) for x in (phi, central_difference(phi, rate), tau, lash)]
+    given = 'tau_J' if source in ('load', 'link') else 'tau'
+    data.need(given)
+    tau = _motor_side(data, theta, settings, base) if source == 'motor' else getattr(data, given)
+    signals = np.stack([phi, central_difference(phi, rate), tau, lash], axis=1)
     step = max(1, int(0.8 * rate / (4 * settings.f_dyn)))
     edge = min(int(0.5 * rate / settings.f_dyn) + 1, data.samples // 10)
-    keep = slice(edge, data.samples - edge, step)
-    return _FitRows(*(x[keep] for x in signals))
+    return zero_phase_lowpass(signals, 2 * settings.f_dyn, rate)[edge : data.samples - edge : step].T
 
 
 def _motor_side(
@@ -221,28 +204,30 @@ def _motor_side(
     return driven - friction
 
 
-def _fit(rows: _FitRows, settings: StiffnessSettings, moving: bool) -> tuple[LinearFit, dict[str, float], FloatArray]:
+def _fit(
+    measured: FloatArray, dphi: FloatArray, tau: FloatArray, lash: FloatArray, settings: StiffnessSettings, moving: bool
+) -> tuple[LinearFit, dict[str, float], FloatArray]:
     """Least squares, Gauss-Newton in the shifts of the deformation: the column of a shift by c x is −k(φ) x.
 
-    Last: the deformation left, rad.
+    measured: φ, (rows,) rad, as the others of `_rows`. Returns the fit, the shifts, and the deformation left, rad.
     """
     names = [f'alpha_{p + 1}' for p in range(settings.order)]
-    shifts: dict[str, FloatArray] = {'phi_0': np.ones_like(rows.phi)} if settings.offset else {}
-    if np.any(rows.lash != 0):
-        shifts['lost_motion'] = rows.lash
+    shifts: dict[str, FloatArray] = {'phi_0': np.ones_like(measured)} if settings.offset else {}
+    if np.any(lash != 0):
+        shifts['lost_motion'] = lash
     values = dict.fromkeys(shifts, 0.0)
-    phi = rows.phi
-    slope = np.full(phi.size, float(phi @ rows.tau / (phi @ phi)))
+    phi = measured
+    slope = np.full(phi.size, float(phi @ tau / (phi @ phi)))
     for _ in range(30 if shifts else 1):
         columns = [
             TorsionalStiffness.basis(phi, settings.order),
-            *([rows.dphi[:, None]] if moving else []),
+            *([dphi[:, None]] if moving else []),
             *(-(slope * x)[:, None] for x in shifts.values()),
         ]
-        fit = least_squares(np.concatenate(columns, axis=1), rows.tau, [*names, *(['D'] if moving else []), *shifts])
+        fit = least_squares(np.concatenate(columns, axis=1), tau, [*names, *(['D'] if moving else []), *shifts])
         for name in shifts:
             values[name] += fit[name]
-        phi = rows.phi - sum(values[name] * x for name, x in shifts.items())
+        phi = measured - sum(values[name] * x for name, x in shifts.items())
         slope = TorsionalStiffness([fit[name] for name in names]).stiffness(phi)
         if all(abs(fit[name]) < 1e-4 * fit.deviation(name) + 1e-15 for name in shifts):
             break

@@ -13,7 +13,7 @@ from joint_dynamics.identification.joint_tests.data import JointData
 from joint_dynamics.identification.joint_tests.plateaus import PlateauSettings, SteadyRows, group_speeds, steady_rows
 from joint_dynamics.identification.joint_tests.regression import LinearFit, least_squares
 from joint_dynamics.identification.joint_tests.result import JointTestResult, Series, Value, friction_document
-from joint_dynamics.joint import AbsoluteTemperatureFriction, FrictionModel
+from joint_dynamics.joint import FrictionModel
 from joint_dynamics.joint.static_friction import T_MAX, T_MIN, root_speed
 from joint_dynamics.settings import Settings, refusal, setting
 
@@ -73,14 +73,11 @@ def identify_temperature(
         data.need('tau', 'temperature')
     rows = steady_rows(recordings, settings.plateaus)
     T = np.clip(rows.temperature, settings.T_min, settings.T_max)
-    T_0 = settings.T_0
-    if T_0 is None:
-        T_0 = float(base.parameters['T_0'][0]) if base is not None else float(np.mean(T))
-    T_0 = float(np.clip(T_0, settings.T_min, settings.T_max))
-    if base is not None and not abs(T_0 - float(base.parameters['T_0'][0])) <= 1e-9:
+    known = float(np.mean(T)) if base is None else float(base.parameters['T_0'][0])
+    T_0 = float(np.clip(known if settings.T_0 is None else settings.T_0, settings.T_min, settings.T_max))
+    if base is not None and not abs(T_0 - known) <= 1e-9:
         raise JointDynamicsError(
-            f'temperature: expected the T_0 of the friction description, {float(base.parameters["T_0"][0]):g} °C, found'
-            f' {T_0:g}'
+            f'temperature: expected the T_0 of the friction description, {known:g} °C, found {T_0:g}'
         )
     y = rows.friction.copy()
     if base is not None:
@@ -107,8 +104,7 @@ def identify_temperature(
     )
     span = float(np.ptp(rows.temperature))
     result.flag_insignificant(names, f'the temperature spans only {span:.2g} °C, or friction does not depend on it')
-    slope = fit['F_T1'] - 3 * (fit['F_T2'] if 'F_T2' in names else 0.0) * T_0**-4
-    if slope > 0:
+    if fit['F_T1'] - 3 * fit.get('F_T2') * T_0**-4 > 0:
         result.warnings.append(
             'friction grows with temperature here; lubricants thin out: look for a drift of the torque, or of the load'
         )
@@ -154,19 +150,16 @@ def _absolute(fit: LinearFit, T_0: float) -> dict[str, float]:
 
     The constant makes the term zero at T0, plus F_T0 where that was fitted.
     """
-    cubic = fit['F_T2'] if 'F_T2' in fit.names else 0.0
-    form = AbsoluteTemperatureFriction(-fit['F_T1'] * T_0 - cubic * T_0**-3.0, fit['F_T1'], cubic)
-    constant = float(form.F_T1) + (fit['F_T0'] if 'F_T0' in fit.names else 0.0)
-    return {'F_T1': constant, 'F_T2': float(form.F_T2), 'F_T3': float(form.F_T3)}
+    slope, cubic = fit['F_T1'], fit.get('F_T2')
+    return {'F_T1': -slope * T_0 - cubic * T_0**-3.0 + fit.get('F_T0'), 'F_T2': slope, 'F_T3': cubic}
 
 
 def _plot(result: JointTestResult, rows: SteadyRows, T: FloatArray, fit: LinearFit, T_0: float) -> None:
     """Friction per √|ω| against temperature, each speed's own level taken off."""
     root = root_speed(rows.speed)
-    cubic = fit['F_T2'] if 'F_T2' in fit.names else 0.0
 
     def factor(t: FloatArray) -> FloatArray:
-        return fit['F_T1'] * (t - T_0) + cubic * (t**-3.0 - T_0**-3.0)
+        return fit['F_T1'] * (t - T_0) + fit.get('F_T2') * (t**-3.0 - T_0**-3.0)
 
     grid = np.linspace(T.min(), T.max(), 200)
     result.plot(

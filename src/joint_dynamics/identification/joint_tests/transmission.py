@@ -24,8 +24,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.optimize import lsq_linear
 
-from joint_dynamics.arrays import FloatArray, IntArray
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import NotReliableError
 from joint_dynamics.identification.joint_tests.data import JointData
 from joint_dynamics.identification.joint_tests.result import JointTestResult, Series, Value, nrmse_percent
@@ -83,7 +84,7 @@ def identify_transmission(
     """
     settings = settings or TransmissionSettings()
     rows = [_rows(data, settings) for data in recordings]
-    theta, phi, tau = (np.concatenate([entry[k] for entry in rows]) for k in range(3))
+    theta, phi, tau = np.concatenate(rows, axis=1)
     largest = float(np.abs(tau).max(initial=0.0))
     loaded = int(np.sum(np.abs(tau) > settings.loaded * largest))
     columns = SPRING + len(LOADS) + 1 + 2 * settings.harmonics
@@ -119,9 +120,8 @@ def identify_transmission(
     alpha, reach = _invert(solution[:spring], largest)
     deviations = _deviations(solution[:spring], covariance[:spring, :spring], largest)
     stiffness = TorsionalStiffness(alpha, reach)
-    H = settings.harmonics
-    mean, waves = solution[play.stop], solution[play.stop + 1 :]
-    error = FourierSeries(mean, waves[:H], waves[H:])
+    cosine, sine = np.split(solution[play.stop + 1 :], 2)
+    error = FourierSeries(solution[play.stop], cosine, sine)
     for p, unit in zip(range(spring), ('N·m/rad', 'N·m/rad^3'), strict=False):
         result.parameters[f'alpha_{p + 1}'] = Value(float(alpha[p]), deviations[p], unit)
     result.parameters['kinematic_error_rms'] = Value(float(np.std(error(theta))), None, 'rad')
@@ -136,41 +136,34 @@ def identify_transmission(
             'angle_range': [float(theta.min()), float(theta.max())],
         }
     )
+    method = 'from motion, with kinematic error and backlash'
     result.document = {
-        'stiffness': (
-            stiffness.to_dict()
-            | {'standard_deviations': deviations, 'method': 'from motion, with kinematic error and backlash'}
-        ),
+        'stiffness': stiffness.to_dict() | {'standard_deviations': deviations, 'method': method},
         'kinematic_error': error.to_dict(),
-    }
-    # Also where it is lost in its deviation: a joint that was never unloaded may have as much play as any.
-    result.document['backlash'] = PeriodicMap.constant(backlash).to_dict() | {
-        'standard_deviations': [backlash_deviation]
+        # Also where it is lost in its deviation: a joint that was never unloaded may have as much play as any.
+        'backlash': PeriodicMap.constant(backlash).to_dict() | {'standard_deviations': [backlash_deviation]},
     }
     _plots(result, theta, phi - W[:, play] @ solution[play], tau, error, stiffness, reach)
     return result
 
 
-def _rows(data: JointData, settings: TransmissionSettings) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """θ, φ and τ_J of the moving samples, filtered alike and thinned to what the bandwidth needs."""
+def _rows(data: JointData, settings: TransmissionSettings) -> FloatArray:
+    """θ, φ and τ_J (3, rows) of the moving samples, filtered alike and thinned to what the bandwidth needs."""
     data.need('theta', 'tau_J')
     assert data.tau_J is not None
-    cutoff, rows = _used_rows(data, settings)
-    theta, phi, tau = (zero_phase_lowpass(x, cutoff, data.rate) for x in (data.theta, data.theta - data.q, data.tau_J))
-    return theta[rows], phi[rows], tau[rows]
+    return _thinned(data, np.stack([data.theta, data.theta - data.q, data.tau_J], axis=1), settings).T
 
 
 def _filtered_place(data: JointData, width: float, settings: TransmissionSettings) -> FloatArray:
     """Return the place x within a play of 𝓑 = `width` rad at the samples of `_rows`, filtered as they are."""
-    cutoff, rows = _used_rows(data, settings)
-    return zero_phase_lowpass(place_in_play(data.theta, width), cutoff, data.rate)[rows]
+    return _thinned(data, place_in_play(data.theta, width), settings)
 
 
-def _used_rows(data: JointData, settings: TransmissionSettings) -> tuple[float, IntArray]:
+def _thinned(data: JointData, signals: FloatArray, settings: TransmissionSettings) -> FloatArray:
     cutoff = min(2.0 * settings.f_dyn, 0.4 * data.rate)
     edge = min(int(data.rate / cutoff) + 1, data.samples // 10)
     rows = np.arange(edge, data.samples - edge, max(1, int(0.2 * data.rate / cutoff)))
-    return cutoff, rows[np.abs(data.omega[rows]) > settings.min_speed]
+    return zero_phase_lowpass(signals, cutoff, data.rate)[rows[np.abs(data.omega[rows]) > settings.min_speed]]
 
 
 def _solve(
@@ -181,8 +174,6 @@ def _solve(
     The residual is correlated over many samples: the weight of the prior counts independent samples only, of which
     there are N/(2 L + 1).
     """
-    from scipy.optimize import lsq_linear  # here, as `identify` imports this module and mostly needs no such fit
-
     H = settings.harmonics
     free = W.shape[1] - 2 * H
     plausible = np.concatenate([np.full(free, np.inf), np.tile(settings.amplitude / np.arange(1, H + 1), 2)])
@@ -205,8 +196,6 @@ def _invert(compliance: FloatArray, largest: float) -> tuple[FloatArray, float]:
 
     And the range of φ. compliance: c₁ and, where there is one, c₃.
     """
-    from scipy.optimize import lsq_linear
-
     c1, c3 = compliance[0], compliance[-1] if len(compliance) == SPRING else 0.0
     # s rises up to u = √(c₁ / 3 c₃); beyond it the cubic is no spring.
     top = 1.0 if c3 <= 0.0 else min(1.0, np.sqrt(c1 / (3.0 * c3)))

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.sparse import csr_array, hstack
 
 from joint_dynamics.arrays import BoolArray, FloatArray, IntArray
 from joint_dynamics.errors import NotReliableError
@@ -20,6 +21,8 @@ from joint_dynamics.identification.regression.covariance import correlation_leng
 from joint_dynamics.joint import PeriodicMap, TorsionalStiffness
 
 TURN = 2 * np.pi
+MIN_SPEED = 1e-4
+"""rad/s; a slower joint has no direction."""
 
 
 @dataclass(frozen=True)
@@ -49,9 +52,9 @@ class TransmissionMaps:
     residual_rms: float
 
 
-def travel_since_reversal(data: JointData, min_speed: float = 1e-4) -> tuple[FloatArray, FloatArray]:
+def travel_since_reversal(data: JointData) -> tuple[FloatArray, FloatArray]:
     """Direction of motion (N,) in {−1, 0, 1} and the travel since its last change, rad (N,)."""
-    direction = np.where(np.abs(data.omega) > min_speed, np.sign(data.omega), 0.0)
+    direction = np.where(np.abs(data.omega) > MIN_SPEED, np.sign(data.omega), 0.0)
     changes = np.flatnonzero(np.diff(direction)) + 1
     start = np.zeros(direction.size, dtype=int)
     start[changes] = changes
@@ -110,13 +113,6 @@ def fit_transmission_maps(
     return maps
 
 
-def _hats(theta: FloatArray, points: int) -> tuple[IntArray, IntArray, FloatArray]:
-    """Cell, its right neighbour, and the weight of the neighbour, of each angle."""
-    u = np.mod(theta, TURN) * points / TURN
-    cell = np.minimum(u.astype(int), points - 1)
-    return cell, (cell + 1) % points, u - cell
-
-
 def _fit_tables(
     theta: FloatArray, side: FloatArray, value: FloatArray, points: int, engaged: tuple[IntArray, ...]
 ) -> TransmissionMaps:
@@ -124,47 +120,30 @@ def _fit_tables(
 
     A very small curvature penalty closes the gaps without bending what is measured.
     """
-    left, right, fraction = _hats(theta, points)
-    weight = (1.0 - fraction, fraction)
-    normal = np.zeros((2 * points, 2 * points))
-    target = np.zeros(2 * points)
-    for a, wa in ((left, weight[0]), (right, weight[1])):
-        for half, sa in ((0, 1.0), (points, side)):
-            np.add.at(target, half + a, wa * sa * value)
-            for b, wb in ((left, weight[0]), (right, weight[1])):
-                for other, sb in ((0, 1.0), (points, side)):
-                    np.add.at(normal, (half + a, other + b), wa * sa * wb * sb)
+    place = np.mod(theta, TURN) * points / TURN
+    left = np.minimum(place.astype(int), points - 1)
+    entries = np.tile(np.arange(theta.size), 2), np.concatenate([left, (left + 1) % points])
+    hats = csr_array((np.concatenate([1.0 - place + left, place - left]), entries), shape=(theta.size, points))
+    W = hstack([hats, hats.multiply(side[:, None])], format='csr')
+    normal = (W.T @ W).toarray()
     identity = np.eye(points)
     curvature = np.roll(identity, 1, 0) - 2 * identity + np.roll(identity, -1, 0)
-    smooth = 1e-4 * theta.size / points * (curvature.T @ curvature)
-    penalised = normal.copy()
-    penalised[:points, :points] += smooth
-    penalised[points:, points:] += smooth
-    solution = np.linalg.solve(penalised, target)
-    error, width = solution[:points], solution[points:]
-
-    def interpolate(table: FloatArray) -> FloatArray:
-        return table[left] + fraction * (table[right] - table[left])
-
-    residual = value - interpolate(error) - side * interpolate(width)
+    penalised = normal + np.kron(np.eye(2), 1e-4 * theta.size / points * (curvature.T @ curvature))
+    solution = np.linalg.solve(penalised, W.T @ value)
+    residual = value - W @ solution
     inverse = np.linalg.inv(penalised)
     # Residuals of one stroke hang together (quantisation, ripple): fewer independent samples than rows.
     growth = 1.0 + 2.0 * correlation_length(residual, longest=2000)
     covariance = np.sum((inverse @ normal) * inverse, axis=1) * float(np.mean(residual**2)) * growth
     std = np.sqrt(covariance)
-    counts = [
-        np.bincount(
-            np.mod(np.round(np.mod(theta[side == s], TURN) * points / TURN).astype(int), points), minlength=points
-        )
-        for s in (-1.0, 1.0)
-    ]
-    covered = (counts[0] > 0) & (counts[1] > 0)
+    nearest = np.mod(np.round(place).astype(int), points)
+    forward, backward = (np.bincount(nearest[side == s], minlength=points) > 0 for s in (1.0, -1.0))
     return TransmissionMaps(
-        PeriodicMap(error),
-        PeriodicMap(width),
+        PeriodicMap(solution[:points]),
+        PeriodicMap(solution[points:]),
         std[:points],
         std[points:],
-        covered,
+        forward & backward,
         engaged,
         float(np.sqrt(np.mean(residual**2))),
     )
