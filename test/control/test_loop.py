@@ -218,6 +218,28 @@ def test_a_law_that_fails_ends_with_zero_for_good(arm, path, feed, behave, expec
     assert out.max() == 50.0
 
 
+@pytest.mark.parametrize('shipped', [True, False])
+def test_a_step_of_the_same_moment_changes_nothing(make_loop, arm, path, feed, shipped):
+    """As of a simulated clock that ticks more slowly than the steps come."""
+    loop = make_loop() if shipped else ControlLoop(Law(), arm)
+    loop.activate()
+    time, out = run(loop, path, feed, 0.5, 400)
+    last, outcome = time - T, loop.advance(time, T)
+    assert loop.fallback_reason == ''
+    out = loop.gate.last.copy()
+    for _ in range(3):
+        feed(loop, path.at(time + 0.1), time)
+        assert loop.advance(time, 0.0) == outcome
+        np.testing.assert_array_equal(loop.gate.last, out)
+        assert loop.fallback_reason == ''
+    for later, period in ((time, -T), (last, 0.0), (time + T, 0.0), (time + T, np.nan)):
+        np.testing.assert_array_equal(loop.step(later, period), out)
+        assert loop.fallback_reason == f'time does not go on: {period} s since the last step'
+        # It stays so as long as the moment does.
+        np.testing.assert_array_equal(loop.step(later, 0.0), out)
+        assert 'time does not go on' in loop.fallback_reason
+
+
 def test_a_law_cannot_change_what_was_measured(arm, path, feed):
     loop = ControlLoop(Law(lambda law: law.state['position'].fill(0.0)), arm)
     loop.activate()

@@ -109,7 +109,8 @@ class ControlLoop:
             arm, law, memory = self.arm.constants, neutral.constants, neutral.memory
             law.axes['scale'] = self._scale
         n, status = self.arm.n, np.zeros(1, STATUS)
-        status['time'], status['gravity'] = np.nan, self.settings.safe == 'gravity' and self.settings.holds_gravity
+        status['time'] = status['stepped'] = np.nan
+        status['gravity'] = self.settings.safe == 'gravity' and self.settings.holds_gravity
         return Loop(
             arm=arm,
             law=law,
@@ -245,7 +246,7 @@ class ControlLoop:
         sample.holding.fill(0.0)
         sample.external_effort.fill(0.0)
         status, self.effort_only = sample.status, False
-        status['moved'], status['fault'], status['time'] = 0, NOT_YET, np.nan
+        status['moved'], status['fault'], status['time'], status['stepped'] = 0, NOT_YET, np.nan, np.nan
         status['age'] = status['delay'] = 0.0
         self.handover.clear()
         self.controller.on_activate()
@@ -298,7 +299,8 @@ class ControlLoop:
     def step(self, time: float, period: float) -> FloatArray | None:
         """Return the command (n,) of this moment in the unit `output`, None when not active.
 
-        time: s, of a steady clock; period: s since the last step.
+        time: s, of a steady clock; period: s since the last step. At the moment of the last step, with a period of 0,
+        that step's command is returned again.
         """
         return None if self.advance(time, period) == CLOSED else self.gate.constants.last.copy()
 
@@ -325,7 +327,8 @@ class ControlLoop:
         status['time'], status['period'] = time, period
         if not self.gate.is_open:
             return CLOSED
-        begin(sample)
+        if not begin(sample):
+            return int(status['outcome'][0])
         command = None
         if status['fault'][0] == FINE and not status['effort_only'][0]:
             command = self.law_now(time, period)

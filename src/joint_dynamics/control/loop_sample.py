@@ -46,6 +46,8 @@ HANDOVER = np.dtype([('source', 'i8'), ('time', 'f8'), ('share', 'f8')], align=T
 STATUS = np.dtype(
     [
         ('time', 'f8'),  # s, of the step
+        ('stepped', 'f8'),  # s, of the last step that was made
+        ('outcome', 'i8'),  # of that one
         ('period', 'f8'),
         ('fault', 'i8'),  # why the law is not followed, where, FINE: it is
         ('row', 'i8'),
@@ -206,19 +208,26 @@ def lacks_only_references(loop, time):  # type: ignore[no-untyped-def]
 
 @inlined_early
 def begin(loop):  # type: ignore[no-untyped-def]
-    """Check the inputs, record why the law is not followed, and pass the law its inputs."""
+    """Check the inputs, record why the law is not followed, and pass the law its inputs; False: no step is to be made.
+
+    That is so at the moment of the last step, as where a simulated clock ticks more slowly: its outcome stands.
+    """
     status, gate = loop.status[0], loop.gate.state[0]
     time, period = status.time, status.period
+    if period == 0.0 and time == status.stepped and not gate.failed:
+        return False
+    status.stepped = time
     status.effort_only, status.row, status.joint, status.value = 0, 0, 0, 0.0
     if gate.failed:
         status.fault = REFUSED
-        return
+        return True
     status.fault, status.row, status.joint, status.value = fault_now(loop, time, period)
     if status.fault != FINE:
         if status.may_be_effort_only and period > 0.0 and lacks_only_references(loop, time):
             status.fault, status.effort_only = FINE, 1
-        return
+        return True
     read_state(loop, time)
+    return True
 
 
 @inlined_early
@@ -331,9 +340,10 @@ def finish(loop, given):  # type: ignore[no-untyped-def]
         hold(loop)
     gate_step(gate, given, True, status.period)
     if state.failed:
-        status.fault = REFUSED
-        return FAILED
-    return LAW if status.fault == FINE else SAFE
+        status.fault, status.outcome = REFUSED, FAILED
+    else:
+        status.outcome = LAW if status.fault == FINE else SAFE
+    return status.outcome
 
 
 @inlined_early
@@ -341,8 +351,9 @@ def step(loop):  # type: ignore[no-untyped-def]
     """Make the step at `status.time`; the command is `gate.last` [N·m or A] unless it is CLOSED."""
     if not loop.gate.state[0].open:
         return CLOSED
-    begin(loop)
     status = loop.status[0]
+    if not begin(loop):
+        return status.outcome
     given = status.fault == FINE and not status.effort_only
     if given:
         law_torque(loop.arm, loop.law, loop.memory, loop.measured, loop.reference.rows, status.period)
