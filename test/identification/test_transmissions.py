@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from joint_dynamics.arm import Arm
 from joint_dynamics.errors import NotReliableError
 from joint_dynamics.identification import transmissions
 
@@ -30,7 +31,7 @@ def test_transmissions_are_those_that_the_data_tell_and_the_rest_is_said(monkeyp
     monkeypatch.setattr(f'{tests}.transmission.identify_transmission', identified)
     shares = {names[1]: share['b']} if isinstance(share, dict) else share
     parameters = np.arange(84.0) * 1e-3 + 1.0
-    found, notes = transmissions.identify_transmissions(ur, recordings, parameters, shares)
+    found, notes = transmissions.identify_transmissions(Arm(ur, parameters), recordings, shares)
     assert [one[0] for one in asked] == list(names)
     for (joint, data, limit), stated in zip(asked, ur.limits.effort, strict=True):
         assert data == [(recording, joint, 1.0) for recording in recordings]
@@ -46,4 +47,5 @@ def test_transmissions_are_those_that_the_data_tell_and_the_rest_is_said(monkeyp
         assert document['stiffness']['standard_deviations'] == pytest.approx(
             [math.hypot(300.0, of_gain * 2e4), math.hypot(4e6, of_gain * 1e8)]
         )
-    assert transmissions.identify_transmissions(ur, [*recordings, SimpleNamespace(theta=None)], parameters) == ({}, [])
+    single = [*recordings, SimpleNamespace(theta=None)]
+    assert transmissions.identify_transmissions(Arm(ur, parameters), single) == ({}, [])

@@ -159,11 +159,8 @@ def _coverage(result: IdentificationResult) -> dict[str, Any] | None:
     """
     count = result.problem.base.count
     percent = overall_residual(result.training, moving=True)[1]
-    own, cross, terms = (
-        result.covariance[:count, :count],
-        result.covariance[:count, count:],
-        result.covariance[count:, count:],
-    )
+    own, cross = np.split(result.covariance[:count], [count], axis=1)
+    terms = result.covariance[count:, count:]
     given = own - cross @ np.linalg.pinv(terms, rcond=1e-10, hermitian=True) @ cross.T
     training = Training.of(result.problem, given, percent)
     return training.document(result.problem.model.joint_names) if np.isfinite(training.deviation) else None
@@ -209,21 +206,16 @@ def _drive(standard: StandardParameters, k: int) -> dict[str, float]:
 
 def _joint(k: int, standard: StandardParameters, deviation: dict[str, float]) -> dict[str, Any]:
     own = _drive(standard, k)
-    deviations = {
-        FRICTION_NAMES[kind]: float(deviation[f'{kind}_{k + 1}'])
-        for kind in FRICTION_NAMES
-        if np.isfinite(deviation.get(f'{kind}_{k + 1}', np.nan))
-    }
-    rotor: dict[str, Any] = {'value': own['Ia'], 'std': finite(deviation.get(f'Ia_{k + 1}'))}
-    if f'Ia_{k + 1}' not in deviation:
-        # Regrouped into ZZR: only the sum with the link's inertia was identified, and the value follows from where the
-        # prior has the rest.
-        rotor = {'value': own['Ia'], 'identifiable': False}
+    stated = {name: float(deviation.get(f'{kind}_{k + 1}', np.nan)) for kind, name in FRICTION_NAMES.items()}
+    # Regrouped into ZZR: only the sum with the link's inertia was identified, and the value follows from where the
+    # prior has the rest.
+    std = deviation.get(f'Ia_{k + 1}')
+    known = {'identifiable': False} if std is None else {'std': finite(std)}
     return {
-        'rotor_inertia': rotor,
+        'rotor_inertia': {'value': own['Ia']} | known,
         'friction': {
-            'parameters': {FRICTION_NAMES[kind]: own[kind] for kind in ('Fc', 'Fv', 'off')},
-            'standard_deviations': deviations,
+            'parameters': {name: own[kind] for kind, name in FRICTION_NAMES.items()},
+            'standard_deviations': {name: value for name, value in stated.items() if np.isfinite(value)},
             'method': 'robot identification',
         },
     }

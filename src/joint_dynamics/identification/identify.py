@@ -139,7 +139,9 @@ def identify(
 
     # 7 What its description predicts, with the transmissions where both their sides were recorded
     validity = validity_of(solved)
-    transmissions, unknown = identify_transmissions(model, measured, solved.standard, settings.drive_gain_deviation)
+    transmissions, unknown = identify_transmissions(
+        Arm(model, solved.standard), measured, settings.drive_gain_deviation
+    )
     description = describe(
         solved,
         settings,

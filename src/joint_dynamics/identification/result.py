@@ -148,10 +148,7 @@ class IdentificationResult:
             **summary_of(self.reasons, self.verdict),
             'doubtful_parameters': self.poorly_determined,
             'seconds': self.seconds,
-            'filters': {
-                name: finite(getattr(self.plan, name))
-                for name in ('f_dyn', 'position_cutoff', 'parallel_cutoff', 'decimation', 'trim')
-            },
+            'filters': {name: finite(value) for name, value in vars(self.plan).items()},
             'training': training,
             'training_overall_percent': finite(overall_residual(self.training)[1]),
             'training_moving_overall_percent': finite(overall_residual(self.training, moving=True)[1]),

@@ -8,20 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from joint_dynamics.arm import Arm
-from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import NotReliableError
 from joint_dynamics.recording import Recording
-from joint_dynamics.robot import RobotModel
 
 if TYPE_CHECKING:
     from joint_dynamics.identification.joint_tests.result import JointTestResult
 
 
 def identify_transmissions(
-    model: RobotModel,
-    recordings: Sequence[Recording],
-    parameters: FloatArray,
-    gain_share: float | Mapping[str, float] | None = None,
+    arm: Arm, recordings: Sequence[Recording], gain_share: float | Mapping[str, float] | None = None
 ) -> tuple[dict[str, dict[str, Any]], list[str]]:
     """Return {joint: {stiffness, kinematic_error, backlash}} as in a description, and remarks.
 
@@ -30,24 +25,14 @@ def identify_transmissions(
 
     Parameters
     ----------
-    model
-        the robot.
+    arm
+        whose bodies, payload included, give the torque through the transmissions.
     recordings
-        of its identification.
-    parameters : array
-        (14 n + …,) standard parameters, from which the torque through the transmissions follows.
+        with the joints in the arm's order.
     gain_share
         relative deviation of the drive gains, one number or by joint; that torque, and with it the stiffness, has the
         same relative deviation. None: exact.
-
     """
-    return transmissions_of(Arm(model, parameters), recordings, gain_share)
-
-
-def transmissions_of(
-    arm: Arm, recordings: Sequence[Recording], gain_share: float | Mapping[str, float] | None = None
-) -> tuple[dict[str, dict[str, Any]], list[str]]:
-    """Return the same as `identify_transmissions`, for an arm whose bodies are known, payload included."""
     model = arm.robot
     if model.coupling is not None or any(recording.theta is None for recording in recordings):
         return {}, []

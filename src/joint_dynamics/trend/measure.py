@@ -27,7 +27,7 @@ from joint_dynamics.identification.identification_settings import Identification
 from joint_dynamics.identification.identify import identify
 from joint_dynamics.identification.regression.covariance import blocks_of_time, scatter
 from joint_dynamics.identification.regression.residuals import Fit
-from joint_dynamics.identification.transmissions import transmissions_of
+from joint_dynamics.identification.transmissions import identify_transmissions
 from joint_dynamics.identification.validate import validate_description
 from joint_dynamics.recording import Recording, load_recording
 from joint_dynamics.recording.recording_settings import RecordingSettings
@@ -125,7 +125,7 @@ def measure_recording(
         for quantity, known, (change, std) in zip(('coulomb', 'viscous'), (coulomb, viscous), changes, strict=True):
             figures.append(Figure(name, quantity, known + change, std, known))
     arm = Arm.from_description(None, reference)
-    documents, unknown = transmissions_of(arm, [recording.select(arm.joint_names)])
+    documents, unknown = identify_transmissions(arm, [recording.select(arm.joint_names)])
     for name, document in documents.items():
         figures += _transmission(name, document, reference.joint(name))
     return Measurement(tuple(figures), _temperatures(recording), (*notes, *unknown))

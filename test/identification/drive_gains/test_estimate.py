@@ -393,7 +393,7 @@ def test_bad_recordings(robot, clean):
     with pytest.raises(JointDynamicsError, match='found both'):
         identify_drive_gains(robot.model, [unloaded], [mixed_kinds], WEIGHED, PLAN)
     with pytest.raises(JointDynamicsError, match='mixed, tls, wls'):
-        identify_drive_gains(robot.model, [unloaded], [loaded], WEIGHED, PLAN, solver='magic')
+        DriveGainOptions(solver='magic')
 
 
 def test_the_solver_is_a_setting_and_its_former_name_is_refused():

@@ -251,8 +251,7 @@ def test_the_payload_is_moved_to_a_body_only_where_it_is_none(true_robot, carryi
     pytest.importorskip('cvxpy')
     from dataclasses import replace
 
-    from joint_dynamics.identification.physical.payload_body import payload_body
-    from joint_dynamics.identification.physical.semidefinite import pseudo_inertias
+    from joint_dynamics.identification.physical.semidefinite import payload_body, pseudo_inertias
 
     found = identify_payload(
         Problem(true_robot.model, [observed(true_robot, 1)]), true_robot.base, [observed(carrying, 5)], {'M': 2.3}

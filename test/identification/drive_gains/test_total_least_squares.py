@@ -216,7 +216,6 @@ def test_the_mixed_solution_is_the_regression_of_the_currents(system):
     np.testing.assert_allclose(found.sigma, sigma * np.abs(found.x[:N]), rtol=1e-6)
     error = (found.x - np.concatenate([GAINS, z])) / np.sqrt(np.diag(found.covariance))
     assert np.abs(error).max() < 4.5
-    assert 1 < found.iterations < 20
 
 
 def test_deviations_are_those_of_many_runs():

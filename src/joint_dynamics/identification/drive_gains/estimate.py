@@ -93,11 +93,12 @@ class DriveGains:
         entries = {}
         for j, name in enumerate(self.joint_names):
             prior = None if self.prior is None else float(self.prior[j])
+            value = float(self.gains[j])
             entries[name] = {
-                'value': float(self.gains[j]),
+                'value': value,
                 'std': finite(self.deviation[j]),
                 'prior': prior,
-                'change_percent': 100 * (float(self.gains[j]) / prior - 1) if prior else None,
+                'change_percent': 100 * (value / prior - 1) if prior else None,
                 **{solver: float(gains[j]) for solver, gains in self.by_solver.items()},
             }
         return entries
@@ -287,8 +288,6 @@ def identify_drive_gains(
         Without loaded recordings or a known parameter, for recordings partly with currents and partly with torques, and
         where the motion does not separate gains and payload.
     """
-    if solver not in SOLVERS:
-        raise JointDynamicsError(f'drive gains: expected one of {", ".join(SOLVERS)}, found {solver!r}')
     if not loaded:
         raise JointDynamicsError('drive gains: expected at least one recording of the loaded robot, found none')
     if len({recording.current is not None for recording in (*recordings, *loaded)}) > 1:
@@ -296,28 +295,24 @@ def identify_drive_gains(
     before = None if prior is None else per_joint(prior, model.joint_names, 'drive_gains', others=True)
     # terms that need a load torque or a share of Coulomb friction need torques first: they come in once the gains are
     # there
-    robot = Problem(model, current_observations(model, recordings, plan, before), terms).without_state()
-    carrying = payload_problem(robot, current_observations(model, loaded, plan, before))
-    system = CurrentSystem(robot, carrying, known, rest_speed)
+    unloaded, carrying = (current_observations(model, group, plan, before) for group in (recordings, loaded))
+    robot = Problem(model, unloaded, terms).without_state()
+    system = CurrentSystem(robot, payload_problem(robot, carrying), known, rest_speed)
     triangles = triangulate(system.blocks())
     start = weighted_least_squares(triangles, system.optional)
     x_total, spread_total = total_least_squares(triangles, start)
     samples = [*system.robot.samples, *system.loaded.samples]
     regression = mixed(triangles, system.blocks, system.optional, start, samples)
     n, b = model.n, robot.columns
-    best = regression
-    if solver == 'wls':
-        best = GainSolution(
-            start.chi, start.inverse, start.sigma, start.condition_number, start.inflation, start.inverse
-        )
-    elif solver == 'tls':
-        best = GainSolution(x_total, spread_total, start.sigma, start.condition_number, start.inflation, start.inverse)
+    solutions = {'mixed': regression}
+    for name, x, spread in (('tls', x_total, spread_total), ('wls', start.chi, start.inverse)):
+        solutions[name] = GainSolution(x, spread, start.sigma, start.condition_number, start.inflation, start.inverse)
+    best = solutions[solver]
     std = np.where(np.isfinite(best.inflation), np.sqrt(np.maximum(np.diag(best.covariance), 0.0)), np.inf)
     values, payload_std = system.values.copy(), np.zeros(COUNT)
     values[~system.known], payload_std[~system.known] = best.x[n + b :], std[n + b :]
     spread = np.zeros((COUNT, COUNT))
     spread[np.ix_(~system.known, ~system.known)] = best.covariance[n + b :, n + b :]
-    by_solver = dict(zip(SOLVERS, (regression.x[:n], x_total[:n], start.chi[:n]), strict=True))
     return DriveGains(
         model.joint_names,
         best.x[:n],
@@ -327,6 +322,6 @@ def identify_drive_gains(
         best.covariance[n : n + b, n : n + b],
         PayloadParameters(values, payload_std, system.known, spread),
         best,
-        by_solver,
+        {name: solution.x[:n] for name, solution in solutions.items()},
         solver,
     )

@@ -78,21 +78,18 @@ def payload_differences(
     given = pooled.fit(rest)
     size = ((tau * weight) ** 2).sum(axis=1)
     share = ((rest * weight) ** 2).sum(axis=1)
-    best: tuple[float, float, int, FloatArray] | None = None
+    candidates = []
     for k in range(1 if len(loaded) == 2 else 0, len(loaded)):
         normal = NormalEquations(np.concatenate([rows, rows * (index == k)], axis=1), weight)
         fitted = normal.fit(rest)
         value = gain(given, fitted, effective_samples(normal.residuals(rest, fitted.chi), weight, index))
         effect = float(np.sqrt(max(share @ (given.unexplained - fitted.unexplained) / size.sum(), 0.0)))
-        if best is None or value > best[0]:
-            best = value, effect, k, fitted.chi
+        candidates.append((value, effect, k, fitted.chi))
+    value, effect, k, changed = max(candidates, key=lambda candidate: candidate[0])
     left = float(np.sqrt(share @ given.unexplained / size.sum()))
-    if best is None or best[0] < LOG_LIKELIHOOD_THRESHOLD:
+    if value < LOG_LIKELIHOOD_THRESHOLD or (effect < MIN_EFFECT and not explains_most(effect, left)):
         return []
-    if best[1] < MIN_EFFECT and not explains_most(best[1], left):
-        return []
-    value, effect, k, chi = best
-    others, more = chi.reshape(2, len(INERTIAL))
+    others, more = changed.reshape(2, len(INERTIAL))
     return [
         Reason(
             'payload_mixed',

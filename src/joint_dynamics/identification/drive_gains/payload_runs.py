@@ -38,7 +38,7 @@ class PayloadParameters:
     values: FloatArray
     deviation: FloatArray
     known: BoolArray
-    covariance: FloatArray | None = None
+    covariance: FloatArray
     body: bool = False
     mass_by_joint: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
@@ -75,12 +75,8 @@ def known_payload(known: Mapping[str, float] | None) -> tuple[FloatArray, BoolAr
     for name, value in (known or {}).items():
         if name not in INERTIAL:
             raise JointDynamicsError(f'payload: expected one of {", ".join(INERTIAL)}, found {name!r}')
-        if (
-            isinstance(value, bool)
-            or not isinstance(value, (int, float))
-            or not np.isfinite(value)
-            or (name == 'M' and value <= 0)
-        ):
+        number = isinstance(value, (int, float)) and not isinstance(value, bool) and np.isfinite(value)
+        if not number or (name == 'M' and value <= 0):
             raise JointDynamicsError(
                 f'payload.{name}: expected {"a mass above 0 kg" if name == "M" else "a finite number"}, found {value!r}'
             )
@@ -101,9 +97,7 @@ class LoadedRows(BaseRows):
         )
 
 
-def payload_problem(
-    problem: Problem, observations: Sequence[Observation], rest_speed: float | None = None, joint: str | None = None
-) -> Problem:
+def payload_problem(problem: Problem, observations: Sequence[Observation], joint: str | None = None) -> Problem:
     """Return a robot's problem on observations with a payload at the link that `joint` moves (None: the last one).
 
     Its columns: base parameters, ten of the payload, terms. Raise JointDynamicsError for an unknown joint.
@@ -117,7 +111,7 @@ def payload_problem(
         observations,
         problem.terms,
         problem.state,
-        problem.rest_speed if rest_speed is None else rest_speed,
+        problem.rest_speed,
         LoadedRows(problem.model, observations, link),
     )
 

@@ -52,8 +52,6 @@ class GainSolution:
         with columns of norm 1.
     inflation, inverse : array
         as of `Solution`.
-    iterations : int
-        of Gauss-Newton.
     """
 
     x: FloatArray
@@ -62,7 +60,6 @@ class GainSolution:
     condition_number: float
     inflation: FloatArray
     inverse: FloatArray
-    iterations: int = 0
 
 
 def _mapped(triangles: Triangles, maps: Callable[[int], FloatArray]) -> Triangles:
@@ -267,7 +264,7 @@ def mixed(
     """
     n = len(triangles.counts)
     x = mixed_start(triangles, start)
-    for iteration in range(1, ITERATIONS + 1):
+    for _ in range(ITERATIONS):
         tangent = linearised(triangles, x)
         sigma, rest = deviations(tangent, x)
         solution = solve(tangent, sigma, optional, rest)
@@ -276,29 +273,14 @@ def mixed(
         share = min(1.0, 0.5 / max(float(np.abs(step).max()), 1e-300))
         x = x + share * (solution.chi - x)
         if np.abs(step).max() < CONVERGED:
-            return _with_deviations(n, blocks, x, solution, samples, iteration)
-    raise JointDynamicsError(
-        f'drive gains: expected convergence, found none after {ITERATIONS} iterations; the motions do not tell '
-        f'gains and payload apart'
-    )
-
-
-def _with_deviations(
-    n: int,
-    blocks: Callable[[], Iterable[Block]],
-    x: FloatArray,
-    solution: Solution,
-    samples: Sequence[int],
-    iterations: int,
-) -> GainSolution:
+            break
+    else:
+        raise JointDynamicsError(
+            f'drive gains: expected convergence, found none after {ITERATIONS} iterations; the motions do not tell '
+            f'gains and payload apart'
+        )
     solution = replace(solution, chi=x)
     covariance = scatter_covariance(lambda: linearised_blocks(blocks(), x, n), solution, samples)
     return GainSolution(
-        x,
-        covariance,
-        solution.sigma * np.abs(x[:n]),
-        solution.condition_number,
-        solution.inflation,
-        solution.inverse,
-        iterations,
+        x, covariance, solution.sigma * np.abs(x[:n]), solution.condition_number, solution.inflation, solution.inverse
     )

@@ -14,12 +14,10 @@ from typing import Any
 import numpy as np
 
 from joint_dynamics.arrays import FloatArray, finite
-from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.regression.least_squares import Solution, Triangles, solve
 
 F_LEVEL = 3.84
 RATIO = 30.0
-RULES = ('ratio', 'f')
 
 
 @dataclass(frozen=True)
@@ -114,8 +112,6 @@ def essential_parameters(
     names: Sequence[str],
     *,
     rule: str = 'ratio',
-    ratio: float = RATIO,
-    f_level: float = F_LEVEL,
     optional: FloatArray | None = None,
     growth: FloatArray | float = 1.0,
 ) -> Essential:
@@ -125,21 +121,13 @@ def essential_parameters(
     ----------
     triangles, solution
         of the full system, with b columns `names`.
+    rule
+        `ratio` or `f`.
     growth
         what deviations of independent rows are multiplied by, a number or (b,), such as √ of the sandwich's variances
         over those of (WᵀW)⁻¹.
 
-    Raises
-    ------
-    JointDynamicsError
-        For an unknown rule or a limit that nothing can meet (ratio ≤ 1).
     """
-    if rule not in RULES:
-        raise JointDynamicsError(f'essential: expected one of {", ".join(RULES)}, found {rule!r}')
-    if not ratio > 1 or not f_level > 0:
-        raise JointDynamicsError(
-            f'essential: expected a ratio above 1 and an F level above 0, found {ratio:g} and {f_level:g}'
-        )
     b = len(names)
     growth = np.broadcast_to(np.asarray(growth, dtype=float), (b,))
     kept = np.ones(b, dtype=bool)
@@ -156,7 +144,7 @@ def essential_parameters(
             relative = 100 / np.sqrt(f)
         spread = float(relative.max() / relative.min()) if len(f) else 1.0
         smallest = float(f.min()) if len(f) else float('inf')
-        if len(f) <= 1 or (spread < ratio if rule == 'ratio' else smallest > f_level):
+        if len(f) <= 1 or (spread < RATIO if rule == 'ratio' else smallest > F_LEVEL):
             break
         worst = int(np.argmin(f))
         name = names[int(np.flatnonzero(kept)[worst])]

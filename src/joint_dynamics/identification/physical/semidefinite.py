@@ -14,6 +14,9 @@ parameters x solve the semidefinite programme
 d(P‖P0) = tr(P0⁻¹P) − log det(P0⁻¹P) − 4: the entropic divergence, whose second order is the metric of the manifold of
 bodies (Lee et al. 2020). It decides what no torque shows, and pulls the rest towards the prior with the weight w in
 squared deviations. (AᵀA comes from the triangles of the regression; no sample is read again.)
+
+A payload is moved alike: with its estimate x̂ (10,) and covariance C, the body solves min (x − x̂)ᵀ C⁻¹ (x − x̂) with
+P(x) positive semidefinite; known parameters keep their values. The deviations stay those of the estimate.
 """
 
 from __future__ import annotations
@@ -24,7 +27,9 @@ from typing import Any
 import numpy as np
 
 from joint_dynamics.arrays import FloatArray, IntArray
+from joint_dynamics.description import pseudo_inertia
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.identification.drive_gains.payload_runs import PayloadParameters
 from joint_dynamics.identification.physical.dissipation import dissipation_rows
 from joint_dynamics.identification.physical.options import PhysicalOptions
 from joint_dynamics.identification.regression.least_squares import Solution
@@ -38,9 +43,6 @@ MARGIN = 1e-4
 """Smallest eigenvalue of a scaled pseudo-inertia [kg]."""
 FLOOR = 1e-3
 """A prior link is taken to have at least this share of its mass as second moment over LENGTH², where it states less."""
-_SIGMA = {'XX': ((1, 1), (2, 2)), 'YY': ((0, 0), (2, 2)), 'ZZ': ((0, 0), (1, 1))}
-_CROSS = {'XY': (0, 1), 'XZ': (0, 2), 'YZ': (1, 2)}
-_FIRST = {'MX': 0, 'MY': 1, 'MZ': 2}
 
 
 @dataclass(frozen=True)
@@ -67,24 +69,7 @@ def pseudo_inertias(links: FloatArray) -> FloatArray:
     return np.einsum('kp,prc->krc', links, _BASIS)
 
 
-def _basis() -> FloatArray:
-    basis = np.zeros((len(INERTIAL), 4, 4))
-    for p, name in enumerate(INERTIAL):
-        if name in _SIGMA:
-            own = 'XYZ'.index(name[0])
-            for axis in range(3):
-                basis[p, axis, axis] = -0.5 if axis == own else 0.5
-        elif name in _CROSS:
-            r, c = _CROSS[name]
-            basis[p, r, c] = basis[p, c, r] = -1.0
-        elif name in _FIRST:
-            basis[p, _FIRST[name], 3] = basis[p, 3, _FIRST[name]] = 1.0
-        else:
-            basis[p, 3, 3] = 1.0
-    return basis
-
-
-_BASIS = _basis()
+_BASIS = np.array([pseudo_inertia(dict(zip(INERTIAL, unit, strict=True))) for unit in np.eye(len(INERTIAL))])
 _SCALE = np.diag([1 / LENGTH, 1 / LENGTH, 1 / LENGTH, 1.0])
 
 
@@ -111,7 +96,7 @@ def prior_bodies(model: RobotModel, solution_base: FloatArray, prior: FloatArray
     moments = [
         abs(value)
         for value, column in zip(solution_base, base.independent, strict=True)
-        if base.standard_names[column].partition('_')[0] in _FIRST
+        if base.standard_names[column].partition('_')[0] in ('MX', 'MY', 'MZ')
     ]
     mass = max(max(moments, default=1.0) / (0.25 * reach), 0.1) / n
     radius = max(0.25 * reach / n, 0.02)
@@ -202,12 +187,8 @@ def physical(
     programme = cp.Problem(
         cp.Minimize(cp.sum_squares(A @ chi - A @ solution.chi) + options.pull / rows * divergence), constraints
     )
-    _solve(
-        cp,
-        programme,
-        'a physical robot'
-        + ('' if options.mass is None else f' (total mass {options.mass[0]:g} to {options.mass[1]:g} kg)'),
-    )
+    bounds = '' if options.mass is None else f' (total mass {options.mass[0]:g} to {options.mass[1]:g} kg)'
+    _solve(cp, programme, f'a physical robot{bounds}')
     standard = np.zeros(p)
     for k in range(n):
         standard[link_columns(k)] = body_to_link(factors[k]) @ Z[k].value.ravel()
@@ -224,6 +205,32 @@ def physical(
     return PhysicalEstimate(
         replace(solution, chi=moved), standard, float(rows * np.sum((A @ (moved - solution.chi)) ** 2))
     )
+
+
+def payload_body(payload: PayloadParameters) -> PayloadParameters:
+    """Return the nearest payload that is a body: mass above zero, inertia that goes with mass and centre.
+
+    Raises
+    ------
+    JointDynamicsError
+        Where cvxpy or its solver is missing, or where no body has the known parameters.
+    """
+    body = np.einsum('p,prc->rc', payload.values, _BASIS)
+    if np.linalg.eigvalsh(_SCALE @ body @ _SCALE)[0] >= MARGIN:
+        return payload
+    cp = _cvxpy()
+    x = cp.Variable(len(payload.values))
+    P = sum(x[k] * (_SCALE @ _BASIS[k] @ _SCALE) for k in range(len(payload.values)))
+    free = np.flatnonzero(~payload.known & np.isfinite(payload.deviation))
+    part = payload.covariance[np.ix_(free, free)]
+    scale = np.sqrt(np.diag(part))
+    values, vectors = np.linalg.eigh(part / np.outer(scale, scale))
+    root = (vectors / np.sqrt(np.maximum(values, 1e-9 * values[-1]))).T / scale
+    constraints = [P >> MARGIN * np.eye(4)]
+    if payload.known.any():
+        constraints.append(x[np.flatnonzero(payload.known)] == payload.values[payload.known])
+    _solve(cp, cp.Problem(cp.Minimize(cp.sum_squares(root @ (x[free] - payload.values[free]))), constraints), 'payload')
+    return replace(payload, values=np.where(payload.known, payload.values, np.array(x.value)), body=True)
 
 
 def nonnegative_columns(problem: Problem, others: list[int]) -> FloatArray:
@@ -258,11 +265,9 @@ def _kept(problem: Problem, solution: Solution, others: list[int], drive: Any, e
     base = problem.base
     drives, hidden = kept_columns(problem, solution, others)
     constraints = [drive[others.index(base.independent[k])] == solution.chi[k] for k in drives]
-    return (
-        constraints
-        if extra is None or not len(hidden)
-        else [*constraints, extra[hidden] == solution.chi[base.count :][hidden]]
-    )
+    if len(hidden):
+        constraints.append(extra[hidden] == solution.chi[base.count :][hidden])
+    return constraints
 
 
 def _solve(cp: Any, programme: Any, what: str) -> None:
