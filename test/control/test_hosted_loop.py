@@ -3,6 +3,8 @@
 import copy
 import gc
 import math
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -405,6 +407,53 @@ def test_a_law_that_fails_at_rest_is_refused_before_it_runs(host, faulty, monkey
     monkeypatch.setattr(Faulty, 'on_activate', lambda self: setattr(self, 'left', 0))
     with pytest.raises(JointDynamicsError, match='a torque at rest, found that the law raised RuntimeError: cold'):
         host(law='faulty')
+
+
+FIRST_STEP = """
+import sys
+import numpy as np
+from numba.core.dispatcher import Dispatcher
+from joint_dynamics.control import Controller, InterfaceConfiguration, interface
+from joint_dynamics.control.hosted_loop import HostedLoop
+from joint_dynamics.control.interface import STATES
+
+class Zero(Controller):
+    def on_configure(self, setup):
+        self._joint_names = setup.arm.joint_names
+    def command_interface_configuration(self):
+        return InterfaceConfiguration.individual(self.joint_names, ['effort'])
+    def state_interface_configuration(self):
+        return InterfaceConfiguration()
+    def update(self, time, period):
+        self.command['effort'] = 0.0
+
+class Point:
+    name, value = 'zero', 'somewhere:Zero'
+    load = lambda self: Zero
+
+interface.entry_points = lambda **how: [Point()]
+built, compile_it = [], Dispatcher.compile
+Dispatcher.compile = lambda self, signature: (built.append(self.py_func.__name__), compile_it(self, signature))[1]
+host = HostedLoop(sys.argv[1], sys.argv[2], {'law': 'zero'})
+built.clear()
+rows = list(STATES)
+for quantity in ('position', 'velocity', 'effort'):
+    host.state[rows.index(quantity)] = 0.1
+host.activate()
+host.clock[:] = 0.0, 1e-3
+for quantity in ('position', 'velocity'):
+    host.state[rows.index(quantity)], host.state_time[rows.index(quantity)] = 0.0, 0.0
+host.reference[:3], host.reference_time[0] = 0.0, 0.0
+assert host.step() == 1, host.reason
+print(*built)
+"""
+
+
+def test_the_first_step_of_a_law_in_python_compiles_and_loads_nothing(document):
+    text = yaml.safe_dump(DynamicsDescription(document).document)
+    command = [sys.executable, '-c', FIRST_STEP, ur5e_urdf().read_text(), text]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout.strip()) == (0, ''), done.stderr
 
 
 def test_a_compiled_step_makes_no_object(robot, host):

@@ -77,7 +77,7 @@ def test_limits_that_cannot_keep_the_promise_are_refused(arguments, expected):
 
 NUMBER = st.floats(allow_nan=True, allow_infinity=True) | st.floats(-200, 200)
 STEP = st.tuples(
-    st.sampled_from(['law', 'none', 'fault', 'fail', 'close', 'open']) | st.just('law'),
+    st.sampled_from(['law', 'none', 'fail', 'close', 'open']) | st.just('law'),
     st.tuples(NUMBER, NUMBER),
     st.tuples(NUMBER, NUMBER),
     st.floats(allow_nan=True, allow_infinity=True) | st.floats(0, 0.02),
@@ -100,9 +100,7 @@ def test_whatever_happens_commands_are_finite_limited_in_torque_and_rate_and_non
         else:
             if kind == 'fail':
                 gate.fail('reason')
-            out = gate.step(
-                None if kind == 'none' else np.array(command), np.array(safe), period, fallback=kind == 'fault'
-            )
+            out = gate.step(None if kind == 'none' else np.array(command), np.array(safe), period)
             assert (out is None) == (not gate.is_open)
             if out is None:
                 continue
@@ -132,16 +130,15 @@ def test_the_gate_step_by_step():
         safe, period = rng.uniform(-12, 12, 2), rng.choice([0.0, -1.0, 0.01, 0.03, 0.2])
         if k == 50:
             safe[1] = np.nan
-        fallback = bool(rng.random() < 0.2)
-        if command is not None and not fallback:
+        good = command is not None
+        if good:
             law = np.clip(command, -limit, limit)
-        good = command is not None and not fallback
         T = min(period, 0.05) if period > 0 else 0.0
         weight = min(1.0, weight + T / ramp) if good else max(0.0, weight - T / ramp)
         rest = np.clip(np.nan_to_num(safe), -limit, limit)
         target = rest if law is None else weight * law + (1 - weight) * rest
         out = np.clip(np.clip(target, last - rate * T, last + rate * T), -limit, limit)
-        found = gate.step(command, safe, period, fallback=fallback)
+        found = gate.step(command, safe, period)
         np.testing.assert_allclose(found, out, atol=1e-12)
         np.testing.assert_allclose(gate.last, out, atol=1e-12)
         assert gate.weight == pytest.approx(weight)

@@ -144,6 +144,9 @@ class HostedLoop:
         self.command, self.safe, self.code = host.command, host.safe, host.code
         self._entry = entry_for(loop.sample, host) if loop.is_compiled else None
         self.entry, self.table = (0, 0) if self._entry is None else (self._entry.address, self._entry.table)
+        if self._entry is None:
+            # Compiled or loaded here, while the gate is closed, so that the first step is not late.
+            self._step_in_python()
         gc.collect()
         gc.freeze()
         if self._entry is None:

@@ -291,7 +291,7 @@ class ControlLoop:
             self.controller.on_deactivate()
         finally:
             for _ in range(int(np.ceil((self.settings.ramp_time + hold_time) / period)) + 1):
-                out = self.gate.step(None, self.safe_command, period, fallback=True)
+                out = self.gate.step(None, self.safe_command, period)
                 if out is not None:
                     yield out
             self.gate.release()

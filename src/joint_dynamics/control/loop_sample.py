@@ -274,11 +274,10 @@ def wait(handover, period):  # type: ignore[no-untyped-def]
 
 
 @inlined_early
-def gate_step(gate, given, holds, period):  # type: ignore[no-untyped-def]
+def gate_step(gate, given, period):  # type: ignore[no-untyped-def]
     """u(k) = clip(clip(w u_law + (1 − w) u_safe, u(k−1) ± r T), ±u_max), into `last`; see `SafetyGate`.
 
-    given: whether `command` holds a command to follow. holds: whether `safe` applies, which it does not where it cannot
-    be reached.
+    given: whether `command` holds a command to follow.
     """
     state, n = gate.state[0], len(gate.last)
     T = min(period, state.max_period) if period > 0.0 else 0.0
@@ -294,7 +293,7 @@ def gate_step(gate, given, holds, period):  # type: ignore[no-untyped-def]
     state.weight = min(1.0, state.weight + fade) if follows else max(0.0, state.weight - fade)
     for j in range(n):
         bound, safe = gate.bounds[j], 0.0
-        if holds and not state.failed and np.isfinite(gate.safe[j]):
+        if not state.failed and np.isfinite(gate.safe[j]):
             safe = held(gate.safe[j], bound.limit)
         # Opened a moment ago: the first way to the safe command is the rate limit's.
         target = state.weight * gate.law[j] + (1.0 - state.weight) * safe if state.has_law else safe
@@ -338,7 +337,7 @@ def finish(loop, given):  # type: ignore[no-untyped-def]
     # A law that is followed in full has no share of the safe command in it.
     if not (given and state.weight >= 1.0 and not state.failed):
         hold(loop)
-    gate_step(gate, given, True, status.period)
+    gate_step(gate, given, status.period)
     if state.failed:
         status.fault, status.outcome = REFUSED, FAILED
     else:

@@ -185,9 +185,7 @@ class SafetyGate:
         self._failure = self.failure or reason
         self.constants.state['failed'] = 1
 
-    def step(
-        self, command: FloatArray | None, safe: FloatArray, period: float, *, fallback: bool = False
-    ) -> FloatArray | None:
+    def step(self, command: FloatArray | None, safe: FloatArray, period: float) -> FloatArray | None:
         """Return the next command (n,), or None when closed.
 
         Parameters
@@ -198,18 +196,14 @@ class SafetyGate:
             the safe command (n,); entries that are not finite count as zero.
         period
             s since the last step; with 0, a negative value or NaN nothing changes.
-        fallback
-            whether the safe command is wanted although there is a command.
-
         """
         if not self.is_open:
             return None
         gate = self.constants
         gate.safe[:] = safe
-        given = command is not None and not fallback
-        if given:
+        if command is not None:
             gate.command[:] = command
-        gate_step(gate, given, True, float(period))
+        gate_step(gate, command is not None, float(period))
         return self.last
 
     def close(self, period: float) -> Iterator[FloatArray]:
