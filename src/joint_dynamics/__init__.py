@@ -21,36 +21,52 @@ from typing import TYPE_CHECKING, Any
 from joint_dynamics.version import __version__
 
 if TYPE_CHECKING:
-    from joint_dynamics.arm import Arm
-    from joint_dynamics.control import ControlLoop, LoopSettings, fill_effort
-    from joint_dynamics.description import DynamicsDescription, export, export_urdf, pinocchio_model
-    from joint_dynamics.errors import JointDynamicsError
-    from joint_dynamics.estimation import (
-        EstimationSession,
-        EstimationSettings,
-        FrictionEstimator,
-        MomentumObserver,
-        PayloadEstimator,
-        StiffnessEstimator,
-    )
-    from joint_dynamics.excitation import ExcitationResult, ExcitationSettings, LimitSettings, optimise
-    from joint_dynamics.identification import (
-        IdentificationResult,
-        IdentificationSettings,
-        identify,
-        validate_description,
-    )
-    from joint_dynamics.identification.joint_tests.identify_joint import JointSettings, identify_joint
-    from joint_dynamics.identification.joint_tests.result import JointTestResult
-    from joint_dynamics.joint import FrictionModel, MaxwellSlip, TorsionalStiffness
-    from joint_dynamics.recording import Recording, RecordingBuilder, RecordingSettings
-    from joint_dynamics.robot import BaseParameters, RobotModel
+    from joint_dynamics.arm import Arm as Arm
+    from joint_dynamics.control import ControlLoop as ControlLoop
+    from joint_dynamics.control import LoopSettings as LoopSettings
+    from joint_dynamics.control import fill_effort as fill_effort
+    from joint_dynamics.description import DynamicsDescription as DynamicsDescription
+    from joint_dynamics.description import export as export
+    from joint_dynamics.description import export_urdf as export_urdf
+    from joint_dynamics.description import pinocchio_model as pinocchio_model
+    from joint_dynamics.errors import JointDynamicsError as JointDynamicsError
+    from joint_dynamics.estimation import EstimationSession as EstimationSession
+    from joint_dynamics.estimation import EstimationSettings as EstimationSettings
+    from joint_dynamics.estimation import FrictionEstimator as FrictionEstimator
+    from joint_dynamics.estimation import MomentumObserver as MomentumObserver
+    from joint_dynamics.estimation import PayloadEstimator as PayloadEstimator
+    from joint_dynamics.estimation import StiffnessEstimator as StiffnessEstimator
+    from joint_dynamics.excitation import ExcitationResult as ExcitationResult
+    from joint_dynamics.excitation import ExcitationSettings as ExcitationSettings
+    from joint_dynamics.excitation import LimitSettings as LimitSettings
+    from joint_dynamics.excitation import optimise as optimise
+    from joint_dynamics.identification import IdentificationResult as IdentificationResult
+    from joint_dynamics.identification import IdentificationSettings as IdentificationSettings
+    from joint_dynamics.identification import identify as identify
+    from joint_dynamics.identification import validate_description as validate_description
+    from joint_dynamics.identification.joint_tests.identify_joint import JointSettings as JointSettings
+    from joint_dynamics.identification.joint_tests.identify_joint import identify_joint as identify_joint
+    from joint_dynamics.identification.joint_tests.result import JointTestResult as JointTestResult
+    from joint_dynamics.joint import FrictionModel as FrictionModel
+    from joint_dynamics.joint import MaxwellSlip as MaxwellSlip
+    from joint_dynamics.joint import TorsionalStiffness as TorsionalStiffness
+    from joint_dynamics.recording import Recording as Recording
+    from joint_dynamics.recording import RecordingBuilder as RecordingBuilder
+    from joint_dynamics.recording import RecordingSettings as RecordingSettings
+    from joint_dynamics.robot import BaseParameters as BaseParameters
+    from joint_dynamics.robot import RobotModel as RobotModel
 
+#: Folder -> the names it exports, in the order of the workflow, as in docs/reference/python.md.
 _EXPORTED_BY = {
-    'arm': ('Arm',),
-    'control': ('ControlLoop', 'LoopSettings', 'fill_effort'),
+    'robot': ('RobotModel', 'BaseParameters'),
+    'recording': ('Recording', 'RecordingBuilder', 'RecordingSettings'),
+    'excitation': ('optimise', 'ExcitationSettings', 'LimitSettings', 'ExcitationResult'),
+    'identification': ('identify', 'IdentificationSettings', 'IdentificationResult', 'validate_description'),
+    'identification.joint_tests.identify_joint': ('identify_joint', 'JointSettings'),
+    'identification.joint_tests.result': ('JointTestResult',),
     'description': ('DynamicsDescription', 'export', 'export_urdf', 'pinocchio_model'),
-    'errors': ('JointDynamicsError',),
+    'arm': ('Arm',),
+    'joint': ('FrictionModel', 'MaxwellSlip', 'TorsionalStiffness'),
     'estimation': (
         'EstimationSession',
         'EstimationSettings',
@@ -59,53 +75,12 @@ _EXPORTED_BY = {
         'PayloadEstimator',
         'StiffnessEstimator',
     ),
-    'excitation': ('ExcitationResult', 'ExcitationSettings', 'LimitSettings', 'optimise'),
-    'identification': ('IdentificationResult', 'IdentificationSettings', 'identify', 'validate_description'),
-    'identification.joint_tests.identify_joint': ('JointSettings', 'identify_joint'),
-    'identification.joint_tests.result': ('JointTestResult',),
-    'joint': ('FrictionModel', 'MaxwellSlip', 'TorsionalStiffness'),
-    'recording': ('Recording', 'RecordingBuilder', 'RecordingSettings'),
-    'robot': ('BaseParameters', 'RobotModel'),
+    'control': ('ControlLoop', 'LoopSettings', 'fill_effort'),
+    'errors': ('JointDynamicsError',),
 }
 _HOME = {name: f'joint_dynamics.{folder}' for folder, names in _EXPORTED_BY.items() for name in names}
 
-__all__ = [  # noqa: RUF022  (in the order of the workflow, as in docs/reference/python.md)
-    'RobotModel',
-    'BaseParameters',
-    'Recording',
-    'RecordingBuilder',
-    'RecordingSettings',
-    'optimise',
-    'ExcitationSettings',
-    'LimitSettings',
-    'ExcitationResult',
-    'identify',
-    'IdentificationSettings',
-    'IdentificationResult',
-    'validate_description',
-    'identify_joint',
-    'JointSettings',
-    'JointTestResult',
-    'DynamicsDescription',
-    'export',
-    'export_urdf',
-    'pinocchio_model',
-    'Arm',
-    'FrictionModel',
-    'MaxwellSlip',
-    'TorsionalStiffness',
-    'EstimationSession',
-    'EstimationSettings',
-    'FrictionEstimator',
-    'MomentumObserver',
-    'PayloadEstimator',
-    'StiffnessEstimator',
-    'ControlLoop',
-    'LoopSettings',
-    'fill_effort',
-    'JointDynamicsError',
-    '__version__',
-]
+__all__ = [*_HOME, '__version__']
 
 
 def __getattr__(name: str) -> Any:

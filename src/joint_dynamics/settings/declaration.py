@@ -13,7 +13,30 @@ _KEY = 'setting'
 
 @dataclass(frozen=True)
 class Declaration:
-    """The declaration of a setting; see `setting`."""
+    """The declaration of a setting.
+
+    Attributes
+    ----------
+    meaning
+        One line, without the unit.
+    unit
+        SI, or °C, A, Hz.
+    lower, upper, above, below
+        Bounds of a number, or of every number of a sequence or mapping: inclusive, inclusive, exclusive, exclusive.
+    choices
+        The allowed texts.
+    length
+        Of a sequence.
+    infinite
+        Whether inf is allowed regardless of the bounds.
+    none
+        The meaning of null, where it is allowed, e.g. `found from the data`.
+    check
+        A further rule; returns None, or what was expected.
+    formerly
+        The former name of the setting; it is refused with a message that names the new one.
+
+    """
 
     meaning: str
     unit: str = ''
@@ -59,53 +82,18 @@ class Declaration:
         return dataclasses.replace(self, length=None, check=None, none='')
 
 
-def setting(
-    default: Any,
-    meaning: str,
-    unit: str = '',
-    *,
-    lower: float | None = None,
-    upper: float | None = None,
-    above: float | None = None,
-    below: float | None = None,
-    choices: Sequence[str] = (),
-    length: int | None = None,
-    infinite: bool = False,
-    none: str = '',
-    check: Callable[[Any], str | None] | None = None,
-    formerly: str = '',
-) -> Any:
+def setting(default: Any, meaning: str, unit: str = '', *, choices: Sequence[str] = (), **rules: Any) -> Any:
     """Declare a field of a `Settings` dataclass.
 
     Parameters
     ----------
     default
         Of the setting; `...` where it is required. A list, mapping or settings object is copied for each instance.
-    meaning
-        One line, without the unit.
-    unit
-        SI, or °C, A, Hz.
-    lower, upper, above, below
-        Bounds of a number, or of every number of a sequence or mapping: inclusive, inclusive, exclusive, exclusive.
-    choices
-        The allowed texts.
-    length
-        Of a sequence.
-    infinite
-        Whether inf is allowed regardless of the bounds.
-    none
-        The meaning of null, where it is allowed, e.g. `found from the data`.
-    check
-        A further rule; returns None, or what was expected.
-    formerly
-        The former name of the setting; it is refused with a message that names the new one.
+    meaning, unit, choices, **rules
+        The fields of its `Declaration`.
 
     """
-    declared = {
-        _KEY: Declaration(
-            meaning, unit, lower, upper, above, below, tuple(choices), length, infinite, none, check, formerly
-        )
-    }
+    declared = {_KEY: Declaration(meaning, unit, choices=tuple(choices), **rules)}
     if default is ...:
         return dataclasses.field(metadata=declared)
     if dataclasses.is_dataclass(default):

@@ -12,6 +12,7 @@ from joint_dynamics.settings.base import Settings, hints, value_of
 from joint_dynamics.settings.declaration import Declaration, declarations, default_of
 
 P = TypeVar('P', bound='Parameter')
+_RULES = ('unit', 'lower', 'upper', 'choices', 'length', 'above', 'below', 'infinite', 'check')
 
 
 @dataclass(frozen=True)
@@ -71,8 +72,7 @@ class Parameter:
         `changes`, which represents null and is then allowed in addition to the bounds.
         """
         item, declared = declarations(settings)[setting]
-        names = ('unit', 'lower', 'upper', 'choices', 'length', 'above', 'below', 'infinite', 'check')
-        rules: dict[str, Any] = {name: getattr(declared, name) for name in names}
+        rules: dict[str, Any] = {name: getattr(declared, name) for name in _RULES}
         default, meaning = default_of(item), declared.meaning
         if default is None:
             kind = next(option for option in get_args(hints(settings)[setting]) if option is not type(None))
@@ -88,19 +88,7 @@ class Parameter:
     @property
     def declared(self) -> Declaration:
         """The declaration of its value."""
-        return Declaration(
-            self.description,
-            self.unit,
-            self.lower,
-            self.upper,
-            self.above,
-            self.below,
-            self.choices,
-            self.length,
-            self.infinite,
-            '',
-            self.check,
-        )
+        return Declaration(self.description, **{name: getattr(self, name) for name in _RULES})
 
     @property
     def kind(self) -> Any:
