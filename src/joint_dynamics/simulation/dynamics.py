@@ -25,7 +25,7 @@ from joint_dynamics.simulation.packed import COGGING, CONTACT, DAMPING, ERROR, E
 from joint_dynamics.simulation.periodic import locate, lookup
 from joint_dynamics.simulation.rigid_body import forward_dynamics
 
-#: Ways in which a load takes up the lost motion (`Drives.lash_law`), and forms of the Stribeck drop
+#: Ways in which a load takes up the lost motion (`Drives.lash_law`, as in `laws.FORMS`), and forms of the Stribeck drop
 #: (`Drives.stribeck_form`).
 QUADRATIC, EXPONENTIAL, GAUSSIAN, COMPACT, STEEP = range(5)
 EXPONENTIAL_DROP, RATIONAL_DROP = range(2)

@@ -28,25 +28,6 @@ from joint_dynamics.simulation.packed import DAMPING, SETTINGS
 
 #: Ways to command a tick: joint PID about a reference plus feedforward, or the torque alone.
 PID, TORQUE = 0, 1
-#: Rows of the output of a tick: readings of the sensors (noise is added later), then the truth.
-ROWS = (
-    'q',
-    'dq',
-    'theta',
-    'dtheta',
-    'current',
-    'temperature',
-    'true_q',
-    'true_dq',
-    'true_theta',
-    'true_dtheta',
-    'transmission_torque',
-    'friction',
-    'hysteresis',
-    'gear_temperature',
-    'command',
-    'external_torque',
-)
 
 
 class Control(NamedTuple):
@@ -189,7 +170,7 @@ def runge_kutta(
 
 @inlined
 def measure(plant: Any, state: Any, out: FloatArray) -> None:
-    """Fill `out` (rows, n) with unfiltered readings and truth of this instant, in the order of ROWS.
+    """Fill `out` (rows, n) with unfiltered readings and truth of this instant, in the order of `trajectory.ROWS`.
 
     The command is not filled in.
     """

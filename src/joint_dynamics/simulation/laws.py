@@ -16,7 +16,7 @@ import numpy as np
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.simulation.drives import Drives
-from joint_dynamics.simulation.dynamics import COMPACT, EXPONENTIAL, GAUSSIAN, QUADRATIC, RATIONAL_DROP, STEEP
+from joint_dynamics.simulation.dynamics import RATIONAL_DROP
 from joint_dynamics.simulation.hysteresis import operators
 
 #: The forms of each law; the first is the methods' own.
@@ -32,13 +32,6 @@ FORMS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         'gain': ('constant', 'saturating'),
     }
 )
-LOST_MOTION = {
-    'quadratic': QUADRATIC,
-    'exponential': EXPONENTIAL,
-    'gaussian': GAUSSIAN,
-    'compact': COMPACT,
-    'steep': STEEP,
-}
 
 
 @dataclass(frozen=True)
@@ -167,7 +160,7 @@ def _hysteresis(form: str, d: Drives, rng: np.random.Generator) -> dict[str, Flo
 
 def _lost_motion(form: str, d: Drives, rng: np.random.Generator) -> dict[str, FloatArray]:
     return {
-        'lash_law': np.full_like(d.gain, LOST_MOTION[form]),
+        'lash_law': np.full_like(d.gain, FORMS['lost_motion'].index(form)),
         'lash_load': _limit(d) * 10.0 ** _uniform(d, rng, -2.2, -1.2),
         'lash_lag': _uniform(d, rng, 0.03, 0.2),
     }

@@ -190,15 +190,6 @@ def standard_parameters(
     for k in range(links.mass.size):
         mass, com = links.mass[k], links.com[k]
         about = links.inertia[k] + _steiner(mass, com)
-        standard.links[k] = (
-            about[0, 0],
-            about[0, 1],
-            about[0, 2],
-            about[1, 1],
-            about[1, 2],
-            about[2, 2],
-            *(mass * com),
-            mass,
-        )
+        standard.links[k] = *about[np.triu_indices(3)], *(mass * com), mass
     standard.rotor_inertia[:], standard.viscous[:], standard.coulomb[:] = rotor_inertia, viscous, coulomb
     return standard.values

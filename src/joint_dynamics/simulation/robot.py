@@ -18,7 +18,7 @@ from joint_dynamics.simulation.links import Links, Workspace
 from joint_dynamics.simulation.plant import Plant
 from joint_dynamics.simulation.rigid_body import mass_and_bias
 from joint_dynamics.simulation.simulation_settings import GAINS, SimulationSettings
-from joint_dynamics.simulation.trajectory import Command, Samples
+from joint_dynamics.simulation.trajectory import ROWS, Command, Samples
 
 
 def ur5e_urdf() -> Path:
@@ -138,7 +138,7 @@ class FlexibleJointRobot(Plant):
 
     def _advance(self, command: Command) -> tuple[int, FloatArray]:
         """Run a tick per row of `command`; return how many were done, and what was measured (ticks, rows, n)."""
-        out = np.empty((len(command.effort), len(engine.ROWS), self.n))
+        out = np.empty((len(command.effort), len(ROWS), self.n))
         done = engine.run(
             self._links, self._plant, self._state, self._control, command.mode, command.q, command.dq, command.effort,
             self.period, self._substeps, self.ambient, self.heat_speed, self._work, self._outside, out,

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from joint_dynamics.arrays import FloatArray, IntArray
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.simulation.engine import PID, ROWS, TORQUE
+from joint_dynamics.simulation.engine import PID, TORQUE
 
 
 class Reference(NamedTuple):
@@ -228,6 +228,7 @@ class Samples:
     hysteresis: FloatArray
     gear_temperature: FloatArray
     command: FloatArray
+    external_torque: FloatArray
 
     def __init__(self, joint_names: tuple[str, ...], time: FloatArray, nominal_gain: FloatArray, rows: FloatArray):
         self.joint_names, self.time, self._gain = joint_names, time, nominal_gain
@@ -253,3 +254,7 @@ class Samples:
 
     def __len__(self) -> int:
         return len(self.time)
+
+
+#: Rows of the output of a tick: readings of the sensors (noise is added later), then the truth.
+ROWS = tuple(Samples.__annotations__)

@@ -176,6 +176,7 @@ class Truth:
                 'gear_ratio',
             )
         }
+        properties = 'parameters', 'rotor_inertia', 'damping', 'stiffness', 'wear', 'temperature', 'winding_temperature'
         speed = SPEEDS[:, None] * np.ones(len(self.drives.gain))
         reach = 1.2 * self.drives.max_current * self.drives.gain / self.stiffness[:, 0]
         deformation = np.linspace(-1.0, 1.0, 101)[:, None] * reach
@@ -183,14 +184,8 @@ class Truth:
         return {
             'joint_names': list(self._model.joint_names),
             'parameter_names': list(self._model.parameter_names),
-            'parameters': self.parameters.tolist(),
             'drive_gain': self.drive_gains.tolist(),
-            'rotor_inertia': self.rotor_inertia.tolist(),
-            'damping': self.damping.tolist(),
-            'stiffness': self.stiffness.tolist(),
-            'wear': self.wear.tolist(),
-            'temperature': self.temperature.tolist(),
-            'winding_temperature': self.winding_temperature.tolist(),
+            **{name: getattr(self, name).tolist() for name in properties},
             'friction': numbers,
             'laws': asdict(self.laws),
             'friction_curve': {
