@@ -14,7 +14,8 @@ from rosbags.typesys import Stores, get_typestore
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
-from joint_dynamics.nodes.interfaces.messages import LAYOUTS, JointStateReader, JointStateWriter, array_message
+from joint_dynamics.nodes.interfaces.messages import JointStateWriter, array_message
+from joint_dynamics.recording.joint_state_bytes import LAYOUTS, JointStateReader
 
 FIELDS = ('position', 'velocity', 'effort')
 

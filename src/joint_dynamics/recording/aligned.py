@@ -88,20 +88,13 @@ def align(samples: Samples, name: str, window: Window) -> dict[str, Any]:
         For samples that cannot be used.
     """
     gathered = gather(samples.tables(name), samples.joint_names, samples.replacing, name)
-    fields = fields_on(samples, gathered, grid_of(samples, gathered, name, window))
+    fields = fields_on(samples, gathered, make_grid(gathered.tables, samples, name, window))
     return noted(fields, after=samples.notes)
 
 
 def noted(fields: dict[str, Any], before: Sequence[str] = (), after: Sequence[str] = ()) -> dict[str, Any]:
     """Return the fields of a recording with further notes before and after its own."""
     return {**fields, 'notes': (*before, *fields['notes'], *after)}
-
-
-def grid_of(samples: Samples, gathered: Gathered, name: str, window: Window) -> Aligner:
-    """Return the grid of the part of the recording inside the window."""
-    return make_grid(
-        gathered.tables, samples.settings, name, window, samples.joint_names, samples.limits, samples.unprotected
-    )
 
 
 def fields_on(samples: Samples, gathered: Gathered, aligner: Aligner) -> dict[str, Any]:

@@ -9,9 +9,9 @@ from typing import Any
 
 from joint_dynamics.documents import parse_yaml, read_text
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.recording.inputs import TEMPERATURE, absolute, topic_regex
+from joint_dynamics.recording.inputs import JOINT_STATE, TEMPERATURE, absolute, topic_regex
+from joint_dynamics.recording.joint_state_bytes import JointStateReader
 from joint_dynamics.recording.mcap_file import check_checksums, unfinished_bag
-from joint_dynamics.recording.message_blocks import TopicBlocks
 from joint_dynamics.recording.message_definitions import typestore
 from joint_dynamics.recording.samples import Samples
 
@@ -90,9 +90,10 @@ def _opened(path: Path, samples: Samples) -> Any:
 
 
 def _read(path: Path, bag: Any, connections: list[Any], samples: Samples) -> dict[str, int]:
-    """Hand the messages of the connections on, in blocks; return how many there were by topic."""
+    """Hand the messages of the connections on; return how many there were by topic."""
     store = typestore(connections)
-    blocks = {item.topic: TopicBlocks(samples, item.topic, item.msgtype, store) for item in connections}
+    readers = {item.topic: JointStateReader() for item in connections if item.msgtype == JOINT_STATE}
+    counts = {item.topic: 0 for item in connections}
     try:
         for connection, received, raw in bag.messages(connections):
             if raw.startswith(ZSTD):
@@ -100,12 +101,15 @@ def _read(path: Path, bag: Any, connections: list[Any], samples: Samples) -> dic
                     'expected the folder of a recording with messages compressed one by one, found its file: '
                     'only metadata.yaml says how'
                 )
-            blocks[connection.topic].add(received, raw)
-        for block in blocks.values():
-            block.flush()
+            topic = connection.topic
+            message: Any = readers[topic].read(raw) if topic in readers else None
+            if message is None:
+                message = store.deserialize_cdr(raw, connection.msgtype)
+            samples.add_message(topic, message, received)
+            counts[topic] += 1
     except JointDynamicsError as error:
         raise JointDynamicsError(f'{path}: {error}') from None
-    return {topic: block.messages for topic, block in blocks.items()}
+    return counts
 
 
 def _covered_by_checksums(path: Path) -> bool:

@@ -10,10 +10,9 @@ import numpy as np
 from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.recording.inputs import POSITIONS, SLOW
-from joint_dynamics.recording.plausibility import bounds, first_beyond, jump
+from joint_dynamics.recording.plausibility import bounds, first_beyond, jump, note_of
 from joint_dynamics.recording.recording_settings import RecordingSettings
-from joint_dynamics.recording.samples import Table
-from joint_dynamics.robot.limits import JointLimits
+from joint_dynamics.recording.samples import Samples, Table
 from joint_dynamics.signals.alignment import (
     COINCIDENT,
     alignment_error,
@@ -46,23 +45,21 @@ class Aligner:
         s, of the grid.
     grid
         (N,) s from origin, the part inside the window.
-    robot_joints, limits
-        of the robot, where it is known.
-    unprotected
-        addition to messages on implausible values, for a file without checksums.
 
     """
 
-    settings: RecordingSettings
+    samples: Samples
     name: str
     origin: int
     period: float
     grid: Array
-    robot_joints: Sequence[str] | None = None
-    limits: JointLimits | None = None
-    unprotected: str = ''
     notes: list[str] = field(default_factory=list)
     errors: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def settings(self) -> RecordingSettings:
+        """Of the samples."""
+        return self.samples.settings
 
     def align(self, table: Table) -> Array:
         """Return the table's values on the grid, (N, columns).
@@ -129,19 +126,11 @@ class Aligner:
 
     def _refuse_odd(self, table: Table, joints: Sequence[str], time: Array, values: Array) -> None:
         """Raise for a value that no joint has, or note it where the settings say so."""
-        limit = bounds(table.quantity, joints, self.robot_joints, self.limits)
+        limit = bounds(table.quantity, joints, self.samples.joint_names, self.samples.limits)
         odd = first_beyond(table.quantity, time, values, limit) or jump(table.quantity, time, values)
-        if odd is None:
-            return
-        what = (
-            f'{table.quantity} of {joints[odd.column]} on {table.source} at {odd.time:.6g} s is not what a joint does:'
-            f' {odd.what}{self.unprotected}'
-        )
-        if self.settings.implausible == 'refuse':
-            raise JointDynamicsError(
-                f'{self.name}: expected what a joint does, found that {what} (recording.implausible: note lets it pass)'
-            )
-        self.notes.append(what)
+        if odd is not None:
+            what = f'{table.quantity} of {joints[odd.column]} on {table.source}'
+            self.notes.append(note_of(self.name, what, odd, self.settings.implausible, self.samples.unprotected))
 
     def _unwrap(self, table: Table, joints: Sequence[str], values: Array) -> Array:
         """Take out jumps by a turn: drivers give the angle of a joint without stops between -π and π."""
@@ -210,13 +199,7 @@ class Aligner:
 
 
 def make_grid(
-    tables: Sequence[Table],
-    settings: RecordingSettings,
-    name: str,
-    window: tuple[float | None, float | None],
-    robot_joints: Sequence[str] | None = None,
-    limits: JointLimits | None = None,
-    unprotected: str = '',
+    tables: Sequence[Table], samples: Samples, name: str, window: tuple[float | None, float | None]
 ) -> Aligner:
     """Return the aligner for these tables: a grid from the first to the last link-side sample that every signal covers.
 
@@ -228,6 +211,7 @@ def make_grid(
     JointDynamicsError
         When the signals do not overlap in time, or the window contains too little of the recording.
     """
+    settings = samples.settings
     fast = [table for table in tables if table.quantity not in SLOW]
     leading = max(
         (table for table in fast if table.quantity in POSITIONS),
@@ -274,7 +258,7 @@ def make_grid(
             '(recording.min_samples, min_duration), found a recording too short: '
             f'{grid.size} samples, {grid.size * period:.6g} s{where} of {total:.6g} s recorded'
         )
-    aligner = Aligner(settings, name, origin, period, grid, robot_joints, limits, unprotected)
+    aligner = Aligner(samples, name, origin, period, grid)
     if t1 is not None and t1 > total + 1.5 * period:
         aligner.notes.append(f'the window was to end at {t1:.6g} s, the recording ends at {total:.6g} s')
     cut = (

@@ -11,7 +11,7 @@ import re
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -39,15 +39,7 @@ MAX_WAITING_SAMPLES = 10_000
 
 
 class Input(Protocol):
-    """One adapter: the topics it reads, and how a message becomes samples.
-
-    Attributes
-    ----------
-    stateless
-        whether the samples of a message do not depend on earlier messages: only then are many read at once.
-    """
-
-    stateless: ClassVar[bool]
+    """One adapter: the topics it reads, and how a message becomes samples."""
 
     @property
     def topics(self) -> Mapping[str, str]:
@@ -75,7 +67,6 @@ def stamp_of(message: Any, received: int) -> int:
 class JointStateInput:
     """`sensor_msgs/JointState`: each of its three arrays may be one quantity, or empty."""
 
-    stateless: ClassVar[bool] = True
     topic: str
     position: str | None = None
     velocity: str | None = None
@@ -117,7 +108,6 @@ class TemperatureInput:
     The joint is named by `{joint}` in the topic, by frame_id, or by the topic's path.
     """
 
-    stateless: ClassVar[bool] = True
     pattern: str
     joint_names: tuple[str, ...] = ()
     header: bool = True
@@ -159,7 +149,6 @@ class ArrayInput:
     Its values have a configured joint order and the time of reception.
     """
 
-    stateless: ClassVar[bool] = True
     topic: str
     quantity: str
     joints: tuple[str, ...]
@@ -188,7 +177,6 @@ class ArrayInput:
 class DynamicJointStateInput:
     """`control_msgs/DynamicJointState`: per joint a list of interface names and values."""
 
-    stateless: ClassVar[bool] = True
     topic: str
     interfaces: Mapping[str, str]
     header: bool = True
@@ -231,7 +219,6 @@ class StateInterfacesInput:
     As published by the state_interfaces_broadcaster.
     """
 
-    stateless: ClassVar[bool] = False
     values: str
     names: str
     interfaces: Mapping[str, str]

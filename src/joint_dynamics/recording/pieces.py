@@ -9,8 +9,8 @@ import numpy as np
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.recording.aligned import Window, fields_on, gather, grid_of, noted
-from joint_dynamics.recording.common_grid import Aligner
+from joint_dynamics.recording.aligned import Window, fields_on, gather, noted
+from joint_dynamics.recording.common_grid import Aligner, make_grid
 from joint_dynamics.recording.inputs import SLOW
 from joint_dynamics.recording.plausibility import NEEDS_EFFORT, POSITION
 from joint_dynamics.recording.samples import Samples, Table
@@ -31,14 +31,14 @@ def align_pieces(samples: Samples, name: str, window: Window) -> list[dict[str, 
         For samples that cannot be used, and where too much would be left out.
     """
     gathered = gather(samples.tables(name), samples.joint_names, samples.replacing, name)
-    grid = grid_of(samples, gathered, name, window)
+    grid = make_grid(gathered.tables, samples, name, window)
     windows, note = _pieces_between_gaps(grid, gathered.tables)
     if not windows:
         return [noted(fields_on(samples, gathered, grid), after=samples.notes)]
     whole = name if window == (None, None) else name.rpartition('@')[0] or name
     moving = [window for window in windows if _moves(gathered.tables, grid, window)] or windows
     resting = [f'left out, nothing moves: {t0:.6g} to {t1:.6g} s' for t0, t1 in windows if (t0, t1) not in moving]
-    grids = [grid_of(samples, gathered, f'{whole}@{t0:.6g}:{t1:.6g}', (t0, t1)) for t0, t1 in moving]
+    grids = [make_grid(gathered.tables, samples, f'{whole}@{t0:.6g}:{t1:.6g}', (t0, t1)) for t0, t1 in moving]
     pieces = [fields_on(samples, gathered, aligner) for aligner in grids]
     return [noted(pieces[0], before=(note, *resting), after=samples.notes), *pieces[1:]]
 

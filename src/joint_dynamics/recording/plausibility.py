@@ -19,34 +19,23 @@ from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.robot.limits import JointLimits
 
 Array = FloatArray
-#: Beyond this no joint of any arm is: rad (m), rad/s (m/s), N·m (N), A; °C. A multi-turn joint may count a thousand
-#: turns.
-ANY_ARM = {
-    'q': 1e4,
-    'theta': 1e4,
-    'dq': 1e3,
-    'dtheta': 1e3,
-    'tau': 1e6,
-    'load_torque': 1e6,
-    'current': 1e4,
-    'temperature': 1e3,
-    'motor_position': 1e7,
-    'motor_velocity': 1e5,
-    'motor_torque': 1e6,
+#: Quantity -> its unit (of a joint that slides: m for rad, N for N·m), and beyond what no joint of any arm is. A
+#: multi-turn joint may count a thousand turns.
+_QUANTITIES = {
+    'q': ('rad', 1e4),
+    'theta': ('rad', 1e4),
+    'dq': ('rad/s', 1e3),
+    'dtheta': ('rad/s', 1e3),
+    'tau': ('N·m', 1e6),
+    'load_torque': ('N·m', 1e6),
+    'current': ('A', 1e4),
+    'temperature': ('°C', 1e3),
+    'motor_position': ('rad', 1e7),
+    'motor_velocity': ('rad/s', 1e5),
+    'motor_torque': ('N·m', 1e6),
 }
-UNIT = {
-    'q': 'rad',
-    'theta': 'rad',
-    'dq': 'rad/s',
-    'dtheta': 'rad/s',
-    'tau': 'N·m',
-    'load_torque': 'N·m',
-    'current': 'A',
-    'temperature': '°C',
-    'motor_position': 'rad',
-    'motor_velocity': 'rad/s',
-    'motor_torque': 'N·m',
-}
+UNIT = {quantity: unit for quantity, (unit, _) in _QUANTITIES.items()}
+ANY_ARM = {quantity: largest for quantity, (_, largest) in _QUANTITIES.items()}
 POSITION, EFFORT = ('q', 'theta', 'motor_position'), ('tau', 'load_torque', 'current', 'motor_torque')
 ORDERS = 100.0
 """Times a limit of the robot that a value may be.
@@ -115,6 +104,16 @@ def bounds(
         )
         greatest = np.minimum(greatest, np.where(own > 0, ORDERS * own, np.inf))
     return greatest
+
+
+def note_of(name: str, what: str, odd: ImplausibleValue, implausible: str, further: str = '') -> str:
+    """Return the note on a value of `what`, or refuse it where `implausible` says so."""
+    note = f'{what} at {odd.time:.6g} s is not what a joint does: {odd.what}{further}'
+    if implausible == 'refuse':
+        raise JointDynamicsError(
+            f'{name}: expected what a joint does, found that {note} (recording.implausible: note lets it pass)'
+        )
+    return note
 
 
 def first_beyond(quantity: str, time: Array, values: Array, limit: Array) -> ImplausibleValue | None:
@@ -292,10 +291,5 @@ def _implausible(
     for quantity, values in arrays.items():
         odd = first_beyond(quantity, time, values, bounds(quantity, joints))
         if odd is not None:
-            what = f'{quantity} of {joints[odd.column]} at {odd.time:.6g} s is not what a joint does: {odd.what}'
-            if implausible == 'refuse':
-                raise JointDynamicsError(
-                    f'{name}: expected what a joint does, found that {what} (recording.implausible: note lets it pass)'
-                )
-            notes.append(what)
+            notes.append(note_of(name, f'{quantity} of {joints[odd.column]}', odd, implausible))
     return notes

@@ -187,27 +187,17 @@ class Samples:
         JointDynamicsError
             When it is inconsistent.
         """
-        readers = self.readers(topic)
-        self.count(topic)
-        for item in readers:
-            for quantity, stamp, names, values in item.read(topic, message, received):
-                self.add(quantity, stamp, names, values, topic, item.replaces)
-
-    def readers(self, topic: str) -> list[Input]:
-        """Return the adapters that read the messages of a topic."""
         readers = self._readers.get(topic)
         if readers is None:
-            readers = [
+            readers = self._readers[topic] = [
                 item
                 for item in self.inputs
                 if any(topic_regex(name).fullmatch(absolute(topic)) for name in item.topics)
             ]
-            self._readers[topic] = readers
-        return readers
-
-    def count(self, topic: str, messages: int = 1) -> None:
-        """Count messages of a topic that were read."""
-        self.counts[topic] = self.counts.get(topic, 0) + messages
+        self.counts[topic] = self.counts.get(topic, 0) + 1
+        for item in readers:
+            for quantity, stamp, names, values in item.read(topic, message, received):
+                self.add(quantity, stamp, names, values, topic, item.replaces)
 
     def add(
         self,
@@ -241,13 +231,7 @@ class Samples:
         self._stream(quantity, source).append(stamp, names, values)
 
     def add_block(
-        self,
-        quantity: str,
-        stamps: IntArray,
-        names: Sequence[str],
-        values: FloatArray,
-        source: str = 'input',
-        replaces: bool = False,
+        self, quantity: str, stamps: IntArray, names: Sequence[str], values: FloatArray, source: str = 'input'
     ) -> None:
         """Add a block of samples of one source.
 
@@ -263,11 +247,7 @@ class Samples:
             (K, len(names)) in the unit of the quantity: rad, rad/s, N·m, A, °C.
         source
             where they come from, for messages.
-        replaces
-            see `add`.
         """
-        if replaces:
-            self.replacing.add(source)
         self._stream(quantity, source).extend(stamps, names, values)
 
     def clear(self) -> None:

@@ -20,8 +20,8 @@ from joint_dynamics.nodes.framework.diagnostics import ERROR, OK, STALE
 from joint_dynamics.nodes.framework.lifecycle import DynamicsNode
 from joint_dynamics.nodes.framework.topics import LATCHED, RELIABLE_SENSOR, SENSOR
 from joint_dynamics.nodes.interfaces.input_checks import InputChecks
-from joint_dynamics.nodes.interfaces.messages import JointStateReader
 from joint_dynamics.recording.inputs import JOINT_STATE, KEYS, TEMPERATURE, Input
+from joint_dynamics.recording.joint_state_bytes import JointStateReader
 from joint_dynamics.recording.recording_settings import RecordingSettings
 
 RECENT_TIME = 10.0

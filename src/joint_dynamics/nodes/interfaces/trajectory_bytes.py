@@ -18,6 +18,7 @@ import numpy as np
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.control import Points
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.recording.joint_state_bytes import aligned
 
 MAX_POINTS = 50_000
 """Points of the longest trajectory that is taken: what a spline through them takes stays below the `timeout` of the
@@ -161,7 +162,7 @@ def read_trajectory(data: bytes) -> TrajectoryBytes:
         sec, nanosec = struct.unpack_from(f'{order}iI', data, 4)
         frame_id, at = _text(data, order, 12)
         names = []
-        at = _aligned(at, 4)
+        at = aligned(at, 4)
         (number,) = struct.unpack_from(f'{order}I', data, at)
         at += 4
         if number > len(data):
@@ -169,7 +170,7 @@ def read_trajectory(data: bytes) -> TrajectoryBytes:
         for _ in range(number):
             name, at = _text(data, order, at)
             names.append(name)
-        at = _aligned(at, 4)
+        at = aligned(at, 4)
         (count,) = struct.unpack_from(f'{order}I', data, at)
     except struct.error:
         raise _cut_off(data) from None
@@ -178,12 +179,8 @@ def read_trajectory(data: bytes) -> TrajectoryBytes:
     return TrajectoryBytes(sec, nanosec, frame_id, tuple(names), count, data, order, at + 4)
 
 
-def _aligned(at: int, size: int) -> int:
-    return 4 + (at - 4 + size - 1) // size * size
-
-
 def _text(data: bytes, order: str, at: int) -> tuple[str, int]:
-    at = _aligned(at, 4)
+    at = aligned(at, 4)
     (length,) = struct.unpack_from(f'{order}I', data, at)
     at += 4
     if at + length > len(data):
@@ -197,16 +194,16 @@ def _sizes_at(data: bytes, order: str, at: int) -> tuple[list[int], list[int], i
     sizes, counts, values = [], [], []
     try:
         for _ in FIELDS:
-            at = _aligned(at, 4)
+            at = aligned(at, 4)
             (size,) = struct.unpack_from(f'{order}I', data, at)
             sizes.append(size)
             counts.append(at)
             at += 4
             if size:
-                at = _aligned(at, 8)
+                at = aligned(at, 8)
             values.append(at)
             at += 8 * size
-        at = _aligned(at, 4) + 8
+        at = aligned(at, 4) + 8
     except struct.error:
         raise _cut_off(data) from None
     if at > len(data):
