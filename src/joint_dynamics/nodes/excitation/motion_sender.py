@@ -20,7 +20,7 @@ from joint_dynamics.nodes.framework.worker import Background
 from joint_dynamics.nodes.interfaces.controller_watch import STANDING_DISTANCE, SentMotion
 from joint_dynamics.nodes.interfaces.messages import joint_trajectory, stamp
 from joint_dynamics.nodes.interfaces.robot_states import REST, RobotStates
-from joint_dynamics.nodes.interfaces.trajectory_output import EitherOutput, staying
+from joint_dynamics.nodes.interfaces.trajectory_output import TrajectoryOutput, staying
 
 
 class MotionSender:
@@ -40,7 +40,7 @@ class MotionSender:
         points per second [Hz].
     """
 
-    def __init__(self, output: EitherOutput, joint_names: Sequence[str], states: RobotStates, rate: float):
+    def __init__(self, output: TrajectoryOutput, joint_names: Sequence[str], states: RobotStates, rate: float):
         self._output, self._joint_names, self._states, self._rate = output, tuple(joint_names), states, rate
 
     def message(self, motion: Trajectory, refuse: Callable[[MotionSamples], None] | None = None) -> JointTrajectory:

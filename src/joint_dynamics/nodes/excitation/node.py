@@ -27,7 +27,7 @@ from joint_dynamics.nodes.framework.run import run
 from joint_dynamics.nodes.framework.topics import SENSOR, STATUS
 from joint_dynamics.nodes.interfaces.controller_watch import MANAGER_GONE, NOT_TAKEN, ControllerWatch
 from joint_dynamics.nodes.interfaces.robot_states import ClockCheck, RobotStates
-from joint_dynamics.nodes.interfaces.trajectory_output import make_output
+from joint_dynamics.nodes.interfaces.trajectory_output import TrajectoryOutput
 
 LEAD = 0.25
 """A motion begins so long after it was sent [s]: a controller that gets it late joins in the middle, with a jump."""
@@ -60,7 +60,7 @@ class ExcitationNode(DynamicsNode):
         self._status, self._unexplained = '', False
         self._planner = MotionPlanner(self.robot, self.parameters)
         self._status_publisher = self.advertise(String, '~/status', STATUS, when_inactive=True)
-        self.output = make_output(
+        self.output = TrajectoryOutput(
             self.parameters['output'], self, self.advertise(JointTrajectory, '~/joint_trajectory'), self._refused
         )
         self._sender = MotionSender(self.output, self.robot.joint_names, self.states, self.parameters['rate'])

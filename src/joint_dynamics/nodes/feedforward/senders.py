@@ -23,7 +23,7 @@ from joint_dynamics.nodes.framework.diagnostics import ERROR, OK, WARN, Diagnost
 from joint_dynamics.nodes.interfaces.controller_watch import ControllerWatch, SentMotion
 from joint_dynamics.nodes.interfaces.messages import array_message, joint_state
 from joint_dynamics.nodes.interfaces.robot_states import Listening
-from joint_dynamics.nodes.interfaces.trajectory_output import Report, make_output
+from joint_dynamics.nodes.interfaces.trajectory_output import Report, TrajectoryOutput
 
 if TYPE_CHECKING:
     from joint_dynamics.nodes.framework.lifecycle import DynamicsNode
@@ -86,7 +86,9 @@ class TrajectorySender:
     def __init__(self, node: DynamicsNode, output: str, joint_names: Sequence[str], order: IntArray, lost: Report):
         self._clock = node.clock_time
         self._order, self._lost = order, lost
-        self._output = make_output(output, node, node.advertise(JointTrajectory, '~/joint_trajectory'), self._refused)
+        self._output = TrajectoryOutput(
+            output, node, node.advertise(JointTrajectory, '~/joint_trajectory'), self._refused
+        )
         self._listening = Listening()
         self.controller = ControllerWatch(node, joint_names, self._listening, self._clock)
         self._sent: SentMotion | None = None

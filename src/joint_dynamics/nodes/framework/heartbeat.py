@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from rclpy.duration import Duration
 from rclpy.event_handler import QoSLivelinessChangedInfo, SubscriptionEventCallbacks
-from rclpy.qos import DurabilityPolicy, LivelinessPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.qos import LivelinessPolicy, QoSProfile
 from std_msgs.msg import Bool
 
 from joint_dynamics.nodes.framework.diagnostics import ERROR, OK, WARN
@@ -26,13 +26,7 @@ if TYPE_CHECKING:
 PERIOD = 0.1
 """Time between two beats [s], of the wall: simulated time may stand still."""
 LEASE = Duration(seconds=1.0)
-HEARTBEAT = QoSProfile(
-    depth=1,
-    reliability=ReliabilityPolicy.RELIABLE,
-    durability=DurabilityPolicy.VOLATILE,
-    liveliness=LivelinessPolicy.MANUAL_BY_TOPIC,
-    liveliness_lease_duration=LEASE,
-)
+HEARTBEAT = QoSProfile(depth=1, liveliness=LivelinessPolicy.MANUAL_BY_TOPIC, liveliness_lease_duration=LEASE)
 """Beats are assertions of a writer's liveliness; a listener may ask for this lease or a longer one."""
 RECENT_WORK = 3.0
 """Where another heart beats already when one is lost (a process that was started anew at once), the lost one counts as

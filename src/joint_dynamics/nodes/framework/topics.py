@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
 SENSOR = QoSProfile(depth=100, reliability=ReliabilityPolicy.BEST_EFFORT)
 """For input from the robot: best effort matches publishers of either kind.
@@ -17,19 +17,9 @@ RELIABLE_SENSOR = QoSProfile(depth=1000, reliability=ReliabilityPolicy.RELIABLE)
 """The same where no sample may be lost; hears reliable publishers only."""
 STATE = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE)
 """For what a node publishes."""
-LATCHED = QoSProfile(
-    depth=1,
-    reliability=ReliabilityPolicy.RELIABLE,
-    durability=DurabilityPolicy.TRANSIENT_LOCAL,
-    history=HistoryPolicy.KEEP_LAST,
-)
+LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 """For models and parameters (never for torques): whoever comes later still gets the last one."""
-STATUS = QoSProfile(
-    depth=20,
-    reliability=ReliabilityPolicy.RELIABLE,
-    durability=DurabilityPolicy.TRANSIENT_LOCAL,
-    history=HistoryPolicy.KEEP_LAST,
-)
+STATUS = QoSProfile(depth=20, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 """For what a node is doing: steps that follow each other at once must not replace one another on the way.
 
 Who asks for a depth of 1 gets the last.

@@ -47,66 +47,72 @@ def staying(message: JointTrajectory) -> JointTrajectory:
     return message
 
 
-class TopicOutput:
-    """Publishes trajectories; a later one takes the place of the one before."""
+class TrajectoryOutput:
+    """Sends trajectories to a controller; a later one takes the place of the one before.
 
-    def __init__(self, publisher: Any):
-        self._publisher = publisher
+    A motion is stopped over the same interface as it was started.
 
-    @property
-    def name(self) -> str:
-        """The topic, after remapping."""
-        return self._publisher.topic_name
-
-    @property
-    def connected(self) -> bool:
-        """Whether anybody listens."""
-        return self._publisher.get_subscription_count() > 0
-
-    def send(self, message: JointTrajectory, accepted: Callable[[], None] | None = None) -> None:
-        """Publish one trajectory; a topic has no answer, so that it counts as accepted when it has gone."""
-        self._publisher.publish(message)
-        if accepted is not None:
-            accepted()
-
-
-class ActionOutput:
-    """Sends trajectories as goals; a later goal takes the place of the one before.
-
-    `refused(reason)` is called when one is not followed.
+    Parameters
+    ----------
+    kind
+        The parameter `output`: topic, action, or auto, the action where its server is there when a motion starts.
+    node, publisher
+        Of the trajectories.
+    refused
+        Is called with the reason when a goal is not followed; a topic has no answer.
 
     Raises
     ------
     JointDynamicsError
-        Where control_msgs is not installed.
+        For action where control_msgs is not installed.
     """
 
-    def __init__(self, node: Node, name: str, refused: Report):
-        try:
-            from control_msgs.action import FollowJointTrajectory
-        except ImportError:
-            raise JointDynamicsError(
-                'output: expected control_msgs for the action, found it not installed (it comes with ROS 2 itself)'
-            ) from None
-        self._goal = FollowJointTrajectory.Goal
-        self._failure = {FollowJointTrajectory.Result.SUCCESSFUL: None}
-        self._client = ActionClient(
-            node, FollowJointTrajectory, node.resolve_service_name(name)
-        )  # rcl itself does not remap actions
-        self._refused = refused
+    def __init__(self, kind: str, node: Node, publisher: Any, refused: Report):
+        self._kind, self._publisher, self._refused = kind, publisher, refused
+        self._action: ActionClient | None = None
+        self._goals = node.resolve_service_name('~/follow_joint_trajectory')  # rcl itself does not remap actions
         self._sent = 0
-        self.name = node.resolve_service_name(name)
+        if kind != 'topic':
+            try:
+                from control_msgs.action import FollowJointTrajectory
+
+                self._action = ActionClient(node, FollowJointTrajectory, self._goals)
+                self._goal, self._success = FollowJointTrajectory.Goal, FollowJointTrajectory.Result.SUCCESSFUL
+            except ImportError:
+                if kind == 'action':
+                    raise JointDynamicsError(
+                        'output: expected control_msgs for the action, found it not installed (it comes with ROS 2 '
+                        'itself)'
+                    ) from None
+        self._chosen = self._action if kind == 'action' else None
+
+    @property
+    def name(self) -> str:
+        """The topic, after remapping, or the action in use."""
+        return self._publisher.topic_name if self._chosen is None else self._goals
 
     @property
     def connected(self) -> bool:
-        """Whether the controller offers the action."""
-        return self._client.server_is_ready()
+        """Whether anybody listens to the topic, or the controller offers the action."""
+        if self._chosen is None:
+            return self._publisher.get_subscription_count() > 0
+        return self._chosen.server_is_ready()
+
+    def choose(self) -> None:
+        """Choose the interface that the controller has now; before a motion starts."""
+        if self._kind == 'auto':
+            self._chosen = self._action if self._action is not None and self._action.server_is_ready() else None
 
     def send(self, message: JointTrajectory, accepted: Callable[[], None] | None = None) -> None:
-        """Send one goal; `accepted` is called when the controller has taken it."""
+        """Send one trajectory; `accepted` is called when the controller has taken it, of a topic when it has gone."""
+        if self._chosen is None:
+            self._publisher.publish(message)
+            if accepted is not None:
+                accepted()
+            return
         self._sent += 1
         number = self._sent
-        self._client.send_goal_async(self._goal(trajectory=message)).add_done_callback(
+        self._chosen.send_goal_async(self._goal(trajectory=message)).add_done_callback(
             lambda future: self._answered(number, future.result(), accepted)
         )
 
@@ -121,51 +127,5 @@ class ActionOutput:
         handle.get_result_async().add_done_callback(lambda future: self._ended(number, future.result().result))
 
     def _ended(self, number: int, result: Any) -> None:
-        if number == self._sent and result.error_code not in self._failure:
+        if number == self._sent and result.error_code != self._success:
             self._refused(f'the controller ended with {result.error_code}: {result.error_string}')
-
-
-class EitherOutput:
-    """The action where its server is available when a motion starts, otherwise the topic.
-
-    A motion is stopped over the same interface as it was started.
-    """
-
-    def __init__(self, otherwise: TopicOutput | ActionOutput, action: ActionOutput | None):
-        self._otherwise, self._action = otherwise, action
-        self._chosen = otherwise
-
-    @property
-    def name(self) -> str:
-        """The topic or action in use."""
-        return self._chosen.name
-
-    @property
-    def connected(self) -> bool:
-        """Whether a controller is there."""
-        return self._chosen.connected
-
-    def choose(self) -> None:
-        """Look which way the controller takes now; before a motion starts."""
-        self._chosen = self._action if self._action is not None and self._action.connected else self._otherwise
-
-    def send(self, message: JointTrajectory, accepted: Callable[[], None] | None = None) -> None:
-        """Send one trajectory."""
-        self._chosen.send(message, accepted)
-
-
-def make_output(kind: str, node: Node, publisher: Any, refused: Report) -> EitherOutput:
-    """Return the output for `kind`, the parameter `output`: topic, action or auto.
-
-    Raises JointDynamicsError for action without control_msgs.
-    """
-    topic = TopicOutput(publisher)
-    if kind == 'topic':
-        return EitherOutput(topic, None)
-    try:
-        action = ActionOutput(node, '~/follow_joint_trajectory', refused)
-    except JointDynamicsError:
-        if kind == 'action':
-            raise
-        return EitherOutput(topic, None)
-    return EitherOutput(action if kind == 'action' else topic, action)
