@@ -21,7 +21,7 @@ from joint_dynamics.excitation.limits import MotionLimits
 from joint_dynamics.excitation.motion import RobotMotion
 from joint_dynamics.excitation.optimise import ALL, INTERRUPTED, NOTHING_GAINED, TIME, Search
 from joint_dynamics.excitation.problem import ExcitationProblem
-from joint_dynamics.excitation.search import FoundMotion, random_trajectory, search
+from joint_dynamics.excitation.search import FeasibleMotion, random_trajectory, search
 from joint_dynamics.python_process import NICENESS, environment, module_command
 
 optimise_module = sys.modules['joint_dynamics.excitation.optimise']
@@ -381,7 +381,7 @@ def arrived(*merits, patience=2, order=None):
     state = Search(len(merits), patience)
     for start in order or range(len(merits)):
         if merits[start] is not None:
-            found = FoundMotion(start, 3, f'motion {start}', None, merits[start], merits[start])
+            found = FeasibleMotion(start, 3, f'motion {start}', None, merits[start], merits[start])
             state.arrivals.append((float(len(state.arrivals)), found))
             state.done.add(start)
     return state
@@ -409,7 +409,7 @@ def test_the_best_motion_so_far_never_gets_worse(seed):
     rng = np.random.default_rng(seed)
     merits, state, shown = rng.uniform(0.0, 0.1, 12), Search(12, 2), []
     for start in rng.permutation(12).tolist():
-        found = FoundMotion(start, 3, f'motion {start}', None, merits[start], merits[start], 1.0)
+        found = FeasibleMotion(start, 3, f'motion {start}', None, merits[start], merits[start], 1.0)
         state.arrivals.append((0.0, found))
         state.done.add(start)
         shown += [] if state.best() is None else [state.best().value]
@@ -425,7 +425,7 @@ def test_what_is_left_follows_from_the_work_done():
     state = Search(4, 3)
     assert state.remaining(1.0) is None
     for start, share in ((0, 0.25), (1, 0.25), (0, 0.5)):
-        state.arrivals.append((1.0, FoundMotion(start, 0, 'motion', None, 2.0, 2.0, share)))
+        state.arrivals.append((1.0, FeasibleMotion(start, 0, 'motion', None, 2.0, 2.0, share)))
     # Three starts are sure to count; 0.75 of them took 6 s.
     assert state.remaining(6.0) == pytest.approx(6.0 * 2.25 / 0.75)
 
@@ -454,7 +454,7 @@ def test_a_search_process_ends_with_its_caller(arm):
     pickle.dump(0, process.stdin)
     process.stdin.flush()
     kind, found = pickle.load(process.stdout)
-    assert kind == 'found'
+    assert kind == 'motion'
     assert found.start == 0
     process.stdin.close()
     assert process.wait(60) == 0

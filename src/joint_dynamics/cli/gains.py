@@ -110,34 +110,24 @@ def run(args: argparse.Namespace) -> int:
         )
         law = {**_plugin(args.description), **{name: dict.fromkeys(robot.joint_names, own[name]) for name in own}}
     gains = effort_gains(arm, 1.0 / args.rate, ratio=args.ratio, damping=args.damping, joints=joints, delay=args.delay)
-    columns = (
-        gains.joint_names,
-        gains.p,
-        gains.d,
-        gains.smallest,
-        gains.largest,
-        gains.ratio,
-        gains.damping,
-        gains.sag,
-    )
     rows = [
         (
             name,
-            f'{p:.4g}',
+            f'{gains.p[j]:.4g}',
             '0',
-            f'{d:.4g}',
-            f'{small:.3g} … {large:.3g}',
-            f'{share:.2f}',
-            f'{zeta:.2f}',
-            f'{1e3 * sag:.3g}',
+            f'{gains.d[j]:.4g}',
+            f'{gains.smallest[j]:.3g} … {gains.largest[j]:.3g}',
+            f'{gains.ratio[j]:.2f}',
+            f'{gains.damping[j]:.2f}',
+            f'{1e3 * gains.sag[j]:.3g}',
         )
-        for name, p, d, small, large, share, zeta, sag in zip(*columns, strict=True)
+        for j, name in enumerate(gains.joint_names)
     ]
     p, d, inertia, sag = (column_unit(unit, robot.prismatic) for unit in ('N·m/rad', 'N·m·s/rad', 'kg·m²', 'mrad'))
     headers = ('joint', f'p {p}', 'i', f'd {d}', f'inertia {inertia}', 'd T / I', 'least damping', f'sag {sag}')
     show_table(f'Effort gains at {args.rate:g} Hz', headers, rows)
-    print(_looked_at(joints, args.feedback))
-    _tell_sag(gains, robot, description is not None)
+    print(_elasticity_text(joints, args.feedback))
+    _warn_of_sag(gains, robot, description is not None)
     if args.out:
         written = controller_parameters(gains, plugin=law)
         write_atomically(Path(args.out), yaml.safe_dump(written, sort_keys=False))
@@ -152,7 +142,7 @@ def _plugin(description: str | None) -> dict[str, Any]:
     return {'law': 'adaptive_friction', 'description_file': str(Path(description).resolve())}
 
 
-def _tell_sag(gains: EffortGains, robot: RobotModel, described: bool) -> None:
+def _warn_of_sag(gains: EffortGains, robot: RobotModel, described: bool) -> None:
     from joint_dynamics.robot.units import joint_unit
 
     joint = int(gains.sag.argmax())
@@ -170,7 +160,7 @@ def _tell_sag(gains: EffortGains, robot: RobotModel, described: bool) -> None:
         )
 
 
-def _looked_at(joints: Sequence[ElasticJoints], feedback: str) -> str:
+def _elasticity_text(joints: Sequence[ElasticJoints], feedback: str) -> str:
     if not joints:
         return (
             'taken as rigid: no stiffness is known. Flexible joints ring at such gains: give a description with the'

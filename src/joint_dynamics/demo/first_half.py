@@ -131,15 +131,14 @@ def excite(demo: DemoContext) -> None:
         length = demo.settings.period * demo.settings.repeats + 4.0
         status.wait('done', lambda seconds, _: step(min(1.0, seconds * demo.settings.speed / length), words), 300.0)
         step(1.0, f'{words}; {_counted(demo.client.trigger("/identifier/stop_recording"))}')
-    with demo.display.stage('Constant speeds') as step:
-        motion = scenario.constant_speeds(demo.work.q[0])
-        demo.client.trigger('/identifier/start_recording')
-        robot.wait(robot.play(motion.time, motion.q, motion.dq, motion.ddq), step)
-        step(1.0, _counted(demo.client.trigger('/identifier/stop_recording')))
-    with demo.display.stage('Work, to validate') as step:
-        demo.client.trigger('/identifier/start_recording')
-        robot.wait(robot.play(demo.work.time, demo.work.q, demo.work.dq, demo.work.ddq), step)
-        step(1.0, _counted(demo.client.trigger('/identifier/stop_recording')))
+    for name, motion in (
+        ('Constant speeds', scenario.constant_speeds(demo.work.q[0])),
+        ('Work, to validate', demo.work),
+    ):
+        with demo.display.stage(name) as step:
+            demo.client.trigger('/identifier/start_recording')
+            robot.wait(robot.play(motion.time, motion.q, motion.dq, motion.ddq), step)
+            step(1.0, _counted(demo.client.trigger('/identifier/stop_recording')))
     demo.processes.stop('excitation')
 
 

@@ -115,13 +115,6 @@ def compensate(demo: DemoContext) -> None:
     runs, states = demo.results['runs'], demo.results['states']
     demo.summary['stiffness_map_nrmse'] = float(np.mean(states['worn']['stiffness_nrmse']))
     demo.summary['stiffness_map_nrmse_new'] = float(np.mean(states['new']['stiffness_nrmse']))
-    plain, adaptive = runs['plain'], runs['adaptive']
-    demo.summary['torque_mse_reduction_percent'] = reductions(plain['torque_mse'], adaptive['torque_mse'])[
-        'mean_of_ratios_percent'
-    ]
-    demo.summary['tracking_mse_reduction_percent'] = reductions(plain['tracking_mse'], adaptive['tracking_mse'])[
-        'mean_of_ratios_percent'
-    ]
     demo.summary['feedforward'] = {
         f'{first}_to_{second}': {
             quantity: reductions(runs[first][f'{quantity}_mse'], runs[second][f'{quantity}_mse'])
@@ -129,6 +122,8 @@ def compensate(demo: DemoContext) -> None:
         }
         for first, second in (('plain', 'adaptive'), ('plain', 'nominal'), ('nominal', 'adaptive'))
     }
+    for quantity, reduction in demo.summary['feedforward']['plain_to_adaptive'].items():
+        demo.summary[f'{quantity}_mse_reduction_percent'] = reduction['mean_of_ratios_percent']
     demo.summary['runs'] = {
         name: {key: value.tolist() for key, value in run.items() if key.endswith('mse')} for name, run in runs.items()
     }

@@ -269,7 +269,7 @@ class _ClearanceSearch:
         self.begin, self.end = self.begin[wanted], self.end[wanted]
         self.distance, self.exact = self.distance[:, wanted], self.exact[:, wanted]
 
-    def _look(self, pair: IntArray, t: FloatArray, inside: FloatArray) -> FloatArray:
+    def _measure(self, pair: IntArray, t: FloatArray, inside: FloatArray) -> FloatArray:
         distances = self._of.distances(pair, self._trajectory.one_sided(t, inside)[0])
         self.seen = min(self.seen, float(distances.min(initial=np.inf)))
         return distances
@@ -279,8 +279,8 @@ class _ClearanceSearch:
         middle, both = (self.begin + self.end) / 2, self.exact.all(axis=0)
         for side, t in enumerate((self.begin, self.end)):
             rough = ~self.exact[side]
-            self.distance[side, rough] = self._look(self.pair[rough], t[rough], middle[rough])
-        half = self._look(self.pair[both], middle[both], middle[both])
+            self.distance[side, rough] = self._measure(self.pair[rough], t[rough], middle[rough])
+        half = self._measure(self.pair[both], middle[both], middle[both])
         self.exact[:] = True
         left = self.distance.copy()
         left[1, both] = half

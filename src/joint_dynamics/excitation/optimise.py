@@ -17,7 +17,7 @@ from joint_dynamics.excitation.excitation_settings import ExcitationSettings
 from joint_dynamics.excitation.fourier import FourierTrajectory
 from joint_dynamics.excitation.motion import compile_kernels
 from joint_dynamics.excitation.problem import ExcitationProblem
-from joint_dynamics.excitation.search import FoundMotion
+from joint_dynamics.excitation.search import FeasibleMotion
 from joint_dynamics.excitation.trajectory import Trajectory
 from joint_dynamics.python_process import Worker, cores
 from joint_dynamics.robot import RobotModel
@@ -118,7 +118,7 @@ class Search:
 
     starts: int
     patience: int
-    arrivals: list[tuple[float, FoundMotion]] = field(default_factory=list)
+    arrivals: list[tuple[float, FeasibleMotion]] = field(default_factory=list)
     done: set[int] = field(default_factory=set)
     broken: dict[int, dict[str, float]] = field(default_factory=dict)
     cut: bool = False
@@ -153,7 +153,7 @@ class Search:
         left = sum(1.0 - shares.get(start, 0.0) for start in range(self.enough()))
         return seconds * left / done if done > 0 else None
 
-    def best(self, random: bool = False) -> FoundMotion | None:
+    def best(self, random: bool = False) -> FeasibleMotion | None:
         """Return the best motion of the starts that count; random: the best of the random motions they began with."""
         enough = self.enough()
         motions = [one for _, one in self.arrivals if one.start < enough and (one.stage < 0 or not random)]
@@ -170,7 +170,7 @@ class Search:
         return tuple(kept)
 
 
-def _order(motion: FoundMotion) -> tuple[float, int, int]:
+def _order(motion: FeasibleMotion) -> tuple[float, int, int]:
     return motion.merit, motion.start, motion.stage
 
 
@@ -240,9 +240,9 @@ def optimise(
                     f'{workers[number].wait()}: see its messages'
                 )
             kind, content = message
-            if kind == 'found':
+            if kind == 'motion':
                 state.arrivals.append((time.monotonic() - began, content))
-            elif kind == 'none':
+            elif kind == 'infeasible':
                 state.broken[len(state.done)] = content
             elif kind == 'done':
                 in_time = time.monotonic() - began < budget - RESERVE

@@ -63,7 +63,7 @@ REST = 1e-3
 """Speed [rad/s] below which a joint rests."""
 ROUNDING = 1e-6
 """Share of a limit that rounding in a file may take beyond it."""
-LOOKED_AT = 20_000
+EXAMINED = 20_000
 """Samples that are looked at for the one to name where a motion is refused."""
 
 
@@ -153,7 +153,7 @@ class Playback:
         approach: float = 0.2,
     ):
         self._model = model
-        self._limits = MotionLimits.of(model, settings)
+        self.limits = MotionLimits.of(model, settings)
         self._constraints: list[Constraint] = all_constraints(model, settings)
         self._approach = approach
         self._refuse(Reordered(trajectory, model.joint_names), 'trajectory')
@@ -170,11 +170,6 @@ class Playback:
                 f'trajectory: expected one that begins and ends at rest, found a speed of {speed:.3g} rad/s at an end'
             )
 
-    @property
-    def limits(self) -> MotionLimits:
-        """Limits of position, speed and acceleration."""
-        return self._limits
-
     def _refuse(self, trajectory: Trajectory, name: str) -> None:
         margins = certified_margins(self._model, trajectory, self._constraints)
         # Written so that what is no number is broken.
@@ -183,7 +178,7 @@ class Playback:
             kind = min(broken, key=lambda each: broken[each] if np.isfinite(broken[each]) else -np.inf)
             size = f'exceeded by {-broken[kind]:.2%} of its limit' if np.isfinite(broken[kind]) else 'that is no number'
             with np.errstate(all='ignore'):
-                where = self._limits.worst(self._model.joint_names, trajectory.sample(LOOKED_AT / trajectory.duration))
+                where = self.limits.worst(self._model.joint_names, trajectory.sample(EXAMINED / trajectory.duration))
             raise JointDynamicsError(
                 f'{name}: expected one within the limits, found {kind} {size}{where and f"; {where}"}'
             )
@@ -196,7 +191,7 @@ class Playback:
         JointDynamicsError
             Where one is not finite, or beyond the limits of position, speed or acceleration; names joint, time, value.
         """
-        where = self._limits.worst(self._model.joint_names, samples, ROUNDING)
+        where = self.limits.worst(self._model.joint_names, samples, ROUNDING)
         if where:
             raise JointDynamicsError(f'motion: expected every sample finite and within the limits, found {where}')
 
@@ -209,18 +204,18 @@ class Playback:
             When the posture or the path from it breaks a limit, as when the arm would collide with itself.
         """
         posture = np.asarray(q, dtype=float)
-        outside = (posture < self._limits.lower) | (posture > self._limits.upper)
+        outside = (posture < self.limits.lower) | (posture > self.limits.upper)
         if outside.any():
-            worst = int(np.argmax(np.maximum(self._limits.lower - posture, posture - self._limits.upper)))
+            worst = int(np.argmax(np.maximum(self.limits.lower - posture, posture - self.limits.upper)))
             raise JointDynamicsError(
-                f'start: expected {self._model.joint_names[worst]} within {self._limits.lower[worst]:.4g} … '
-                f'{self._limits.upper[worst]:.4g} rad, found it at {posture[worst]:.4g}'
+                f'start: expected {self._model.joint_names[worst]} within {self.limits.lower[worst]:.4g} … '
+                f'{self.limits.upper[worst]:.4g} rad, found it at {posture[worst]:.4g}'
             )
         first = self.trajectory.position(0.0)[0]
-        approach = Move.within(self._limits, self._model.joint_names, posture, first, self._approach)
+        approach = Move.within(self.limits, self._model.joint_names, posture, first, self._approach)
         self._refuse(approach, 'way from here to the start of the trajectory')
         return Succession([approach, self.trajectory])
 
     def braking(self, trajectory: Trajectory, at: float) -> Braking:
         """Return the end of `trajectory` when it is stopped at time `at` [s], as fast as allowed along its path."""
-        return Braking(trajectory, at, self._limits)
+        return Braking(trajectory, at, self.limits)

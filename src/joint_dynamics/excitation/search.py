@@ -44,7 +44,7 @@ class NoMotionFound(Exception):
 
 
 @dataclass(frozen=True)
-class FoundMotion:
+class FeasibleMotion:
     """A motion that keeps every limit, its assessment and its origin.
 
     `start` counts the searches; `stage` −1 is a random motion.
@@ -116,7 +116,7 @@ def repaired_trajectory(problem: ExcitationProblem, rng: np.random.Generator) ->
     raise NoMotionFound({kind: margin for kind, margin in margins.items() if not margin >= 0})
 
 
-def search(problem: ExcitationProblem, start: int, deadline: float, report: Callable[[FoundMotion], None]) -> None:
+def search(problem: ExcitationProblem, start: int, deadline: float, report: Callable[[FeasibleMotion], None]) -> None:
     """Run one start until `deadline` (of time.monotonic) and report every motion that improves on the last.
 
     Several random motions are improved a little, and the best of them as far as possible. The random numbers depend
@@ -132,7 +132,7 @@ def search(problem: ExcitationProblem, start: int, deadline: float, report: Call
         rare = trajectory is None
         if trajectory is None:
             trajectory = repaired_trajectory(problem, rng)
-        report(_found(problem, start, -1, trajectory, share))
+        report(_assessed(problem, start, -1, trajectory, share))
         x, value, in_time = _descend(problem, problem.unknowns(trajectory), STAGES[0], deadline)
         if best is None or value < best[0]:
             best = value, x
@@ -157,12 +157,12 @@ def search(problem: ExcitationProblem, start: int, deadline: float, report: Call
         }
 
 
-def _found(
+def _assessed(
     problem: ExcitationProblem, start: int, stage: int, trajectory: FourierTrajectory, share: float
-) -> FoundMotion:
+) -> FeasibleMotion:
     assessment = problem.evaluate_criterion(trajectory)
     value, merit = problem.value(assessment), problem.merit(assessment)
-    return FoundMotion(start, stage, trajectory, assessment, value, merit, share)
+    return FeasibleMotion(start, stage, trajectory, assessment, value, merit, share)
 
 
 def _report_feasible(
@@ -170,12 +170,12 @@ def _report_feasible(
     start: int,
     stage: int,
     x: FloatArray,
-    report: Callable[[FoundMotion], None],
+    report: Callable[[FeasibleMotion], None],
     share: float,
 ) -> None:
     trajectory = problem.feasible(problem.trajectory(x))
     if trajectory is not None:
-        report(_found(problem, start, stage, trajectory, share))
+        report(_assessed(problem, start, stage, trajectory, share))
 
 
 def _descend(

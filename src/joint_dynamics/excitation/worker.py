@@ -24,9 +24,9 @@ def main() -> None:
     while True:
         start = receive()
         try:
-            search(problem, start, deadline, lambda better: send(('found', better)))
+            search(problem, start, deadline, lambda better: send(('motion', better)))
         except NoMotionFound as error:
-            send(('none', error.broken))
+            send(('infeasible', error.broken))
         send(('done', start))
 
 

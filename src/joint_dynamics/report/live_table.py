@@ -57,13 +57,13 @@ class Watched:
 
     def take(self, quantity: str, names: Sequence[str], values: Sequence[float], deviations: Sequence[float]) -> None:
         """Take values of one quantity by joint name; deviations may be empty."""
-        self._know(names)
+        self._add_joints(names)
         self.values[quantity] = dict(zip(names, values, strict=False))
         self.deviations[quantity] = dict(zip(names, deviations, strict=False))
 
     def take_torque(self, kind: str, names: Sequence[str], torques: Sequence[float]) -> None:
         """Take torques in N·m by joint name; kind: joint, external or friction."""
-        self._know(names)
+        self._add_joints(names)
         self.torques[kind] = dict(zip(names, torques, strict=False))
 
     def take_status(self, name: str, level: int, message: str) -> None:
@@ -72,7 +72,7 @@ class Watched:
         if owner == self.node and condition:
             self.statuses[condition] = level, message
 
-    def _know(self, names: Sequence[str]) -> None:
+    def _add_joints(self, names: Sequence[str]) -> None:
         self.joints += [name for name in names if name not in self.joints]
 
 

@@ -135,14 +135,14 @@ def check_numbers(root: ET.Element, name: str) -> None:
         if not largest <= (0.5 + ROUNDING) * total + SMALL_INERTIA:
             no_body.append(str(link.get('name')))
     if no_body:
-        _say(
+        _warn_once(
             f'robot {name}: expected inertias that a body can have (no principal moment above the sum of the others), '
             f'found none such in {", ".join(no_body[:6])}{", …" * (len(no_body) > 6)}: they are used as they stand'
         )
 
 
 @cache
-def _say(line: str) -> None:
+def _warn_once(line: str) -> None:
     """Say something once per process."""
     logging.getLogger(__name__).warning(line)
 

@@ -126,6 +126,8 @@ class Plant:
         of a control tick and of the integration [s].
     seed, errors, laws, drives, dynamics
         as passed to `FlexibleJointRobot`, with the laws applied to the drives.
+    payload
+        on the last link, None for none.
     """
 
     def __init__(self, model: RobotModel, settings: SimulationSettings, drives: Drives | None):
@@ -136,7 +138,7 @@ class Plant:
         self.drives = self.laws.applied(drives, self.seed)
         self._own = spread(links_of(model), self.errors.inertia, self.seed)
         self._links = self._own
-        self._payload: Payload | None = None
+        self.payload: Payload | None = None
         self._substeps = substeps(self._own, self.drives, self.period, settings.max_step)
         mujoco = self.dynamics == 'mujoco'
         self._bodies = MujocoBodies(model, self._own, self.step_size, settings.floor) if mujoco else None
@@ -205,7 +207,7 @@ class Plant:
 
     def attach_payload(self, payload: Payload | None) -> None:
         """Fix `payload` to the last link, in place of any other; None: nothing. Speeds stay."""
-        self._payload = payload
+        self.payload = payload
         self._links = with_payload(self._own, payload)
         if self._bodies is not None:
             self._bodies.load_inertials(self._links)
@@ -214,11 +216,6 @@ class Plant:
     def detach_payload(self) -> None:
         """Remove the payload."""
         self.attach_payload(None)
-
-    @property
-    def payload(self) -> Payload | None:
-        """The payload on the last link, None for none."""
-        return self._payload
 
     def set_wear(self, level: ArrayLike, duration: float = 0.0) -> None:
         """Wear the joints to `level` ((n,) or a number, 0 new … 1 worn out) within `duration` [s] of simulated time."""

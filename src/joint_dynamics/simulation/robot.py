@@ -92,6 +92,11 @@ class FlexibleJointRobot(Plant):
         settings by name, which replace those of `settings` (None: left as they are), as `seed=1`; others are passed to
         `RobotModel.load`, such as `mounting` or `joints`.
 
+    Attributes
+    ----------
+    ticks
+        control ticks done.
+
     Raises
     ------
     JointDynamicsError
@@ -118,19 +123,14 @@ class FlexibleJointRobot(Plant):
         self.ambient = settings.temperature if settings.ambient is None else settings.ambient
         self._control = joint_controller(self.drives, largest_inertia(self._own, self._work, self.n), settings)
         self._rng = np.random.default_rng([settings.seed, 0x5E])
-        self._ticks = 0
+        self.ticks = 0
         self._last: Command | None = None
         self.place(initial_posture(model) if settings.position is None else settings.position)
 
     @property
     def time(self) -> float:
         """Simulated time, s: whole ticks, never skipped."""
-        return self._ticks * self.period
-
-    @property
-    def ticks(self) -> int:
-        """Control ticks done."""
-        return self._ticks
+        return self.ticks * self.period
 
     def compile(self) -> None:
         """Compile all functions of a tick, unless cached on this machine; nothing moves."""
@@ -162,9 +162,9 @@ class FlexibleJointRobot(Plant):
             Where the motion becomes infinite or NaN.
         """
         command = command.checked(self.n)
-        start, (done, out) = self._ticks, self._advance(command)
+        start, (done, out) = self.ticks, self._advance(command)
         ticks = len(out)
-        self._ticks += done
+        self.ticks += done
         if done < ticks:
             raise JointDynamicsError(
                 'simulation: expected gains the joints can follow, found that the motion left the numbers at '

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from joint_dynamics.arrays import FloatArray
+from joint_dynamics.arrays import FloatArray, finite
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.output_files import write_atomically
 from joint_dynamics.settings import Settings, setting
@@ -237,10 +237,10 @@ def rows_of(series: Sequence[Series]) -> list[dict[str, Any]]:
                     'quantity': each.quantity,
                     'unit': QUANTITIES[each.quantity],
                     'value': value,
-                    'std': _known(each.deviations[k]),
+                    'std': finite(each.deviations[k]),
                     'reference': each.reference,
                     'change_percent': 100.0 * (value / each.reference - 1.0) if each.reference else None,
-                    'temperature': _known(each.temperatures[k]),
+                    'temperature': finite(each.temperatures[k]),
                     'segment': sum(change.first <= k for change in each.changes),
                     'alarm': k in alarms,
                 }
@@ -277,7 +277,3 @@ def write_parquet(rows: Sequence[dict[str, Any]], path: str | Path) -> None:
     stream = io.BytesIO()
     pyarrow.parquet.write_table(pyarrow.Table.from_pylist(list(rows), schema=schema), stream)
     write_atomically(path, stream.getvalue())
-
-
-def _known(value: float) -> float | None:
-    return float(value) if value == value else None

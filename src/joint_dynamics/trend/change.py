@@ -27,6 +27,7 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.optimize import brentq
 from scipy.stats import chi2, norm, t
 
 from joint_dynamics.arrays import FloatArray
@@ -226,8 +227,4 @@ def _limit(rate: float, before: int, after: int, window: int) -> float:
 def _tail(start: float, times: float) -> float:
     """Return h with start φ(start) = times · h φ(h): where the probability is `times` less than at `start`."""
     goal = np.log(start) - 0.5 * start**2 - np.log(times)
-    low, high = start, start + 20.0
-    for _ in range(80):
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if np.log(middle) - 0.5 * middle**2 > goal else (low, middle)
-    return 0.5 * (low + high)
+    return float(brentq(lambda h: np.log(h) - 0.5 * h**2 - goal, start, start + 20.0))

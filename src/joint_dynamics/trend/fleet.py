@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from joint_dynamics.arrays import finite
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.documents import parse_json, read_text
 from joint_dynamics.errors import JointDynamicsError
@@ -74,8 +75,8 @@ class Trend:
                     'date': alarm.date.isoformat(),
                     'since': alarm.since.isoformat(),
                     'run': str(alarm.run.path),
-                    'before': _plain(alarm.before),
-                    'after': _plain(alarm.after),
+                    'before': dict(zip(('value', 'std'), map(finite, alarm.before), strict=True)),
+                    'after': dict(zip(('value', 'std'), map(finite, alarm.after), strict=True)),
                     'change_percent': alarm.change_percent,
                     'z': alarm.z,
                 }
@@ -288,7 +289,3 @@ def _measured(
             work.left_out[str(run.path)] = outcome['error']
         else:
             yield run, Measurement.from_document(outcome)
-
-
-def _plain(level: tuple[float, float]) -> dict[str, float | None]:
-    return {'value': level[0], 'std': level[1] if level[1] == level[1] else None}

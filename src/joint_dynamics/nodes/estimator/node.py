@@ -73,7 +73,7 @@ class EstimatorNode(DynamicsNode):
         for remark in self._session.remarks:
             self.get_logger().info(remark)
         self.diagnostics.set('setup', OK, '; '.join(self._session.remarks) or 'all parts in use')
-        self.diagnostics.doubt(self.description.doubtful_joints(self.robot.joint_names))
+        self.diagnostics.report_doubtful(self.description.doubtful_joints(self.robot.joint_names))
         self._torques, self._external, self._frictions = (
             self.advertise(JointState, f'~/{name}_torques') for name in ('joint', 'external', 'friction')
         )
@@ -158,7 +158,7 @@ class EstimatorNode(DynamicsNode):
         step = 1e9 / rate if rate > 0 else 0.0
         for estimate in self.session.run():
             stamp = estimate.stamp
-            self._say_contact(estimate.contact)
+            self._report_contact(estimate.contact)
             # Half a sample early is as near as it gets.
             if (
                 self._published < 0
@@ -170,7 +170,7 @@ class EstimatorNode(DynamicsNode):
 
     # Outputs.
 
-    def _say_contact(self, contact: BoolArray) -> None:
+    def _report_contact(self, contact: BoolArray) -> None:
         """Say a contact of a joint that has none in the diagnostics at once: it may be over before the next report."""
         if self._contact is None or (contact & ~self._contact).any():
             assert self.session.estimator is not None
@@ -218,7 +218,7 @@ class EstimatorNode(DynamicsNode):
             self.diagnostics.set(name, LEVELS[level], message, **shown)
         self._contact = None if self._session.estimator is None else self._session.estimator.contact
         if self._session.arm.validity is not None:
-            self.diagnostics.beyond(self._session.beyond)
+            self.diagnostics.report_validity(self._session.beyond)
 
     # Services and the saved file.
 

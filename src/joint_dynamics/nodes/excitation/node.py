@@ -76,9 +76,9 @@ class ExcitationNode(DynamicsNode):
         self.planning: Planning | None = None
         if self.parameters['trajectory_file']:
             self.playback = self._planner.load(self.parameters['trajectory_file'])
-            self._say('ready')
+            self._set_status('ready')
         else:
-            self._say('no motion yet')
+            self._set_status('no motion yet')
         if self._planner.remark:
             self.get_logger().warning(self._planner.remark)
         self.every(0.02, self._watch, steady=True)
@@ -112,7 +112,7 @@ class ExcitationNode(DynamicsNode):
             raise JointDynamicsError('plan: expected no motion, found one being played')
         self.playback = self.planned = None
         self.planning = self._planner.begin(self._played)
-        self._say('planning')
+        self._set_status('planning')
         adds = self._played and self.parameters['profile'] == FOURIER
         return 'planning; ~/status says how far it is, and when it is ready' + (
             f'; it adds to the information of the {len(self._played)} played to the end since the node was configured,'
@@ -137,7 +137,7 @@ class ExcitationNode(DynamicsNode):
             raise JointDynamicsError(f'start: expected a trajectory controller on {self.output.name}, found none')
         self._end_planning()
         start = self._starting = Start(self.states, make, self._sender.message)
-        self._say('starting')
+        self._set_status('starting')
         self._go_on(start)
         return start.answer
 
@@ -176,7 +176,7 @@ class ExcitationNode(DynamicsNode):
     def _accepted(self, start: Start, motion: Trajectory) -> None:
         if self._starting is start:
             self._starting = None
-            self._say('playing')
+            self._set_status('playing')
             assert start.playback is not None
             approach = motion.duration - start.playback.trajectory.duration
             start.reply(True, f'{motion.duration:.1f} s, of which {approach:.1f} s to get to the start')
@@ -186,7 +186,7 @@ class ExcitationNode(DynamicsNode):
         if start is not None:
             self.get_logger().error(f'~/start: {reason}')
             if self.playing is None:
-                self._say('ready')
+                self._set_status('ready')
             start.reply(False, reason)
 
     # Stop.
@@ -237,7 +237,7 @@ class ExcitationNode(DynamicsNode):
     def _end(self, status: str) -> None:
         self.playing = None
         self._refuse_start(status)
-        self._say(status)
+        self._set_status(status)
         self.get_logger().warning(status)
 
     def _lost(self, reason: str) -> None:
@@ -250,7 +250,7 @@ class ExcitationNode(DynamicsNode):
 
     def _watch(self) -> None:
         self.states.listening.tick()
-        self._clock_check.look()
+        self._clock_check.check()
         if self.planning is not None:
             self._follow_plan(self.planning)
         if self._starting is not None and self.playing is None:
@@ -258,7 +258,7 @@ class ExcitationNode(DynamicsNode):
         if self.playing is not None:
             self._follow_motion(self.playing)
         elif self._unexplained:
-            self._look_for_cause()
+            self._explain_loss()
 
     def _follow_motion(self, playing: RunningMotion) -> None:
         timeout = self.parameters['state_timeout']
@@ -291,20 +291,20 @@ class ExcitationNode(DynamicsNode):
             self.playing = None
             assert self.playback is not None
             self._played.append(self.playback.trajectory)
-            self._say('done')
+            self._set_status('done')
 
-    def _look_for_cause(self) -> None:
+    def _explain_loss(self) -> None:
         """Name a manager that is gone where its joint states were missed before its controller was."""
         timeout = self.parameters['state_timeout']
         if not self.states.stale(timeout):
             self._unexplained = False
         elif not self.output.connected or self.controller.silent(timeout):
             self._unexplained = False
-            self._say(f'stopped: {MANAGER_GONE}')
+            self._set_status(f'stopped: {MANAGER_GONE}')
             self.get_logger().warning(self._status)
 
     def _follow_plan(self, planning: Planning) -> None:
-        planning.look()
+        planning.receive()
         if planning.motion is not None:
             self.planned = planning.motion
         if planning.better:
@@ -312,11 +312,11 @@ class ExcitationNode(DynamicsNode):
         if planning.failure:
             self.get_logger().error(f'{planning.failure}{planning.defect and ": "}{planning.defect}')
         if self._starting is None:
-            self._say(f'failed: {planning.failure}' if planning.failure else planning.line)
+            self._set_status(f'failed: {planning.failure}' if planning.failure else planning.line)
         if planning.ended:
             self._end_planning()
 
-    def _say(self, status: str) -> None:
+    def _set_status(self, status: str) -> None:
         if status == self._status:
             return
         self._status = status

@@ -33,13 +33,13 @@ def work(job: PlanJob, send: Callable[..., None]) -> dict[str, Any]:
     """
     best = None
 
-    def tell(progress: Progress) -> None:
+    def report(progress: Progress) -> None:
         nonlocal best
         better = progress.best != best
         best = progress.best
         send(progress=str(progress), motion=progress.trajectory if better else None)
 
-    planned = plan(job.robot, job.settings, tell, job.earlier)
+    planned = plan(job.robot, job.settings, report, job.earlier)
     value = '' if planned.result is None else f'condition number {planned.assessment.condition_number:.2f}'
     return {'line': value, 'motion': planned.trajectory}
 

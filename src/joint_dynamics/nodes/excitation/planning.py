@@ -24,11 +24,11 @@ class Planning:
     line
         how far it is.
     better
-        whether the last look brought a better motion.
+        whether the last `receive` brought a better motion.
     ended
         whether nothing more comes: with the best motion, or with `failure`, the reason why there is none.
     defect
-        what a process that ended by a defect said.
+        what a process that ended by a defect wrote.
     """
 
     def __init__(self, job: PlanJob):
@@ -42,17 +42,17 @@ class Planning:
         """Number of the process."""
         return self._worker.pid
 
-    def look(self) -> None:
+    def receive(self) -> None:
         """Take what has come; never waits."""
         self.better = False
         for message in self._worker.poll():
-            said = message.get('done', message)
-            if said.get('motion') is not None:
-                self.motion, self.better = said['motion'], True
+            content = message.get('done', message)
+            if content.get('motion') is not None:
+                self.motion, self.better = content['motion'], True
             if 'progress' in message:
                 self.line = f'{"planning" if self.motion is None else "ready"}, {message["progress"]}'
             else:
-                self.line = f'ready, {said.get("line")}' if said.get('line') else 'ready'
+                self.line = f'ready, {content.get("line")}' if content.get('line') else 'ready'
                 self.failure, self.defect = message.get('failed', ''), message.get('defect', '')
                 self.ended = True
 

@@ -86,7 +86,9 @@ class FeedforwardNode(DynamicsNode):
         arm, self._streaming = self.loop.arm, values['mode'] == 'streaming'
         for remark in self.loop.remarks:
             self.get_logger().info(remark)
-        self.diagnostics.doubt(() if self.description is None else self.description.doubtful_joints(arm.joint_names))
+        self.diagnostics.report_doubtful(
+            () if self.description is None else self.description.doubtful_joints(arm.joint_names)
+        )
         self.follower = Follower(
             arm.joint_names, smooth=values['interpolation'] == 'smooth', start_tolerance=values['start_tolerance']
         )
@@ -300,13 +302,13 @@ class FeedforwardNode(DynamicsNode):
         if not self._streaming and loop.gate.is_open and not self.planning.busy:
             # Before a trajectory comes: whether α and temperatures will count in it.
             loop.refresh_inputs(self.now())
-        self._loop_report.tell_law()
+        self._loop_report.report_law()
 
     def _report(self) -> None:
         if not self.is_active:
             self.diagnostics.set('command', OK, 'not active: no command')
         elif self._streaming:
-            self._loop_report.tell_command()
+            self._loop_report.report_command()
         self._report_law()
         refusal = '; '.join(self.refusals.values())
         self.diagnostics.set(

@@ -260,10 +260,10 @@ class Planning:
         assert output is not None
 
         def fill(plan: PlannedPath, say: Callable[[str], None]) -> PlannedPath:
-            def tell(share: float) -> None:
+            def report(share: float) -> None:
                 say(f'planning a trajectory of {plan.path.end:.1f} s: {share:.0%}')
 
-            filled = fill_effort(self._loop, plan.path, now=now, offset=offset, tell=tell, **output.arguments)
+            filled = fill_effort(self._loop, plan.path, now=now, offset=offset, tell=report, **output.arguments)
             rows = (array[:, output.order] for array in (filled.q, filled.dq, filled.ddq, filled.effort))
             q, dq, ddq, effort = rows
             message = joint_trajectory(output.names, filled.time, q, dq, ddq, effort, header)

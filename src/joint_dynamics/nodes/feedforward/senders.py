@@ -144,14 +144,14 @@ class LoopReport:
     def __init__(self, diagnostics: Diagnostics, loop: ControlLoop, law: str):
         self._diagnostics, self._loop, self._law = diagnostics, loop, law
 
-    def tell_law(self) -> None:
+    def report_law(self) -> None:
         """Tell which law it is, and what it lacks."""
         loop = self._loop
         self._diagnostics.set('law', WARN if loop.warning else OK, loop.warning or self._law)
         if loop.arm.validity is not None:
-            self._diagnostics.beyond(loop.validity_violations)
+            self._diagnostics.report_validity(loop.validity_violations)
 
-    def tell_command(self) -> None:
+    def report_command(self) -> None:
         """Tell what the last command followed, and which limits it met."""
         loop, diagnostics = self._loop, self._diagnostics
         level = ERROR if loop.gate.failure else WARN if loop.fallback_reason else OK

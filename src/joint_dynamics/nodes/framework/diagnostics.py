@@ -59,14 +59,14 @@ class Diagnostics:
         self.set(name, level, message)
         self._ends[name] = time.monotonic() + LASTING
 
-    def beyond(self, notes: Iterable[str]) -> None:
+    def report_validity(self, notes: Iterable[str]) -> None:
         """Set `validity` to the notes on quantities outside the range in which the friction was checked.
 
         Each note is logged when it is new.
         """
         self._warn('validity', notes, 'within the range in which the friction was checked')
 
-    def doubt(self, joints: Iterable[str]) -> None:
+    def report_doubtful(self, joints: Iterable[str]) -> None:
         """Set `description`: the joints that it calls weak or wrong, each logged once; nothing without any."""
         self.clear('description')
         if lines := list(joints):

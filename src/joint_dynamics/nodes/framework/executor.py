@@ -78,7 +78,7 @@ class StreamExecutor(SingleThreadedExecutor):
                 self._flowing_until = time.monotonic() + FLOWING_TIME
             return
         if now >= self._looks_at:
-            self._look()
+            self._run_ready()
             self._collect()
             self._looks_at = time.monotonic() + LOOK_PERIOD
         else:
@@ -100,7 +100,7 @@ class StreamExecutor(SingleThreadedExecutor):
         handler.result()
         return entity
 
-    def _look(self) -> None:
+    def _run_ready(self) -> None:
         """Run what is ready and no stream, without waiting."""
         self._apart = True
         for _ in range(MAX_IN_A_TURN):

@@ -44,11 +44,11 @@ class Background(Generic[T]):
 
     def _run(self) -> None:
         try:
-            self.outcome = self._work(self._say)
+            self.outcome = self._work(self._set_line)
         except Exception as error:
             self.outcome = error
 
-    def _say(self, line: str) -> None:
+    def _set_line(self, line: str) -> None:
         if self._cancelled:
             raise CancelledError
         self.line = line

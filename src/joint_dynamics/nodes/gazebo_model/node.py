@@ -68,10 +68,10 @@ class GazeboModelNode(DynamicsNode):
         self.subscribe(JointState, 'joint_states', self._take, stream=True)
         self.every(1.0 / self.parameters['temperature_rate'], self._publish_temperature)
         self._came = -math.inf
-        self.every(STATES_TIMEOUT / 4, self._look, steady=True)
-        self._look()
+        self.every(STATES_TIMEOUT / 4, self._check_inputs, steady=True)
+        self._check_inputs()
 
-    def _look(self) -> None:
+    def _check_inputs(self) -> None:
         """Say when nothing comes, as of a Gazebo that was killed."""
         if time.monotonic() - self._came > STATES_TIMEOUT:
             never = math.isinf(self._came)

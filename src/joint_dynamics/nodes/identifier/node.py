@@ -81,7 +81,7 @@ class IdentifierNode(DynamicsNode):
         self.serve('~/clear', self._clear)
         self.serve('~/identify', self._identify)
         self.every(0.05, self._poll, steady=True)
-        self._say('idle')
+        self._set_status('idle')
 
     def deactivate(self) -> None:
         """Stop recording and identifying."""
@@ -117,7 +117,7 @@ class IdentifierNode(DynamicsNode):
         self.recording = copy.deepcopy(self._builder)
         self._started = self.clock_time()
         self._is_loaded = self.parameters['loaded']
-        self._say(f'recording {self._count}')
+        self._set_status(f'recording {self._count}')
         return f'recording {self._count} started'
 
     def _stop_recording(self) -> str:
@@ -131,7 +131,7 @@ class IdentifierNode(DynamicsNode):
         (self._loaded if self._is_loaded else self._recordings).append((f'recording_{self._count}', builder))
         messages = ', '.join(f'{count} on {topic}' for topic, count in builder.counts.items()) or 'none'
         saved = self._saving.end(f'recording_{self._count}')
-        self._say('idle')
+        self._set_status('idle')
         loaded = ', loaded' * self._is_loaded
         self._ended = f'recording {self._count}{loaded}: {seconds:.2f} s, messages: {messages}{saved}'
         return self._ended
@@ -182,7 +182,7 @@ class IdentifierNode(DynamicsNode):
             dict(self._saving.saved),
         )
         self.worker = Worker('joint_dynamics.nodes.identifier.worker', job, 'identification')
-        self._say(f'identifying from {len(self._recordings) - validation} recordings')
+        self._set_status(f'identifying from {len(self._recordings) - validation} recordings')
         self._answer = Future()
         return self._answer
 
@@ -194,7 +194,7 @@ class IdentifierNode(DynamicsNode):
             return
         for message in self.worker.poll():
             if 'progress' in message:
-                self._say(f'identifying: {message["progress"]}')
+                self._set_status(f'identifying: {message["progress"]}')
             elif 'done' in message:
                 self._finish(message['done'])
             else:
@@ -210,13 +210,13 @@ class IdentifierNode(DynamicsNode):
         self.diagnostics.set('identification', OK, done['line'])
         self.get_logger().info(done['line'])
         self.get_logger().info(f'next: {done["next"]}')
-        self._say(f'done: {done["line"]}')
+        self._set_status(f'done: {done["line"]}')
         self._reply(Trigger.Response(success=True, message=f'{done["line"]}; next: {done["next"]}'))
 
     def _fail(self, reason: str) -> None:
         self.diagnostics.set('identification', ERROR, reason)
         self.get_logger().error(f'identify: {reason}')
-        self._say(f'failed: {reason}')
+        self._set_status(f'failed: {reason}')
         self._reply(Trigger.Response(success=False, message=reason))
 
     def _reply(self, response: Trigger.Response) -> None:
@@ -231,7 +231,7 @@ class IdentifierNode(DynamicsNode):
         if self.worker is not None:
             self._fail(f'cancelled: {reason}')
 
-    def _say(self, status: str) -> None:
+    def _set_status(self, status: str) -> None:
         if status != self._status:
             self._status = status
             self._status_publisher.publish(String(data=status))

@@ -39,7 +39,7 @@ class InputChecks:
         self._said: set[str] = set()
         self.subscriptions: dict[str, Any] = {}
         self._unfit: list[str] = []
-        self._looked = -math.inf
+        self._checked_at = -math.inf
 
     def check(self, topic: str, message: Any, now: int) -> None:
         """Take one message, received at `now` ns of the node's clock."""
@@ -61,8 +61,8 @@ class InputChecks:
     def unfit_publishers(self, topics: Iterable[str]) -> list[str]:
         """Return what publishers of silent topics do that keeps them from being heard; looked for once a second."""
         now = time.monotonic()
-        if now - self._looked > SETTLED:
-            self._looked = now
+        if now - self._checked_at > SETTLED:
+            self._checked_at = now
             self._unfit = [line for topic in topics for line in self._unfit_of(topic)]
         return self._unfit
 
@@ -87,7 +87,7 @@ class InputChecks:
     def report(self) -> None:
         """Put what is wrong into the diagnostics; what is not any more leaves them."""
         unnamed = self.unnamed_joints()
-        self._say(
+        self._report(
             'joints',
             (
                 f'{self._joint_states} never names {", ".join(unnamed)}: does its publisher know the whole robot, under'
@@ -103,9 +103,9 @@ class InputChecks:
                 f'{topic} is stamped {stamp} s, the clock of this node shows {now} s{missing}: set use_sim_time alike'
                 ' for both'
             )
-        self._say('clock', line)
+        self._report('clock', line)
 
-    def _say(self, name: str, line: str) -> None:
+    def _report(self, name: str, line: str) -> None:
         if not line:
             self._node.diagnostics.clear(name)
             return

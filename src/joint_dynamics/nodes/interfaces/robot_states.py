@@ -227,7 +227,7 @@ class ClockCheck:
         self._node, self._states = node, states
         self._foreign = 0
 
-    def look(self) -> None:
+    def check(self) -> None:
         """Look at the newest stamps; to be called every 20 ms."""
         line, named = self._states.other_clock, self._foreign >= CERTAIN
         self._foreign = self._foreign + 1 if line else 0
