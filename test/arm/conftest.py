@@ -1,6 +1,6 @@
 """Robots of any number of joints, a description of them in which every field is set, and motions."""
 
-import copy
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -45,18 +45,14 @@ def described(robot, kinematics=True):
     standard = robot.standard(robot.parameters)
     joints = {}
     for k, name in enumerate(robot.joint_names):
+        parameters = {'F_C0': 3.0 + 0.1 * k, 'F_V1': 4.0, 'F_S': 4.0, 'V_S': 0.1, 'T_0': 30.0}
+        slip = {'operators': 4, 'r_Delta': 4.0, 'r_k': 2.0, 'presliding': 5e-4}
         joints[name] = {
-            'drive_gain': {'value': 9.0 + k},
-            'rotor_inertia': {'value': 0.4 + 0.05 * k},
-            'damping': {'value': 3.0},
-            'friction': {
-                'parameters': {'F_C0': 3.0 + 0.1 * k, 'F_V1': 4.0, 'F_S': 4.0, 'V_S': 0.1, 'T_0': 30.0},
-                'maxwell_slip': {'operators': 4, 'r_Delta': 4.0, 'r_k': 2.0, 'presliding': 5e-4},
-            },
-            'stiffness': {'coefficients': [2e4, 1e8]},
+            'drive_gain': {'value': 9.0 + k}, 'rotor_inertia': {'value': 0.4 + 0.05 * k}, 'damping': {'value': 3.0},
+            'friction': {'parameters': parameters, 'maxwell_slip': slip}, 'stiffness': {'coefficients': [2e4, 1e8]},
             'kinematic_error': {'values': (1e-4 * np.sin(np.arange(24) * 2 * np.pi / 24 + k)).tolist()},
             'backlash': {'values': [4e-4]},
-        }
+        }  # fmt: skip
     return {
         'robot': {'joint_names': list(robot.joint_names), **(robot.kinematics() if kinematics else {})},
         'joints': joints,
@@ -131,26 +127,15 @@ class Bench:
                 torque.append(controller.feedforward(instant))
             if law in ('flexible_joint', 'joint_torque_feedback'):
                 motor.append(controller.motor_reference(instant))
-        sides = (
-            dict(zip(('theta', 'dtheta', 'ddtheta'), np.array(motor).transpose(1, 0, 2), strict=True)) if motor else {}
-        )
-        return np.array(torque), sides, loop
+        names = ('theta', 'dtheta', 'ddtheta') if motor else ()
+        return np.array(torque), dict(zip(names, np.array(motor).swapaxes(0, 1) if motor else (), strict=True)), loop
 
 
 @pytest.fixture(scope='session')
 def tools():
-    class Tools:
-        chain_urdf, described, motion_of, Bench, LAWS = (
-            staticmethod(chain_urdf),
-            staticmethod(described),
-            staticmethod(motion_of),
-            Bench,
-            LAWS,
-        )
-        node_loop = staticmethod(node_loop)
-        copy = staticmethod(copy.deepcopy)
-
-    return Tools
+    return SimpleNamespace(
+        chain_urdf=chain_urdf, described=described, motion_of=motion_of, Bench=Bench, LAWS=LAWS, node_loop=node_loop
+    )
 
 
 @pytest.fixture(scope='session')

@@ -9,13 +9,10 @@ from joint_dynamics.arm.terms import fourier_term, friction_term, function_term,
 
 NAMES = ('a', 'b', 'c')
 PARTS = (
-    (0, fourier_term('a', [1]), np.array([2.0, -3.0])),
-    (0, friction_term('a', 'F_V2'), np.array([0.4])),
-    (2, friction_term('c', 'F_Cl'), np.array([0.2])),
-    (2, friction_term('c', 'F_T1', 30.0), np.array([0.05])),
-    (1, stribeck_term('b', 0.3), np.array([1.5])),
-    (1, function_term('b', 'sin(q)'), np.array([7.0])),
-)
+    (0, fourier_term('a', [1]), np.array([2.0, -3.0])), (0, friction_term('a', 'F_V2'), np.array([0.4])),
+    (2, friction_term('c', 'F_Cl'), np.array([0.2])), (2, friction_term('c', 'F_T1', 30.0), np.array([0.05])),
+    (1, stribeck_term('b', 0.3), np.array([1.5])), (1, function_term('b', 'sin(q)'), np.array([7.0])),
+)  # fmt: skip
 
 
 @pytest.fixture
@@ -27,14 +24,10 @@ def states():
 
 def friction_of(speed, load, H, temperature):
     root = np.sign(speed[:, 2]) * np.sqrt(np.abs(speed[:, 2]))
-    return np.stack(
-        [
-            0.4 * np.abs(speed[:, 0]) * speed[:, 0],
-            1.5 * H[:, 1] * np.exp(-np.abs(speed[:, 1]) / 0.3),
-            0.2 * H[:, 2] * np.abs(load[:, 2]) + 0.05 * root * np.nan_to_num(temperature[:, 2] - 30.0),
-        ],
-        axis=1,
-    )
+    squared = 0.4 * np.abs(speed[:, 0]) * speed[:, 0]
+    stribeck = 1.5 * H[:, 1] * np.exp(-np.abs(speed[:, 1]) / 0.3)
+    warm = 0.05 * root * np.nan_to_num(temperature[:, 2] - 30.0)
+    return np.stack([squared, stribeck, 0.2 * H[:, 2] * np.abs(load[:, 2]) + warm], axis=1)
 
 
 def springs_of(q):

@@ -30,11 +30,8 @@ def played(tools, robot, description, observation, friction):
     for k in range(len(observation.q)):
         if observation.temperature is not None:
             loop.state.write('temperature', observation.temperature[k], 0.0)
-        torque.append(
-            loop.evaluate_along(
-                np.array([observation.q[k], observation.dq[k], observation.ddq[k], zero, zero]), 0.0, 2e-3
-            )
-        )
+        instant = np.array([observation.q[k], observation.dq[k], observation.ddq[k], zero, zero])
+        torque.append(loop.evaluate_along(instant, 0.0, 2e-3))
     return np.array(torque), loop
 
 
@@ -120,19 +117,6 @@ def test_seven_joints_with_springs_coupling_and_load_friction(tools):
     assert loop.arm.terms
     # What is left is the noise, and the position filter's error where friction steps.
     assert np.sqrt(((predicted - observation.tau) ** 2).mean()) < 0.05 * np.sqrt((observation.tau**2).mean())
-
-
-def test_a_wall_mounting_of_the_description_reaches_the_law(tools):
-    robot = RobotModel.from_urdf(tools.chain_urdf(3))
-    document = tools.described(robot)
-    document['mounting'] = [[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]]
-    description = DynamicsDescription(document)
-    arm = Arm.from_description(robot, description)
-    np.testing.assert_allclose(arm.robot.pinocchio.gravity.linear, [9.81, 0.0, 0.0], atol=1e-12)
-    # A robot that states its own mounting keeps it, which is said.
-    stated = Arm.from_description(RobotModel.from_urdf(tools.chain_urdf(3), mounting=[0.0, 0.0, 0.0]), description)
-    assert any('mounting' in remark for remark in stated.remarks)
-    np.testing.assert_allclose(stated.robot.pinocchio.gravity.linear, [0.0, 0.0, -9.81], atol=1e-12)
 
 
 @pytest.mark.parametrize('law', ['computed_torque', 'adaptive_friction'])

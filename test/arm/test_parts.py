@@ -99,14 +99,6 @@ def test_without_friction_and_stiffness_only_bodies_and_rotors_are_left(arm3, mo
     assert not arm.deformation(q).any()
 
 
-def test_link_torque_of_a_state_is_that_of_the_recording(arm, motion):
-    (q, dq, ddq), _, _ = motion
-    whole = arm.link_torque(q, dq, ddq)
-    for k in (0, 50, 100):
-        np.testing.assert_allclose(arm.link_torque(q[k], dq[k], ddq[k]), whole[k], atol=1e-10)
-    np.testing.assert_allclose(whole, arm.robot.inverse_dynamics(q, dq, ddq), atol=1e-9)
-
-
 def test_alpha_scales_the_dry_part_and_adds_to_the_viscous(arm):
     rng = np.random.default_rng(2)
     H, speed, load = rng.uniform(-1, 1, 3), rng.normal(size=3), rng.normal(size=3)
@@ -135,16 +127,11 @@ def test_a_payload_is_a_mass_at_the_last_link(arm):
     assert not (standard.viscous.any() or standard.coulomb.any() or standard.offset.any())
 
 
-@pytest.mark.parametrize(
-    ('mass', 'centre', 'found'),
-    [
-        (-1.0, (0, 0, 0), '-1.0 and [0.0, 0.0, 0.0]'),
-        (np.nan, (0, 0, 0), 'nan and [0.0, 0.0, 0.0]'),
-        (np.inf, (0, 0, 0), 'inf and [0.0, 0.0, 0.0]'),
-        (1.0, (0, 0), '1.0 and [0.0, 0.0]'),
-        (1.0, (0, 0, np.inf), '1.0 and [0.0, 0.0, inf]'),
-    ],
-)
+@pytest.mark.parametrize(('mass', 'centre', 'found'), [
+    (-1.0, (0, 0, 0), '-1.0 and [0.0, 0.0, 0.0]'), (np.nan, (0, 0, 0), 'nan and [0.0, 0.0, 0.0]'),
+    (np.inf, (0, 0, 0), 'inf and [0.0, 0.0, 0.0]'), (1.0, (0, 0), '1.0 and [0.0, 0.0]'),
+    (1.0, (0, 0, np.inf), '1.0 and [0.0, 0.0, inf]'),
+])  # fmt: skip
 def test_a_payload_that_is_none_is_refused(arm, mass, centre, found):
     with pytest.raises(JointDynamicsError) as caught:
         arm.with_payload(mass, centre)
@@ -153,9 +140,8 @@ def test_a_payload_that_is_none_is_refused(arm, mass, centre, found):
 
 def test_a_rotor_below_zero_is_named(arm3):
     Arm(arm3, rotor_inertia=[0.0, 1.0, 1.0]).check_drives()
-    with pytest.raises(JointDynamicsError) as caught:
+    with pytest.raises(JointDynamicsError, match=r'^arm: expected joints.j2.rotor_inertia >= 0, found -0.01235 kg·m²$'):
         Arm(arm3, rotor_inertia=[0.0, -0.01234567, -1.0]).check_drives()
-    assert str(caught.value) == 'arm: expected joints.j2.rotor_inertia >= 0, found -0.01235 kg·m²'
 
 
 def test_what_is_not_given_has_its_default(arm3):
@@ -228,11 +214,8 @@ def test_fields_that_do_not_fit_are_named(arm3, fields, message):
 
 
 def test_an_arm_without_inertials_says_so(scara_table):
-    with pytest.raises(JointDynamicsError) as caught:
+    with pytest.raises(JointDynamicsError, match='arm: expected 56 finite standard parameters, found none: the URDF'):
         Arm(RobotModel.from_mdh(scara_table))
-    assert str(caught.value) == (
-        'arm: expected 56 finite standard parameters, found none: the URDF has no inertials and no others are given'
-    )
 
 
 def test_the_encoder_stands_where_deformation_and_error_put_it(arm3):

@@ -79,13 +79,6 @@ def test_what_a_document_says_nothing_of(arm3):
     assert not arm.terms and not arm.payload.any() and arm.remarks == ()
 
 
-def test_rotors_are_those_of_the_parameters_where_the_joint_says_nothing(tools, arm3):
-    document = tools.described(arm3, kinematics=False)
-    for name in arm3.joint_names:
-        del document['joints'][name]['rotor_inertia']
-    assert read(arm3, document).rotor_inertia.tolist() == [0.0] * 3
-
-
 def test_joints_without_a_part_beside_joints_that_have_one(arm3, document):
     del document['joints']['j1']['friction']
     del document['joints']['j2']['friction']['maxwell_slip']
@@ -140,9 +133,8 @@ def test_a_payload_is_carried_as_asked_or_as_described(arm3, document, attached,
 
 def test_a_payload_hangs_on_the_last_joint_of_the_description(arm3, document):
     document['robot']['joint_names'] = ['j3', 'j1', 'j2']
-    with pytest.raises(JointDynamicsError) as caught:
+    with pytest.raises(JointDynamicsError, match=r'payload: expected j2 for the last joint, which it .*, found j3'):
         read(arm3, {**document, 'payload': PAYLOAD})
-    assert str(caught.value) == 'arm: payload: expected j2 for the last joint, which it hangs on, found j3'
     assert not read(arm3, {**document, 'payload': PAYLOAD}, payload=False).payload.any()
     nothing = {'mass': {'value': 0.0}, 'first_moments': [0.0] * 3}
     assert read(arm3, {**document, 'payload': nothing}).remarks == ()
@@ -182,17 +174,13 @@ def test_how_its_drives_are_coupled(arm3, document):
 def test_another_coupling_is_refused(arm3, document):
     document['robot']['coupling'] = COUPLING
     other = arm3.standing(coupling=[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.5, 1.0]])
-    with pytest.raises(JointDynamicsError) as caught:
+    with pytest.raises(
+        JointDynamicsError, match=r"robot\.coupling: expected the robot's coupling of its drives, found"
+    ):
         read(other, document)
-    assert str(caught.value) == (
-        "arm: robot.coupling: expected the robot's coupling of its drives, found another one in the description"
-    )
     document['robot']['joint_names'] = ['j2', 'j1', 'j3']
-    with pytest.raises(JointDynamicsError) as caught:
+    with pytest.raises(JointDynamicsError, match=r'in the order of the description \(j2, j1, j3\), found j1, j2, j3$'):
         read(arm3, document)
-    assert str(caught.value) == (
-        'arm: robot.coupling: expected the joints in the order of the description (j2, j1, j3), found j1, j2, j3'
-    )
 
 
 @pytest.mark.parametrize(
@@ -202,11 +190,8 @@ def test_parameters_of_no_motor_are_refused(arm3, document, coupled, known):
     document['inertial']['coupling'] = {'Ia_m9': 1.0}
     if coupled:
         document['robot']['coupling'] = COUPLING
-    with pytest.raises(JointDynamicsError) as caught:
+    with pytest.raises(JointDynamicsError, match=rf'coupling.Ia_m9: expected a coupled motor of .*\({known}\), found'):
         read(arm3, document)
-    assert str(caught.value) == (
-        f'arm: inertial.coupling.Ia_m9: expected a coupled motor of robot.coupling ({known}), found another one'
-    )
 
 
 @pytest.mark.parametrize(
@@ -227,41 +212,25 @@ def test_terms_that_do_not_fit_are_named(arm3, document, entry, message):
     assert str(caught.value) == f'arm: joints.j2.terms[1]{message}'
 
 
-@pytest.mark.parametrize(
-    'directions',
-    [
-        {'forward': {'F_C': 1.0, 'F_V1': 2.0}},
-        {'positive': {'F_C': 1.0}},
-        {'positive': {'F_C': 1.0, 'F_V1': 2.0}, 'negative': {'F_C': 1.0, 'F_V1': True}},
-        {'positive': {'F_C': 1.0, 'F_V1': 'x'}},
-        {'positive': {'F_C': 1.0, 'F_V1': float('inf')}},
-        {'positive': 3.0},
-    ],
-)
+@pytest.mark.parametrize('directions', [
+    {'forward': {'F_C': 1.0, 'F_V1': 2.0}}, {'positive': {'F_C': 1.0}},
+    {'positive': {'F_C': 1.0, 'F_V1': 2.0}, 'negative': {'F_C': 1.0, 'F_V1': True}},
+    {'positive': {'F_C': 1.0, 'F_V1': 'x'}}, {'positive': {'F_C': 1.0, 'F_V1': float('inf')}}, {'positive': 3.0},
+])  # fmt: skip
 def test_directions_that_are_none_are_refused(arm3, document, directions):
     description = DynamicsDescription(document)
     description.document['joints']['j2']['friction']['directions'] = directions
-    with pytest.raises(JointDynamicsError) as caught:
+    with pytest.raises(JointDynamicsError, match=r'joints\.j2\.friction\.directions: expected positive and negative'):
         Arm.from_description(arm3, description)
-    assert str(caught.value) == (
-        'arm: joints.j2.friction.directions: expected positive and negative with numbers F_C and F_V1, '
-        f'found {str(directions)[:80]}'
-    )
 
 
 def test_joints_alone_have_drives_and_no_weight():
+    friction = {'parameters': {'F_C0': 2.0}}
     document = {
-        'robot': {'joint_names': ['a', 'b'], 'coupling': [[1.0, 0.0], [1.0, 1.0]]},
-        'joints': {
-            'a': {'rotor_inertia': {'value': 0.3}, 'friction': {'parameters': {'F_C0': 2.0}}},
-            'b': {'damping': {'value': 4.0}},
-        },
-        'inertial': {
-            'standard': {name: dict.fromkeys(INERTIAL, 3.0) for name in ('a', 'b')},
-            'coupling': {'Fv_m2': 5.0},
-        },
-        'payload': PAYLOAD,
-    }
+        'robot': {'joint_names': ['a', 'b'], 'coupling': [[1.0, 0.0], [1.0, 1.0]]}, 'payload': PAYLOAD,
+        'joints': {'a': {'rotor_inertia': {'value': 0.3}, 'friction': friction}, 'b': {'damping': {'value': 4.0}}},
+        'inertial': {'standard': dict.fromkeys('ab', dict.fromkeys(INERTIAL, 3.0)), 'coupling': {'Fv_m2': 5.0}},
+    }  # fmt: skip
     arm = Arm.of_joints(DynamicsDescription(document))
     assert arm.joint_names == ('a', 'b')
     assert arm.rotor_inertia.tolist() == [0.3, 0.0]

@@ -11,7 +11,6 @@ from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.estimation import EstimationSettings, JointEstimator, JointHealth
 from joint_dynamics.estimation.description_update import adapted_description
 from joint_dynamics.robot import RobotModel, StandardParameters
-from joint_dynamics.robot.standard_parameters import body_of
 
 PAYLOAD = {'mass': {'value': 4.0}, 'first_moments': [0.1, -0.2, 0.4], 'inertia': [0.5, 0.02, 0.01, 0.6, 0.03, 0.7]}
 
@@ -71,12 +70,9 @@ def test_what_the_estimator_saves_is_the_arm_it_had(tools, arm3):
     )
     loaded = Arm.from_description(arm3, DynamicsDescription.from_yaml(saved.to_yaml()))
     M, *moments = estimator.payload.parameters
-    known = replace(
-        arm,
-        friction_scale=estimator.friction.parameters,
-        payload=np.array([0.0] * 6 + [*moments, M]),
-        stiffness=type(arm.stiffness)(estimator.stiffness.coefficients),
-    )
+    payload = np.array([0.0] * 6 + [*moments, M])
+    stiffness = type(arm.stiffness)(estimator.stiffness.coefficients)
+    known = replace(arm, friction_scale=estimator.friction.parameters, payload=payload, stiffness=stiffness)
     motion, temperature = tools.motion_of(arm3)
     q, dq, ddq = (np.ascontiguousarray(motion[:, k]) for k in range(3))
     torque = loaded.motor_torque(q, dq, ddq, temperature=temperature)
@@ -87,30 +83,3 @@ def test_what_the_estimator_saves_is_the_arm_it_had(tools, arm3):
     np.testing.assert_array_equal(again.links, loaded.constants.links)
     np.testing.assert_allclose(loaded.rigid.gravity(q[9]), known.rigid.gravity(q[9]), atol=1e-9)
     np.testing.assert_allclose(again.payload.body.gravity(q[9]), arm.rigid.gravity(q[9]), atol=1e-9)
-
-
-def test_a_payload_that_was_taken_off_is_not_carried(tools, arm3):
-    document = tools.described(arm3)
-    plain, off, on = (
-        Arm.from_description(arm3, DynamicsDescription({**document, **more}))
-        for more in ({}, {'payload': {**PAYLOAD, 'attached': False}}, {'payload': PAYLOAD})
-    )
-    q = np.array([0.3, 0.1, -0.4])
-    np.testing.assert_array_equal(off.rigid.gravity(q), plain.rigid.gravity(q))
-    assert np.abs(on.rigid.gravity(q) - plain.rigid.gravity(q)).max() > 1.0
-    assert any('payload' in remark for remark in off.remarks)
-    asked = Arm.from_description(
-        arm3, DynamicsDescription({**document, 'payload': {**PAYLOAD, 'attached': False}}), payload=True
-    )
-    np.testing.assert_array_equal(asked.rigid.gravity(q), on.rigid.gravity(q))
-
-
-def test_conversion_to_inertias_and_back(arm3):
-    standard = StandardParameters(arm3.parameters, 3)
-    back = [body_of(inertia) for inertia in standard.inertias()]
-    np.testing.assert_allclose(back, standard.links, rtol=0, atol=1e-12)
-    loaded = standard.with_payload(np.arange(10.0))
-    np.testing.assert_allclose(loaded.links[-1] - standard.links[-1], np.arange(10.0), atol=1e-12)
-    assert [f'XX_{1}', 'off_3'] == [arm3.parameter_names[0], arm3.parameter_names[-1]]
-    with pytest.raises(JointDynamicsError, match='expected 42 numbers'):
-        StandardParameters(np.zeros(41), 3)

@@ -124,16 +124,13 @@ def test_the_deviation_of_a_direction_is_its_own():
 
 def test_the_deviation_of_quadrants_and_of_terms():
     quadrants = {'dq_s': 0.3, 'c_m': 4.0, 'a_m': 1.1, 'c_g': 3.0}
-    friction = steady(
-        {
-            'friction': {'parameters': PLAIN, 'quadrants': quadrants, 'standard_deviations': {'c_m': 0.2, 'a_m': 0.01}},
-            'terms': [
-                {'document': {'fourier': [1]}, 'values': [5.0, 6.0], 'std': [9.0, 9.0]},
-                {'document': {'friction': 'F_V2'}, 'values': [0.3], 'std': [0.2]},
-            ],
-        },
-        before={'terms': [{'document': {'friction': 'F_V2'}, 'values': [0.3], 'std': [70.0]}]},
-    )
+    further = [
+        {'document': {'fourier': [1]}, 'values': [5.0, 6.0], 'std': [9.0, 9.0]},
+        {'document': {'friction': 'F_V2'}, 'values': [0.3], 'std': [0.2]},
+    ]
+    dry = {'parameters': PLAIN, 'quadrants': quadrants, 'standard_deviations': {'c_m': 0.2, 'a_m': 0.01}}
+    other = {'terms': [{'document': {'friction': 'F_V2'}, 'values': [0.3], 'std': [70.0]}]}
+    friction = steady({'friction': dry, 'terms': further}, before=other)
     expected = np.sqrt(0.2**2 + (0.01 * 20.0) ** 2 + (0.2 * SPEED**2) ** 2)
     np.testing.assert_allclose(friction.deviation(SPEED, 20.0), expected, rtol=1e-9)
 

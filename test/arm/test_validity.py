@@ -80,20 +80,14 @@ def test_a_range_without_the_temperature_of_reference_keeps_it(tools, arm3, temp
     np.testing.assert_array_equal(cold, warm)
 
 
-@pytest.mark.parametrize(
-    ('validity', 'path'),
-    [
-        ({'speed': 0.0}, 'validity.speed'),
-        ({'load': -1.0}, 'validity.load'),
-        ({'temperature': [30.0, 20.0]}, 'validity.temperature'),
-        ({'temperature': [30.0]}, 'validity.temperature'),
-        ({'acceleration': 1.0}, 'validity.acceleration'),
-    ],
-)
+@pytest.mark.parametrize(('validity', 'path'), [
+    ({'speed': 0.0}, 'speed'), ({'load': -1.0}, 'load'), ({'temperature': [30.0, 20.0]}, 'temperature'),
+    ({'temperature': [30.0]}, 'temperature'), ({'acceleration': 1.0}, 'acceleration'),
+])  # fmt: skip
 def test_what_is_no_range_is_refused(tools, arm3, validity, path):
     document = tools.described(arm3)
     document['joints']['j2']['validity'] = validity
-    with pytest.raises(JointDynamicsError, match=f'joints.j2.{path}: expected'):
+    with pytest.raises(JointDynamicsError, match=f'joints.j2.validity.{path}: expected'):
         DynamicsDescription(document)
 
 
@@ -107,15 +101,6 @@ def test_a_range_is_read_joint_by_joint():
     assert RANGE.high.tolist() == [np.inf, np.inf, 40.0]
     assert Validity.of([None, None]) is None
     assert Validity.of([{'speed': 1}]).speed.dtype == float
-
-
-def test_limits_of_what_does_not_matter_are_none():
-    kept = RANGE.only_where_dependent(np.array([True, True, False]), np.array([False, False, True]))
-    assert kept.speed.tolist() == RANGE.speed.tolist()
-    assert kept.load.tolist() == [5.0, np.inf, np.inf]
-    assert (kept.low.tolist(), kept.high.tolist()) == (RANGE.low.tolist(), RANGE.high.tolist())
-    cold = RANGE.only_where_dependent(np.ones(3, dtype=bool), np.zeros(3, dtype=bool))
-    assert np.isinf(cold.low).all() and np.isinf(cold.high).all() and cold.load.tolist() == RANGE.load.tolist()
 
 
 def test_what_matters_is_what_friction_or_a_term_depends_on(tools, arm3):
@@ -165,6 +150,10 @@ def test_how_far_the_motion_went():
         f'joints.c.validity.temperature: above 40 °C, {ends}',
         f'joints.c.validity.temperature: below 20 °C, {ends}',
     ]
+    # named once, however often and however far; what is no number left nothing
+    watch.update(np.array([[-5.0, 0.0, 0.0], [np.nan, 0.0, 0.0]]), np.full((2, 3), np.nan))
+    watch.update_temperature([0.0, 0.0, np.nan])
+    assert len(watch.notes()) == 4 and watch.extent()[0].endswith('the motion goes to 5 rad/s (5.00 times)')
     watch.reset()
     assert watch.extent() == watch.notes() == []
     # at the limit is within it
@@ -176,22 +165,6 @@ def test_how_far_the_motion_went():
     free.update(np.array([1e9]), np.array([1e9]))
     free.update_temperature([1e9])
     assert free.notes() == free.extent() == []
-
-
-def test_what_left_the_range_is_named_once_with_its_limit():
-    watch = RangeWatch(Validity.of([{'speed': 1.0, 'load': 5.0}, {'temperature': [20.0, 40.0]}]), ('a', 'b'))
-    watch.update(np.array([-1.0, 9.0]), np.array([5.0, 99.0]))
-    watch.update_temperature([99.0, np.nan])
-    assert watch.notes() == []
-    watch.update(np.array([[0.5, 0.0], [-2.0, 0.0], [np.nan, 0.0]]), np.zeros((3, 2)))
-    first = watch.notes()
-    assert first == ['joints.a.validity.speed: above 1 rad/s, friction is held at its value there']
-    watch.update(np.array([3.0, 0.0]), np.zeros(2))
-    watch.update_temperature([30.0, 10.0])
-    assert watch.notes() == [*first, 'joints.b.validity.temperature: below 20 °C, friction is held at its value there']
-    assert watch.extent()[0].endswith('at 1 rad/s, the motion goes to 3 rad/s (3.00 times)')
-    watch.reset()
-    assert watch.notes() == []
 
 
 @pytest.mark.parametrize(('speed', 'named'), [(0.01, True), (50.0, False)])

@@ -27,14 +27,10 @@ def test_what_is_not_reliable_never_takes_the_place_of_what_is(tmp_path):
     def found(name):
         return DynamicsDescription.load(tmp_path / name).joint('a')['damping']['value']
 
-    assert write(1.0, False) == ['dynamics.not_reliable.yaml', 'summary.not_reliable.json', 'report.not_reliable.html']
-    assert sorted(item.name for item in tmp_path.iterdir()) == [
-        'dynamics.not_reliable.yaml',
-        'report.not_reliable.html',
-        'summary.not_reliable.json',
-    ]
-    assert write(2.0, True) == ['dynamics.yaml', 'summary.json', 'report.html']
-    assert sorted(item.name for item in tmp_path.iterdir()) == ['dynamics.yaml', 'report.html', 'summary.json']
+    for value, reliable, suffix in ((1.0, False, '.not_reliable'), (2.0, True, '')):
+        names = [f'dynamics{suffix}.yaml', f'summary{suffix}.json', f'report{suffix}.html']
+        assert write(value, reliable) == names
+        assert sorted(item.name for item in tmp_path.iterdir()) == sorted(names)
     write(3.0, False)
     assert (found('dynamics.yaml'), found('dynamics.not_reliable.yaml')) == (2.0, 3.0)
     assert json.loads((tmp_path / 'summary.json').read_text())['value'] == 2.0

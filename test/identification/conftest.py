@@ -169,22 +169,32 @@ TRUTH = {
 }  # fmt: skip
 
 
+def base_of(model, values):
+    """Return the base parameters of standard parameters by name, the others zero."""
+    return model.base_parameters().regroup(np.array([values.get(name, 0.0) for name in model.parameter_names]))
+
+
+@pytest.fixture(scope='session')
+def base_parameters_of():
+    return base_of
+
+
+@pytest.fixture(scope='session')
+def truth():
+    """Standard parameters of the two links, by name."""
+    return TRUTH
+
+
 @pytest.fixture(scope='session')
 def two_link_runs(two_links, observed):
     """Return what makes recordings of two links with 2 % noise, and their base parameters."""
-    standard = np.zeros(len(two_links.parameter_names))
-    for name, value in TRUTH.items():
-        standard[two_links.parameter_names.index(name)] = value
-    chi = two_links.base_parameters().regroup(standard)
 
     def of(seed, samples=400, carried=0.0):
         run = observed(seed, samples, factor=4)
-        more = standard.copy()
-        for name, value in {'M_2': carried, 'MX_2': 0.3 * carried, 'ZZ_2': 0.1 * carried}.items():
-            more[two_links.parameter_names.index(name)] += value
-        own = two_links.base_parameters().regroup(more)
+        more = {'M_2': carried, 'MX_2': 0.3 * carried, 'ZZ_2': 0.1 * carried}
+        own = base_of(two_links, {name: value + more.get(name, 0.0) for name, value in TRUTH.items()})
         tau = full_rate_torque(Problem(two_links, [run]), run, own)
         noise = np.random.default_rng(seed).normal(size=tau.shape)
         return replace(run, name=f'run {seed}', tau=tau + 0.02 * tau.std(axis=0) * noise)
 
-    return of, chi
+    return of, base_of(two_links, TRUTH)

@@ -51,12 +51,9 @@ def test_a_payload_is_written_as_not_attached():
     order = ('M', 'MX', 'MY', 'MZ', 'XX', 'XY', 'XZ', 'YY', 'YZ', 'ZZ')
     found = {name: {'value': float(k), 'std': 0.1 * k if k else None} for k, name in enumerate(order)}
     document = {
-        'attached': False,
-        'mass': {'value': 0.0},
-        'first_moments': [1.0, 2.0, 3.0],
-        'inertia': [4.0, 5.0, 6.0, 7.0, 8.0, 9.0],
-        'std': [None, *(0.1 * k for k in range(1, 10))],
-    }
+        'attached': False, 'mass': {'value': 0.0}, 'first_moments': [1.0, 2.0, 3.0],
+        'inertia': [4.0, 5.0, 6.0, 7.0, 8.0, 9.0], 'std': [None, *(0.1 * k for k in range(1, 10))],
+    }  # fmt: skip
     assert payload_part(found) == document
     found['M']['std'] = 0.2
     assert payload_part(found)['mass'] == {'value': 0.0, 'std': 0.2}

@@ -12,18 +12,13 @@ from joint_dynamics.identification.regression.residuals import predict
 from joint_dynamics.identification.selection.candidate_terms import WIDTHS
 
 CHOICES = {
-    'none': [],
-    'hysteresis': [{'hysteresis': 1e-3}],
-    'narrowest hysteresis': [{'hysteresis': min(WIDTHS)}],
-    'stribeck': [{'stribeck': 0.1}],
-    'root': [{'friction': 'F_T0'}],
-    'cubic': [{'friction': 'F_V3'}],
-    'load': [{'friction': 'F_Cl'}],
-    'load squared': [{'friction': 'F_C1'}],
+    'none': [], 'hysteresis': [{'hysteresis': 1e-3}], 'narrowest hysteresis': [{'hysteresis': min(WIDTHS)}],
+    'stribeck': [{'stribeck': 0.1}], 'root': [{'friction': 'F_T0'}], 'cubic': [{'friction': 'F_V3'}],
+    'load': [{'friction': 'F_Cl'}], 'load squared': [{'friction': 'F_C1'}],
     'quadrants': [{'friction': 'load_gain'}, {'friction': 'load_sign'}],
     'hysteresis of everything': [{'hysteresis': 3e-3}, {'stribeck': 0.1}, {'friction': 'F_Cl'}, {'friction': 'F_T0'}],
     'spring': [{'fourier': 2}],
-}
+}  # fmt: skip
 
 
 @pytest.fixture(scope='module')

@@ -54,15 +54,12 @@ def test_gen3_slow_joints_from_fast_motion_are_predicted_as_without_further_term
         [Recording.load(data / 'gen3' / name) for name in names]
         for names in (fast, [f'joint_{j}_trapez' for j in (1, 2, 3, 4)])
     )
-    chosen, plain = (
-        [
-            overall_residual([fit], moving=True)[1]
-            for fit in identify(
-                model, training, slow, IdentificationSettings(method='wls', selection=selection)
-            ).validation
-        ]
-        for selection in (True, False)
-    )
+
+    def moving_residuals(selection):
+        settings = IdentificationSettings(method='wls', selection=selection)
+        return [overall_residual([fit], moving=True)[1] for fit in identify(model, training, slow, settings).validation]
+
+    chosen, plain = moving_residuals(True), moving_residuals(False)
     assert all(value <= 1.1 * other for value, other in zip(chosen, plain, strict=True))
     assert max(plain) < 6.0
 

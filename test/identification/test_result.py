@@ -1,14 +1,15 @@
 """What a result offers to the programmer: predictions, and a short face in an interpreter and a notebook."""
 
 from dataclasses import replace
-from html.parser import HTMLParser
 from types import SimpleNamespace
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification import IdentificationSettings, identify, predict_torque, validate_description
+from joint_dynamics.identification.preparation.observations import observe
 from joint_dynamics.identification.reliability.verdict import Reason
 from joint_dynamics.recording import Recording
 
@@ -28,8 +29,6 @@ def test_prediction_is_the_torque_that_validation_compares(found):
     predicted = result.predict(recording)
     assert predicted.shape == recording.q.shape
     (fit,) = validate_description(result.description, [recording], result.settings)
-    from joint_dynamics.identification.preparation.observations import observe
-
     observation = observe(recording, result.plan)
     inner = predicted[int(round(result.plan.trim * recording.rate)) :][: len(observation.time)]
     np.testing.assert_allclose(
@@ -97,11 +96,6 @@ def test_the_description_states_what_was_identified_with_its_deviations(found):
     ):
         assert (entry['name'], entry['value']) == (name, pytest.approx(value))
         assert entry['std'] == pytest.approx(std)
-    provenance = document['provenance']
-    assert provenance['method'] == 'wls' and provenance['recordings'] == [fit.name for fit in result.training]
-    (validation,) = result.validation
-    assert provenance['validation'] == {validation.name: pytest.approx(validation.residual_percent()[1])}
-    assert provenance['condition_number'] == pytest.approx(result.solution.condition_number)
 
 
 def test_without_a_recording_there_is_nothing_to_validate(found):
@@ -116,43 +110,6 @@ def test_what_cannot_be_predicted_is_said(found):
         result.predict(recording.select(recording.joint_names[:3]))
     with pytest.raises(JointDynamicsError, match=r'expected at least [\d.]+ s'):
         result.predict(recording.window(0, 0.02))
-
-
-def test_it_shows_itself_in_one_line(found):
-    result, _ = found
-    text = repr(result)
-    assert text.startswith(
-        f'<IdentificationResult wls: {result.problem.base.count} base parameters from {result.samples} samples, '
-    )
-    assert '\n' not in text
-    assert len(text) < 200
-    assert f'validation residual {result.summary()["validation_moving_overall_percent"]:.3g} %' in text
-    assert text.endswith(', reliable>') == (not result.reasons)
-    assert repr(replace(result, reasons=['a < b'])).endswith(', not reliable for 1 reason>')
-    assert repr(replace(result, reasons=['one', 'two'], validation=[])).endswith(', not reliable for 2 reasons>')
-    assert 'training residual' in repr(replace(result, validation=[]))
-
-
-def test_it_shows_itself_in_a_notebook(found):
-    result, recording = found
-    page = replace(result, reasons=['a <b> & c'])._repr_html_()
-    cells, opened = [], []
-
-    class Reader(HTMLParser):
-        def handle_starttag(self, tag, attrs):
-            opened.append(tag)
-
-        def handle_endtag(self, tag):
-            assert opened.pop() == tag
-
-        def handle_data(self, data):
-            cells.append(data)
-
-    Reader().feed(page)
-    assert opened == []
-    assert 'a <b> & c' in cells
-    assert set(result.names) | set(result.expressions) <= set(cells)
-    assert f'{recording.name} (validation)' in cells
 
 
 def test_the_description_says_where_it_comes_from(found):
@@ -220,7 +177,7 @@ def test_a_result_in_one_line(made_result):
         ({'training': [still], 'reasons': [late, late]}, ('training without torque', 'not reliable for 2 reasons')),
     ):  # fmt: skip
         line = repr(made_result(**changes))
-        assert [part for part in parts if part not in line] == []
+        assert [part for part in parts if part not in line] == [] and '\n' not in line
 
 
 def test_a_notebook_shows_reasons_residuals_and_parameters_as_text(made_result):
@@ -230,4 +187,5 @@ def test_a_notebook_shows_reasons_residuals_and_parameters_as_text(made_result):
         (f'run &lt;1&gt; ({kind})', WITH_BAND) for kind in ('training', 'validation')
     ]
     assert [row[:4] for row in cells[2:]] == [['p&lt;', '1.2346', '0.012', '1'], ['q', '-2', '0.5', '25']]
+    ElementTree.fromstring(page)  # every tag is closed
     assert '<li>x &lt; y</li>' in page and 'a &amp; b</td>' in page and 'not reliable for 1 reason<' in page

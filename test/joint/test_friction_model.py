@@ -17,17 +17,9 @@ from joint_dynamics.joint import (
 from joint_dynamics.joint.static_friction import QUADRANT_PARAMETERS
 
 FULL = {
-    'F_C0': 6.0,
-    'F_C1': 1e-3,
-    'F_S': 7.5,
-    'V_S': 0.05,
-    'mu': 0.8,
-    'F_V1': 4.0,
-    'F_V2': -0.6,
-    'F_V3': 0.1,
-    'F_T1': -0.05,
-    'F_T2': 2e3,
-}
+    'F_C0': 6.0, 'F_C1': 1e-3, 'F_S': 7.5, 'V_S': 0.05, 'mu': 0.8, 'F_V1': 4.0, 'F_V2': -0.6, 'F_V3': 0.1,
+    'F_T1': -0.05, 'F_T2': 2e3,
+}  # fmt: skip
 
 
 def model(joints=1, **changes):
@@ -35,15 +27,6 @@ def model(joints=1, **changes):
         [PeriodicMap(1e-3 * (1 + 0.3 * np.cos(np.arange(60) * 2 * np.pi / 60 + j))) for j in range(joints)]
     )
     return FrictionModel({**FULL, **changes}, MaxwellSlip(joints, backlash), joints=joints)
-
-
-@given(load=st.floats(-150, 150), sign=st.sampled_from([-1, 1]), start=st.floats(-6, 6))
-@settings(max_examples=30, deadline=None)
-def test_steady_slip_gives_plus_minus_the_coulomb_level(load, sign, start):
-    plain = model(F_S=6.0, F_V1=0, F_V2=0, F_V3=0)
-    theta = start + sign * np.linspace(0, 0.05, 300)[:, None]
-    f = plain.run(theta, np.full((300, 1), sign * 0.05), load)
-    assert np.allclose(f[200:], sign * (6 + 1e-3 * load**2), rtol=1e-12)
 
 
 def test_steady_slip_is_the_static_map():
@@ -87,24 +70,12 @@ def test_recordings_and_single_samples_are_the_same_numbers(seed, joints):
     whole = model(joints)
     single = whole.copy()
     theta = np.cumsum(rng.normal(0, 3e-4, (60, joints)), axis=0)
-    omega, load, temperature = (
-        rng.normal(0, 1, (60, joints)),
-        rng.normal(0, 50, (60, joints)),
-        rng.uniform(0, 60, (60, joints)),
-    )
+    omega, load = rng.normal(size=(2, 60, joints)) * [[[1.0]], [[50.0]]]
+    temperature = rng.uniform(0, 60, (60, joints))
     f = whole.run(theta, omega, load, temperature)
     assert np.array_equal(
         f, np.array([single.step(*sample) for sample in zip(theta, omega, load, temperature, strict=True)])
     )
-
-
-def test_closed_path_at_constant_load_and_speed_loses_energy():
-    friction = model(F_V1=0.0, F_V2=0.0, F_V3=0.0)
-    theta = np.concatenate(
-        [np.linspace(0, 2e-3, 400), np.linspace(2e-3, -1e-3, 600)[1:], np.linspace(-1e-3, 0, 200)[1:]]
-    )
-    f = friction.run(theta[:, None], 0.0, 40.0)[:, 0]
-    assert np.sum(0.5 * (f[1:] + f[:-1]) * np.diff(theta)) > 0
 
 
 def test_adaptive_regressor_at_its_nominal_value_is_the_coulomb_part():
@@ -221,18 +192,9 @@ def test_reset_takes_the_hysteresis_where_it_is_told():
 
 
 HAMON = {
-    'a_m': 1.2,
-    'b_m': 0.1,
-    'a_g': 0.8,
-    'b_g': 0.15,
-    'c_m': 4.0,
-    'd_m': 1.0,
-    'c_g': 3.0,
-    'd_g': 0.5,
-    'F_V': 2.0,
-    'tau_off': 0.3,
-    'dq_s': 0.3,
-}
+    'a_m': 1.2, 'b_m': 0.1, 'a_g': 0.8, 'b_g': 0.15, 'c_m': 4.0, 'd_m': 1.0, 'c_g': 3.0, 'd_g': 0.5, 'F_V': 2.0,
+    'tau_off': 0.3, 'dq_s': 0.3,
+}  # fmt: skip
 USUAL = {'F_C0': 5.0, 'F_Cl': 0.1, 'F_C1': 2e-3, 'F_S': 7.0, 'V_S': 0.2, 'F_V1': 3.0, 'F_V2': 0.4, 'offset': 0.3}
 WARM = {'F_T0': 0.4, 'F_T1': -0.05, 'F_T2': 2e3, 'T_0': 30.0}
 
@@ -260,11 +222,8 @@ def test_in_steady_slip_it_is_hamons_friction_beside_the_usual(states):
     warm = np.sign(omega) * np.sqrt(np.abs(omega)) * (0.4 - 0.05 * 7.0 + 2e3 * (37.0**-3 - 30.0**-3))
     # Without power there is no quadrant: half of each is taken then, see below.
     powered = (omega * load)[:, 1] != 0
-    np.testing.assert_allclose(
-        found[powered, 1],
-        (QuadrantFriction(**HAMON).friction(load[:, 1], omega[:, 1]) + warm[:, 1])[powered],
-        atol=1e-12,
-    )
+    expected = QuadrantFriction(**HAMON).friction(load[:, 1], omega[:, 1]) + warm[:, 1]
+    np.testing.assert_allclose(found[powered, 1], expected[powered], atol=1e-12)
     alone = FrictionModel({**USUAL, **WARM}).static(omega[:, :1], load[:, :1], 37.0)
     np.testing.assert_allclose(found[:, :1], alone, atol=1e-12)
 
@@ -306,15 +265,8 @@ def test_quadrants_go_round_as_documents():
 
 
 def test_what_the_friction_depends_on():
-    friction = FrictionModel(
-        {
-            'F_C0': [1.0] * 4,
-            'F_Cl': [0, 0.1, 0, 0],
-            'F_C1': [0, 0, 0.1, 0],
-            'F_T1': [0, 1.0, 0, 0],
-            'F_T2': [0, 0, 1.0, 0],
-        }
-    )
+    load, temperature = {'F_Cl': [0, 0.1, 0, 0], 'F_C1': [0, 0, 0.1, 0]}, {'F_T1': [0, 1, 0, 0], 'F_T2': [0, 0, 1, 0]}
+    friction = FrictionModel({'F_C0': [1.0] * 4, **load, **temperature})
     assert friction.depends_on_load.tolist() == [False, True, True, False]
     assert friction.depends_on_temperature.tolist() == [False, True, True, False]
     plain = {'parameters': {'F_C0': 1.0}}

@@ -134,9 +134,6 @@ def test_documents_go_round():
     back = MaxwellSlip.from_dicts([slip.to_dict(0), slip.to_dict(1)])
     assert np.allclose(back.limits, slip.limits)
     assert np.allclose(back.stiffness, slip.stiffness)
-    law = MaxwellSlip(1).to_dict()
-    assert law == {'operators': 4, 'r_Delta': 4.0, 'r_k': 2.0, 'presliding': PeriodicMap.constant(1e-3).to_dict()}
-    assert MaxwellSlip.from_dicts([law]).to_dict() == law
 
 
 def test_the_relative_deformations_make_the_output():
@@ -218,9 +215,7 @@ def test_a_document_with_a_stiffness_of_its_own_and_limits_by_the_law_keeps_it()
 def test_stiffness_is_scaled_to_a_sum_of_one_when_it_is_nearly_so():
     slip = MaxwellSlip(1, limits=[0.5, 1.0], stiffness=[1.0 + 6e-7, 0.5])
     assert np.isclose(slip.stiffness[0] @ slip.limits[0], 1.0, rtol=0, atol=1e-15)
-    with pytest.raises(
-        JointDynamicsError, match=r'^MaxwellSlip: expected stiffness k >= 0 with sum k_i Delta_i = 1, found sums'
-    ):
+    with pytest.raises(JointDynamicsError, match=r'^MaxwellSlip: expected stiffness k >= 0 with sum k_i Delta_i = 1'):
         MaxwellSlip(1, limits=[0.5, 1.0], stiffness=[1.0 + 6e-6, 0.5])
     with pytest.raises(JointDynamicsError, match=r'^MaxwellSlip: expected stiffness k >= 0'):
         MaxwellSlip(1, limits=[0.5, 1.0], stiffness=[3.0, -0.5])

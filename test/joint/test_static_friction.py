@@ -26,12 +26,6 @@ def test_terms_one_by_one():
     assert np.isclose(friction.torque(1e-12), 8.3)
 
 
-def test_odd_without_offset_and_without_stribeck_by_default():
-    friction = StaticFriction(5, F_V1=2, F_V2=1)
-    assert np.allclose(friction.torque(-OMEGA), -friction.torque(OMEGA))
-    assert np.all(friction.stribeck(OMEGA) == 0)
-
-
 def test_smooth_form_tends_to_the_exact_one_and_has_no_jump():
     friction = StaticFriction(5, 8, 0.1)
     assert np.allclose(friction.torque(OMEGA, smoothing=1e-9), friction.torque(OMEGA))

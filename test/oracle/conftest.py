@@ -5,6 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from joint_dynamics.description import DynamicsDescription
+from joint_dynamics.robot import RobotModel, StandardParameters, mounting_rotation
+
 HERE = Path(__file__).parent
 
 
@@ -60,3 +63,33 @@ def _mimic(rng, k, not_these):
 def urdf_of():
     """Return `random_urdf`: a random robot of a generator's."""
     return random_urdf
+
+
+@pytest.fixture
+def described_of():
+    """Return what describes a robot whose links, rotors and friction are others than the URDF's."""
+
+    def of(robot, rng, rotors=True, **more):
+        standard = StandardParameters(robot.parameters, robot.n)
+        standard.links[:] *= rng.uniform(0.5, 2.0)
+        joints = {}
+        for name in robot.joint_names:
+            friction = {'F_C0': float(rng.uniform(1, 5)), 'F_V1': float(rng.uniform(1, 5))}
+            joints[name] = {'friction': {'parameters': friction}}
+            if rotors:
+                joints[name]['rotor_inertia'] = {'value': float(rng.uniform(0.1, 1.0))}
+        if robot.mounting is not None:
+            more['mounting'] = mounting_rotation(robot.mounting).tolist()
+        links = {name: standard.link_document(k) for k, name in enumerate(robot.joint_names)}
+        frames = {'joint_names': list(robot.joint_names), **robot.kinematics()}
+        return DynamicsDescription({'robot': frames, 'joints': joints, 'inertial': {'standard': links}, **more})
+
+    return of
+
+
+@pytest.fixture(params=range(6))
+def robot(request, urdf_of):
+    """A random robot of two to seven joints, every second one mounted askew."""
+    rng = np.random.default_rng(300 + request.param)
+    text = urdf_of(rng, joints=int(rng.integers(2, 8)))
+    return RobotModel.from_urdf(text, mounting=[0.4, -0.7, 0.2] if request.param % 2 else None)

@@ -10,43 +10,12 @@ import pytest
 mujoco = pytest.importorskip('mujoco', reason='the extra `mujoco` is not installed')
 
 from joint_dynamics.arm import Arm  # noqa: E402
-from joint_dynamics.description import DynamicsDescription  # noqa: E402
 from joint_dynamics.description.export_mjcf import export_mjcf  # noqa: E402
 from joint_dynamics.description.import_inertials import import_inertials  # noqa: E402
 from joint_dynamics.errors import JointDynamicsError  # noqa: E402
-from joint_dynamics.robot import RobotModel, StandardParameters, mounting_rotation  # noqa: E402
+from joint_dynamics.robot import RobotModel, StandardParameters  # noqa: E402
 
 PAYLOAD = {'mass': {'value': 2.0}, 'first_moments': [0.1, -0.2, 0.1], 'inertia': [0.5, 0.02, 0.01, 0.6, 0.03, 0.7]}
-SEEDS = range(6)
-
-
-def described(robot, rng, **more):
-    """A robot whose links, rotors and friction are others than the URDF's."""
-    standard = StandardParameters(robot.parameters, robot.n)
-    standard.links[:] *= rng.uniform(0.5, 2.0)
-    joints = {
-        name: {
-            'rotor_inertia': {'value': float(rng.uniform(0.1, 1.0))},
-            'friction': {'parameters': {'F_C0': float(rng.uniform(1, 5)), 'F_V1': float(rng.uniform(1, 5))}},
-        }
-        for name in robot.joint_names
-    }
-    document = {
-        'robot': {'joint_names': list(robot.joint_names), **robot.kinematics()},
-        'joints': joints,
-        'inertial': {'standard': {name: standard.link_document(k) for k, name in enumerate(robot.joint_names)}},
-        **more,
-    }
-    if robot.mounting is not None:
-        document['mounting'] = mounting_rotation(robot.mounting).tolist()
-    return DynamicsDescription(document)
-
-
-@pytest.fixture(params=SEEDS)
-def robot(request, urdf_of):
-    rng = np.random.default_rng(300 + request.param)
-    text = urdf_of(rng, joints=int(rng.integers(2, 8)))
-    return RobotModel.from_urdf(text, mounting=[0.4, -0.7, 0.2] if request.param % 2 else None)
 
 
 class Exported:
@@ -80,8 +49,8 @@ def check(exported, description, robot):
 
 
 @pytest.mark.parametrize('payload', ['merged', 'apart'])
-def test_a_new_model_has_the_torque_of_the_description(robot, tmp_path, payload):
-    description = described(robot, np.random.default_rng(2), payload=PAYLOAD)
+def test_a_new_model_has_the_torque_of_the_description(robot, tmp_path, payload, described_of):
+    description = described_of(robot, np.random.default_rng(2), payload=PAYLOAD)
     assert export_mjcf(description, robot, tmp_path / 'arm.xml', payload) == ([], 0.0)
     exported = Exported(tmp_path / 'arm.xml', robot.joint_names)
     check(exported, description, robot)
@@ -110,15 +79,9 @@ def other_file(robot, rng):
         place = frames[parent].actInv(robot.pinocchio.jointPlacements[k + 1] * frame)
         body = body_at(bodies[parent], f'their_{k}', place)
         inside = frame.inverse()
-        ET.SubElement(
-            body,
-            'joint',
-            name=name,
-            type='slide' if robot.chain.prismatic[k] else 'hinge',
-            axis=words(inside.rotation @ robot.chain.axis[k]),
-            pos=words(inside.translation),
-            damping='77',
-        )
+        kind = 'slide' if robot.chain.prismatic[k] else 'hinge'
+        axis, place = words(inside.rotation @ robot.chain.axis[k]), words(inside.translation)
+        ET.SubElement(body, 'joint', name=name, type=kind, axis=axis, pos=place, damping='77')
         ET.SubElement(body, 'geom', type='sphere', size='0.05', rgba='1 0 0 1')
         bodies.append(body)
         frames.append(frame)
@@ -136,13 +99,13 @@ def body_at(parent, name, place):
     return ET.SubElement(parent, 'body', name=name, pos=words(place.translation), quat=words([w, x, y, z]))
 
 
-def test_into_an_mjcf_of_other_frames_by_joint_name(robot, tmp_path, monkeypatch):
+def test_into_an_mjcf_of_other_frames_by_joint_name(robot, tmp_path, monkeypatch, described_of):
     (tmp_path / 'elsewhere').mkdir()
     monkeypatch.chdir(tmp_path / 'elsewhere')
     pinocchio.seed(4)
     text, gravity = other_file(robot, np.random.default_rng(4))
     (tmp_path / 'theirs.xml').write_text(text)
-    description = described(robot, np.random.default_rng(5))
+    description = described_of(robot, np.random.default_rng(5))
     unphysical, apart = export_mjcf(description, robot, tmp_path / 'arm.xml', into=tmp_path / 'theirs.xml')
     assert unphysical == []
     assert apart < 1e-6
@@ -161,11 +124,11 @@ def test_into_an_mjcf_of_other_frames_by_joint_name(robot, tmp_path, monkeypatch
     ]
 
 
-def test_another_robot_is_refused(urdf_of, tmp_path):
+def test_another_robot_is_refused(urdf_of, tmp_path, described_of):
     rng = np.random.default_rng(8)
     robot, other = (RobotModel.from_urdf(urdf_of(rng, joints=4)) for _ in range(2))
     (tmp_path / 'other.xml').write_text(other_file(other, rng)[0])
-    description = described(robot, rng)
+    description = described_of(robot, rng)
     with pytest.raises(JointDynamicsError, match=r'expected j\d to move as in the robot file'):
         export_mjcf(description, robot, tmp_path / 'arm.xml', into=tmp_path / 'other.xml')
     (tmp_path / 'less.xml').write_text('<mujoco><worldbody><body><joint name="j1"/></body></worldbody></mujoco>')

@@ -12,37 +12,14 @@ from joint_dynamics import export, pinocchio_model
 from joint_dynamics.arm import Arm
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.robot import RobotModel, StandardParameters, mounting_rotation
 
 ARMATURE = hasattr(pinocchio.Model(), 'armature')
 with_armature = pytest.mark.skipif(not ARMATURE, reason='models of pinocchio 2 have no armature')
 
 
-@pytest.fixture(params=range(4))
-def robot(request, urdf_of):
-    rng = np.random.default_rng(900 + request.param)
-    return RobotModel.from_urdf(urdf_of(rng, joints=int(rng.integers(2, 8))), mounting=[0.4, -0.7, 0.2])
-
-
 @pytest.fixture
-def description(robot):
-    rng = np.random.default_rng(2)
-    standard = StandardParameters(robot.parameters, robot.n)
-    standard.links[:] *= rng.uniform(0.5, 2.0)
-    return DynamicsDescription(
-        {
-            'robot': {'joint_names': list(robot.joint_names), **robot.kinematics()},
-            'joints': {
-                name: {
-                    'rotor_inertia': {'value': float(rng.uniform(0.1, 1.0))},
-                    'friction': {'parameters': {'F_C0': float(rng.uniform(1, 5)), 'F_V1': float(rng.uniform(1, 5))}},
-                }
-                for name in robot.joint_names
-            },
-            'inertial': {'standard': {name: standard.link_document(k) for k, name in enumerate(robot.joint_names)}},
-            'mounting': mounting_rotation(robot.mounting).tolist(),
-        }
-    )
+def description(robot, described_of):
+    return described_of(robot, np.random.default_rng(2))
 
 
 def states(robot):

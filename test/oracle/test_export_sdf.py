@@ -8,39 +8,13 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from joint_dynamics.arm import Arm
-from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.description.export_sdf import export_sdf
 from joint_dynamics.description.import_inertials import import_inertials
 from joint_dynamics.description.sdf_kinematics import SdfKinematics
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.robot import RobotModel, StandardParameters, mounting_rotation
+from joint_dynamics.robot import RobotModel, StandardParameters
 
 PAYLOAD = {'mass': {'value': 2.0}, 'first_moments': [0.1, -0.2, 0.1], 'inertia': [0.5, 0.02, 0.01, 0.6, 0.03, 0.7]}
-
-
-def described(robot, rng, **more):
-    """A robot whose links and friction are others than the URDF's."""
-    standard = StandardParameters(robot.parameters, robot.n)
-    standard.links[:] *= rng.uniform(0.5, 2.0)
-    document = {
-        'robot': {'joint_names': list(robot.joint_names), **robot.kinematics()},
-        'joints': {
-            name: {'friction': {'parameters': {'F_C0': float(rng.uniform(1, 5)), 'F_V1': float(rng.uniform(1, 5))}}}
-            for name in robot.joint_names
-        },
-        'inertial': {'standard': {name: standard.link_document(k) for k, name in enumerate(robot.joint_names)}},
-        **more,
-    }
-    if robot.mounting is not None:
-        document['mounting'] = mounting_rotation(robot.mounting).tolist()
-    return DynamicsDescription(document)
-
-
-@pytest.fixture(params=range(6))
-def robot(request, urdf_of):
-    rng = np.random.default_rng(700 + request.param)
-    text = urdf_of(rng, joints=int(rng.integers(2, 8)))
-    return RobotModel.from_urdf(text, mounting=[0.4, -0.7, 0.2] if request.param % 2 else None)
 
 
 class Read:
@@ -128,9 +102,9 @@ def check(read, description, robot):
 
 
 @pytest.mark.parametrize('payload', ['merged', 'apart'])
-def test_a_new_model_has_the_descriptions_torque(robot, payload, tmp_path):
+def test_a_new_model_has_the_descriptions_torque(robot, payload, tmp_path, described_of):
     rng = np.random.default_rng(5)
-    description = described(robot, rng, payload={**PAYLOAD, 'attached': True})
+    description = described_of(robot, rng, rotors=False, payload={**PAYLOAD, 'attached': True})
     unphysical, apart = export_sdf(description, robot, tmp_path / 'arm.sdf', payload)
     assert apart == 0.0
     assert not unphysical
@@ -213,11 +187,11 @@ def others_sdf(robot, rng, gripper=True):
     return ET.tostring(root, encoding='unicode')
 
 
-def test_into_an_sdf_with_other_frames(robot, tmp_path):
+def test_into_an_sdf_with_other_frames(robot, tmp_path, described_of):
     rng = np.random.default_rng(8)
     text = others_sdf(robot, rng)
     (tmp_path / 'in.sdf').write_text(text)
-    description = described(robot, rng)
+    description = described_of(robot, rng, rotors=False)
     unphysical, apart = export_sdf(description, robot, tmp_path / 'out.sdf', into=tmp_path / 'in.sdf')
     assert apart < 1e-9
     # what the finger weighs is taken off the last link, which need be no body any more
@@ -239,14 +213,12 @@ def test_into_an_sdf_with_other_frames(robot, tmp_path):
     assert finger.findtext('inertial/mass') == '0.05'
 
 
-def test_another_robot_is_refused(urdf_of, tmp_path):
+def test_another_robot_is_refused(urdf_of, tmp_path, described_of):
     rng = np.random.default_rng(3)
     one, other = (RobotModel.from_urdf(urdf_of(rng, joints=4)) for _ in range(2))
     (tmp_path / 'other.sdf').write_text(others_sdf(other, rng))
-    with pytest.raises(
-        JointDynamicsError, match=r'to move as in the robot file|one model with the joints|to be one of'
-    ):
-        export_sdf(described(one, rng), one, tmp_path / 'out.sdf', into=tmp_path / 'other.sdf')
+    with pytest.raises(JointDynamicsError, match=r'to move as in the robot file|model with the joints|to be one of'):
+        export_sdf(described_of(one, rng), one, tmp_path / 'out.sdf', into=tmp_path / 'other.sdf')
     assert not (tmp_path / 'out.sdf').exists()
 
 
@@ -269,25 +241,21 @@ def test_what_hangs_on_a_link_in_a_loop_is_counted_once(urdf_of):
     )
 
 
-@pytest.mark.parametrize(
-    ('before', 'after', 'message'),
-    [
-        ('<sdf ', '<sdf version="x" ', 'expected'),
-        ('name="corner"', 'name="edge"', "found 'corner'"),
-        ('<child>part_1</child>', '<child>lost</child>', 'expected a link as child of'),
-        ('<pose relative_to="corner">', '<pose relative_to="corner">1 ', 'expected 6 numbers as the pose of'),
-        ('type="revolute"', 'type="ball"', 'to be one of revolute, continuous, prismatic'),
-        ('<joint name="', '<joint name="my_', 'expected one model with the joints'),
-        ('</model>', ''.join(f'<link name="l{k}"/>' for k in range(600)) + '</model>', 'expected at most 500 links'),
-    ],
-)
-def test_what_is_no_sdf_of_the_robot_is_refused(urdf_of, tmp_path, before, after, message):
+@pytest.mark.parametrize(('before', 'after', 'message'), [
+    ('<sdf ', '<sdf version="x" ', 'expected'), ('name="corner"', 'name="edge"', "found 'corner'"),
+    ('<child>part_1</child>', '<child>lost</child>', 'expected a link as child of'),
+    ('<pose relative_to="corner">', '<pose relative_to="corner">1 ', 'expected 6 numbers as the pose of'),
+    ('type="revolute"', 'type="ball"', 'to be one of revolute, continuous, prismatic'),
+    ('<joint name="', '<joint name="my_', 'expected one model with the joints'),
+    ('</model>', ''.join(f'<link name="l{k}"/>' for k in range(600)) + '</model>', 'expected at most 500 links'),
+])  # fmt: skip
+def test_what_is_no_sdf_of_the_robot_is_refused(urdf_of, described_of, tmp_path, before, after, message):
     rng = np.random.default_rng(4)
     robot = RobotModel.from_urdf(urdf_of(rng, joints=3))
     text = others_sdf(robot, rng)
     assert before in text
     (tmp_path / 'in.sdf').write_text(text.replace(before, after))
     with pytest.raises(JointDynamicsError, match=message) as refused:
-        export_sdf(described(robot, rng), robot, tmp_path / 'out.sdf', into=tmp_path / 'in.sdf')
+        export_sdf(described_of(robot, rng), robot, tmp_path / 'out.sdf', into=tmp_path / 'in.sdf')
     assert '\n' not in str(refused.value)
     assert not (tmp_path / 'out.sdf').exists()

@@ -176,15 +176,11 @@ def test_a_joint_may_follow_several_and_has_friction_of_its_own(urdf_of):
         close(robot.inverse_dynamics(q, dq, ddq, friction.values), passive)
 
 
-@pytest.mark.parametrize(
-    ('mimic', 'message'),
-    [
-        ('<mimic joint="j9"/>', 'expected a joint that it mimics'),
-        ('<mimic joint="j2"/>', 'follows itself'),
-        ('<mimic joint="j1" multiplier="0"/>', 'factors other than 0'),
-        ('<mimic joint="j1" multiplier="nan"/>', 'expected a number for multiplier of <mimic>'),
-    ],
-)
+@pytest.mark.parametrize(('mimic', 'message'), [
+    ('<mimic joint="j9"/>', 'expected a joint that it mimics'), ('<mimic joint="j2"/>', 'follows itself'),
+    ('<mimic joint="j1" multiplier="0"/>', 'factors other than 0'),
+    ('<mimic joint="j1" multiplier="nan"/>', 'expected a number for multiplier of <mimic>'),
+])  # fmt: skip
 def test_a_mimic_joint_that_cannot_be_is_refused(urdf_of, mimic, message):
     text = urdf_of(np.random.default_rng(0), joints=3, branches=False)
     at = text.index('</joint>', text.index('name="j2"'))

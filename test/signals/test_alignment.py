@@ -136,8 +136,3 @@ def test_a_sample_beside_the_grid_is_interpolated():
     late = grid + np.array([0.0, 0.02, 0.0, 0.0])
     np.testing.assert_allclose(resample(grid, late, values)[1], 1.0 * 0.1 / 0.12)
     np.testing.assert_array_equal(resample(grid, grid, values), values)
-
-
-def test_the_nearest_sample_may_be_the_one_before():
-    assert alignment_error(np.array([1.1]), np.array([0.0, 1.0, 3.0])) == pytest.approx(0.1)
-    assert alignment_error(np.array([2.8]), np.array([0.0, 1.0, 3.0])) == pytest.approx(0.2)

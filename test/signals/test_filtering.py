@@ -37,17 +37,6 @@ def test_ends_keep_value_and_slope():
     assert np.allclose(zero_phase_lowpass(line, 10.0, RATE), line, atol=5e-4)
 
 
-def test_decimated_blocks_equal_the_whole():
-    rng = np.random.default_rng(1)
-    x = rng.normal(size=(5000, 3))
-    decimator = ParallelDecimator(5000, 20.0, RATE, 10)
-    whole = decimator.apply(x)
-    for part in (slice(0, 7), slice(100, 160), slice(len(decimator.kept) - 3, len(decimator.kept))):
-        first, end = decimator.span(part)
-        assert np.allclose(decimator.weights(part).T @ x[first:end], whole[part])
-    assert np.allclose(decimator.apply(np.ones((5000, 1))), 1.0), 'a constant stays, at the ends too'
-
-
 @pytest.mark.parametrize('cutoff', [5.0, 100.0, 250.0, 300.0, 350.0, 400.0, 449.0])
 def test_the_kernel_is_the_response_to_an_impulse_up_to_nyquist(cutoff):
     """scipy's response of a recording long enough to ring out; what is cut off is below 1e-4 of the peak."""
@@ -109,13 +98,6 @@ def test_a_cutoff_at_nine_twentieths_of_the_rate_is_beyond_it():
     np.testing.assert_array_equal(zero_phase_kernel(450.0, 1000.0), [1.0])
     assert np.abs(zero_phase_lowpass(x, 449.0, 1000.0) - x).max() > 1e-3
     assert len(zero_phase_kernel(449.0, 1000.0)) > 1
-
-
-def test_the_decimator_says_what_it_does():
-    decimator = ParallelDecimator(200, 30.0, 1000.0, 5)
-    assert decimator.cutoff == 30.0
-    np.testing.assert_array_equal(decimator.kernel, zero_phase_kernel(30.0, 1000.0))
-    assert decimator.half == (len(decimator.kernel) - 1) / 2
 
 
 @pytest.mark.parametrize('rate', [250.0, 1000.0, 5000.0])

@@ -3,14 +3,11 @@
 Motion, torque and drives are pinocchio's and this file's.
 """
 
-from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pinocchio
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification import IdentificationSettings, identify
@@ -41,13 +38,8 @@ from joint_dynamics.robot import INERTIAL, RobotModel
 
 HALF = np.pi / 2
 TX40 = [
-    (0, 0, 0, 0),
-    (-HALF, 0, 0, 0),
-    (0, 0.225, 0.035, 0),
-    (HALF, 0, 0.225, 0),
-    (-HALF, 0, 0, 0),
-    (HALF, 0, 0, np.pi),
-]
+    (0, 0, 0, 0), (-HALF, 0, 0, 0), (0, 0.225, 0.035, 0), (HALF, 0, 0.225, 0), (-HALF, 0, 0, 0), (HALF, 0, 0, np.pi),
+]  # fmt: skip
 GEARS = np.diag([32.0, 32.0, 45.0, -48.0, 45.0, 32.0])
 GEARS[5, 4] = 32.0
 GAINS = np.array([33.9, 32.4, 24.2, -9.21, 16.3, 6.79])
@@ -78,16 +70,10 @@ class TX40Like:
                 size**2 * np.diag((0.6, 0.8, 0.7)) + centre @ centre * np.eye(3) - np.outer(centre, centre)
             )
             self.links[k] = (*tensor[np.triu_indices(3)], *(mass * centre), mass)
-        self.drives = np.array(
-            [
-                [0.35, 7.0, 5.5, 0.3],
-                [0.35, 4.5, 7.7, 0.1],
-                [0.083, 1.57, 6.3, -0.2],
-                [0.027, 0.73, 1.9, 0.05],
-                [0.04, 0.9, 1.4, 0.02],
-                [0.0097, 0.5, 1.77, 0.09],
-            ]
-        )
+        self.drives = np.array([
+            [0.35, 7.0, 5.5, 0.3], [0.35, 4.5, 7.7, 0.1], [0.083, 1.57, 6.3, -0.2], [0.027, 0.73, 1.9, 0.05],
+            [0.04, 0.9, 1.4, 0.02], [0.0097, 0.5, 1.77, 0.09],
+        ])  # fmt: skip
 
     def motor_torque(self, q, dq, ddq, payload):
         links = self.links.copy()
@@ -162,12 +148,8 @@ def runs(robot):
         for solver, gains in found.by_solver.items():
             by_solver[solver].append(100 * (gains / GAINS - 1))
         scores.append((found.gains - GAINS) / found.deviation)
-        masses.append(
-            [
-                100 * (mass_of(robot, robot.record(seed + 2 + k, body), found) / body[-1] - 1)
-                for k, body in enumerate((HEAVY, LIGHT))
-            ]
-        )
+        others = [(robot.record(seed + 2 + k, body), body[-1]) for k, body in enumerate((HEAVY, LIGHT))]
+        masses.append([100 * (mass_of(robot, recording, found) / mass - 1) for recording, mass in others])
     return {solver: np.array(errors) for solver, errors in by_solver.items()}, np.array(scores), np.array(masses)
 
 
@@ -221,48 +203,6 @@ def test_robot_and_payload_follow_the_scale_of_the_known_mass(robot, clean):
     assert np.allclose(twice.chi, 2 * once.chi, rtol=1e-6, atol=1e-9)
 
 
-@pytest.fixture(scope='module')
-def triangles(robot):
-    """Triangles and blocks of one noisy pair of runs; property tests scale their columns as other units would."""
-    robot_problem = Problem(robot.model, current_observations(robot.model, [robot.record(500)], PLAN, None))
-    loaded = payload_problem(robot_problem, current_observations(robot.model, [robot.record(501, HEAVY)], PLAN, None))
-    system = CurrentSystem(robot_problem, loaded, WEIGHED, 0.01)
-    blocks = list(system.blocks())
-    return system, blocks
-
-
-def solutions(system, blocks):
-    triangles = triangulate(blocks)
-    start = weighted_least_squares(triangles, system.optional)
-    regression = mixed(
-        triangles, lambda: blocks, system.optional, start, [*system.robot.samples, *system.loaded.samples]
-    )
-    return regression, total_least_squares(triangles, start)[0], start.chi
-
-
-@settings(max_examples=4, deadline=None)
-@given(st.lists(st.floats(-3, 3), min_size=6, max_size=6), st.integers(0, 10_000))
-def test_units_do_not_matter(triangles, decades, seed):
-    """Currents in mA, parameters in other units: every solution is the same in its new units, deviations too."""
-    system, blocks = triangles
-    scale = 10.0 ** np.array(decades)
-    columns = 10.0 ** np.random.default_rng(seed).uniform(-3, 3, blocks[0].rows.shape[1] - 1)
-    other = []
-    for block in blocks:
-        rows = block.rows.copy()
-        rows[:, 0] *= scale[:, None]
-        rows[:, 1:] *= columns[:, None]
-        other.append(replace(block, rows=rows))
-    factor = np.concatenate([scale, columns])
-    before, after = solutions(system, blocks), solutions(system, other)
-    assert np.allclose(after[0].x * factor, before[0].x, rtol=1e-4, atol=1e-7)
-    assert np.allclose(
-        np.sqrt(np.diag(after[0].covariance))[:6] * scale, np.sqrt(np.diag(before[0].covariance))[:6], rtol=1e-3
-    )
-    for one, two in zip(after[1:], before[1:], strict=True):
-        assert np.allclose(one[:6] * scale, two[:6], rtol=1e-4)
-
-
 def test_torques_with_prior_gains_in_them_give_the_same_as_currents(robot):
     unloaded, loaded = robot.record(7), robot.record(8, HEAVY)
     before = prior(robot)
@@ -290,13 +230,8 @@ def test_torque_of_coupled_drives_takes_the_power_of_the_motors(robot):
 def test_currents_of_coupled_drives_from_identification_to_validation(robot):
     """identify by `tls` and validate from its description read the same currents as the same joint torques."""
     unloaded, loaded, other = robot.record(41), robot.record(42, HEAVY), robot.record(43)
-    result = identify(
-        robot.model,
-        [unloaded],
-        [other],
-        IdentificationSettings(method='tls', f_dyn=10.0, payload={'mass': 4.59}, selection=False),
-        loaded=[loaded],
-    )
+    settings = IdentificationSettings(method='tls', f_dyn=10.0, payload={'mass': 4.59}, selection=False)
+    result = identify(robot.model, [unloaded], [other], settings, loaded=[loaded])
     assert np.allclose([result.settings.drive_gains[name] for name in robot.model.joint_names], GAINS, rtol=0.03)
     again = validate_description(result.description, [other])[0]
     assert result.validation[0].residual_percent()[1] < 4.0
@@ -338,12 +273,9 @@ def test_each_way_gives_its_own_solution_with_its_deviations(robot, clean):
     runs = ([robot.record(51)], [robot.record(52, HEAVY)])
     known = {'M': 4.59, 'XX': 0.0959}
     mask = np.array([name in known for name in INERTIAL])
-    system = CurrentSystem(
-        robot_problem := Problem(robot.model, current_observations(robot.model, runs[0], PLAN, None)),
-        payload_problem(robot_problem, current_observations(robot.model, runs[1], PLAN, None)),
-        known,
-        0.01,
-    )
+    robot_problem = Problem(robot.model, current_observations(robot.model, runs[0], PLAN, None))
+    loaded = payload_problem(robot_problem, current_observations(robot.model, runs[1], PLAN, None))
+    system = CurrentSystem(robot_problem, loaded, known, 0.01)
     triangles = triangulate(system.blocks())
     start = weighted_least_squares(triangles, system.optional)
     samples = [*system.robot.samples, *system.loaded.samples]

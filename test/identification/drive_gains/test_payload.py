@@ -5,6 +5,7 @@ In pinocchio, out of the robot's torque.
 
 import re
 from copy import copy
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -14,6 +15,7 @@ from scipy.stats import binom, chi2
 from scipy.stats import t as student
 
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.identification.drive_gains.conversion import GainUncertainty, gain_sensitivity
 from joint_dynamics.identification.drive_gains.payload import identify_payload
 from joint_dynamics.identification.drive_gains.payload_difference import payload_differences
 from joint_dynamics.identification.drive_gains.payload_runs import (
@@ -24,8 +26,9 @@ from joint_dynamics.identification.drive_gains.payload_runs import (
     split,
 )
 from joint_dynamics.identification.identification_settings import KnownPayload
+from joint_dynamics.identification.physical.semidefinite import payload_body, pseudo_inertias
 from joint_dynamics.identification.preparation.data import FilterPlan
-from joint_dynamics.identification.preparation.observations import observe
+from joint_dynamics.identification.preparation.observations import Observation, observe
 from joint_dynamics.identification.regression.covariance import covariance
 from joint_dynamics.identification.regression.methods import least_squares
 from joint_dynamics.identification.regression.problem import Problem
@@ -44,11 +47,11 @@ def parameters(body):
     return np.array([xx, xy, xz, yy, yz, zz, mx, my, mz, mass])
 
 
-def with_body(true_robot, body):
-    """The robot with a body welded to its last link."""
-    robot = copy(true_robot)
+def with_body(true_robot, body, link=-1):
+    """The robot with a body welded to one of its links, the last one where none is said."""
+    robot, joint = copy(true_robot), range(1, true_robot.model.n + 1)[link]
     robot.rigid = true_robot.rigid.copy()
-    robot.rigid.inertias[robot.model.n] = robot.rigid.inertias[robot.model.n] + body
+    robot.rigid.inertias[joint] = robot.rigid.inertias[joint] + body
     return robot
 
 
@@ -67,23 +70,11 @@ def test_columns_of_the_payload_are_the_torque_of_a_welded_body(true_robot):
     rng = np.random.default_rng(3)
     model = true_robot.model
     q, dq, ddq = model.random_states(40, rng)
-    loaded = true_robot.rigid.copy()
-    loaded.inertias[model.n] = loaded.inertias[model.n] + BODY
-    more = [
-        pinocchio.rnea(loaded, loaded.createData(), *state)
-        - pinocchio.rnea(true_robot.rigid, true_robot.rigid.createData(), *state)
-        for state in zip(q, dq, ddq, strict=True)
-    ]
-    from joint_dynamics.identification.preparation.observations import Observation
-
+    more = with_body(true_robot, BODY).torque(q, dq, ddq) - true_robot.torque(q, dq, ddq)
     observation = Observation('', np.arange(40) * 0.1, q, dq, ddq, q, dq, ddq, np.zeros((40, model.n)), None, None)
     problem = Problem(model, [observation], rows=LoadedRows(model, [observation], model.n - 1))
-    torque = np.concatenate(
-        [
-            np.einsum('jps,p->sj', block.rows[:, payload_columns(problem)], parameters(BODY))
-            for block in problem.blocks()
-        ]
-    )
+    columns = [block.rows[:, payload_columns(problem)] for block in problem.blocks()]
+    torque = np.concatenate([np.einsum('jps,p->sj', rows, parameters(BODY)) for rows in columns])
     assert np.allclose(torque, more, atol=1e-9)
 
 
@@ -106,12 +97,9 @@ def test_payload_of_a_known_robot(true_robot, carrying):
 
 def test_payload_at_another_link(true_robot):
     """In the frame of the joint that moves it, beside a robot whose last link carries nothing."""
-    robot, link = copy(true_robot), true_robot.model.n - 2
-    robot.rigid = true_robot.rigid.copy()
-    robot.rigid.inertias[link + 1] = robot.rigid.inertias[link + 1] + BODY
-    observation = observed(robot, 5)
+    observation = observed(with_body(true_robot, BODY, -2), 5)
     problem = Problem(true_robot.model, [observation])
-    found = identify_payload(problem, true_robot.base, [observation], joint=true_robot.model.joint_names[link])
+    found = identify_payload(problem, true_robot.base, [observation], joint=true_robot.model.joint_names[-2])
     told = np.isfinite(found.deviation)
     assert np.abs((found.first_moments - parameters(BODY)[6:9])[told[6:9]]).max() < 0.02
     assert np.abs((found.values - parameters(BODY)) / found.deviation)[told].max() < 4.5 and told.sum() > 5
@@ -146,10 +134,8 @@ def test_what_the_robot_does_not_know_of_itself_is_in_the_deviation(true_robot, 
 
 def test_mass_at_a_known_place_of_another_link(true_robot):
     """The mass alone is unknown, and the other nine parameters are those of a point at its place."""
-    robot, link, place = copy(true_robot), true_robot.model.n - 2, np.array([0.05, -0.02, 0.1])
-    robot.rigid = true_robot.rigid.copy()
-    robot.rigid.inertias[link + 1] = robot.rigid.inertias[link + 1] + pinocchio.Inertia(1.3, place, np.zeros((3, 3)))
-    observation, joint = observed(robot, 5), true_robot.model.joint_names[link]
+    place, joint = np.array([0.05, -0.02, 0.1]), true_robot.model.joint_names[-2]
+    observation = observed(with_body(true_robot, pinocchio.Inertia(1.3, place, np.zeros((3, 3))), -2), 5)
     problem = Problem(true_robot.model, [observation])
     found = identify_payload(
         problem, true_robot.base, [observation], covariance_of=lambda S: 1e-6 * S @ S.T, joint=joint, position=place
@@ -207,29 +193,15 @@ def test_bad_input(true_robot):
         identify_payload(problem, true_robot.base, [observation], dict.fromkeys(INERTIAL, 0.1))
 
 
-@pytest.mark.parametrize(
-    ('name', 'value', 'expected'),
-    [
-        ('mass', 1.0, f'expected one of {", ".join(INERTIAL)}'),
-        *(('M', value, 'payload.M: expected a mass above 0 kg') for value in (0.0, -1.0, np.inf, True, '4')),
-        *(('MX', value, 'payload.MX: expected a finite number') for value in (np.nan, None, False)),
-    ],
-)
+@pytest.mark.parametrize(('name', 'value', 'expected'), [
+    ('mass', 1.0, f'expected one of {", ".join(INERTIAL)}'),
+    *(('M', value, 'payload.M: expected a mass above 0 kg') for value in (0.0, -1.0, np.inf, True, '4')),
+    *(('MX', value, 'payload.MX: expected a finite number') for value in (np.nan, None, False)),
+])  # fmt: skip
 def test_payloads_that_cannot_be_are_named(name, value, expected):
     found = re.escape(repr(name if name == 'mass' else value))
     with pytest.raises(JointDynamicsError, match=f'{expected}, found {found}'):
         known_payload({name: value})
-
-
-def test_two_different_payloads_are_told(true_robot, carrying):
-    """The same payload twice is accepted, with and without it is not, and the masses are in the text."""
-    problem = Problem(true_robot.model, [observed(true_robot, 1)])
-    with_it, again, without = observed(carrying, 2), observed(carrying, 3), observed(true_robot, 4)
-    assert payload_differences(problem, true_robot.base, [with_it]) == []
-    assert payload_differences(problem, true_robot.base, [with_it, again]) == []
-    (reason,) = payload_differences(problem, true_robot.base, [with_it, again, without])
-    assert reason.code == 'payload_mixed'
-    assert without.name in reason.text and '2.3' in reason.text
 
 
 def test_one_payload_held_two_ways_is_told(true_robot, carrying):
@@ -249,10 +221,6 @@ def test_one_payload_held_two_ways_is_told(true_robot, carrying):
 def test_the_payload_is_moved_to_a_body_only_where_it_is_none(true_robot, carrying):
     """A body stays as it is; an impossible one is moved, what is known of it stays."""
     pytest.importorskip('cvxpy')
-    from dataclasses import replace
-
-    from joint_dynamics.identification.physical.semidefinite import payload_body, pseudo_inertias
-
     found = identify_payload(
         Problem(true_robot.model, [observed(true_robot, 1)]), true_robot.base, [observed(carrying, 5)], {'M': 2.3}
     )
@@ -270,8 +238,6 @@ def test_uncertainty_of_drive_gains_is_in_the_payload(true_robot, carrying):
 
     The deviation is that share of every parameter.
     """
-    from joint_dynamics.identification.drive_gains.conversion import GainUncertainty, gain_sensitivity
-
     problem = Problem(true_robot.model, [observed(true_robot, 1)])
     solution = least_squares(problem, 'wls')
     loaded = [observed(carrying, 6)]

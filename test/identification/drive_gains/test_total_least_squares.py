@@ -144,21 +144,6 @@ def test_the_closed_form_is_the_smallest_eigenvalue_against_the_noise_of_the_cur
     np.testing.assert_allclose(mixed_start(triangles, start), expected, rtol=1e-6)
 
 
-def test_the_closed_form_does_not_attenuate_and_least_squares_does():
-    """A hundred times the noise of one current: its own gain suffers by weighted least squares, and no other's."""
-    errors = {'wls': [], 'mixed': []}
-    for seed in range(12):
-        blocks, _ = made(seed, rest=False, noise=NOISE * [1.0, 4.0, 10.0])
-        triangles = triangulate(blocks)
-        start = weighted_least_squares(triangles, np.zeros(N + B))
-        errors['wls'].append(start.chi[:N] / GAINS - 1)
-        errors['mixed'].append(mixed_start(triangles, start)[:N] / GAINS - 1)
-    mean = {name: np.mean(values, axis=0) for name, values in errors.items()}
-    spread = np.std(errors['mixed'], axis=0) / np.sqrt(12)
-    assert (np.abs(mean['mixed']) < 4 * spread).all()
-    assert mean['wls'].min() < -0.02
-
-
 def gauss_newton(blocks, x):
     """Jacobian of the predicted currents and their residuals, (rows, n + b), (rows,), motor, at rest, stay's weight."""
     g, z = x[:N], x[N:]
@@ -218,32 +203,27 @@ def test_the_mixed_solution_is_the_regression_of_the_currents(system):
     assert np.abs(error).max() < 4.5
 
 
-def test_deviations_are_those_of_many_runs():
-    scores = []
-    for seed in range(20):
-        blocks, z = made(seed, rest=False)
-        found = solution_of(blocks)[1]
-        scores.append((found.x - np.concatenate([GAINS, z])) / np.sqrt(np.diag(found.covariance)))
-    assert 0.7 < np.sqrt(np.mean(np.square(scores))) < 1.3
-
-
 def test_units_of_current_and_parameters_do_not_matter(system):
-    blocks, _, triangles, start = system
-    units = np.array([1e3, 1.0, 1e-2])
-    columns = 10.0 ** np.arange(-2, 3)
+    """Currents in mA, parameters in other units: every solution is the same in its new units, deviations too."""
+    blocks, _, _, _ = system
+    units, columns = np.array([1e3, 1.0, 1e-2]), 10.0 ** np.arange(-2, 3)
+    factor = np.concatenate([units, columns])
+
+    def solutions(blocks):
+        triangles, regression = solution_of(blocks)
+        start = weighted_least_squares(triangles, np.zeros(N + B))
+        deviation = np.sqrt(np.diag(regression.covariance))
+        total = total_least_squares(triangles, start)[0]
+        return regression.x, deviation, start.chi, mixed_start(triangles, start), total
+
     other = []
     for block in blocks:
         rows = block.rows.copy()
         rows[:, 0] *= units[:, None]
         rows[:, 1:] *= columns[:, None]
         other.append(replace(block, rows=rows))
-    again = triangulate(other)
-    factor = np.concatenate([units, columns])
-    np.testing.assert_allclose(
-        mixed_start(again, weighted_least_squares(again, np.zeros(N + B))) * factor,
-        mixed_start(triangles, start),
-        rtol=1e-6,
-    )
+    for after, before in zip(solutions(other), solutions(blocks), strict=True):
+        np.testing.assert_allclose(after * factor, before, rtol=1e-4)
 
 
 def test_exact_currents_are_solved_exactly_and_nothing_is_too_certain(system):

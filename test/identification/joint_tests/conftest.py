@@ -10,6 +10,7 @@ laws.
 import json
 import re
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 
 import numba
 import numpy as np
@@ -135,28 +136,19 @@ class Joint:
         T = np.full_like(theta, self.T_0) if temperature is None else np.broadcast_to(temperature, theta.shape)
         f, H = self.friction(theta, omega, tau_J, T)
         q = theta - self.kinematic_error(theta) - self.width(theta) * H - self.elastic(tau_J)
-        torque = (
-            self.B * alpha
-            + f
-            + tau_J
-            + self.ripple * np.sin(202 * theta)
-            + self.noise * self.rng.standard_normal(theta.size)
-        )
+        noise = self.ripple * np.sin(202 * theta) + self.noise * self.rng.standard_normal(theta.size)
+        torque = self.B * alpha + f + tau_J + noise
 
         def encoder(x, counts):
             return np.round(x * counts / (2 * np.pi)) * 2 * np.pi / counts
 
         measured_T = T + self.temperature_noise * self.rng.standard_normal(theta.size)
         return Recording(
-            ('joint',),
-            np.arange(theta.size) / RATE,
-            encoder(q, self.link_counts)[:, None],
-            theta=encoder(theta, self.motor_counts)[:, None],
-            current=(torque / self.gain)[:, None],
-            temperature=np.round(measured_T * 10)[:, None] / 10,
+            ('joint',), np.arange(theta.size) / RATE, encoder(q, self.link_counts)[:, None],
+            theta=encoder(theta, self.motor_counts)[:, None], current=(torque / self.gain)[:, None],
+            temperature=np.round(measured_T * 10)[:, None] / 10, name=name,
             load_torque=None if load is None or not known_load else (tau_J * (1 + load_error))[:, None],
-            name=name,
-        )
+        )  # fmt: skip
 
     def data(self, theta, **more):
         """The recording as the tests take it."""
@@ -203,12 +195,7 @@ def make_joint():
 def motions():
     """The motions of the tests: trapezoids(speeds), reciprocating(turns)."""
 
-    class Motions:
-        pass
-
-    holder = Motions()
-    holder.trapezoids, holder.reciprocating, holder.rate = trapezoids, reciprocating, RATE
-    return holder
+    return SimpleNamespace(trapezoids=trapezoids, reciprocating=reciprocating, rate=RATE)
 
 
 QUALITY = {
@@ -301,21 +288,8 @@ def signals():
     def make(q, theta, *, tau=None, tau_J=None, **more):
         """Data of one joint at 1 kHz."""
         omega = np.gradient(theta, 1e-3)
-        return JointData(
-            'j',
-            'run',
-            1e-3 * np.arange(len(q)),
-            1000.0,
-            q,
-            theta,
-            omega,
-            np.gradient(omega, 1e-3),
-            10.0,
-            True,
-            tau,
-            tau_J,
-            **more,
-        )
+        time, alpha = 1e-3 * np.arange(len(q)), np.gradient(omega, 1e-3)
+        return JointData('j', 'run', time, 1000.0, q, theta, omega, alpha, 10.0, True, tau, tau_J, **more)
 
     return make
 

@@ -32,9 +32,10 @@ def encoder(x, counts):
 
 
 def ringing(B=0.9, D=25.0, k=1.6e4, dry=0.0, seconds=0.4):
-    x = integrate(
-        lambda s: np.array([s[1], (-D * s[1] - k * s[0] - dry * np.tanh(s[1] / 1e-4)) / B]), [2e-3, 0.0], seconds
-    )
+    def rate(s):
+        return np.array([s[1], (-D * s[1] - k * s[0] - dry * np.tanh(s[1] / 1e-4)) / B])
+
+    x = integrate(rate, [2e-3, 0.0], seconds)
     theta = encoder(x[:, :1] + 0.3, 2**19)
     return joint_data(
         Recording(('j',), np.arange(len(x)) / 1000, encoder(np.full_like(theta, 0.3), 2**20), theta=theta), 'j'
@@ -68,24 +69,19 @@ def test_dry_friction_is_not_taken_for_damping(says):
 
 
 def test_no_oscillation_or_no_inertia_is_refused():
-    with pytest.raises(
-        NotReliableError, match=r'^recording: j: found \d extrema of a decaying oscillation, expected at least 4$'
-    ):
+    with pytest.raises(NotReliableError, match=r'^recording: j: found \d extrema of a decaying oscillation, expected'):
         identify_damping([ringing(D=400.0)], DampingSettings(inertia=0.9))
-    with pytest.raises(
-        JointDynamicsError,
-        match=r'^damping: expected the swinging inertia in kg·m² \(inertia in --config, or rotor.*\), found none$',
-    ):
+    with pytest.raises(JointDynamicsError, match=r'^damping: expected the swinging inertia in kg·m² .*, found none$'):
         identify_damping([ringing()])
 
 
 def swing(seed, compensation=(0.0, 0.0), I=1.3, spring=60.0, F_C=1.5, F_V=1.2, seconds=6.0):
     c, v = compensation
-    x = integrate(
-        lambda s: np.array([s[1], (-spring * s[0] - (F_C - c) * np.tanh(s[1] / 1e-3) - (F_V - v) * s[1]) / I]),
-        [0.6, 0.0],
-        seconds,
-    )
+
+    def rate(s):
+        return np.array([s[1], (-spring * s[0] - (F_C - c) * np.tanh(s[1] / 1e-3) - (F_V - v) * s[1]) / I])
+
+    x = integrate(rate, [0.6, 0.0], seconds)
     noise = 0.3 * np.random.default_rng(seed).standard_normal(len(x))
     tau = -spring * x[:, 0] + c * np.sign(x[:, 1]) + v * x[:, 1] + noise
     return joint_data(Recording(('j',), np.arange(len(x)) / 1000, encoder(x[:, :1], 2**20), tau=tau[:, None]), 'j')
@@ -117,14 +113,9 @@ def test_the_period_alone_is_wrong_with_strong_viscous_friction_and_is_reported_
 
 
 def test_no_swing_or_no_spring_is_refused():
-    with pytest.raises(
-        NotReliableError, match=r'^recording: j: found \d turning points of an oscillation, expected at least 2$'
-    ):
+    with pytest.raises(NotReliableError, match=r'^recording: j: found \d turning points of an oscillation, expected'):
         identify_inertia([swing(0, F_C=12.0, seconds=2.0)], InertiaSettings(spring=60.0))
-    with pytest.raises(
-        JointDynamicsError,
-        match=r'^inertia: expected the stiffness of the virtual spring in N·m/rad \(spring in --config\), found none$',
-    ):
+    with pytest.raises(JointDynamicsError, match='expected the stiffness of the virtual spring in N·m/rad'):
         identify_inertia([swing(0, seconds=2.0)])
 
 

@@ -75,13 +75,6 @@ def test_deviations_of_the_maps_cover_their_errors(turn):
     assert np.mean(np.abs(ratio) < 2) > 0.9
 
 
-def test_settle_grows_with_the_backlash(make_joint, motions):
-    joint = make_joint(backlash=4e-3)
-    maps = fit_transmission_maps([joint.data(motions.reciprocating(turn=0.25))], points=60)
-    grid = np.arange(3, 12) * 2 * np.pi / 60
-    assert np.allclose(maps.backlash(grid), joint.width(grid), rtol=0.05)
-
-
 def test_part_of_a_turn_is_said(make_joint, motions, says):
     result = identify_hysteresis(
         [make_joint().data(motions.reciprocating(turn=0.25))], HysteresisSettings(methods=('static', 'law'))

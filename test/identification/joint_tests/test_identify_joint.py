@@ -31,13 +31,8 @@ def test_the_joint_that_moves_is_identified_with_the_gain_of_the_settings_or_the
     assert first.description.joint('b')['friction']['parameters']['F_C0'] == first.parameters['F_C'].value
     assert first.description.joint('a') == {}
     first.description.document['joints']['b']['drive_gain'] = {'value': 4.0}
-    again = identify_joint(
-        'friction',
-        [constant_speeds, constant_speeds],
-        'b',
-        description=first.description,
-        settings=JointSettings.from_mapping({'friction': {'model': 'viscous'}}),
-    )
+    both, viscous = [constant_speeds, constant_speeds], JointSettings.from_mapping({'friction': {'model': 'viscous'}})
+    again = identify_joint('friction', both, 'b', description=first.description, settings=viscous)
     assert again.parameters['F_C'].value == pytest.approx(first.parameters['F_C'].value, abs=0.01)
     assert again.description.joint('b')['drive_gain'] == {'value': 4.0}
 

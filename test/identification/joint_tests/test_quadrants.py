@@ -18,37 +18,13 @@ RATE, G, LENGTH = 1000.0, 9.81, 1.277
 NAMES = ('J', 'MX', 'MY', 'Ma')
 # Joint 3 of a Stäubli RX130L, tables I and II of the paper; q̇_s = 0.03 rad/s.
 TABLE_2 = {
-    'a_m J': 32.42,
-    'a_m MX': 22.204,
-    'b_m MX': 1.621,
-    'a_m': 0.942,
-    'b_m': 0.24,
-    'a_g J': 29.294,
-    'a_g MX': 19.432,
-    'b_g MX': 1.798,
-    'a_g': 0.915,
-    'b_g': 0.266,
-    'c_m': 21.152,
-    'c_g': 15.588,
-    'F_V': 48.139,
-    'off': 9.95,
-}
+    'a_m J': 32.42, 'a_m MX': 22.204, 'b_m MX': 1.621, 'a_m': 0.942, 'b_m': 0.24, 'a_g J': 29.294, 'a_g MX': 19.432,
+    'b_g MX': 1.798, 'a_g': 0.915, 'b_g': 0.266, 'c_m': 21.152, 'c_g': 15.588, 'F_V': 48.139, 'off': 9.95,
+}  # fmt: skip
 TABLE_1 = {
-    'a_m J': 30.921,
-    'a_m MX': 21.109,
-    'b_m MX': 0,
-    'a_m': 0.922,
-    'b_m': 0,
-    'a_g J': 30.921,
-    'a_g MX': 21.109,
-    'b_g MX': 0,
-    'a_g': 0.922,
-    'b_g': 0,
-    'c_m': 39.89,
-    'c_g': 39.89,
-    'F_V': 29.429,
-    'off': 9.931,
-}
+    'a_m J': 30.921, 'a_m MX': 21.109, 'b_m MX': 0, 'a_m': 0.922, 'b_m': 0, 'a_g J': 30.921, 'a_g MX': 21.109,
+    'b_g MX': 0, 'a_g': 0.922, 'b_g': 0, 'c_m': 39.89, 'c_g': 39.89, 'F_V': 29.429, 'off': 9.931,
+}  # fmt: skip
 
 
 def speeds():
@@ -84,14 +60,8 @@ def data(table, seed, noise=3.0, payloads=(0.0, 3.4584, 6.9168)):
         angle = zero_phase_lowpass(np.round(q * 2**19 / (2 * np.pi)) * 2 * np.pi / 2**19, 20, RATE)
         speed = central_difference(angle, RATE)
         acceleration = central_difference(speed, RATE)
-        X = np.column_stack(
-            [
-                acceleration,
-                G * np.cos(angle),
-                G * np.sin(angle),
-                mass * LENGTH * (LENGTH * acceleration + G * np.cos(angle)),
-            ]
-        )
+        carried = mass * LENGTH * (LENGTH * acceleration + G * np.cos(angle))
+        X = np.column_stack([acceleration, G * np.cos(angle), G * np.sin(angle), carried])
         keep = slice(500, -500, 20)
         rows.append((X[keep], speed[keep], zero_phase_lowpass(tau, 10, RATE)[keep]))
     return [np.concatenate(x) for x in zip(*rows, strict=True)]
@@ -109,19 +79,10 @@ def test_residual_falls_by_a_third_with_load_dependence_and_the_parameters_come_
     assert 1 - outside['new'] / outside['usual'] > 1 / 3
     assert abs(fit.dq_s / 0.03 - 1) < 0.05
     for name, key in (
-        ('a_m*J', 'a_m J'),
-        ('a_m*MX', 'a_m MX'),
-        ('a_m*Ma', 'a_m'),
-        ('b_m*Ma', 'b_m'),
-        ('a_g*J', 'a_g J'),
-        ('a_g*MX', 'a_g MX'),
-        ('a_g*Ma', 'a_g'),
-        ('b_g*Ma', 'b_g'),
-        ('c_m', 'c_m'),
-        ('c_g', 'c_g'),
-        ('F_V', 'F_V'),
+        ('a_m*J', 'a_m J'), ('a_m*MX', 'a_m MX'), ('a_m*Ma', 'a_m'), ('b_m*Ma', 'b_m'), ('a_g*J', 'a_g J'),
+        ('a_g*MX', 'a_g MX'), ('a_g*Ma', 'a_g'), ('b_g*Ma', 'b_g'), ('c_m', 'c_m'), ('c_g', 'c_g'), ('F_V', 'F_V'),
         ('tau_off', 'off'),
-    ):
+    ):  # fmt: skip
         assert abs(fit.new[name] / TABLE_2[key] - 1) < 0.02, name
     # Without a payload's help these are collinear with d_m and d_g, and their deviations say so.
     for name, key in (('b_m*MX', 'b_m MX'), ('b_g*MX', 'b_g MX')):
@@ -141,12 +102,6 @@ def test_motion_that_does_not_pass_the_vertical_is_refused(loaded):
     part = X[:, 1] > 0
     with pytest.raises(NotReliableError, match='vertical'):
         fit_quadrants(X[part], dq[part], tau[part], NAMES)
-
-
-def test_standing_still_is_refused(loaded):
-    X, dq, tau = loaded
-    with pytest.raises(NotReliableError, match='too few'):
-        fit_quadrants(X, 1e-4 * dq, tau, NAMES)
 
 
 def test_from_recordings_with_a_known_load(make_joint, motions, tells):

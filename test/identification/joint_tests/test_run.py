@@ -88,18 +88,10 @@ def test_results_merge_and_keep_what_was_known():
     assert first.document['joints']['a']['friction']['parameters'] == {'F_C0': 5.0, 'F_V1': 1.0}
     slip = JointTestResult('hysteresis', 'a')
     for limits in ([0.5, 1.0], [0.1, 0.5, 1.0]):
-        slip.document = {
-            'friction': {
-                'parameters': {},
-                'maxwell_slip': {'operators': len(limits), 'limits': limits, 'presliding': 1e-3},
-            }
-        }
+        operators = {'operators': len(limits), 'limits': limits, 'presliding': 1e-3}
+        slip.document = {'friction': {'parameters': {}, 'maxwell_slip': operators}}
         second, _ = merged_description(('a', 'b'), slip, second)
     assert second.document['joints']['a']['friction']['maxwell_slip']['operators'] == 3
-    orphan = friction_result(F_C1=0.01)
-    alone, warnings = merged_description(('a',), orphan, None)
-    assert 'friction' not in alone.document['joints']['a']
-    assert any('friction test first' in warning for warning in warnings)
 
 
 def test_what_is_measured_is_the_friction_as_it_is_now():
@@ -146,29 +138,21 @@ def test_the_load_of_a_joint_is_the_arms_with_what_it_carries_and_as_it_stands()
     dq, ddq = np.gradient(q, t, axis=0), np.gradient(np.gradient(q, t, axis=0), t, axis=0)
     # A low-pass at 10 Hz leaves of a motion of 0.16 Hz and of its differences far less than a millinewton metre.
     np.testing.assert_allclose(data.tau_J[inside], arm.link_torque(q, dq, ddq)[inside, 2], atol=1e-2)
+    assert data.load_source == 'robot model' and not data.tau.any()
     assert np.abs(data.tau_J - bare.tau_J)[inside].max() > 5.0
 
 
-@pytest.mark.parametrize(
-    ('test', 'given'),
-    [
-        ('friction', ('settings', 'friction')),
-        ('load', ('settings', 'friction')),
-        ('temperature', ('settings', 'friction')),
-        ('hysteresis', ('settings', 'friction', 'stiffness')),
-        ('stiffness', ('settings', 'friction', 'kinematic_error', 'backlash')),
-        ('damping', ('settings',)),
-        ('inertia', ('settings',)),
-    ],
-)
+@pytest.mark.parametrize(('test', 'given'), [
+    ('friction', ('settings', 'friction')), ('load', ('settings', 'friction')),
+    ('temperature', ('settings', 'friction')), ('hysteresis', ('settings', 'friction', 'stiffness')),
+    ('stiffness', ('settings', 'friction', 'kinematic_error', 'backlash')), ('damping', ('settings',)),
+    ('inertia', ('settings',)),
+])  # fmt: skip
 def test_every_test_is_given_its_settings_and_what_is_known(monkeypatch, test, given):
     part = {
-        'friction': {'parameters': {'F_C0': 5.0}},
-        'stiffness': {'coefficients': [2e4, 1e8]},
-        'kinematic_error': {'values': [1e-4, -1e-4]},
-        'backlash': {'values': [2e-4]},
-        'rotor_inertia': {'value': 0.7},
-    }
+        'friction': {'parameters': {'F_C0': 5.0}}, 'stiffness': {'coefficients': [2e4, 1e8]},
+        'kinematic_error': {'values': [1e-4, -1e-4]}, 'backlash': {'values': [2e-4]}, 'rotor_inertia': {'value': 0.7},
+    }  # fmt: skip
     calls = []
     for name in TESTS:
         monkeypatch.setattr(
@@ -191,12 +175,9 @@ def test_every_test_is_given_its_settings_and_what_is_known(monkeypatch, test, g
 
 def test_what_a_prior_does_not_take_off_is_remarked():
     part = {
-        'friction': {'parameters': {'F_C0': 5.0, 'F_V1': 2.0}, 'scale': [1.2, 0.1]},
-        'validity': {'speed': 2.0},
-        'backlash': {'constant': 3e-4},
-        'rotor_inertia': {'value': 0.7},
-        'stiffness': {'coefficients': [1e4, 1e7]},
-    }
+        'friction': {'parameters': {'F_C0': 5.0, 'F_V1': 2.0}, 'scale': [1.2, 0.1]}, 'validity': {'speed': 2.0},
+        'backlash': {'constant': 3e-4}, 'rotor_inertia': {'value': 0.7}, 'stiffness': {'coefficients': [1e4, 1e7]},
+    }  # fmt: skip
     part['backlash'] = PeriodicMap.constant(3e-4).to_dict() | {'standard_deviations': [2e-4]}
     known = JointPrior.of('j', part)
     assert known.remarks == (
@@ -219,12 +200,8 @@ def test_a_result_in_a_description():
         'a_m': 1.0, 'b_m': 0.1, 'a_g': 0.9, 'b_g': 0.1, 'c_m': 4.0, 'd_m': 1.0, 'c_g': 3.0, 'd_g': 0.5, 'F_V': 5.0,
         'tau_off': 0.1, 'dq_s': 0.05,
     }  # fmt: skip
-    given = DynamicsDescription(
-        {
-            'robot': {'joint_names': ['j']},
-            'joints': {'j': {'friction': {'parameters': {'F_C0': 5.0}, 'quadrants': quadrants}}},
-        }
-    )
+    friction = {'parameters': {'F_C0': 5.0}, 'quadrants': quadrants}
+    given = DynamicsDescription({'robot': {'joint_names': ['j']}, 'joints': {'j': {'friction': friction}}})
     description, warnings = merged_description(('j',), found, given)
     merged = description.document['joints']['j']
     assert merged['friction']['parameters'] == {'F_C0': 5.0, 'F_C1': 1e-3, 'tau_max': 50.0}

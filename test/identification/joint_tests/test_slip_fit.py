@@ -39,15 +39,8 @@ def run(seed, samples=900, noise=0.0):
 
 
 def fit(seed=0, methods=('nlr',), operators=2, noise=0.0, **more):
-    return fit_maxwell_slip(
-        [run(1, noise=noise), run(2, noise=noise)],
-        [run(3, noise=noise)],
-        BACKLASH,
-        operators=operators,
-        methods=methods,
-        seed=seed,
-        **more,
-    )
+    training, unseen = [run(1, noise=noise), run(2, noise=noise)], [run(3, noise=noise)]
+    return fit_maxwell_slip(training, unseen, BACKLASH, operators=operators, methods=methods, seed=seed, **more)
 
 
 @pytest.fixture(scope='module')

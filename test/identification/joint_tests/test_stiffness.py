@@ -78,11 +78,7 @@ def test_a_backlash_that_may_be_none_is_no_unit_of_lost_motion(moving, says, wid
 def test_too_small_a_load_is_flagged(make_joint, says):
     joint = make_joint()
     small = identify_stiffness([gauge(joint, LEVELS / 60)])
-    says(
-        r'alpha_2 = \S+ ± \S+ N·m/rad\^3 cannot be told from zero: the load reaches only \S+ rad of deformation; a '
-        'lower order may do',
-        small.reasons,
-    )
+    says(r'alpha_2 = \S+ ± \S+ N·m/rad\^3 cannot be told from zero: the load reaches only .*', small.reasons)
 
 
 def test_bad_input_is_refused(make_joint):
@@ -97,22 +93,15 @@ def test_what_a_test_of_the_stiffness_tells(make_joint, tells):
     result = identify_stiffness([gauge(make_joint())])
     units = {'alpha_1': 'N·m/rad', 'alpha_2': 'N·m/rad^3', 'phi_0': 'rad'}
     axes = 'deformation φ [rad]', 'torque [N·m]'
-    tells(
-        result,
-        'stiffness',
-        units,
-        ('joint: torsional stiffness', *axes, [('measured (load)', 'points'), ('fit', 'line')]),
-    )
+    series = [('measured (load)', 'points'), ('fit', 'line')]
+    tells(result, 'stiffness', units, ('joint: torsional stiffness', *axes, series))
     measured, fit = result.plots[0].series
     a, b = (result.parameters[f'alpha_{k}'].value for k in (1, 2))
     np.testing.assert_allclose(fit.y, a * fit.x + b * fit.x**3, rtol=1e-9, atol=1e-9)
     # Nothing moves, so nothing is damped: what is shown is the load itself.
     assert [measured.y.min(), measured.y.max()] == result.quality['torque_range']
-    assert (
-        [measured.x.min(), measured.x.max()]
-        == result.quality['deformation_range']
-        == result.document['stiffness']['range']
-    )
+    reach = [measured.x.min(), measured.x.max()]
+    assert reach == result.quality['deformation_range'] == result.document['stiffness']['range']
     rest = measured.y - (a * measured.x + b * measured.x**3)
     assert np.sqrt(np.mean(rest**2)) == pytest.approx(result.quality['residual_rms'], rel=1e-6)
 

@@ -69,12 +69,9 @@ def test_the_limit_of_the_joint_bounds_it_where_there_is_one(two_links, observed
 def test_rows_are_friction_on_a_grid_of_speeds_loads_and_temperatures(two_links, make):
     first, second = two_links.joint_names
     terms = [
-        fourier_term(first, [1]),
-        friction_term(first, 'F_V2'),
-        friction_term(second, 'F_Cl'),
-        friction_term(first, 'F_T1', T_0=30.0),
-        function_term(second, 'sign(dq) * abs(dq)**0.5'),
-    ]
+        fourier_term(first, [1]), friction_term(first, 'F_V2'), friction_term(second, 'F_Cl'),
+        friction_term(first, 'F_T1', T_0=30.0), function_term(second, 'sign(dq) * abs(dq)**0.5'),
+    ]  # fmt: skip
     state = FrictionState(load_limit=np.array([30.0, 8.0]))
     problem, _ = make(terms, {}, state, runs=2, temperatures=[(25.0, 32.0), (28.0, 41.0)])
     one, other = dissipation_rows(problem)

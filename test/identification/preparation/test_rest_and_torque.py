@@ -1,21 +1,21 @@
 """Samples at rest, rigid torque of whole recordings, further terms, residual checks, rotor compensation."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.interpolate import CubicSpline
 
-from joint_dynamics.arm import slip_of, terms_from_config
+from joint_dynamics.arm import terms_from_config
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification import IdentificationSettings, identify
 from joint_dynamics.identification.preparation.data import FilterPlan
-from joint_dynamics.identification.preparation.observations import find_rest, observe
-from joint_dynamics.identification.regression.diagnostics import autocorrelation
+from joint_dynamics.identification.preparation.observations import observe
 from joint_dynamics.recording import Recording
 from joint_dynamics.robot import StandardParameters
 
 PLAIN = IdentificationSettings(selection=False)
-AS_IT_IS = FilterPlan(10.0, 1e9, 1e9, 1, 0.0)
 
 
 def test_rigid_torque_is_that_of_the_regressor(ur):
@@ -46,18 +46,6 @@ def test_a_joint_that_does_not_move_has_no_speed_not_even_that_of_rounding(ur, p
     np.testing.assert_allclose(observed.dq[inner, 0], np.cos(observed.time[inner]), atol=1e-3)
 
 
-def test_a_stay_counts_as_one_row(ur):
-    t = np.arange(0, 6, 0.01)
-    q = np.zeros((len(t), ur.n))
-    moving = (t > 1) & (t < 2) | (t > 4)
-    q[:, 0] = np.cumsum(np.where(moving, 0.5, 0.0)) * 0.01
-    rest = find_rest(observe(Recording(ur.joint_names, t, q, tau=np.zeros_like(q)), AS_IT_IS))
-    assert np.count_nonzero(np.diff(rest.resting[0].astype(int))) == 3
-    assert (rest.scale[0][rest.resting[0]] ** 2).sum() == pytest.approx(2.0)
-    assert (rest.scale[1] ** 2).sum() == pytest.approx(1.0)
-    assert np.all(rest.scale[0][~rest.resting[0]] == 1.0)
-
-
 def stop_and_go(true_robot, seed, duration=24.0, rate=200.0):
     """Motion in which every joint rests for long; what it stops with is anything within Coulomb friction."""
     rng = np.random.default_rng(seed)
@@ -74,12 +62,8 @@ def stop_and_go(true_robot, seed, duration=24.0, rate=200.0):
     stay = np.cumsum(np.diff(pace.astype(int), prepend=1) != 0)
     Fc = true_robot.standard[:, 12]
     stiction = rng.uniform(-1, 1, (stay.max() + 1, len(Fc))) * Fc
-    return Recording(
-        true_robot.model.joint_names,
-        t,
-        q,
-        tau=np.where(pace[:, None], tau, tau + stiction[stay]) + rng.normal(scale=0.05, size=q.shape),
-    )
+    tau = np.where(pace[:, None], tau, tau + stiction[stay]) + rng.normal(scale=0.05, size=q.shape)
+    return Recording(true_robot.model.joint_names, t, q, tau=tau)
 
 
 def test_rest_does_not_pull_the_parameters(true_robot):
@@ -91,18 +75,10 @@ def test_rest_does_not_pull_the_parameters(true_robot):
     assert errors[0.01] < 0.5 * errors[0.0]
 
 
-@pytest.mark.parametrize(
-    'entry',
-    [
-        {'friction': 'F_T0'},
-        {'friction': 'F_Cl'},
-        {'friction': 'F_C1'},
-        {'stribeck': 0.3},
-        {'stribeck': {'V_S': 0.2, 'mu': 2}},
-        {'hysteresis': 1e-3},
-        {'friction': 'load_gain'},
-    ],
-)
+@pytest.mark.parametrize('entry', [
+    {'friction': 'F_T0'}, {'friction': 'F_Cl'}, {'friction': 'F_C1'}, {'stribeck': 0.3},
+    {'stribeck': {'V_S': 0.2, 'mu': 2}}, {'hysteresis': 1e-3}, {'friction': 'load_gain'},
+])  # fmt: skip
 def test_terms_asked_for_are_in_the_description(true_robot, entry):
     names = true_robot.model.joint_names
     settings = IdentificationSettings(selection=False, terms=terms_from_config({names[1]: [entry]}))
@@ -114,42 +90,16 @@ def test_terms_asked_for_are_in_the_description(true_robot, entry):
     assert where[key] is not None
 
 
-@pytest.mark.parametrize(
-    ('entry', 'message'),
-    [
-        ({'stribeck': 0}, 'stribeck.V_S: expected a speed'),
-        ({'stribeck': {'v': 1}}, 'expected V_S'),
-        ({'hysteresis': -1}, 'a width'),
-        ({'friction': 'F_X'}, 'expected one of F_T0'),
-        ({'friction': 'F_T1'}, None),
-    ],
-)
-def test_bad_terms_are_named(true_robot, entry, message):
-    name = true_robot.model.joint_names[0]
-    if message is None:
-        with pytest.raises(JointDynamicsError, match='temperature'):
-            identify(
-                true_robot.model,
-                [true_robot.record(1, duration=6.0)],
-                settings=IdentificationSettings(selection=False, terms=terms_from_config({name: [entry]})),
-            )
-        return
-    with pytest.raises(JointDynamicsError, match=message):
-        terms_from_config({name: [entry]})
-
-
-def test_slip_is_steady_one_way_and_remembers_at_rest():
-    theta = np.concatenate([np.linspace(0, 0.1, 50), np.full(20, 0.1), np.linspace(0.1, 0.0, 50)])[:, None]
-    H = slip_of(theta, 1e-3)[:, 0]
-    assert H[10:70] == pytest.approx(1.0)
-    assert H[-30:] == pytest.approx(-1.0)
+def test_a_term_of_temperature_needs_temperatures(true_robot):
+    terms = terms_from_config({true_robot.model.joint_names[0]: [{'friction': 'F_T1'}]})
+    with pytest.raises(JointDynamicsError, match='temperature'):
+        identify(true_robot.model, [true_robot.record(1, duration=6.0)], settings=replace(PLAIN, terms=terms))
 
 
 def test_residual_checks_see_what_is_wrong(true_robot):
     good = identify(true_robot.model, [true_robot.record(5, duration=20.0, noise=0.03)], settings=PLAIN).diagnostics
-    bad = identify(
-        true_robot.model, [true_robot.record(5, duration=20.0, noise=0.03, correlated=True)], settings=PLAIN
-    ).diagnostics
+    correlated = true_robot.record(5, duration=20.0, noise=0.03, correlated=True)
+    bad = identify(true_robot.model, [correlated], settings=PLAIN).diagnostics
 
     def independent(entry):
         return sum(checks['independent'] for checks in entry['residuals'].values())
@@ -159,14 +109,6 @@ def test_residual_checks_see_what_is_wrong(true_robot):
     assert sum(good['leverage'].values()) == pytest.approx(len(true_robot.base), rel=1e-6)
 
 
-def test_autocorrelation_against_its_definition():
-    rng = np.random.default_rng(1)
-    x = rng.normal(size=(200, 1))
-    centred = x[:, 0] - x.mean()
-    assert autocorrelation(x, 5)[3, 0] == pytest.approx((centred[3:] @ centred[:-3]) / (centred @ centred))
-    assert autocorrelation(x)[0, 0] == 1.0
-
-
 def test_rotor_compensation_leaves_the_links(true_robot):
     """With the joints' own description taken off before, what is left are the links.
 
@@ -174,25 +116,13 @@ def test_rotor_compensation_leaves_the_links(true_robot):
     """
     recording = true_robot.record(7, duration=20.0, rate=200.0)
     first = identify(true_robot.model, [recording], settings=PLAIN)
-    again = identify(
-        true_robot.model, [recording], settings=IdentificationSettings(selection=False, rotor=first.description)
-    )
+    again = identify(true_robot.model, [recording], settings=replace(PLAIN, rotor=first.description))
     left = dict(zip(again.names, again.solution.chi, strict=True))
     assert max(abs(left[f'Fc_{k}']) for k in range(1, 7)) < 0.3
     links = [k for k, name in enumerate(again.names) if name[:2] in ('XX', 'MX', 'MY')]
-    assert np.allclose(
-        again.solution.chi[links], first.solution.chi[links], atol=0.05 * np.abs(first.solution.chi[links]).max()
-    )
+    before, after = (one.solution.chi[links] for one in (first, again))
+    assert np.allclose(after, before, atol=0.05 * np.abs(before).max())
     for name in true_robot.model.joint_names:
         before, after = (item.description.joint(name)['friction']['parameters'] for item in (first, again))
         assert after['F_C0'] == pytest.approx(before['F_C0'], abs=0.1)
         assert after['F_V1'] == pytest.approx(before['F_V1'], abs=0.1)
-
-
-def test_rotor_compensation_needs_the_joints(true_robot):
-    description = identify(true_robot.model, [true_robot.record(7, duration=6.0)], settings=PLAIN).description
-    del description.document['joints'][true_robot.model.joint_names[2]]['rotor_inertia']
-    with pytest.raises(JointDynamicsError, match=f'missing for {true_robot.model.joint_names[2]}'):
-        identify(
-            true_robot.model, [true_robot.record(7, duration=6.0)], settings=IdentificationSettings(rotor=description)
-        )

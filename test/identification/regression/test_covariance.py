@@ -5,7 +5,8 @@ from functools import partial
 
 import numpy as np
 import pytest
-from scipy.stats import binom
+from scipy.linalg import sqrtm
+from scipy.stats import binom, norm, t
 
 from joint_dynamics.identification.regression.block import Block
 from joint_dynamics.identification.regression.covariance import (
@@ -57,27 +58,8 @@ def test_intervals_cover_nineteen_in_twenty(memory):
     assert low / 150 <= inside / total <= min(1.0, high / 150)
 
 
-def test_without_small_sample_correction_they_would_not():
-    """The plain sum over blocks of the same trials covers too little: it is the correction that the first test is
-    about."""
-    rng = np.random.default_rng(11)
-    label = np.concatenate(blocks_of_time([ROWS]))
-    inside = []
-    for _ in range(60):
-        A = np.column_stack([correlated(rng, ROWS, 0.6) for _ in range(COLUMNS)])
-        noise = correlated(rng, ROWS, 0.0)
-        inverse = np.linalg.inv(A.T @ A)
-        error = inverse @ (A.T @ noise)
-        residual = noise - A @ error
-        scores = np.array([inverse @ (A[label == g].T @ residual[label == g]) for g in range(BLOCKS)])
-        inside.append(np.mean(np.abs(error) < 1.96 * np.sqrt((scores**2).sum(axis=0))))
-    assert np.mean(inside) < 0.9
-
-
 def test_mean_of_the_variance_is_that_of_independent_rows():
     """Balanced design, G blocks with the same rows: CR2 is unbiased and the degrees of freedom are G − 1."""
-    from scipy.stats import norm, t
-
     rng = np.random.default_rng(3)
     A = np.tile(rng.standard_normal((30, 4)), (BLOCKS, 1))
     label = np.repeat(np.arange(BLOCKS), 30)
@@ -88,9 +70,8 @@ def test_mean_of_the_variance_is_that_of_independent_rows():
         found.append(np.diag(scatter(factors_of(A, noise - A @ (inverse @ (A.T @ noise)), label), inverse)))
     stretch = t.ppf(0.975, BLOCKS - 1) / norm.ppf(0.975)
     # the variance has G − 1 degrees of freedom: relative deviation of the mean of 600
-    assert np.mean(found, axis=0) / np.diag(inverse) / stretch**2 == pytest.approx(
-        1.0, abs=4 * np.sqrt(2 / (BLOCKS - 1) / 600)
-    )
+    ratio = np.mean(found, axis=0) / np.diag(inverse) / stretch**2
+    assert ratio == pytest.approx(1.0, abs=4 * np.sqrt(2 / (BLOCKS - 1) / 600))
 
 
 def test_what_one_block_alone_shows_keeps_the_typical_deviation():
@@ -111,9 +92,8 @@ def test_covariance_is_positive_definite_with_fewer_blocks_than_parameters():
     A = rng.standard_normal((ROWS, 25))
     inverse = np.linalg.inv(A.T @ A)
     noise = rng.standard_normal(ROWS)
-    found = scatter(
-        factors_of(A, noise - A @ (inverse @ (A.T @ noise)), np.concatenate(blocks_of_time([ROWS]))), inverse
-    )
+    factors = factors_of(A, noise - A @ (inverse @ (A.T @ noise)), np.concatenate(blocks_of_time([ROWS])))
+    found = scatter(factors, inverse)
     assert np.array_equal(found, found.T)
     assert np.linalg.eigvalsh(found / np.sqrt(np.outer(np.diag(found), np.diag(found)))).min() > 0
 
@@ -129,13 +109,8 @@ def test_pieces_of_a_stream_give_the_same():
             last = 200 if observation == 0 else 300
             for start in range(first, last, size):
                 part = slice(start, min(start + size, last))
-                yield Block(
-                    rows[:, :, part],
-                    scale * tau[:, part],
-                    tau[:, part],
-                    observation,
-                    slice(part.start - first, part.stop - first),
-                )
+                place = slice(part.start - first, part.stop - first)
+                yield Block(rows[:, :, part], scale * tau[:, part], tau[:, part], observation, place)
 
     found = [
         covariance(partial(pieces, size, scale), wls(triangulate(pieces(size, scale))), [200, 100])
@@ -220,9 +195,6 @@ def test_correlation_length():
 def test_the_covariance_is_bell_and_mccaffreys(dense, blocks, system):
     """B_g by the matrix root of I − A_g M A_gᵀ over all rows of a cluster; degrees of freedom from the whole operator;
     clusters by time, by speed, and by both [Cameron, Gelbach and Miller]."""
-    from scipy.linalg import sqrtm
-    from scipy.stats import norm, t
-
     rows, tau, _, _ = system
     N, B, SAMPLES = rows.shape
     found = wls(triangulate(blocks(rows, tau)))

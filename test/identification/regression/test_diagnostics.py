@@ -45,13 +45,10 @@ def test_diagnostics_are_those_of_the_moving_samples(seed):
         series = series - series.mean()
         largest = max(abs(series[k:] @ series[:-k]) / (series @ series) for k in range(1, 41))
         expected = {
-            'mean': residual.mean(),
-            'trend': spearmanr(fitted, residual).statistic,
-            'largest_autocorrelation': largest,
-            'spread': spearmanr(np.abs(fitted), np.abs(residual)).statistic,
-            'skewness': skew(residual),
-            'excess_kurtosis': kurtosis(residual),
-        }
+            'mean': residual.mean(), 'trend': spearmanr(fitted, residual).statistic,
+            'largest_autocorrelation': largest, 'spread': spearmanr(np.abs(fitted), np.abs(residual)).statistic,
+            'skewness': skew(residual), 'excess_kurtosis': kurtosis(residual),
+        }  # fmt: skip
         assert {key: own[key] for key in expected} == {key: pytest.approx(value) for key, value in expected.items()}
         assert own['samples'] == len(residual)
         assert own['linear'] == (abs(expected['trend']) < 0.2)

@@ -14,8 +14,8 @@ from joint_dynamics.identification.regression.stiction import (
     breakaway_ratios,
     friction_level,
     not_slipped,
-    resting_summary,
 )
+from joint_dynamics.robot import INERTIAL
 
 LINKS = np.array([[0.1, 0, 0, 0.2, 0, 0.2, 1.0, 0.1, 0.0, 5.0], [0.02, 0, 0, 0.05, 0, 0.05, 0.4, 0.0, 0.0, 2.0]])
 
@@ -35,10 +35,7 @@ def load_of(model, run):
     """τ_J (n, kept) of the links alone."""
     standard = np.zeros(len(model.parameter_names))
     for j, link in enumerate(LINKS):
-        standard[[model.parameter_names.index(f'{name}_{j + 1}') for name in ('XX', 'XY', 'XZ', 'YY', 'YZ', 'ZZ')]] = (
-            link[:6]
-        )
-        standard[[model.parameter_names.index(f'{name}_{j + 1}') for name in ('MX', 'MY', 'MZ', 'M')]] = link[6:]
+        standard[[model.parameter_names.index(f'{name}_{j + 1}') for name in INERTIAL]] = link
     return model.inverse_dynamics(run.q, run.dq, run.ddq, standard)[run.kept].T
 
 
@@ -51,12 +48,9 @@ def test_coulomb_friction_is_held_and_never_less_than_nothing(two_links, run):
 def test_what_vanishes_with_the_speed_holds_nothing_and_what_does_not_adds_up(two_links, run):
     first, second = two_links.joint_names
     terms = [
-        friction_term(first, 'F_V2'),
-        stribeck_term(second, 0.1),
-        friction_term(second, 'F_T0'),
-        function_term(first, 'sign(dq)'),
-        hysteresis_term(first, 1e-3),
-    ]
+        friction_term(first, 'F_V2'), stribeck_term(second, 0.1), friction_term(second, 'F_T0'),
+        function_term(first, 'sign(dq)'), hysteresis_term(first, 1e-3),
+    ]  # fmt: skip
     values = {name: 10.0 for term in terms for name in term.names}
     found = level_of(two_links, run, terms, {**values, f'F_S-F_C0_{second}': 2.5, 'Fc_1': 3.0, 'Fc_2': 1.0})
     np.testing.assert_allclose(found, np.outer([3.0, 3.5], np.ones(len(run.kept))))
@@ -100,20 +94,8 @@ def resting(tau, rests, *, level=2.0, half_width=0.1, first=None, base=0.0, **mo
     tau = np.asarray(tau, dtype=float)
     ones = np.ones_like(tau)
     first = np.zeros(tau.shape, dtype=bool) if first is None else np.asarray(first)
-    return Resting(
-        'run',
-        np.asarray(rests),
-        tau,
-        base * ones,
-        base * ones,
-        level * ones,
-        -ones,
-        ones,
-        half_width * ones,
-        first,
-        np.zeros_like(first),
-        **more,
-    )
+    known = base * ones, base * ones, level * ones, -ones, ones, half_width * ones
+    return Resting('run', np.asarray(rests), tau, *known, first, np.zeros_like(first), **more)
 
 
 def stays(heights, length=41, gap=5):
@@ -162,57 +144,9 @@ def test_stays_before_the_first_slip_have_a_ratio_of_their_own():
     small = resting(1e-3 * tau, still, level=2e-3, half_width=1e-4)
     assert breakaway_ratios([small])[0] == pytest.approx((8.0 - 0.1) / 2.0)
     # a joint without friction holds nothing that a ratio could be of
-    assert breakaway_ratios([resting(tau, still, level=0.0)]) == (1.0, np.inf)
-
-
-def test_the_interval_is_base_and_level_times_hysteresis_and_a_half_width():
-    rng = np.random.default_rng(0)
-    shape = (2, 30)
-    tau, base, level, half = (
-        rng.normal(size=shape),
-        rng.normal(size=shape),
-        rng.uniform(1, 2, shape),
-        rng.uniform(0, 1, shape),
-    )
-    low, high = np.sort(rng.uniform(-1, 1, (2, *shape)), axis=0)
-    still, first = rng.random(shape) < 0.7, rng.random(shape) < 0.3
-    for early in (np.inf, 3.0):
-        part = Resting('run', still, tau, base, base, level, low, high, half, first, np.zeros_like(first), 1.5, early)
-        for j, k in np.ndindex(shape):
-            ratio = early if first[j, k] else 1.5
-            stated = still[j, k] and np.isfinite(ratio)
-            lower, upper = -np.inf, np.inf
-            if stated:
-                lower = base[j, k] + ratio * level[j, k] * low[j, k] - half[j, k]
-                upper = base[j, k] + ratio * level[j, k] * high[j, k] + half[j, k]
-            assert part.stated[j, k] == stated
-            assert part.lower[j, k] == pytest.approx(lower) and part.upper[j, k] == pytest.approx(upper)
-            assert part.within[j, k] == (stated and lower <= tau[j, k] <= upper)
+    assert breakaway_ratios([resting(tau, still, level=0.0)]) == breakaway_ratios([]) == (1.0, np.inf)
 
 
 def test_the_ends_of_the_interval_belong_to_it():
     part = resting([[2.0, -2.0, 2.0 + 1e-9]], [[True] * 3], half_width=0.0)
     assert part.within.tolist() == [[True, True, False]]
-
-
-def test_the_summary_counts_what_is_stated_by_joint_and_together():
-    tau = np.array([[0.0, 3.0, 1.0, -1.0], [0.5, 0.5, 9.0, 9.0]])
-    still = np.array([[True, True, True, False], [True, False, False, False]])
-    first = np.array([[False, False, True, False], [False, False, False, False]])
-    found = resting_summary([resting(tau, still, first=first, base=0.25)], ('a', 'b'))
-    assert found['samples'] == 3 and found['unstated'] == 1
-    assert found['within_percent'] == pytest.approx({'a': 50.0, 'b': 100.0, 'overall': 200 / 3})
-    assert found['half_width'] == pytest.approx({'a': 2.1, 'b': 2.1})
-    squares = {'a': (0.25**2 + 2.75**2, 9.0), 'b': (0.25**2, 0.25)}
-    expected = {name: 100 * np.sqrt(error / size) for name, (error, size) in squares.items()}
-    expected['overall'] = 100 * np.sqrt(
-        sum(error for error, _ in squares.values()) / sum(size for _, size in squares.values())
-    )
-    assert found['residual_percent'] == pytest.approx(expected)
-    assert found['breakaway_ratio'] == 1.0 and found['first_breakaway_ratio'] is None
-    known = resting_summary([resting(tau, still, first=first, first_ratio=4.0)], ('a', 'b'))
-    assert known['first_breakaway_ratio'] == 4.0 and known['unstated'] == 0
-    nothing = resting_summary([resting(tau, still & [[True], [False]])], ('a', 'b'))
-    assert nothing['within_percent']['b'] is None and nothing['half_width']['b'] is None
-    assert nothing['residual_percent']['b'] is None
-    assert resting_summary([resting(tau, still & False)], ('a', 'b')) == {'samples': 0, 'unstated': 0}

@@ -13,7 +13,7 @@ from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification import IdentificationSettings, identify
 from joint_dynamics.identification.preparation.data import filter_plan
 from joint_dynamics.identification.preparation.observations import observe
-from joint_dynamics.identification.regression.friction_loop import PowerColumns, bounded_fit
+from joint_dynamics.identification.regression.friction_loop import PowerColumns
 from joint_dynamics.identification.regression.iirls import FrictionOptions, iirls
 from joint_dynamics.identification.regression.irls import irls
 from joint_dynamics.identification.regression.least_squares import ols, triangulate, wls
@@ -128,38 +128,20 @@ def test_identify_by_i_irls_and_its_description(ur, training, record):
     np.testing.assert_allclose(again.predicted, result.validation[0].predicted, atol=0.05 * np.abs(again.tau).max())
 
 
-def test_bounds_hold_and_bind():
-    rng = np.random.default_rng(2)
-    columns = rng.normal(size=(3, 200))
-    target = np.array([2.0, -1.0, 0.5]) @ columns
-    free, cost = bounded_fit(columns, target, np.full(3, -np.inf))
-    np.testing.assert_allclose(free, [2.0, -1.0, 0.5], atol=1e-6)
-    assert cost < 1e-6
-    bound, cost = bounded_fit(columns, target, np.zeros(3))
-    assert bound[1] == 0.0
-    assert cost > 1.0
-
-
-@pytest.mark.parametrize(
-    ('options', 'message'),
-    [
-        ({'exponent': 0}, 'identification.options.exponent: expected a number, 0.2 … 2'),
-        ({'load': 'yes'}, 'identification.options.load: expected true or false'),
-        ({'speed': True}, "identification.options: expected the keys load, .*, found 'speed'"),
-    ],
-)
+@pytest.mark.parametrize(('options', 'message'), [
+    ({'exponent': 0}, 'identification.options.exponent: expected a number, 0.2 … 2'),
+    ({'load': 'yes'}, 'identification.options.load: expected true or false'),
+    ({'speed': True}, "identification.options: expected the keys load, .*, found 'speed'"),
+])  # fmt: skip
 def test_options_that_make_no_sense(options, message):
     with pytest.raises(JointDynamicsError, match=message):
         FrictionOptions.from_mapping(options)
 
 
 def test_temperature_needs_temperatures(ur, true_robot):
+    settings = IdentificationSettings(method='i-irls', options={'temperature': True})
     with pytest.raises(JointDynamicsError, match='found none'):
-        identify(
-            ur,
-            [true_robot.record(1, duration=15.0)],
-            settings=IdentificationSettings(method='i-irls', options={'temperature': True}),
-        )
+        identify(ur, [true_robot.record(1, duration=15.0)], settings=settings)
 
 
 def test_columns_between_nodes_are_those_of_the_filter(problem):

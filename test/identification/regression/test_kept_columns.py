@@ -31,19 +31,9 @@ def observation(model, samples, seed, factor=7):
     rng = np.random.default_rng(seed)
     q, dq, ddq = model.random_states(samples, rng)
     tau = rng.normal(size=q.shape)
-    return Observation(
-        'run',
-        np.arange(samples) * 0.01,
-        q,
-        dq,
-        ddq,
-        q + 0.1,
-        dq + 0.2 * np.sign(dq),
-        1.1 * ddq,
-        tau,
-        None,
-        None if factor is None else ParallelDecimator(samples, 5.0, 100.0, factor),
-    )
+    decimator = None if factor is None else ParallelDecimator(samples, 5.0, 100.0, factor)
+    motor = q + 0.1, dq + 0.2 * np.sign(dq), 1.1 * ddq
+    return Observation('run', np.arange(samples) * 0.01, q, dq, ddq, *motor, tau, None, decimator)
 
 
 def problems(model, monkeypatch, **options):

@@ -44,12 +44,8 @@ def test_weighted_rows_and_rows_at_rest(dense, blocks, system):
     np.testing.assert_allclose(triangles.resting.counts, stays)
     block = next(blocks(rows, tau, resting, scale, SAMPLES))
     np.testing.assert_allclose(found.row_factors(block), factor, rtol=1e-8)
-    np.testing.assert_allclose(
-        weighted_residuals([block], found),
-        (tau - np.einsum('jbs,b->js', rows, found.chi)) * factor,
-        rtol=1e-7,
-        atol=1e-9,
-    )
+    weighted = (tau - np.einsum('jbs,b->js', rows, found.chi)) * factor
+    np.testing.assert_allclose(weighted_residuals([block], found), weighted, rtol=1e-7, atol=1e-9)
     chi = first + 0.1
     norms = np.linalg.norm((tau - np.einsum('jbs,b->js', rows, chi)) * ~resting, axis=1)
     np.testing.assert_allclose(triangles.residual_norms(chi), norms, rtol=1e-9)

@@ -68,63 +68,32 @@ def test_drive_gains_and_payload(true_robot, loaded_robot):
 
 
 def test_gains_need_a_weighed_mass(true_robot, loaded_robot):
+    runs = [currents(robot.record(1, duration=6.0)) for robot in (true_robot, loaded_robot)]
     with pytest.raises(JointDynamicsError, match=r'weighed mass .*--payload-mass'):
-        identify(
-            true_robot.model,
-            [currents(true_robot.record(1, duration=6.0))],
-            settings=IdentificationSettings(method='tls'),
-            loaded=[currents(loaded_robot.record(2, duration=6.0))],
-        )
+        identify(true_robot.model, runs[:1], settings=IdentificationSettings(method='tls'), loaded=runs[1:])
 
 
 @pytest.mark.parametrize('payload', [None, {'mass': MASS}])
 def test_payload_of_a_robot_found_along_with_it(true_robot, loaded_robot, payload):
-    result = identify(
-        true_robot.model,
-        [true_robot.record(3, rate=200.0)],
-        loaded=[loaded_robot.record(4, rate=200.0)],
-        settings=IdentificationSettings(payload=payload, selection=False),
-    )
+    runs = [true_robot.record(3, rate=200.0), loaded_robot.record(4, rate=200.0)]
+    settings = IdentificationSettings(payload=payload, selection=False)
+    result = identify(true_robot.model, runs[:1], loaded=runs[1:], settings=settings)
     entry = checked(result, 'payload')['payload']
     assert entry['M']['value'] == pytest.approx(MASS, rel=0.02)
     assert entry['M']['known'] is (payload is not None)
     assert [entry[name]['value'] for name in ('MX', 'MY', 'MZ')] == pytest.approx(PAYLOAD[6:9], abs=0.03)
 
 
-@pytest.mark.parametrize(
-    ('settings', 'keys'),
-    [
-        ({'method': 'ols'}, ()),
-        ({'method': 'wls'}, ('selection',)),
-        ({'method': 'irls'}, ('selection', 'irls')),
-        ({'method': 'i-irls'}, ('i_irls',)),
-        ({'essential': True, 'selection': False}, ('essential',)),
-        ({'essential': 'f', 'selection': False}, ('essential',)),
-    ],
-)
+@pytest.mark.parametrize(('settings', 'keys'), [
+    ({'method': 'ols'}, ()), ({'method': 'wls'}, ('selection',)), ({'method': 'irls'}, ('selection', 'irls')),
+    ({'method': 'i-irls'}, ('i_irls',)), ({'essential': True, 'selection': False}, ('essential',)),
+    ({'essential': 'f', 'selection': False}, ('essential',)),
+])  # fmt: skip
 def test_every_method_reports(true_robot, settings, keys):
-    result = identify(
-        true_robot.model,
-        [true_robot.record(5, duration=12.0, rate=200.0)],
-        [true_robot.record(6, duration=8.0, rate=200.0)],
-        IdentificationSettings(**settings),
-    )
+    run, unseen = (true_robot.record(seed, duration=seconds, rate=200.0) for seed, seconds in ((5, 12.0), (6, 8.0)))
+    result = identify(true_robot.model, [run], [unseen], IdentificationSettings(**settings))
     checked(result, *keys, report=bool(keys) and keys[-1] in ('irls', 'essential'))
     assert result.validation[0].residual_percent()[1] < 10
-
-
-def test_physical_consistency_through_identify(true_robot):
-    pytest.importorskip('cvxpy', reason='the extra `sdp` is not installed')
-    from joint_dynamics.description.export_urdf import inconsistent_links
-
-    recording = true_robot.record(7, duration=12.0, rate=200.0)
-    free, physical = (
-        identify(true_robot.model, [recording], settings=IdentificationSettings(selection=False, physical=value))
-        for value in (False, True)
-    )
-    checked(physical, 'physical')
-    assert inconsistent_links(physical.description) == []
-    assert physical.training[0].residual_percent()[1] < 1.05 * free.training[0].residual_percent()[1]
 
 
 @pytest.mark.parametrize(

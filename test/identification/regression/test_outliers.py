@@ -102,11 +102,3 @@ def test_without_a_parallel_filter_nothing_is_replaced(of_residuals):
     assert clean is problem
     assert [mask.shape for mask in wrong] == [residual.shape for residual in residuals]
     assert not any(mask.any() for mask in wrong)
-
-
-def test_the_threshold_is_the_one_asked_for(of_residuals):
-    residuals = [np.random.default_rng(7).normal(size=(size, 2)) for size in SIZES]
-    problem, chi, _ = of_residuals(residuals, factor=5)
-    for gross in (1.0, 2.5):
-        for mask, other in zip(cleaned(problem, chi, gross)[1], find_outliers(problem, chi, gross)[0], strict=True):
-            np.testing.assert_array_equal(mask, other)

@@ -24,19 +24,9 @@ def test_residuals_in_percent():
     predicted = tau + rng.normal(size=tau.shape) * [0.1, 0.2]
     dq[:, 1] *= 0.01
     full = FullRate(time, tau, predicted, dq)
+    raw = np.array([7.0, np.nan]), 8.0
     parts = [
-        Fit(
-            'folder/run@0:2.npz/',
-            ('a', 'b'),
-            time[k],
-            tau[k],
-            predicted[k],
-            dq[k],
-            0.05,
-            (np.array([7.0, np.nan]), 8.0),
-            full,
-            4.0,
-        )
+        Fit('folder/run@0:2.npz/', ('a', 'b'), time[k], tau[k], predicted[k], dq[k], 0.05, raw, full, 4.0)
         for k in (slice(0, 100), slice(100, 400))
     ]
     fit = parts[1]
@@ -62,16 +52,13 @@ def test_residuals_in_percent():
     assert slow.rate == pytest.approx(10.0) and slow.band == pytest.approx(4.0)
     fixed = fit.fixed_band
     assert fixed['band_hz'] == 10.0
-    assert fixed['residual_percent']['overall'] == pytest.approx(
-        100 * np.linalg.norm(residual) / np.linalg.norm(reference)
-    )
+    share = 100 * np.linalg.norm(residual) / np.linalg.norm(reference)
+    assert fixed['residual_percent']['overall'] == pytest.approx(share)
     moving = np.abs(dq) > 0.05
     for j, name in enumerate('ab'):
-        part = residual[moving[:, j], j], reference[moving[:, j], j]
-        value = fixed['moving_residual_percent'][name]
-        assert value == (
-            None if not moving[:, j].any() else pytest.approx(100 * np.linalg.norm(part[0]) / np.linalg.norm(part[1]))
-        )
+        left, whole = (np.linalg.norm(values[moving[:, j], j]) for values in (residual, reference))
+        value = pytest.approx(100 * left / whole) if moving[:, j].any() else None
+        assert fixed['moving_residual_percent'][name] == value
         assert fixed['rmse'][name] == pytest.approx(np.sqrt(np.mean(residual[:, j] ** 2)))
     # of several recordings as one: the same twice changes no share, and the lowest band is said
     overall = overall_in_fixed_band([fit, fit])
@@ -117,11 +104,9 @@ def test_forces_and_torques_are_weighed_by_their_own_size():
     assert overall == pytest.approx(np.sqrt((joints**2).mean()))
     assert fit(1e-3).residual_percent()[1] == pytest.approx(overall)
     fixed = overall_in_fixed_band([mixed, mixed])
-    assert fixed['rms'] is None and fixed['residual_percent'] == pytest.approx(
-        overall_in_fixed_band([fit(1e-3)])['residual_percent']
-    )
+    other = overall_in_fixed_band([fit(1e-3)])
+    assert fixed['rms'] is None and fixed['residual_percent'] == pytest.approx(other['residual_percent'])
     assert (fit(sliding=(True, True)).unit, fit(sliding=()).unit) == ('N', 'N·m')
-    assert residual_headers([mixed])[-1].endswith('%') and len(residual_rows([mixed])[0]) == len(
-        residual_headers([mixed])
-    )
+    headers = residual_headers([mixed])
+    assert headers[-1].endswith('%') and len(residual_rows([mixed])[0]) == len(headers)
     assert residual_headers([fit(sliding=(True, True))])[-1].endswith(' N')

@@ -15,13 +15,10 @@ COULOMB, VISCOUS, INERTIA = np.array([5.0, 2.0]), np.array([3.0, 1.5]), np.array
 
 def described(model, inertial=True):
     """A document of Coulomb and viscous friction and a rotor of every joint; links of one kilogram."""
-    joints = {
-        name: {
-            'rotor_inertia': {'value': float(INERTIA[k])},
-            'friction': {'parameters': {'F_C0': float(COULOMB[k]), 'F_V1': float(VISCOUS[k])}},
-        }
-        for k, name in enumerate(model.joint_names)
-    }
+    joints = {}
+    for k, name in enumerate(model.joint_names):
+        friction = {'F_C0': float(COULOMB[k]), 'F_V1': float(VISCOUS[k])}
+        joints[name] = {'rotor_inertia': {'value': float(INERTIA[k])}, 'friction': {'parameters': friction}}
     found = {'robot': {'joint_names': list(model.joint_names)}, 'joints': joints}
     link = dict.fromkeys(INERTIAL, 0.0) | {'M': 1.0}
     return found | ({'inertial': {'standard': dict.fromkeys(model.joint_names, link)}} if inertial else {})

@@ -11,7 +11,7 @@ from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification import IdentificationSettings, identify
 from joint_dynamics.identification.physical.dissipation import REACH
 from joint_dynamics.identification.regression.problem import Problem
-from joint_dynamics.identification.regression.stiction import breakaway_ratios, resting_summary, resting_torque
+from joint_dynamics.identification.regression.stiction import resting_summary, resting_torque
 from joint_dynamics.identification.validate import judge_description
 from joint_dynamics.joint import MaxwellSlip
 from joint_dynamics.recording import Recording
@@ -57,12 +57,9 @@ def test_unseen_rest_is_within_its_interval(true_robot, ratio):
     assert entry['validation']['samples'] > 500
     assert entry['validation']['within_percent']['overall'] >= 95
     assert entry['training']['breakaway_ratio'] == pytest.approx(ratio, abs=0.25)
-    narrow = resting_summary(
-        resting_torque(
-            result.problem, result.solution.chi, result.covariance, 0 * result.solution.sigma, ratio=(0.3, 0.3)
-        ),
-        true_robot.model.joint_names,
-    )
+    sigma = 0 * result.solution.sigma
+    rest = resting_torque(result.problem, result.solution.chi, result.covariance, sigma, ratio=(0.3, 0.3))
+    narrow = resting_summary(rest, true_robot.model.joint_names)
     assert narrow['within_percent']['overall'] < 60
 
 
@@ -85,16 +82,6 @@ def test_a_description_alone_states_the_same_intervals(true_robot):
     document['provenance'] = {**document['provenance'], 'resting': {'breakaway_ratio': 1.0}}
     with pytest.raises(JointDynamicsError, match=r'provenance\.resting: expected what `identify` writes'):
         judge_description(DynamicsDescription(document), recordings[2:], settings)
-
-
-def test_without_a_stay_there_is_nothing_to_say(true_robot):
-    result = identify(
-        true_robot.model,
-        [true_robot.record(1, duration=8.0, frequency=0.3)],
-        settings=IdentificationSettings(selection=False, rest_speed=1e-9),
-    )
-    assert result.summary()['resting']['training'] == {'samples': 0, 'unstated': 0}
-    assert breakaway_ratios([]) == (1.0, np.inf)
 
 
 def test_where_the_friction_was_checked(true_robot):

@@ -1,6 +1,9 @@
 """What the tests of reliability share: a robot with its model, problems of recordings."""
 
+import importlib.util
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +14,7 @@ from joint_dynamics.identification.preparation.data import filter_plan
 from joint_dynamics.identification.preparation.observations import observe
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.reliability.alternatives import Alternatives
+from joint_dynamics.identification.reliability.checks import check_training
 from joint_dynamics.identification.reliability.filtered_samples import samples_of
 from joint_dynamics.robot import RobotModel
 
@@ -47,3 +51,18 @@ def resting_problem(two_links, observed):
     runs = [replace(run, tau=rng.normal(size=run.q.shape)) for run in runs]
     terms = terms_from_config({two_links.joint_names[1]: [{'fourier': 1}]})
     return Problem(two_links, runs, terms, rest_speed=0.4)
+
+
+@pytest.fixture(scope='session')
+def checked(problem_of):
+    """Return what is said of recordings for training, by the default settings."""
+    return lambda model, recordings: check_training(problem_of(model, recordings), recordings)
+
+
+@pytest.fixture(scope='session')
+def corruptions():
+    """The module of what goes wrong with recordings, `corruptions.py` beside this file."""
+    spec = importlib.util.spec_from_file_location('corruptions', Path(__file__).with_name('corruptions.py'))
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module

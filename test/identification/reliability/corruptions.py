@@ -124,15 +124,8 @@ def delayed(recordings, seconds):
         early = slice(max(-steps, 0), recording.samples + min(-steps, 0))
         values = {kind: getattr(recording, kind)[late] for kind in POSITIONS if getattr(recording, kind) is not None}
         values |= {kind: getattr(recording, kind)[early] for kind in EFFORTS if getattr(recording, kind) is not None}
-        found.append(
-            replace(
-                recording,
-                time=recording.time[late] - recording.time[late][0],
-                temperature=None,
-                load_torque=None,
-                **values,
-            )
-        )
+        time = recording.time[late] - recording.time[late][0]
+        found.append(replace(recording, time=time, temperature=None, load_torque=None, **values))
     return found
 
 
@@ -152,44 +145,41 @@ def _backwards(kinds):
 
 
 def _whole_backwards(model, recordings, rng):
-    return model, [
-        replace(
-            recording,
-            **{
-                kind: getattr(recording, kind)[::-1] * (-1 if kind in ('dq', 'dtheta') else 1)
-                for kind in (*POSITIONS, *EFFORTS)
-                if getattr(recording, kind) is not None
-            },
-        )
-        for recording in recordings
-    ]
-
-
-def _without(model, recordings, rng, share=0.1, piece=0.05):
-    """Samples missing in pieces of 50 ms, the rest stamped as if nothing were missing."""
     found = []
     for recording in recordings:
-        length = max(2, round(piece * recording.rate))
-        keep = np.ones(recording.samples, dtype=bool)
-        for start in rng.choice(recording.samples - length, int(share * recording.samples / length), replace=False):
-            keep[start : start + length] = False
-        found.append(_kept(recording, keep))
+        values = {kind: getattr(recording, kind) for kind in (*POSITIONS, *EFFORTS)}
+        turned = {'dq': -1, 'dtheta': -1}
+        values = {kind: array[::-1] * turned.get(kind, 1) for kind, array in values.items() if array is not None}
+        found.append(replace(recording, **values))
     return model, found
 
 
-def _gap(model, recordings, rng):
-    """A fifth of the recording missing in one piece."""
-    found = []
-    for recording in recordings:
-        keep = np.ones(recording.samples, dtype=bool)
-        keep[2 * recording.samples // 5 : 3 * recording.samples // 5] = False
-        found.append(_kept(recording, keep))
-    return model, found
+def _pieces(recording, rng, share=0.1, piece=0.05):
+    """Starts of pieces of 50 ms, a tenth of the recording, and their length."""
+    length = max(2, round(piece * recording.rate))
+    return rng.choice(recording.samples - length, int(share * recording.samples / length), replace=False), length
 
 
-def _kept(recording, keep):
-    values = {kind: getattr(recording, kind)[keep] for kind in recording.quantities}
-    return replace(recording, time=np.arange(keep.sum()) * recording.period, **values)
+def _fifth(recording, rng):
+    """Start of a fifth of the recording in one piece, and its length."""
+    return [2 * recording.samples // 5], recording.samples // 5
+
+
+def _without(places):
+    """Samples missing, the rest stamped as if nothing were missing."""
+
+    def apply(model, recordings, rng):
+        found = []
+        for recording in recordings:
+            keep = np.ones(recording.samples, dtype=bool)
+            starts, length = places(recording, rng)
+            for start in starts:
+                keep[start : start + length] = False
+            values = {kind: getattr(recording, kind)[keep] for kind in recording.quantities}
+            found.append(replace(recording, time=np.arange(keep.sum()) * recording.period, **values))
+        return model, found
+
+    return apply
 
 
 def _offset(j, angle):
@@ -221,13 +211,19 @@ def payload_torque(model, recording, mass, centre=(0.05, 0.02, 0.1)):
     return model.inverse_dynamics(*states, values)
 
 
+def _at_least_two(recordings):
+    """A single recording in two halves."""
+    if len(recordings) > 1:
+        return recordings
+    middle = recordings[0].duration / 2
+    return [recordings[0].window(0, middle), recordings[0].window(middle, None)]
+
+
 def _payload(share):
     """A payload in the later half of the recordings (or of a single one), its torque `share` of all torque."""
 
     def apply(model, recordings, rng):
-        if len(recordings) == 1:
-            recording = recordings[0]
-            recordings = [recording.window(0, recording.duration / 2), recording.window(recording.duration / 2, None)]
+        recordings = _at_least_two(recordings)
         half = (len(recordings) + 1) // 2
         unit = [payload_torque(model, recording, 1.0) for recording in recordings]
         size = np.sqrt(sum((recording.tau**2).sum() for recording in recordings) / sum((one**2).sum() for one in unit))
@@ -241,9 +237,7 @@ def _payload(share):
 
 def _half_sign(model, recordings, rng):
     """The sign of the second joint's torque differs between recordings."""
-    if len(recordings) == 1:
-        recording = recordings[0]
-        recordings = [recording.window(0, recording.duration / 2), recording.window(recording.duration / 2, None)]
+    recordings = _at_least_two(recordings)
     sign = np.where(np.arange(model.n) == 1, -1.0, 1.0)
     return model, [*recordings[:-1], replace(recordings[-1], tau=recordings[-1].tau * sign)]
 
@@ -252,14 +246,9 @@ def _other_arm(model, recordings, rng):
     """The kinematics of quite another arm."""
     half = np.pi / 2
     rows = [
-        (0, 0, 0.2, 0),
-        (0, 0.4, 0, 0),
-        (half, 0, 0.4, half),
-        (0, 0.3, 0, 0),
-        (half, 0.1, 0, 0),
-        (0, 0.2, 0.1, 0),
+        (0, 0, 0.2, 0), (0, 0.4, 0, 0), (half, 0, 0.4, half), (0, 0.3, 0, 0), (half, 0.1, 0, 0), (0, 0.2, 0.1, 0),
         (half, 0, 0.1, 0),
-    ][: model.n]
+    ][: model.n]  # fmt: skip
     other = RobotModel.from_mdh({'joints': [dict(zip(('alpha', 'a', 'd', 'theta'), row, strict=True)) for row in rows]})
     return other, [replace(recording, joint_names=other.joint_names) for recording in recordings]
 
@@ -308,8 +297,8 @@ CORRUPTIONS = [
     Corruption('time halved', ('time_scale',), _time(0.5)),
     Corruption('time doubled', ('time_scale',), _time(2.0)),
     Corruption('backwards in time', ('time_reversed',), _whole_backwards),
-    Corruption('samples missing', ('missing_samples',), _without),
-    Corruption('a piece missing', ('missing_samples',), _gap),
+    Corruption('samples missing', ('missing_samples',), _without(_pieces)),
+    Corruption('a piece missing', ('missing_samples',), _without(_fifth)),
     Corruption('mounted on the ceiling', ('mounting',), _mounted([np.pi, 0.0, 0.0])),
     Corruption('mounted on the wall', ('mounting',), _mounted([np.pi / 2, 0.0, 0.0])),
     Corruption('payload in half', ('payload_mixed', 'recordings_differ'), _payload(0.3)),

@@ -26,10 +26,9 @@ def arm(ur_table, true_robot_of):
     return model, replace(recording, dq=np.gradient(recording.q, recording.period, axis=0))
 
 
-def check(model, recording):
-    settings = IdentificationSettings()
-    plan = filter_plan([recording], settings)
-    return check_training(Problem(model, [observe(recording, plan)], rest_speed=settings.rest_speed), [recording])
+@pytest.fixture
+def check(checked):
+    return lambda model, recording: checked(model, [recording])
 
 
 def swapped(tau, i, k):
@@ -42,13 +41,13 @@ def turned(tau, *joints):
     return tau * np.where(np.isin(np.arange(tau.shape[1]), joints), -1.0, 1.0)
 
 
-def test_a_good_recording_has_no_cause(arm):
+def test_a_good_recording_has_no_cause(arm, check):
     found = check(*arm)
     assert not found.reasons and 'mend' not in found.summary
 
 
 @pytest.mark.parametrize('measured', [True, False])
-def test_two_signs_and_the_time_are_found_one_after_the_other(arm, measured):
+def test_two_signs_and_the_time_are_found_one_after_the_other(arm, measured, check):
     """With measured speeds the time comes first, told by them alone; without it is found by the torques."""
     model, recording = arm
     names = model.joint_names
@@ -67,7 +66,7 @@ def test_two_signs_and_the_time_are_found_one_after_the_other(arm, measured):
         assert entry['after'] < 10 and entry['after'] < entry['before']
 
 
-def test_torques_of_a_wrist_in_another_order_with_other_signs(arm):
+def test_torques_of_a_wrist_in_another_order_with_other_signs(arm, check):
     model, recording = arm
     names = model.joint_names
     found = check(model, replace(recording, tau=turned(swapped(recording.tau, 4, 5), 4, 5), dq=None))
@@ -79,7 +78,7 @@ def test_torques_of_a_wrist_in_another_order_with_other_signs(arm):
 
 
 @pytest.mark.parametrize('kind', ['encoder', 'scale'])
-def test_what_begins_at_a_moment_is_named_with_joint_and_moment(arm, kind):
+def test_what_begins_at_a_moment_is_named_with_joint_and_moment(arm, kind, check):
     model, recording = arm
     q, tau, half = recording.q.copy(), recording.tau.copy(), recording.samples // 2
     if kind == 'encoder':
@@ -93,7 +92,7 @@ def test_what_begins_at_a_moment_is_named_with_joint_and_moment(arm, kind):
     assert abs(moment - 10.0) < 0.5
 
 
-def test_a_jump_is_named_first_and_does_not_raise_the_work(arm, monkeypatch):
+def test_a_jump_is_named_first_and_does_not_raise_the_work(arm, monkeypatch, check):
     """A step raises the bandwidth of the motion to that of the samples: of 20 000, as many are looked at as usual."""
     model, recording = arm
     fine = np.arange(20_000) * 1e-3
@@ -101,18 +100,19 @@ def test_a_jump_is_named_first_and_does_not_raise_the_work(arm, monkeypatch):
     q[12_000:, 1] += 0.1
     seen = []
     of = State.of
-    monkeypatch.setattr(
-        State,
-        'of',
-        staticmethod(lambda one, runs, *rest: (seen.append(one.samples.q.shape[1]), of(one, runs, *rest))[1]),
-    )
+
+    def looked_at(one, runs, *rest):
+        seen.append(one.samples.q.shape[1])
+        return of(one, runs, *rest)
+
+    monkeypatch.setattr(State, 'of', staticmethod(looked_at))
     found = check(model, Recording(model.joint_names, fine, q, tau=tau))
     assert max(seen) <= MOST_SAMPLES
     assert found.reasons[0].code == 'changed_midway' and found.reasons[0].joints == (model.joint_names[1],)
     assert 'off by +0.1 rad from 12 s on' in found.reasons[0].text
 
 
-def test_an_axis_that_points_the_other_way_is_one_cause(arm):
+def test_an_axis_that_points_the_other_way_is_one_cause(arm, check):
     """Not a sign of its position and one of its torque, one after the other."""
     model, recording = arm
     name = model.joint_names[2]
@@ -122,7 +122,7 @@ def test_an_axis_that_points_the_other_way_is_one_cause(arm):
     assert found.reasons[0].mend == {'recording': {'torque_sign': {name: -1.0}, 'position_sign': {name: -1.0}}}
 
 
-def test_corrections_that_make_predictions_worse_are_not_reliable(arm, tmp_path):
+def test_corrections_that_make_predictions_worse_are_not_reliable(arm, tmp_path, check):
     """And those that make them better are; both by what is left over of data that took no part."""
     model, recording = arm
     name = model.joint_names[4]
@@ -136,7 +136,7 @@ def test_corrections_that_make_predictions_worse_are_not_reliable(arm, tmp_path)
         assert reason.code == 'correction' and f'without recording.{next(iter(settings))} less' in reason.text
 
 
-def test_what_data_that_took_no_part_do_not_prove_is_noted(arm, monkeypatch):
+def test_what_data_that_took_no_part_do_not_prove_is_noted(arm, monkeypatch, check):
     """The last step is left out first; where none is proved the recording is refused by none."""
     model, recording = arm
     bad = replace(recording, tau=turned(recording.tau, 2), time=2 * recording.time, dq=None)
@@ -169,7 +169,7 @@ def test_a_correction_of_one_recording_of_several_is_judged_by_that_one(arm, tmp
 
 
 @pytest.mark.parametrize('hidden', [False, True])
-def test_samples_far_off_count_where_the_rest_is_better_explained_without_them(arm, hidden):
+def test_samples_far_off_count_where_the_rest_is_better_explained_without_them(arm, hidden, check):
     """Not beside a tenth of a torque that no motion explains either, which hides them."""
     model, recording = arm
     tau = recording.tau.copy()

@@ -6,9 +6,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from joint_dynamics.identification import IdentificationSettings
-from joint_dynamics.identification.preparation.data import filter_plan
-from joint_dynamics.identification.preparation.observations import observe
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.residuals import full_rate_torque
 from joint_dynamics.identification.reliability.alternatives import Alternatives
@@ -23,13 +20,11 @@ from joint_dynamics.robot import RobotModel
 
 @pytest.mark.parametrize('factor', [None, 5])
 @pytest.mark.parametrize('late', [0.0, 0.0437, -0.0213])
-def test_a_delay_is_where_the_likelihood_is_highest(two_links, observed, late, factor):
+def test_a_delay_is_where_the_likelihood_is_highest(two_links, observed, base_parameters_of, late, factor):
     """Torques computed at the motion so much earlier; every figure by its formula at the delay that is found."""
     rng = np.random.default_rng(12)
-    standard = np.zeros(len(two_links.parameter_names))
-    for name, value in {'ZZ_1': 0.5, 'ZZ_2': 0.3, 'M_2': 2.0, 'MX_2': 0.6, 'Fv_1': 2.0, 'Fv_2': 1.0}.items():
-        standard[two_links.parameter_names.index(name)] = value
-    chi = two_links.base_parameters().regroup(standard)
+    values = {'ZZ_1': 0.5, 'ZZ_2': 0.3, 'M_2': 2.0, 'MX_2': 0.6, 'Fv_1': 2.0, 'Fv_2': 1.0}
+    chi = base_parameters_of(two_links, values)
     runs = []
     for seed, samples in ((1, 500), (2, 400)):
         plain = observed(seed, samples, factor=factor)
@@ -80,23 +75,19 @@ def test_a_delay_is_where_the_likelihood_is_highest(two_links, observed, late, f
     assert abs(found.figures['seconds'] - late) < (max(4 * deviation, 2e-3) if factor else 0.006)
 
 
-def test_a_delay_is_not_looked_for_beyond_a_tenth_of_the_mean_duration(two_links, observed):
+def test_a_delay_is_not_looked_for_beyond_a_tenth_of_the_mean_duration(two_links, observed, base_parameters_of):
     """Of torques that come 0.3 s late, recordings of 2 s show 0.2 s at most; recordings of 5 s show them."""
-    standard = np.zeros(len(two_links.parameter_names))
-    standard[two_links.parameter_names.index('ZZ_2')] = 0.3
-    standard[two_links.parameter_names.index('MX_2')] = 0.6
-    chi = two_links.base_parameters().regroup(standard)
+    chi = base_parameters_of(two_links, {'ZZ_2': 0.3, 'MX_2': 0.6})
     found = []
-    for samples in (201, 501):
+    for count in (201, 501):
         runs = []
-        for seed, count in ((1, samples), (2, samples)):
+        for seed in (1, 2):
             plain = observed(seed, count)
             tau = full_rate_torque(Problem(two_links, [plain]), plain, chi)
             late = np.stack([np.interp(plain.time - 0.3, plain.time, column) for column in tau.T], axis=1)
             runs.append(observed(seed, count, tau=late))
-        found.append(
-            estimate_delay(Alternatives(two_links, samples_of(Problem(two_links, runs))), runs).figures['seconds']
-        )
+        alternatives = Alternatives(two_links, samples_of(Problem(two_links, runs)))
+        found.append(estimate_delay(alternatives, runs).figures['seconds'])
     assert 0.19 < found[0] <= 0.2
     # the first torque is held for the 0.3 s before it, which no robot did
     assert abs(found[1] - 0.3) < 0.02
@@ -144,13 +135,11 @@ def test_a_delay_that_costs_little_is_told_where_it_has_a_peak(gen3, delay_named
     assert delay_named(model, recording)
 
 
-def test_a_short_recording_among_longer_ones_does_not_end_the_search(true_robot):
+def test_a_short_recording_among_longer_ones_does_not_end_the_search(true_robot, problem_of):
     """Delays were looked for up to a tenth of the shortest recording, here 150 ms."""
     recordings = [true_robot.record(seed, duration, rate=100.0) for seed, duration in ((0, 10.0), (1, 10.0), (2, 1.5))]
     late = [replace(run, time=run.time[:-20], q=run.q[20:], tau=run.tau[:-20]) for run in recordings]
-    settings = IdentificationSettings()
-    plan = filter_plan(late, settings)
-    problem = Problem(true_robot.model, [observe(run, plan) for run in late], rest_speed=settings.rest_speed)
+    problem = problem_of(true_robot.model, late)
     found = estimate_delay(Alternatives(true_robot.model, samples_of(problem)), problem.observations)
     # half a sample
     assert found.clear and abs(found.figures['seconds'] - 0.2) < 0.005

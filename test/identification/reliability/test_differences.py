@@ -1,10 +1,7 @@
 """Torques whose scales do not go together, parts with parameters of their own, and gains of a few blocks of time."""
 
-import importlib.util
 import math
-import sys
 from dataclasses import replace
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -20,12 +17,6 @@ from joint_dynamics.identification.reliability.filtered_samples import samples_o
 from joint_dynamics.robot import RobotModel
 
 PLAIN = IdentificationSettings(selection=False)
-
-
-spec = importlib.util.spec_from_file_location('corruptions_of_differences', Path(__file__).with_name('corruptions.py'))
-corruptions = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(corruptions)
-payload_torque = corruptions.payload_torque
 
 
 def kind_of(difference):
@@ -67,17 +58,8 @@ def test_what_a_part_has_of_its_own_is_found_by_its_kind(model_and_robot, altern
     carried = np.zeros_like(robot.standard)
     mass, x, z = 1.5, 0.05, 0.1
     carried[-1, :10] = (
-        mass * z**2,
-        0,
-        -mass * x * z,
-        mass * (x**2 + z**2),
-        0,
-        mass * x**2,
-        mass * x,
-        0,
-        mass * z,
-        mass,
-    )
+        mass * z**2, 0, -mass * x * z, mass * (x**2 + z**2), 0, mass * x**2, mass * x, 0, mass * z, mass,
+    )  # fmt: skip
     turned = np.ones(model.n)
     turned[3] = -1.0
     for change, kind in (
@@ -97,12 +79,14 @@ def test_what_a_part_has_of_its_own_is_found_by_its_kind(model_and_robot, altern
 
 
 @pytest.mark.parametrize('loaded', [{1, 3}, {0, 2}])
-def test_a_payload_on_several_recordings_is_told_with_all_of_them(model_and_robot, loaded, alternatives_of):
+def test_a_payload_on_several_recordings_is_told_with_all_of_them(
+    model_and_robot, loaded, alternatives_of, corruptions
+):
     """Each recording alone was held against others, some of which have the payload, too."""
     model, robot = model_and_robot
     recordings = [robot.record(seed, 6.0, rate=50.0) for seed in range(4)]
     mixed = [
-        replace(run, tau=run.tau + payload_torque(model, run, 1.5)) if index in loaded else run
+        replace(run, tau=run.tau + corruptions.payload_torque(model, run, 1.5)) if index in loaded else run
         for index, run in enumerate(recordings)
     ]
     names = [run.name for run in recordings]
@@ -117,7 +101,7 @@ def test_a_payload_on_several_recordings_is_told_with_all_of_them(model_and_robo
     )
 
 
-def test_a_payload_on_half_of_gen3s_short_windows_is_told(gen3, problem_of):
+def test_a_payload_on_half_of_gen3s_short_windows_is_told(gen3, problem_of, corruptions):
     """Seed 2 of the bench: one of its recordings alone is not apart by Chow's test, three together are."""
     (model, runs), rng, recordings = gen3, np.random.default_rng(2), []
     for run in runs:
@@ -125,13 +109,15 @@ def test_a_payload_on_half_of_gen3s_short_windows_is_told(gen3, problem_of):
     good = check_training(problem_of(model, recordings), recordings)
     assert [reason.text for reason in good.reasons] == []
     mixed = [
-        replace(run, tau=run.tau + payload_torque(model, run, 1.2)) if index > 2 else run
+        replace(run, tau=run.tau + corruptions.payload_torque(model, run, 1.2)) if index > 2 else run
         for index, run in enumerate(recordings)
     ]
     assert 'payload_mixed' in {reason.code for reason in check_training(problem_of(model, mixed), mixed).reasons}
 
 
-def test_a_light_payload_is_named_where_it_is_most_of_a_wrist_s_torque(ur_table, true_robot_of, problem_of):
+def test_a_light_payload_is_named_where_it_is_most_of_a_wrist_s_torque(
+    ur_table, true_robot_of, problem_of, corruptions
+):
     """It makes less than a twentieth of the arm's torque, but more than any friction's details leave over at a wrist.
 
     It was a note beside `residual`, which asked for another mounting.
@@ -140,20 +126,20 @@ def test_a_light_payload_is_named_where_it_is_most_of_a_wrist_s_torque(ur_table,
     robot = true_robot_of(model)
     robot.standard[3:, 11:13] *= 0.1
     one, two = (robot.record(seed, 10.0, rate=50.0, frequency=0.2) for seed in (1, 2))
-    far = replace(two, tau=two.tau + payload_torque(model, two, 0.4, (0.3, 0.2, 0.1)))
+    far = replace(two, tau=two.tau + corruptions.payload_torque(model, two, 0.4, (0.3, 0.2, 0.1)))
     (reason,) = check_training(problem_of(model, [one, far]), [one, far]).reasons
     assert reason.code == 'payload_mixed'
     assert not check_training(problem_of(model, [one, two]), [one, two]).reasons
 
 
-def test_a_payload_of_the_validation_is_named_where_it_is_a_tenth_of_the_torque(model_and_robot):
+def test_a_payload_of_the_validation_is_named_where_it_is_a_tenth_of_the_torque(model_and_robot, corruptions):
     """8 % left over where training left 1 %: a payload explains nearly all of it, other friction does not.
 
     The validation's motion is within the training's: beyond, the described friction is that at the limit of its range.
     """
     model, robot = model_and_robot
     one, two = (robot.record(seed, 10.0, rate=50.0, frequency=0.2) for seed in (2, 1))
-    carried = replace(two, tau=two.tau + payload_torque(model, two, 0.5))
+    carried = replace(two, tau=two.tau + corruptions.payload_torque(model, two, 0.5))
     _, _, dq, _ = robot.motion(np.random.default_rng(1), 10.0, 50.0, frequency=0.2)
     cold = replace(two, tau=two.tau + 1.5 * np.sign(dq))
     for other, codes in ((two, []), (carried, ['payload_mixed']), (cold, [])):

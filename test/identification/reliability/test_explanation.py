@@ -5,18 +5,9 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from joint_dynamics.identification import IdentificationSettings
-from joint_dynamics.identification.preparation.data import filter_plan
-from joint_dynamics.identification.preparation.observations import observe
-from joint_dynamics.identification.regression.problem import Problem
-from joint_dynamics.identification.reliability.alternatives import Alternatives
 from joint_dynamics.identification.reliability.evidence import ExplanationFit, NormalEquations
 from joint_dynamics.identification.reliability.explanation import Explanation, least_evidence, named, overdispersion
-from joint_dynamics.identification.reliability.filtered_samples import samples_of
 from joint_dynamics.identification.reliability.thresholds import FALSE_ALARMS, KINDS, MAX_NAMED, MIN_EVIDENCE, RESOLVED
-from joint_dynamics.robot import RobotModel
-
-SETTINGS = IdentificationSettings(selection=False)
 
 
 def shared(misfit, seed=0, samples=600):
@@ -52,12 +43,9 @@ def test_it_is_one_where_every_joint_feels_the_same():
     assert np.mean(found) < 1.4
 
 
-def test_a_right_model_of_an_arm_fits_as_its_noise_lets_expect(ur_table, true_robot_of):
-    model = RobotModel.from_mdh(ur_table)
-    runs = [true_robot_of(model).record(3, duration=8.0, rate=100.0)]
-    plan = filter_plan(runs, SETTINGS)
-    problem = Problem(model, [observe(run, plan) for run in runs], rest_speed=SETTINGS.rest_speed)
-    right = Alternatives(model, samples_of(problem))
+def test_a_right_model_of_an_arm_fits_as_its_noise_lets_expect(model_and_robot, alternatives_of):
+    model, robot = model_and_robot
+    right = alternatives_of(model, [robot.record(3, duration=8.0, rate=100.0)])
     assert overdispersion(right.normal, right.samples.tau, right.given, right.count) < 1.5
 
 
@@ -72,16 +60,15 @@ def test_a_gain_that_any_freedom_would_bring_is_not_named(gain, steadiness, disp
 
 
 @pytest.mark.parametrize('arm', ['two_links', 'ur'])
-def test_all_alternatives_together_refuse_no_more_than_one_good_recording_in_a_hundred(request, true_robot_of, arm):
+def test_all_alternatives_together_refuse_no_more_than_one_good_recording_in_a_hundred(
+    request, true_robot_of, alternatives_of, arm
+):
     """Of a right model a likelihood ratio exceeds eˣ with probability e⁻ˣ at most: the sum over all that are tried.
 
     A sign or a scale of a torque that no scale at all beats is not yielded: there as many are tried as are counted.
     """
     model = request.getfixturevalue(arm)
-    runs = [true_robot_of(model).record(3, duration=8.0, rate=100.0)]
-    plan = filter_plan(runs, SETTINGS)
-    problem = Problem(model, [observe(run, plan) for run in runs], rest_speed=SETTINGS.rest_speed)
-    alternatives = Alternatives(model, samples_of(problem))
+    alternatives = alternatives_of(model, [true_robot_of(model).record(3, duration=8.0, rate=100.0)])
     tried = Counter(found.code for found in alternatives.all())
     counted = {code: np.exp(least_evidence(model, code)) * FALSE_ALARMS / KINDS for code in tried}
     for code, number in tried.items():

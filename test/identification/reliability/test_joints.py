@@ -26,23 +26,14 @@ def verdicts():
 
 
 def described(joints):
-    return DynamicsDescription(
-        {
-            'robot': {'joint_names': list(NAMES)},
-            'joints': {name: {} for name in NAMES},
-            'provenance': {'joints': joints},
-        }
-    )
+    document = {'robot': {'joint_names': list(NAMES)}, 'joints': {name: {} for name in NAMES}}
+    return DynamicsDescription({**document, 'provenance': {'joints': joints}})
 
 
 def test_each_joint_has_its_state_and_why(verdicts):
     assert [one.state for one in verdicts] == ['reliable', 'weak', 'weak', 'wrong']
-    assert [one.why for one in verdicts] == [
-        '',
-        'at the floor of its sensor',
-        'little of its torque is explained',
-        CODES['changed_midway'],
-    ]
+    why = ['', 'at the floor of its sensor', 'little of its torque is explained', CODES['changed_midway']]
+    assert [one.why for one in verdicts] == why
     assert verdicts[0].percent == pytest.approx(1.0) and verdicts[2].percent == pytest.approx(50.0)
     assert [one.rated for one in verdicts] == [100.0, 100.0, None, 100.0]
 

@@ -10,8 +10,6 @@ import pytest
 from joint_dynamics.identification import IdentificationSettings
 from joint_dynamics.identification.preparation.data import filter_plan
 from joint_dynamics.identification.preparation.observations import ABOVE, observe, torque_noise
-from joint_dynamics.identification.regression.problem import Problem
-from joint_dynamics.identification.reliability.checks import check_training
 from joint_dynamics.identification.reliability.evidence import NormalEquations, effective_samples, gain
 from joint_dynamics.identification.reliability.residual_reasons import residual_reasons
 from joint_dynamics.recording import Recording
@@ -50,14 +48,10 @@ def hand_made(seed, torque):
 def alternatives(given, normal, tau, weight, names, count):
     power = ((tau * weight) ** 2).sum(axis=1)
     energy = (given.unexplained + 0.005**2) * np.where(power > 0, power, 1.0)
+    samples = SimpleNamespace(tau=tau, weight=weight, part=np.zeros(tau.shape[1], dtype=int))
+    information = np.tensordot(count / np.where(energy > 0, energy, 1.0), normal.matrix, axes=1)
     return SimpleNamespace(
-        given=given,
-        normal=normal,
-        samples=SimpleNamespace(tau=tau, weight=weight, part=np.zeros(tau.shape[1], dtype=int)),
-        names=names,
-        count=count,
-        power=power,
-        information=np.tensordot(count / np.where(energy > 0, energy, 1.0), normal.matrix, axes=1),
+        given=given, normal=normal, samples=samples, names=names, count=count, power=power, information=information
     )
 
 
@@ -193,11 +187,6 @@ def observations_of(recordings):
     return [observe(recording, plan) for recording in recordings], plan
 
 
-def codes(model, recording):
-    problem = Problem(model, observations_of([recording])[0], rest_speed=IdentificationSettings().rest_speed)
-    return [reason.code for reason in check_training(problem, [recording]).reasons]
-
-
 def test_white_noise_is_found_within_its_scatter(sensed):
     """White noise far above the torque that is there: its share below the cut-off, 2 fc / rate."""
     _, recording = sensed
@@ -212,7 +201,7 @@ def test_white_noise_is_found_within_its_scatter(sensed):
     assert torque_noise([replace(one, decimator=None) for one in observations]).tolist() == [0.0] * 6
 
 
-def test_noise_of_a_joint_with_hardly_any_torque_is_no_reason(sensed):
+def test_noise_of_a_joint_with_hardly_any_torque_is_no_reason(sensed, told):
     """40 % of the first joint's torque in the band is noise: it was `residual`, as a slow Panda's was.
 
     As much that is not noise is one: a torque that swings with neither motion nor friction.
@@ -225,17 +214,16 @@ def test_noise_of_a_joint_with_hardly_any_torque_is_no_reason(sensed):
     for extra, expected in ((white, []), (swinging, ['residual'])):
         tau = recording.tau.copy()
         tau[:, 0] += size * extra
-        assert codes(model, replace(recording, tau=tau)) == expected
+        assert list(told(model, replace(recording, tau=tau))) == expected
 
 
 RATE = 100.0
 
 
-def told(model, recording):
-    settings = IdentificationSettings()
-    observation = observe(recording, filter_plan([recording], settings))
-    problem = Problem(model, [observation], rest_speed=settings.rest_speed)
-    return {reason.code: reason.text for reason in check_training(problem, [recording]).reasons}
+@pytest.fixture
+def told(checked):
+    """Return the reasons against a recording: code -> text."""
+    return lambda model, recording: {reason.code: reason.text for reason in checked(model, [recording]).reasons}
 
 
 def from_reversal(recording, joint):
@@ -248,7 +236,7 @@ def from_reversal(recording, joint):
 
 
 @pytest.mark.parametrize('joint', [0, 1, 2])
-def test_an_encoder_stuck_from_a_reversal_on_is_told(true_robot, joint):
+def test_an_encoder_stuck_from_a_reversal_on_is_told(true_robot, joint, told):
     """Before, its rows counted as rest, at which friction may be anything, whatever the torque did."""
     found = told(true_robot.model, from_reversal(true_robot.record(2, rate=RATE), joint))
     assert f'joint_{joint + 1} reads at rest from' in found['stuck']
@@ -268,18 +256,18 @@ def resting(robot, joint, held, later=True):
     return Recording(robot.model.joint_names, t, q, tau=tau, name='run')
 
 
-def test_what_friction_can_hold_at_rest_is_no_fault(true_robot):
+def test_what_friction_can_hold_at_rest_is_no_fault(true_robot, told):
     """A joint may hold twice its Coulomb level, one way and the other; what it cannot hold is told."""
     assert told(true_robot.model, resting(true_robot, 3, 2.0)) == {}
     assert 'stuck' in told(true_robot.model, resting(true_robot, 3, 6.0))
 
 
-def test_a_joint_that_has_not_slipped_yet_may_hold_anything(true_robot):
+def test_a_joint_that_has_not_slipped_yet_may_hold_anything(true_robot, told):
     """Brakes just released: recorded joints hold up to 4.4 times their Coulomb level there."""
     assert 'stuck' not in told(true_robot.model, resting(true_robot, 3, 6.0, later=False))
 
 
-def test_the_recorded_tx40_whose_encoder_stays_at_a_reversal_is_told(data):
+def test_the_recorded_tx40_whose_encoder_stays_at_a_reversal_is_told(data, told):
     """Seed 2 of the bench, which passed and changed the prediction of another motion by 9 %."""
     model = RobotModel.load(data / 'tx40' / 'mdh.yaml')
     recording = Recording.load(data / 'tx40' / 'exciting_traj').select(model.joint_names)

@@ -1,25 +1,16 @@
 """Signs, scales and orders of torques told by the robot file's inertials, and files that are wrong."""
 
 import copy
-import importlib.util
-import sys
 from dataclasses import replace
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from joint_dynamics.identification.reliability.alternatives import Alternatives
-from joint_dynamics.identification.reliability.checks import check_training
 from joint_dynamics.identification.reliability.evidence import columns_of
 from joint_dynamics.identification.reliability.filtered_samples import FilteredSamples, samples_of
 from joint_dynamics.identification.reliability.robot_file import check_units, file_alternatives
-
-spec = importlib.util.spec_from_file_location('corruptions_by_file', Path(__file__).with_name('corruptions.py'))
-corruptions = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(corruptions)
-BY_NAME = {corruption.name: corruption for corruption in corruptions.CORRUPTIONS}
 
 
 @pytest.fixture
@@ -41,7 +32,7 @@ def test_without_inertials_nothing_is_told_by_them(true_robot, problem_of):
     assert model.parameters is None and file_alternatives(free) is None
 
 
-def test_a_torque_that_the_files_links_do_not_have_is_named(true_robot, by_file):
+def test_a_torque_that_the_files_links_do_not_have_is_named(true_robot, by_file, corruptions):
     """A file a twentieth off in every link, a payload that it does not know, 3 s of motion and 5 % of noise."""
     standard = true_robot.standard * np.exp(0.05 * np.random.default_rng(0).normal(size=(6, 1)))
     recording = true_robot.record(0, 3.0, rate=100.0, noise=0.05, frequency=0.4)
@@ -104,15 +95,16 @@ def test_a_good_recording_is_accepted_whatever_the_file_says(true_robot, kind, s
     ('torque of joint 2 doubled', 'drive_gain', 1), ('last torques swapped', 'torque_order', 1),
     ('torque of joint 2 doubled', 'drive_gain', 2), ('zero of joint 2 off by 90°', 'position_offset', 3),
 ])  # fmt: skip
-def test_what_short_windows_of_gen3_hardly_show_the_file_does(gen3, name, code, seed, problem_of):
+def test_what_short_windows_of_gen3_hardly_show_the_file_does(gen3, name, code, seed, checked, corruptions):
     """Windows of the bench: without the file all passed, and changed the prediction of a motion by 11 to 187 %."""
     (model, runs), rng, recordings = gen3, np.random.default_rng(seed), []
     parts = [run.window(rng.uniform(0, 0.15) * run.duration, rng.uniform(0.85, 1) * run.duration) for run in runs]
     for part in parts:
         noise = 0.02 * np.sqrt((part.tau**2).mean(axis=0)) * rng.normal(size=part.tau.shape)
         recordings.append(replace(part, tau=part.tau + noise))
-    other, corrupted = BY_NAME[name].apply(model, recordings, np.random.default_rng(seed + 1))
-    assert code in {reason.code for reason in check_training(problem_of(other, corrupted), corrupted).reasons}
+    (corruption,) = (one for one in corruptions.CORRUPTIONS if one.name == name)
+    found = checked(*corruption.apply(model, recordings, np.random.default_rng(seed + 1)))
+    assert code in {reason.code for reason in found.reasons}
 
 
 UNKNOWN = np.full(2, np.nan)

@@ -65,11 +65,7 @@ def line(samples):
 def test_as_many_samples_are_missing_as_the_jumps_are_long(pieces, length):
     q = without(line(SAMPLES), pieces, length)
     text = said(recording(q))['missing_samples']
-    counted, percent = re.fullmatch(
-        r'run: the positions jump (\d+) times, as if about (\S+) % of the samples were missing: '
-        r'record again, or use windows between the gaps',
-        text,
-    ).groups()
+    counted, percent = re.search(r'jump (\d+) times, as if about (\S+) % of the samples were missing', text).groups()
     assert int(counted) == pieces
     # one count is allowed for as resolution: the jump of L missing samples holds (L + 1)/2 ordinary steps here
     expected = 100 * pieces * ((length + 1) / 2 - 1) / len(q)
@@ -114,14 +110,7 @@ def test_an_encoder_that_stops_at_once_is_stuck_and_a_joint_that_slows_down_is_n
     fastest = int(np.argmax(np.abs(np.diff(smooth(2)[:1500, joint]))))
     text = said(recording(stuck(fastest, 100, joint=joint)))['stuck']
     assert f'the position of {JOINTS[joint]} stands still' in text
-    start, end = map(
-        float,
-        re.fullmatch(
-            r'run: .* from (\S+) to (\S+) s and stops or starts there faster than a joint can: '
-            r'check its encoder, leave that stretch out',
-            text,
-        ).groups(),
-    )
+    start, end = map(float, re.search(r' from (\S+) to (\S+) s and stops or starts there faster than a', text).groups())
     assert start == pytest.approx(fastest / RATE, abs=0.011 + 0.005 * start)
     assert end == pytest.approx((fastest + 100) / RATE, abs=0.011 + 0.005 * end)
     assert 'stuck' not in said(recording(stuck(fastest, 100, joint=joint, ramp=100)))
@@ -216,13 +205,9 @@ def test_speeds_that_no_arm_has(factor, code):
     assert set(found) == (set() if code is None else {code})
     if code:
         name = JOINTS[int(np.argmax(rms))]
-        said_slow = (
-            rf'run: no joint moves faster than (\S+) rad/s \(rms, {name}\); expected a motion of more than 0.01 '
-        )
-        said_slow += 'rad/s: look at the unit of the time stamps'
-        said_fast = rf'run: {name} moves at (\S+) rad/s \(rms\), which no arm reaches: look whether time stamps are in '
-        said_fast += 'another unit than s'
-        shown = re.fullmatch(said_slow if factor < 1 else said_fast, found[code]).group(1)
+        said_slow = rf'no joint moves faster than (\S+) rad/s \(rms, {name}\); expected a motion of more than 0.01'
+        said_fast = rf'{name} moves at (\S+) rad/s \(rms\), which no arm reaches: look whether time stamps'
+        shown = re.search(said_slow if factor < 1 else said_fast, found[code]).group(1)
         assert float(shown) == pytest.approx(rms.max(), rel=0.1)
 
 
@@ -234,53 +219,29 @@ def test_degrees_are_told_from_a_time_scale_by_their_span():
     assert set(said(recording(q * 180 / np.pi / 20))) == set()
 
 
-@pytest.mark.parametrize(
-    ('factor', 'codes'),
-    [
-        ((1.0, 1.0), set()),
-        ((1.2, 1.2), set()),
-        ((1.3, 1.3), {'time_scale'}),
-        ((0.7, 0.7), {'time_scale'}),
-        ((180 / np.pi, 180 / np.pi), {'degrees'}),
-        ((-1.0, -1.0), {'time_reversed'}),
-        ((-1.0, 1.0), {'speed_mismatch'}),
-        ((2.0, 1.0), {'speed_mismatch'}),
-    ],
-)
-def test_measured_speeds_are_those_of_the_positions(factor, codes):
+@pytest.mark.parametrize(('factor', 'code', 'text'), [
+    ((1.0, 1.0), None, ''), ((1.2, 1.2), None, ''), ((1.3, 1.3), 'time_scale', 'change 1.3 times as fast as the'),
+    ((0.7, 0.7), 'time_scale', 'change 0.7 times as fast as the measured speeds say: the recording lasted 14 s'),
+    ((2.0, 2.0), 'time_scale', '2 times as fast as the measured speeds say: the recording lasted 40 s, its stamps'),
+    ((180 / np.pi, 180 / np.pi), 'degrees', 'as fast as the measured speeds say: positions are in degrees'),
+    ((-1.0, -1.0), 'time_reversed', 'change -1 times as fast as the measured speeds say: time runs backwards'),
+    ((-1.0, 1.0), 'speed_mismatch', 'so many times as fast as the measured speeds say: a -1: look at signs, units'),
+    ((2.0, 1.0), 'speed_mismatch', ': a 2: look at'), ((-1.0, 3.0), 'speed_mismatch', ': a -1, b 3: look at'),
+])  # fmt: skip
+def test_measured_speeds_are_those_of_the_positions(factor, code, text):
     q = smooth(0)
     dq = np.gradient(q, 1 / RATE, axis=0)
-    assert set(said(recording(q, dq=dq / np.array(factor)))) == codes
     # noise of the speed sensor is averaged out
-    noisy = (dq + 0.3 * np.random.default_rng(1).normal(size=q.shape)) / np.array(factor)
-    assert set(said(recording(q, dq=noisy))) == codes
+    for noise in (0.0, 0.3 * np.random.default_rng(1).normal(size=q.shape)):
+        found = said(recording(q, dq=(dq + noise) / np.array(factor)))
+        assert set(found) == (set() if code is None else {code})
+    # the derivatives of the test and averages differ by less than what three digits show
+    assert code is None or text in re.sub(r' ± [0-9.e-]+', '', said(recording(q, dq=dq / np.array(factor)))[code])
 
 
-def test_what_is_said_of_measured_speeds():
+def test_of_two_joints_of_which_one_stands_none_tells_what_is_common():
     q = smooth(0)
     dq = np.gradient(q, 1 / RATE, axis=0)
-    begins = 'run: the positions change {} as fast as the measured speeds say'
-    for factor, code, ends in (
-        (
-            (2.0, 2.0),
-            'time_scale',
-            '2 times|: the recording lasted 40 s, its stamps say 20 s; look at the unit and the rate of the time '
-            'stamps',
-        ),
-        ((60.0, 60.0), 'degrees', '60 times|: positions are in degrees'),
-        ((-1.0, -1.0), 'time_reversed', '-1 times|: time runs backwards'),
-        ((2.0, 1.0), 'speed_mismatch', 'so many times|: a 2: look at signs, units and order of positions and speeds'),
-        (
-            (-1.0, 3.0),
-            'speed_mismatch',
-            'so many times|: a -1, b 3: look at signs, units and order of positions and speeds',
-        ),
-    ):
-        often, rest = ends.split('|')
-        text = re.sub(r' ± [0-9.e-]+', '', said(recording(q, dq=dq / np.array(factor)))[code])
-        # the derivatives of the test and averages differ by less than what three digits show
-        assert text == begins.format(often) + rest, text
-    # two joints of which only one is told apart cannot say what is common
     assert set(said(recording(q * [1.0, 0.0], dq=dq * [0.5, 0.0]))) == {'speed_mismatch'}
 
 
@@ -326,6 +287,12 @@ def test_a_torque_that_stays_while_the_joint_moves_is_stuck(quantity):
     values = torque(q)
     values[900:1050, 1] = values[900, 1]
     assert 'stuck' not in said(recording(q, **{quantity: values}))
+
+
+def test_a_torque_may_stay_as_long_as_its_joint_rests():
+    values = torque(smooth(2))
+    values[900:1150, 1] = values[900, 1]
+    assert said(recording(stuck(900, 250, ramp=100, joint=1), tau=np.round(values * 4) / 4)) == {}
 
 
 def test_of_several_stretches_the_longest_is_named():
@@ -384,11 +351,7 @@ def test_spikes_of_a_torque_are_counted():
     spiky = values.copy()
     spiky[places, 0] += 40.0
     text = said(recording(q, tau=spiky))['spikes']
-    found = re.fullmatch(
-        rf'run: tau of a has {len(places)} samples far off their neighbours \(up to (\S+)\): '
-        'use method irls, which replaces them, or clean the recording',
-        text,
-    )
+    found = re.search(rf'tau of a has {len(places)} samples far off their neighbours \(up to (\S+)\): use', text)
     assert float(found.group(1)) == pytest.approx(40.0, rel=0.02)
     # few and small ones leave hardly anything after the filters; too many are no spikes
     small = values.copy()

@@ -8,9 +8,7 @@ import pytest
 
 from joint_dynamics.identification import IdentificationSettings, identify
 from joint_dynamics.identification.regression.residuals import Fit, FullRate, relative
-from joint_dynamics.identification.reliability.signals import faults
 from joint_dynamics.identification.reliability.verdict import Reason, headline, summary_of, without_duplicates
-from joint_dynamics.recording import Recording
 
 NAMES = ('a', 'b', 'c')
 
@@ -50,65 +48,6 @@ def test_the_line_says_reliable_within_or_why_not():
     assert summary_of([], 'line') == {
         'verdict': 'reliable', 'verdict_line': 'line', 'believable': True, 'reasons': [],
     }  # fmt: skip
-
-
-def test_the_fixed_band_keeps_what_is_below_and_drops_what_is_above(torques):
-    """A residual at 3 Hz counts in full, one at 35 Hz does not; the band is less where the sampling forbids."""
-    tau, _ = torques
-    time = 0.01 * np.arange(len(tau))
-    slow, fast = (np.sin(2 * np.pi * f * time)[:, None] * np.ones(3) for f in (3.0, 35.0))
-    entry = fit_of(tau, tau - slow - fast).fixed_band
-    assert entry['band_hz'] == 10.0
-    assert list(entry['rmse'].values()) == pytest.approx([1 / np.sqrt(2)] * 3, rel=0.02)
-    summary = fit_of(tau, tau - slow).summary()
-    assert summary['band_hz'] == 20.0 and summary['recording'] == 'folder/run.csv'
-    coarse = FullRate(0.1 * np.arange(200), tau[:200], tau[:200], tau[:200])
-    assert coarse.band == pytest.approx(4.0)
-
-
-def test_tables_show_the_last_component_of_the_path(torques):
-    tau, predicted = torques
-    assert fit_of(tau, predicted, '/long/path/of/a/run@0:3').short_name == 'run@0:3'
-
-
-@pytest.fixture
-def recording():
-    t = 0.005 * np.arange(3000)
-    rng = np.random.default_rng(4)
-    q = np.stack([np.sin(t), 0.7 * np.sin(1.7 * t + 1), 0.5 * np.cos(2.3 * t)], axis=1)
-    dq = np.stack([np.cos(t), 1.19 * np.cos(1.7 * t + 1), -1.15 * np.sin(2.3 * t)], axis=1)
-    q = np.round(q * 1e5) / 1e5
-    return Recording(NAMES, t, q, dq=dq, tau=5 * q + 3 * np.sign(dq) + 0.05 * rng.normal(size=q.shape), name='run')
-
-
-def test_a_good_recording_has_no_faults(recording):
-    assert faults(recording) == []
-
-
-@pytest.mark.parametrize(
-    ('change', 'code'),
-    [
-        (lambda r: replace(r, time=r.time * 2), 'time_scale'),
-        (lambda r: replace(r, q=r.q * 180 / np.pi), 'degrees'),
-        (lambda r: replace(r, q=r.q[::-1], dq=r.dq[::-1]), 'time_reversed'),
-        (lambda r: replace(r, dq=r.dq * [-1, 1, 1]), 'speed_mismatch'),
-        (lambda r: replace(r, tau=np.clip(r.tau, -4, 4)), 'saturated'),
-        (lambda r: replace(r, time=r.time * 1e4, dq=None), 'time_scale'),
-    ],
-)
-def test_faults_of_one_recording_are_named(recording, change, code):
-    assert code in {reason.code for reason in faults(change(recording))}
-
-
-def test_rest_and_coarse_torques_are_no_faults(recording):
-    """A joint that rests with a constant torque, and a torque in coarse steps, are what recordings look like."""
-    still = recording.q.copy()
-    still[1000:2000, 1] = still[1000, 1]
-    start = np.cumsum(np.sin(np.pi * np.clip((recording.time - 5) / 5, 0, 1)))
-    still[:, 1] = 0.3 * start / start[-1]
-    dq = recording.dq.copy()
-    dq[:, 1] = np.gradient(still[:, 1], recording.time)
-    assert faults(replace(recording, q=still, dq=dq, tau=np.round(recording.tau * 4) / 4)) == []
 
 
 def test_a_motion_of_one_joint_names_those_that_never_move(true_robot):

@@ -9,12 +9,10 @@ from joint_dynamics.identification import IdentificationSettings, identify
 from joint_dynamics.identification.describe import add_hysteresis
 from joint_dynamics.identification.regression import methods
 from joint_dynamics.identification.selection.candidate_terms import WIDTHS, choose
-from joint_dynamics.identification.selection.held_out import HeldOut, Rows
-from joint_dynamics.identification.selection.weights import Candidate, weigh
 from joint_dynamics.identification.validate import validate_description
 from joint_dynamics.joint import REVERSAL, MaxwellSlip
 from joint_dynamics.recording import Recording
-from joint_dynamics.robot import RobotModel, StandardParameters
+from joint_dynamics.robot import StandardParameters
 
 PLAIN = IdentificationSettings(selection=False)
 RATE = 200.0
@@ -90,15 +88,6 @@ def test_what_is_there_is_found_and_pays(record, true_robot, extra):
     assert not result.reasons
 
 
-def test_load_friction_halves_the_error_of_quiet_recordings(record, true_robot):
-    runs, unseen = (
-        [record(seed, 'load, linear', noise=0.01) for seed in (15, 16)],
-        [record(17, 'load, linear', noise=0.01)],
-    )
-    result, plain = (identify(true_robot.model, runs, unseen, settings) for settings in (None, PLAIN))
-    assert overall(result) < 0.5 * overall(plain)
-
-
 def test_laws_are_weighed_by_a_model_that_has_them(record, true_robot, monkeypatch):
     """The columns of load friction are made of a load torque, and the rows weighed by what is left over.
 
@@ -124,11 +113,8 @@ def test_laws_are_weighed_by_a_model_that_has_them(record, true_robot, monkeypat
 
 def test_hysteresis_is_found_and_written_as_maxwell_slip(record, true_robot):
     runs = [record(seed, 'hysteresis') for seed in (21, 22)]
-    result = identify(
-        true_robot.model,
-        runs,
-        settings=IdentificationSettings(rest_speed=1e-4, position_cutoff=90.0, parallel_cutoff=30.0, decimation=3),
-    )
+    settings = IdentificationSettings(rest_speed=1e-4, position_cutoff=90.0, parallel_cutoff=30.0, decimation=3)
+    result = identify(true_robot.model, runs, settings=settings)
     assert any('hysteresis of 0.003' in name for name in chosen(result))
     friction = Arm.from_description(None, result.description).friction
     assert friction.maxwell_slip is not None
@@ -165,32 +151,3 @@ def test_validation_recordings_are_never_looked_at(record, true_robot):
     runs = [record(41, 'load, linear')]
     first, second = (identify(true_robot.model, runs, validation) for validation in ([], [record(42, 'nothing')]))
     assert np.array_equal(first.solution.chi, second.solution.chi)
-
-
-def rows_of(rng, blocks=60, length=4, joints=2, base=3, useful=0.0):
-    samples = blocks * length
-    B = rng.normal(size=(joints, base, samples))
-    C = rng.normal(size=(joints, 4, samples))
-    tau = np.einsum('jbs,b->js', B, np.ones(base)) + useful * C[:, 1] + rng.normal(size=(joints, samples))
-    return Rows(B, C, tau, np.zeros(samples, dtype=int))
-
-
-@pytest.mark.parametrize('useful', [0.0, 0.5])
-def test_only_what_helps_is_chosen(useful):
-    wrong = 0
-    for seed in range(30):
-        choice = weigh(
-            HeldOut(rows_of(np.random.default_rng(seed), useful=useful)),
-            [Candidate(f'c{k}', (k,), (0,)) for k in range(4)],
-        )
-        wrong += set(choice.ridges) != ({1} if useful else set())
-    assert wrong <= 2
-
-
-def test_one_of_a_kind(ur):
-    rng = np.random.default_rng(1)
-    rows = rows_of(rng, useful=1.0)
-    rows.candidates[:, 2] = rows.candidates[:, 1] + 0.5 * rng.normal(size=rows.tau.shape)
-    choice = weigh(HeldOut(rows), [Candidate('a', (1,), (0,), 'kind'), Candidate('b', (2,), (0,), 'kind')])
-    assert set(choice.ridges) == {1}
-    assert isinstance(ur, RobotModel)

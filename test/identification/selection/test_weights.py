@@ -148,25 +148,15 @@ def test_uncertainty_of_drive_gains_is_assumed_for_currents_and_said(true_robot)
     run = true_robot.record(5, duration=8.0)
     gains = dict.fromkeys(run.joint_names, 10.0)
     current = Recording(run.joint_names, run.time, run.q, current=run.tau / 10.0)
-    plain = IdentificationSettings(selection=False, drive_gains=gains)
-    assumed = identify(true_robot.model, [current], settings=plain)
-    stated = identify(
-        true_robot.model,
-        [current],
-        settings=IdentificationSettings(selection=False, drive_gains=gains, drive_gain_deviation=ASSUMED),
-    )
-    none = identify(
-        true_robot.model,
-        [current],
-        settings=IdentificationSettings(selection=False, drive_gains=gains, drive_gain_deviation=0.0),
-    )
-    torques = identify(true_robot.model, [run], settings=plain)
+
+    def found(recording, **more):
+        settings = IdentificationSettings(selection=False, drive_gains=gains, **more)
+        return identify(true_robot.model, [recording], settings=settings)
+
+    assumed, torques = found(current), found(run)
+    stated, none = (found(current, drive_gain_deviation=share) for share in (ASSUMED, 0.0))
     shares = {name: 0.01 * k for k, name in enumerate(run.joint_names)}
-    own = identify(
-        true_robot.model,
-        [current],
-        settings=IdentificationSettings(selection=False, drive_gains=gains, drive_gain_deviation=shares),
-    )
+    own = found(current, drive_gain_deviation=shares)
     assert [own.description.joint(name)['drive_gain'].get('std', 0.0) for name in run.joint_names] == pytest.approx(
         [0.1 * k for k in range(len(run.joint_names))]
     )
@@ -180,9 +170,5 @@ def test_uncertainty_of_drive_gains_is_assumed_for_currents_and_said(true_robot)
     assert (assumed.deviation > none.deviation).all()
     np.testing.assert_allclose(torques.deviation, none.deviation, rtol=1e-6)
     assert assumed.summary()['drive_gain_deviation'] == {'value': ASSUMED, 'assumed': True}
-    assert [any('not stated' in note for note in result.notes) for result in (assumed, stated, none, torques)] == [
-        True,
-        False,
-        False,
-        False,
-    ]
+    said = [any('not stated' in note for note in result.notes) for result in (assumed, stated, none, torques)]
+    assert said == [True, False, False, False]
