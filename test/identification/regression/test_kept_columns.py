@@ -139,6 +139,17 @@ def test_columns_of_terms_are_computed_again_only_where_the_state_changes_them(t
             np.testing.assert_array_equal(again[index], found[index][order])
 
 
+def test_hysteresis_of_each_width_has_columns_of_its_own(two_links, observed):
+    run = observed(1, 400, factor=5)
+    terms = [hysteresis_term(two_links.joint_names[0], width) for width in (1e-3, 0.1)]
+    problem = Problem(two_links, [run])
+    problem.with_terms(terms).extra(0)
+    for term in terms:
+        np.testing.assert_allclose(
+            problem.with_terms([term]).extra(0), Problem(two_links, [run], [term]).extra(0), rtol=1e-13, atol=1e-15
+        )
+
+
 def test_columns_computed_last_are_kept_where_there_is_no_room_for_all(two_links, observed, monkeypatch):
     run = observed(1, 400, factor=5)
     monkeypatch.setattr(additional_columns, 'KEPT', 2 * 8 * len(run.kept))

@@ -17,6 +17,8 @@ from joint_dynamics.robot import RobotModel
 
 KEPT = 16 * 2**20
 """Size up to which, in all, columns at the kept samples are kept for the next solution [bytes]."""
+DIRECTED = {'F_S', 'F_Cl', 'F_C1'}
+"""Parameters of friction in the direction of slip, which hysteresis turns gradually."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ class FrictionState:
 
 
 class AdditionalColumns:
-    """Columns of terms for some observations of one robot; those that a new state does not change are kept.
+    """Columns of terms for some observations of one robot, kept with what of a state they are made with.
 
     Parameters
     ----------
@@ -54,12 +56,13 @@ class AdditionalColumns:
         self._joints, self._tree = model.joint_names, model.chain.tree
         self._observations = observations
         self._loads = loads
-        self._kept: dict[tuple[int, str, Any], tuple[Any, FloatArray]] = {}
+        self._kept: dict[tuple[Any, ...], FloatArray] = {}
         self._room = KEPT
 
     def at_kept_samples(self, index: int, terms: Sequence[Term], state: FrictionState) -> FloatArray:
         """Return the columns of one observation at its kept samples, (columns, kept)."""
-        known = [self._known((index, term.joint, term.columns), self._state_of(term, state)) for term in terms]
+        keys = [(index, term.joint, term.columns, term.width, *self._state_of(term, state)) for term in terms]
+        known = [self._kept.get(key) for key in keys]
         fresh = self._filtered(
             self._observations[index],
             [term for term, columns in zip(terms, known, strict=True) if columns is None],
@@ -67,39 +70,33 @@ class AdditionalColumns:
         )
         first = 0
         found = [np.zeros((0, len(self._observations[index].kept)))]
-        for term, columns in zip(terms, known, strict=True):
+        for key, term, columns in zip(keys, terms, known, strict=True):
             if columns is None:
                 columns = fresh[first : first + len(term.names)].copy()
                 first += len(term.names)
-                self._keep((index, term.joint, term.columns), self._state_of(term, state), columns)
+            self._keep(key, columns)
             found.append(columns)
         return np.concatenate(found)
 
-    def _known(self, key: tuple[int, str, Any], made_with: Any) -> FloatArray | None:
-        before, columns = self._kept.get(key, (None, None))
-        return columns if before == made_with else None
-
-    def _keep(self, key: tuple[int, str, Any], made_with: Any, columns: FloatArray) -> None:
-        self._forget(key)
+    def _keep(self, key: tuple[Any, ...], columns: FloatArray) -> None:
+        """Keep columns longer than all that were asked for before."""
+        self._room += self._kept.pop(key, columns[:0]).nbytes
         while columns.nbytes > self._room and self._kept:
-            self._forget(next(iter(self._kept)))
+            self._room += self._kept.pop(next(iter(self._kept))).nbytes
         if columns.nbytes <= self._room:
             self._room -= columns.nbytes
-            self._kept[key] = made_with, columns
-
-    def _forget(self, key: tuple[int, str, Any]) -> None:
-        if key in self._kept:
-            self._room += self._kept.pop(key)[1].nbytes
+            self._kept[key] = columns
 
     def _state_of(self, term: Term, state: FrictionState) -> tuple[Any, ...]:
-        """Return what of a state the columns of a term are made with."""
+        """Return what of a state the columns of a term are made with: load, and (share, width) of the hysteresis."""
         load = hysteresis = None
         if term.joint not in self._joints:
             return load, hysteresis
         j = self._joints.index(term.joint)
         if 'load' in term.needs and state.links is not None:
             load = state.links.tobytes(), None if state.load_limit is None else float(state.load_limit[j])
-        if state.share is not None and state.width is not None and state.share[j] > 0:
+        directed = any(name in DIRECTED for column in term.columns for name, _ in column.law)
+        if directed and state.share is not None and state.width is not None and state.share[j] > 0:
             hysteresis = float(state.share[j]), float(state.width[j])
         return load, hysteresis
 
@@ -126,7 +123,8 @@ class AdditionalColumns:
         slips: dict[float, FloatArray],
     ) -> FloatArray:
         """Return the columns of consecutive samples, (columns, samples); slips: see `slips_of`."""
-        q, dtheta = observation.q[part].T, observation.dtheta[part].T
+        q, dtheta = (np.ascontiguousarray(values[part].T) for values in (observation.q, observation.dtheta))
+        direction = np.sign(dtheta)
         load = self._load(observation, part, terms, state)
         found = np.empty((sum(len(term.names) for term in terms), q.shape[1]))
         first = 0
@@ -137,12 +135,11 @@ class AdditionalColumns:
                 position = self._tree.positions(observation.q[part])[:, self._tree.names.index(term.joint)]
                 found[columns] = term.values(position, np.zeros_like(position))
                 continue
-            sign = None
             j = self._joints.index(term.joint)
-            if state.share is not None and state.width is not None and state.share[j] > 0:
-                sign = (
-                    np.sign(dtheta[j]) * (1 - state.share[j]) + state.share[j] * slips[float(state.width[j])][part, j]
-                )
+            sign, hysteresis = direction[j], self._state_of(term, state)[1]
+            if hysteresis is not None:
+                share, width = hysteresis
+                sign = sign * (1 - share) + share * slips[width][part, j]
             motion = Motion(
                 q[j],
                 dtheta[j],
