@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from joint_dynamics.arm.formula import Formula
 from joint_dynamics.arm.term_columns import FRICTION, Column, Motion, needs_of, records_of
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.joint.constants import Tables
+from joint_dynamics.joint.constants import Record, Tables
 from joint_dynamics.robot import RobotModel
 
 RELUCTANCE = 0.1
@@ -68,6 +69,11 @@ class Term:
     needs: frozenset[str] = field(default=frozenset())
     width: float | None = None
 
+    @cached_property
+    def _constants(self) -> tuple[Record, FloatArray]:
+        tables = Tables()
+        return records_of(self.columns, tables), tables.array()
+
     @property
     def kind(self) -> str:
         """One of `KINDS`."""
@@ -98,13 +104,13 @@ class Term:
         Raises JointDynamicsError where the motion lacks a quantity that the term needs, and for a formula that is not
         finite.
         """
-        shape, tables = motion.q.shape, Tables()
+        shape = motion.q.shape
         for name in self.needs:
             motion.need(name)
         for column in self.columns:
             if column.formula is not None:
                 column.formula(motion.q, motion.dq)
-        records = records_of(self.columns, tables)
+        records, tables = self._constants
         slip = motion.slip[self.width] if self.width is not None else motion.s
         given = (motion.q, motion.dq, motion.s, slip, motion.load, motion.temperature)
         # rows of one array, so that the loop is compiled for one kind of array
@@ -112,7 +118,7 @@ class Term:
         for row, values in zip(rows, given, strict=True):
             row[:] = 0.0 if values is None else np.broadcast_to(values, shape).ravel()
         out = np.empty((len(records), motion.q.size))
-        laws.columns_along(records, tables.array(), tuple(rows), out)
+        laws.columns_along(records, tables, tuple(rows), out)
         return out.reshape(len(records), *shape)
 
 

@@ -66,7 +66,8 @@ def coulomb_level(c, load):  # type: ignore[no-untyped-def]
 @compiled
 def stribeck(c, omega):  # type: ignore[no-untyped-def]
     """(F_S − F_C0) exp(−(|ω|/V_S)^μ), without a sign [M3 eq 14], N·m."""
-    return (c.F_S - c.F_C0) * np.exp(-((abs(omega) / c.V_S) ** c.mu))
+    level = c.F_S - c.F_C0
+    return level * np.exp(-((abs(omega) / c.V_S) ** c.mu)) if level else 0.0
 
 
 @compiled

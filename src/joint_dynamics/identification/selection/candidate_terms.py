@@ -56,15 +56,18 @@ MAX_ROWS = 6000
 class CandidateGroup:
     """Terms that are selected together under one name.
 
-    kind: of each kind at most one group is selected. slow: whether it depends on quantities that hardly change within a
-    recording.
+    kind: of each kind at most one group is selected.
     """
 
     name: str
     terms: tuple[Term, ...]
     kind: str = ''
     single: bool = False
-    slow: bool = False
+
+    @property
+    def slow(self) -> bool:
+        """Whether it is of temperature, which hardly changes within a recording."""
+        return any('temperature' in term.needs for term in self.terms)
 
 
 def menu(
@@ -105,7 +108,6 @@ def menu(
             CandidateGroup(
                 f'temperature ({name})',
                 tuple(friction_term(joint, name, T_0) for joint, T_0 in zip(model_joints, middle, strict=True)),
-                slow=True,
             )
             for name in ('F_T1', 'F_T2')
         ]
@@ -201,7 +203,7 @@ class Selection:
         kept = {name for term in used for name in term.names}
         return {
             'chosen': [
-                {**entry(worth), 'ridges': {joint_names[j]: ridges[law.columns[0]] for j, law in worth.laws.items()}}
+                {**entry(worth), 'ridges': {joint_names[j]: ridges[law[0]] for j, law in worth.laws.items()}}
                 for worth in self.choice.chosen
             ],
             'left_out': [entry(worth) for worth in self.choice.left_out],
@@ -237,14 +239,17 @@ def choose(
     """
     terms = [term for group in candidates for term in group.terms]
     trial = problem.with_terms([*problem.terms, *terms], state)
-    rows = gather(problem, solution, trial)
-    groups, column = [], 0
+    groups: list[Candidate] = []
+    slow: tuple[int, ...] = ()
+    column = 0
     for group in candidates:
         joints = tuple(problem.model.link_names.index(term.joint) for term in group.terms for _ in term.names)
         columns = tuple(range(column, column + len(joints)))
         errors = SINGLE_JOINT_ERRORS if group.single else MIN_ERRORS
-        groups.append(Candidate(group.name, columns, joints, group.kind, errors, group.slow))
+        groups.append(Candidate(group.name, columns, joints, group.kind, errors))
+        slow += columns if group.slow else ()
         column += len(joints)
+    rows = replace(gather(problem, solution, trial), slow=slow)
     choice = weigh(HeldOut(rows), groups)
     chosen, column = [], 0
     for term in terms:

@@ -19,11 +19,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import scipy.linalg
 
-from joint_dynamics.arrays import FloatArray, IntArray
+from joint_dynamics.arrays import BoolArray, FloatArray, IntArray
 
 BLOCKS = 10
 """Blocks of time, as many as the deviations are stated by (`regression.covariance`)."""
@@ -39,7 +40,8 @@ class Rows:
     """Rows for a selection, samples last, in the order of time.
 
     base (n, b, K), candidates (n, c, K), tau (n, K), all weighted. friction: for each joint the base columns that each
-    of the parts (K,) may have values of its own of; empty: parts are not asked.
+    of the parts (K,) may have values of its own of; empty: parts are not asked. slow: candidates of what hardly changes
+    within a part (temperature), so that differences between parts tell them.
     """
 
     base: FloatArray
@@ -47,17 +49,7 @@ class Rows:
     tau: FloatArray
     parts: IntArray
     friction: tuple[tuple[int, ...], ...] = ()
-
-
-@dataclass(frozen=True)
-class Law:
-    """Candidate columns of one joint that share a weight.
-
-    slow: of what hardly changes within a part (temperature), so that differences between parts tell it.
-    """
-
-    columns: tuple[int, ...]
-    slow: bool = False
+    slow: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -73,45 +65,47 @@ class Products:
         return 2 * self.right @ weights - (self.gram @ weights) @ weights
 
 
-@dataclass(frozen=True)
-class _Fold:
-    """The candidates' problem without the samples `here`: gram (c, c), right and norms (c,); of those: rows held out.
+class _Deal:
+    """The candidates' problem without each of F folds: gram (F, c, c), right and norms (F, c).
 
-    columns (n, c, K_f) and left (n, K_f): what the base columns leave of candidates and torque.
+    fold (K,): of each sample; left (n, c + 1, K): what the base columns that the others give leave of candidates and
+    torque.
     """
 
-    here: IntArray
-    gram: FloatArray
-    right: FloatArray
-    norms: FloatArray
-    columns: FloatArray
-    left: FloatArray
-
-    @classmethod
-    def of(cls, stacked: FloatArray, total: FloatArray, b: int, here: IntArray) -> _Fold:
+    def __init__(self, stacked: FloatArray, total: FloatArray, b: int, fold: IntArray):
         """Solve for the b base columns of stacked (n, b + c + 1, K) rows, with their products `total`."""
-        held_out = stacked[:, :, here]
-        gram = total - (held_out @ held_out.transpose(0, 2, 1)).sum(axis=0)
-        scale = np.sqrt(np.maximum(np.diag(gram)[:b], 0.0))
-        scale = np.where(scale > 0, scale, 1.0)
-        # a column that the rest hardly shows is what rounding left of a difference of large numbers: no more than that
-        # can make the matrix indefinite, and so much is added
-        rounding = ROUNDING * b * np.diag(total)[:b] / scale**2
-        factor = scipy.linalg.cho_factor(gram[:b, :b] / np.outer(scale, scale) + np.diag(JITTER * b + rounding))
-        projected = scipy.linalg.cho_solve(factor, gram[:b, b:] / scale[:, None]) / scale[:, None]
-        reduced = gram[b:, b:] - gram[b:, :b] @ projected
-        left = held_out[:, b:] - projected.T @ held_out[:, :b]
-        # the ridge of a column is a share of its own norm, not of what the base columns leave of it
-        norms = np.sqrt(np.maximum(np.diag(gram)[b:-1], 0.0))
-        norms = np.where(norms > 0, norms, 1.0)
-        return cls(here, reduced[:-1, :-1], reduced[:-1, -1], norms, left[:, :-1], left[:, -1])
+        folds, self.fold = np.unique(fold, return_inverse=True)
+        size = len(total) - b
+        reduced, self.norms = np.empty((len(folds), size, size)), np.empty((len(folds), size - 1))
+        self.left = np.empty((len(stacked), size, len(fold)))
+        for f in range(len(folds)):
+            here = np.flatnonzero(self.fold == f)
+            held_out = stacked[:, :, here]
+            gram = total - (held_out @ held_out.transpose(0, 2, 1)).sum(axis=0)
+            scale = np.sqrt(np.maximum(np.diag(gram)[:b], 0.0))
+            scale = np.where(scale > 0, scale, 1.0)
+            # a column that the rest hardly shows is what rounding left of a difference of large numbers: no more than
+            # that can make the matrix indefinite, and so much is added
+            rounding = ROUNDING * b * np.diag(total)[:b] / scale**2
+            factor = scipy.linalg.cho_factor(gram[:b, :b] / np.outer(scale, scale) + np.diag(JITTER * b + rounding))
+            projected = scipy.linalg.cho_solve(factor, gram[:b, b:] / scale[:, None]) / scale[:, None]
+            reduced[f] = gram[b:, b:] - gram[b:, :b] @ projected
+            self.left[:, :, here] = held_out[:, b:] - projected.T @ held_out[:, :b]
+            # the ridge of a column is a share of its own norm, not of what the base columns leave of it
+            norms = np.sqrt(np.maximum(np.diag(gram)[b:-1], 0.0))
+            self.norms[f] = np.where(norms > 0, norms, 1.0)
+        self.gram, self.right = reduced[:, :-1, :-1], reduced[:, :-1, -1]
 
-    def coefficients(self, columns: IntArray, ridge: float) -> FloatArray:
-        """Return the coefficients (k,) of some columns, each held back by `ridge` of its norm."""
-        norms = self.norms[columns]
-        gram = self.gram[np.ix_(columns, columns)] / np.outer(norms, norms)
-        gram.flat[:: len(gram) + 1] += ridge**2 + JITTER
-        return np.asarray(np.linalg.solve(gram, self.right[columns] / norms) / norms)
+    def contributions(self, laws: Sequence[Sequence[int]], ridge: float) -> FloatArray:
+        """Return those of laws to all rows, each held back by `ridge` of its norm, and the torque: (n, u + 1, K)."""
+        columns = np.array([column for law in laws for column in law], dtype=int)
+        norms = self.norms[:, columns]
+        gram = self.gram[:, columns[:, None], columns] / (norms[:, :, None] * norms[:, None])
+        gram[:, np.arange(len(columns)), np.arange(len(columns))] += ridge**2 + JITTER
+        coefficients = np.linalg.solve(gram, (self.right[:, columns] / norms)[..., None])[..., 0] / norms
+        each = self.left[:, columns] * coefficients.T[:, self.fold]
+        first = np.cumsum([0, *map(len, laws)])[:-1]
+        return np.concatenate([np.add.reduceat(each, first, axis=1), self.left[:, -1:]], axis=1)
 
 
 class HeldOut:
@@ -122,55 +116,49 @@ class HeldOut:
     """
 
     def __init__(self, rows: Rows):
-        self.base, self.rows = rows.base.shape[1], rows.tau.size
-        stacked = np.concatenate([rows.base, rows.candidates, rows.tau[:, None]], axis=1)
+        self.base, self.rows, self._slow = rows.base.shape[1], rows.tau.size, set(rows.slow)
+        # the samples of a part one after the other
+        order = np.argsort(rows.parts, kind='stable')
+        stacked = np.concatenate([rows.base, rows.candidates, rows.tau[:, None]], axis=1)[:, :, order]
         self.total = (stacked @ stacked.transpose(0, 2, 1)).sum(axis=0)
-        place = np.arange(rows.tau.shape[1]) * BLOCKS / rows.tau.shape[1]
-        self._deals = []
-        for deal in range(DEALS):
-            fold = (place + deal / DEALS).astype(int) % BLOCKS
-            self._deals.append(
-                [_Fold.of(stacked, self.total, self.base, np.flatnonzero(fold == f)) for f in np.unique(fold)]
-            )
-        self._starts = np.append(np.unique(place.astype(int), return_index=True)[1], len(place))
-        self._own = [_own_friction(rows, np.flatnonzero(rows.parts == part)) for part in np.unique(rows.parts)]
-        self._shape = rows.tau.shape
+        place = (np.arange(len(order)) * BLOCKS / len(order))[order]
+        self._deals = [
+            _Deal(stacked, self.total, self.base, (place + deal / DEALS).astype(int) % BLOCKS) for deal in range(DEALS)
+        ]
+        self._blocks = [np.flatnonzero(place.astype(int) == block) for block in np.unique(place.astype(int))]
+        ends = np.flatnonzero(np.diff(rows.parts[order], append=np.nan)) + 1
+        self._own = [_own_friction(stacked, rows.friction, slice(*span)) for span in pairwise([0, *ends])]
 
-    def products(self, laws: Sequence[Law], ridge: float) -> Products:
-        """Return the products of these laws, solved for together with the base columns, each held back by `ridge`."""
-        sums = [self._products(folds, laws, ridge) for folds in self._deals]
+    def products(self, laws: Sequence[Sequence[int]], ridge: float) -> Products:
+        """Return the products of these laws, solved for together with the base columns, each held back by `ridge`.
+
+        laws: candidate columns that share a weight.
+        """
+        quick = np.array([*(not self._slow.issuperset(law) for law in laws), True])
+        sums = [self._products(deal.contributions(laws, ridge), quick) for deal in self._deals]
         mean = np.mean(sums, axis=0)
         return Products(mean[:, -1, -1], mean[:, :-1, -1], mean[:, :-1, :-1])
 
-    def _products(self, folds: Sequence[_Fold], laws: Sequence[Law], ridge: float) -> FloatArray:
+    def _products(self, parts: FloatArray, quick: BoolArray) -> FloatArray:
         """Return the sums (blocks, u + 1, u + 1) of the products of the contributions and, last, the torque."""
-        columns = np.array([column for law in laws for column in law.columns], dtype=int)
-        member = np.repeat(np.eye(len(laws)), np.array([len(law.columns) for law in laws], dtype=int), axis=1)
-        parts = np.empty((len(laws) + 1, *self._shape))
-        for fold in folds:
-            share = member * fold.coefficients(columns, ridge)
-            parts[:-1, :, fold.here] = np.einsum('uc,nck->unk', share, fold.columns[:, columns], optimize=True)
-            parts[-1][:, fold.here] = fold.left
-        quick = np.array([*(not law.slow for law in laws), True])
         for here, span in self._own:
-            own = parts[np.ix_(quick, np.arange(self._shape[0]), here)]
-            own -= np.einsum('una,nka->unk', np.einsum('unk,nka->una', own, span), span)
-            parts[np.ix_(quick, np.arange(self._shape[0]), here)] = own
-        residual = np.abs(parts[-1] - parts[:-1].sum(axis=0))
-        counted = np.minimum(1.0, HUBER / np.maximum(residual, HUBER))
-        found = []
-        for start, end in zip(self._starts[:-1], self._starts[1:], strict=True):
-            rows = parts[:, :, start:end].reshape(len(parts), -1)
-            found.append((rows * counted[:, start:end].ravel()) @ rows.T)
-        return np.array(found)
+            part = parts[:, :, here]
+            part -= quick[:, None] * ((part @ span) @ span.transpose(0, 2, 1))
+        residual = np.abs(parts[:, -1] - parts[:, :-1].sum(axis=1))
+        counted = np.minimum(1.0, HUBER / np.maximum(residual, HUBER))[:, None]
+        return np.array(
+            [
+                ((parts[:, :, block] * counted[:, :, block]) @ parts[:, :, block].transpose(0, 2, 1)).sum(axis=0)
+                for block in self._blocks
+            ]
+        )
 
 
-def _own_friction(rows: Rows, here: IntArray) -> tuple[IntArray, FloatArray]:
+def _own_friction(stacked: FloatArray, friction: Sequence[tuple[int, ...]], here: slice) -> tuple[slice, FloatArray]:
     """Return the samples of a part, and for each joint an orthonormal basis (n, K_p, a) of the part's own friction."""
-    most = max(map(len, rows.friction), default=0)
-    span = np.zeros((len(rows.tau), len(here), most))
-    for j, own in enumerate(rows.friction):
+    span = np.zeros((len(stacked), here.stop - here.start, max(map(len, friction), default=0)))
+    for j, own in enumerate(friction):
         if own:
-            basis = scipy.linalg.orth(rows.base[j][np.asarray(own)[:, None], here].T, rcond=1e-6)
+            basis = scipy.linalg.orth(stacked[j, list(own), here].T, rcond=1e-6)
             span[j, :, : basis.shape[1]] = basis
     return here, span

@@ -29,7 +29,7 @@ import numpy as np
 from scipy.special import ndtr, stdtrit
 
 from joint_dynamics.arrays import FloatArray
-from joint_dynamics.identification.selection.held_out import BLOCKS, JITTER, HeldOut, Law
+from joint_dynamics.identification.selection.held_out import BLOCKS, JITTER, HeldOut
 
 RIDGE = 0.05
 """Ridge r_0 that laws are solved for with."""
@@ -57,8 +57,6 @@ class Candidate:
         `MIN_ERRORS` ('': any number).
     errors
         standard errors that it has to be worth.
-    slow
-        see `held_out.Law`.
     """
 
     name: str
@@ -66,13 +64,12 @@ class Candidate:
     joints: tuple[int, ...]
     kind: str = ''
     errors: float = MIN_ERRORS
-    slow: bool = False
 
     @property
-    def laws(self) -> dict[int, Law]:
-        """The law of each joint."""
+    def laws(self) -> dict[int, tuple[int, ...]]:
+        """The columns of each joint."""
         return {
-            j: Law(tuple(c for c, joint in zip(self.columns, self.joints, strict=True) if joint == j), self.slow)
+            j: tuple(c for c, joint in zip(self.columns, self.joints, strict=True) if joint == j)
             for j in dict.fromkeys(self.joints)
         }
 
@@ -92,8 +89,8 @@ class Worth:
     weights: dict[int, float]
 
     @property
-    def laws(self) -> dict[int, Law]:
-        """Those laws that have a weight, {joint: law}."""
+    def laws(self) -> dict[int, tuple[int, ...]]:
+        """The columns of the joints that have a weight."""
         return {j: law for j, law in self.candidate.laws.items() if self.weights[j] >= LEAST_WEIGHT}
 
     @property
@@ -191,7 +188,7 @@ def _bounded(gram: FloatArray, right: FloatArray, start: FloatArray) -> FloatArr
 
 def _ridges(held_out: HeldOut, chosen: Sequence[Worth]) -> dict[int, float]:
     """Return the ridge of each chosen column that holds it back to its weight."""
-    weights = {c: worth.weights[j] for worth in chosen for j, law in worth.laws.items() for c in law.columns}
+    weights = {c: worth.weights[j] for worth in chosen for j, law in worth.laws.items() for c in law}
     _, normal, _ = _normal_equations(held_out, dict.fromkeys(weights, RIDGE))
     own = 1.0 / np.diag(np.linalg.inv(normal))[held_out.base :]
     return {
@@ -215,8 +212,8 @@ def _doubt(
     doubt = np.zeros((len(stated), len(stated)))
     for worth in (*chosen, *left):
         for law in worth.laws.values():
-            without = {column: ridge for column, ridge in ridges.items() if column not in law.columns}
-            other = without if len(without) < len(ridges) else {**ridges, **dict.fromkeys(law.columns, RIDGE)}
+            without = {column: ridge for column, ridge in ridges.items() if column not in law}
+            other = without if len(without) < len(ridges) else {**ridges, **dict.fromkeys(law, RIDGE)}
             change = estimate(other) - stated
             doubt += worth.doubt * np.outer(change, change)
     return doubt
