@@ -96,7 +96,10 @@ class Chain:
     def motion(self, q: FloatArray, dq: FloatArray, ddq: FloatArray) -> tuple[FloatArray, ...]:
         """Return q, sin q, 1 − cos q, dq, ddq of the tree, (samples, N) each, of those of the joints (samples, n)."""
         q, dq, ddq = self.tree.positions(q), self.tree.rates(dq), self.tree.rates(ddq)
-        return q, np.sin(q), 1.0 - np.cos(q), dq, ddq
+        # both by one function, and 1 − cos q without cancellation
+        half = np.tan(0.5 * q)
+        sine = 2.0 * half / (1.0 + half * half)
+        return q, sine, half * sine, dq, ddq
 
     def torque(self, q: FloatArray, dq: FloatArray, ddq: FloatArray, bodies: FloatArray) -> FloatArray:
         """Return M q̈ + C q̇ + g of the links alone, τ_J, the load of the drives.

@@ -227,9 +227,9 @@ def constrained(
     rows: FloatArray, samples: FilteredSamples, friction: Sequence[IntArray], positive: IntArray
 ) -> NormalEquations:
     """Return the normal equations of rows with the columns of each joint's friction, and of rotor inertias."""
-    power = np.zeros(rows.shape[:2])
+    power, speed = np.zeros(rows.shape[:2]), samples.dtheta * samples.weight**2
     for j, columns in enumerate(friction):
-        power[j, columns] = (rows[j, columns] * samples.dtheta[j] * samples.weight[j] ** 2).sum(axis=1)
+        power[j, columns] = rows[j, columns] @ speed[j]
     return NormalEquations(rows, samples.weight, friction, power, positive)
 
 
