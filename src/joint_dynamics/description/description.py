@@ -187,7 +187,7 @@ class DynamicsDescription:
 
     def backlash(self, joint_names: tuple[str, ...] | list[str] | None = None) -> PeriodicMap:
         """Return half the lost motion, 𝓑(θ), of all joints, rad, zero where none was measured."""
-        return PeriodicMap.stack([_map(self.joint(name).get('backlash'), 0.0) for name in self._names(joint_names)])
+        return self._maps('backlash', joint_names)
 
     def backlash_deviation(self, joint_names: tuple[str, ...] | list[str] | None = None) -> FloatArray:
         """Return the largest standard deviation of 𝓑(θ) of all joints, (n,) rad, zero where none is stated."""
@@ -196,9 +196,12 @@ class DynamicsDescription:
 
     def kinematic_error(self, joint_names: tuple[str, ...] | list[str] | None = None) -> PeriodicMap:
         """Return the kinematic error map θ̃(θ) of all joints, zero where none was identified."""
-        return PeriodicMap.stack(
-            [_map(self.joint(name).get('kinematic_error'), 0.0) for name in self._names(joint_names)]
-        )
+        return self._maps('kinematic_error', joint_names)
+
+    def _maps(self, key: str, joint_names: tuple[str, ...] | list[str] | None) -> PeriodicMap:
+        parts = [self.joint(name).get(key) for name in self._names(joint_names)]
+        zero = PeriodicMap.constant(0.0)
+        return PeriodicMap.stack([zero if part is None else PeriodicMap.from_dict(part) for part in parts])
 
     def standard_parameters(self, model: RobotModel) -> FloatArray:
         """Return the standard parameters (p,) [SI] of `model`, joints by name: links, rotors and coupled motors.
@@ -269,7 +272,3 @@ def tell_unchecked() -> None:
         'the dynamics description does not say which robot it belongs to (robot.identity): only the names of '
         'joints are compared; identify anew to have it'
     )
-
-
-def _map(document: Mapping[str, Any] | None, neutral: float) -> PeriodicMap:
-    return PeriodicMap.constant(neutral) if document is None else PeriodicMap.from_dict(document)

@@ -15,7 +15,13 @@ import pinocchio
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.description.description import DynamicsDescription
-from joint_dynamics.description.export_urdf import bodies_to_export, inconsistent_links, joint_friction, payload_name
+from joint_dynamics.description.export_urdf import (
+    bodies_to_export,
+    inconsistent_links,
+    joint_friction,
+    payload_name,
+    remove_children,
+)
 from joint_dynamics.description.mjcf_kinematics import MjcfKinematics
 from joint_dynamics.description.placement import placements_in
 from joint_dynamics.documents import parse_xml, read_text
@@ -89,9 +95,8 @@ def export_mjcf(
     for name, carrier in zip(model.joint_names, carriers, strict=False):
         joint = _joint_of(carrier, name)
         part = description.joint(name)
-        damping, friction = joint_friction(part)
-        values = {'armature': part.get('rotor_inertia', {}).get('value', 0.0), 'damping': damping}
-        joint.attrib.update({key: repr(float(value)) for key, value in values.items()}, frictionloss=repr(friction))
+        armature, (damping, friction) = part.get('rotor_inertia', {}).get('value', 0.0), joint_friction(part)
+        joint.attrib.update(armature=repr(float(armature)), damping=repr(damping), frictionloss=repr(friction))
     if apart is not None:
         last = model.n - 1
         held = ET.SubElement(carriers[last], 'body', name=payload_name(root.iter('body')))
@@ -185,8 +190,7 @@ def _take_masses_off(body: ET.Element) -> None:
     for child in body.findall('body'):
         if child.find('joint') is not None or child.find('freejoint') is not None:
             continue
-        for old in child.findall('inertial'):
-            child.remove(old)
+        remove_children(child, 'inertial')
         for geom in child.findall('geom'):
             geom.attrib.pop('density', None)
             geom.set('mass', '0')
@@ -196,8 +200,7 @@ def _take_masses_off(body: ET.Element) -> None:
 def _write_inertial(body: ET.Element, link: FloatArray, placement: pinocchio.SE3) -> None:
     """Write ten inertial parameters of a joint's frame; placement: of that frame in the body's."""
     inertia = placement.act(inertia_of(link))
-    for old in body.findall('inertial'):
-        body.remove(old)
+    remove_children(body, 'inertial')
     inertial = ET.Element('inertial', pos=_text(inertia.lever), mass=repr(float(inertia.mass)))
     inertial.set('fullinertia', _text([inertia.inertia[i] for i in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))]))
     body.insert(0, inertial)

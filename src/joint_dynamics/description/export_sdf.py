@@ -10,7 +10,14 @@ import pinocchio
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.description.description import DynamicsDescription
-from joint_dynamics.description.export_urdf import bodies_to_export, is_body, joint_friction, payload_name
+from joint_dynamics.description.export_urdf import (
+    TENSOR,
+    bodies_to_export,
+    is_body,
+    joint_friction,
+    payload_name,
+    remove_children,
+)
 from joint_dynamics.description.placement import placements_in
 from joint_dynamics.description.sdf_kinematics import SdfKinematics
 from joint_dynamics.documents import parse_xml, read_text
@@ -161,27 +168,25 @@ def _hold(theirs: SdfKinematics, name: str) -> FloatArray:
 
 
 def _write_inertial(link: ET.Element, inertia: pinocchio.Inertia) -> None:
-    for old in link.findall('inertial'):
-        link.remove(old)
+    remove_children(link, 'inertial')
     inertial = ET.Element('inertial')
     ET.SubElement(inertial, 'pose').text = _text([*inertia.lever, 0.0, 0.0, 0.0])
     ET.SubElement(inertial, 'mass').text = repr(float(inertia.mass))
     tensor = ET.SubElement(inertial, 'inertia')
-    names = {'ixx': (0, 0), 'ixy': (0, 1), 'ixz': (0, 2), 'iyy': (1, 1), 'iyz': (1, 2), 'izz': (2, 2)}
-    for key, index in names.items():
+    for key, index in TENSOR.items():
         ET.SubElement(tensor, key).text = repr(float(inertia.inertia[index]))
     link.insert(0, inertial)
 
 
 def _write_friction(joint: ET.Element, damping: float, friction: float) -> None:
-    axis = joint.find('axis')
-    axis = ET.SubElement(joint, 'axis') if axis is None else axis
-    dynamics = axis.find('dynamics')
-    dynamics = ET.SubElement(axis, 'dynamics') if dynamics is None else dynamics
+    dynamics = _child(_child(joint, 'axis'), 'dynamics')
     for key, value in (('damping', damping), ('friction', friction)):
-        element = dynamics.find(key)
-        element = ET.SubElement(dynamics, key) if element is None else element
-        element.text = repr(float(value))
+        _child(dynamics, key).text = repr(float(value))
+
+
+def _child(element: ET.Element, tag: str) -> ET.Element:
+    child = element.find(tag)
+    return ET.SubElement(element, tag) if child is None else child
 
 
 def _pose(placement: pinocchio.SE3) -> str:

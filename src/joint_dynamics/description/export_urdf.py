@@ -25,6 +25,8 @@ from joint_dynamics.robot.urdf import parse_urdf, read_source
 
 PAYLOAD = ('merged', 'apart', 'without')
 PAYLOAD_LINK = 'payload'
+TENSOR = {'ixx': (0, 0), 'ixy': (0, 1), 'ixz': (0, 2), 'iyy': (1, 1), 'iyz': (1, 2), 'izz': (2, 2)}
+"""Elements of an inertia tensor by their names in URDF and SDF."""
 
 
 def pseudo_inertia(link: dict[str, float]) -> FloatArray:
@@ -183,11 +185,9 @@ def export_urdf(
     root = parse_urdf(text, name)
     joints = {joint.get('name'): joint for joint in root.findall('joint')}
     links = {link.get('name'): link for link in root.findall('link')}
-    for joint_name in description.link_names:
-        if joint_name not in joints:
-            raise JointDynamicsError(
-                f'robot {name}: expected joint {joint_name!r}, found {", ".join(map(str, joints))}'
-            )
+    missing = [joint for joint in description.link_names if joint not in joints]
+    if missing:
+        raise JointDynamicsError(f'robot {name}: expected joint {missing[0]!r}, found {", ".join(map(str, joints))}')
     robot = description.document['robot']
     model = RobotModel.from_urdf(
         text,
@@ -201,8 +201,7 @@ def export_urdf(
         moved[joint_name] = None if child is None else child.get('link')
         _write_inertial(links[moved[joint_name]], bodies[joint_name])
         for fixed in _fixed_below(moved[joint_name], joints, set(description.link_names)):
-            for inertial in links[fixed].findall('inertial'):
-                links[fixed].remove(inertial)
+            remove_children(links[fixed], 'inertial')
     for joint_name in description.joint_names:
         _write_friction(joints[joint_name], description.joint(joint_name))
     for joint_name in robot.get('parallelograms', ()):
@@ -236,31 +235,33 @@ def _write_payload(root: ET.Element, parent: str | None, body: FloatArray) -> No
     if not body[9] > 0:
         raise JointDynamicsError(f'payload: expected a positive mass to keep it apart, found {body[9]:.4g} kg')
     name = payload_name(root)
-    link, joint = (
-        ET.SubElement(root, 'link', name=name),
-        ET.SubElement(root, 'joint', name=f'{name}_joint', type='fixed'),
-    )
+    link = ET.SubElement(root, 'link', name=name)
+    joint = ET.SubElement(root, 'joint', name=f'{name}_joint', type='fixed')
     ET.SubElement(joint, 'parent', link=str(parent))
     ET.SubElement(joint, 'child', link=name)
     _write_inertial(link, body)
 
 
+def remove_children(element: ET.Element, tag: str) -> None:
+    """Remove the children of an element that have this tag."""
+    for child in element.findall(tag):
+        element.remove(child)
+
+
 def _write_inertial(link: ET.Element, body: FloatArray) -> None:
-    for old in link.findall('inertial'):
-        link.remove(old)
+    remove_children(link, 'inertial')
     inertia = inertia_of(body)
     inertial = ET.Element('inertial')
     ET.SubElement(inertial, 'origin', xyz=' '.join(repr(float(value)) for value in inertia.lever), rpy='0 0 0')
     ET.SubElement(inertial, 'mass', value=repr(float(inertia.mass)))
-    names = {'ixx': (0, 0), 'ixy': (0, 1), 'ixz': (0, 2), 'iyy': (1, 1), 'iyz': (1, 2), 'izz': (2, 2)}
-    ET.SubElement(inertial, 'inertia', {name: repr(float(inertia.inertia[index])) for name, index in names.items()})
+    tensor = {name: repr(float(inertia.inertia[index])) for name, index in TENSOR.items()}
+    ET.SubElement(inertial, 'inertia', tensor)
     link.insert(0, inertial)
 
 
 def _write_mimic(joint: ET.Element, follows: Follows) -> None:
     """Write which joint it follows, where that is one: a URDF has no place for more."""
-    for old in joint.findall('mimic'):
-        joint.remove(old)
+    remove_children(joint, 'mimic')
     if len(follows.ratios) == 1:
         ((leader, ratio),) = follows.ratios.items()
         ET.SubElement(joint, 'mimic', joint=leader, multiplier=repr(ratio), offset=repr(follows.offset))
@@ -277,7 +278,6 @@ def joint_friction(part: dict[str, Any]) -> tuple[float, float]:
 def _write_friction(joint: ET.Element, part: dict[str, Any]) -> None:
     if 'friction' not in part:
         return
-    for old in joint.findall('dynamics'):
-        joint.remove(old)
+    remove_children(joint, 'dynamics')
     damping, friction = joint_friction(part)
     ET.SubElement(joint, 'dynamics', damping=repr(damping), friction=repr(friction))

@@ -42,22 +42,24 @@ def number_of(**rules: float) -> Check:
 positive = number_of(above=0)
 
 
-def optional_number(value: Any, path: str) -> None:
-    """A finite number or null."""
-    if value is not None:
-        number(value, path)
-
-
 def text(value: Any, path: str) -> None:
     """A string."""
     if not isinstance(value, str):
         fail(path, 'text', value)
 
 
-def optional_text(value: Any, path: str) -> None:
-    """A string or null."""
-    if value is not None:
-        text(value, path)
+def optional(check: Check) -> Check:
+    """What passes `check`, or null."""
+
+    def check_given(value: Any, path: str) -> None:
+        if value is not None:
+            check(value, path)
+
+    return check_given
+
+
+optional_number = optional(number)
+optional_text = optional(text)
 
 
 def anything_plain(value: Any, path: str) -> None:
@@ -139,23 +141,6 @@ class MappingOf:
             fail(path, 'a mapping', value)
         for key, item in value.items():
             self.item(item, f'{path}.{key}')
-
-
-def list_of(check: Check, length: int | None = None) -> Check:
-    """A list whose items pass `check`."""
-    return ListOf(check, length)
-
-
-def record(
-    required: Mapping[str, Check], optional: Mapping[str, Check] | None = None, whole: Check | None = None
-) -> Check:
-    """A mapping with exactly these fields."""
-    return Record(required, optional, whole)
-
-
-def mapping_of(check: Check) -> Check:
-    """A mapping from any name to values that pass `check`."""
-    return MappingOf(check)
 
 
 def operators(value: Any, path: str) -> None:

@@ -9,7 +9,7 @@ import pinocchio
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.description.mjcf_kinematics import MjcfKinematics
-from joint_dynamics.description.placement import Kinematics, Posture, placements_in
+from joint_dynamics.description.placement import Posture, placements_in
 from joint_dynamics.description.sdf_kinematics import SdfKinematics
 from joint_dynamics.documents import parse_xml, read_text
 from joint_dynamics.errors import JointDynamicsError
@@ -37,20 +37,18 @@ def import_inertials(path: str | Path, model: RobotModel) -> FloatArray:
     """
     what = f'prior {path}'
     root = parse_xml(read_text(path, what), what)
-    theirs: Kinematics
+    theirs: _UrdfKinematics | MjcfKinematics | SdfKinematics
     if root.tag == 'robot':
         theirs = _UrdfKinematics(path, model)
-        inertias = theirs.carried()
     elif root.tag == 'mujoco':
         theirs = MjcfKinematics(path, model.link_names)
-        inertias = theirs.carried()
     elif root.tag == 'sdf':
         theirs = SdfKinematics(root, model.link_names, str(path))
-        inertias = theirs.carried()
     else:
         raise JointDynamicsError(
             f'{what}: expected a URDF, MJCF or SDF (<robot>, <mujoco>, <sdf>), found the root element <{root.tag}>'
         )
+    inertias = theirs.carried()
     placements, _ = placements_in(theirs, model)
     if not any(inertia.mass > 0 for inertia in inertias):
         raise JointDynamicsError(f'{what}: expected inertials, found no link with a mass')

@@ -12,10 +12,10 @@ from typing import Any
 from joint_dynamics.description.field_checks import (
     MAX_OPERATORS,
     ListOf,
+    MappingOf,
+    Record,
     anything_plain,
     fail,
-    list_of,
-    mapping_of,
     number,
     number_of,
     operators,
@@ -23,7 +23,6 @@ from joint_dynamics.description.field_checks import (
     optional_text,
     plain_mapping,
     positive,
-    record,
     text,
     truth,
 )
@@ -36,7 +35,7 @@ VERSION = 2
 
 
 def _row(value: Any, path: str) -> None:
-    list_of(number)(value, path)
+    ListOf(number)(value, path)
     if not 1 <= len(value) <= MAX_OPERATORS:
         fail(path, f'1 to {MAX_OPERATORS} numbers', value)
 
@@ -45,7 +44,7 @@ def _presliding(value: Any, path: str) -> None:
     (periodic_map if isinstance(value, Mapping) else positive)(value, path)
 
 
-SLIP = record(
+SLIP = Record(
     {'presliding': _presliding},
     {'operators': operators, 'r_Delta': positive, 'r_k': positive, 'limits': _row, 'stiffness': _row},
 )
@@ -88,31 +87,31 @@ class _Interval(ListOf):
             fail(path, 'the lower number first', value)
 
 
-VALUE = record({'value': number}, {'std': optional_number, 'prior': number, 'unit': text, 'method': text})
-ROTOR = record(
+VALUE = Record({'value': number}, {'std': optional_number, 'prior': number, 'unit': text, 'method': text})
+ROTOR = Record(
     {'value': number}, {'std': optional_number, 'prior': number, 'unit': text, 'method': text, 'identifiable': truth}
 )
-FRICTION = record(
-    {'parameters': mapping_of(number)},
+FRICTION = Record(
+    {'parameters': MappingOf(number)},
     {
-        'standard_deviations': mapping_of(number),
+        'standard_deviations': MappingOf(number),
         'maxwell_slip': SLIP,
         'directions': anything_plain,
-        'scale': list_of(number, 2),
-        'quadrants': mapping_of(number),
+        'scale': ListOf(number, 2),
+        'quadrants': MappingOf(number),
         'range': anything_plain,
         'method': text,
     },
     _friction,
 )
-STIFFNESS = record(
-    {'coefficients': list_of(number)},
-    {'standard_deviations': list_of(number), 'range': _Interval(), 'method': text},
+STIFFNESS = Record(
+    {'coefficients': ListOf(number)},
+    {'standard_deviations': ListOf(number), 'range': _Interval(), 'method': text},
     _stiffness,
 )
-LINK = record(dict.fromkeys(INERTIAL, number))
-VALIDITY = record({}, {'speed': positive, 'load': number_of(lower=0), 'temperature': _Interval()})
-JOINT = record(
+LINK = Record(dict.fromkeys(INERTIAL, number))
+VALIDITY = Record({}, {'speed': positive, 'load': number_of(lower=0), 'temperature': _Interval()})
+JOINT = Record(
     {},
     {
         'drive_gain': VALUE,
@@ -122,63 +121,58 @@ JOINT = record(
         'damping': VALUE,
         'kinematic_error': periodic_map,
         'backlash': periodic_map,
-        'temperature_range': list_of(number, 2),
+        'temperature_range': ListOf(number, 2),
         'validity': VALIDITY,
         'gear_ratio': VALUE,
-        'terms': list_of(
-            record({'document': plain_mapping, 'values': list_of(number)}, {'std': list_of(optional_number)})
+        'terms': ListOf(
+            Record({'document': plain_mapping, 'values': ListOf(number)}, {'std': ListOf(optional_number)})
         ),
     },
 )
-IDENTITY = record(
+IDENTITY = Record(
     {
         'version': number,
         'hash': text,
-        'joints': mapping_of(
-            record(
-                {
-                    'type': text,
-                    'offset': list_of(number, 3),
-                    'rotation': list_of(number, 3),
-                    'axis': list_of(number, 3),
-                },
-                {'parent': optional_text, 'coupling': list_of(number), 'follows': mapping_of(number)},
+        'joints': MappingOf(
+            Record(
+                {'type': text, 'offset': ListOf(number, 3), 'rotation': ListOf(number, 3), 'axis': ListOf(number, 3)},
+                {'parent': optional_text, 'coupling': ListOf(number), 'follows': MappingOf(number)},
             )
         ),
     },
     {'mass': number},
 )
-DOCUMENT = record(
+DOCUMENT = Record(
     {
         'format': text,
         'version': number,
-        'robot': record(
-            {'joint_names': list_of(text)},
+        'robot': Record(
+            {'joint_names': ListOf(text)},
             {
                 'name': text,
                 'urdf': text,
                 'mdh': anything_plain,
                 'identity': IDENTITY,
-                'locked': mapping_of(number),
-                'parallelograms': mapping_of(mapping_of(number)),
-                'dependent_joints': list_of(text),
-                'coupling': list_of(list_of(number)),
+                'locked': MappingOf(number),
+                'parallelograms': MappingOf(MappingOf(number)),
+                'dependent_joints': ListOf(text),
+                'coupling': ListOf(ListOf(number)),
             },
         ),
-        'joints': mapping_of(JOINT),
+        'joints': MappingOf(JOINT),
     },
     {
-        'inertial': record(
-            {'standard': mapping_of(LINK)},
+        'inertial': Record(
+            {'standard': MappingOf(LINK)},
             {
-                'base': list_of(record({'name': text, 'expression': text, 'value': number}, {'std': optional_number})),
-                'coupling': mapping_of(number),
+                'base': ListOf(Record({'name': text, 'expression': text, 'value': number}, {'std': optional_number})),
+                'coupling': MappingOf(number),
             },
         ),
-        'mounting': list_of(list_of(number, 3), 3),
-        'payload': record(
-            {'mass': VALUE, 'first_moments': list_of(number, 3)},
-            {'inertia': list_of(number, 6), 'std': list_of(optional_number), 'attached': truth},
+        'mounting': ListOf(ListOf(number, 3), 3),
+        'payload': Record(
+            {'mass': VALUE, 'first_moments': ListOf(number, 3)},
+            {'inertia': ListOf(number, 6), 'std': ListOf(optional_number), 'attached': truth},
         ),
         'provenance': anything_plain,
     },

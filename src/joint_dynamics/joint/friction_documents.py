@@ -13,29 +13,14 @@ from numpy.typing import ArrayLike
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.joint.constants import FRICTION_FIELDS
 from joint_dynamics.joint.maps import PeriodicMap
 from joint_dynamics.joint.static_friction import QUADRANT_PARAMETERS, T_MAX, T_MIN, QuadrantFriction
 
-# Name, default, meaning and unit; the order is that of the documents. F_S None means F_C0.
-PARAMETERS: dict[str, float | None] = {
-    'F_C0': None,
-    'F_Cl': 0.0,
-    'F_C1': 0.0,
-    'tau_max': np.inf,
-    'F_S': None,
-    'V_S': 0.1,
-    'mu': 1.0,
-    'F_V1': 0.0,
-    'F_V2': 0.0,
-    'F_V3': 0.0,
-    'F_T0': 0.0,
-    'F_T1': 0.0,
-    'F_T2': 0.0,
-    'T_0': 25.0,
-    'T_min': T_MIN,
-    'T_max': T_MAX,
-    'offset': 0.0,
-}
+PARAMETERS: dict[str, float | None] = dict.fromkeys(FRICTION_FIELDS, 0.0)
+PARAMETERS |= {'F_C0': None, 'F_S': None, 'V_S': 0.1, 'mu': 1.0, 'tau_max': np.inf}
+PARAMETERS |= {'T_0': 25.0, 'T_min': T_MIN, 'T_max': T_MAX}
+"""Names and defaults, in the order of the documents; F_S None means F_C0."""
 DOCUMENT_FIELDS = {
     'parameters',
     'standard_deviations',
@@ -56,13 +41,11 @@ def quadrants_of(documents: Sequence[Mapping[str, Any] | None]) -> dict[str, Flo
     if all(document is None for document in documents):
         return None
     absent = dict.fromkeys((*QUADRANT_PARAMETERS, 'dq_s'), np.nan)
-    rows = []
+    rows: list[Mapping[str, Any]] = []
     for document in documents:
         if document is not None:
             check_fields(document, set(absent), needed='dq_s', what='quadrant parameter')
-        rows.append(
-            absent if document is None else {name: getattr(QuadrantFriction(**document), name) for name in absent}
-        )
+        rows.append(absent if document is None else vars(QuadrantFriction(**document)))
     return {name: np.array([float(row[name]) for row in rows]) for name in absent}
 
 
@@ -75,11 +58,6 @@ def check_fields(given: Mapping[str, Any], known: set[str], *, needed: str, what
         raise JointDynamicsError(
             f'friction: expected the {what} {needed}, found {", ".join(map(str, given)) or "none"}'
         )
-
-
-def maps_of(items: Sequence[Mapping[str, Any] | PeriodicMap]) -> list[PeriodicMap]:
-    """Return one map per item, built from its document where it is not a map already. Raises JointDynamicsError."""
-    return [item if isinstance(item, PeriodicMap) else PeriodicMap.from_dict(item) for item in items]
 
 
 def polynomial_limits(operators: int, r_Delta: float = 4.0) -> FloatArray:

@@ -24,7 +24,7 @@ from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.joint import laws
 from joint_dynamics.joint.constants import NONE, Record, blank
-from joint_dynamics.joint.friction_documents import DOCUMENT_FIELDS, PARAMETERS, check_fields, maps_of, quadrants_of
+from joint_dynamics.joint.friction_documents import DOCUMENT_FIELDS, PARAMETERS, check_fields, quadrants_of
 from joint_dynamics.joint.maps import PeriodicMap
 from joint_dynamics.joint.maxwell_slip import MaxwellSlip
 from joint_dynamics.joint.static_friction import (
@@ -297,13 +297,11 @@ class FrictionModel:
         for document in documents:
             check_fields(document, DOCUMENT_FIELDS, needed='parameters', what='field')
             check_fields(document['parameters'], set(PARAMETERS), needed='F_C0', what='parameter')
-        names = [name for name in PARAMETERS if any(name in document['parameters'] for document in documents)]
-        columns = {}
-        for name in names:
-            default = PARAMETERS[name]
-            columns[name] = [
-                d['parameters'].get(name, d['parameters']['F_C0'] if default is None else default) for d in documents
-            ]
+        given = [document['parameters'] for document in documents]
+        columns = {
+            name: [part.get(name, part['F_C0'] if default is None else default) for part in given]
+            for name, default in PARAMETERS.items()
+        }
         slips = [document.get('maxwell_slip') for document in documents]
         slip = None
         if any(item is not None for item in slips):
@@ -311,10 +309,10 @@ class FrictionModel:
                 raise JointDynamicsError(
                     'friction: expected a Maxwell-slip part of every joint or of none, found one of some'
                 )
-            slip = MaxwellSlip.from_dicts(
-                [item for item in slips if item is not None],
-                None if kinematic_error is None else maps_of(kinematic_error),
-            )
+            maps = [
+                item if isinstance(item, PeriodicMap) else PeriodicMap.from_dict(item) for item in kinematic_error or ()
+            ]
+            slip = MaxwellSlip.from_dicts([item for item in slips if item is not None], maps or None)
         return cls(
             columns,
             slip,

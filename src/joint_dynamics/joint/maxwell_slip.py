@@ -84,12 +84,20 @@ class MaxwellSlip:
             polynomial_limits(operators, r_Delta) if limits is None else np.atleast_1d(np.array(limits, dtype=float))
         )
         self.limits = np.broadcast_to(given, (self.joints, given.shape[-1])).copy()
-        self._check_limits()
+        if not np.all(np.isfinite(self.limits)) or np.any(np.diff(self.limits, axis=1, prepend=0.0) <= 0):
+            raise JointDynamicsError(
+                f'MaxwellSlip: expected limits 0 < Delta_1 < … < Delta_M, found {self.limits.tolist()}'
+            )
         if stiffness is None:
             self.stiffness = np.stack([polynomial_stiffness(row, r_k) for row in self.limits])
         else:
             self.stiffness = np.broadcast_to(np.array(stiffness, dtype=float), self.limits.shape).copy()
-        self._normalise_stiffness()
+        total = np.sum(self.stiffness * self.limits, axis=1)
+        if not np.all(self.stiffness >= 0) or not np.allclose(total, 1.0, rtol=0, atol=1e-6):
+            raise JointDynamicsError(
+                f'MaxwellSlip: expected stiffness k >= 0 with sum k_i Delta_i = 1, found sums {total.tolist()}'
+            )
+        self.stiffness = self.stiffness / total[:, None]
         self.presliding = self._as_map(presliding)
         self.kinematic_error = None if kinematic_error is None else self._as_map(kinematic_error)
         if not self.presliding.minimum > 0:
@@ -122,21 +130,6 @@ class MaxwellSlip:
         joints['presliding'] = self.presliding.records(tables)
         if self.kinematic_error is not None:
             joints['error'] = self.kinematic_error.records(tables)
-
-    def _check_limits(self) -> None:
-        steps = np.diff(self.limits, axis=1, prepend=0.0)
-        if not np.all(np.isfinite(self.limits)) or np.any(steps <= 0):
-            raise JointDynamicsError(
-                f'MaxwellSlip: expected limits 0 < Delta_1 < … < Delta_M, found {self.limits.tolist()}'
-            )
-
-    def _normalise_stiffness(self) -> None:
-        total = np.sum(self.stiffness * self.limits, axis=1)
-        if not np.all(self.stiffness >= 0) or not np.allclose(total, 1.0, rtol=0, atol=1e-6):
-            raise JointDynamicsError(
-                f'MaxwellSlip: expected stiffness k >= 0 with sum k_i Delta_i = 1, found sums {total.tolist()}'
-            )
-        self.stiffness = self.stiffness / total[:, None]
 
     def _as_map(self, value: float | ArrayLike | PeriodicMap) -> PeriodicMap:
         if isinstance(value, PeriodicMap):

@@ -82,13 +82,13 @@ MAX_KEPT_BYTES = 32 * 2**20
 """Weights of a parallel filter are kept up to this size [bytes]."""
 
 
-def _sections(cutoff: float, rate: float, order: int) -> FloatArray:
+def _sections(cutoff: float, rate: float) -> FloatArray:
     if not (np.isfinite(cutoff) and cutoff > 0):
         raise JointDynamicsError(f'filter: expected a cut-off above 0 Hz, found {cutoff}')
-    return butterworth_sections(order, cutoff, rate)
+    return butterworth_sections(ORDER, cutoff, rate)
 
 
-def zero_phase_lowpass(x: FloatArray, cutoff: float, rate: float, order: int = ORDER) -> FloatArray:
+def zero_phase_lowpass(x: FloatArray, cutoff: float, rate: float) -> FloatArray:
     """Return x (samples, …) low-pass filtered forward and backward at `cutoff` [Hz], sampled at `rate` [Hz].
 
     The ends are extended by point reflection over one and a half periods of the cut-off, which keeps value and slope.
@@ -101,12 +101,11 @@ def zero_phase_lowpass(x: FloatArray, cutoff: float, rate: float, order: int = O
     """
     if cutoff >= HIGHEST * rate:
         return np.array(x, dtype=float)
-    sections = _sections(cutoff, rate, order)
-    padding = min(len(x) - 1, int(np.ceil(1.5 * rate / cutoff)))
-    return forward_backward(sections, x, padding)
+    sections = _sections(cutoff, rate)
+    return forward_backward(sections, x, min(len(x) - 1, int(np.ceil(1.5 * rate / cutoff))))
 
 
-def zero_phase_kernel(cutoff: float, rate: float, order: int = ORDER) -> FloatArray:
+def zero_phase_kernel(cutoff: float, rate: float) -> FloatArray:
     """Return the symmetric kernel (2 h + 1,) of `zero_phase_lowpass`, of sum 1, cut below 1e-4 of its peak."""
     if cutoff >= HIGHEST * rate:
         return np.ones(1)
@@ -114,7 +113,7 @@ def zero_phase_kernel(cutoff: float, rate: float, order: int = ORDER) -> FloatAr
     half = int(np.ceil(6 * rate / min(cutoff, 0.5 * rate - cutoff)))
     impulse = np.zeros(2 * half + 1)
     impulse[half] = 1.0
-    response = forward_backward(_sections(cutoff, rate, order), impulse, 0)
+    response = forward_backward(_sections(cutoff, rate), impulse, 0)
     response = 0.5 * (response + response[::-1])
     reach = half - int(np.flatnonzero(np.abs(response) > KERNEL_TOLERANCE * response[half])[0])
     kernel = response[half - reach : half + reach + 1]
