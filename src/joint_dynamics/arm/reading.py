@@ -69,17 +69,14 @@ def read(robot: RobotModel | None, description: DynamicsDescription, payload: bo
     remarks: list[str] = []
     robot = _standing(robot, description, remarks)
     names = robot.joint_names
-    for name in names:
-        description.joint(name)
-    parameters = _parameters(robot, description, remarks)
+    parts = {name: description.joint(name) for name in names}
+    parameters = _parameters(robot, description)
     default = np.zeros(robot.n) if parameters is None else robot.standard(parameters).rotor_inertia
-    rotors = np.array(
-        [description.joint(name).get('rotor_inertia', {}).get('value', default[k]) for k, name in enumerate(names)]
-    )
-    stiff = np.array(['stiffness' in description.joint(name) for name in names])
+    rotors = description.values('rotor_inertia', names, np.nan)
+    stiff = np.array(['stiffness' in part for part in parts.values()])
     friction, rubs = _friction(description, names, remarks)
-    for name in names:
-        if 'directions' in description.joint(name).get('friction', {}):
+    for name, part in parts.items():
+        if 'directions' in part.get('friction', {}):
             remarks.append(
                 f'joints.{name}.friction.directions: not used in torques, which take the parameters of both directions'
                 ' together'
@@ -88,12 +85,12 @@ def read(robot: RobotModel | None, description: DynamicsDescription, payload: bo
             ('gear_ratio', 'motor signals are reflected by the input settings'),
             ('temperature_range', "the friction's T_min and T_max bound the temperature"),
         ):
-            if key in description.joint(name):
+            if key in part:
                 remarks.append(f'joints.{name}.{key}: not used, {why}')
     return {
         'robot': robot,
         'parameters': parameters,
-        'rotor_inertia': rotors,
+        'rotor_inertia': np.where(np.isnan(rotors), default, rotors),
         'drive_gain': description.values('drive_gain', names, np.nan),
         'friction': friction,
         'friction_scale': description.scale(names),
@@ -106,11 +103,9 @@ def read(robot: RobotModel | None, description: DynamicsDescription, payload: bo
         'backlash': description.backlash(names) if _any(description, names, 'backlash') else None,
         'backlash_deviation': description.backlash_deviation(names),
         'terms': _terms(description, robot),
-        'validity': Validity.of([description.joint(name).get('validity') for name in names]),
+        'validity': Validity.of([part.get('validity') for part in parts.values()]),
         'payload': _payload(description, names, payload, remarks),
-        'rotor_identifiable': [
-            description.joint(name).get('rotor_inertia', {}).get('identifiable', True) for name in names
-        ],
+        'rotor_identifiable': [part.get('rotor_inertia', {}).get('identifiable', True) for part in parts.values()],
         'remarks': tuple(remarks),
     }
 
@@ -170,7 +165,7 @@ def _standing(robot: RobotModel | None, description: DynamicsDescription, remark
     return robot.standing(mounting if turned else None, coupling) if turned or coupling is not None else robot
 
 
-def _parameters(robot: RobotModel, description: DynamicsDescription, remarks: list[str]) -> FloatArray | None:
+def _parameters(robot: RobotModel, description: DynamicsDescription) -> FloatArray | None:
     if 'inertial' not in description.document:
         return robot.parameters
     values = description.standard_parameters(robot)
@@ -233,12 +228,8 @@ def _stiffness(
     for name, known in zip(names, stiff, strict=True):
         if not known:
             remarks.append(f'joints.{name}.stiffness: none described, taken for rigid')
-    return TorsionalStiffness.stack(
-        [
-            TorsionalStiffness.from_dict(description.joint(name).get('stiffness', {'coefficients': [RIGID]}))
-            for name in names
-        ]
-    )
+    documents = [description.joint(name).get('stiffness', {'coefficients': [RIGID]}) for name in names]
+    return TorsionalStiffness.stack([TorsionalStiffness.from_dict(document) for document in documents])
 
 
 def _terms(description: DynamicsDescription, robot: RobotModel) -> DescribedTerms:

@@ -114,11 +114,7 @@ class RangeWatch:
     def notes(self) -> list[str]:
         """Return a note on each joint and quantity that left the range, without values, so that it stays the same."""
         return [
-            (
-                f'{where}: above {limit:.3g} {unit}, friction is held at its value there'
-                if above
-                else f'{where}: below {limit:.3g} {unit}, friction is held at its value there'
-            )
+            f'{where}: {"above" if above else "below"} {limit:.3g} {unit}, friction is held at its value there'
             for where, unit, limit, _, above in self._violations()
         ]
 

@@ -147,8 +147,7 @@ def export_pinocchio(
     """
     described = pinocchio_model(description, payload, model)
     tree = model.chain.tree
-    parts = [description.joint(name) if name in model.joint_names else {} for name in tree.names]
-    friction = [joint_friction(part)[1] for part in parts]
+    friction = described.upperDryFrictionLimit if hasattr(described, 'upperDryFrictionLimit') else described.friction
     joints = []
     for k, name in enumerate(tree.names):
         joint, placement = described.joints[k + 1], described.jointPlacements[k + 1]
@@ -162,7 +161,7 @@ def export_pinocchio(
             _plain(described.inertias[k + 1].toDynamicParameters()),
             float(described.armature[k]),
             float(described.damping[k]),
-            friction[k],
+            float(friction[k]),
             *(float(getattr(described, key)[k]) for key in LIMITS),
         )
         joints.append(f'    ({", ".join(_text(value) for value in row)}),')

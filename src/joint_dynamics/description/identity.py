@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from pinocchio import rpy
 
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.robot import RobotModel
@@ -49,7 +50,7 @@ def identity_of(model: RobotModel) -> dict[str, Any]:
             'type': 'prismatic' if chain.prismatic[row] else 'revolute',
             'parent': tree.names[chain.parent[row]] if chain.parent[row] >= 0 else None,
             'offset': _rounded(chain.translation[row]),
-            'rotation': _rounded(_roll_pitch_yaw(chain.rotation[row])),
+            'rotation': _rounded(rpy.matrixToRpy(np.asarray(chain.rotation[row]))),
             'axis': _rounded(chain.axis[row]),
         }
     for name, follows in tree.dependent.items():
@@ -126,7 +127,7 @@ def _same(key: str, before: Any, now: Any) -> bool:
         apart = np.abs(np.subtract(before, now))
         if key == 'rotation':
             # by the rotation itself: angles that describe the same one may differ
-            apart = np.abs(_matrix(before) - _matrix(now))
+            apart = np.abs(rpy.rpyToMatrix(*map(float, before)) - rpy.rpyToMatrix(*map(float, now)))
         return bool(np.all(apart <= TOLERANCE))
     if isinstance(before, Mapping) and isinstance(now, Mapping) and set(before) == set(now):
         return all(abs(before[name] - now[name]) <= TOLERANCE for name in before)
@@ -141,18 +142,6 @@ def _text(value: Any) -> str:
 
 def _rounded(values: Any) -> list[float]:
     return [round(float(value), DECIMALS) + 0.0 for value in values]
-
-
-def _roll_pitch_yaw(rotation: Any) -> Any:
-    from pinocchio import rpy
-
-    return rpy.matrixToRpy(np.asarray(rotation))
-
-
-def _matrix(angles: Any) -> Any:
-    from pinocchio import rpy
-
-    return rpy.rpyToMatrix(*[float(angle) for angle in angles])
 
 
 def _hash(joints: Mapping[str, Any]) -> str:

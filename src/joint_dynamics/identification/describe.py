@@ -48,7 +48,6 @@ def describe(
     deviation = dict(zip(problem.names, solved.solution.deviation(solved.covariance), strict=True))
     values = dict(zip(problem.names, solved.solution.chi, strict=True))
     joints = {name: _joint(k, standard, deviation) for k, name in enumerate(model.joint_names)}
-    names = list(model.joint_names)
     for term in problem.terms:
         where = joints.setdefault(term.joint, {})
         add_term(where, term, values, deviation, problem.state, model.link_names.index(term.joint))
@@ -57,7 +56,7 @@ def describe(
     for name, transmission in transmissions.items():
         joints[name] |= transmission
     if rotor is not None:
-        for k, name in enumerate(names):
+        for k, name in enumerate(model.joint_names):
             joints[name] |= rotor.document_of(name, _drive(standard, k))
     identified, stated = drive_gains or {}, settings.drive_gain_deviation
     for name, gain in (settings.drive_gains or {}).items():
@@ -82,7 +81,7 @@ def describe(
     # the payload of a description is at the last link
     at = None if settings.payload is None else settings.payload.joint
     document: dict[str, Any] = {}
-    if payload is not None and at in (None, names[-1]):
+    if payload is not None and at in (None, model.joint_names[-1]):
         document['payload'] = payload_part(payload)
     return DynamicsDescription(
         document
@@ -116,9 +115,9 @@ def validity_of(solved: SolvedProblem) -> dict[str, dict[str, Any]]:
         load = np.maximum(load, np.abs(torque).max(axis=0))
     if problem.state.load_limit is not None:
         load = np.maximum(load, problem.state.load_limit)
-    ranges: dict[str, dict[str, Any]] = {
-        name: {'speed': checked_speed(problem, j), 'load': float(load[j])} for j, name in enumerate(model.joint_names)
-    }
+    ranges: dict[str, dict[str, Any]] = {}
+    for j, name in enumerate(model.joint_names):
+        ranges[name] = {'speed': checked_speed(problem, j), 'load': float(load[j])}
     temperatures = [part.temperature[part.kept] for part in problem.observations if part.temperature is not None]
     if temperatures and len(temperatures) == len(problem.observations):
         seen = np.concatenate(temperatures)
@@ -196,12 +195,8 @@ def payload_part(entries: dict[str, Any]) -> dict[str, Any]:
 
 
 def _drive(standard: StandardParameters, k: int) -> dict[str, float]:
-    return {
-        'Ia': float(standard.rotor_inertia[k]),
-        'Fv': float(standard.viscous[k]),
-        'Fc': float(standard.coulomb[k]),
-        'off': float(standard.offset[k]),
-    }
+    views = {'Ia': standard.rotor_inertia, 'Fv': standard.viscous, 'Fc': standard.coulomb, 'off': standard.offset}
+    return {kind: float(values[k]) for kind, values in views.items()}
 
 
 def _joint(k: int, standard: StandardParameters, deviation: dict[str, float]) -> dict[str, Any]:

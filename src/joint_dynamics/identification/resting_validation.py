@@ -59,8 +59,8 @@ def resting_of_description(
     entries = []
     for index, observation in enumerate(problem.observations):
         resting = problem.rest(index).resting
-        low, high = (_at_kept(observation, _torque(arm, observation, H)) for H in (-1.0, 1.0))
-        tau, base, level = _at_kept(observation, observation.tau), 0.5 * (low + high), 0.5 * np.abs(high - low)
+        low, high = (observation.at_kept(_torque(arm, observation, H)).T for H in (-1.0, 1.0))
+        tau, base, level = observation.at_kept(observation.tau).T, 0.5 * (low + high), 0.5 * np.abs(high - low)
         ends = np.ones(tau.shape)
         half_width = ndtri(LEVEL) * np.sqrt(sigma[:, None] ** 2 + spread[index])
         entries.append(
@@ -90,16 +90,11 @@ def _torque(arm: Arm, observation: Observation, H: float) -> FloatArray:
     )
 
 
-def _at_kept(observation: Observation, torque: FloatArray) -> FloatArray:
-    """Return a torque (samples, n) filtered as the measured one, at the kept samples, (n, K)."""
-    return (torque[observation.kept] if observation.decimator is None else observation.decimator.apply(torque)).T
-
-
 def _spread(problem: Problem, covariance: FloatArray | None) -> list[FloatArray]:
     """Return wᵀ C w (n, K) of every observation."""
     parts: list[list[FloatArray]] = [[] for _ in problem.observations]
+    C = np.zeros((0, 0)) if covariance is None else covariance
     for block in problem.blocks():
-        rows = block.rows[:, : 0 if covariance is None else len(covariance)]
-        C = np.zeros((0, 0)) if covariance is None else covariance
+        rows = block.rows[:, : len(C)]
         parts[block.observation].append(np.maximum(np.einsum('jbs,bc,jcs->js', rows, C, rows, optimize=True), 0.0))
     return [np.concatenate(own, axis=1) for own in parts]

@@ -50,17 +50,12 @@ def validation_fit(arm: Arm, observation: Observation, moving_speed: float) -> F
     sliding = tuple(map(bool, arm.robot.prismatic))
     raw = relative(observation.tau - predicted, observation.tau, arm.robot.mixed)
     kept = observation.kept
-    tau, smooth = (
-        (observation.tau, predicted)
-        if observation.decimator is None
-        else (observation.decimator.apply(observation.tau), observation.decimator.apply(predicted))
-    )
     return Fit(
         observation.name,
         arm.joint_names,
         observation.time[kept],
-        tau,
-        smooth,
+        observation.at_kept(observation.tau),
+        observation.at_kept(predicted),
         observation.dq[kept],
         moving_speed,
         raw,

@@ -63,6 +63,10 @@ class Observation:
         """Indices of the samples that count."""
         return np.arange(len(self.time)) if self.decimator is None else self.decimator.kept
 
+    def at_kept(self, x: FloatArray) -> FloatArray:
+        """Return a signal x (samples, …) behind the parallel filter at the samples that count, (K, …)."""
+        return x if self.decimator is None else self.decimator.apply(x)
+
 
 def observe(recording: Recording, plan: FilterPlan, drive_gains: Mapping[str, float] | None = None) -> Observation:
     """Filter one recording; raise JointDynamicsError where it has no torque, or is too short for the filters."""
@@ -76,10 +80,10 @@ def observe(recording: Recording, plan: FilterPlan, drive_gains: Mapping[str, fl
         )
     keep = slice(trim, recording.samples - trim)
     q, dq, ddq = filtered_motion(recording.q, plan.position_cutoff, recording.rate, keep)
-    if recording.theta is None:
-        theta, dtheta, ddtheta = q, dq, ddq
-    else:
-        theta, dtheta, ddtheta = filtered_motion(recording.theta, plan.position_cutoff, recording.rate, keep)
+    motor, (theta, dtheta, ddtheta) = recording.q, (q, dq, ddq)
+    if recording.theta is not None:
+        motor = recording.theta
+        theta, dtheta, ddtheta = filtered_motion(motor, plan.position_cutoff, recording.rate, keep)
     return Observation(
         recording.name,
         recording.time[keep],
@@ -92,7 +96,7 @@ def observe(recording: Recording, plan: FilterPlan, drive_gains: Mapping[str, fl
         tau[keep],
         None if recording.temperature is None else recording.temperature[keep],
         ParallelDecimator(len(q), plan.parallel_cutoff, recording.rate, plan.factor(recording.rate)),
-        (recording.q if recording.theta is None else recording.theta)[keep],
+        motor[keep],
     )
 
 
@@ -130,8 +134,7 @@ class Rest:
 def find_rest(observation: Observation, speed: float = REST_SPEED) -> Rest:
     """Return which rows of an observation's kept samples are at rest."""
     still = (np.abs(observation.dtheta) < speed).astype(float)
-    share = still if observation.decimator is None else observation.decimator.apply(still)
-    resting = (share > SHARE).T
+    resting = (observation.at_kept(still) > SHARE).T
     scale = np.ones(resting.shape)
     for j, row in enumerate(resting):
         edges = np.flatnonzero(np.diff(np.concatenate([[False], row, [False]]).astype(int)))
