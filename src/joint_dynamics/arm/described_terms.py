@@ -89,8 +89,8 @@ class DescribedTerms:
         temperature = np.full(q.shape, np.nan) if temperature is None else temperature
         records, tables = self._compiled
         q, *state = (
-            np.ascontiguousarray(np.broadcast_to(each, total.shape)).reshape(-1, q.shape[-1])
-            for each in (q, speed, H, load, temperature)
+            np.ascontiguousarray(np.broadcast_to(values, total.shape)).reshape(-1, q.shape[-1])
+            for values in (q, speed, H, load, temperature)
         )
         term_torques_along(records, tables, (np.ones(q.shape[-1]), 1.0), q, tuple(state), total.reshape(q.shape))
         return total

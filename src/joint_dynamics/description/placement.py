@@ -79,7 +79,7 @@ def placements_in(theirs: Kinematics, model: RobotModel) -> tuple[list[pinocchio
         seen.append([body.actInv(base * frame) for frame, body in zip(frames, posture.bodies, strict=True)])
     apart = []
     for k, name in enumerate(model.link_names):
-        off = max(float(np.abs(pinocchio.log6(seen[0][k].actInv(each[k])).vector).max()) for each in seen)
+        off = max(float(np.abs(pinocchio.log6(seen[0][k].actInv(placements[k])).vector).max()) for placements in seen)
         if not off <= TOLERANCE:
             raise JointDynamicsError(
                 f'{theirs.source}: expected {name} to move as in the robot file, found the frames of its link'

@@ -70,8 +70,8 @@ def forward_backward(sections: FloatArray, x: FloatArray, padding: int) -> Float
     before = 2 * flat[:, :1] - flat[:, padding:0:-1]
     after = 2 * flat[:, -1:] - flat[:, -2 : -2 - padding : -1]
     forward = filtered(sections, np.concatenate([before, flat, after], axis=1))
-    both = filtered(sections, forward[:, ::-1])[:, ::-1]
-    return np.ascontiguousarray(both[:, padding : padding + len(x)].T).reshape(np.shape(x))
+    backward = filtered(sections, forward[:, ::-1])[:, ::-1]
+    return np.ascontiguousarray(backward[:, padding : padding + len(x)].T).reshape(np.shape(x))
 
 
 ORDER = 4

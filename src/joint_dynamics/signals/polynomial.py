@@ -235,7 +235,7 @@ class PiecewisePolynomial:
             np.einsum('spn,p->sn', size, [factorial(p) / factorial(p - d) if p >= d else 0.0 for p in powers]) / T**d
             for d in range(count)
         ]
-        return np.array([one.max(axis=0) for one in largest])
+        return np.array([sums.max(axis=0) for sums in largest])
 
     def extremes(self, derivative: int, tolerance: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Return bounds of a derivative over all time: lowest (n,), highest (n,), and a time of each.
@@ -249,26 +249,24 @@ class PiecewisePolynomial:
         extremes = np.empty((4, n))
         widest = np.broadcast_to(np.asarray(tolerance, dtype=float), (n,))
         for j in range(n):
-            one = PiecewisePolynomial(self.time, self.coefficients[:, :, j : j + 1])
+            part = PiecewisePolynomial(self.time, self.coefficients[:, :, j : j + 1])
             for row, sign in ((0, 1.0), (1, -1.0)):
 
                 def values(
-                    t: FloatArray, inside: FloatArray, sign: float = sign, one: PiecewisePolynomial = one
+                    t: FloatArray, inside: FloatArray, sign: float = sign, part: PiecewisePolynomial = part
                 ) -> FloatArray:
-                    return sign * factor * one.taylor(t, derivative + 1, inside)[derivative]
+                    return sign * factor * part.taylor(t, derivative + 1, inside)[derivative]
 
                 def lowest(
                     begin: FloatArray,
                     end: FloatArray,
                     first: FloatArray,
                     last: FloatArray,
-                    one: PiecewisePolynomial = one,
+                    part: PiecewisePolynomial = part,
                 ) -> tuple[FloatArray, FloatArray]:
-                    seen = np.minimum(first, last)[0]
-                    return (
-                        seen - (end - begin) ** 2 * bend * one.majorants(begin, end, derivative + 3)[derivative + 2, 0],
-                        seen,
-                    )
+                    seen, widths = np.minimum(first, last)[0], end - begin
+                    bends = part.majorants(begin, end, derivative + 3)[derivative + 2, 0]
+                    return seen - widths**2 * bend * bends, seen
 
                 least = certified_minimum(self.time[:-1], self.time[1:], values, lowest, float(widest[j]))
                 ends = np.array([least.begin, least.end])

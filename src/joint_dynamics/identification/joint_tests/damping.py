@@ -38,9 +38,14 @@ class DampingSettings(Settings):
 
 
 def oscillation_peaks(time: FloatArray, x: FloatArray, noise: float) -> tuple[FloatArray, FloatArray]:
-    """Return times and sizes of the extrema of a decaying oscillation about its rest, from the largest on.
+    """Return times (E,) [s] and sizes (E,) of the extrema of a decaying oscillation, from the largest on.
 
-    Extrema below `noise` times the largest are left out. The rest is the mean of the last tenth of `x`.
+    Parameters
+    ----------
+    time, x
+        (N,) s, and in any unit; sizes are about the rest, the mean of the last tenth of `x`.
+    noise
+        extrema below this share of the largest are left out.
     """
     centred = x - np.mean(x[-max(10, x.size // 10) :])
     largest = float(np.abs(centred).max())
@@ -65,6 +70,13 @@ def identify_damping(recordings: Sequence[JointData], settings: DampingSettings 
 
     Uses the deformation θ − q where both sides were measured, else q. The result is not reliable when the envelope
     falls along a straight line rather than an exponential: dry friction, not damping.
+
+    Parameters
+    ----------
+    recordings
+        of free oscillations of one joint.
+    settings
+        with the swinging inertia [kg·m²].
 
     Raises
     ------

@@ -94,9 +94,23 @@ def joint_data(
 ) -> JointData:
     """Take one joint out of a recording.
 
-    The speed is the derivative of θ (of q where θ was not measured), low-pass filtered without phase at `cutoff` [Hz].
-    The transmission torque is `load_torque` where it was recorded, else that of `arm`, payload and mounting included,
-    at the smoothed motion. Raises JointDynamicsError when the joint is not in the recording.
+    Parameters
+    ----------
+    recording, joint
+        of the robot, and the joint's name.
+    drive_gains
+        {joint: N·m/A}, for a recording with currents.
+    arm
+        whose torque, payload and mounting included, at the smoothed motion is that through the transmission, unless
+        `load_torque` was recorded; None: not known.
+    cutoff
+        of the zero-phase low-pass of θ (of q where θ was not measured), whose derivatives speed and acceleration are
+        [Hz].
+
+    Raises
+    ------
+    JointDynamicsError
+        When the joint is not in the recording.
     """
     if joint not in recording.joint_names:
         raise JointDynamicsError(
@@ -135,7 +149,10 @@ def joint_data(
 
 
 def link_torque(recording: Recording, joint: str, arm: Arm, cutoff: float) -> FloatArray:
-    """Return τ_J = M q̈ + C q̇ + g of one joint along the recording, (N,) N·m, as the load of its drive."""
+    """Return τ_J = M q̈ + C q̇ + g of one joint along the recording, (N,) N·m, as the load of its drive.
+
+    cutoff: of the zero-phase low-pass of q [Hz].
+    """
     motion = recording.select(arm.joint_names)
     q = zero_phase_lowpass(motion.q, cutoff, motion.rate)
     dq = central_difference(q, motion.rate)

@@ -60,6 +60,8 @@ def identify_friction(
 
     Raises
     ------
+    JointDynamicsError
+        Without a motor torque, and for plateaus at fewer speeds than the model has terms.
     NotReliableError
         Without a plateau.
     """

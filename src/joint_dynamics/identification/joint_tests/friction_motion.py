@@ -24,11 +24,27 @@ UNITS = {'F_C': 'N·m', 'F_V1': 'N·m·s/rad', 'inertia': 'kg·m²', 'offset': '
 
 
 def identify_friction_from_motion(recordings: Sequence[JointData], min_speed: float, bins: int = 12) -> JointTestResult:
-    """Fit F_C, F_V1, inertia and, with both directions, an offset to all samples faster than `min_speed` [rad/s].
+    """Fit F_C, F_V1, inertia and, with both directions, an offset to all fast samples.
 
-    The curve is also given without a model of the speed: mean friction with its deviation in `bins` bins of speed per
+    The curve is also given without a model of the speed: mean friction with its deviation over bins of speed per
     direction, inertia taken off. The result is not reliable with one direction only, and with a speed that hardly
     changes, so that F_C and F_V1 are collinear.
+
+    Parameters
+    ----------
+    recordings
+        with a motor torque, of one joint.
+    min_speed
+        rad/s; slower samples are left out.
+    bins
+        of speed, per direction.
+
+    Raises
+    ------
+    JointDynamicsError
+        Without a motor torque.
+    NotReliableError
+        Where hardly any sample is fast enough.
     """
     rows = [_rows(data, min_speed, 4.0) for data in recordings]
     omega, alpha, torque = (np.concatenate(x) for x in zip(*rows, strict=True))
@@ -36,9 +52,9 @@ def identify_friction_from_motion(recordings: Sequence[JointData], min_speed: fl
         raise NotReliableError(
             f'{recordings[0].joint} moves faster than {min_speed:g} rad/s in only {omega.size} samples'
         )
-    both = bool(omega.min() < 0 < omega.max())
+    both_directions = bool(omega.min() < 0 < omega.max())
     columns = {'F_C': np.sign(omega), 'F_V1': omega, 'inertia': alpha}
-    if both:
+    if both_directions:
         columns['offset'] = np.ones_like(omega)
     fit = least_squares(np.column_stack([*columns.values()]), torque, [*columns])
     result = JointTestResult('friction', recordings[0].joint)
@@ -52,13 +68,13 @@ def identify_friction_from_motion(recordings: Sequence[JointData], min_speed: fl
         {
             'method': 'motion',
             'rows': int(omega.size),
-            'directions': 2 if both else 1,
+            'directions': 2 if both_directions else 1,
             'load_source': recordings[0].load_source,
             'speed_range': [float(np.abs(omega).min()), float(np.abs(omega).max())],
             'points': [{'speed': s, 'torque': t, 'std': d, 'samples': c} for s, t, d, c in curve],
         }
     )
-    if not both:
+    if not both_directions:
         result.reasons.append(ONE_DIRECTION)
     result.flag_insignificant(
         ['F_C', 'F_V1'], 'the motion changes its speed too little, or friction is lost in the noise of the torque'

@@ -112,8 +112,8 @@ class JointPrior:
         remarks = [f'{name}: not taken off' for name in arm.terms.names([joint])]
         if arm.validity is not None:
             remarks.append(f'joints.{joint}.validity: stays as it is; the test may have gone further')
-        error, backlash = (None if it is None else it.for_joint(0) for it in (arm.kinematic_error, arm.backlash))
-        described = arm.stiffness
+        maps, described = (arm.kinematic_error, arm.backlash), arm.stiffness
+        error, backlash = (None if table is None else table.for_joint(0) for table in maps)
         if backlash is not None and backlash.tables[0].max() <= 2.0 * arm.backlash_deviation[0]:
             # A width that may be none is no unit for what is lost: its share would be divided by next to nothing.
             backlash = None
@@ -131,11 +131,16 @@ class JointPrior:
 def merged_description(
     joint_names: Sequence[str], result: JointTestResult, description: DynamicsDescription | None
 ) -> tuple[DynamicsDescription, list[str]]:
-    """Put a test's result into a description, or into a new one that holds nothing else; return it with warnings.
+    """Put a test's result into a description, or into a new one of `joint_names` alone; return it with warnings.
 
     A friction part that lacks the Coulomb level (a load or temperature test without a friction test before) cannot
     stand alone: it is left out, with a warning. What was measured is the friction as it is now: the
     present α of the description goes into its parameters, and is nominal afterwards (`arm.apply_friction_scale`).
+
+    Raises
+    ------
+    JointDynamicsError
+        Where the description has no such joint.
     """
     bare = {'robot': {'joint_names': list(joint_names)}, 'joints': {name: {} for name in joint_names}}
     merged = DynamicsDescription(bare if description is None else description.document)
@@ -160,7 +165,7 @@ def merged_description(
 
 
 def merge(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
-    """Mappings merged field by field; the new value wins."""
+    """Return two mappings merged field by field; the new value wins, and Maxwell-slip is replaced as a whole."""
     merged = dict(old)
     for key, value in new.items():
         merged[key] = (

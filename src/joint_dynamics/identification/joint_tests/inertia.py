@@ -42,10 +42,17 @@ def identify_inertia(recordings: Sequence[JointData], settings: InertiaSettings 
 
     The result is not reliable with an inertia within two deviations of zero.
 
+    Parameters
+    ----------
+    recordings
+        of oscillations of one joint; without a motor torque it is −K_p (q − q_0).
+    settings
+        with the stiffness of the virtual spring [N·m/rad].
+
     Raises
     ------
     JointDynamicsError
-        Without the stiffness of the virtual spring.
+        Without that stiffness.
     NotReliableError
         Without half a period.
     """
@@ -117,6 +124,9 @@ def identify_inertia(recordings: Sequence[JointData], settings: InertiaSettings 
 
 
 def interpolated(time: FloatArray, x: FloatArray, peaks: IntArray) -> FloatArray:
-    """Times of the extrema between samples, by the parabola through the three samples about each."""
+    """Return the times (E,) [s] of the extrema between samples, by the parabola through the three samples about each.
+
+    time, x: (N,) [s], in any unit; peaks: (E,) indices of the extrema, none at an end.
+    """
     left, top, right = x[peaks - 1], x[peaks], x[peaks + 1]
     return time[peaks] + 0.5 * (left - right) / (left - 2 * top + right) * (time[1] - time[0])

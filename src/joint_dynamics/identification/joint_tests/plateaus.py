@@ -65,7 +65,10 @@ class Plateau:
 
 
 def mean_deviation(x: FloatArray) -> float:
-    """Deviation of the mean of a correlated signal: the largest by 8, 16 and 32 batch means and of white noise."""
+    """Return the standard deviation of the mean of a correlated signal x (N,), in its unit.
+
+    The largest by 8, 16 and 32 batch means and of white noise.
+    """
     candidates = [float(np.std(x, ddof=1) / np.sqrt(x.size))]
     for batches in (8, 16, 32):
         if x.size >= 4 * batches:
@@ -103,10 +106,12 @@ def constant_stretches(data: JointData, settings: PlateauSettings) -> list[slice
 
 
 def find_plateaus(recordings: Sequence[JointData], settings: PlateauSettings | None = None) -> list[Plateau]:
-    """All plateaus of the recordings with their mean friction torque (motor torque minus load where known).
+    """Return all plateaus of the recordings with their mean friction torque (motor torque minus load where known).
 
     Raises
     ------
+    JointDynamicsError
+        Without a motor torque.
     NotReliableError
         When there is none: a friction map cannot be drawn from a motion that never goes at constant speed.
     """
@@ -143,7 +148,10 @@ def _never_constant(recordings: Sequence[JointData], settings: PlateauSettings) 
 
 
 def group_speeds(speeds: FloatArray, tolerance: float = 0.05) -> FloatArray:
-    """Label (N,) of each speed: speeds within `tolerance` of each other (relative) count as the same one."""
+    """Return labels (N,), 0 for the slowest, of speeds (N,) [rad/s] of one sign.
+
+    Speeds within `tolerance` of the slowest of their group (relative) count as the same.
+    """
     order = np.argsort(speeds)
     labels = np.zeros(speeds.size, dtype=int)
     label, reference = 0, speeds[order[0]]
@@ -183,10 +191,10 @@ class SteadyRows:
 def steady_rows(recordings: Sequence[JointData], settings: PlateauSettings, block: float = 0.1) -> SteadyRows:
     """Cut every stretch of constant speed into blocks of `block` s and take their means.
 
-    Load and temperature are NaN where they were not measured.
-
     Raises
     ------
+    JointDynamicsError
+        Without a motor torque.
     NotReliableError
         Without a stretch of constant speed.
     """

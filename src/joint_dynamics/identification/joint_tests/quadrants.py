@@ -66,7 +66,7 @@ class QuadrantFit:
         return 100.0 * (1.0 - self.relative_residual['new'] / self.relative_residual['usual'])
 
     def judge(self, rigid: FloatArray, dq: FloatArray, tau: FloatArray) -> dict[str, float]:
-        """‖ρ‖/‖Y‖ of both models on samples that were not used for the fit."""
+        """Return ‖ρ‖/‖Y‖ of both models on samples not used for the fit, arguments as of `fit_quadrants`."""
         used = outside_stiction(rigid, dq, tau)
         X, v, y = rigid[used], dq[used], tau[used]
         usual = y - usual_columns(X, v) @ self.usual.values
@@ -79,15 +79,15 @@ def _relative(y: FloatArray, usual: FloatArray, new: FloatArray) -> dict[str, fl
 
 
 def usual_columns(rigid: FloatArray, dq: FloatArray) -> FloatArray:
-    """Columns [X, sgn q̇, q̇, 1], (N, m + 3) [H eq 38]."""
+    """Return the columns [X, sgn q̇, q̇, 1], (N, m + 3), of rigid X (N, m) and q̇ (N,) [rad/s] [H eq 38]."""
     return np.column_stack([rigid, np.sign(dq), dq, np.ones_like(dq)])
 
 
 def quadrant_columns(rigid: FloatArray, dq: FloatArray, tau: FloatArray, dq_s: float) -> FloatArray:
-    """Columns of the new model, (N, 4 m + 6): four per rigid column, then the dry terms `DRY_PARAMETERS` [H eq 42].
+    """Return the columns of the new model, (N, 4 m + 6): four per rigid column, then `DRY_PARAMETERS` [H eq 42].
 
-    The quadrant is the sign of the measured torque times the speed, which outside the stiction area is that of τ_out q̇
-    [H eq 26].
+    rigid: (N, m); dq, tau: (N,) [rad/s, N·m]; dq_s: rad/s. The quadrant is the sign of the measured torque times the
+    speed, which outside the stiction area is that of τ_out q̇ [H eq 26].
     """
     parts = QuadrantFriction.columns(rigid.T, dq, dq_s, tau * dq)
     return np.hstack([*parts[..., :4], parts[0, :, 4:]])
@@ -96,11 +96,16 @@ def quadrant_columns(rigid: FloatArray, dq: FloatArray, tau: FloatArray, dq_s: f
 def outside_stiction(
     rigid: FloatArray, dq: FloatArray, tau: FloatArray, min_speed: float = MIN_SPEED, guard: int = GUARD
 ) -> FloatArray:
-    """Samples whose quadrant is known, (N,) bool.
+    """Return which samples are of a known quadrant, (N,) bool.
 
-    |q̇| above `min_speed`, |τ| above all the friction the usual model finds at that speed, and no change of direction
-    or quadrant within `guard` samples: the low-pass that both sides of the fit went through smears the jumps of the
-    friction over that far.
+    |q̇| above `min_speed` [rad/s], |τ| above all the friction the usual model finds at that speed, and no change of
+    direction or quadrant within `guard` samples: the low-pass that both sides of the fit went through smears the jumps
+    of the friction over that far.
+
+    Raises
+    ------
+    NotReliableError
+        Where too few samples move faster.
     """
     moving = np.abs(dq) > min_speed
     if moving.sum() <= rigid.shape[1] + 3:
@@ -163,9 +168,9 @@ def fit_quadrants(
     def cost(log_scale: float) -> float:
         # ‖ρ‖² is the square of the last diagonal entry of the triangular factor of [W, y], here by its scaled Gram
         # matrix.
-        both = np.column_stack([quadrant_columns(X, v, y, float(np.exp(log_scale))), y])
-        norms = np.maximum(np.linalg.norm(both, axis=0), 1e-30)
-        factor = np.linalg.cholesky(both.T @ both / np.outer(norms, norms) + 1e-12 * np.eye(len(norms)))
+        augmented = np.column_stack([quadrant_columns(X, v, y, float(np.exp(log_scale))), y])
+        norms = np.maximum(np.linalg.norm(augmented, axis=0), 1e-30)
+        factor = np.linalg.cholesky(augmented.T @ augmented / np.outer(norms, norms) + 1e-12 * np.eye(len(norms)))
         return float((factor[-1, -1] * norms[-1]) ** 2)
 
     if dq_s is None:

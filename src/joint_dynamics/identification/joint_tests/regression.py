@@ -96,8 +96,8 @@ def least_squares(
     covariance = inverse * float(residual @ residual) / (rows - columns)
     if in_time:
         label = np.concatenate(blocks_of_time([rows]))
-        both = np.column_stack([A, residual])
-        triangles = [np.asarray(np.linalg.qr(both[label == g], mode='r')) for g in range(label[-1] + 1)]
+        augmented = np.column_stack([A, residual])
+        triangles = [np.asarray(np.linalg.qr(augmented[label == g], mode='r')) for g in range(label[-1] + 1)]
         growth = np.sqrt(np.maximum(1.0, np.diag(scatter(triangles, inverse)) / np.diag(covariance)))
         covariance = covariance * np.outer(growth, growth)
     return LinearFit(tuple(names), values, covariance, y - W @ values, float(s[0] / s[-1]))

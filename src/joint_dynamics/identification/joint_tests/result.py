@@ -15,14 +15,25 @@ from joint_dynamics.identification.joint_tests.regression import LinearFit
 
 
 def nrmse_percent(y: FloatArray, prediction: FloatArray) -> float:
-    """NRMSE = 100 (1 − ‖y − ŷ‖/‖y − ȳ‖) in percent: 100 perfect, 0 no better than the mean [M3 eq 15]."""
+    """Return NRMSE = 100 (1 − ‖y − ŷ‖/‖y − ȳ‖) [%] of a prediction ŷ of y, (N,) each [M3 eq 15].
+
+    100 is perfect, 0 no better than the mean, −∞ what `y` that does not change gives.
+    """
     spread = float(np.linalg.norm(y - np.mean(y)))
     return float('-inf') if spread == 0 else 100.0 * (1.0 - float(np.linalg.norm(y - prediction)) / spread)
 
 
 @dataclass(frozen=True)
 class Value:
-    """One identified number: value and standard deviation in `unit`; std None where none can be stated."""
+    """One identified number.
+
+    Attributes
+    ----------
+    value, std
+        and its standard deviation, None where none can be stated.
+    unit
+        of both; '' without.
+    """
 
     value: float
     std: float | None
@@ -36,7 +47,19 @@ class Value:
 
 @dataclass(frozen=True)
 class Series:
-    """One set of points or one line of a plot; `std` draws error bars of two deviations."""
+    """One set of points or one line of a plot.
+
+    Attributes
+    ----------
+    label
+        '' continues the series before.
+    x, y
+        (N,) in the units of the axes.
+    kind
+        `points` or `line`.
+    std
+        (N,) standard deviations of y, drawn as bars of two; None: none.
+    """
 
     label: str
     x: FloatArray
@@ -47,7 +70,7 @@ class Series:
 
 @dataclass(frozen=True)
 class Plot:
-    """One figure, as data: the report draws it."""
+    """One figure, as data: title, labels of the axes with their units, and what is drawn; the report draws it."""
 
     title: str
     x_label: str
@@ -147,7 +170,15 @@ class JointTestResult:
 
 
 def friction_document(values: dict[str, Value], **more: Any) -> dict[str, Any]:
-    """Friction part of the description from identified values under the names of FrictionModel."""
+    """Return {friction: …} of the description.
+
+    Parameters
+    ----------
+    values
+        identified values by the names of `FrictionModel`, in their SI units; deviations that are None are left out.
+    more
+        further fields of the part, such as `range`.
+    """
     deviations = {name: float(item.std) for name, item in values.items() if item.std is not None}
     return {
         'friction': {

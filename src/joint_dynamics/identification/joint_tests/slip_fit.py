@@ -211,7 +211,7 @@ def fit_maxwell_slip(
         if method == 'law':
             assert limits is not None
             share = polynomial_stiffness(limits, r_k) * limits
-            columns, new = (np.column_stack([one[:, slips] @ share, one[:, smooth]]) for one in (columns, new))
+            columns, new = (np.column_stack([W[:, slips] @ share, W[:, smooth]]) for W in (columns, new))
         solution = _solve(columns, y)
         F_C = float(solution[slips].sum())
         if not F_C > 0:

@@ -44,7 +44,21 @@ POWERS = {'F_V1': 1, 'F_V2': 2, 'F_V3': 3}
 
 @dataclass(frozen=True)
 class SpeedMap:
-    """One fitted model: its parameters with deviations, the friction they make, its fit, parameters at a bound."""
+    """One fitted model.
+
+    Attributes
+    ----------
+    model, values
+        one of `MODELS`, and its parameters by name.
+    friction
+        that they make.
+    nrmse_percent, bic
+        fit [%], and Bayesian information criterion (the less the better).
+    residual
+        (N,) N·m, of each plateau.
+    at_bound
+        names of the parameters at a bound of the fit.
+    """
 
     model: str
     values: dict[str, Value]
@@ -58,7 +72,19 @@ class SpeedMap:
 def linear_columns(
     omega: FloatArray, terms: tuple[str, ...], V_S: float, mu: float, offset: bool
 ) -> tuple[list[str], FloatArray]:
-    """Return names and columns (N, p) of the linear parameters; the Stribeck one, `rise`, multiplies F_S − F_C."""
+    """Return names and columns (N, p) of the parameters that the torque is linear in.
+
+    Parameters
+    ----------
+    omega
+        ω (N,) rad/s.
+    terms
+        of `MODELS`; the Stribeck column, `rise`, multiplies F_S − F_C.
+    V_S, mu
+        Stribeck speed [rad/s] and its exponent.
+    offset
+        whether there is a constant, too.
+    """
     sign, speed = np.sign(omega), np.abs(omega)
     names, columns = ['F_C'], [sign]
     if 'F_S' in terms:
@@ -121,12 +147,18 @@ def _search_shape(
 
 
 def fit_speed_map(omega: FloatArray, torque: FloatArray, std: FloatArray, model: str, offset: bool) -> SpeedMap:
-    """Fit one of `MODELS` to plateau speeds (N,) rad/s and torques (N,) N·m with deviations std (N,).
+    """Fit one of `MODELS` to plateaus.
 
     Deviations are those of the linearised fit, scaled by its own residual; a parameter at a bound has none.
 
     Parameters
     ----------
+    omega
+        ω (N,) rad/s, signed.
+    torque, std
+        friction (N,) N·m, positive against positive ω, and the deviations of these means (N,) N·m.
+    model
+        its name.
     offset
         also a constant torque, which needs both directions.
 

@@ -53,7 +53,10 @@ class TransmissionMaps:
 
 
 def travel_since_reversal(data: JointData) -> tuple[FloatArray, FloatArray]:
-    """Direction of motion (N,) in {−1, 0, 1} and the travel since its last change, rad (N,)."""
+    """Return the direction of motion (N,) in {−1, 0, 1}, 0 below `MIN_SPEED`, and the travel since its last change.
+
+    The latter (N,) rad, of the motor side.
+    """
     direction = np.where(np.abs(data.omega) > MIN_SPEED, np.sign(data.omega), 0.0)
     changes = np.flatnonzero(np.diff(direction)) + 1
     start = np.zeros(direction.size, dtype=int)

@@ -108,18 +108,18 @@ def torque_noise(observations: Sequence[Observation]) -> FloatArray:
     filter, or nothing above its band.
     """
     power, samples = np.zeros(observations[0].tau.shape[1]), 0
-    for one in observations:
-        samples += len(one.time)
-        if one.decimator is None:
+    for part in observations:
+        samples += len(part.time)
+        if part.decimator is None:
             continue
-        length, rate = len(one.time), (len(one.time) - 1) / float(one.time[-1] - one.time[0])
+        length, rate = len(part.time), (len(part.time) - 1) / float(part.time[-1] - part.time[0])
         line = np.linalg.qr(np.stack([np.ones(length), np.arange(length)], axis=1))[0]
         window = np.hanning(length)[:, None]
-        spectrum = np.fft.rfft((one.tau - line @ (line.T @ one.tau)) * window, axis=0)
-        above = np.fft.rfftfreq(length, 1 / rate) > ABOVE * one.decimator.cutoff
+        spectrum = np.fft.rfft((part.tau - line @ (line.T @ part.tau)) * window, axis=0)
+        above = np.fft.rfftfreq(length, 1 / rate) > ABOVE * part.decimator.cutoff
         if above.any():
             median = np.median(np.abs(spectrum[above]) ** 2, axis=0) / np.log(2)
-            power += length * one.decimator.cutoff * median * 2 / (rate * np.sum(window**2))
+            power += length * part.decimator.cutoff * median * 2 / (rate * np.sum(window**2))
     return np.sqrt(power / max(samples, 1))
 
 
