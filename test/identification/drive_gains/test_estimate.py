@@ -306,13 +306,9 @@ def test_each_way_gives_its_own_solution_with_its_deviations(robot, clean):
         assert not payload.deviation[mask].any()
         assert not payload.covariance[mask].any() and not payload.covariance[:, mask].any()
         np.testing.assert_allclose(payload.covariance[np.ix_(~mask, ~mask)], covariance[n + b :, n + b :], rtol=1e-6)
-        np.testing.assert_array_equal(found.solution.sigma, regression.sigma if solver == 'mixed' else start.sigma)
-        expected_condition = regression.condition_number if solver == 'mixed' else start.condition_number
-        assert found.solution.condition_number == pytest.approx(expected_condition)
-        np.testing.assert_allclose(found.solution.inverse, regression.inverse if solver == 'mixed' else start.inverse)
     # rest is looked at by the speed told: with none, every row counts
     moving = identify_drive_gains(robot.model, *runs, known, PLAN, rest_speed=0.0)
-    assert moving.solution.inverse[0, 0] != regression.inverse[0, 0]
+    assert moving.solution.covariance[0, 0] != regression.covariance[0, 0]
     with pytest.raises(JointDynamicsError, match='drive_gains: expected'):
         identify_drive_gains(robot.model, *runs, known, PLAN, prior={'joint_1': 1.0})
 

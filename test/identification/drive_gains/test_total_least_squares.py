@@ -192,13 +192,8 @@ def test_the_mixed_solution_is_the_regression_of_the_currents(system):
     deviation = np.sqrt(np.diag(np.linalg.inv(A.T @ A)))
     # no step is left
     assert np.abs(step / deviation).max() < 1e-5
-    np.testing.assert_allclose(found.inverse, np.linalg.inv(A.T @ A), rtol=1e-5)
-    norms = np.linalg.norm(A, axis=0)
-    assert found.condition_number == pytest.approx(np.linalg.cond(A / norms), rel=1e-5)
-    np.testing.assert_allclose(found.inflation, deviation * norms, rtol=1e-5)
-    # deviations of the torques, and the truth within those of the parameters
-    np.testing.assert_allclose(found.sigma, sigma * np.abs(GAINS), rtol=0.1)
-    np.testing.assert_allclose(found.sigma, sigma * np.abs(found.x[:N]), rtol=1e-6)
+    np.testing.assert_allclose(found.inflation, deviation * np.linalg.norm(A, axis=0), rtol=1e-5)
+    # the truth within the deviations of the parameters
     error = (found.x - np.concatenate([GAINS, z])) / np.sqrt(np.diag(found.covariance))
     assert np.abs(error).max() < 4.5
 

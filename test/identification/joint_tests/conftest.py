@@ -327,7 +327,7 @@ def rows():
     speed = np.tile([0.2, -0.2, 0.5, -0.5], 30)
     torque = rng.uniform(-80.0, 90.0, 120)
     warmth = np.linspace(18.0, 44.0, 120) + rng.normal(size=120)
-    return SteadyRows(speed, np.zeros(120), torque, warmth, np.zeros(120))
+    return SteadyRows(speed, np.zeros(120), torque, warmth)
 
 
 @pytest.fixture(scope='session')
@@ -352,6 +352,6 @@ def rms():
 def with_friction():
     def make(rows, y, seed=9, noise=0.05):
         rng = np.random.default_rng(seed)
-        return SteadyRows(rows.speed, y + noise * rng.normal(size=len(y)), rows.load, rows.temperature, rows.theta)
+        return SteadyRows(rows.speed, y + noise * rng.normal(size=len(y)), rows.load, rows.temperature)
 
     return make

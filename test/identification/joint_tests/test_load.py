@@ -130,7 +130,7 @@ def test_load_by_least_squares_of_its_columns(monkeypatch, rows, form, known, so
 
 def test_load_in_one_direction_and_without_an_error_of_its_own(monkeypatch, rows, with_friction):
     part = rows.speed > 0
-    one = SteadyRows(*(getattr(rows, key)[part] for key in ('speed', 'friction', 'load', 'temperature', 'theta')))
+    one = SteadyRows(*(getattr(rows, key)[part] for key in ('speed', 'friction', 'load', 'temperature')))
     made = with_friction(one, 5.0 + 1e-3 * one.load**2)
     monkeypatch.setattr(load, 'steady_rows', lambda recordings, plateaus: made)
     found = identify_load([RECORDING], LoadSettings(form='quadratic'))

@@ -52,18 +52,19 @@ def test_plateaus_have_means_of_their_rows(of_speed, rows):
     settings = PlateauSettings()
     found = find_plateaus([data], settings)
     assert [part.recording for part in found] == ['run', 'run']
-    for one, speed in zip(found, (0.5, -0.25), strict=True):
-        friction = (data.tau - data.tau_J)[one.part]
+    parts = constant_stretches(data, settings)
+    for one, part, speed in zip(found, parts, (0.5, -0.25), strict=True):
+        friction = (data.tau - data.tau_J)[part]
         assert one.speed == pytest.approx(speed, rel=1e-9)
         assert (one.torque, one.temperature, one.load) == pytest.approx(
-            (friction.mean(), data.temperature[one.part].mean(), data.tau_J[one.part].mean()), rel=1e-12
+            (friction.mean(), data.temperature[part].mean(), data.tau_J[part].mean()), rel=1e-12
         )
         x = np.linspace(-0.5, 0.5, friction.size)
         assert one.trend == pytest.approx(x @ (friction - friction.mean()) / (x @ x), rel=1e-9)
         assert one.std == mean_deviation(friction)
     bare = find_plateaus([replace(data, tau_J=None, temperature=None)], settings)[0]
     assert bare.load is None and bare.temperature is None
-    assert bare.torque == pytest.approx(data.tau[bare.part].mean())
+    assert bare.torque == pytest.approx(data.tau[parts[0]].mean())
     message = (
         'run, run: j has no stretch of constant speed of at least 0.3 s above 0.002 rad/s: no plateau to read friction '
         'from; take all of the motion instead (joint.friction.method: motion)'
@@ -71,10 +72,9 @@ def test_plateaus_have_means_of_their_rows(of_speed, rows):
     with pytest.raises(NotReliableError, match=f'^{re.escape(message)}$'):
         find_plateaus([of_speed(0 * omega, tau=omega)] * 2)
     rows = steady_rows([data], settings, block=0.1)
-    parts = constant_stretches(data, settings)
     cuts = [slice(k, k + 20) for part in parts for k in range(part.start, part.stop - 19, 20)]
     for name, signal in (('speed', data.omega), ('friction', data.tau - data.tau_J), ('load', data.tau_J),
-                         ('temperature', data.temperature), ('theta', data.theta)):  # fmt: skip
+                         ('temperature', data.temperature)):  # fmt: skip
         np.testing.assert_allclose(getattr(rows, name), [signal[cut].mean() for cut in cuts], rtol=1e-12)
     assert rows.both_directions
     assert not steady_rows([of_speed(omega[:300], tau=omega[:300])], settings).both_directions

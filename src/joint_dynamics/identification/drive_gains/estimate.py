@@ -306,7 +306,7 @@ def identify_drive_gains(
     n, b = model.n, robot.columns
     solutions = {'mixed': regression}
     for name, x, spread in (('tls', x_total, spread_total), ('wls', start.chi, start.inverse)):
-        solutions[name] = GainSolution(x, spread, start.sigma, start.condition_number, start.inflation, start.inverse)
+        solutions[name] = GainSolution(x, spread, start.inflation)
     best = solutions[solver]
     std = np.where(np.isfinite(best.inflation), np.sqrt(np.maximum(np.diag(best.covariance), 0.0)), np.inf)
     values, payload_std = system.values.copy(), np.zeros(COUNT)

@@ -46,20 +46,13 @@ class GainSolution:
     ----------
     x, covariance : (n + b + u,) and (n + b + u, n + b + u) array
         [g; χ; χ_uL] and its covariance.
-    sigma : (n,) array
-        standard deviation of each motor's rows [N·m].
-    condition_number : float
-        with columns of norm 1.
-    inflation, inverse : array
+    inflation : (n + b + u,) array
         as of `Solution`.
     """
 
     x: FloatArray
     covariance: FloatArray
-    sigma: FloatArray
-    condition_number: float
     inflation: FloatArray
-    inverse: FloatArray
 
 
 def _mapped(triangles: Triangles, maps: Callable[[int], FloatArray]) -> Triangles:
@@ -281,6 +274,4 @@ def mixed(
         )
     solution = replace(solution, chi=x)
     covariance = scatter_covariance(lambda: linearised_blocks(blocks(), x, n), solution, samples)
-    return GainSolution(
-        x, covariance, solution.sigma * np.abs(x[:n]), solution.condition_number, solution.inflation, solution.inverse
-    )
+    return GainSolution(x, covariance, solution.inflation)

@@ -42,8 +42,8 @@ class Plateau:
 
     Attributes
     ----------
-    recording, part
-        its name, and the rows.
+    recording
+        its name.
     speed
         mean, rad/s.
     torque, std
@@ -54,7 +54,6 @@ class Plateau:
         change of the torque from end to end by a straight line, N·m.
     """
 
-    part: slice
     speed: float
     torque: float
     std: float
@@ -124,7 +123,6 @@ def find_plateaus(recordings: Sequence[JointData], settings: PlateauSettings | N
             slope = np.polyfit(np.linspace(-0.5, 0.5, torque.size), torque, 1)[0]
             plateaus.append(
                 Plateau(
-                    part,
                     float((theta[-1] - theta[0]) / (time[-1] - time[0])),
                     float(torque.mean()),
                     mean_deviation(torque),
@@ -168,8 +166,8 @@ class SteadyRows:
 
     Attributes
     ----------
-    speed, theta
-        of the motor side [rad/s, rad].
+    speed
+        of the motor side [rad/s].
     friction, load
         motor torque less load where known, and load torque [N·m]; load NaN where not measured.
     temperature
@@ -180,7 +178,6 @@ class SteadyRows:
     friction: FloatArray
     load: FloatArray
     temperature: FloatArray
-    theta: FloatArray
 
     @property
     def both_directions(self) -> bool:
@@ -200,7 +197,7 @@ def steady_rows(recordings: Sequence[JointData], settings: PlateauSettings, bloc
     """
     rows: list[list[float]] = []
     for data in recordings:
-        signals = (data.omega, data.friction(), data.tau_J, data.temperature, data.theta)
+        signals = (data.omega, data.friction(), data.tau_J, data.temperature)
         size = max(1, round(block * data.rate))
         for part in constant_stretches(data, settings):
             for start in range(part.start, part.stop - size + 1, size):
