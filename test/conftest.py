@@ -1,11 +1,9 @@
 """Fixtures that every folder of tests may use."""
 
 import faulthandler
-import fcntl
 import os
 import shutil
 import signal
-import tempfile
 from pathlib import Path
 
 import hypothesis
@@ -15,7 +13,6 @@ import pytest
 from _pytest.faulthandler import fault_handler_stderr_fd_key
 
 from joint_dynamics.description import DynamicsDescription
-from joint_dynamics.nodes.framework.transport import without_shared_memory
 from joint_dynamics.recording import Recording
 from joint_dynamics.robot import INERTIAL, PER_JOINT, RobotModel
 from joint_dynamics.simulation import ur5e_urdf
@@ -176,31 +173,14 @@ def data(tmp_path_factory):
     assert not changed, f'expected tests to write under tmp_path only, found changed in {DATA}: {", ".join(changed)}'
 
 
-# Above 101 the ports of a domain reach into the range from which the system picks ports for itself.
-DOMAINS = range(1, 102)
-
-
 @pytest.fixture(scope='session')
 def ros_domain():
     """A ROS_DOMAIN_ID that nobody else on this machine tests with, for this worker and everything it starts."""
-    for domain in DOMAINS:
-        lock = (Path(tempfile.gettempdir()) / f'joint_dynamics_test_domain_{domain}.lock').open('w')
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            lock.close()
-            continue
-        own = {'ROS_DOMAIN_ID': str(domain), 'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST'}
-        # tests kill processes, and nobody may hang with them
-        own |= without_shared_memory({**os.environ, **own})
-        before = {name: os.environ.get(name) for name in own}
-        os.environ.update(own)
+    pytest.importorskip('rclpy', reason='ROS 2 is not installed', exc_type=ImportError)
+    from joint_dynamics.demo.ros_client import own_domain
+
+    with own_domain() as domain:
         yield domain
-        for name, value in before.items():
-            os.environ.pop(name) if value is None else os.environ.update({name: value})
-        lock.close()
-        return
-    pytest.fail('all ROS domains are taken')
 
 
 @pytest.fixture(scope='session')

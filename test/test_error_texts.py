@@ -2,6 +2,7 @@
 
 import ast
 import pickle
+import re
 from pathlib import Path
 
 import pytest
@@ -10,17 +11,7 @@ import joint_dynamics
 from joint_dynamics.errors import JointDynamicsError, NotReliableError
 
 ROOT = Path(joint_dynamics.__file__).parent
-OLD = (
-    'must be',
-    'must have',
-    'must not',
-    'must name',
-    'must come',
-    'has to be',
-    'should be',
-    'cannot be read',
-    'unknown',
-)
+OLD = re.compile(r'must (be|have|not|name|come)|has to be|should be|cannot be read|unknown')
 
 
 def refusals():
@@ -52,7 +43,7 @@ def test_there_are_refusals():
 def test_every_refusal_says_what_was_expected_and_what_was_found(file, line, text):
     words = text.replace('{}', '').strip(' :()[];,')
     assert ('expected' in text and 'found' in text) or not words, f'{file}:{line}: {text}'
-    assert not any(old in text for old in OLD), f'{file}:{line}: {text}'
+    assert not OLD.search(text), f'{file}:{line}: {text}'
 
 
 def test_an_error_is_one_line_and_steers_no_terminal():

@@ -45,23 +45,19 @@ def test_a_python_that_can_make_environments_is_taken(python):
     assert (done.returncode, done.stdout, done.stderr) == (0, '', '')
 
 
-def test_without_venv_it_says_what_to_install(python):
-    done = run(TOOLS / 'require_python.sh', python((3, 12), venv=False))
+@pytest.mark.parametrize(
+    ('version', 'words'),
+    [
+        ((3, 12), ('found them missing', 'sudo apt install python3.12-venv')),
+        ((3, 8), ('expected Python 3.10 or newer, found Python 3.8.1',)),
+        (None, ('sudo apt install python3 python3-venv',)),
+    ],
+)
+def test_what_is_missing_is_said_with_what_to_install(python, tmp_path, version, words):
+    there = python(version, venv=version < (3, 10)) if version else tmp_path / 'no-python'
+    done = run(TOOLS / 'require_python.sh', there)
     assert done.returncode == 2
-    assert 'found them missing' in done.stderr
-    assert 'sudo apt install python3.12-venv' in done.stderr
-
-
-def test_too_old_a_python_is_named(python):
-    done = run(TOOLS / 'require_python.sh', python((3, 8), venv=True))
-    assert done.returncode == 2
-    assert 'expected Python 3.10 or newer, found Python 3.8.1' in done.stderr
-
-
-def test_without_python_it_says_what_to_install(tmp_path):
-    done = run(TOOLS / 'require_python.sh', tmp_path / 'no-python')
-    assert done.returncode == 2
-    assert 'sudo apt install python3 python3-venv' in done.stderr
+    assert all(part in done.stderr for part in words)
 
 
 def test_progress_keeps_the_chatter_in_a_log(tmp_path):

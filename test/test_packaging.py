@@ -2,6 +2,7 @@
 
 import ast
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -11,80 +12,47 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-SOURCES = (
-    'src',
-    'launch',
-    'config',
-    'resource',
-    'setup.py',
-    'setup.cfg',
-    'pyproject.toml',
-    'package.xml',
-    'README.md',
-    'LICENSE',
-)
+FOLDERS = 'src', 'launch', 'config', 'resource'
+FILES = 'setup.py', 'setup.cfg', 'pyproject.toml', 'package.xml', 'README.md', 'LICENSE'
+
+
+def dependencies(*kinds):
+    """The packages that package.xml asks for."""
+    return {element.text for element in ET.parse(ROOT / 'package.xml').getroot() if element.tag in kinds}
+
+
+def files_below(folder, pattern='*'):
+    """Paths in a folder, relative to it, of all files but those that Python makes."""
+    files = (path for path in folder.rglob(pattern) if path.is_file() and '__pycache__' not in path.parts)
+    return {path.relative_to(folder) for path in files}
 
 
 @pytest.fixture(scope='module')
 def prefix(tmp_path_factory):
     """The package installed from a copy of its sources, without its dependencies."""
     source, prefix = tmp_path_factory.mktemp('source'), tmp_path_factory.mktemp('prefix')
-    for name in SOURCES:
-        path = ROOT / name
-        if path.is_dir():
-            shutil.copytree(path, source / name, ignore=shutil.ignore_patterns('__pycache__', '*.egg-info'))
-        elif path.exists():
-            shutil.copy(path, source / name)
-    done = subprocess.run(
-        [
-            sys.executable,
-            '-m',
-            'pip',
-            'install',
-            '--quiet',
-            '--no-deps',
-            '--no-build-isolation',
-            '--no-index',
-            '--ignore-installed',
-            '--prefix',
-            prefix,
-            source,
-        ],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    for name in FOLDERS:
+        shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns('__pycache__', '*.egg-info'))
+    for name in FILES:
+        shutil.copy(ROOT / name, source / name)
+    install = ['install', '--quiet', '--no-deps', '--no-build-isolation', '--no-index', '--ignore-installed']
+    command = [sys.executable, '-m', 'pip', *install, '--prefix', prefix, source]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return prefix
 
 
-def test_the_ament_index_finds_the_package(prefix):
+def test_the_ament_index_finds_the_package(prefix, monkeypatch):
     assert (prefix / 'share/ament_index/resource_index/packages/joint_dynamics').is_file()
     assert (prefix / 'share/joint_dynamics/package.xml').is_file()
     index = pytest.importorskip('ament_index_python', reason='ROS 2 is not installed')
-    before = os.environ.get('AMENT_PREFIX_PATH')
-    os.environ['AMENT_PREFIX_PATH'] = str(prefix)
-    try:
-        assert index.get_package_prefix('joint_dynamics') == str(prefix)
-    finally:
-        os.environ.pop('AMENT_PREFIX_PATH')
-        if before is not None:
-            os.environ['AMENT_PREFIX_PATH'] = before
+    monkeypatch.setenv('AMENT_PREFIX_PATH', str(prefix))
+    assert index.get_package_prefix('joint_dynamics') == str(prefix)
 
 
 def test_launch_and_config_files_are_shared(prefix):
     for folder in ('launch', 'config'):
-        ours = {
-            path.relative_to(ROOT)
-            for path in (ROOT / folder).rglob('*')
-            if path.is_file() and '__pycache__' not in path.parts
-        }
-        installed = {
-            path.relative_to(prefix / 'share/joint_dynamics')
-            for path in (prefix / 'share/joint_dynamics' / folder).rglob('*')
-            if path.is_file() and '__pycache__' not in path.parts
-        }
-        assert installed == ours
+        assert files_below(prefix / 'share/joint_dynamics' / folder) == files_below(ROOT / folder)
 
 
 def test_ros2_run_finds_every_node(prefix):
@@ -101,8 +69,7 @@ def test_ros2_run_finds_every_node(prefix):
 def test_data_of_the_package_is_shipped(prefix):
     site = next(prefix.glob('lib/python*/site-packages/joint_dynamics'))
     for pattern in ('*.urdf', '*.yaml', '*.css', '*.js', '*.LICENSE', 'py.typed'):
-        ours = {path.relative_to(ROOT / 'src/joint_dynamics') for path in (ROOT / 'src/joint_dynamics').rglob(pattern)}
-        assert {path.relative_to(site) for path in site.rglob(pattern)} == ours
+        assert files_below(site, pattern) == files_below(ROOT / 'src/joint_dynamics', pattern)
 
 
 def test_versions_agree():
@@ -129,8 +96,7 @@ def imported_below(folder):
 
 def test_every_import_is_a_dependency():
     """What src/ and test/ import stands in package.xml, so that a ROS installation brings it."""
-    root = ET.parse(ROOT / 'package.xml').getroot()
-    keys = {element.text for element in root if element.tag in ('depend', 'exec_depend')}
+    keys = dependencies('depend', 'exec_depend')
     known = {
         'numpy': 'python3-numpy',
         'scipy': 'python3-scipy',
@@ -147,7 +113,7 @@ def test_every_import_is_a_dependency():
     }
     # from the Python package index (README): rosdep has no key for them, or numba and pinocchio bring them
     no_key = {'cvxpy', 'clarabel', 'coal', 'distributed', 'hppfcl', 'llvmlite', 'mujoco', 'pyarrow'}
-    for_tests = {element.text for element in root if element.tag == 'test_depend'}
+    for_tests = dependencies('test_depend')
     # mypy and PyKDL: skipped where they are not
     ours = {'joint_dynamics', '', 'mypy', 'PyKDL', *(path.stem for path in (ROOT / 'bench').glob('*.py'))}
     ours |= {path.stem for path in (ROOT / 'test').rglob('*.py')} | {
@@ -164,11 +130,7 @@ def test_every_package_of_the_launch_files_is_a_dependency():
 
     The plugin that Gazebo loads and the controllers' types included.
     """
-    import re
-
-    keys = {
-        element.text for element in ET.parse(ROOT / 'package.xml').getroot() if element.tag in ('depend', 'exec_depend')
-    }
+    keys = dependencies('depend', 'exec_depend')
     text = ''.join(path.read_text(encoding='utf-8') for path in (ROOT / 'launch').glob('*.launch.py'))
     named = set(re.findall(r"(?:package=|FindPackageShare\()'(\w+)'", text))
     plugins = re.findall(
@@ -185,20 +147,6 @@ def test_every_package_of_the_launch_files_is_a_dependency():
     assert (named | set(plugins) | set(types)) - {'joint_dynamics', 'joint_dynamics_controllers'} <= keys
     other = ET.parse(ROOT / 'ros2_control' / 'package.xml').getroot()
     assert 'joint_dynamics' in {element.text for element in other if element.tag == 'exec_depend'}
-
-
-def test_a_workspace_is_installed_by_rosdep_alone():
-    keys = {
-        element.text for element in ET.parse(ROOT / 'package.xml').getroot() if element.tag in ('depend', 'exec_depend')
-    }
-    assert {'pinocchio', 'python3-rosbags-pip'} <= keys
-    section = (
-        (ROOT / 'README.md').read_text(encoding='utf-8').split('## Install in a ROS 2 workspace')[1].split('\n## ')[0]
-    )
-    # System Pythons are externally managed, and a second pinocchio would come before that of ROS.
-    assert 'rosdep install' in section
-    commands = section.split('```')[1]
-    assert 'pip install' not in commands
 
 
 def test_launch_tests_are_skipped_by_marks():

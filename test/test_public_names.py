@@ -19,15 +19,9 @@ ROOT = Path(__file__).parents[1]
 HEAVY = ('numpy', 'scipy', 'pinocchio', 'matplotlib', 'yaml', 'numba', 'rosbags', 'rich')
 #: Shared design, "Python, stable and documented".
 STABLE = {
-    'RobotModel',
-    'MaxwellSlip',
-    'Recording',
-    'identify',
-    'StiffnessEstimator',
-    'FrictionEstimator',
-    'optimise',
+    'RobotModel', 'MaxwellSlip', 'Recording', 'identify', 'StiffnessEstimator', 'FrictionEstimator', 'optimise',
     'DynamicsDescription',
-}
+}  # fmt: skip
 
 
 def loaded_after(code):
@@ -136,21 +130,7 @@ def test_a_type_checker_accepts_what_the_pages_show(tmp_path):
         assert blocks
         files.append(tmp_path / f'{Path(page).stem.lower()}_page.py')
         files[-1].write_text('\n'.join(blocks), encoding='utf-8')
-    done = subprocess.run(
-        [
-            sys.executable,
-            '-m',
-            'mypy',
-            '--config-file=',
-            '--cache-dir',
-            tmp_path / 'cache',
-            '--ignore-missing-imports',
-            '--check-untyped-defs',
-            *files,
-        ],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    options = ['--config-file=', '--cache-dir', tmp_path / 'cache', '--ignore-missing-imports', '--check-untyped-defs']
+    command = [sys.executable, '-m', 'mypy', *options, *files]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

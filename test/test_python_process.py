@@ -7,25 +7,15 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 import joint_dynamics
 from joint_dynamics.python_process import environment, module_command
 
 SHADOWED = (
-    'scipy',
-    'numpy',
-    'yaml',
-    'runpy',
-    'importlib',
-    'json',
-    'pickle',
-    'pinocchio',
-    'rich',
-    'matplotlib',
-    'rclpy',
-    'numba',
-    'argparse',
-)
+    'argparse', 'importlib', 'json', 'matplotlib', 'numba', 'numpy', 'pickle', 'pinocchio', 'rclpy', 'rich', 'runpy',
+    'scipy', 'yaml',
+)  # fmt: skip
 TRAP = (
     "import pathlib\npathlib.Path({path!r}).write_text(__name__)\nraise SystemExit('code of the working folder was"
     " executed')\n"
@@ -43,15 +33,8 @@ def trapped(tmp_path):
 
 
 def run(command, folder, **changes):
-    return subprocess.run(
-        command,
-        cwd=folder,
-        env=environment(changes),
-        capture_output=True,
-        text=True,
-        check=False,
-        stdin=subprocess.DEVNULL,
-    )
+    how = {'capture_output': True, 'text': True, 'check': False, 'stdin': subprocess.DEVNULL}
+    return subprocess.run(command, cwd=folder, env=environment(changes), **how)
 
 
 @pytest.mark.parametrize('path', [None, '', f'{os.pathsep}', f'/nowhere{os.pathsep}'])
@@ -68,23 +51,8 @@ def test_the_search_of_excite_ignores_the_working_folder(trapped, make_arm):
     folder, told = trapped
     command = Path(sys.executable).parent / 'joint-dynamics'
     (folder / 'config.yaml').write_text('excitation: {limits: {torque_limit: false}}')
-    done = run(
-        [
-            command,
-            'excite',
-            '--robot',
-            make_arm,
-            '--config',
-            'config.yaml',
-            '--time-budget',
-            '3',
-            '--seed',
-            '1',
-            '--out',
-            'out',
-        ],
-        folder,
-    )
+    options = ['--robot', make_arm, '--config', 'config.yaml', '--time-budget', '3', '--seed', '1', '--out', 'out']
+    done = run([command, 'excite', *options], folder)
     assert not told.exists()
     # whether three seconds are enough for a motion is not asked here; that the searches ran is
     assert 'process ended' not in done.stderr
@@ -93,8 +61,6 @@ def test_the_search_of_excite_ignores_the_working_folder(trapped, make_arm):
 
 @pytest.fixture
 def make_arm(tmp_path, ur_table):
-    import yaml
-
     path = tmp_path / 'arm.yaml'
     path.write_text(yaml.safe_dump({**ur_table, 'velocity_limit_rad_s': [2.0] * 6}))
     return path

@@ -4,6 +4,7 @@ Files, exit statuses, one line for bad input.
 """
 
 import json
+import re
 import shlex
 import subprocess
 import sys
@@ -12,7 +13,9 @@ import numpy as np
 import pytest
 import yaml
 
+from joint_dynamics.cli.main import COMMANDS
 from joint_dynamics.description import DynamicsDescription, export
+from joint_dynamics.recording import Recording
 
 
 def test_without_a_report_there_is_none_of_an_earlier_run_either(run, arm_file, run_file, tmp_path):
@@ -67,27 +70,10 @@ def test_from_recording_to_description_and_back(run, arm_file, run_file, tmp_pat
     assert done.status == 0, done.err
     assert sorted(item.name for item in out.iterdir()) == ['dynamics.yaml', 'report.html', 'summary.json']
     summary = json.loads((out / 'summary.json').read_text())
-    for key in (
-        'method',
-        'samples',
-        'base_parameters',
-        'condition_number',
-        'seconds',
-        'training',
-        'validation',
-        'parameters',
-    ):
-        assert key in summary
+    assert {'method', 'samples', 'base_parameters', 'condition_number', 'seconds', 'training'} <= set(summary)
     entry = summary['validation'][0]
-    assert set(entry) == {
-        'recording',
-        'band_hz',
-        'fixed_band',
-        'residual_percent',
-        'moving_residual_percent',
-        'raw_residual_percent',
-        'rmse',
-    }
+    residuals = {'residual_percent', 'moving_residual_percent', 'raw_residual_percent', 'rmse'}
+    assert set(entry) == {'recording', 'band_hz', 'fixed_band', *residuals}
     assert entry['residual_percent']['overall'] < 10
     assert set(entry['residual_percent']) == {*(f'joint_{k}' for k in range(1, 7)), 'overall'}
     assert {'name', 'value', 'std', 'relative_std_percent'} <= set(summary['parameters'][0])
@@ -97,22 +83,17 @@ def test_from_recording_to_description_and_back(run, arm_file, run_file, tmp_pat
     assert checked['residual_percent']['overall'] == pytest.approx(entry['residual_percent']['overall'], rel=0.02)
 
 
-def test_the_report_needs_nothing_from_outside(run, arm_file, run_file, tmp_path):
-    run('identify', run_file(), '--robot', arm_file, '--out', tmp_path / 'out')
-    page = (tmp_path / 'out' / 'report.html').read_text()
-    assert 'Measured and predicted torque' in page
-    assert 'class="arrays"' in page
-    assert 'http' not in page.replace('http-equiv', '')
-    assert 'ZZR_1' in page
-
-
-def test_a_motion_that_excites_little_exits_with_3_and_says_so_first(run, arm_file, tmp_path, ur, motion):
+@pytest.fixture
+def still_file(tmp_path, ur, motion):
+    """A recording in which the wrist rests."""
     t, q, tau = (array.copy() for array in motion)
     q[:, 3:] = q[0, 3:]
-    from joint_dynamics.recording import Recording
-
     Recording(ur.joint_names, t, q, tau=tau).save_csv(tmp_path / 'still.csv')
-    arguments = ('identify', tmp_path / 'still.csv', '--robot', arm_file, '--out', tmp_path / 'out')
+    return tmp_path / 'still.csv'
+
+
+def test_a_motion_that_excites_little_exits_with_3_and_says_so_first(run, arm_file, still_file, tmp_path):
+    arguments = ('identify', still_file, '--robot', arm_file, '--out', tmp_path / 'out')
     done = run(*arguments)
     assert done.status == 3
     assert 'do not excite the robot enough' in done.out.splitlines()[0]
@@ -121,22 +102,14 @@ def test_a_motion_that_excites_little_exits_with_3_and_says_so_first(run, arm_fi
     not_reliable = ['dynamics.not_reliable.yaml', 'report.not_reliable.html', 'summary.not_reliable.json']
     assert sorted(item.name for item in (tmp_path / 'out').iterdir()) == not_reliable
     assert run(*arguments, '--proceed').status == 0
-    assert sorted(item.name for item in (tmp_path / 'out').iterdir()) == [
-        'dynamics.yaml',
-        'report.html',
-        'summary.json',
-    ]
+    reliable = ['dynamics.yaml', 'report.html', 'summary.json']
+    assert sorted(item.name for item in (tmp_path / 'out').iterdir()) == reliable
 
 
-def test_an_unreliable_result_leaves_an_earlier_good_one_and_says_so(run, arm_file, run_file, tmp_path, ur, motion):
+def test_an_unreliable_result_leaves_an_earlier_good_one_and_says_so(run, arm_file, run_file, still_file, tmp_path):
     assert run('identify', run_file(), '--robot', arm_file, '--out', tmp_path / 'out').status == 0
     before = {item.name: item.read_bytes() for item in (tmp_path / 'out').iterdir()}
-    t, q, tau = (array.copy() for array in motion)
-    q[:, 3:] = q[0, 3:]
-    from joint_dynamics.recording import Recording
-
-    Recording(ur.joint_names, t, q, tau=tau).save_csv(tmp_path / 'still.csv')
-    done = run('identify', tmp_path / 'still.csv', '--robot', arm_file, '--out', tmp_path / 'out')
+    done = run('identify', still_file, '--robot', arm_file, '--out', tmp_path / 'out')
     assert done.status == 3
     assert f'kept: {tmp_path}/out/dynamics.yaml of an earlier run' in done.out
     assert 'dynamics.not_reliable.yaml' in done.out
@@ -145,43 +118,19 @@ def test_an_unreliable_result_leaves_an_earlier_good_one_and_says_so(run, arm_fi
     assert description.document['provenance']['believable'] is False
 
 
-def spoil(**changes):
-    """Return a function that edits a CSV file: `row` and `column` with a new `value`, or `rows` kept."""
+def without(first, last):
+    """Return a function that leaves lines out of a CSV file."""
 
     def change(text):
         lines = text.splitlines()
-        head = lines[0].split(',')
-        if 'keep' in changes:
-            lines = [lines[0], *lines[1:][changes['keep']]]
-        if 'cut' in changes:
-            lines = [lines[0], *lines[1 : changes['cut'][0]], *lines[changes['cut'][1] :]]
-        if 'rename' in changes:
-            old, new = changes['rename']
-            lines[0] = ','.join(new if name == old else name for name in head)
-        if 'value' in changes:
-            cells = lines[changes['row']].split(',')
-            cells[head.index(changes['column'])] = changes['value']
-            lines[changes['row']] = ','.join(cells)
-        if 'still' in changes:
-            first = lines[1].split(',')
-            frozen = [k for k, name in enumerate(head) if name[0] == 'q']
-            lines[1:] = [
-                ','.join(first[k] if k in frozen else cell for k, cell in enumerate(line.split(',')))
-                for line in lines[1:]
-            ]
-        return '\n'.join(lines) + '\n'
+        return '\n'.join([*lines[:first], *lines[last:]]) + '\n'
 
     return change
 
 
+# What else is wrong with recordings is refused in test/recording.
 BAD_RECORDINGS = {
-    'NaN samples': (spoil(row=500, column='q3', value='nan'), r'joint_3'),
-    'time going backwards': (spoil(row=500, column='time', value='0.5'), r'(back|increas)'),
-    'a gap': (spoil(cut=(300, 700)), r'gap|without'),
-    'joints missing': (spoil(rename=('q6', 'q7')), r'q6|joint'),
-    'not a number': (spoil(row=20, column='tau2', value='abc'), r'abc'),
-    'too short': (spoil(keep=slice(0, 40)), r'too short: 40 samples'),
-    'nothing moves': (spoil(still=True), r'(never|constant|move)'),
+    'a gap': (without(300, 700), r'gap|without'),
     'no torque': (lambda text: '\n'.join(','.join(line.split(',')[:7]) for line in text.splitlines()), r'torque'),
     'empty': (lambda text: '', r'expected|empty|found'),
 }
@@ -190,7 +139,7 @@ BAD_RECORDINGS = {
 def test_a_recording_with_a_few_gaps_is_used_in_pieces(run, arm_file, run_file, tmp_path):
     """What is found from the pieces is what is found from the whole, within its deviations."""
     found = {}
-    for name, change in (('whole', None), ('holed', spoil(cut=(600, 625)))):
+    for name, change in (('whole', None), ('holed', without(600, 625))):
         done = run('identify', run_file(f'{name}.csv', change), '--robot', arm_file, '--out', tmp_path / name)
         assert done.status == 0, done.err
         found[name] = yaml.safe_load((tmp_path / name / 'summary.json').read_text())
@@ -205,8 +154,6 @@ def test_a_recording_with_a_few_gaps_is_used_in_pieces(run, arm_file, run_file, 
 
 @pytest.mark.parametrize('case', BAD_RECORDINGS)
 def test_a_bad_recording_is_refused_with_one_line(run, arm_file, run_file, tmp_path, case):
-    import re
-
     change, pattern = BAD_RECORDINGS[case]
     path = run_file(change=change)
     done = run('identify', path, '--robot', arm_file, '--out', tmp_path / 'out')
@@ -247,28 +194,11 @@ def test_currents_need_drive_gains(run, arm_file, run_file, tmp_path):
     assert run('identify', path, '--robot', arm_file, '--config', config, '--out', tmp_path / 'out').status == 0
 
 
-def test_a_description_of_another_version_is_refused(run, arm_file, run_file, tmp_path):
-    path = run_file()
-    run('identify', path, '--robot', arm_file, '--out', tmp_path / 'out')
-    text = (tmp_path / 'out' / 'dynamics.yaml').read_text().replace('version: 2', 'version: 7', 1)
-    (tmp_path / 'old.yaml').write_text(text)
-    done = run('validate', tmp_path / 'old.yaml', path)
-    assert done.status == 2
-    assert 'version: expected 2, found 7' in done.error
-
-
-def test_help_lists_every_command(run):
-    from joint_dynamics.cli.main import COMMANDS
-
-    done = run('--help')
-    assert done.status == 0
-    assert all(name in done.out for name in COMMANDS)
-
-
-def test_every_command_has_help(run):
-    from joint_dynamics.cli.main import COMMANDS
-
+def test_every_command_is_listed_and_has_help(run):
+    listed = run('--help')
+    assert listed.status == 0
     for name in COMMANDS:
+        assert name in listed.out
         done = run(name, '--help')
         assert done.status == 0
         assert 'usage: joint-dynamics' in done.out

@@ -44,19 +44,27 @@ def drive(speeds, load=0.0, temperature=30.0, seed=0):
 
 @pytest.fixture
 def config(tmp_path):
-    path = tmp_path / 'joint.yaml'
-    path.write_text(
-        yaml.safe_dump(
-            {
-                'joint': {
-                    'drive_gains': {'joint_1': 10.0},
-                    'load': {'form': 'quadratic'},
-                    'temperature': {'cubic': False},
-                }
-            }
-        )
+    return with_settings(
+        tmp_path, {'drive_gains': {'joint_1': 10.0}, 'load': {'form': 'quadratic'}, 'temperature': {'cubic': False}}
     )
-    return path
+
+
+def with_settings(folder, section):
+    """Write the section `joint` of a configuration; return its path."""
+    (folder / 'joint.yaml').write_text(yaml.safe_dump({'joint': section}))
+    return folder / 'joint.yaml'
+
+
+@pytest.fixture
+def tested(run, config, tmp_path):
+    """A function that evaluates a test of a joint; returns what the command did and its output folder."""
+
+    def call(kind, *files, config=config, **options):
+        given = [word for name, value in {'config': config, **options}.items() for word in (f'--{name}', value)]
+        out = tmp_path / f'out_{kind}'
+        return run('identify-joint', kind, *files, *given, '--out', out), out
+
+    return call
 
 
 @pytest.fixture
@@ -72,67 +80,32 @@ def csv(tmp_path):
 BOTH = np.ravel(np.column_stack([SPEEDS, -SPEEDS]))
 
 
-def test_one_test_after_another_into_one_description(run, csv, config, tmp_path):
-    speed = run(
-        'identify-joint', 'friction', csv('speed', drive(BOTH)), '--config', config, '--out', tmp_path / 'speed'
-    )
+def test_one_test_after_another_into_one_description(tested, csv):
+    speed, out = tested('friction', csv('speed', drive(BOTH)))
     assert speed.status == 0, speed.err
-    assert sorted(item.name for item in (tmp_path / 'speed').iterdir()) == [
-        'dynamics.yaml',
-        'report.html',
-        'summary.json',
-    ]
-    summary = json.loads((tmp_path / 'speed' / 'summary.json').read_text())
+    assert sorted(item.name for item in out.iterdir()) == ['dynamics.yaml', 'report.html', 'summary.json']
+    summary = json.loads((out / 'summary.json').read_text())
     values = {item['name']: item for item in summary['parameters']}
     assert summary['joint'] == 'joint_1'
     assert abs(values['F_C']['value'] / TRUTH['F_C'] - 1) < 0.03
     assert values['F_V1']['unit'] == 'N·m·s/rad'
     assert values['F_V1']['std'] > 0
-    first = tmp_path / 'speed' / 'dynamics.yaml'
-    load = run(
-        'identify-joint',
-        'load',
-        csv('load', drive([0.5, -0.5] * 3, load=80.0)),
-        '--description',
-        first,
-        '--config',
-        config,
-        '--out',
-        tmp_path / 'load',
-    )
+    load, second = tested('load', csv('load', drive([0.5, -0.5] * 3, load=80.0)), description=out / 'dynamics.yaml')
     assert load.status == 0, load.err
-    second = tmp_path / 'load' / 'dynamics.yaml'
-    warm = run(
-        'identify-joint',
-        'temperature',
-        *(csv(f'warm{T}', drive([0.5, -0.5, 1.5, -1.5], temperature=T)) for T in (20.0, 40.0)),
-        '--description',
-        second,
-        '--config',
-        config,
-        '--out',
-        tmp_path / 'warm',
-    )
+    files = (csv(f'warm{T}', drive([0.5, -0.5, 1.5, -1.5], temperature=T)) for T in (20.0, 40.0))
+    warm, out = tested('temperature', *files, description=second / 'dynamics.yaml')
     assert warm.status == 0, warm.err
-    friction = Arm.of_joints(DynamicsDescription.load(tmp_path / 'warm' / 'dynamics.yaml')).friction
+    friction = Arm.of_joints(DynamicsDescription.load(out / 'dynamics.yaml')).friction
     omega = 1.2
     expected = TRUTH['F_C'] + TRUTH['F_C1'] * 60**2 + TRUTH['F_V'] * omega + np.sqrt(omega) * TRUTH['F_T1'] * 8
     assert np.isclose(friction.static([omega], 60.0, 38.0)[0], expected, rtol=0.01)
 
 
-def test_the_report_shows_the_map_and_needs_nothing_from_outside(run, csv, config, tmp_path):
-    run('identify-joint', 'friction', csv('speed', drive(BOTH)), '--config', config, '--out', tmp_path / 'out')
-    page = (tmp_path / 'out' / 'report.html').read_text()
-    assert page.count('class="arrays"') == 1
-    assert 'friction against speed' in page
-    assert 'http' not in page.replace('http-equiv', '')
-
-
-def test_what_is_not_reliable_exits_with_3_and_still_writes(run, csv, config, tmp_path):
-    done = run('identify-joint', 'friction', csv('one', drive(SPEEDS)), '--config', config, '--out', tmp_path / 'out')
+def test_what_is_not_reliable_exits_with_3_and_still_writes(run, tested, csv, tmp_path):
+    done, out = tested('friction', csv('one', drive(SPEEDS)))
     assert done.status == 3
     assert 'one direction only' in done.error
-    assert json.loads((tmp_path / 'out' / 'summary.not_reliable.json').read_text())['believable'] is False
+    assert json.loads((out / 'summary.not_reliable.json').read_text())['believable'] is False
     t = np.arange(2000) / 500
     swing = Recording(('a',), t, np.sin(6 * t)[:, None], tau=np.cos(6 * t)[:, None])
     nothing = run('identify-joint', 'friction', csv('swing', swing), '--out', tmp_path / 'none')
@@ -141,19 +114,11 @@ def test_what_is_not_reliable_exits_with_3_and_still_writes(run, csv, config, tm
     assert not list((tmp_path / 'none').iterdir())
 
 
-def test_load_without_a_friction_map_is_not_forced_into_the_description(run, csv, config, tmp_path):
-    done = run(
-        'identify-joint',
-        'load',
-        csv('load', drive([0.5, -0.5] * 3, load=80.0)),
-        '--config',
-        config,
-        '--out',
-        tmp_path / 'out',
-    )
+def test_load_without_a_friction_map_is_not_forced_into_the_description(tested, csv):
+    done, out = tested('load', csv('load', drive([0.5, -0.5] * 3, load=80.0)))
     assert done.status == 0, done.err
     assert 'run the friction test first' in done.out
-    assert 'friction' not in yaml.safe_load((tmp_path / 'out' / 'dynamics.yaml').read_text())['joints']['joint_1']
+    assert 'friction' not in yaml.safe_load((out / 'dynamics.yaml').read_text())['joints']['joint_1']
 
 
 @pytest.mark.parametrize(
@@ -181,10 +146,8 @@ def test_bad_arguments_are_one_line_and_exit_2(run, csv, tmp_path, arguments, me
         ({}, 'drive gain'),
     ],
 )
-def test_bad_configuration_names_the_field(run, csv, tmp_path, section, message):
-    path = tmp_path / 'config.yaml'
-    path.write_text(yaml.safe_dump({'joint': section}))
-    done = run('identify-joint', 'friction', csv('speed', drive(BOTH)), '--config', path, '--out', tmp_path / 'out')
+def test_bad_configuration_names_the_field(tested, csv, tmp_path, section, message):
+    done, _ = tested('friction', csv('speed', drive(BOTH)), config=with_settings(tmp_path, section))
     assert done.status == 2
     assert message in done.error
 
@@ -218,14 +181,11 @@ def test_gen3_gravity_is_seen_where_it_was_left_in(run, data, tmp_path):
         assert 'gravity is left in' in done.error
 
 
-def test_gen3_curve_from_the_whole_motion(run, data, tmp_path):
-    config = tmp_path / 'motion.yaml'
-    config.write_text(yaml.safe_dump({'joint': {'friction': {'method': 'motion', 'plateaus': {'min_speed': 0.02}}}}))
-    done = run(
-        'identify-joint', 'friction', data / 'gen3' / 'joint_3_trapez', '--config', config, '--out', tmp_path / 'out'
-    )
+def test_gen3_curve_from_the_whole_motion(tested, data, tmp_path):
+    config = with_settings(tmp_path, {'friction': {'method': 'motion', 'plateaus': {'min_speed': 0.02}}})
+    done, out = tested('friction', data / 'gen3' / 'joint_3_trapez', config=config)
     assert done.status == 3
-    summary = json.loads((tmp_path / 'out' / 'summary.not_reliable.json').read_text())
+    summary = json.loads((out / 'summary.not_reliable.json').read_text())
     values = {item['name']: item for item in summary['parameters']}
     assert 2.0 < values['F_C']['value'] < 3.2
     assert 1.0 < values['F_V1']['value'] < 4.0

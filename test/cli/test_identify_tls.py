@@ -30,7 +30,7 @@ def pair(tmp_path, ur):
     for name, body in (('free', 0.0), ('loaded', BODY)):
         a, b = rng.normal(scale=0.9, size=(2, 5, 6)) / np.arange(1, 6)[:, None]
         q = np.sin(phase) @ a + np.cos(phase) @ b
-        dq, ddq = (np.gradient(q, t, axis=0, edge_order=2), None)
+        dq = np.gradient(q, t, axis=0, edge_order=2)
         ddq = np.gradient(dq, t, axis=0, edge_order=2)
         loaded = standard.copy()
         loaded[5, :10] += body
@@ -47,24 +47,8 @@ def test_gains_in_summary_and_description(run, arm_file, pair, ur, tmp_path):
     prior = dict(zip(ur.joint_names, (1.2 * GAINS).tolist(), strict=True))
     config.write_text(yaml.safe_dump({'identification': {'drive_gains': prior, 'selection': False}}))
     out = tmp_path / 'out'
-    done = run(
-        'identify',
-        free,
-        '--robot',
-        arm_file,
-        '--config',
-        config,
-        '--method',
-        'tls',
-        '--loaded',
-        loaded,
-        '--payload-mass',
-        3.2,
-        '--validate',
-        free,
-        '--out',
-        out,
-    )
+    options = ('--method', 'tls', '--loaded', loaded, '--payload-mass', 3.2, '--validate', free, '--out', out)
+    done = run('identify', free, '--robot', arm_file, '--config', config, *options)
     assert done.status == 0, done.err
     assert 'Drive gains' in done.out
     summary = json.loads((out / 'summary.json').read_text())

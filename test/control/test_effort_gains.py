@@ -11,7 +11,7 @@ from joint_dynamics.cli.main import main
 from joint_dynamics.control.effort_gains import EffortGains, controller_parameters, effort_gains
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.robot import RobotModel
+from joint_dynamics.robot import RobotModel, StandardParameters
 from joint_dynamics.simulation import ur5e_urdf
 
 PERIOD = 0.002
@@ -143,13 +143,8 @@ def test_the_command_refuses_a_rate_that_cannot_be(capsys):
 
 
 def test_the_command_takes_an_identified_arm(tmp_path, robot):
-    from joint_dynamics.description import DynamicsDescription
-    from joint_dynamics.robot import INERTIAL, PER_JOINT
-
-    standard = {
-        name: {kind: float(robot.parameters[PER_JOINT * k + i]) for i, kind in enumerate(INERTIAL)}
-        for k, name in enumerate(robot.joint_names)
-    }
+    values = StandardParameters(robot.parameters, robot.n)
+    standard = {name: values.link_document(k) for k, name in enumerate(robot.joint_names)}
     path, out = tmp_path / 'dynamics.yaml', tmp_path / 'controllers.yaml'
     DynamicsDescription(
         {
@@ -181,50 +176,31 @@ def test_coupled_rotors_are_felt_by_both_joints(robot):
 
 
 def test_the_parameter_file_in_every_field():
-    gains = EffortGains(
-        ('a', 'b'),
-        0.004,
-        np.array([123.456, 1.0]),
-        np.array([0.98765, 2.0]),
-        np.array([1.0, 2.0]),
-        np.array([4.0, 3.0]),
-    )
+    values = np.array([[123.456, 1.0], [0.98765, 2.0], [1.0, 2.0], [4.0, 3.0]])
+    gains = EffortGains(('a', 'b'), 0.004, *values)
     pid = {
         'a': {'p': 123.5, 'i': 0.0, 'd': 0.9877, 'ff_velocity_scale': 0.0},
         'b': {'p': 1.0, 'i': 0.0, 'd': 2.0, 'ff_velocity_scale': 0.0},
     }
     assert gains.as_parameters() == pid
-    follower, common = 'joint_trajectory_controller/JointTrajectoryController', {
-        'joints': ['a', 'b'], 'state_interfaces': ['position', 'velocity']
-    }  # fmt: skip
-    document = {
-        '/**': {
-            'controller_manager': {
-                'ros__parameters': {
-                    'update_rate': 250,
-                    'use_sim_time': True,
-                    'joint_state_broadcaster': {'type': 'joint_state_broadcaster/JointStateBroadcaster'},
-                    'joint_trajectory_controller': {'type': follower},
-                    'effort_trajectory_controller': {'type': follower},
-                    'forward_effort_controller': {'type': 'forward_command_controller/ForwardCommandController'},
-                }
-            },
-            # Each with its type: the spawner gives it to a manager that runs already and was started without this file.
-            'joint_trajectory_controller': {
-                'ros__parameters': {'type': follower, **common, 'command_interfaces': ['position']}
-            },
-            'effort_trajectory_controller': {
-                'ros__parameters': {'type': follower, **common, 'command_interfaces': ['effort'], 'gains': pid}
-            },
-            'forward_effort_controller': {
-                'ros__parameters': {
-                    'type': 'forward_command_controller/ForwardCommandController',
-                    'joints': ['a', 'b'],
-                    'interface_name': 'effort',
-                }
-            },
-        }
+    follower = 'joint_trajectory_controller/JointTrajectoryController'
+    forward = 'forward_command_controller/ForwardCommandController'
+    common = {'type': follower, 'joints': ['a', 'b'], 'state_interfaces': ['position', 'velocity']}
+    types = {
+        'joint_state_broadcaster': 'joint_state_broadcaster/JointStateBroadcaster',
+        'joint_trajectory_controller': follower,
+        'effort_trajectory_controller': follower,
+        'forward_effort_controller': forward,
     }
+    manager = {'update_rate': 250, 'use_sim_time': True, **{name: {'type': kind} for name, kind in types.items()}}
+    # Each with its type: the spawner gives it to a manager that runs already and was started without this file.
+    sections = {
+        'controller_manager': manager,
+        'joint_trajectory_controller': {**common, 'command_interfaces': ['position']},
+        'effort_trajectory_controller': {**common, 'command_interfaces': ['effort'], 'gains': pid},
+        'forward_effort_controller': {'type': forward, 'joints': ['a', 'b'], 'interface_name': 'effort'},
+    }
+    document = {'/**': {name: {'ros__parameters': section} for name, section in sections.items()}}
     assert controller_parameters(gains, {'use_sim_time': True}) == document
     del document['/**']['controller_manager']['ros__parameters']['use_sim_time']
     assert controller_parameters(gains) == document

@@ -204,14 +204,8 @@ def test_flexible_feedforward_alone_moves_a_flexible_arm_along_the_motion(make_a
     def rate(x, u):
         q, dq, th, w = x.reshape(4, 6)
         tau = arm.stiffness.torque(th - q)
-        return np.concatenate(
-            [
-                dq,
-                np.linalg.solve(arm.rigid.mass_matrix(q), tau - arm.rigid.bias(q, dq)),
-                w,
-                (u - tau) / arm.rotor_inertia,
-            ]
-        )
+        ddq = np.linalg.solve(arm.rigid.mass_matrix(q), tau - arm.rigid.bias(q, dq))
+        return np.concatenate([dq, ddq, w, (u - tau) / arm.rotor_inertia])
 
     h, time = 5e-4, 0.0
     worst = 0.0
@@ -234,17 +228,12 @@ def test_what_an_arm_lacks_is_said(make_arm, make_loop, robot):
         ('computed_torque', {'drive_gain': None}, {'output': 'current'}, 'drive gain'),
         ('computed_torque', {}, {'output': 'volts'}, 'one of effort, current'),
         ('computed_torque', {}, {'kp': -1.0}, 'kp'),
-        (
-            'computed_torque',
-            {},
-            {'feedback': True, 'kd': 40.0},
-            'kp > 0 and kd kp > ki of every joint, found kp 0, kd 40, ki 0 of shoulder_pan_joint',
-        ),
+        ('computed_torque', {}, {'feedback': True, 'kd': 40.0}, 'kp 0, kd 40, ki 0 of shoulder_pan_joint'),
         (
             'computed_torque',
             {},
             {'feedback': True, 'kp': [400.0] * 5 + [0.0], 'kd': 40.0},
-            'kp 0, kd 40, ki 0 of wrist_3_joint',
+            'kp > 0 and kd kp > ki of every joint, found kp 0, kd 40, ki 0 of wrist_3_joint',
         ),
         ('computed_torque', {}, {'kq': 1.0}, "found 'kq'"),
     ]:

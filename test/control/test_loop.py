@@ -8,7 +8,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from joint_dynamics.arm import Arm
 from joint_dynamics.control import Controller, ControlLoop, InterfaceConfiguration, LoopSettings, create
-from joint_dynamics.control.interface import REFERENCES
+from joint_dynamics.control.interface import REFERENCES, STATES
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.joint import FrictionModel, MaxwellSlip, TorsionalStiffness
 from joint_dynamics.robot import RobotModel
@@ -306,32 +306,13 @@ class Adversary(RuleBasedStateMachine):
         self.q = np.array([0.1, -1.0, 1.0, 0.2, 0.3, 0.4])
         self.time, self.last = 0.0, np.zeros(6)
 
-    @rule(
-        quantity=st.sampled_from(
-            [
-                'position',
-                'velocity',
-                'motor_position',
-                'motor_velocity',
-                'temperature',
-                'friction_scale',
-                'viscous_excess',
-            ]
-        ),
-        joint=st.integers(0, 5),
-        value=numbers,
-        late=st.floats(0, 0.2),
-    )
+    @rule(quantity=st.sampled_from(STATES), joint=st.integers(0, 5), value=numbers, late=st.floats(0, 0.2))
     def write_state(self, quantity, joint, value, late):
         values = self.q.copy() if 'position' in quantity else np.zeros(6)
         values[joint] = value
         self.loop.state.write(quantity, values, self.time - late)
 
-    @rule(
-        quantity=st.sampled_from(['position', 'velocity', 'acceleration', 'jerk', 'snap']),
-        joint=st.integers(0, 5),
-        value=numbers,
-    )
+    @rule(quantity=st.sampled_from(REFERENCES), joint=st.integers(0, 5), value=numbers)
     def write_reference(self, quantity, joint, value):
         values = self.q.copy() if quantity == 'position' else np.zeros(6)
         values[joint] = value

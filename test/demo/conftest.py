@@ -1,5 +1,7 @@
 """The chain of the demonstration in this process, run once for all tests that look at it."""
 
+from importlib.util import find_spec
+
 import pytest
 
 from joint_dynamics.demo.chain import run_chain
@@ -17,11 +19,6 @@ def pytest_collection_modifyitems(items):
 @pytest.fixture(scope='session')
 def chain():
     """Excite, record, identify, estimate, feed forward, push; links by MuJoCo where that is installed."""
-    try:
-        import mujoco  # noqa: F401
-
-        engine = 'mujoco'
-    except ImportError:
-        engine = 'own'
+    engine = 'mujoco' if find_spec('mujoco') else 'own'
     # Two cycles: the contact detector first learns how far off the model usually is.
     return run_chain(ChainSettings(seed=1, engine=engine, repeats=2, cycles=2))

@@ -244,6 +244,5 @@ def test_the_search_finds_what_does_not_belong_there(chain):
 
 def test_the_description_is_one_that_every_reader_takes(chain, tmp_path):
     chain.description.save(tmp_path / 'dynamics.yaml')
-    assert measured(DynamicsDescription.load(tmp_path / 'dynamics.yaml').document) == measured(
-        chain.description.document
-    )
+    read = DynamicsDescription.load(tmp_path / 'dynamics.yaml')
+    assert measured(read.document) == measured(chain.description.document)

@@ -71,11 +71,8 @@ def test_friction_errors_are_those_put_in(truth):
     speeds = np.linspace(0.1, 1.5, 29)[:, None]
     np.testing.assert_allclose(found['friction_identified'], np.tile(10.0 + 5.0 * speeds, len(names)))
     np.testing.assert_allclose(found['friction_adapted'], np.tile(15.0 + 7.0 * speeds, len(names)))
-    expected = (
-        100
-        * np.linalg.norm(found['friction_adapted'] - found['friction_true'], axis=0)
-        / np.linalg.norm(found['friction_true'], axis=0)
-    )
+    wrong, true = found['friction_adapted'] - found['friction_true'], found['friction_true']
+    expected = 100 * np.linalg.norm(wrong, axis=0) / np.linalg.norm(true, axis=0)
     np.testing.assert_allclose(found['friction_error_adapted_percent'], expected)
 
 
@@ -95,12 +92,7 @@ def test_friction_of_the_truth_grows_with_wear(truth):
 
 def test_mean_squares_of_a_run_with_known_errors():
     time = np.linspace(0, 2, 41)
-    motion = MotionSamples(
-        time,
-        np.column_stack([np.sin(time)] * 2),
-        np.column_stack([np.cos(time)] * 2),
-        np.column_stack([-np.sin(time)] * 2),
-    )
+    motion = MotionSamples(time, *(np.column_stack([row] * 2) for row in (np.sin(time), np.cos(time), -np.sin(time))))
     fine = np.linspace(-1, 3, 1001)
     q = np.column_stack([np.sin(fine) + 1e-3, np.sin(fine) - 2e-3])
     effort = np.column_stack([time, 2 * time])
@@ -119,17 +111,8 @@ def test_reductions_state_both_means():
 
 
 def test_headlines_show_what_there_is():
-    rows = headlines(
-        {
-            'parameter_coverage_percent': 70.0,
-            'identification': {
-                'median_error_percent': 2.0,
-                'validation_moving_percent': 0.5,
-                'validation_residual_percent': 1.0,
-                'resting_within_percent': 97.0,
-            },
-        }
-    )
+    found = {'validation_moving_percent': 0.5, 'validation_residual_percent': 1.0, 'resting_within_percent': 97.0}
+    rows = headlines({'parameter_coverage_percent': 70.0, 'identification': {'median_error_percent': 2.0, **found}})
     assert [row[1] for row in rows] == [70.0, 2.0, 0.5, 1.0, 97.0]
 
 

@@ -97,11 +97,8 @@ def test_a_node_that_dies_ends_the_demonstration_with_one_line_and_status_2(demo
     )
 
     def simulators():
-        return [
-            pid
-            for pid in descendants(marker)
-            if b'joint_dynamics.nodes.simulator.node' in Path(f'/proc/{pid}/cmdline').read_bytes()
-        ]
+        module = b'joint_dynamics.nodes.simulator.node'
+        return [pid for pid in descendants(marker) if module in Path(f'/proc/{pid}/cmdline').read_bytes()]
 
     wait_for(simulators, 'the simulator', out)
     for pid in simulators():
@@ -117,13 +114,8 @@ def test_a_node_that_dies_ends_the_demonstration_with_one_line_and_status_2(demo
 
 def test_an_output_folder_that_cannot_be_written_is_refused_before_anything_starts(tmp_path):
     (tmp_path / 'file').write_text('')
-    done = subprocess.run(
-        [sys.executable, '-m', 'joint_dynamics.cli.main', 'demo', '--out', str(tmp_path / 'file' / 'out')],
-        text=True,
-        capture_output=True,
-        timeout=PATIENCE,
-        check=False,
-    )
+    command = [sys.executable, '-m', 'joint_dynamics.cli.main', 'demo', '--out', str(tmp_path / 'file' / 'out')]
+    done = subprocess.run(command, text=True, capture_output=True, timeout=PATIENCE, check=False)
     assert done.returncode == 2
     assert 'joint-dynamics demo: output folder' in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1

@@ -96,10 +96,8 @@ def test_one_that_ends_by_itself_is_reported_with_its_last_words(tmp_path):
     with Processes(tmp_path) as processes:
         processes.start('one', 'a_child', ['fails', str(tmp_path / 'ready')])
         wait_for(lambda: gone(processes.pids['one']), 'end')
-        with pytest.raises(
-            JointDynamicsError,
-            match=r'one: expected it to go on, found that it ended by itself \(status 1\): last words; see .*one\.log',
-        ):
+        expected = r'one: expected it to go on, found that it ended by itself \(status 1\): last words; see .*one\.log'
+        with pytest.raises(JointDynamicsError, match=expected):
             processes.check()
     assert 'first words' in (tmp_path / 'one.log').read_text()
 
@@ -132,12 +130,7 @@ def test_whatever_ends_the_command_ends_what_it_started(tmp_path, number):
         [sys.executable, '-c', PARENT, str(tmp_path)], stderr=subprocess.PIPE, text=True, start_new_session=True
     )
     try:
-        wait_for(
-            lambda: (
-                (tmp_path / 'started').exists() and (tmp_path / 'family').exists() and (tmp_path / 'quiet').exists()
-            ),
-            'start',
-        )
+        wait_for(lambda: all((tmp_path / name).exists() for name in ('started', 'family', 'quiet')), 'start')
         pids = [int(pid) for pid in (tmp_path / 'started').read_text().split()]
         grandchild = int((tmp_path / 'family').read_text())
         parent.send_signal(number)

@@ -39,12 +39,8 @@ def excite(tmp_path, make_urdf, monkeypatch):
 def test_it_writes_trajectory_summary_and_report(excite, capsys):
     status, folder = excite(config=QUICK)
     assert status == 0
-    assert sorted(path.name for path in folder.iterdir()) == [
-        'report.html',
-        'summary.json',
-        'trajectory.csv',
-        'trajectory.yaml',
-    ]
+    files = ['report.html', 'summary.json', 'trajectory.csv', 'trajectory.yaml']
+    assert sorted(path.name for path in folder.iterdir()) == files
     summary = json.loads((folder / 'summary.json').read_text())
     assert {'condition_number', 'log_det', 'seconds', 'margins', 'before', 'profile', 'history', 'trajectory'} <= set(
         summary
@@ -94,17 +90,12 @@ def test_a_motion_that_tells_too_little_apart_ends_with_3(excite, capsys):
     [
         ({'fourrier': {}}, (), "excitation: expected the keys .*, found 'fourrier'; meant fourier"),
         ({'fourier': {'perod': 1}}, (), "excitation.fourier: expected the keys .*, found 'perod'; meant period"),
-        ({'limits': {'safety_factor': 2}}, (), 'excitation.limits.safety_factor: expected a number, > 0 and ≤ 1'),
-        ({'rate': 0}, (), 'excitation.rate: expected a number, > 0 Hz'),
         ({}, ('--profile', 'trapezoids'), 'trapezoids.joint: expected one of a, b, c, found none'),
-        ({}, ('--profile', 'trapezoids', '--joint', 'hand'), "joint: expected one of a, b, c, found 'hand'"),
         ({}, ('--joint', 'a'), 'excitation.fourier: '),
         ({'fourier': {'starts': 1}, 'limits': {'height': [5, 6]}}, (), 'expected a motion that keeps every limit'),
     ],
 )
 def test_bad_input_ends_with_2_and_one_line(excite, capsys, config, arguments, message):
-    import re
-
     status, _ = excite(*arguments, config=config)
     error = capsys.readouterr().err
     assert status == 2
@@ -117,12 +108,8 @@ def test_a_robot_without_inertials_is_refused_until_the_torque_limit_is_off(exci
     urdf = make_urdf(inertials=False)
     assert excite(urdf=urdf)[0] == 2
     assert 'set torque_limit: false' in capsys.readouterr().err
-    status, folder = excite(
-        '--profile',
-        'waypoints',
-        urdf=urdf,
-        config={'limits': {'torque_limit': False}, 'waypoints': {'waypoints': [[0, 0, 0], [20, -10, 30]]}},
-    )
+    config = {'limits': {'torque_limit': False}, 'waypoints': {'waypoints': [[0, 0, 0], [20, -10, 30]]}}
+    status, folder = excite('--profile', 'waypoints', urdf=urdf, config=config)
     assert status == 0
     assert 'torque' not in json.loads((folder / 'summary.json').read_text())['margins']
     assert load_plan(folder / 'summary.json')[1] is False, 'the plan says it itself'

@@ -85,6 +85,12 @@ def test_columns_may_stand_in_any_order_and_others_are_named(tmp_path, motion):
 
 
 GOOD = [[k * 0.01, np.sin(k * 0.01), np.cos(k * 0.01)] for k in range(100)]
+TWO = ['time', 'q1', 'q2']
+
+
+def changed(*row):
+    """Good rows with another one in line 52."""
+    return [*GOOD[:50], list(row), *GOOD[51:]]
 
 
 @pytest.mark.parametrize(
@@ -96,35 +102,19 @@ GOOD = [[k * 0.01, np.sin(k * 0.01), np.cos(k * 0.01)] for k in range(100)]
         (['time', 'q1', 'q3'], GOOD, 'expected columns q1 to q2, found q1, q3'),
         (['time', 'q0', 'q1'], GOOD, 'expected columns q1 to q2, found q0, q1'),
         (['time', 'q1', 'tau2'], GOOD, 'expected columns tau1 to tau1, found tau2'),
-        (['time', 'q1', 'q2'], [], 'expected samples, found only a header'),
+        (TWO, [], 'expected samples, found only a header'),
         (['', 'time', 'q1', 'q2'], GOOD, 'expected 4 fields in line 2, found 3'),
         (['time', 'q1'], GOOD, 'expected 2 fields in line 2, found 3'),
-        (
-            ['time', 'q1', 'q2'],
-            [*GOOD[:50], [0.5, 'x', 1.0], *GOOD[51:]],
-            "line 52: could not convert string to float: 'x'",
-        ),
-        (['time', 'q1', 'q2'], [*GOOD[:50], [0.5, '1_0.004', 1.0], *GOOD[51:]], "found in line 52: '1_0.004'"),
-        (['time', 'q1', 'q2'], [*GOOD[:50], [0.5, 1.0], *GOOD[51:]], 'expected 3 fields in line 52, found 2'),
-        (
-            ['time', 'q1', 'q2'],
-            [*GOOD[:50], [0.5, '', 1.0], *GOOD[51:]],
-            r'q of joint_1 on run.csv: expected numbers, found 1 of 100 .* at 0.5 s',
-        ),
-        (
-            ['time', 'q1', 'q2'],
-            [*GOOD[:50], [0.5, 'nan', 1.0], *GOOD[51:]],
-            'q of joint_1 on run.csv: expected numbers',
-        ),
-        (
-            ['time', 'q1', 'q2'],
-            [*GOOD[:50], ['', 1.0, 1.0], *GOOD[51:]],
-            'time: expected numbers, found nan in line 52',
-        ),
-        (['time', 'q1', 'q2'], GOOD[::-1], 'found time going back'),
-        (['time', 'q1', 'q2'], GOOD[:20], 'too short: 20 samples, 0.2 s'),
-        (['time', 'q1', 'q2'], GOOD[:1], 'too short: 1 samples'),
-        (['time', 'q1', 'q2'], [[row[0], 1.0, 2.0] for row in GOOD], 'expected a joint that moves'),
+        (TWO, changed(0.5, 'x', 1.0), "line 52: could not convert string to float: 'x'"),
+        (TWO, changed(0.5, '1_0.004', 1.0), "found in line 52: '1_0.004'"),
+        (TWO, changed(0.5, 1.0), 'expected 3 fields in line 52, found 2'),
+        (TWO, changed(0.5, '', 1.0), r'q of joint_1 on run.csv: expected numbers, found 1 of 100 .* at 0.5 s'),
+        (TWO, changed(0.5, 'nan', 1.0), 'q of joint_1 on run.csv: expected numbers'),
+        (TWO, changed('', 1.0, 1.0), 'time: expected numbers, found nan in line 52'),
+        (TWO, GOOD[::-1], 'found time going back'),
+        (TWO, GOOD[:20], 'too short: 20 samples, 0.2 s'),
+        (TWO, GOOD[:1], 'too short: 1 samples'),
+        (TWO, [[row[0], 1.0, 2.0] for row in GOOD], 'expected a joint that moves'),
         (['time', 'q1', 'tau1'], [[*row[:2], 0.0] for row in GOOD], 'expected tau that changes, found it constant'),
     ],
 )
@@ -133,7 +123,7 @@ def test_what_cannot_be_read_is_refused(tmp_path, header, rows, reason):
 
 
 def test_another_number_of_joints_than_the_robot_has(tmp_path):
-    path = write(tmp_path / 'run.csv', ['time', 'q1', 'q2'], GOOD)
+    path = write(tmp_path / 'run.csv', TWO, GOOD)
     # more joints than columns: a robot file with a gripper
     arm = r" \(no part of the arm, as a gripper\? list the arm's in robot\.joints\)"
     refused(path, rf'expected columns q1 to q3 \(joints a, b, c\), found q1, q2{arm}', joint_names=('a', 'b', 'c'))
@@ -150,7 +140,7 @@ def test_files_that_are_not_text(tmp_path):
 
 
 def test_a_byte_order_mark_and_windows_line_ends_do_no_harm(tmp_path):
-    path = write(tmp_path / 'run.csv', ['time', 'q1', 'q2'], GOOD)
+    path = write(tmp_path / 'run.csv', TWO, GOOD)
     path.write_bytes(b'\xef\xbb\xbf' + path.read_bytes().replace(b'\n', b'\r\n'))
     np.testing.assert_array_equal(load_recording(path).q, np.array(GOOD)[:, 1:])
 

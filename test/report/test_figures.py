@@ -73,22 +73,12 @@ def test_a_page_holds_every_sample_of_every_series():
     rng = np.random.default_rng(0)
     time = np.arange(30_000) / 1000.0
     measured, predicted = rng.normal(size=(2, 30_000))
-    figure = Figure(
-        [
-            Panel(
-                'elbow',
-                'N·m',
-                [
-                    Series('measured', measured, 'measured'),
-                    Series('predicted', predicted, 'predicted'),
-                    Series('residual', measured - predicted, 'residual', difference_of=(0, 1)),
-                ],
-                time,
-            )
-        ],
-        'time [s]',
-        linked=True,
-    )
+    series = [
+        Series('measured', measured, 'measured'),
+        Series('predicted', predicted, 'predicted'),
+        Series('residual', measured - predicted, 'residual', difference_of=(0, 1)),
+    ]
+    figure = Figure([Panel('elbow', 'N·m', series, time)], 'time [s]', linked=True)
     specification, text = held(figure_html(figure, 'a caption', 'f1'))
     (panel,) = specification['panels']
     assert specification['linked']

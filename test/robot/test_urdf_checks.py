@@ -16,73 +16,81 @@ ARM = f"""<robot name="two"><link name="base"/><link name="l1">{INERTIAL}</link>
 <joint name="j2" type="revolute"><parent link="l1"/><child link="l2"/><origin xyz="0.3 0 0"/><axis xyz="0 0 1"/>
 <limit lower="-3" upper="3" velocity="3" effort="4"/></joint></robot>"""
 JOINT = '<joint name="{}" type="fixed"><parent link="{}"/><child link="{}"/></joint></robot>'
+AXIS, END, MASS = '<axis xyz="0 0 1"/>', '</robot>', 'mass value="4"'
+# What takes the place of what, once, and how the error ends.
 CASES = {
     'a loop with the base': (
-        ARM.replace('</robot>', JOINT.format('j3', 'l2', 'base')),
+        END,
+        JOINT.format('j3', 'l2', 'base'),
         'expected a tree, found joints that make a loop: j[123], j[123], j[123]',
     ),
     'a loop apart': (
-        ARM.replace(
-            '</robot>',
-            '<link name="a"/><link name="b"/>' + JOINT.format('j3', 'a', 'b')[:-8] + JOINT.format('j4', 'b', 'a'),
-        ),
+        END,
+        '<link name="a"/><link name="b"/>' + JOINT.format('j3', 'a', 'b')[:-8] + JOINT.format('j4', 'b', 'a'),
         'expected a tree, found joints that make a loop: j[34], j[34]',
     ),
-    'a link of itself': (ARM.replace('</robot>', '<link name="a"/>' + JOINT.format('j3', 'a', 'a')), 'make a loop: j3'),
-    'two parents': (
-        ARM.replace('</robot>', JOINT.format('j3', 'base', 'l2')),
-        'found link l2 as the child of j2 and of j3',
+    'a link of itself': (END, '<link name="a"/>' + JOINT.format('j3', 'a', 'a'), 'make a loop: j3'),
+    'two parents': (END, JOINT.format('j3', 'base', 'l2'), 'found link l2 as the child of j2 and of j3'),
+    'two roots': (END, '<link name="other"/></robot>', 'expected one root link, found base, other'),
+    'many roots': (
+        END,
+        ''.join(f'<link name="r{k}"/>' for k in range(9)) + END,
+        'expected one root link, found base, r0, r1, r2, r3, r4',
     ),
-    'two roots': (ARM.replace('</robot>', '<link name="other"/></robot>'), 'expected one root link, found base, other'),
-    'no such link': (
-        ARM.replace('child link="l2"', 'child link="l3"'),
-        "joint j2: expected a child that is a link, found 'l3'",
-    ),
-    'no parent': (ARM.replace('<parent link="l1"/>', ''), 'joint j2: expected a parent that is a link, found None'),
-    'twice': (ARM.replace('"j2"', '"j1"'), "expected a name for every joint, each once, found 'j1'"),
+    'no such link': ('child link="l2"', 'child link="l3"', "joint j2: expected a child that is a link, found 'l3'"),
+    'no parent': ('<parent link="l1"/>', '', 'joint j2: expected a parent that is a link, found None'),
+    'twice': ('"j2"', '"j1"', "expected a name for every joint, each once, found 'j1'"),
     'lower above upper': (
-        ARM.replace('lower="-3"', 'lower="5"', 1),
+        'lower="-3"',
+        'lower="5"',
         'joint j1: expected a lower limit below the upper one, found 5 and 3',
     ),
     'negative speed': (
-        ARM.replace('velocity="3"', 'velocity="-3"', 1),
+        'velocity="3"',
+        'velocity="-3"',
         'joint j1: expected limits of velocity and effort as magnitudes, found -3 and 4',
     ),
-    'negative mass': (
-        ARM.replace('mass value="4"', 'mass value="-4"'),
-        'link l1: expected a mass of at least 0 kg, found -4',
-    ),
-    'mass that is none': (
-        ARM.replace('mass value="4"', 'mass value="nan"'),
-        "link l1: expected a number for mass, found 'nan'",
-    ),
+    'negative mass': (MASS, 'mass value="-4"', 'link l1: expected a mass of at least 0 kg, found -4'),
+    'mass that is none': (MASS, 'mass value="nan"', "link l1: expected a number for mass, found 'nan'"),
+    'mass without digits': (MASS, 'mass value=""', "link l1: expected a number for mass, found ''"),
     'an endless inertia': (
-        ARM.replace('ixx="1"', 'ixx="inf"'),
+        'ixx="1"',
+        'ixx="inf"',
         r'link l1: expected a finite number of at most 1e\+09 for ixx, found inf',
     ),
+    'a large inertia': (
+        'izz="1"',
+        'izz="1e10"',
+        r'link l1: expected a finite number of at most 1e\+09 for izz, found 1e10',
+    ),
     'far away': (
-        ARM.replace('0.3 0 0', '1e300 0 0'),
+        '0.3 0 0',
+        '1e300 0 0',
         'joint j2: expected a finite number of at most 1000 for origin xyz, found 1e300',
     ),
     'far turned': (
-        ARM.replace('xyz="0.3 0 0"', 'rpy="0 1e9 0"'),
-        'joint j2: expected a finite number of at most 1000 for origin rpy',
+        'xyz="0.3 0 0"',
+        'rpy="0 1e9 0"',
+        'joint j2: expected a finite number of at most 1000 for origin rpy, .*',
     ),
-    'two numbers': (ARM.replace('0.3 0 0', '0.3 0'), "joint j2: expected three numbers for origin xyz, found '0.3 0'"),
-    'no axis': (
-        ARM.replace('<axis xyz="0 0 1"/>', '<axis xyz="0 0 0"/>', 1),
-        'joint j1: expected an axis with a direction',
-    ),
+    'no place': ('xyz="0 0 0.1"', 'xyz="0 0 x"', "link l1, inertial: expected a number for origin xyz, found 'x'"),
+    'two numbers': ('0.3 0 0', '0.3 0', "joint j2: expected three numbers for origin xyz, found '0.3 0'"),
+    'an axis of two numbers': (AXIS, '<axis xyz="0 1"/>', "joint j1: expected three numbers for axis, found '0 1'"),
+    'an endless axis': (AXIS, '<axis xyz="0 inf 1"/>', 'joint j1: expected a finite number for axis, found inf'),
+    'no axis': (AXIS, '<axis xyz="0 0 0"/>', "joint j1: expected an axis with a direction, found '0 0 0'"),
+    'hardly an axis': (AXIS, '<axis xyz="0 0 1e-7"/>', "joint j1: expected an axis with a direction, found '0 0 1e-7'"),
     'too many': (
-        ARM.replace('</robot>', ''.join(f'<link name="x{k}"/>' for k in range(3000)) + '</robot>'),
-        'at most 500 elements <link>, found 3003',
+        END,
+        ''.join(f'<link name="x{k}"/>' for k in range(3000)) + END,
+        'at most 500 elements <link>, found 3003.*',
     ),
 }
 
 
-@pytest.mark.parametrize(('text', 'message'), CASES.values(), ids=CASES)
-def test_what_is_no_robot_is_refused_with_its_place(text, message, tmp_path, capsys):
-    with pytest.raises(JointDynamicsError, match=message) as caught:
+@pytest.mark.parametrize(('old', 'new', 'message'), CASES.values(), ids=CASES)
+def test_what_is_no_robot_is_refused_with_its_place(old, new, message, tmp_path, capsys):
+    text = ARM.replace(old, new, 1)
+    with pytest.raises(JointDynamicsError, match=f'^robot robot_description[,:] .*{message}$') as caught:
         RobotModel.from_urdf(text)
     assert '\n' not in str(caught.value)
     (tmp_path / 'arm.urdf').write_text(text)
@@ -136,27 +144,6 @@ def test_the_greatest_magnitudes_are_taken():
     assert model.chain.translation[1].tolist() == [1000.0, -1000.0, 0.0]
     assert model.parameters[9] == 1e6
     assert RobotModel.from_urdf(ARM.replace('mass value="4"', 'mass value="0"')).parameters[9] == 0.0
-
-
-@pytest.mark.parametrize(
-    ('change', 'message'),
-    [
-        (('<axis xyz="0 0 1"/>', '<axis xyz="0 1"/>'), "joint j1: expected three numbers for axis, found '0 1'"),
-        (('<axis xyz="0 0 1"/>', '<axis xyz="0 inf 1"/>'), 'joint j1: expected a finite number for axis, found inf'),
-        (
-            ('<axis xyz="0 0 1"/>', '<axis xyz="0 0 1e-7"/>'),
-            "joint j1: expected an axis with a direction, found '0 0 1e-7'",
-        ),
-        (('xyz="0 0 0.1"', 'xyz="0 0 x"'), "link l1, inertial: expected a number for origin xyz, found 'x'"),
-        (('izz="1"', 'izz="1e10"'), r'link l1: expected a finite number of at most 1e\+09 for izz, found 1e10'),
-        (('mass value="4"', 'mass value=""'), "link l1: expected a number for mass, found ''"),
-        (('<link name="l2"/>', '<link name="l2"/>' + ''.join(f'<link name="r{k}"/>' for k in range(9))), None),
-    ],
-)
-def test_what_is_wrong_is_said_in_one_whole_line(change, message):
-    expected = f', {message}$' if message else ': expected one root link, found base, r0, r1, r2, r3, r4$'
-    with pytest.raises(JointDynamicsError, match=f'^robot robot_description{expected}'):
-        RobotModel.from_urdf(ARM.replace(*change, 1))
 
 
 @pytest.mark.parametrize(

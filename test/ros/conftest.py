@@ -14,7 +14,7 @@ import pytest
 try:
     import rclpy
     from lifecycle_msgs.msg import Transition
-    from lifecycle_msgs.srv import ChangeState, GetState
+    from lifecycle_msgs.srv import ChangeState
     from rcl_interfaces.srv import SetParameters
     from rclpy.executors import SingleThreadedExecutor
     from rclpy.parameter import Parameter
@@ -22,8 +22,12 @@ try:
     from std_msgs.msg import Float64MultiArray
     from std_srvs.srv import Trigger
     from trajectory_msgs.msg import JointTrajectory
+
+    from joint_dynamics.demo.ros_client import RosClient
 except ImportError:
     rclpy = None  # the tests skip themselves
+
+from joint_dynamics.errors import JointDynamicsError
 
 # Only a test that fails waits so long.
 PATIENCE = 180.0
@@ -88,13 +92,11 @@ def source_of(condition):
         return repr(condition)
 
 
-def said(what):
-    """What is waited for, in words."""
-    return what() if callable(what) else what
-
-
 class Ros:
-    """One rclpy context with an executor; `probe` is a plain node to publish, listen and call with."""
+    """One rclpy context with an executor; `probe` is a plain node to publish, listen and call with.
+
+    It waits and calls as the client of the demonstration does; what it asks for may be refused, which is returned.
+    """
 
     PATIENCE = PATIENCE
 
@@ -102,7 +104,6 @@ class Ros:
         self.nodes = []
         self.processes = []
         self.watchers = []
-        self.clients = {}
         with contextlib.ExitStack() as opened:
             # Where it was initialised already, too: this test fails, and those after it do not.
             opened.callback(rclpy.try_shutdown)
@@ -112,6 +113,7 @@ class Ros:
             self.probe = rclpy.create_node('probe')
             opened.callback(self.probe.destroy_node)
             self.executor.add_node(self.probe)
+            self._client = RosClient(self.probe, self.executor, self._watch)
             self._opened = opened.pop_all()
 
     def node(self, node_class, namespace='', **parameters):
@@ -163,30 +165,31 @@ class Ros:
             self.processes.remove(process)
         return process.returncode, process.output
 
+    def _watch(self):
+        """Fail when a process has died, or a watcher says why."""
+        for process in self.processes:
+            if process.poll() not in (None, 0):
+                pytest.fail(f'while waiting for {self._awaited}: {process.last_words}')
+        for watcher in self.watchers:
+            if reason := watcher():
+                pytest.fail(f'while waiting for {self._awaited}: {reason}')
+
+    @contextlib.contextmanager
+    def _waiting(self, what):
+        self._awaited = what
+        try:
+            yield
+        except JointDynamicsError as error:
+            self.give_up(str(error))
+
     def until(self, condition, what='', timeout=PATIENCE):
         """Spin until `condition()` is true; return its value.
 
-        Fails after `timeout` s, when a process has died, or a watcher says why; `what` it waited for is a text, or a
-        function that returns one then.
+        Fails after `timeout` s, when a process has died, or a watcher says why; `what` it waited for is said then.
         """
-        end = time.monotonic() + timeout
-        while True:
-            value = condition()
-            if value:
-                return value
-            for process in self.processes:
-                if process.poll() not in (None, 0):
-                    pytest.fail(f'while waiting for {said(what) or source_of(condition)}: {process.last_words}')
-            for watcher in self.watchers:
-                reason = watcher()
-                if reason:
-                    pytest.fail(f'while waiting for {said(what) or source_of(condition)}: {reason}')
-            if time.monotonic() > end:
-                # A condition that came true while the machine was busy elsewhere is true.
-                if value := condition():
-                    return value
-                self.give_up(f'waited {timeout:g} s in vain for {said(what) or source_of(condition)}')
-            self.executor.spin_once(timeout_sec=0.05)
+        what = what or source_of(condition)
+        with self._waiting(what):
+            return self._client.until(condition, what, timeout)
 
     def give_up(self, reason):
         """Fail with a reason, the state of every node in this process, and what every other process said last."""
@@ -203,36 +206,10 @@ class Ros:
         self.probe.create_subscription(kind, topic, messages.append, qos)
         return messages
 
-    def call(self, kind, name, request=None, again_after=None):
-        """Call a service and return its response.
-
-        again_after: s after which a request that changes nothing is made once more: a server that has not discovered
-        the client's reader yet when it answers drops the response ("client will not receive response").
-        """
-        # one client for each service: many that come and go keep discovery busy, which a loaded machine is late with
-        client = self.clients.get(name) or self.clients.setdefault(name, self.probe.create_client(kind, name))
-        self.until(client.service_is_ready, what=lambda: f'service {name}: {self.ends_of(client)}')
-        asked = [(time.monotonic(), client.call_async(request or kind.Request()))]
-
-        def answered():
-            if again_after is not None and time.monotonic() - asked[-1][0] > again_after:
-                asked.append((time.monotonic(), client.call_async(request or kind.Request())))
-            return next((future for _, future in asked if future.done()), None)
-
-        future = self.until(answered, what=f'response of {name}')
-        return future.result()
-
-    def ends_of(self, client):
-        """The ends of a service in the graph: it is ready once as many read its requests as write its replies."""
-        request, reply = f'rq{client.service_name}Request', f'rr{client.service_name}Reply'
-        kinds = {
-            'readers of requests': self.probe.get_subscriptions_info_by_topic(request, no_mangle=True),
-            'writers of replies': self.probe.get_publishers_info_by_topic(reply, no_mangle=True),
-        }
-        return ', '.join(
-            f'{len(entries)} {kind} ({", ".join(sorted(entry.node_name for entry in entries)) or "none"})'
-            for kind, entries in kinds.items()
-        )
+    def call(self, kind, name, request=None):
+        """Call a service and return its response."""
+        with self._waiting(name):
+            return self._client.call(kind, name, request or kind.Request(), PATIENCE)
 
     def trigger(self, name):
         """Call a std_srvs/Trigger."""
@@ -245,7 +222,8 @@ class Ros:
 
     def state(self, node_name):
         """Return the label of a node's lifecycle state."""
-        return self.call(GetState, f'{node_name}/get_state', again_after=5.0).current_state.label
+        with self._waiting(f'the state of {node_name}'):
+            return self._client.state(node_name, PATIENCE)
 
     def until_state(self, node_name, label):
         """Wait until a node has reached a state."""

@@ -1,6 +1,5 @@
 """What a node writes at the console: active, waiting for what, what next; and a clock that runs backwards is named."""
 
-import importlib
 from types import SimpleNamespace
 
 import pytest
@@ -16,18 +15,12 @@ from std_msgs.msg import String
 from joint_dynamics.nodes.estimator.node import EstimatorNode
 from joint_dynamics.nodes.framework import console
 from joint_dynamics.nodes.framework.diagnostics import ERROR, OK, STALE, WARN, Diagnostics
+from joint_dynamics.nodes.framework.documentation import node_classes
 from joint_dynamics.nodes.framework.topics import SENSOR
 from joint_dynamics.nodes.gazebo_model.node import GazeboModelNode
 from joint_dynamics.simulation import ur5e_urdf
 
-MODULES = {
-    'excitation': 'ExcitationNode',
-    'identifier': 'IdentifierNode',
-    'estimator': 'EstimatorNode',
-    'feedforward': 'FeedforwardNode',
-    'simulator': 'SimulatorNode',
-    'gazebo_model': 'GazeboModelNode',
-}
+NODES = node_classes()
 
 
 @pytest.fixture
@@ -38,12 +31,10 @@ def lines(ros):
     return lambda logger: [message.msg for message in messages if message.name == logger]
 
 
-@pytest.mark.parametrize('module', MODULES)
-def test_every_node_is_named_alike_and_says_what_comes_next(module):
-    node_class = getattr(importlib.import_module(f'joint_dynamics.nodes.{module}.node'), MODULES[module])
-    assert module == node_class.NAME
-    rows = {row.name for row in node_class.topic_rows()}
-    names = [part.partition('}')[0] for part in console.NEXT_STEPS[module].split('{')[1:]]
+@pytest.mark.parametrize('name', NODES)
+def test_every_node_says_what_comes_next(name):
+    rows = {row.name for row in NODES[name].topic_rows()}
+    names = [part.partition('}')[0] for part in console.NEXT_STEPS[name].split('{')[1:]]
     assert names
     assert set(names) <= rows
 

@@ -332,25 +332,6 @@ def test_without_description_it_says_so(ros):
     assert not ros.transition('estimator', 'configure')
 
 
-def test_process_ends_cleanly(ros, arm, tmp_path):
-    path = tmp_path / 'described.yaml'
-    arm.description.save(path)
-    messages = ros.listen(DiagnosticArray, '/diagnostics')
-    process = ros.process(
-        'joint_dynamics.nodes.estimator.node',
-        parameters={
-            'robot_file': str(ur5e_urdf()),
-            'description_file': str(path),
-            'autostart': 'true',
-            'output_folder': str(tmp_path / 'out'),
-            'joint_states_effort': 'current',
-        },
-    )
-    ros.until(lambda: status(ros, messages, 'state').message == 'active', what='active')
-    status_, output = ros.stop(process)
-    assert status_ == 0, output
-
-
 def test_estimates_carry_their_names_and_a_table_shows_them(ros, arm, start):
     """By joint name what the session holds; `watch` hears the same, and its command prints it."""
     node, publisher = start(sample_rate=RATE, parameter_rate=50.0)

@@ -34,7 +34,6 @@ from joint_dynamics.nodes.feedforward.node import FeedforwardNode
 from joint_dynamics.nodes.framework.topics import LATCHED
 from joint_dynamics.nodes.identifier.node import IdentifierNode
 
-UR5E = ('shoulder_pan_joint', 'shoulder_lift_joint', 'elbow_joint', 'wrist_1_joint', 'wrist_2_joint', 'wrist_3_joint')
 JOINT = {
     'rotor_inertia': {'value': 0.5},
     'friction': {'parameters': {'F_C0': 3.0, 'F_V1': 2.0}, 'maxwell_slip': {'operators': 4, 'presliding': 5e-4}},
@@ -145,8 +144,9 @@ def test_an_estimator_killed_while_it_saves_goes_on_from_what_it_saved_before(
     before = {path: path.read_bytes() for path in files if path.is_file()}
     arm.talk(lambda: arm.status('estimator', 'samples')[0] == DiagnosticStatus.OK)
     ros.processes.remove(process)
-    client = ros.clients['/estimator/save']
-    client.call_async(client.srv_type.Request())
+    client = ros.probe.create_client(Trigger, '/estimator/save')
+    ros.until(client.service_is_ready)
+    client.call_async(Trigger.Request())
     ros.until(lambda: process.poll() is not None, what='the kill')
     assert process.returncode == -signal.SIGKILL
     # What was saved first is there whole.
@@ -373,15 +373,11 @@ def test_a_gazebo_model_that_is_killed_is_missed_by_name_and_heard_again(ros, ro
 
 
 @pytest.mark.slow
-def test_a_simulator_that_is_killed_is_missed_by_name_and_followed_again(ros, tmp_path):
+def test_a_simulator_that_is_killed_is_missed_by_name_and_followed_again(ros, ur5e_file, tmp_path):
     process = ros.process('joint_dynamics.nodes.simulator.node', parameters={'autostart': 'true'})
-    description = DynamicsDescription({'robot': {'joint_names': list(UR5E)}, 'joints': dict.fromkeys(UR5E, JOINT)})
-    description.save(tmp_path / 'dynamics.yaml')
     timed = {'use_sim_time': True, 'autostart': True}
     feedforward = ros.node(FeedforwardNode, mode='streaming', use_description=False, **timed)
-    estimator = ros.node(
-        EstimatorNode, description_file=str(tmp_path / 'dynamics.yaml'), output_folder=str(tmp_path / 'e'), **timed
-    )
+    estimator = ros.node(EstimatorNode, description_file=str(ur5e_file), output_folder=str(tmp_path / 'e'), **timed)
     identifier = ros.node(IdentifierNode, output_folder=str(tmp_path / 'i'), **timed)
     nodes, commands = (feedforward, estimator, identifier), ros.listen(Float64MultiArray, 'feedforward/commands', 1000)
 

@@ -106,14 +106,6 @@ def test_link_and_motor_side_current_and_temperature(ros, listener):
     assert node.diagnostics.level('inputs') == OK
 
 
-def test_effort_is_a_current_when_told_so(ros, listener):
-    node = listener(joint_states_effort='current')
-    samples = deliver(
-        ros, node, ('/x/joint_states', joint_state((1, 0), name=['a', 'b'], position=[0.0, 0.0], effort=[3.0, 4.0]))
-    )
-    assert samples['current'][1] == {'a': 3.0, 'b': 4.0}
-
-
 def test_arrays_without_names_arrive_from_a_best_effort_publisher(ros, listener):
     node = listener(
         inputs=['arrays'], arrays=['current rtde/actual_current', 'q  rtde/actual_q'], array_joints=['b', 'a']

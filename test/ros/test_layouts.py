@@ -4,7 +4,6 @@ Neither program is needed. What they read of a layout and how they name what the
 PlotJuggler's and its ROS plugin's, and those of Lichtblick, the open descendant of Foxglove Studio.
 """
 
-import importlib
 import json
 import re
 import xml.etree.ElementTree as ET
@@ -14,14 +13,9 @@ import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
-from rosbags.highlevel import AnyReader
-from rosbags.typesys import Stores, get_typestore
 from sensor_msgs.msg import JointState
 
-from joint_dynamics.control import available
 from joint_dynamics.nodes.framework.documentation import node_classes
-from joint_dynamics.nodes.framework.topics import SENSOR
-from joint_dynamics.recording import BagWriter
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation import ur5e_urdf
 
@@ -200,66 +194,3 @@ def test_foxglove_knows_every_panel_and_key(path):
         for tab in panel.get('tabs', ()):
             assert set(tab) == {'title', 'layout'}
             visit(tab['layout'])
-
-
-def curves_of(topic, message):
-    """The series that PlotJuggler makes of a JointState."""
-    for field in ('position', 'velocity', 'effort'):
-        for name, _ in zip(message.name, getattr(message, field), strict=False):
-            yield f'{topic}/{name}/{field}'
-
-
-def paths_of(topic, message):
-    """The paths at which Foxglove finds a number in a JointState."""
-    for field in ('position', 'velocity', 'effort'):
-        for k in range(len(getattr(message, field))):
-            yield f'{topic}.{field}[{k}]'
-
-
-@pytest.mark.slow
-@pytest.mark.skipif('computed_torque' not in available(), reason='the laws of the package are not installed')
-def test_every_line_of_every_layout_is_found_in_a_recorded_bag(ros, dynamics_file, tmp_path):
-    """Of nodes beside the simulated robot; Foxglove's seventh joint is for robots that have one."""
-    curves, paths = set(), set()
-    for path in PLOTJUGGLER:
-        curves |= {curve.get('name') for curve in ET.parse(path).getroot().iter('curve')}
-    for path in FOXGLOVE:
-        for panel in json.loads(path.read_text())['configById'].values():
-            paths |= {item['value'] for item in panel.get('paths', ()) if not item['value'].endswith('[6]')}
-    assert len(curves) == len(paths) == 6 * len({path.rpartition('[')[0] for path in paths})
-    wanted = {path.partition('.')[0] for path in paths} | {'/diagnostics'}
-    ros.process('joint_dynamics.nodes.simulator.node', parameters={'autostart': True, 'publish_clock': True})
-    for name, more in (
-        ('estimator', {'joint_states_effort': 'current', 'inputs': "['joint_states', 'motor_states', 'temperatures']"}),
-        ('feedforward', {'mode': 'streaming', 'joint_states_effort': 'current'}),
-    ):
-        ros.process(
-            f'joint_dynamics.nodes.{name}.node',
-            parameters={**more, 'autostart': True, 'use_sim_time': True, 'description_file': dynamics_file},
-        )
-    (tmp_path / 'bag').mkdir()
-    writer, missing = BagWriter(tmp_path / 'bag'), set(wanted)
-
-    def keep(topic, kind):
-        def write(data):
-            writer.write(topic, kind, ros.probe.get_clock().now().nanoseconds, data)
-            missing.discard(topic)
-
-        package, part, name = kind.split('/')
-        message = getattr(importlib.import_module(f'{package}.{part}'), name)
-        ros.probe.create_subscription(message, topic, write, SENSOR, raw=True)
-
-    for topic in wanted:
-        keep(topic, 'diagnostic_msgs/msg/DiagnosticArray' if topic == '/diagnostics' else 'sensor_msgs/msg/JointState')
-    ros.until(lambda: not missing, what='all topics of the layouts')
-    writer.close()
-    found_curves, found_paths = set(), set()
-    with AnyReader([tmp_path / 'bag'], default_typestore=get_typestore(Stores.ROS2_JAZZY)) as reader:
-        assert {connection.topic for connection in reader.connections} == wanted
-        for connection, _, data in reader.messages():
-            if connection.topic != '/diagnostics':
-                message = reader.deserialize(data, connection.msgtype)
-                found_curves |= set(curves_of(connection.topic, message))
-                found_paths |= set(paths_of(connection.topic, message))
-    assert sorted(curves - found_curves) == []
-    assert sorted(paths - found_paths) == []

@@ -10,7 +10,6 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed', exc_type=ImportErr
 
 from rclpy.parameter import Parameter
 
-from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.excitation import FourierBasis, FourierTrajectory
 from joint_dynamics.excitation.files import coefficients
@@ -24,28 +23,23 @@ POSTURE = np.array([0.0, -1.57, 0.6, -1.57, 0.3, 0.0])
 
 
 @pytest.fixture
-def configured(ros, tmp_path):
+def configured(ros, ur5e_file, tmp_path):
     """A function that returns a node of that name, configured and active."""
     robot = RobotModel.from_urdf(ur5e_description())
     (tmp_path / 'robot.urdf').write_text(ur5e_description())
-    joint = {'rotor_inertia': {'value': 0.9}, 'drive_gain': {'value': 12.0}, 'stiffness': {'coefficients': [2e4, 1e8]}}
-    joint['friction'] = {'parameters': {'F_C0': 7.0, 'F_S': 8.0, 'F_V1': 6.0}}
-    joints = dict.fromkeys(robot.joint_names, joint)
-    described = tmp_path / 'dynamics.yaml'
-    DynamicsDescription({'robot': {'joint_names': list(robot.joint_names)}, 'joints': joints}).save(described)
     series = FourierTrajectory(
         robot.joint_names, FourierBasis(3.0, 2, 1, 0.8, True), np.column_stack([POSTURE, np.full((robot.n, 4), 0.02)])
     )
     (tmp_path / 'summary.json').write_text(json.dumps({'trajectory': coefficients(series)}))
     given = {
         'estimator': {
-            'description_file': str(described),
+            'description_file': str(ur5e_file),
             'output_folder': str(tmp_path / 'out'),
             'inputs': ['joint_states', 'motor_states', 'temperatures'],
             'joint_states_effort': 'none',
         },
         'excitation': {'trajectory_file': str(tmp_path / 'summary.json')},
-        'feedforward': {'description_file': str(described)},
+        'feedforward': {'description_file': str(ur5e_file)},
         'gazebo_model': {},
         'identifier': {'output_folder': str(tmp_path / 'out')},
         'simulator': {'publish_clock': False},

@@ -10,7 +10,6 @@ import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
-from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation import ur5e_description
 
@@ -25,14 +24,8 @@ def enforced(keystore):
 
 def ended(keystore):
     """Start a node that cannot run; return its status and what it said."""
-    command = [
-        sys.executable,
-        '-m',
-        'joint_dynamics.nodes.gazebo_model.node',
-        '--ros-args',
-        '--enclave',
-        '/gazebo_model',
-    ]
+    arguments = ['--ros-args', '--enclave', '/gazebo_model']
+    command = [sys.executable, '-m', 'joint_dynamics.nodes.gazebo_model.node', *arguments]
     done = subprocess.run(
         command, env={**os.environ, **enforced(keystore)}, capture_output=True, text=True, check=False
     )
@@ -107,7 +100,9 @@ except Exception as error:
 
 
 @pytest.mark.slow
-def test_all_nodes_work_under_their_policies_and_the_operator_cannot_command(ros, empty_enclave, tmp_path, monkeypatch):
+def test_all_nodes_work_under_their_policies_and_the_operator_cannot_command(
+    ros, empty_enclave, ur5e_file, tmp_path, monkeypatch
+):
     generate = pytest.importorskip(
         'sros2.api._artifact_generation', reason='sros2 comes with a ROS 2 installation only'
     ).generate_artifacts
@@ -117,24 +112,14 @@ def test_all_nodes_work_under_their_policies_and_the_operator_cannot_command(ros
         pytest.skip(f'no security in this DDS: {line}')
     keystore = tmp_path / 'keys'
     generate(keystore, [], [POLICY])
-    joint = {
-        'rotor_inertia': {'value': 0.9},
-        'drive_gain': {'value': 12.0},
-        'stiffness': {'coefficients': [2e4, 1e8]},
-        'friction': {'parameters': {'F_C0': 7.0, 'F_S': 8.0, 'F_V1': 6.0}},
-    }
-    described = tmp_path / 'dynamics.yaml'
-    DynamicsDescription({'robot': {'joint_names': list(JOINTS)}, 'joints': dict.fromkeys(JOINTS, joint)}).save(
-        described
-    )
     for name, value in enforced(keystore).items():
         monkeypatch.setenv(name, value)
     inputs = {'inputs': '[joint_states, motor_states, temperatures]', 'output_folder': tmp_path / 'out'}
     parameters = {
         'simulator': {},
         'identifier': inputs,
-        'estimator': {**inputs, 'description_file': described},
-        'feedforward': {'description_file': described, 'mode': 'streaming'},
+        'estimator': {**inputs, 'description_file': ur5e_file},
+        'feedforward': {'description_file': ur5e_file, 'mode': 'streaming'},
         'excitation': {},
         'gazebo_model': {},
     }

@@ -140,11 +140,8 @@ def test_a_trajectory_the_controller_rejects_changes_nothing_and_is_said(ros):
     until_heard(ros, publisher)
     for message, reason in (
         (trajectory(JOINTS), 'expected points'),
-        (trajectory(('a',), (1.0, [0.0], None, None)), 'expected the joints'),
         (trajectory(JOINTS, (1.0, [0.0] * 5, None, None)), 'positions in every point'),
         (trajectory(JOINTS, (1.0, [0.0] * 6, [1.0] * 6, None)), 'at rest'),
-        (trajectory(JOINTS, (2.0, [0.0] * 6, None, None), (1.0, [0.0] * 6, None, None)), 'increase'),
-        (trajectory(JOINTS, (1.0, [float('nan')] * 6, None, None)), 'finite'),
     ):
         publisher.publish(message)
         ros.until(lambda reason=reason: reason in node.diagnostics.message('commands'), what=f'the reason: {reason}')
@@ -218,21 +215,6 @@ def test_settings_take_effect_while_time_flows(ros):
     assert node.simulated.step().transmission_torque[0, 0] == pytest.approx(-5.0, abs=2.5)
     assert ros.set_parameter('simulator', 'payload_mass', 0.0).successful
     assert node.simulated.truth.parameters[14 * 5 + 9] == pytest.approx(mass)
-
-
-def test_wrong_settings_are_refused_with_a_reason(ros):
-    start(ros)
-    for name, value in (
-        ('wear.elbow_joint', 1.5),
-        ('payload_mass', -1.0),
-        ('payload_com', [1.0]),
-        ('controller', 'pid'),
-        ('payload_inertia', [1.0, 2.0]),
-        ('real_time_factor', -1.0),
-    ):
-        result = ros.set_parameter('simulator', name, value)
-        assert not result.successful
-        assert name in result.reason
 
 
 @pytest.mark.parametrize(

@@ -13,13 +13,8 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
 
-from joint_dynamics.nodes.estimator.node import EstimatorNode
-from joint_dynamics.nodes.excitation.node import ExcitationNode
-from joint_dynamics.nodes.feedforward.node import FeedforwardNode
+from joint_dynamics.nodes.framework.documentation import node_classes
 from joint_dynamics.nodes.framework.lifecycle import DynamicsNode
-from joint_dynamics.nodes.gazebo_model.node import GazeboModelNode
-from joint_dynamics.nodes.identifier.node import IdentifierNode
-from joint_dynamics.nodes.simulator.node import SimulatorNode
 
 # What the lifecycle of ROS 2 offers (design.ros2.org/articles/node_lifecycle.html): state -> {request: state after}.
 OFFERED = {
@@ -30,17 +25,9 @@ OFFERED = {
 }
 WAY = {'unconfigured': (), 'inactive': ('configure',), 'active': ('configure', 'activate'), 'finalized': ('shutdown',)}
 LABELS = (
-    'configure',
-    'cleanup',
-    'activate',
-    'deactivate',
-    'shutdown',
-    'create',
-    'destroy',
-    'transition_success',
-    'on_activate_error',
-    'no such',
-)
+    'configure', 'cleanup', 'activate', 'deactivate', 'shutdown', 'create', 'destroy', 'transition_success',
+    'on_activate_error', 'no such',
+)  # fmt: skip
 SHUTDOWN = {'unconfigured': 5, 'inactive': 6, 'active': 7}
 NUMBERS = {1: 'configure', 2: 'cleanup', 3: 'activate', 4: 'deactivate'}
 
@@ -93,10 +80,7 @@ def test_a_storm_of_requests_by_label_and_number(ros):
     assert ros.state('/plain') == state
 
 
-KINDS = (EstimatorNode, ExcitationNode, FeedforwardNode, GazeboModelNode, IdentifierNode, SimulatorNode)
-
-
-@pytest.mark.parametrize('kind', KINDS, ids=lambda kind: kind.NAME)
+@pytest.mark.parametrize('kind', node_classes().values(), ids=lambda kind: kind.NAME)
 def test_no_node_dies_of_a_wrong_request(ros, kind):
     node = ros.node(kind)
     for label in ('activate', 'deactivate', 'cleanup', 'no such'):
@@ -135,7 +119,6 @@ def test_a_destroyed_node_leaves_nothing_in_the_graph(ros, state):
         for step in WAY[state]:
             assert request(ros, node, label=step)
         assert ros.state('/plain') == state
-        ros.clients.clear()
         while list(ros.probe.clients):
             ros.probe.destroy_client(next(ros.probe.clients))
         assert in_the_graph(ros.probe, 'plain')

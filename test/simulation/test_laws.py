@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.simulation import FlexibleJointRobot, Laws, ModelErrors, plausible_drives, play
+from joint_dynamics.simulation import Command, FlexibleJointRobot, Laws, ModelErrors, plausible_drives, play
 from joint_dynamics.simulation.dynamics import (
     friction,
     lost_motion_share,
@@ -173,7 +173,7 @@ def test_the_plant_balances_its_energy_under_every_law(laws, waves):
 def test_placed_under_drawn_laws_it_stands_and_the_truth_knows_its_spring(seed):
     robot = FlexibleJointRobot(seed=seed, laws=Laws.drawn(seed), errors=ModelErrors.none())
     start = robot.truth.position
-    samples = robot.run(robot_hold(robot, 300))
+    samples = robot.run(Command.track(np.tile(robot.truth.position, (300, 1))))
     assert np.abs(samples.true_q - start).max() < 2e-5
     document = robot.truth.as_document()
     assert document['laws'] == asdict(Laws.drawn(seed))
@@ -182,9 +182,3 @@ def test_placed_under_drawn_laws_it_stands_and_the_truth_knows_its_spring(seed):
         middle = slice(49, 52)
         assert np.gradient(curve, phi)[50] == pytest.approx(robot.truth.stiffness[j, 0], rel=0.1)
         assert np.abs(curve[middle]).max() < 0.05 * np.abs(curve).max()
-
-
-def robot_hold(robot, ticks):
-    from joint_dynamics.simulation import Command
-
-    return Command.track(np.tile(robot.truth.position, (ticks, 1)))

@@ -44,11 +44,7 @@ def test_a_polynomial_of_its_degree_is_met_exactly():
     coefficients = RNG.normal(size=6)
 
     def exact(x, order=0):
-        return (
-            np.polynomial.Polynomial(coefficients[::-1]).deriv(order)(x)
-            if order
-            else np.polynomial.Polynomial(coefficients[::-1])(x)
-        )
+        return np.polynomial.Polynomial(coefficients[::-1]).deriv(order)(x)
 
     trajectory = TrajectoryPoints(t, exact(t)[:, None], exact(t, 1)[:, None], exact(t, 2)[:, None])
     fine = np.linspace(0, 1.99, 200)

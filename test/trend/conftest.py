@@ -41,18 +41,15 @@ class Fleet:
             }
             for k, name in enumerate(self.names)
         }
-        return DynamicsDescription(
-            {
-                'robot': {
-                    'joint_names': list(self.names),
-                    **self.model.kinematics(),
-                    'identity': identity_of(self.model),
-                },
-                'joints': joints,
-                'inertial': {'standard': {name: self.standard.link_document(k) for k, name in enumerate(self.names)}},
-                'provenance': {'filters': {'f_dyn': 10.0, 'position_cutoff': 50.0, 'parallel_cutoff': 20.0}},
-            }
-        )
+        identity = {'joint_names': list(self.names), 'identity': identity_of(self.model)}
+        links = {name: self.standard.link_document(k) for k, name in enumerate(self.names)}
+        document = {
+            'robot': {**identity, **self.model.kinematics()},
+            'joints': joints,
+            'inertial': {'standard': links},
+            'provenance': {'filters': {'f_dyn': 10.0, 'position_cutoff': 50.0, 'parallel_cutoff': 20.0}},
+        }
+        return DynamicsDescription(document)
 
     def record(self, seed, coulomb=0.0, viscous=0.0, seconds=4.0, rate=200.0):
         """One run; coulomb [N·m] and viscous [N·m·s/rad] (n,) or a number are added to the friction."""
