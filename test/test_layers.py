@@ -29,22 +29,10 @@ ALLOWED['nodes'] = ALLOWED['report'] | {'report'}
 ALLOWED['demo'] = ALLOWED['nodes'] | {'nodes'}
 ALLOWED['cli'] = ALLOWED['demo'] | {'demo'}
 ROS = {
-    'rclpy',
-    'std_msgs',
-    'sensor_msgs',
-    'trajectory_msgs',
-    'diagnostic_msgs',
-    'geometry_msgs',
-    'std_srvs',
-    'rcl_interfaces',
-    'lifecycle_msgs',
-    'control_msgs',
-    'builtin_interfaces',
-    'rosgraph_msgs',
-    'tf2_msgs',
-    'tf_transformations',
-    'ament_index_python',
-}
+    'rclpy', 'std_msgs', 'sensor_msgs', 'trajectory_msgs', 'diagnostic_msgs', 'geometry_msgs', 'std_srvs',
+    'rcl_interfaces', 'lifecycle_msgs', 'control_msgs', 'builtin_interfaces', 'rosgraph_msgs', 'tf2_msgs',
+    'tf_transformations', 'ament_index_python',
+}  # fmt: skip
 MODULES = sorted(ROOT.rglob('*.py'))
 
 

@@ -31,13 +31,8 @@ def sections(path):
 
 
 def test_there_are_presets():
-    assert {path.parent.name for path in PRESETS} == {
-        'gazebo',
-        'kinova_gen3',
-        'ros2_control',
-        'simulation',
-        'ur_e_series',
-    }
+    robots = {'gazebo', 'kinova_gen3', 'ros2_control', 'simulation', 'ur_e_series'}
+    assert {path.parent.name for path in PRESETS} == robots
 
 
 @pytest.mark.parametrize('path', PRESETS, ids=lambda path: path.parent.name)

@@ -306,13 +306,13 @@ class Adversary(RuleBasedStateMachine):
         self.q = np.array([0.1, -1.0, 1.0, 0.2, 0.3, 0.4])
         self.time, self.last = 0.0, np.zeros(6)
 
-    @rule(quantity=st.sampled_from(STATES), joint=st.integers(0, 5), value=numbers, late=st.floats(0, 0.2))
+    @rule(quantity=st.sampled_from(list(STATES)), joint=st.integers(0, 5), value=numbers, late=st.floats(0, 0.2))
     def write_state(self, quantity, joint, value, late):
         values = self.q.copy() if 'position' in quantity else np.zeros(6)
         values[joint] = value
         self.loop.state.write(quantity, values, self.time - late)
 
-    @rule(quantity=st.sampled_from(REFERENCES), joint=st.integers(0, 5), value=numbers)
+    @rule(quantity=st.sampled_from(list(REFERENCES)), joint=st.integers(0, 5), value=numbers)
     def write_reference(self, quantity, joint, value):
         values = self.q.copy() if quantity == 'position' else np.zeros(6)
         values[joint] = value

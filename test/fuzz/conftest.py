@@ -14,6 +14,9 @@ CASES = settings(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture, HealthCheck.data_too_large],
 )
 HUGE = [10**400, -(10**30), 1e300, -1e300, 1e308, 5e-324, float('inf'), float('nan'), 2**63, 0, -1]
+WORDS = [
+    '', 'on', 'joint_1', '9**9**9**9', 'sin()', '2026-01-01', '{joint}', '../x', '\0', 'nan', '1e400', '*a', '!!int x',
+]  # fmt: skip
 JUNK = st.recursive(
     st.one_of(
         st.none(),
@@ -22,23 +25,7 @@ JUNK = st.recursive(
         st.sampled_from(HUGE),
         st.floats(),
         st.text(max_size=8),
-        st.sampled_from(
-            [
-                '',
-                'on',
-                'joint_1',
-                '9**9**9**9',
-                'sin()',
-                '2026-01-01',
-                '{joint}',
-                '../x',
-                '\0',
-                'nan',
-                '1e400',
-                '*a',
-                '!!int x',
-            ]
-        ),
+        st.sampled_from(WORDS),
     ),
     lambda inner: st.one_of(
         st.lists(inner, max_size=4),
@@ -88,48 +75,12 @@ def changed(document, changes):
 CHANGES = st.lists(
     st.tuples(st.floats(0, 1), st.sampled_from(['replace', 'replace', 'delete', 'add']), JUNK), min_size=1, max_size=3
 )
-PIECES = st.one_of(
-    st.text(max_size=6),
-    st.sampled_from(
-        [
-            '<',
-            '>',
-            '"',
-            '/',
-            '&',
-            '<!--',
-            ']]>',
-            '<!DOCTYPE a>',
-            '[' * 80,
-            '{a: ' * 80,
-            '- ' * 80,
-            '<a>' * 80,
-            'nan',
-            'inf',
-            '-1',
-            '1e308',
-            '1e-320',
-            '9' * 400,
-            ',',
-            ',,',
-            '\n',
-            '\n\n',
-            '\0',
-            '\ufeff',
-            '\r',
-            ':',
-            '&a ',
-            '*a',
-            '!!',
-            '%',
-            'name="j1"',
-            'link="l1"',
-            'e',
-            '.',
-            '-',
-        ]
-    ),
-)
+MARKS = [
+    '<', '>', '"', '/', '&', '<!--', ']]>', '<!DOCTYPE a>', '[' * 80, '{a: ' * 80, '- ' * 80, '<a>' * 80, 'nan',
+    'inf', '-1', '1e308', '1e-320', '9' * 400, ',', ',,', '\n', '\n\n', '\0', '\ufeff', '\r', ':', '&a ', '*a', '!!',
+    '%', 'name="j1"', 'link="l1"', 'e', '.', '-',
+]  # fmt: skip
+PIECES = st.one_of(st.text(max_size=6), st.sampled_from(MARKS))
 EDITS = st.lists(st.tuples(st.floats(0, 1), st.integers(0, 12), PIECES), min_size=1, max_size=4)
 
 

@@ -220,27 +220,10 @@ def test_urdfs(edits):
         use_robot(RobotModel.from_urdf(tools.edited(URDF, edits)))
 
 
-NUMBERS = st.sampled_from(
-    [
-        'nan',
-        'inf',
-        '-inf',
-        '1e308',
-        '1e300',
-        '-5',
-        '0',
-        '1e-320',
-        '',
-        'x',
-        '1 2',
-        '0 0 0',
-        '1_0',
-        '٣',
-        '0x10',
-        '1e5',
-        '1000000',
-    ]
-)
+NUMBERS = st.sampled_from([
+    'nan', 'inf', '-inf', '1e308', '1e300', '-5', '0', '1e-320', '', 'x', '1 2', '0 0 0', '1_0', '٣', '0x10', '1e5',
+    '1000000',
+])  # fmt: skip
 
 
 @tools.CASES

@@ -33,17 +33,10 @@ from joint_dynamics.simulation import TrajectoryPoints, play, ur5e_urdf
 
 NAMES = ('chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable')
 QUIET = (
-    '--headless',
-    '--no-sandbox',
-    '--disable-gpu',
-    '--disable-quic',
-    '--no-first-run',
-    '--disable-background-networking',
-    '--disable-component-update',
-    '--disable-sync',
-    '--disable-dev-shm-usage',
+    '--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run',
+    '--disable-background-networking', '--disable-component-update', '--disable-sync', '--disable-dev-shm-usage',
     '--hide-scrollbars',
-)
+)  # fmt: skip
 LIGHT, DARK = 'light', 'dark'
 #: s; what takes longer does not come.
 PATIENCE = 120.0

@@ -1,6 +1,7 @@
 """Nodes in this process and in others, over DDS, in a domain of their own."""
 
 import contextlib
+import functools
 import inspect
 import os
 import signal
@@ -9,6 +10,7 @@ import sys
 import tempfile
 import time
 
+import numpy as np
 import pytest
 
 try:
@@ -19,15 +21,18 @@ try:
     from rclpy.executors import SingleThreadedExecutor
     from rclpy.parameter import Parameter
     from sensor_msgs.msg import JointState
-    from std_msgs.msg import Float64MultiArray
+    from std_msgs.msg import Float64MultiArray, String
     from std_srvs.srv import Trigger
-    from trajectory_msgs.msg import JointTrajectory
+    from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
     from joint_dynamics.demo.ros_client import RosClient
+    from joint_dynamics.nodes.framework.topics import LATCHED
 except ImportError:
     rclpy = None  # the tests skip themselves
 
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.robot import RobotModel
+from joint_dynamics.simulation import ur5e_description
 
 # Only a test that fails waits so long.
 PATIENCE = 180.0
@@ -334,3 +339,87 @@ class Standing:
 def standing(ros):
     """See Standing."""
     return Standing(ros)
+
+
+class TrajectoryController:
+    """A UR5e and its trajectory controller in one, on the probe node, for the node of that name.
+
+    It plays the last trajectory that it `takes`, `late` s behind with its reference and `lag` s more with the arm; it
+    `tells` its own state, of the joints `names`, and `broadcasts` joint states.
+    """
+
+    HOME = np.array([0.0, -np.pi / 2, 0.6, -np.pi / 2, 0.3, 0.0])
+    JOINTS = RobotModel.from_urdf(ur5e_description()).joint_names
+    PERIOD = 0.01  # of joint states and controller state, s
+
+    def __init__(self, ros, node, late=0.0, lag=0.0, takes=True, names=JOINTS, velocity=()):
+        from control_msgs.msg import JointTrajectoryControllerState
+
+        self.ros, self.late, self.lag, self.names, self.velocity = ros, late, lag, list(names), velocity
+        self.takes, self.tells, self.broadcasts, self.told = takes, True, True, 0.0
+        self.state, self.seen, self.played, self.began = JointTrajectoryControllerState, 0, None, 0.0
+        self.received = ros.listen(JointTrajectory, f'{node}/joint_trajectory', 10)
+        self.statuses = ros.listen(String, f'{node}/status', LATCHED)
+        self.states = ros.probe.create_publisher(JointState, 'joint_states', 10)
+        self.controller_state = ros.probe.create_publisher(self.state, 'controller_state', 10)
+        self.description = ros.probe.create_publisher(String, 'robot_description', LATCHED)
+        self.description.publish(String(data=ur5e_description()))
+
+    @property
+    def status(self):
+        return self.statuses[-1].data if self.statuses else ''
+
+    def now(self):
+        return self.ros.probe.get_clock().now().nanoseconds * 1e-9
+
+    def path(self, message):
+        """Times and positions of a trajectory, joints in the order of JOINTS."""
+        order = [list(message.joint_names).index(name) for name in self.JOINTS]
+        times = [point.time_from_start.sec + 1e-9 * point.time_from_start.nanosec for point in message.points]
+        return np.array(times), np.array([point.positions for point in message.points])[:, order]
+
+    def place(self, delay=0.0):
+        """Where it is on what it plays, `delay` s late."""
+        if self.played is None:
+            return self.HOME
+        times, q = self.played
+        return np.array([np.interp(self.now() - self.began - delay, times, row) for row in q.T])
+
+    def tell(self):
+        """Publish where the arm is, and the controller's state."""
+        if len(self.received) > self.seen:
+            self.seen, message = len(self.received), self.received[-1]
+            if self.takes:
+                stamp = message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
+                self.played, self.began = self.path(message), stamp or self.now()
+        stamp = self.ros.probe.get_clock().now().to_msg()
+        if self.broadcasts:
+            place = self.place(self.late + self.lag).tolist()
+            states = JointState(name=list(self.JOINTS), position=place, velocity=self.velocity)
+            states.header.stamp = stamp
+            self.states.publish(states)
+        if self.tells:
+            reference = dict(zip(self.JOINTS, self.place(self.late).tolist(), strict=True))
+            # A controller has an order of its own.
+            state = self.state(joint_names=self.names[::-1])
+            state.reference = JointTrajectoryPoint(positions=[reference[name] for name in self.names[::-1]])
+            state.header.stamp = stamp
+            self.controller_state.publish(state)
+
+    def until(self, condition, what):
+        """Tell the robot's and the controller's state while waiting."""
+
+        def step():
+            # More often, and the queues would only grow.
+            if time.monotonic() - self.told > self.PERIOD:
+                self.told = time.monotonic()
+                self.tell()
+            return condition()
+
+        return self.ros.until(step, what)
+
+
+@pytest.fixture
+def trajectory_controller(ros):
+    """A function that makes a TrajectoryController."""
+    return functools.partial(TrajectoryController, ros)

@@ -24,20 +24,11 @@ def test_the_balance_closes_in_motion_with_everything_on(seed, waves):
 
 def test_without_losses_a_falling_arm_keeps_its_energy():
     drives = plausible_drives(np.array([150.0, 150, 150, 28, 28, 28]), 1, ModelErrors.none())
-    none = {
-        name: 0.0 * getattr(drives, name)
-        for name in (
-            'damping',
-            'coulomb',
-            'coulomb_load',
-            'static',
-            'viscous',
-            'viscous_square',
-            'viscous_cubic',
-            'temperature_linear',
-            'temperature_cubic',
-        )
-    }
+    losses = (
+        'damping', 'coulomb', 'coulomb_load', 'static', 'viscous', 'viscous_square', 'viscous_cubic',
+        'temperature_linear', 'temperature_cubic',
+    )  # fmt: skip
+    none = {name: 0.0 * getattr(drives, name) for name in losses}
     robot = FlexibleJointRobot(
         errors=ModelErrors.none(),
         sensors=Sensors.ideal(),

@@ -39,14 +39,8 @@ def test_it_has_the_kinematics_of_the_denavit_hartenberg_table(model):
 
 
 def test_names_limits_and_masses(model):
-    assert model.joint_names == (
-        'shoulder_pan_joint',
-        'shoulder_lift_joint',
-        'elbow_joint',
-        'wrist_1_joint',
-        'wrist_2_joint',
-        'wrist_3_joint',
-    )
+    shoulder, wrist = ('shoulder_pan_joint', 'shoulder_lift_joint'), [f'wrist_{k}_joint' for k in (1, 2, 3)]
+    assert model.joint_names == (*shoulder, 'elbow_joint', *wrist)
     np.testing.assert_allclose(model.limits.effort, [150, 150, 150, 28, 28, 28])
     np.testing.assert_allclose(model.limits.velocity, np.pi)
     np.testing.assert_allclose(model.limits.upper, [2 * np.pi, 2 * np.pi, np.pi, 2 * np.pi, 2 * np.pi, 2 * np.pi])
