@@ -13,7 +13,7 @@ import yaml
 from joint_dynamics.arm import Arm
 from joint_dynamics.control import Controller, ControlLoop, InterfaceConfiguration, Path, interface
 from joint_dynamics.control.hosted_loop import HostedLoop, Outcome
-from joint_dynamics.control.hosted_parameters import parameters_of, to_declare
+from joint_dynamics.control.hosted_parameters import parameters_of
 from joint_dynamics.control.interface import STATES
 from joint_dynamics.control.loop_parameters import GivenValues, build_loop
 from joint_dynamics.description import DynamicsDescription
@@ -549,12 +549,6 @@ def test_the_urdf_alone_will_do(robot):
     made = HostedLoop(ur5e_urdf().read_text(), '', {'use_description': False})
     assert isinstance(made.loop, ControlLoop)
     assert np.array_equal(made.loop.arm.rotor_inertia, Arm(robot).rotor_inertia)
-
-
-def test_what_the_library_cannot_declare_is_listed():
-    names = {name: per_joint for name, _, _, per_joint in to_declare('')}
-    assert names['friction_gain']
-    assert all(names.values())
 
 
 def test_a_host_has_the_joints_in_the_order_given(robot, collector):

@@ -173,6 +173,7 @@ def test_parameters_of_a_foreign_law_are_declared_beside_the_library(monkeypatch
     monkeypatch.setattr(hosted_parameters, 'load', lambda law: {'strange': Foreign}[law])
     own = to_declare('')
     assert all(per_joint for *_, per_joint in own)
+    assert 'friction_gain' in {name for name, *_ in own}
     assert to_declare('strange') == [*own, ('strange_pull', 2.0, 'how hard', False)]
 
 

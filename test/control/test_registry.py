@@ -53,24 +53,8 @@ def test_another_installed_package_adds_a_law(tmp_path):
         if path.is_file():
             (source / path.name).write_bytes(path.read_bytes())
     pytest.importorskip('setuptools')
-    subprocess.run(
-        [
-            sys.executable,
-            '-m',
-            'pip',
-            'install',
-            '--quiet',
-            '--no-index',
-            '--no-deps',
-            '--no-build-isolation',
-            '--no-compile',
-            '--target',
-            str(site),
-            str(source),
-        ],
-        check=True,
-        timeout=600,
-    )
+    options = ['--quiet', '--no-index', '--no-deps', '--no-build-isolation', '--no-compile', '--target', str(site)]
+    subprocess.run([sys.executable, '-m', 'pip', 'install', *options, str(source)], check=True, timeout=600)
     program = """
 import numpy as np
 from joint_dynamics.arm import Arm

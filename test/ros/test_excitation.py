@@ -59,10 +59,8 @@ class Robot:
         self.description.publish(String(data=ur5e_description()))
         self.received = ros.listen(JointTrajectory, CONTROLLER, 10) if controller else []
         self.silent = False
-        self.stamped, self.ahead = (
-            True,
-            0.0,
-        )  # whether the states carry stamps, and by how much their clock is ahead of the node's, s
+        # whether the states carry stamps, and by how much their clock is ahead of the node's, s
+        self.stamped, self.ahead = True, 0.0
         self.speeds = True
         self.told, self.heard = 0, ros.listen(JointState, 'joint_states', 10)
         self.follow = None  # called with the time [s], it sets q and dq
@@ -148,11 +146,9 @@ def stamp_of(message):
 def test_what_is_sent_begins_where_the_robot_stands_and_is_slow_at_first(ros, robot, series, summary):
     robot.q = HOME + 0.2
     _, statuses = begin(ros, trajectory_file=str(summary), rate=50.0, approach_speed=0.1)
-    robot.until(lambda: last(statuses) == 'ready' and robot.states.get_subscription_count(), 'the node')
+    robot.until(lambda: last(statuses) == 'ready', 'the motion')
     before = ros.probe.get_clock().now()
-    assert started(ros, robot).success
-    robot.until(lambda: robot.received, 'the trajectory')
-    t, q, dq = points(robot.received[0])
+    t, q, dq = sent(ros, robot, statuses)
     stamp = rclpy.time.Time.from_msg(robot.received[0].header.stamp, clock_type=before.clock_type)
     # it begins when it has arrived, not before
     assert before + rclpy.duration.Duration(seconds=LEAD) < stamp
@@ -167,13 +163,18 @@ def test_what_is_sent_begins_where_the_robot_stands_and_is_slow_at_first(ros, ro
     np.testing.assert_allclose(q[later], series.position(t[later] - approach), atol=1e-6)
 
 
-def played_until(ros, robot, statuses, instant):
-    """Start, follow what is sent perfectly until `instant` s; return the trajectory."""
+def sent(ros, robot, statuses):
+    """Start the motion that is ready; return the trajectory."""
     robot.until(lambda: last(statuses) == 'ready' and robot.states.get_subscription_count(), 'the node')
     assert started(ros, robot).success
     robot.until(lambda: robot.received, 'the trajectory')
+    return points(robot.received[0])
+
+
+def played_until(ros, robot, statuses, instant):
+    """Start, follow what is sent perfectly until `instant` s; return the trajectory."""
+    t, q, dq = sent(ros, robot, statuses)
     began = time.monotonic()
-    t, q, dq = points(robot.received[0])
 
     def follow():
         now = time.monotonic() - began
@@ -185,9 +186,9 @@ def played_until(ros, robot, statuses, instant):
     return t, q, dq
 
 
-def check_braking(message, sent):
+def check_braking(message, motion):
     """A stop goes on from where the motion was, stays on its path and comes to rest soon."""
-    t, q, _ = sent
+    t, q, _ = motion
     stop_t, stop_q, stop_dq = points(message)
     assert stop_t[0] == 0
     assert stop_t[-2] < 1.5
@@ -212,8 +213,8 @@ def check_braking(message, sent):
 def test_what_stops_it_brings_it_to_rest_on_its_path(ros, robot, summary, why, status):
     timeout = 0.5 if why == 'silent' else 2.0
     node, statuses = begin(ros, trajectory_file=str(summary), repeats=20, state_timeout=timeout, tracking_error=3.0)
-    sent = played_until(ros, robot, statuses, 1.0)
-    assert sent[0][-1] >= 20 * 3.0, 'every repetition is sent'
+    motion = played_until(ros, robot, statuses, 1.0)
+    assert motion[0][-1] >= 20 * 3.0, 'every repetition is sent'
     if why == 'asked':
         answer = ros.trigger('excitation/stop')
         assert answer.success, answer.message
@@ -223,7 +224,7 @@ def test_what_stops_it_brings_it_to_rest_on_its_path(ros, robot, summary, why, s
     else:
         assert node.trigger_deactivate().name == 'SUCCESS'
     robot.until(lambda: len(robot.received) == 2, 'the stop')
-    check_braking(robot.received[1], sent)
+    check_braking(robot.received[1], motion)
     robot.until(lambda: last(statuses).startswith(status), 'the status')
     assert not ros.trigger('excitation/stop').success
 
@@ -260,8 +261,7 @@ def test_the_loss_of_feedforward_brings_it_to_rest(ros, robot, summary, heart):
 
 def test_a_robot_that_does_not_follow_is_held_where_it_stands(ros, robot, summary):
     _, statuses = begin(ros, trajectory_file=str(summary), repeats=20, tracking_error=0.02)
-    robot.until(lambda: last(statuses) == 'ready' and robot.states.get_subscription_count(), 'the node')
-    assert started(ros, robot).success
+    sent(ros, robot, statuses)
     robot.until(lambda: len(robot.received) == 2, 'the hold')
     assert len(robot.received[1].points) == 2
     np.testing.assert_allclose(points(robot.received[1])[1][0], robot.q)
@@ -374,10 +374,7 @@ def test_a_robot_without_stamps_starts_on_arrival(ros, robot, summary):
 def test_a_stop_brakes_where_a_late_controller_is_and_not_ahead_of_it(ros, robot, summary):
     _, statuses = begin(ros, trajectory_file=str(summary), repeats=20)
     late = 0.2
-    robot.until(lambda: last(statuses) == 'ready' and robot.states.get_subscription_count(), 'the node')
-    assert started(ros, robot).success
-    robot.until(lambda: robot.received, 'the trajectory')
-    t, q, dq = points(robot.received[0])
+    t, q, dq = sent(ros, robot, statuses)
     began = stamp_of(robot.received[0])
 
     def follow(now):
@@ -449,8 +446,7 @@ def test_a_stop_that_takes_long_to_plan_is_stamped_with_the_moment_it_was_planne
 
 def test_an_executor_that_was_blocked_does_not_count_as_silence(ros, robot, summary):
     _, statuses = begin(ros, trajectory_file=str(summary), repeats=20, tracking_error=3.0)
-    robot.until(lambda: last(statuses) == 'ready' and robot.states.get_subscription_count(), 'the node')
-    assert started(ros, robot).success
+    sent(ros, robot, statuses)
     robot.until(lambda: last(statuses) == 'playing', 'the motion')
     assert ros.set_parameter('excitation', 'state_timeout', 0.25).successful
     for _ in range(3):
@@ -469,12 +465,17 @@ def test_nothing_is_started_without_a_controller(ros, summary):
     assert 'expected a trajectory controller on /excitation/joint_trajectory, found none' in answer.message
 
 
-def test_it_plans_when_it_is_asked_to_and_says_how_far_it_is(ros, robot, tmp_path):
-    config = tmp_path / 'config.yaml'
-    config.write_text(
+def quick_plan(folder):
+    """A configuration whose plan is made at once."""
+    (folder / 'config.yaml').write_text(
         'excitation: {posture: [0, -1.57, 0.6, -1.57, 0.3, 0], limits: {clearance: null}, '
-        'fourier: {period: 4, harmonics: 2, starts: 1, candidates: 1}}'
+        'fourier: {period: 4, harmonics: 2, ramp: 0.5, starts: 1, candidates: 1}}'
     )
+    return folder / 'config.yaml'
+
+
+def test_it_plans_when_it_is_asked_to_and_says_how_far_it_is(ros, robot, tmp_path):
+    config = quick_plan(tmp_path)
     node, statuses = begin(ros, config_file=str(config))
     answer = ros.trigger('excitation/start')
     assert 'found none: no motion yet (call ~/plan, or set trajectory_file)' in answer.message
@@ -518,11 +519,7 @@ def test_the_best_motion_so_far_is_played_and_ends_the_planning(ros, robot, tmp_
 
 
 def test_a_further_plan_adds_to_what_was_played_and_says_so(ros, robot, tmp_path):
-    config = tmp_path / 'config.yaml'
-    config.write_text(
-        'excitation: {posture: [0, -1.57, 0.6, -1.57, 0.3, 0], limits: {clearance: null}, '
-        'fourier: {period: 4, harmonics: 2, ramp: 0.5, starts: 1, candidates: 1}}'
-    )
+    config = quick_plan(tmp_path)
     node, statuses = begin(ros, config_file=str(config), tracking_error=3.0)
     motions = []
     for answer in ('', 'it adds to the information of the 1 played to the end since'):

@@ -4,6 +4,7 @@ import json
 import shlex
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -118,14 +119,8 @@ def play(ros, tmp_path):
         # Not the recording's own name: that is a path, and may be that of the recorded data.
         path = tmp_path / 'played.npz'
         effort = recording.tau if recording.current is None else recording.current
-        np.savez(
-            path,
-            time=recording.time,
-            q=recording.q,
-            dq=recording.dq,
-            effort=effort,
-            names=np.array(recording.joint_names),
-        )
+        arrays = {name: getattr(recording, name) for name in ('time', 'q', 'dq')}
+        np.savez(path, effort=effort, names=np.array(recording.joint_names), **arrays)
         player = ros.start(
             [sys.executable, '-c', PLAYER, str(path), namespace, str(urdf_path)], 'player', stdin=subprocess.PIPE
         )
@@ -201,18 +196,11 @@ def test_played_over_dds_in_a_namespace_it_finds_what_identify_finds(ros, play, 
 @pytest.fixture
 def identifier(ros, robot_file, tmp_path):
     def start(**parameters):
-        return ros.node(
-            IdentifierNode,
-            '/x',
-            **{
-                'robot_file': str(robot_file),
-                'autostart': True,
-                'output_folder': str(tmp_path / 'out'),
-                'save_recordings': False,
-                'selection': False,
-                **parameters,
-            },
-        )
+        given = {'robot_file': str(robot_file), 'autostart': True, 'output_folder': str(tmp_path / 'out')}
+        given |= {'save_recordings': False, 'selection': False, **parameters}
+        node = ros.node(IdentifierNode, '/x', **given)
+        ros.until(lambda: node.is_active or not given['autostart'], what='the identifier')
+        return node
 
     return start
 
@@ -263,23 +251,14 @@ def test_services_refuse_what_makes_no_sense_with_one_line(ros, identifier):
 @pytest.mark.parametrize(
     ('spoil', 'reason'),
     [
-        (
-            lambda r: Recording(
-                r.joint_names, r.time[:400], r.q[:1].repeat(400, 0), dq=r.dq[:400], current=r.current[:400]
-            ),
-            'expected a joint that moves, found every position constant',
-        ),
-        (
-            lambda r: Recording(('shoulder', 'knee', 'wrist'), r.time, r.q, dq=r.dq, current=r.current),
-            'not found: elbow',
-        ),
+        (lambda r: replace(r, q=r.q[:1].repeat(len(r.q), 0)), 'a joint that moves, found every position constant'),
+        (lambda r: replace(r, joint_names=('shoulder', 'knee', 'wrist')), 'not found: elbow'),
     ],
 )
 def test_a_recording_that_cannot_be_used_fails_with_one_line_and_the_node_stays_usable(
     ros, identifier, robot_file, tmp_path, spoil, reason
 ):
     node = identifier()
-    ros.until(lambda: node.is_active)
     good = simulated(RobotModel.load(robot_file), 4.0)
     record(ros, node, spoil(good))
     answer = ros.trigger('/x/identifier/identify')
@@ -297,7 +276,6 @@ def test_the_command_to_go_on_with_can_be_pasted(ros, identifier, tmp_path, monk
     """The URDF that came over the topic lies beside the description."""
     ros.probe.create_publisher(String, '/x/robot_description', LATCHED).publish(String(data=urdf()))
     node = identifier(robot_file='')
-    ros.until(lambda: node.is_active)
     record(ros, node, simulated(RobotModel.load(urdf()), 6.0))
     answer = ros.trigger('/x/identifier/identify')
     assert answer.success, answer.message
@@ -312,7 +290,6 @@ def test_the_command_to_go_on_with_can_be_pasted(ros, identifier, tmp_path, monk
 
 def test_a_leftover_of_an_abort_is_left_out_with_a_note(ros, identifier, robot_file):
     node = identifier()
-    ros.until(lambda: node.is_active)
     good = simulated(RobotModel.load(robot_file), 6.0)
     record(ros, node, good)
     few = 20
@@ -323,8 +300,7 @@ def test_a_leftover_of_an_abort_is_left_out_with_a_note(ros, identifier, robot_f
 
 
 def test_a_recording_ends_with_the_motion_it_was_for(ros, identifier):
-    node = identifier()
-    ros.until(lambda: node.is_active)
+    identifier()
     publisher = ros.probe.create_publisher(String, '/x/motion_status', 10)
     ros.until(publisher.get_subscription_count)
     status = ros.listen(String, '/x/identifier/status', STATUS)
@@ -344,7 +320,6 @@ def test_a_recording_ends_with_the_motion_it_was_for(ros, identifier):
 
 def test_a_recording_without_all_joints_is_not_begun(ros, identifier, robot_file):
     node = identifier()
-    ros.until(lambda: node.is_active)
     publisher = ros.probe.create_publisher(JointState, '/x/joint_states', 10)
     ros.until(publisher.get_subscription_count)
     publisher.publish(JointState(name=list(JOINTS[:2]), position=[0.0, 0.0]))
@@ -357,7 +332,6 @@ def test_a_recording_without_all_joints_is_not_begun(ros, identifier, robot_file
 @pytest.mark.slow
 def test_motion_that_does_not_excite_is_not_reliable_unless_told(ros, identifier, robot_file, tmp_path):
     node = identifier()
-    ros.until(lambda: node.is_active)
     good = simulated(RobotModel.load(robot_file), 4.0)
     still = np.column_stack([good.q[:, 0], 0.3 + 1e-5 * np.sin(good.time), 0.2 + 1e-5 * np.cos(good.time)])
     record(ros, node, Recording(JOINTS, good.time, still, dq=good.dq * [1, 0, 0], current=good.current))
@@ -375,7 +349,6 @@ def test_motion_that_does_not_excite_is_not_reliable_unless_told(ros, identifier
 
 def test_a_loaded_recording_gives_the_payload(ros, identifier, robot_file, tmp_path):
     node = identifier(payload_mass=2.0, joint_states_effort='torque')
-    ros.until(lambda: node.is_active)
     model = RobotModel.load(robot_file)
     free, again = simulated(model, 6.0), simulated(model, 6.0, seed=5)
     # A point mass at the origin of the last joint's frame, known to weigh 2 kg.
@@ -400,7 +373,6 @@ def test_a_loaded_recording_gives_the_payload(ros, identifier, robot_file, tmp_p
 
 def test_the_executor_goes_on_while_the_worker_works(ros, identifier, robot_file):
     node = identifier()
-    ros.until(lambda: node.is_active)
     record(ros, node, simulated(RobotModel.load(robot_file), 6.0))
     client = ros.probe.create_client(Trigger, '/x/identifier/identify')
     ros.until(client.service_is_ready)
@@ -418,7 +390,6 @@ def test_the_executor_goes_on_while_the_worker_works(ros, identifier, robot_file
 
 def test_deactivating_cancels_the_work_and_leaves_no_process(ros, identifier, robot_file):
     node = identifier()
-    ros.until(lambda: node.is_active)
     record(ros, node, simulated(RobotModel.load(robot_file), 6.0))
     client = ros.probe.create_client(Trigger, '/x/identifier/identify')
     ros.until(client.service_is_ready)
@@ -433,7 +404,6 @@ def test_deactivating_cancels_the_work_and_leaves_no_process(ros, identifier, ro
 
 def test_a_defect_in_the_worker_is_reported(ros, identifier, robot_file, monkeypatch):
     node = identifier()
-    ros.until(lambda: node.is_active)
     record(ros, node, simulated(RobotModel.load(robot_file), 2.0))
     monkeypatch.setattr(
         'joint_dynamics.nodes.identifier.node.Worker',
