@@ -10,7 +10,7 @@ from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.joint import FrictionModel, PeriodicMap, TorsionalStiffness
 from joint_dynamics.robot import RobotModel, StandardParameters
-from joint_dynamics.robot.standard_parameters import point_mass
+from joint_dynamics.robot.standard_parameters import body_of, point_mass
 
 
 @pytest.fixture
@@ -124,6 +124,7 @@ def test_a_payload_is_a_mass_at_the_last_link(arm):
     np.testing.assert_allclose(loaded.link_torque(q, zero, zero), expected, atol=1e-10)
     standard = loaded.standard
     np.testing.assert_array_equal(standard.rotor_inertia, arm.rotor_inertia)
+    np.testing.assert_allclose([body_of(link) for link in standard.inertias()], standard.links, rtol=0, atol=1e-12)
     assert not (standard.viscous.any() or standard.coulomb.any() or standard.offset.any())
 
 
