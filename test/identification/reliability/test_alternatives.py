@@ -150,6 +150,13 @@ def test_the_zero_of_the_first_joint_and_the_base_that_leans_are_the_same(two_li
     }
 
 
+def test_time_is_not_doubted_where_speeds_confirm_it(two_links, samples):
+    """Torques that hold nothing of the accelerations are explained best by a slower motion."""
+    still = moved_in_time(samples, 1.8)
+    assert 'time_scale' in dict(clear(two_links, still))
+    assert 'time_scale' not in dict(clear(two_links, replace(still, timed=True)))
+
+
 def test_a_longer_time_does_not_matter_where_no_acceleration_explains_anything(two_links, samples):
     """Torques of the weight and friction alone: any slower motion leaves less over, the slowest as little."""
     quiet = replace(samples, dq=0 * samples.dq, ddq=0 * samples.ddq, ddtheta=0 * samples.ddtheta)

@@ -92,6 +92,23 @@ def test_what_begins_at_a_moment_is_named_with_joint_and_moment(arm, kind, check
     assert abs(moment - 10.0) < 0.5
 
 
+def test_a_drive_gain_that_is_off_throughout_begins_at_no_moment(arm, check):
+    """12 % at one joint: too little for a gain to be named, and most of it is also gained from any early moment on."""
+    model, recording = arm
+    found = check(model, replace(recording, tau=recording.tau * np.where(np.arange(model.n) == 1, 1.12, 1.0)))
+    assert 'changed_midway' not in [reason.code for reason in found.reasons]
+    assert not any(' times what it was from ' in note for note in found.notes)
+
+
+def test_encoder_spikes_are_named_before_what_they_look_like(arm, check):
+    """Accelerations of a few samples far off are explained by many things."""
+    model, recording = arm
+    rng, q = np.random.default_rng(0), recording.q.copy()
+    for j in range(model.n):
+        q[rng.integers(10, len(q) - 10, 8), j] += 0.5 * rng.choice([-1, 1], 8)
+    assert check(model, replace(recording, q=q, dq=None)).reasons[0].code == 'spikes'
+
+
 def test_a_jump_is_named_first_and_does_not_raise_the_work(arm, monkeypatch, check):
     """A step raises the bandwidth of the motion to that of the samples: of 20 000, as many are looked at as usual."""
     model, recording = arm

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from joint_dynamics.identification.reliability.signals import faults
+from joint_dynamics.identification.reliability.signals import confirm_stamps, faults
 from joint_dynamics.recording import Recording
 
 RATE, SAMPLES = 100.0, 2000
@@ -91,6 +91,20 @@ def test_few_missing_samples_and_spikes_are_not_missing_samples():
     assert 'spikes' in said(recording(spiky))
 
 
+def test_samples_logged_again_are_neither_gaps_nor_jumps():
+    """A logger ten times as fast as the messages, and one that got none for 0.12 s while one joint was fast."""
+    q = smooth(1)
+    held = np.repeat(q, 10, axis=0)
+    assert said(Recording(JOINTS, np.arange(len(held)) / (10 * RATE), held, name='run')) == {}
+    q[:, 1] *= 0.02
+    fast = int(np.argmax(np.abs(np.diff(q[:1500, 0]))))
+    q[fast - 11 : fast + 1] = q[fast - 11]
+    assert 'changed_midway' not in said(recording(q))
+    # an encoder that jumps alone, while the other one goes on, is off from there on
+    q[:, 1] += 1e-5 * np.arange(SAMPLES)
+    assert 'changed_midway' in said(recording(q))
+
+
 def stuck(start, samples, *, ramp=0, joint=0, seed=2):
     """A motion in which one encoder stands still for some samples, as the joint slows down over `ramp` ones or not."""
     q = smooth(seed)
@@ -144,6 +158,15 @@ def test_a_sweep_with_steps_of_speed_is_no_stuck_encoder(rate, quantum):
         assert said(sweep(rate, braking, quantum)) == {}
     # at once, from 1.1 rad/s: within the 20 ms from sample to sample at 50 Hz a joint may well do that
     assert ('stuck' in said(sweep(rate, np.inf, quantum))) is (rate > 50)
+
+
+def test_a_joint_that_is_held_creeps_and_sticks():
+    """5 mrad in all, as its controller pulls it out of its friction; an encoder that stops so stops within 10 mrad."""
+    t = np.arange(SAMPLES) / RATE
+    creeping = np.where(t < 9.9, 0.0, np.where(t < 10, 0.02 * (t - 9.9) + 1.5e-3, 5e-3))
+    made = said(recording(np.column_stack([smooth(3)[:, 0], creeping])))
+    assert 'stuck' not in made
+    assert 'stuck' in said(recording(np.column_stack([smooth(3)[:, 0], stuck(900, 100)[:, 0]])))
 
 
 def test_how_long_it_has_to_be_stuck():
@@ -237,6 +260,13 @@ def test_measured_speeds_are_those_of_the_positions(factor, code, text):
         assert set(found) == (set() if code is None else {code})
     # the derivatives of the test and averages differ by less than what three digits show
     assert code is None or text in re.sub(r' ± [0-9.e-]+', '', said(recording(q, dq=dq / np.array(factor)))[code])
+
+
+@pytest.mark.parametrize(('factor', 'confirmed'), [(1.0, True), (1.2, True), (1.3, False), (-1.0, False), (0.0, False)])
+def test_speeds_confirm_the_stamps_that_they_agree_with(factor, confirmed):
+    q = smooth(4)
+    assert confirm_stamps(recording(q, dq=factor * np.gradient(q, 1 / RATE, axis=0))) is confirmed
+    assert not confirm_stamps(recording(q))
 
 
 def test_of_two_joints_of_which_one_stands_none_tells_what_is_common():

@@ -238,7 +238,13 @@ class Alternatives:
         yield from self.changed(order_changes(self.names))
 
     def times(self) -> Iterator[Explanation]:
-        """Yield the other unit of time that explains most, refined where it explains the torques better at all."""
+        """Yield the other unit of time that explains most, refined where it explains the torques better at all.
+
+        None where measured speeds confirm the stamps: what a motion whose accelerations explain little gains by a
+        slower one is no matter of its time then.
+        """
+        if self.samples.timed:
+            return
 
         def scaled(*factors: float) -> Iterator[Explanation]:
             return self.changed(

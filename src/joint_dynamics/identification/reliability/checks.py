@@ -35,7 +35,7 @@ from joint_dynamics.identification.reliability.prediction import judge_predictio
 from joint_dynamics.identification.reliability.residual_reasons import at_floor, residual_reasons
 from joint_dynamics.identification.reliability.resting import resting_reasons
 from joint_dynamics.identification.reliability.robot_file import check_units
-from joint_dynamics.identification.reliability.signals import faults
+from joint_dynamics.identification.reliability.signals import confirm_stamps, faults
 from joint_dynamics.identification.reliability.thresholds import (
     LOG_LIKELIHOOD_THRESHOLD,
     MIN_UNEXPLAINED_SHARE,
@@ -92,32 +92,35 @@ def check_training(problem: Problem, recordings: Sequence[Recording]) -> CheckRe
     problem = problem.with_terms(
         [term for term in problem.terms if not term.selected and 'load' not in term.needs], FrictionState()
     )
-    samples = samples_of(problem)
+    samples = replace(samples_of(problem), timed=all(map(confirm_stamps, recordings)))
     alternatives = Alternatives(problem.model, samples)
     rated, placeholder = rated_torques(problem.model)
     measured = next((reason for reason in own if 'recording' in reason.mend), None)
     causes = find_causes(alternatives, problem.observations, measured)
     own = [reason for reason in own if measured is None or reason.code != measured.code]
     own += resting_reasons(problem, alternatives)
-    # what a recording shows by itself comes first, but for a few samples far off, which explain nothing else
     spikes = [reason for reason in own if reason.code == 'spikes']
     harmless = [reason for recording in recordings for reason in torque_spikes(recording)]
     if not harmless or _spikes_matter(alternatives, problem.observations):
         harmless = []
-    reasons = [reason for reason in own if reason.code != 'spikes']
     of = wholes([one.name for one in problem.observations])
+    # what a recording shows by itself comes first: what else explains it may follow from that
+    reasons = [reason for reason in own if reason.code != 'spikes']
     reasons += better_uncorrected(alternatives, problem.observations, [recordings[k].corrections for k in of])
-    reasons += [*causes.reasons, *(reason for reason in spikes if reason not in harmless)]
-    reasons += check_units(alternatives, rated)
+    reasons += [reason for reason in spikes if reason not in harmless]
     floor = at_floor(alternatives, rated)
-    reasons += residual_reasons(alternatives, causes.fitted(), torque_noise(problem.observations), floor)
+    inferred = [*causes.reasons, *check_units(alternatives, rated)]
+    inferred += residual_reasons(alternatives, causes.fitted(), torque_noise(problem.observations), floor)
+    # a torque that no correction explains is one thing that is wrong; the others were inferred with it
+    inferred.sort(key=lambda reason: reason.code != 'torque_unrelated')
     vague = [reason for reason in causes.reasons if reason.code in ('recordings_differ', 'payload_mixed')]
     parts = max((cause.gain for cause in causes.last.differences if cause.clear and vague), default=0.0)
     begun, begun_notes = moment_reasons(causes.last.alternatives, causes.last.observations, parts)
     if begun and len(vague) == len(causes.reasons):
-        reasons = [replace(begun[0], variants=tuple(vague)), *(reason for reason in reasons if reason not in vague)]
+        inferred = [replace(begun[0], variants=tuple(vague)), *(reason for reason in inferred if reason not in vague)]
     elif causes.mend.stated():
-        reasons += begun
+        inferred += begun
+    reasons += inferred
     if not reasons:
         reasons += impossible_inertials(problem, alternatives)
     first = causes.first

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +24,7 @@ class FilteredSamples:
 
     q, dq, ddq: link side; dtheta, ddtheta: motor side; sign: of the motor speed, filtered; tau [N·m]; weight: of each
     row, 1 in motion, less at rest; part (samples,): index of the recording; extra: columns of further terms, each
-    ({joint: factor}, (samples,)).
+    ({joint: factor}, (samples,)); timed: whether measured speeds of all recordings confirm their time stamps.
     """
 
     q: FloatArray
@@ -36,6 +37,7 @@ class FilteredSamples:
     weight: FloatArray
     part: IntArray
     extra: Sequence[tuple[Mapping[int, float], FloatArray]] = ()
+    timed: bool = False
 
     def corrected(self, mend: Corrections, joints: Sequence[str]) -> FilteredSamples:
         """Return the samples of the recordings as corrected, but for a delay, which only whole signals show.
@@ -100,7 +102,7 @@ def samples_of(problem: Problem) -> FilteredSamples:
             arrays[name].append(values)
         arrays['weight'].append(row_weights(problem, index))
         part.append(np.full(len(observation.kept), index))
-    joined = {name: np.concatenate(values, axis=1) for name, values in arrays.items()}
+    joined: dict[str, Any] = {name: np.concatenate(values, axis=1) for name, values in arrays.items()}
     extra: list[tuple[dict[int, float], FloatArray]] = []
     if problem.joints_of_extra:
         columns = np.concatenate([problem.extra(index) for index in range(len(problem.observations))], axis=1)

@@ -6,7 +6,8 @@ anew, follows from sums over the samples from the moment on,
 
     ΔL = ½ (cᵀ Σ⁻¹ ρ)² / (cᵀ Σ⁻¹ c − bᵀ A⁻¹ b),    b = Wᵀ Σ⁻¹ c,    A = Wᵀ Σ⁻¹ W,
 
-so that all moments cost one pass over the samples. The best is then taken off the torques, fitted and judged as every
+so that all moments cost one pass over the samples; the same change of the whole recording is one of the parameters,
+where they do not hold it. The best is then taken off the torques, fitted and judged as every
 explanation is; it has to make `MIN_EFFECT` of a torque.
 """
 
@@ -112,10 +113,15 @@ def best_moment(alternatives: Alternatives) -> Moment | None:
                 continue
             # of this recording alone, from each moment up to its end
             bs, cs, rs = (
-                np.flip(np.cumsum(np.flip(values[..., inner[0] : last], axis=-1), axis=-1), axis=-1)[..., : len(inner)]
+                np.flip(np.cumsum(np.flip(values[..., first:last], axis=-1), axis=-1), axis=-1)
                 for values in (per_sample, square, towards)
             )
             left = cs - np.einsum('bs,bc,cs->s', bs, inverted, bs, optimize=True)
+            # what the same change of the whole recording explains does not begin at a moment
+            if left[0] > OWN_SHARE * cs[0]:
+                shared = cs - bs[:, 0] @ inverted @ bs
+                rs, left = rs - shared / left[0] * rs[0], left - shared**2 / left[0]
+            cs, rs, left = (values[inner - first] for values in (cs, rs, left))
             good = left > OWN_SHARE * np.maximum(cs, np.finfo(float).tiny)
             gains = np.where(good, 0.5 * rs**2 / np.where(good, left, 1.0), 0.0)
             k = int(np.argmax(gains))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -77,29 +77,41 @@ def _speeds(recording: Recording) -> Iterator[Reason]:
         )
 
 
-def _measured_speeds(recording: Recording) -> Iterator[Reason]:
-    """Compare measured speeds with the positions' derivatives, both averaged over a hundredth of the recording."""
+def _speed_factors(recording: Recording) -> dict[str, float]:
+    """Return how many times as fast as its measured speed the position of each joint changes, where both tell.
+
+    Both averaged over a hundredth of the recording.
+    """
     if recording.dq is None:
-        return
+        return {}
     length = max(2, recording.samples // 100)
     ends = np.arange(0, recording.samples, length)
     derived = np.diff(recording.q[ends], axis=0) / (length * recording.period)
     sums = np.concatenate([np.zeros((1, recording.n)), np.cumsum(0.5 * (recording.dq[1:] + recording.dq[:-1]), axis=0)])
     measured = np.diff(sums[ends], axis=0) / length
-    size = np.sqrt(np.mean(measured**2, axis=0))
-    by_joint = {}
-    for j, name in enumerate(recording.joint_names):
-        if size[j] < SLOWEST or not derived[:, j].any():
-            continue
-        correlation = float(
-            derived[:, j] @ measured[:, j] / np.linalg.norm(derived[:, j]) / np.linalg.norm(measured[:, j])
-        )
-        if abs(correlation) > SAME_SIGNAL_CORRELATION:
-            by_joint[name] = float(derived[:, j] @ measured[:, j] / (measured[:, j] @ measured[:, j]))
-    factors = np.array(list(by_joint.values()))
-    off = {
-        name: factor for name, factor in by_joint.items() if not 1 / SPEED_SCALE_FACTOR < factor < SPEED_SCALE_FACTOR
+    product, square = (derived * measured).sum(axis=0), (measured**2).sum(axis=0)
+    alike = np.abs(product) > SAME_SIGNAL_CORRELATION * np.sqrt(square * (derived**2).sum(axis=0))
+    alike &= square >= SLOWEST**2 * len(measured)
+    return {recording.joint_names[j]: float(product[j] / square[j]) for j in np.flatnonzero(alike)}
+
+
+def _apart(factors: Mapping[str, float]) -> dict[str, float]:
+    """Return those factors of `_speed_factors` that are another unit, sign or time."""
+    return {
+        name: factor for name, factor in factors.items() if not 1 / SPEED_SCALE_FACTOR < factor < SPEED_SCALE_FACTOR
     }
+
+
+def confirm_stamps(recording: Recording) -> bool:
+    """Whether positions change, by the time stamps, as fast as the measured speeds say."""
+    factors = _speed_factors(recording)
+    return bool(factors) and not _apart(factors)
+
+
+def _measured_speeds(recording: Recording) -> Iterator[Reason]:
+    by_joint = _speed_factors(recording)
+    off = _apart(by_joint)
+    factors = np.array(list(by_joint.values()))
     if not off:
         return
     common = float(np.median(factors))
@@ -126,16 +138,14 @@ def _measured_speeds(recording: Recording) -> Iterator[Reason]:
 
 
 def _missing(recording: Recording) -> Iterator[Reason]:
+    # a logger faster than the robot's messages writes each several times
     steps = np.abs(np.diff(recording.q, axis=0))
-    size = np.sqrt(np.mean(steps**2, axis=0))
-    moving = size > 0
-    if not moving.any():
+    steps = steps[np.ix_(steps.any(axis=1), steps.any(axis=0))]
+    if not steps.size:
         return
-    path = (steps[:, moving] / size[moving]).sum(axis=1)
-    quantum = sum(
-        float(np.min(column[column > 0])) / scale
-        for column, scale in zip(steps[:, moving].T, size[moving], strict=True)
-    )
+    size = np.sqrt(np.mean(steps**2, axis=0))
+    path = (steps / size).sum(axis=1)
+    quantum = sum(float(np.min(column[column > 0])) / scale for column, scale in zip(steps.T, size, strict=True))
     # mirrored at the ends: held there, one last sample that repeats would be half of what is around it
     half = min(10, len(path) - 1)
     around = running_median(np.pad(path, half, mode='reflect'), 2 * half + 1)[half : half + len(path)]
@@ -145,11 +155,11 @@ def _missing(recording: Recording) -> Iterator[Reason]:
     # a spike goes there and back: its two jumps are next to each other
     single = jumps & ~np.roll(jumps, 1) & ~np.roll(jumps, -1)
     lost = float(np.sum(path[single] / np.maximum(ordinary[single], 1e-12) - 1))
-    if lost > FAULTY_SHARE * recording.samples:
+    if lost > FAULTY_SHARE * len(steps):
         yield Reason(
             'missing_samples',
             f'{recording.name}: the positions jump {int(single.sum())} times, as if about '
-            f'{100 * lost / recording.samples:.2g} % '
+            f'{100 * lost / len(steps):.2g} % '
             'of the samples were missing: record again, or use windows between the gaps',
         )
 
@@ -160,8 +170,12 @@ def _jumps(recording: Recording) -> Iterator[Reason]:
     beyond = np.abs(steps - np.stack([running_median(column, 5) for column in steps.T], axis=1))
     ordinary = np.maximum(SPIKE_FACTOR * np.quantile(beyond, 0.99, axis=0), BRAKING * recording.period**2)
     jumps = beyond > np.maximum(ordinary, np.maximum(LEAST_JUMP, JUMP_SHARE * np.ptp(recording.q, axis=0)))
-    # a spike goes there and back, and samples that are missing are so at all joints
-    single = jumps & ~np.roll(jumps, 1, axis=0) & ~np.roll(jumps, -1, axis=0) & (jumps.sum(axis=1) == 1)[:, None]
+    # a spike goes there and back, and samples that are missing, or repeat one, are so at all joints
+    # what was logged beside the grid of time makes two steps of one
+    still = np.concatenate([[False, False], ~steps.any(axis=1)])
+    resumed = (still[:-2] | still[1:-1]) & (np.count_nonzero(steps, axis=1) > 1)
+    alone = (jumps.sum(axis=1) == 1) & ~resumed
+    single = jumps & ~np.roll(jumps, 1, axis=0) & ~np.roll(jumps, -1, axis=0) & alone[:, None]
     for j, name in enumerate(recording.joint_names):
         at = np.flatnonzero(single[:, j])
         if len(at):
@@ -178,7 +192,8 @@ def _stuck_positions(recording: Recording) -> Iterator[Reason]:
     least = max(5, int(FAULTY_SHARE * recording.samples))
     for j, name in enumerate(recording.joint_names):
         rms = float(np.sqrt(np.mean(steps[:, j] ** 2)))
-        if rms == 0:
+        # a joint that is held creeps and sticks by what its controller and friction leave
+        if np.ptp(recording.q[:, j]) < LEAST_JUMP:
             continue
         for start, end in runs_of(steps[:, j] == 0):
             if end - start < least:
