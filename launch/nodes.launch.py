@@ -11,7 +11,7 @@ from launch.substitutions import EqualsSubstitution, IfElseSubstitution, LaunchC
 from launch_ros.actions import LifecycleNode
 from launch_ros.parameter_descriptions import ParameterFile, ParameterValue
 
-from joint_dynamics.nodes.framework.wiring import CONTROLLERS, ELSE, WIRING, secured
+from joint_dynamics.nodes.framework.wiring import CONTROLLERS, DEFAULT_FROM, WIRING, secured
 
 ARGUMENTS = {
     'namespace': ('', 'namespace of all nodes; that of the robot'),
@@ -29,7 +29,7 @@ ARGUMENTS = {
     ),
     'initial_joint_controller': (CONTROLLERS['initial_joint_controller'], 'the controller that takes trajectories'),
     'effort_trajectory_controller': (
-        LaunchConfiguration(ELSE['effort_trajectory_controller']),
+        LaunchConfiguration(DEFAULT_FROM['effort_trajectory_controller']),
         'the controller that takes trajectories with effort from feedforward',
     ),
     'effort_controller': (
