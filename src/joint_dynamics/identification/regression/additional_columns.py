@@ -69,14 +69,14 @@ class AdditionalColumns:
             state,
         )
         first = 0
-        found = [np.zeros((0, len(self._observations[index].kept)))]
+        parts = [np.zeros((0, len(self._observations[index].kept)))]
         for key, term, columns in zip(keys, terms, known, strict=True):
             if columns is None:
                 columns = fresh[first : first + len(term.names)].copy()
                 first += len(term.names)
             self._keep(key, columns)
-            found.append(columns)
-        return np.concatenate(found)
+            parts.append(columns)
+        return np.concatenate(parts)
 
     def _keep(self, key: tuple[Any, ...], columns: FloatArray) -> None:
         """Keep columns longer than all that were asked for before."""
@@ -126,14 +126,14 @@ class AdditionalColumns:
         q, dtheta = (np.ascontiguousarray(values[part].T) for values in (observation.q, observation.dtheta))
         direction = np.sign(dtheta)
         load = self._load(observation, part, terms, state)
-        found = np.empty((sum(len(term.names) for term in terms), q.shape[1]))
+        rows = np.empty((sum(len(term.names) for term in terms), q.shape[1]))
         first = 0
         for term in terms:
             columns = slice(first, first + len(term.names))
             first = columns.stop
             if term.joint not in self._joints:
                 position = self._tree.positions(observation.q[part])[:, self._tree.names.index(term.joint)]
-                found[columns] = term.values(position, np.zeros_like(position))
+                rows[columns] = term.values(position, np.zeros_like(position))
                 continue
             j = self._joints.index(term.joint)
             sign, hysteresis = direction[j], self._state_of(term, state)[1]
@@ -148,8 +148,8 @@ class AdditionalColumns:
                 None if observation.temperature is None else observation.temperature[part, j],
                 {} if term.width is None else {term.width: slips[term.width][part, j]},
             )
-            found[columns] = term.of(motion)
-        return found
+            rows[columns] = term.of(motion)
+        return rows
 
     def _load(
         self, observation: Observation, part: slice, terms: Sequence[Term], state: FrictionState

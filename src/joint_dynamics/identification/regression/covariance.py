@@ -159,10 +159,10 @@ def speed_ranges(blocks: Iterable[Block]) -> list[FloatArray]:
 
 def _merged(cells: dict[tuple[int, int], FloatArray], place: int) -> list[FloatArray]:
     """Return one triangle per cluster from those of its cells; place: of the cluster in a cell's key."""
-    found: dict[int, list[FloatArray]] = {}
+    factors: dict[int, list[FloatArray]] = {}
     for key, factor in cells.items():
-        found.setdefault(key[place], []).append(factor)
-    return [_triangle(np.concatenate(found[cluster])) for cluster in sorted(found)]
+        factors.setdefault(key[place], []).append(factor)
+    return [_triangle(np.concatenate(factors[cluster])) for cluster in sorted(factors)]
 
 
 def scatter(factors: Sequence[FloatArray], inverse: FloatArray) -> FloatArray:
@@ -182,8 +182,8 @@ def _with_correlations(variance: FloatArray, independent: FloatArray) -> FloatAr
     own = np.diag(independent)
     positive = own > 0
     growth = np.sqrt(np.where(positive, variance / np.where(positive, own, 1.0), 1.0))
-    found = independent * np.outer(growth, growth)
-    return 0.5 * (found + found.T)
+    covariance = independent * np.outer(growth, growth)
+    return 0.5 * (covariance + covariance.T)
 
 
 def _clustered(

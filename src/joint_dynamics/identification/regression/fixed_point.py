@@ -103,8 +103,8 @@ def iterate_to_fixed_point(
     """
     terms = [*problem.terms, *terms]
     if not any(term.selected or 'load' in term.needs or term.width is not None for term in terms):
-        found = problem if len(terms) == len(problem.terms) else problem.with_terms(terms)
-        return found, first if found is (start or problem) else solver(found)
+        extended = problem if len(terms) == len(problem.terms) else problem.with_terms(terms)
+        return extended, first if extended is (start or problem) else solver(extended)
     state = state_from(start or problem, first, prior)
     for _ in range(sweeps):
         trial = problem.with_terms(terms, state)

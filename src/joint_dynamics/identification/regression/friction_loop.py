@@ -113,11 +113,11 @@ def gather(
             rows[j].append(
                 (block.rows[j, friction[j]], block.tau[j] - others @ block.rows[j], (weight[j] > 0) & moving)
             )
-    found = []
+    joints = []
     for entries in rows:
         columns, target, keep = (np.concatenate([entry[k] for entry in entries], axis=-1) for k in range(3))
-        found.append(JointRows(columns[:, keep], target[keep], keep))
-    return found
+        joints.append(JointRows(columns[:, keep], target[keep], keep))
+    return joints
 
 
 def bounded_fit(columns: FloatArray, target: FloatArray, lower: FloatArray) -> tuple[FloatArray, float]:
@@ -132,8 +132,8 @@ def bounded_fit(columns: FloatArray, target: FloatArray, lower: FloatArray) -> t
     A, y = R[:, :-1] / scale, R[:, -1]
     # a column without influence stays at zero instead of anywhere
     A = np.concatenate([A, 1e-6 * np.eye(A.shape[1])])
-    found = lsq_linear(A, np.concatenate([y, np.zeros(A.shape[1])]), bounds=(lower * scale, np.inf), method='bvls')
-    return found.x / scale, 2 * float(found.cost)
+    fit = lsq_linear(A, np.concatenate([y, np.zeros(A.shape[1])]), bounds=(lower * scale, np.inf), method='bvls')
+    return fit.x / scale, 2 * float(fit.cost)
 
 
 def fit_friction(
@@ -197,6 +197,6 @@ def fit_friction(
         low, high = np.where(smaller, low, left), np.where(smaller, right, high)
         fresh = np.where(smaller, high - ratio * (high - low), low + ratio * (high - low))
         left, right = np.where(smaller, fresh, right), np.where(smaller, left, fresh)
-        found = attempt(fresh)
-        at_left, at_right = np.where(smaller, found, at_right), np.where(smaller, at_left, found)
+        middle = attempt(fresh)
+        at_left, at_right = np.where(smaller, middle, at_right), np.where(smaller, at_left, middle)
     return best

@@ -143,22 +143,26 @@ def iirls(
     """
     options = options or FrictionOptions()
     model, n = problem.model, problem.model.n
-    found = irls(problem, first, options.threshold)
+    estimate = irls(problem, first, options.threshold)
     own = friction_terms(problem, options)
     search = options.exponent is None
     powered = options.exponent != 1.0
     if not own and not powered and not options.decoupled:
-        return found, {'exponents': dict.fromkeys(model.joint_names, 1.0), 'converged': True, 'loops': found.trace}
+        return estimate, {
+            'exponents': dict.fromkeys(model.joint_names, 1.0),
+            'converged': True,
+            'loops': estimate.trace,
+        }
     exponents = np.full(n, options.exponent or 1.0)
 
     def terms() -> list[Term]:
         powers = [power_term(joint, exponents[j]) for j, joint in enumerate(model.joint_names)] if powered else []
         return [*problem.terms, *powers, *own]
 
-    state = state_from(found.problem, found.solution, model.parameters)
-    trial = found.problem.with_terms(terms(), state)
+    state = state_from(estimate.problem, estimate.solution, model.parameters)
+    trial = estimate.problem.with_terms(terms(), state)
     columns = _Columns(trial, own, powered, options.decoupled)
-    chi = np.concatenate([found.solution.chi, np.zeros(trial.columns - problem.columns)])
+    chi = np.concatenate([estimate.solution.chi, np.zeros(trial.columns - problem.columns)])
     if powered:
         viscous = [trial.names.index(f'Fv_{j + 1}') for j in range(n)]
         chi[columns.power], chi[viscous] = chi[viscous], 0.0
@@ -170,7 +174,7 @@ def iirls(
         for inner in range(INNER):
             before = chi.copy()
             where = 'nowhere' if not search else 'everywhere' if inner == 0 else 'near'
-            rows = gather(trial, chi, columns.friction, columns.power, found.weights)
+            rows = gather(trial, chi, columns.friction, columns.power, estimate.weights)
             chi = chi.copy()
             for j, values in enumerate(
                 fit := fit_friction(table, rows, columns.lower, exponents if powered else None, where)
@@ -184,32 +188,32 @@ def iirls(
                     terms(),
                     {trial.names[k]: column for k, column in zip(columns.power, table.at(exponents), strict=True)},
                 )
-            found = reweight(trial, replace(first, chi=chi), options.threshold, columns.fixed, found)
-            chi = found.solution.chi
-            change = _change(found.solution, before, columns.fixed)
+            estimate = reweight(trial, replace(first, chi=chi), options.threshold, columns.fixed, estimate)
+            chi = estimate.solution.chi
+            change = _change(estimate.solution, before, columns.fixed)
             trace.append(
                 {
                     'loop4': outer + 1,
                     'change': change,
-                    'loop2_sweeps': len(found.trace),
-                    'rejected_rows_percent': found.rejected_percent,
+                    'loop2_sweeps': len(estimate.trace),
+                    'rejected_rows_percent': estimate.rejected_percent,
                     'exponents': [round(float(value), 4) for value in exponents],
                 }
             )
             if change < TOLERANCE:
                 break
-        if outer and _change(found.solution, before_outer, columns.fixed) < TOLERANCE:
+        if outer and _change(estimate.solution, before_outer, columns.fixed) < TOLERANCE:
             converged = True
             break
         if options.load:
-            state = state_from(trial, found.solution, model.parameters)
+            state = state_from(trial, estimate.solution, model.parameters)
         trial = cleaned(trial.with_terms(terms(), state), chi)[0]
     summary = {
         'exponents': dict(zip(model.joint_names, map(float, exponents), strict=True)),
         'converged': converged,
         'loops': trace,
     }
-    return _all_columns(found, columns.absent), summary
+    return _all_columns(estimate, columns.absent), summary
 
 
 def _change(solution: Solution, chi: FloatArray, fixed: BoolArray) -> float:
@@ -220,20 +224,20 @@ def _change(solution: Solution, chi: FloatArray, fixed: BoolArray) -> float:
     return max(change_in_deviations(solution, chi), 100 * float(np.max(relative, initial=0.0)) * TOLERANCE)
 
 
-def _all_columns(found: WeightedEstimate, absent: BoolArray) -> WeightedEstimate:
+def _all_columns(estimate: WeightedEstimate, absent: BoolArray) -> WeightedEstimate:
     """Return the estimate with the information of all columns together, those the loops found in turn included."""
-    problem, chi = found.problem, found.solution.chi
-    triangles = compensated(triangulate(whitened(problem.blocks(), found.noise), found.weights), absent, chi)
+    problem, chi = estimate.problem, estimate.solution.chi
+    triangles = compensated(triangulate(whitened(problem.blocks(), estimate.noise), estimate.weights), absent, chi)
     full = solve(triangles, np.ones(problem.model.n), problem.optional, None, problem.selected | absent)
     return replace(
-        found,
+        estimate,
         solution=replace(
             full,
             chi=chi,
             inflation=np.where(absent, 1.0, full.inflation),
             inverse=np.where(absent | absent[:, None], 0.0, full.inverse),
-            sigma=found.noise.sigma,
-            rest_sigma=found.noise.rest_sigma,
+            sigma=estimate.noise.sigma,
+            rest_sigma=estimate.noise.rest_sigma,
             rows=triangles.rows,
         ),
     )

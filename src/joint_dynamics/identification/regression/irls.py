@@ -203,19 +203,19 @@ def reweight(
         triangles = triangulate(whitened(problem.blocks(), noise), weights)
         if fixed is not None:
             triangles = compensated(triangles, fixed, first.chi)
-        found = solve(
+        solved = solve(
             triangles, ones, problem.optional, None, problem.selected if fixed is None else problem.selected | fixed
         )
-        chi = found.chi if fixed is None else np.where(fixed, first.chi, found.chi)
-        found = replace(found, chi=chi, sigma=noise.sigma, rest_sigma=noise.rest_sigma, rows=triangles.rows)
+        chi = solved.chi if fixed is None else np.where(fixed, first.chi, solved.chi)
+        solved = replace(solved, chi=chi, sigma=noise.sigma, rest_sigma=noise.rest_sigma, rows=triangles.rows)
         if fixed is not None:
-            found = replace(
-                found,
-                inflation=np.where(fixed, 1.0, found.inflation),
-                inverse=np.where(fixed | fixed[:, None], 0.0, found.inverse),
+            solved = replace(
+                solved,
+                inflation=np.where(fixed, 1.0, solved.inflation),
+                inverse=np.where(fixed | fixed[:, None], 0.0, solved.inverse),
             )
-        change = change_in_deviations(found, solution.chi)
-        solution = found
+        change = change_in_deviations(solved, solution.chi)
+        solution = solved
         changed = (
             np.inf if before is None else sum(np.count_nonzero(a != b) for a, b in zip(before, weights, strict=True))
         )
@@ -242,24 +242,24 @@ def irls(problem: Problem, first: Solution, threshold: float = THRESHOLD) -> Wei
     the cleaned torques.
     """
     clean, wrong = cleaned(problem, first.chi)
-    found = reweight(clean, first, threshold)
-    trace = [_entry(found, wrong, float('inf'))]
+    estimate = reweight(clean, first, threshold)
+    trace = [_entry(estimate, wrong, float('inf'))]
     for _ in range(PASSES if any(mask.any() for mask in wrong) else 0):
-        clean, after = cleaned(problem, found.solution.chi)
+        clean, after = cleaned(problem, estimate.solution.chi)
         changed = sum(np.count_nonzero(a != b) for a, b in zip(wrong, after, strict=True))
-        before, wrong = found.solution.chi, after
-        found = reweight(clean, replace(first, chi=found.solution.chi), threshold, start=found)
-        change = change_in_deviations(found.solution, before)
-        trace.append(_entry(found, wrong, change))
+        before, wrong = estimate.solution.chi, after
+        estimate = reweight(clean, replace(first, chi=estimate.solution.chi), threshold, start=estimate)
+        change = change_in_deviations(estimate.solution, before)
+        trace.append(_entry(estimate, wrong, change))
         if change < CONVERGED and changed <= 1e-4 * sum(mask.size for mask in wrong):
             break
-    return replace(found, trace=trace)
+    return replace(estimate, trace=trace)
 
 
-def _entry(found: WeightedEstimate, wrong: list[BoolArray], change: float) -> dict[str, Any]:
+def _entry(estimate: WeightedEstimate, wrong: list[BoolArray], change: float) -> dict[str, Any]:
     return {
         'change': finite(change),
-        'sweeps': len(found.trace),
-        'rejected_rows_percent': found.rejected_percent,
+        'sweeps': len(estimate.trace),
+        'rejected_rows_percent': estimate.rejected_percent,
         'replaced_samples_percent': 100 * float(np.mean(np.concatenate([mask.ravel() for mask in wrong]))),
     }

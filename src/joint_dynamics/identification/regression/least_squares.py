@@ -321,7 +321,7 @@ def wls(triangles: Triangles, optional: FloatArray | None = None, selected: Bool
         )
     floor = max(floor, 1e-9 * float(np.linalg.norm(triangles.resting.factors[:, :, -1])))
     first = solve(triangles, ones, optional, ones)
-    sigma, rest = (np.maximum(found, floor) for found in _deviations(triangles, triangles.resting, first.chi))
+    sigma, rest = (np.maximum(deviation, floor) for deviation in _deviations(triangles, triangles.resting, first.chi))
     return solve(triangles, sigma, optional, rest, selected)
 
 

@@ -122,8 +122,8 @@ def solve_by_method(problem: Problem, settings: IdentificationSettings, say: Pro
         details = replace(details, selection=selection.summary(problem.model.link_names, problem.terms))
 
     def covariance(of: FloatArray | None = None) -> FloatArray:
-        found = scatter(of)
-        return found if selection is None else selection.widened(found, problem.names, of)
+        spread = scatter(of)
+        return spread if selection is None else selection.widened(spread, problem.names, of)
 
     say('estimating deviations')
     return _afterwards(problem, solution, covariance, details, settings, prior, say)
@@ -153,15 +153,15 @@ def robust_estimate(
                 'terms: expected none of load or hysteresis with i-irls, which has load terms of its own, found some: '
                 'leave them out, or take another method'
             )
-        found, course = iirls(plain, first, options)
+        estimate, course = iirls(plain, first, options)
         details = MethodDetails(i_irls=course)
     else:
         chosen, solution, selection = select(irls(plain, first, options.threshold).problem.with_terms(problem.terms))
-        found = irls(chosen, solution, options.threshold)
-        details = MethodDetails(irls={'loops': found.trace})
-    measured = found.problem.with_torque([observation.tau for observation in problem.observations])
-    details = replace(details, rejected_rows_percent=found.rejected_percent)
-    return measured, found.solution, found.covariance, selection, details
+        estimate = irls(chosen, solution, options.threshold)
+        details = MethodDetails(irls={'loops': estimate.trace})
+    measured = estimate.problem.with_torque([observation.tau for observation in problem.observations])
+    details = replace(details, rejected_rows_percent=estimate.rejected_percent)
+    return measured, estimate.solution, estimate.covariance, selection, details
 
 
 def stated_prior(problem: Problem, settings: IdentificationSettings) -> FloatArray | None:
@@ -191,8 +191,8 @@ def _afterwards(
 
         say('dropping parameters that are not essential')
         rule = settings.essential if isinstance(settings.essential, str) else 'ratio'
-        independent, found = np.diag(solution.inverse), np.diag(covariance)
-        growth = np.sqrt(np.where(independent > 0, found / np.where(independent > 0, independent, 1.0), 1.0))
+        independent, stated = np.diag(solution.inverse), np.diag(covariance)
+        growth = np.sqrt(np.where(independent > 0, stated / np.where(independent > 0, independent, 1.0), 1.0))
         essential = essential_parameters(
             triangulate(problem.blocks()), solution, problem.names, rule=rule, optional=problem.optional, growth=growth
         )

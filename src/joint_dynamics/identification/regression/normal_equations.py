@@ -48,12 +48,12 @@ class NormalSums:
     @cached_property
     def matrices(self) -> FloatArray:
         """Normal equations of [W_j Y_j], (n, b + 1, b + 1), of all that was taken before they were first asked for."""
-        found = np.zeros((len(self.counts), self._b + 1, self._b + 1))
-        for matrix, sums in zip(found, self._sums, strict=True):
+        matrices = np.zeros((len(self.counts), self._b + 1, self._b + 1))
+        for matrix, sums in zip(matrices, self._sums, strict=True):
             for columns, total in sums.values():
                 index = np.append(columns, self._b)
                 matrix[index[:, None], index] += total
-        return found
+        return matrices
 
     @property
     def own(self) -> BoolArray:
@@ -62,15 +62,15 @@ class NormalSums:
 
     def factors(self) -> FloatArray:
         """Return upper triangles (n, b + 1, b + 1) with these normal equations, each of its columns in use."""
-        found = np.zeros_like(self.matrices)
-        for matrix, own, full in zip(self.matrices, self.own, found, strict=True):
+        factors = np.zeros_like(self.matrices)
+        for matrix, own, full in zip(self.matrices, self.own, factors, strict=True):
             index = np.append(np.flatnonzero(own), len(matrix) - 1)
             part = matrix[index[:, None], index]
             scale = _scale(part)
             values, vectors = np.linalg.eigh(part / np.outer(scale, scale))
             root = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
             full[: len(index), index] = np.linalg.qr(root * scale, mode='r')
-        return found
+        return factors
 
 
 def normal_sums(blocks: Iterable[Block]) -> tuple[NormalSums, NormalSums | None]:

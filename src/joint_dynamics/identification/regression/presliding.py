@@ -148,10 +148,10 @@ def presliding_at_rest(
         return Presliding(low, high, expected)
     share = state.share[use]
     slip = MaxwellSlip(len(use), state.width[use], limits=[1.0], stiffness=[1.0])
-    found = presliding(observation.reading[:, use], slip, resolution[use])
-    middle = share * 0.5 * (found.low + found.high)
-    half = share * 0.5 * (found.high - found.low) + 1.0 - share
-    best = share * found.expected
+    deflection = presliding(observation.reading[:, use], slip, resolution[use])
+    middle = share * 0.5 * (deflection.low + deflection.high)
+    half = share * 0.5 * (deflection.high - deflection.low) + 1.0 - share
+    best = share * deflection.expected
     if observation.decimator is None:
         low[use], high[use], expected[use] = (middle - half).T, (middle + half).T, best.T
     else:
@@ -170,7 +170,7 @@ def presliding_summary(
     Null where there is none.
     """
     steps = steps_per_length(state, resolution)
-    found = {}
+    by_joint = {}
     for j, name in enumerate(names):
         values = {
             'encoder_step': encoder.step[j],
@@ -178,25 +178,25 @@ def presliding_summary(
             'length': np.nan if np.isnan(steps[j]) or state.width is None else state.width[j],
             'steps': steps[j] if np.isfinite(resolution[j]) else np.nan,
         }
-        found[name] = {key: finite(value) for key, value in values.items()}
-        found[name]['used'] = bool(used[j])
-    return found
+        by_joint[name] = {key: finite(value) for key, value in values.items()}
+        by_joint[name]['used'] = bool(used[j])
+    return by_joint
 
 
 def presliding_notes(resting: Mapping[str, Any]) -> list[str]:
     """Say of joints with hysteresis whether their presliding predicts them at rest, and why not."""
     joints: dict[str, list[str]] = {}
-    for name, found in resting['presliding'].items():
-        if found['length'] is None:
+    for name, entry in resting['presliding'].items():
+        if entry['length'] is None:
             continue
-        if found['used']:
+        if entry['used']:
             what = 'presliding narrows their interval of torque'
-        elif found['encoder_step'] is None:
+        elif entry['encoder_step'] is None:
             what = 'presliding is not used: no step of their readings shows (`encoder_step` states it)'
-        elif found['steps'] is None:
+        elif entry['steps'] is None:
             what = 'presliding is not used: recordings are means of periods (`period: 0` keeps these apart)'
-        elif found['steps'] < MIN_STEPS:
-            resolved = f'their readings resolve {found["steps"]:.2g} steps of its length'
+        elif entry['steps'] < MIN_STEPS:
+            resolved = f'their readings resolve {entry["steps"]:.2g} steps of its length'
             what = f'presliding is not used: {resolved}, {MIN_STEPS:g} are needed'
         else:
             what = 'presliding is not used: their stays in training are too few or do not bear it out'

@@ -257,13 +257,13 @@ def overall_in_fixed_band(recordings: Sequence[Fit]) -> dict[str, float | None]:
     error, size, moving_error, moving_size = (
         np.sum(parts, axis=0)
         for parts in (
-            [found.residual for found in squares],
-            [found.tau for found in squares],
-            [found.moving_residual for found in squares],
-            [found.moving_tau for found in squares],
+            [one.residual for one in squares],
+            [one.tau for one in squares],
+            [one.moving_residual for one in squares],
+            [one.moving_tau for one in squares],
         )
     )
-    count = sum(found.samples * len(found.residual) for found in squares)
+    count = sum(one.samples * len(one.residual) for one in squares)
     percent, moving = (
         relative_of_squares(np.atleast_1d(part), np.atleast_1d(whole), mixed)[1]
         for part, whole in ((error, size), (moving_error, moving_size))

@@ -79,18 +79,18 @@ class RotorSide:
         )
         return replace(observation, tau=tau)
 
-    def document_of(self, name: str, found: dict[str, float]) -> dict[str, Any]:
+    def document_of(self, name: str, identified: dict[str, float]) -> dict[str, Any]:
         """Return rotor inertia, friction and maps of one joint with what was found on top of them: Ia, Fv, Fc, off."""
         part = copy.deepcopy(self.document[name])
-        part['rotor_inertia'] = {'value': float(part['rotor_inertia']['value'] + found['Ia'])}
+        part['rotor_inertia'] = {'value': float(part['rotor_inertia']['value'] + identified['Ia'])}
         values = part['friction']['parameters']
         # What was found is beside the friction at its present scale, of which the description keeps both.
         scale = part['friction'].get('scale', [1.0, 0.0])[0]
-        level, rise = float(values['F_C0']), float(found['Fc']) / (scale if scale > 0 else 1.0)
+        level, rise = float(values['F_C0']), float(identified['Fc']) / (scale if scale > 0 else 1.0)
         values.update(
             F_C0=level + rise,
-            F_V1=values.get('F_V1', 0.0) + found['Fv'],
-            offset=values.get('offset', 0.0) + found['off'],
+            F_V1=values.get('F_V1', 0.0) + identified['Fv'],
+            offset=values.get('offset', 0.0) + identified['off'],
         )
         if 'F_S' in values:
             values['F_S'] += rise

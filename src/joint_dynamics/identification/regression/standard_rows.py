@@ -44,25 +44,25 @@ class ModelRows:
         """Return the rows of consecutive samples at the full rate."""
         motion = (observation.q, observation.dq, observation.ddq, observation.dtheta, observation.ddtheta)
         q, dq, ddq, dtheta, ddtheta = (np.ascontiguousarray(array[part]) for array in motion)
-        found = self._packer.rows(q, dq, ddq, dtheta, ddtheta)
+        packed_rows = self._packer.rows(q, dq, ddq, dtheta, ddtheta)
         if self._coupling is not None:
             coupled = self._coupling.regressor_rows(dtheta.T, ddtheta.T)
-            for j, (columns, packed) in enumerate(zip(found.columns, found.parts, strict=True)):
+            for j, (columns, packed) in enumerate(zip(packed_rows.columns, packed_rows.parts, strict=True)):
                 parameters = self._wanted[columns]
                 for row in np.flatnonzero(parameters >= self._first):
-                    found.values[packed.start + row] = coupled[j, parameters[row] - self._first]
-        return found
+                    packed_rows.values[packed.start + row] = coupled[j, parameters[row] - self._first]
+        return packed_rows
 
     def among(self, standard: PackedRows) -> PackedRows:
         """Return these rows out of those of all standard parameters (`StandardRows`)."""
         columns = self._packer.columns
-        found = np.concatenate(
+        places = np.concatenate(
             [
                 np.append(part.start + np.searchsorted(every, self._wanted[own]), part.stop)
                 for every, part, own in zip(standard.columns, standard.parts, columns, strict=True)
             ]
         )
-        return PackedRows(standard.values[found], columns, len(self._wanted))
+        return PackedRows(standard.values[places], columns, len(self._wanted))
 
 
 class StandardRows:

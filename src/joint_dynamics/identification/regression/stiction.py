@@ -107,7 +107,9 @@ class Resting:
 def level_columns(problem: Problem, observation: Observation) -> dict[str, tuple[int, FloatArray]]:
     """Return {parameter: (joint, column (K,))} of the friction at rest in slip, at the kept samples."""
     kept = observation.kept
-    found = {name: (j, np.ones(len(kept))) for j in range(problem.model.n) if (name := f'Fc_{j + 1}') in problem.names}
+    by_parameter = {
+        name: (j, np.ones(len(kept))) for j in range(problem.model.n) if (name := f'Fc_{j + 1}') in problem.names
+    }
     directed = [term for term in problem.terms if is_directed(term)]
     load = None
     if any('load' in term.needs for term in directed) and problem.state.links is not None:
@@ -119,8 +121,8 @@ def level_columns(problem: Problem, observation: Observation) -> dict[str, tuple
         slow = Motion(
             observation.q[kept, j], np.zeros(len(kept)), np.ones(len(kept)), None if load is None else load[j]
         )
-        found |= {name: (j, column) for name, column in zip(term.names, term.of(slow), strict=True)}
-    return found
+        by_parameter |= {name: (j, column) for name, column in zip(term.names, term.of(slow), strict=True)}
+    return by_parameter
 
 
 def friction_level(problem: Problem, chi: FloatArray, observation: Observation) -> FloatArray:
@@ -162,7 +164,7 @@ def resting_torque(
     ]:
         if name in names:
             free[names.index(name)] = 0.0
-    found = []
+    torques = []
     for index, own in groupby(problem.blocks(), key=lambda block: block.observation):
         observation = problem.observations[index]
         first, level = not_slipped(observation), friction_level(problem, chi, observation)
@@ -202,10 +204,10 @@ def resting_torque(
         resting, tau, base, spread = (np.concatenate(arrays, axis=1) for arrays in zip(*entries, strict=True))
         half_width = ndtri(LEVEL) * np.sqrt(sigma[:, None] ** 2 + np.maximum(spread, 0.0))
         expected = base + level * middle
-        found.append(
+        torques.append(
             Resting(observation.name, resting, tau, expected, base, level, low, high, half_width, first, narrow, *ratio)
         )
-    return found
+    return torques
 
 
 def not_slipped(observation: Observation) -> BoolArray:
@@ -270,13 +272,13 @@ def resting_entry(
     ratio = breakaway_ratios(resting_torque(*given))
     tried = resting_torque(*given, encoder=encoder, ratio=ratio)
     used = np.array([borne_out(tried, j) for j in range(len(names))])
-    told = resting_torque(*given, encoder=encoder, joints=used, ratio=ratio)
-    found = {'training': resting_summary(told, names, training.model.mixed)}
+    resting = resting_torque(*given, encoder=encoder, joints=used, ratio=ratio)
+    entry = {'training': resting_summary(resting, names, training.model.mixed)}
     if unseen is not None:
         recordings = resting_torque(unseen, *given[1:], encoder=encoder, joints=used, ratio=ratio)
-        found['validation'] = resting_summary(recordings, names, training.model.mixed)
+        entry['validation'] = resting_summary(recordings, names, training.model.mixed)
     resolution = np.max([encoder.resolution(recording) for recording in training.observations], axis=0)
-    return found | {
+    return entry | {
         'presliding': presliding_summary(training.state, training.model.joint_names, resolution, encoder, used)
     }
 

@@ -36,10 +36,10 @@ def standard_set(base: BaseParameters, chi: FloatArray, prior: FloatArray | None
         spread = prior_spread(base, prior)
         rotors = np.array([name.startswith('Ia_') for name in base.standard_names]) & ~_alone(base)
         while True:
-            found = base.lift(chi, prior, spread)
-            below = rotors & (found < 0)
+            lifted = base.lift(chi, prior, spread)
+            below = rotors & (lifted < 0)
             if not below.any():
-                return found
+                return lifted
             prior, spread = np.where(below, 0.0, prior), np.where(below, 0.0, spread)
     if prior is not None:
         return base.lift(chi, prior)

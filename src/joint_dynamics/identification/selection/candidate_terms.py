@@ -90,13 +90,13 @@ def menu(
     ) -> CandidateGroup:
         return CandidateGroup(name, tuple(make(joint) for joint in model_joints if joint not in without), kind)
 
-    found = [everywhere(name, partial(friction_term, name=law), 'power of speed') for name, law in SPEED_LAWS.items()]
-    found += [
+    groups = [everywhere(name, partial(friction_term, name=law), 'power of speed') for name, law in SPEED_LAWS.items()]
+    groups += [
         everywhere(f'Stribeck at {V_S:g} rad/s (F_S)', partial(stribeck_term, V_S=V_S), 'stribeck')
         for V_S in STRIBECK_SPEEDS
     ]
-    found += [everywhere(name, partial(friction_term, name=law), without=lifts) for name, law in LOAD_LAWS.items()]
-    found += [
+    groups += [everywhere(name, partial(friction_term, name=law), without=lifts) for name, law in LOAD_LAWS.items()]
+    groups += [
         everywhere(
             f'hysteresis of {width:g} rad (Maxwell-slip)', partial(hysteresis_term, width=width), 'hysteresis', wide
         )
@@ -104,18 +104,18 @@ def menu(
     ]
     if temperature is not None and (temperature[:, 1] - temperature[:, 0]).max() > WARMING:
         middle = [float(np.round(np.clip(value, 10.0, 70.0), 1)) for value in temperature.mean(axis=1)]
-        found += [
+        groups += [
             CandidateGroup(
                 f'temperature ({name})',
                 tuple(friction_term(joint, name, T_0) for joint, T_0 in zip(model_joints, middle, strict=True)),
             )
             for name in ('F_T1', 'F_T2')
         ]
-    found += [
+    groups += [
         CandidateGroup(f'position of {joint} (sin, cos of q and 2q)', (fourier_term(joint, [1, 2]),), single=True)
         for joint in (*model_joints, *followers)
     ]
-    return [group for group in found if group.terms]
+    return [group for group in groups if group.terms]
 
 
 def temperature_range(observations: Sequence[Observation]) -> FloatArray | None:
@@ -167,11 +167,11 @@ def _phase(observation: Observation, joint_names: tuple[str, ...]) -> FloatArray
 
 def quarters_of(recordings: IntArray) -> IntArray:
     """Return which quarter of which recording each sample is in (K,), of the recordings' numbers (K,)."""
-    found = 4 * recordings
+    quarter = 4 * recordings
     for recording in np.unique(recordings):
         here = np.flatnonzero(recordings == recording)
-        found[here] += 4 * np.arange(len(here)) // len(here)
-    return np.asarray(found)
+        quarter[here] += 4 * np.arange(len(here)) // len(here)
+    return np.asarray(quarter)
 
 
 @dataclass(frozen=True)
