@@ -8,7 +8,7 @@ import pytest
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.residuals import full_rate_torque
 from joint_dynamics.identification.reliability.alternatives import Alternatives
-from joint_dynamics.identification.reliability.evidence import effective_samples, gain, steadiness
+from joint_dynamics.identification.reliability.evidence import effective_samples, gain, vuong_statistic
 from joint_dynamics.identification.reliability.explanation import Explanation
 from joint_dynamics.identification.reliability.filtered_samples import samples_of
 from joint_dynamics.robot import RobotModel
@@ -216,9 +216,9 @@ def test_an_alternative_is_judged_by_the_samples_that_are_left_to_either(
         fit = replace(fit, unexplained=unexplained)
         count = np.maximum(bad.count, own)
         if order is None:
-            assert found.gain <= 0 and found.steadiness == np.inf
+            assert found.gain <= 0 and found.vuong_statistic == np.inf
             continue
         assert found.gain == pytest.approx(gain(bad.given, fit, count)) and found.gain > 20
         np.testing.assert_allclose(found.fitted.unexplained, unexplained)
-        expected = steadiness((bad.given, bad.residuals), (fit, left[back]), count, good.weight, bad.blocks)
-        assert found.steadiness == pytest.approx(expected)
+        expected = vuong_statistic((bad.given, bad.residuals), (fit, left[back]), count, good.weight, bad.blocks)
+        assert found.vuong_statistic == pytest.approx(expected)

@@ -11,13 +11,13 @@ from joint_dynamics.identification.reliability.evidence import (
     PASSES,
     ExplanationFit,
     NormalEquations,
-    columns_of,
     effective_samples,
     gain,
     normal_equations,
     normals_of,
-    steadiness,
+    regressor_columns,
     time_blocks,
+    vuong_statistic,
 )
 from joint_dynamics.identification.reliability.filtered_samples import FilteredSamples, samples_of
 from joint_dynamics.identification.reliability.thresholds import RESOLVED
@@ -201,15 +201,15 @@ def test_steadiness_is_the_mean_gain_of_blocks_over_its_standard_error():
     values = list(sums.values())
     mean = sum(values) / 4
     variance = sum((value - mean) ** 2 for value in values) / 3
-    found = steadiness((first, left), (second, right), count, weight, blocks)
+    found = vuong_statistic((first, left), (second, right), count, weight, blocks)
     assert found == pytest.approx(4 * mean / math.sqrt(4 * variance))
-    turned = steadiness((second, right), (first, left), count, weight, blocks)
+    turned = vuong_statistic((second, right), (first, left), count, weight, blocks)
     assert turned == pytest.approx(-found)
-    # one block has no scatter, and shows no steadiness; where nothing differs, nothing speaks against it
-    assert steadiness((first, left), (second, right), count, weight, np.zeros(60)) == 0.0
-    assert steadiness((first, left), (first, left), count, weight, blocks) == np.inf
+    # one block has no scatter, and shows no vuong_statistic; where nothing differs, nothing speaks against it
+    assert vuong_statistic((first, left), (second, right), count, weight, np.zeros(60)) == 0.0
+    assert vuong_statistic((first, left), (first, left), count, weight, blocks) == np.inf
     none = np.zeros_like(left)
-    assert np.isfinite(steadiness((first, none), (second, right), count, weight, blocks))
+    assert np.isfinite(vuong_statistic((first, none), (second, right), count, weight, blocks))
 
 
 def test_columns_are_the_torque_of_bodies_drives_and_terms(resting_problem, two_links):
@@ -226,19 +226,19 @@ def test_columns_are_the_torque_of_bodies_drives_and_terms(resting_problem, two_
             tau[j] += drives[f'{name}_{j + 1}'] * column[j]
         tau[j] += drives[f'off_{j + 1}']
     further = np.array([0.7, -1.3])
-    rows = columns_of(samples, two_links)
+    rows = regressor_columns(samples, two_links)
     assert rows.shape == (2, base.count + 2, samples.q.shape[1])
-    plain = columns_of(replace(samples, extra=()), two_links)
+    plain = regressor_columns(replace(samples, extra=()), two_links)
     np.testing.assert_array_equal(plain, rows[:, : base.count])
     np.testing.assert_allclose(np.einsum('jbs,b->js', plain, base.regroup(standard)), tau, rtol=1e-8, atol=1e-8)
-    every = columns_of(replace(samples, extra=()), two_links, independent=np.arange(len(standard)))
+    every = regressor_columns(replace(samples, extra=()), two_links, independent=np.arange(len(standard)))
     np.testing.assert_allclose(np.einsum('jbs,b->js', every, standard), tau, rtol=1e-8, atol=1e-8)
     tau[1] += further @ [values for _, values in samples.extra]
     np.testing.assert_allclose(
         np.einsum('jbs,b->js', rows, [*base.regroup(standard), *further]), tau, rtol=1e-8, atol=1e-8
     )
     turned = replace(two_links.chain, gravity=np.array([-9.81, 0.0, 0.0]))
-    other = columns_of(replace(samples, extra=()), two_links, turned, np.arange(len(standard)))
+    other = regressor_columns(replace(samples, extra=()), two_links, turned, np.arange(len(standard)))
     weight = [name for name in two_links.parameter_names if name.startswith(('MX', 'MY', 'MZ', 'M_'))]
     differs = np.abs(other - every).max(axis=(0, 2)) > 1e-9
     assert {name for name, one in zip(two_links.parameter_names, differs, strict=True) if one} <= set(weight)
@@ -253,7 +253,7 @@ def test_columns_of_coupled_drives_take_the_motors_speeds():
     arrays = {name: rng.normal(size=(2, 30)) for name in ('q', 'dq', 'ddq', 'dtheta', 'ddtheta', 'sign', 'tau')}
     samples = FilteredSamples(**arrays, weight=np.ones((2, 30)), part=np.zeros(30, dtype=int))
     every = np.arange(len(model.parameter_names))
-    found = columns_of(samples, model, independent=every)
+    found = regressor_columns(samples, model, independent=every)
     own = model.coupling.regressor_rows(samples.dtheta, samples.ddtheta)
     np.testing.assert_array_equal(found[:, -own.shape[1] :], own)
     assert found.shape == (2, len(every), 30) and np.abs(own).max() > 0
@@ -261,9 +261,9 @@ def test_columns_of_coupled_drives_take_the_motors_speeds():
 
 def test_normal_equations_know_the_friction_the_power_and_the_rotors_of_each_joint(resting_problem, two_links):
     samples = samples_of(resting_problem)
-    normal = normal_equations(columns_of(samples, two_links), samples, two_links)
+    normal = normal_equations(regressor_columns(samples, two_links), samples, two_links)
     names = resting_problem.names
-    rows = columns_of(samples, two_links)
+    rows = regressor_columns(samples, two_links)
     np.testing.assert_allclose(normal.rows, rows * samples.weight[:, None])
     np.testing.assert_allclose(normal.matrix, np.einsum('jbs,jcs->jbc', normal.rows, normal.rows), rtol=1e-9)
     for j in range(2):
@@ -292,7 +292,7 @@ def test_normal_equations_of_many_motions_are_those_of_each(resting_problem, two
     found = list(normals_of(motions, two_links))
     assert len(found) == len(motions)
     for one, motion in zip(found, motions, strict=True):
-        other = normal_equations(columns_of(motion, two_links), motion, two_links)
+        other = normal_equations(regressor_columns(motion, two_links), motion, two_links)
         for name in ('rows', 'matrix', 'power', 'weight'):
             np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
     assert list(normals_of([], two_links)) == []

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from joint_dynamics.identification.reliability.alternatives import Alternatives
-from joint_dynamics.identification.reliability.evidence import columns_of
+from joint_dynamics.identification.reliability.evidence import regressor_columns
 from joint_dynamics.identification.reliability.filtered_samples import FilteredSamples, samples_of
 from joint_dynamics.identification.reliability.robot_file import check_units, file_alternatives
 
@@ -123,7 +123,7 @@ def seen(two_links):
         parameters[names.index(name)] = value
     bare = FilteredSamples(**arrays, tau=np.zeros((2, 900)), weight=weight, part=np.zeros(900, dtype=int))
     every = np.arange(len(names))
-    stated = np.einsum('jps,p->js', columns_of(bare, two_links, independent=every), parameters)
+    stated = np.einsum('jps,p->js', regressor_columns(bare, two_links, independent=every), parameters)
 
     def of(factor, parameters=parameters, noise=0.2, count=500.0):
         own = stated * np.reshape(factor, (2, 1)) + 3.0 * arrays['sign'] + 2.0 * arrays['dq'] - 4.0

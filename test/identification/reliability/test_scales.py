@@ -13,7 +13,7 @@ from joint_dynamics.identification import IdentificationSettings, identify
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.reliability.alternatives import Alternatives
 from joint_dynamics.identification.reliability.checks import check_training
-from joint_dynamics.identification.reliability.evidence import steadiness
+from joint_dynamics.identification.reliability.evidence import vuong_statistic
 from joint_dynamics.identification.reliability.filtered_samples import samples_of
 from joint_dynamics.identification.reliability.scales import estimate_scales
 from joint_dynamics.identification.reliability.thresholds import RESOLVED
@@ -116,9 +116,9 @@ def test_scales_are_the_likeliest(two_links, two_link_runs, factor):
         assert found.gain == pytest.approx(expected, abs=0.1 + 0.02 * abs(expected))
         other = normal.fit(tau * np.exp(-best.x)[:, None])
         left = normal.residuals(tau * np.exp(-best.x)[:, None], other.chi)
-        steady = steadiness(
+        steady = vuong_statistic(
             (alternatives.given, alternatives.residuals), (other, left), count, alternatives.samples.weight,
             alternatives.blocks,
         )  # fmt: skip
         if factor != (1.0, 1.0):
-            assert found.steadiness == pytest.approx(steady, rel=0.05)
+            assert found.vuong_statistic == pytest.approx(steady, rel=0.05)

@@ -24,14 +24,14 @@ from joint_dynamics.identification.reliability.changes import (
 from joint_dynamics.identification.reliability.evidence import (
     ExplanationFit,
     NormalEquations,
-    columns_of,
     effective_samples,
     gain,
     highest,
     normal_equations,
     normals_of,
-    steadiness,
+    regressor_columns,
     time_blocks,
+    vuong_statistic,
 )
 from joint_dynamics.identification.reliability.explanation import (
     Explanation,
@@ -115,13 +115,13 @@ class Alternatives:
         return replace(
             one,
             fitted=replace(back(fit), count=count),
-            steadiness=self.steadiness(back(fit), left, count),
+            vuong_statistic=self.vuong_statistic(back(fit), left, count),
             dispersion=overdispersion(normal, target, fit, count if order is None else count[order]),
         )
 
-    def steadiness(self, fitted: ExplanationFit, left: FloatArray, count: FloatArray) -> float:
-        """Return `evidence.steadiness` of a fit that leaves so much over, (n, samples), weighted."""
-        return steadiness((self.given, self.residuals), (fitted, left), count, self.samples.weight, self.blocks)
+    def vuong_statistic(self, fitted: ExplanationFit, left: FloatArray, count: FloatArray) -> float:
+        """Return `evidence.vuong_statistic` of a fit that leaves so much over, (n, samples), weighted."""
+        return vuong_statistic((self.given, self.residuals), (fitted, left), count, self.samples.weight, self.blocks)
 
     def counted(self, normal: NormalEquations, target: FloatArray, fitted: ExplanationFit) -> FloatArray:
         """Return the independent samples that each joint's are worth by what is left over, now or by a fit, (n,)."""
@@ -154,7 +154,7 @@ class Alternatives:
 
     def columns(self, samples: FilteredSamples, chain: Chain | None = None) -> FloatArray:
         """Return the columns (joints, columns, samples) that explain the torques, on another chain where given."""
-        return columns_of(samples, self.model, chain)
+        return regressor_columns(samples, self.model, chain)
 
     def equations(self, rows: FloatArray, samples: FilteredSamples) -> NormalEquations:
         """Return the normal equations of `columns` of samples."""
@@ -167,7 +167,8 @@ class Alternatives:
     def normal_on(self, chain: Chain) -> NormalEquations:
         """Return the normal equations of the motion on another chain."""
         every = np.arange(len(self.model.parameter_names))
-        return normal_equations(columns_of(self.samples, self.model, chain, every), self.samples, self.model, every)
+        columns = regressor_columns(self.samples, self.model, chain, every)
+        return normal_equations(columns, self.samples, self.model, every)
 
     def ahead(self) -> list[Explanation]:
         """Return the alternatives that explain the torques better than the given data, the best first.

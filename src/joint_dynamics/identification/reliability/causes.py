@@ -32,7 +32,7 @@ from joint_dynamics.identification.reliability.explanation import Explanation, m
 from joint_dynamics.identification.reliability.filtered_samples import FilteredSamples, kept
 from joint_dynamics.identification.reliability.robot_file import FileAlternatives, file_alternatives
 from joint_dynamics.identification.reliability.scales import estimate_scales
-from joint_dynamics.identification.reliability.thresholds import GROUP_ADVANTAGE, MIN_EVIDENCE, MIN_STEADINESS
+from joint_dynamics.identification.reliability.thresholds import GROUP_ADVANTAGE, MIN_EVIDENCE, MIN_VUONG_STATISTIC
 from joint_dynamics.identification.reliability.verdict import Reason
 from joint_dynamics.recording.corrections import Corrections
 
@@ -252,9 +252,9 @@ def held_out(given: Alternatives, other: Alternatives, mend: Corrections) -> tup
 
 
 def steadily_lower(left: FloatArray, other: FloatArray) -> bool:
-    """Whether less is left over than otherwise, by `MIN_STEADINESS` standard errors over the folds; (folds, n) each."""
+    """Whether less is left over, by `MIN_VUONG_STATISTIC` standard errors over the folds; (folds, n) each."""
     gained = (other - left).mean(axis=1)
-    return bool(gained.mean() > MIN_STEADINESS * gained.std(ddof=1) / np.sqrt(len(gained)))
+    return bool(gained.mean() > MIN_VUONG_STATISTIC * gained.std(ddof=1) / np.sqrt(len(gained)))
 
 
 def _rms(left: FloatArray) -> float:

@@ -29,7 +29,7 @@ import numpy as np
 
 from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.identification.reliability.alternatives import Alternatives
-from joint_dynamics.identification.reliability.evidence import NormalEquations, columns_of
+from joint_dynamics.identification.reliability.evidence import NormalEquations, regressor_columns
 from joint_dynamics.identification.reliability.explanation import Explanation, overdispersion
 from joint_dynamics.identification.reliability.filtered_samples import FilteredSamples
 from joint_dynamics.identification.reliability.thresholds import LOG_LIKELIHOOD_THRESHOLD, MIN_EFFECT
@@ -63,7 +63,7 @@ def differences(alternatives: Alternatives, names: Sequence[str]) -> list[Explan
     model, samples = alternatives.model, alternatives.samples
     n = model.n
     last = np.arange(len(model.parameter_names))[link_columns(n - 1)]
-    payload = columns_of(samples, model, independent=last)[:, : len(INERTIAL)]
+    payload = regressor_columns(samples, model, independent=last)[:, : len(INERTIAL)]
     friction = np.zeros((n, 3 * n, samples.q.shape[1]))
     for j in range(n):
         friction[j, 3 * j : 3 * j + 3] = samples.own_rows(j)[1:]

@@ -42,7 +42,7 @@ RANK = 1e-9
 """Eigenvalues of the scaled normal equations below this share of the largest are directions no sample shows."""
 
 
-def columns_of(
+def regressor_columns(
     samples: FilteredSamples, model: RobotModel, chain: Chain | None = None, independent: IntArray | None = None
 ) -> FloatArray:
     """Return the regressor (joints, columns, samples), base parameters and further terms.
@@ -68,7 +68,7 @@ def _chosen(model: RobotModel, independent: IntArray | None) -> IntArray:
 def _with_drives(
     rows: FloatArray, samples: FilteredSamples, model: RobotModel, independent: IntArray | None = None
 ) -> FloatArray:
-    """Return the columns of `columns_of` from the regressor of the links, whose columns of the drives are replaced."""
+    """Return `regressor_columns` from the regressor of the links, whose columns of the drives are replaced."""
     for j in range(model.n):
         rows[j, drive_columns(j)] = samples.own_rows(j)
     if model.coupling is not None:
@@ -213,7 +213,7 @@ def normals_of(motions: Sequence[FilteredSamples], model: RobotModel) -> Iterato
 def normal_equations(
     rows: FloatArray, samples: FilteredSamples, model: RobotModel, independent: IntArray | None = None
 ) -> NormalEquations:
-    """Return the normal equations of rows as `columns_of` returns them of these samples."""
+    """Return the normal equations of rows as `regressor_columns` returns them of these samples."""
     kinds = [model.parameter_names[k] for k in _chosen(model, independent)]
     friction = [
         np.array([kinds.index(name) for name in (f'Fv_{j + 1}', f'Fc_{j + 1}') if name in kinds], dtype=int)
@@ -283,7 +283,7 @@ def time_blocks(part: IntArray, count: int = BLOCKS) -> IntArray:
     return np.concatenate(blocks_of_time(lengths, count))
 
 
-def steadiness(
+def vuong_statistic(
     given: tuple[ExplanationFit, FloatArray],
     other: tuple[ExplanationFit, FloatArray],
     count: FloatArray,

@@ -34,7 +34,7 @@ from joint_dynamics.identification.reliability.thresholds import (
     LOG_LIKELIHOOD_THRESHOLD,
     MAX_NAMED,
     MIN_EVIDENCE,
-    MIN_STEADINESS,
+    MIN_VUONG_STATISTIC,
     RESOLVED,
     TIE_SHARE,
     TIME_FACTORS,
@@ -71,12 +71,30 @@ _REMEDY = {
 class Explanation:
     """Another explanation of motion and torque than the given one: what it says, its fit, and what it gains.
 
-    names: of the joints; given, fitted: the fit that it is better than, and its own, by the columns as recorded; gain:
-    log-likelihood of one over the other [nats]; steadiness: see `evidence.steadiness`; infinite where the gain is too
-    small to ask; dispersion: see `overdispersion`, one where the gain is too small to ask; least: what the gain has to
-    be worth [nats]; mend: the correction that makes it so, None where there is none; mounting: of the base, roll,
-    pitch, yaw [rad]; matters: whether it is held against recordings where it is clear; notes: what is said of it
-    anyway; figures: its entry in summary.json.
+    Attributes
+    ----------
+    names
+        of the joints.
+    given, fitted
+        the fit that it is better than, and its own, by the columns as recorded.
+    gain
+        log-likelihood of one over the other [nats].
+    vuong_statistic
+        see `evidence.vuong_statistic`; infinite where the gain is too small to ask.
+    dispersion
+        see `overdispersion`; one where the gain is too small to ask.
+    least
+        what the gain has to be [nats].
+    mend
+        the correction that makes it so, None where there is none.
+    mounting
+        of the base, roll, pitch, yaw [rad].
+    matters
+        whether it is held against recordings where it is clear.
+    notes
+        what is said of it anyway.
+    figures
+        its entry in summary.json.
     """
 
     code: str
@@ -85,7 +103,7 @@ class Explanation:
     given: ExplanationFit
     fitted: ExplanationFit
     gain: float
-    steadiness: float = np.inf
+    vuong_statistic: float = np.inf
     dispersion: float = 1.0
     least: float = MIN_EVIDENCE
     mend: Corrections | None = None
@@ -122,7 +140,7 @@ class Explanation:
     def ahead(self) -> bool:
         """Whether it gains enough: twice as much where the gain is that of a few blocks of time."""
         return self.gain > (
-            LOG_LIKELIHOOD_THRESHOLD if self.steadiness > MIN_STEADINESS else 2 * LOG_LIKELIHOOD_THRESHOLD
+            LOG_LIKELIHOOD_THRESHOLD if self.vuong_statistic > MIN_VUONG_STATISTIC else 2 * LOG_LIKELIHOOD_THRESHOLD
         )
 
     @property

@@ -30,9 +30,9 @@ from joint_dynamics.identification.reliability.alternatives import Alternatives
 from joint_dynamics.identification.reliability.evidence import (
     ExplanationFit,
     NormalEquations,
-    columns_of,
     constrained,
     gain,
+    regressor_columns,
 )
 from joint_dynamics.identification.reliability.explanation import Explanation, least_evidence
 from joint_dynamics.identification.reliability.filtered_samples import FilteredSamples
@@ -101,7 +101,7 @@ class FileAlternatives(Alternatives):
     def _other_link(self, link: int) -> float:
         """Return what the file's being wrong in one link gains: ten parameters of that link's own [nats]."""
         own = np.arange(len(self.model.parameter_names))[link_columns(link)]
-        columns = columns_of(self.samples, self.model, independent=own)[:, : len(INERTIAL)]
+        columns = regressor_columns(self.samples, self.model, independent=own)[:, : len(INERTIAL)]
         normal = self.normal.beside(np.concatenate([_columns(self.model, self.samples), columns], axis=1))
         return gain(self.given, normal.fit(self.samples.tau), self.count)
 
@@ -151,7 +151,7 @@ def _columns(model: RobotModel, samples: FilteredSamples, chain: Chain | None = 
     n = model.n
     inertial = model.columns(INERTIAL)
     stated = np.asarray(model.parameters, dtype=float)[inertial]
-    rows = columns_of(samples, model, chain, inertial)[:, : len(inertial)]
+    rows = regressor_columns(samples, model, chain, inertial)[:, : len(inertial)]
     last = np.flatnonzero(np.isin(inertial, np.arange(len(model.parameter_names))[link_columns(n - 1)]))
     own = np.zeros((n, OWN * n, samples.q.shape[1]))
     for j in range(n):

@@ -25,11 +25,11 @@ from joint_dynamics.identification.reliability.explanation import Explanation, o
 from joint_dynamics.identification.reliability.thresholds import (
     DATA_SHEET_FACTOR,
     MAX_SCALE_DEVIATION,
-    MIN_STEADINESS,
+    MIN_VUONG_STATISTIC,
     NOTED_FACTOR,
     PRIOR_DEVIATION,
     RESOLVED,
-    STEADY,
+    SCALES_STATISTIC_FACTOR,
 )
 from joint_dynamics.recording.corrections import Corrections
 
@@ -57,7 +57,7 @@ def estimate_scales(alternatives: Alternatives) -> Explanation:
     explanation = replace(
         explanation,
         gain=gained - alike - float(ratios),
-        steadiness=alternatives.steadiness(fitted, residuals, alternatives.count),
+        vuong_statistic=alternatives.vuong_statistic(fitted, residuals, alternatives.count),
         dispersion=overdispersion(alternatives.normal, target, fitted, alternatives.count),
     )
     return _described(explanation, np.exp(beta - np.median(beta[known])), deviation, known)
@@ -69,12 +69,13 @@ def _described(explanation: Explanation, factor: FloatArray, deviation: FloatArr
     One torque that is off is brought to the scale of the others; where several are, none tells which are right.
     Noted are scales apart by what drive gains of a data sheet may be, and joints whose scale no other confirms.
     """
-    off, told = _off(factor, deviation, known), explanation.clear and explanation.steadiness > STEADY * MIN_STEADINESS
+    off = _off(factor, deviation, known)
+    proved = explanation.clear and explanation.vuong_statistic > SCALES_STATISTIC_FACTOR * MIN_VUONG_STATISTIC
     each = [
         f'{name} {by:.3g} ± {by * std:.1g}' for name, by, std in zip(explanation.names, factor, deviation, strict=True)
     ]
     notes = []
-    if told and not off and float(np.ptp(np.log(factor[known]))) > np.log(NOTED_FACTOR):
+    if proved and not off and float(np.ptp(np.log(factor[known]))) > np.log(NOTED_FACTOR):
         notes.append(
             'in what several joints feel, the torques are these many times those of the others (log-likelihood '
             f'+{explanation.gain:.0f}): {", ".join(itertools.compress(each, known))}; drive gains may be off by so '
@@ -94,7 +95,7 @@ def _described(explanation: Explanation, factor: FloatArray, deviation: FloatArr
         mend=Corrections(torque_scale={explanation.names[off[0]]: float(1 / factor[off[0]])})
         if len(off) == 1
         else None,
-        matters=told and bool(off),
+        matters=proved and bool(off),
         notes=tuple(notes),
         figures={
             name: {'factor': float(by) if tells else None, 'std': float(by * std) if tells else None}

@@ -10,7 +10,7 @@ LOG_LIKELIHOOD_THRESHOLD = 20.0
 """[nats] Log-likelihood that an alternative has to gain before it is named: odds of e²⁰ (5·10⁸), what
 remains of them after a few hundred alternatives, a prior that trusts the user a thousandfold, and residuals
 that are no noise but a model's own."""
-MIN_STEADINESS = 2.0
+MIN_VUONG_STATISTIC = 2.0
 """[standard errors] Standard errors over blocks of time from which a gain is no matter of a few blocks, where a
 model is wrong."""
 FREE_SCALE_THRESHOLD = 3.0
@@ -110,10 +110,10 @@ DATA_SHEET_FACTOR = 1.5
 other unit."""
 NOTED_FACTOR = 1.2
 """[factor] Factor apart from which scales are noted where data tell: of drive gains each within a tenth."""
-STEADY = 2.0
+SCALES_STATISTIC_FACTOR = 2.0
 """[factor] Free ratios of all torques help a model that is somewhat wrong more than any one factor does. What
-tells them from it is steadiness over blocks of time: they have to be so many times as steady as
-`MIN_STEADINESS`."""
+tells them from it is vuong_statistic over blocks of time: they have to be so many times as steady as
+`MIN_VUONG_STATISTIC`."""
 
 # What is left over
 FRICTION_DETAILS = 1 / 3
