@@ -8,7 +8,7 @@ For joint j and each side of its transmission, the torque not explained by the m
 with Y (10,) the row of the last link's inertial parameters, χ those of the payload, and τ_bare the torque of the links
 without it. A block holds W = Σ w² rowᵀrow of [Y, F(τ_J) H, ω, 1/w, torque] and [Y, φ, φ³ …, 1/w, torque], with w the
 inverse of the stated deviation, and the parameters in force at its beginning. The parameter of 1/w is a constant error,
-such as model errors in one posture.
+such as model errors in one posture: each block has its own, before a change as after it.
 """
 
 from __future__ import annotations
@@ -250,13 +250,13 @@ def along_map(W, reference, one):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def judge(blocks, newest, filled, numbers, usual, possible, body, scale, verdict):  # type: ignore[no-untyped-def]
+def judge(blocks, newest, filled, share, constant, usual, possible, body, scale, verdict):  # type: ignore[no-untyped-def]
     """Evaluate changes at the beginning of the last 1, 2, … `filled` blocks.
 
-    numbers: share of a sample that is independent of the preceding one; inverse square of a constant error, in units of
-    the usual one. usual, possible (3, n): inverse squares of the changes of α₁, α₂ and the stiffness, by usual drift
-    over all blocks, and as large as possible. body (10,): the same of the payload. scale (2, n): inverse of the usual
-    mean square.
+    share: of a sample that is independent of the preceding one. constant (2, n): mean square of one sample's error, so
+    shared, over that of an error that stays for a block. usual, possible (3, n): inverse squares of the changes of α₁,
+    α₂ and the stiffness, by usual drift over all blocks, and as large as possible. body (10,): the same of the payload.
+    scale (2, n): inverse of the usual mean square.
     """
     n, order, ring = blocks.spring_map.shape[1], blocks.spring_map.shape[2], len(blocks.payload)
     motor, spring = np.zeros((n, 14, 14)), np.zeros((n, 12 + order, 12 + order))
@@ -265,11 +265,14 @@ def judge(blocks, newest, filled, numbers, usual, possible, body, scale, verdict
     reference, of_spring = np.zeros(13), np.zeros(11 + order)
     m, s, one = np.empty((14, 14)), np.empty((12 + order, 12 + order)), np.empty((13, 13))
     J, h = np.empty((BODY, BODY)), np.empty(BODY)
-    share, stays = numbers
     for length in range(filled):
         k = (newest - length) % ring
-        motor += blocks.motor[k]
-        spring += blocks.spring[k]
+        for j in range(n):
+            m[:], s[:] = blocks.motor[k, j], blocks.spring[k, j]
+            sweep(m, 12, constant[MOTOR, j])
+            sweep(s, BODY + order, constant[SPRING, j])
+            motor[j] += m
+            spring[j] += s
         samples += blocks.samples[k]
         J[:], h[:] = 0.0, 0.0
         # what wanders has gone less far in a shorter time
@@ -281,7 +284,6 @@ def judge(blocks, newest, filled, numbers, usual, possible, body, scale, verdict
             reference[10], reference[11] = blocks.friction[k, j, 0], blocks.friction[k, j, 1]
             about(motor[j], reference, m)
             m *= share * scale[MOTOR, j]
-            sweep(m, 12, stays * scale[MOTOR, j])
             sweep(m, 11, steady * usual[1, j])
             gain, change, rest = single_change(m, 10, steady * usual[0, j], possible[0, j])
             verdict.single[length, MOTOR, j], verdict.change[length, MOTOR, j] = gain, change
@@ -291,7 +293,6 @@ def judge(blocks, newest, filled, numbers, usual, possible, body, scale, verdict
             about(spring[j], of_spring, s)
             along_map(s, of_spring, one)
             one *= share * scale[SPRING, j]
-            sweep(one, 11, stays * scale[SPRING, j])
             gain, change, rest = single_change(one, 10, steady * usual[2, j], possible[2, j])
             verdict.single[length, SPRING, j], verdict.change[length, SPRING, j] = gain, change
             verdict.single_cost[length, SPRING, j] = rest

@@ -3,7 +3,9 @@
 Likelihood ratios at an unknown time [Basseville and Nikiforov, Detection of Abrupt Changes, ch. 2.4, 4.1]. For every
 beginning of one of the last blocks of motion the torques since are compared with what was in force there (`change_test`
 has the equations). As an alternative to no change, each kind may take any value in place of one that wanders as is
-usual. Noise is what is usual of this arm and this joint; of torques a tenth of a second apart one counts.
+usual. Noise is what is usual of this arm and this joint; of torques a tenth of a second apart one counts. An error that
+stays for a while, such as one of a posture, is a constant of each block, before a change as after it, as large as it is
+usually: what wrong stiffness or lost motion in the description leaves every day is no change.
 
 One set of ten parameters of a load has to explain both sides of all joints; a single change the one side of its joint
 that it concerns, the other being as usual. Of all these, at any time, the likeliest is named, if it holds throughout. A
@@ -17,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from joint_dynamics.arrays import BoolArray, FloatArray
-from joint_dynamics.estimation.change_test import BODY, MOTOR, SPRING, Blocks, Verdict, judge
+from joint_dynamics.estimation.change_test import BODY, MOTOR, SPRING, Blocks, Verdict, judge, sweep
 
 Array = FloatArray
 BLOCK, WINDOW, SHORTEST = 0.25, 24, 6
@@ -25,9 +27,9 @@ BLOCK, WINDOW, SHORTEST = 0.25, 24, 6
 CORRELATION = 0.1
 """s after which torque errors are independent."""
 STAYS = 1.5
-"""Deviation of an error that stays as long as the posture, in usual errors."""
+"""Deviation of an error that stays for a block, in usual errors, as long as no blocks have told it."""
 MEMORY = 30.0
-"""s of motion over which the usual error is learnt; less at first."""
+"""s of motion over which the usual errors are learnt; less at first."""
 USUAL_FRICTION, USUAL_STIFFNESS = 0.1, 0.05
 """Wander of α₁ with the work, and of the stiffness over its range, as shares: standard deviations."""
 VISCOUS = 0.2
@@ -94,6 +96,9 @@ class ChangeDetector:
     ----------
     blocks, verdict
         what the last seconds hold, and say.
+    square, stays
+        (2, n) usual mean square of the error of each side, in those stated, and of that which stays for a block, in
+        usual ones.
     load_suspected
         bool: another load explains the last seconds better, though not well enough yet, and they were disturbed.
     spring_doubted
@@ -130,6 +135,9 @@ class ChangeDetector:
     def reset(self) -> None:
         """Forget all, what is usual too."""
         self.square, self._seen = np.ones((2, self.joints)), np.zeros((2, self.joints))
+        self.stays = np.full((2, self.joints), STAYS**2)
+        # what is taken at first counts for as many blocks as a change needs
+        self._told = np.full((2, self.joints), float(SHORTEST))
         self.begin_anew()
 
     def begin_anew(self) -> None:
@@ -141,12 +149,14 @@ class ChangeDetector:
         """Close the open block, which has all of its samples."""
         self.blocks.place[:] = (self.open + 1) % WINDOW, 0
         self._filled = min(self._filled + 1, WINDOW)
+        if self._filled == WINDOW and not self.blocks.disturbed[self.open]:
+            self._learn_constant(self.open)
 
     def find(self) -> Change | None:
         """Return the change that the last seconds show, after a block; None: nothing, or nothing yet."""
         v, newest = self.verdict, self.newest
         judge(
-            self.blocks, newest, self._filled, (self._share, STAYS**-2.0), self._usual, self._possible, self._body,
+            self.blocks, newest, self._filled, self._share, self._constant, self._usual, self._possible, self._body,
             1.0 / self.square, v,
         )  # fmt: skip
         self._alone[newest] = v.cost[0].sum()
@@ -212,19 +222,20 @@ class ChangeDetector:
         """
         b, since = self.blocks, self._since(length)
         first, usual, scale = since[0], WINDOW / length * self._usual[:, joint], 1.0 / self.square[side, joint]
-        stays = STAYS**-2.0 * scale
-        # columns: Y, what may change, what else wanders, the torque less that of what was in force
         if side == MOTOR:
-            W, prior, possible = b.motor[since, joint], np.array([*usual[:2], stays]), self._possible[0, joint]
-            columns = np.eye(BODY + 4)
+            W, prior, possible = b.motor[since, joint], usual[:2].copy(), self._possible[0, joint]
+            keep = [*range(BODY + 2), BODY + 3]
+            columns = np.eye(BODY + 4)[:, keep]
             columns[: BODY + 2, -1] = -np.concatenate([b.payload[first], b.friction[first, joint]])
         else:
-            W, prior, possible = b.spring[since, joint], np.array([usual[2], stays]), self._possible[2, joint]
+            W, prior, possible = b.spring[since, joint], usual[2:].copy(), self._possible[2, joint]
             order = b.spring_map.shape[-1]
-            columns = np.zeros((BODY + order + 2, BODY + 3))
-            columns[:BODY, :BODY], columns[-2:, -2:] = np.eye(BODY), np.eye(2)
+            columns = np.zeros((BODY + order + 2, BODY + 2))
+            columns[:BODY, :BODY], columns[-1, -1] = np.eye(BODY), 1.0
             columns[BODY:-2, BODY] = -b.spring_map[first, joint]
             columns[:, -1] -= np.concatenate([b.payload[first], -b.spring_map[first, joint], [0.0, 0.0]])
+        for block in W:
+            sweep(block, len(block) - 2, self._constant[side, joint])
         W = self._share * scale * (columns.T @ W @ columns)
         total, vectors = W.sum(axis=0), np.zeros((2, W.shape[-1]))
         vectors[:, -1] = 1.0
@@ -259,6 +270,27 @@ class ChangeDetector:
         self._seen += samples
         share = np.minimum(samples / np.minimum(self._seen + 10.0, MEMORY / CORRELATION), 1.0)
         self.square += np.where(there, share * (np.minimum(square, 9.0 * self.square) - self.square), 0.0)
+
+    def _learn_constant(self, oldest: int) -> None:
+        """Let the block that leaves tell how large an error is that stays for a block: no change is in it unnamed."""
+        b, samples = self.blocks, self._share * self.blocks.samples[oldest]
+        motor, spring = b.motor[oldest, :, -2], b.spring[oldest, :, -2]
+        friction = np.sum(motor[:, BODY:-2] * b.friction[oldest], axis=1)
+        elastic = np.sum(spring[:, BODY:-2] * b.spring_map[oldest], axis=1)
+        rest = [motor[:, -1] - friction, spring[:, -1] + elastic]
+        rest -= np.stack([motor[:, :BODY], spring[:, :BODY]]) @ b.payload[oldest]
+        # a mean has the error of its samples, too
+        of_mean = 1.0 / np.maximum(samples, 1e-9)
+        square = (self._share * of_mean * rest) ** 2 / self.square
+        square = np.minimum(square, 9.0 * (self.stays + of_mean)) - of_mean
+        self._told += samples > 0.0
+        share = np.where(samples > 0.0, 1.0 / np.minimum(self._told, MEMORY / BLOCK), 0.0)
+        self.stays = np.maximum(self.stays + share * (square - self.stays), 1e-6)
+
+    @property
+    def _constant(self) -> Array:
+        """(2, n) as `judge` takes it."""
+        return np.asarray(1.0 / (self._share * self.stays))
 
     def weigh(self, change: Change) -> None:
         """Forget what was before the change of a stiffness, and go on with it as long as the blocks since are here."""
