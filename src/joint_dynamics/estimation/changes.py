@@ -8,8 +8,8 @@ stays for a while, such as one of a posture, is a constant of each block, before
 usually: what wrong stiffness or lost motion in the description leaves every day is no change.
 
 One set of ten parameters of a load has to explain both sides of all joints; a single change the one side of its joint
-that it concerns, the other being as usual. Of all these, at any time, the likeliest is named, if it holds throughout. A
-push is none of them: both sides of a joint feel it, and no constant load explains it.
+that it concerns, the other being as usual. Of all these, at any time, the likeliest is named. A push is none of them:
+both sides of a joint feel it, and no constant load explains it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from joint_dynamics.arrays import BoolArray, FloatArray
-from joint_dynamics.estimation.change_test import BODY, MOTOR, SPRING, Blocks, Verdict, judge, sweep
+from joint_dynamics.estimation.change_test import BODY, MOTOR, SPRING, Blocks, Verdict, judge
 
 Array = FloatArray
 BLOCK, WINDOW, SHORTEST = 0.25, 24, 6
@@ -42,8 +42,6 @@ wrong, at that reach: of a load put down, the first seconds leave as much. Where
 its mass is not below zero."""
 BODIES = 10.0 * np.array([REACH**2] * 6 + [REACH] * 3 + [1.0])
 """Deviation of the payload's parameters, kg·m², kg·m, kg: 10 kg within reach."""
-STEADY = 0.8
-"""Share of the blocks since that a change must make better."""
 GAIN = 30.0
 """Gain in log-likelihood that a change needs."""
 BEYOND = 8.0, 4.0
@@ -156,8 +154,8 @@ class ChangeDetector:
         """Return the change that the last seconds show, after a block; None: nothing, or nothing yet."""
         v, newest = self.verdict, self.newest
         judge(
-            self.blocks, newest, self._filled, self._share, self._constant, self._usual, self._possible, self._body,
-            1.0 / self.square, v,
+            self.blocks, newest, self._filled, self._share, 1.0 / (self._share * self.stays), self._usual,
+            self._possible, self._body, 1.0 / self.square, v,
         )  # fmt: skip
         self._alone[newest] = v.cost[0].sum()
         if not self.blocks.disturbed[newest]:
@@ -193,9 +191,7 @@ class ChangeDetector:
         left, most = v.load_cost[last].sum(), max(LEFT * v.samples[last].sum(), UNEXPLAINED * v.cost[last].sum())
         if length < SHORTEST or not v.load[last] > GAIN or not left <= most or not self._possible_load(v.payload[last]):
             return None
-        sides = [(side, joint) for side in (MOTOR, SPRING) for joint in range(self.joints)]
-        better = np.sum([self._better(length, *each, v.payload[last]) for each in sides], axis=0)
-        return Change('load', -1, 0.0, self._since(length)[0], length) if _steady(better) else None
+        return Change('load', -1, 0.0, self._since(length)[0], length)
 
     def _single(self, last: int, side: int, joint: int) -> Change | None:
         """Return the change of α₁ or of the stiffness of one joint, likewise."""
@@ -207,48 +203,10 @@ class ChangeDetector:
         explained = v.single_cost[at] <= max(LEFT * v.samples[at], 2.0 * UNEXPLAINED * gain)
         if not beyond or not explained or not v.cost[other] <= LEFT * v.samples[other]:
             return None
-        if not _steady(self._better(length, side, joint)):
-            return None
         first = self._since(length)[0]
         if side == SPRING:
             return Change('stiffness', joint, 1.0 + change, first, length)
         return Change('friction', joint, float(self.blocks.friction[first, joint, 0]) + change, first, length)
-
-    def _better(self, length: int, side: int, joint: int, added: Array | None = None) -> Array:
-        """Return by how much a change makes each block since likelier (length,), on one side of one joint.
-
-        That of the load by `added` (10,); None: that of α₁ or of the stiffness. All else that wanders is at its
-        likeliest with the change, and without it.
-        """
-        b, since = self.blocks, self._since(length)
-        first, usual, scale = since[0], WINDOW / length * self._usual[:, joint], 1.0 / self.square[side, joint]
-        if side == MOTOR:
-            W, prior, possible = b.motor[since, joint], usual[:2].copy(), self._possible[0, joint]
-            keep = [*range(BODY + 2), BODY + 3]
-            columns = np.eye(BODY + 4)[:, keep]
-            columns[: BODY + 2, -1] = -np.concatenate([b.payload[first], b.friction[first, joint]])
-        else:
-            W, prior, possible = b.spring[since, joint], usual[2:].copy(), self._possible[2, joint]
-            order = b.spring_map.shape[-1]
-            columns = np.zeros((BODY + order + 2, BODY + 2))
-            columns[:BODY, :BODY], columns[-1, -1] = np.eye(BODY), 1.0
-            columns[BODY:-2, BODY] = -b.spring_map[first, joint]
-            columns[:, -1] -= np.concatenate([b.payload[first], -b.spring_map[first, joint], [0.0, 0.0]])
-        for block in W:
-            sweep(block, len(block) - 2, self._constant[side, joint])
-        W = self._share * scale * (columns.T @ W @ columns)
-        total, vectors = W.sum(axis=0), np.zeros((2, W.shape[-1]))
-        vectors[:, -1] = 1.0
-        starts = [BODY + 1, BODY]
-        if added is not None:
-            vectors[1, :BODY], starts[0] = -added, BODY
-            possible = prior[0]
-        prior[0] = possible
-        for vector, start in zip(vectors, starts, strict=True):
-            free = slice(start, -1)
-            vector[free] = -np.linalg.solve(total[free, free] + np.diag(prior[start - BODY :]), (total @ vector)[free])
-        cost = np.einsum('kp,npq,kq->kn', vectors, W, vectors)
-        return np.asarray(cost[0] - cost[1])
 
     def _since(self, length: int) -> list[int]:
         """Return the last blocks, the first one first."""
@@ -286,11 +244,6 @@ class ChangeDetector:
         self._told += samples > 0.0
         share = np.where(samples > 0.0, 1.0 / np.minimum(self._told, MEMORY / BLOCK), 0.0)
         self.stays = np.maximum(self.stays + share * (square - self.stays), 1e-6)
-
-    @property
-    def _constant(self) -> Array:
-        """(2, n) as `judge` takes it."""
-        return np.asarray(1.0 / (self._share * self.stays))
 
     def weigh(self, change: Change) -> None:
         """Forget what was before the change of a stiffness, and go on with it as long as the blocks since are here."""
@@ -334,11 +287,3 @@ def _is_large(side: int, change: Array | float) -> BoolArray:
     """Whether changes of α₁ or of the stiffness may be named: a stiffness breaks down at once, it does not grow."""
     size = np.abs(change) if side == MOTOR else -np.asarray(change)
     return np.asarray((size >= LEAST[side]) & (size <= MOST[side]))
-
-
-def _steady(better: Array) -> bool:
-    """Whether a change makes most blocks better, and each of the two ends as a whole: not the step of a moment."""
-    there = better[better != 0.0]
-    third = max(len(there) // 3, 1)
-    ends = there[:third].sum() > 0.0 and there[-third:].sum() > 0.0
-    return len(there) >= SHORTEST and ends and float(np.mean(there > 0.0)) >= STEADY
