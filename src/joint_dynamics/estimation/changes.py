@@ -27,7 +27,7 @@ BLOCK, WINDOW, SHORTEST = 0.25, 24, 6
 CORRELATION = 0.1
 """s after which torque errors are independent."""
 STAYS = 1.5
-"""Deviation of an error that stays for a block, in usual errors, as long as no blocks have told it."""
+"""Deviation of an error that stays for a block, in usual errors, until blocks have shown it."""
 MEMORY = 30.0
 """s of motion over which the usual errors are learnt; less at first."""
 USUAL_FRICTION, USUAL_STIFFNESS = 0.1, 0.05
@@ -48,7 +48,7 @@ BEYOND = 8.0, 4.0
 """Gain of a change of friction and of stiffness against one that is as large as usual."""
 LEFT, UNEXPLAINED = 3.0, 0.2
 """What is named leaves no more than so many usual mean squares, or this share of what there was."""
-LEAST, MOST = (0.25, 0.1), (2.0, 0.7)
+SMALLEST_CHANGE, LARGEST_CHANGE = (0.25, 0.1), (2.0, 0.7)
 """Smallest and largest changes of friction and of stiffness that are named, as shares."""
 
 
@@ -135,7 +135,7 @@ class ChangeDetector:
         self.square, self._seen = np.ones((2, self.joints)), np.zeros((2, self.joints))
         self.stays = np.full((2, self.joints), STAYS**2)
         # what is taken at first counts for as many blocks as a change needs
-        self._told = np.full((2, self.joints), float(SHORTEST))
+        self._blocks_seen = np.full((2, self.joints), float(SHORTEST))
         self.begin_anew()
 
     def begin_anew(self) -> None:
@@ -241,8 +241,8 @@ class ChangeDetector:
         of_mean = 1.0 / np.maximum(samples, 1e-9)
         square = (self._share * of_mean * rest) ** 2 / self.square
         square = np.minimum(square, 9.0 * (self.stays + of_mean)) - of_mean
-        self._told += samples > 0.0
-        share = np.where(samples > 0.0, 1.0 / np.minimum(self._told, MEMORY / BLOCK), 0.0)
+        self._blocks_seen += samples > 0.0
+        share = np.where(samples > 0.0, 1.0 / np.minimum(self._blocks_seen, MEMORY / BLOCK), 0.0)
         self.stays = np.maximum(self.stays + share * (square - self.stays), 1e-6)
 
     def weigh(self, change: Change) -> None:
@@ -286,4 +286,4 @@ class ChangeDetector:
 def _is_large(side: int, change: Array | float) -> BoolArray:
     """Whether changes of α₁ or of the stiffness may be named: a stiffness breaks down at once, it does not grow."""
     size = np.abs(change) if side == MOTOR else -np.asarray(change)
-    return np.asarray((size >= LEAST[side]) & (size <= MOST[side]))
+    return np.asarray((size >= SMALLEST_CHANGE[side]) & (size <= LARGEST_CHANGE[side]))

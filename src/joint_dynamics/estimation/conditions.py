@@ -52,18 +52,18 @@ def _by_joint(names: Sequence[str], values: FloatArray, form: str = '.4g') -> di
 
 def conditions(session: Running) -> dict[str, Condition]:
     """Return the conditions of a session, by name."""
-    found, estimator = {'samples': _samples(session)}, session.estimator
+    by_name, estimator = {'samples': _samples(session)}, session.estimator
     if estimator is None:
-        return found
-    found['friction'] = _friction(estimator)
-    found['temperature'] = _temperature(estimator, session.reads_temperature)
+        return by_name
+    by_name['friction'] = _friction(estimator)
+    by_name['temperature'] = _temperature(estimator, session.reads_temperature)
     if estimator.stiffness is not None:
-        found['stiffness'] = _stiffness(estimator.arm.joint_names, estimator.stiffness)
-    found['contact'] = contact_condition(estimator)
+        by_name['stiffness'] = _stiffness(estimator.arm.joint_names, estimator.stiffness)
+    by_name['contact'] = contact_condition(estimator)
     if estimator.payload is not None:
-        found['payload'] = _payload(estimator.payload)
-    found['health'] = _health(estimator.arm.joint_names, session.health())
-    return found
+        by_name['payload'] = _payload(estimator.payload)
+    by_name['health'] = _health(estimator.arm.joint_names, session.health())
+    return by_name
 
 
 def _samples(session: Running) -> Condition:

@@ -43,7 +43,7 @@ def estimates(session: Running) -> dict[str, Estimate]:
 
 def estimates_of(estimator: JointEstimator, health: list[JointHealth]) -> dict[str, Estimate]:
     """Return the estimates of an estimator and its health; the names are the same in every state."""
-    found: dict[str, Estimate] = {}
+    by_name: dict[str, Estimate] = {}
     if estimator.friction is not None:
         parameters, covariance = estimator.friction_scale()
         deviation = np.sqrt(np.maximum(np.diagonal(covariance, axis1=1, axis2=2), 0.0))
@@ -52,17 +52,17 @@ def estimates_of(estimator: JointEstimator, health: list[JointHealth]) -> dict[s
             names = 'coulomb_friction', 'viscous_friction'
             parameters = np.where(estimator.friction.seen[:, None] > 0, parameters, np.nan)
         for k, name in enumerate(names):
-            found[name] = Estimate(parameters[:, k], deviation[:, k])
+            by_name[name] = Estimate(parameters[:, k], deviation[:, k])
     if estimator.stiffness is not None:
         spring = estimator.stiffness
-        found['stiffness'] = Estimate(
+        by_name['stiffness'] = Estimate(
             spring.known[:, 0], np.sqrt(np.maximum(spring.covariance[:, 0, 0], 0.0)) * spring.noise
         )
     for name in ('stiffness_ratio', 'friction_ratio'):
         ratios = [getattr(item, name) for item in health]
         if any(ratio is not None for ratio in ratios):
-            found[name] = Estimate(np.array([np.nan if ratio is None else ratio for ratio in ratios]))
-    found['temperature'] = Estimate(np.asarray(estimator.temperature, dtype=float))
-    found['contact'] = Estimate((estimator.contact | estimator.detector.lasting).astype(float))
-    found['health'] = Estimate(np.array([LEVELS.get(item.status, np.nan) for item in health]))
-    return {name: found[name] for name in QUANTITIES if name in found}
+            by_name[name] = Estimate(np.array([np.nan if ratio is None else ratio for ratio in ratios]))
+    by_name['temperature'] = Estimate(np.asarray(estimator.temperature, dtype=float))
+    by_name['contact'] = Estimate((estimator.contact | estimator.detector.lasting).astype(float))
+    by_name['health'] = Estimate(np.array([LEVELS.get(item.status, np.nan) for item in health]))
+    return {name: by_name[name] for name in QUANTITIES if name in by_name}

@@ -171,7 +171,7 @@ class HealthMonitor:
             ('stiffness', ratios, stiffness_deviation, stiffness_excitation, self.thresholds.stiffness),
             ('Coulomb friction', scale, friction_deviation, friction_excitation, self.thresholds.friction),
         )
-        found = []
+        joints = []
         for j in range(len(given)):
             findings: list[tuple[str, str]] = []
             shown: list[float | None] = []
@@ -184,8 +184,8 @@ class HealthMonitor:
             order = (ERROR, WARNING, OK, UNKNOWN)
             status = min((part[0] for part in findings), key=order.index, default=UNKNOWN)
             reason = '; '.join(part[1] for part in findings if part[0] == status) or 'no reference'
-            found.append(JointHealth(status, reason, *shown))
-        return found
+            joints.append(JointHealth(status, reason, *shown))
+        return joints
 
     def _part(
         self,

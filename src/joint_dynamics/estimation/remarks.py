@@ -28,11 +28,11 @@ SHAPES = {
 
 def remarks_of(arm: Arm, use: EstimationSettings, motor_side: bool) -> list[str]:
     """Return a remark for each field, with the joints concerned; arguments as in `JointEstimator`."""
-    found = _simpler_friction(arm) if use.friction == 'coulomb_viscous' else []
+    remarks = _simpler_friction(arm) if use.friction == 'coulomb_viscous' else []
     friction = make_friction(arm, use, 1.0)
     if isinstance(friction, FrictionEstimator):
         rows = zip(arm.joint_names, arm.friction_scale, friction.parameters, strict=True)
-        found += [
+        remarks += [
             f'joints.{name}.friction.scale: {given.tolist()} is beyond the bounds of α, {used.tolist()} is used'
             for name, given, used in rows
             if not np.array_equal(given, used)
@@ -41,30 +41,32 @@ def remarks_of(arm: Arm, use: EstimationSettings, motor_side: bool) -> list[str]
     if not motor_side:
         why = 'not used without the motor-side angle'
         everywhere = np.ones(arm.n, dtype=bool)
-        found += _said(arm, 'stiffness', described, why)
-        found += _said(arm, 'damping', arm.damping > 0, why)
-        found += [] if arm.kinematic_error is None else _said(arm, 'kinematic_error', everywhere, why)
-        found += [] if arm.backlash is None else _said(arm, 'backlash', everywhere, why)
+        remarks += _said(arm, 'stiffness', described, why)
+        remarks += _said(arm, 'damping', arm.damping > 0, why)
+        remarks += [] if arm.kinematic_error is None else _said(arm, 'kinematic_error', everywhere, why)
+        remarks += [] if arm.backlash is None else _said(arm, 'backlash', everywhere, why)
     elif use.stiffness_preset == 'thesis':
-        found += _said(arm, 'stiffness', described, 'not used, the preset thesis begins from none')
+        remarks += _said(arm, 'stiffness', described, 'not used, the preset thesis begins from none')
     elif arm.stiffness is not None:
         bends = (arm.stiffness.coefficients[:, 1:] != 0.0).any(axis=1) & np.isfinite(arm.stiffness.reach)
-        found += _said(arm, 'stiffness.range', described & bends, 'not used, the stiffness is learnt as far as it goes')
-    return found
+        remarks += _said(
+            arm, 'stiffness.range', described & bends, 'not used, the stiffness is learnt as far as it goes'
+        )
+    return remarks
 
 
 def _simpler_friction(arm: Arm) -> list[str]:
     model, why = arm.friction, 'not used (friction coulomb_viscous begins from F_C0 and F_V1 alone)'
     if model is None:
         return []
-    p, found = model.parameters, []
+    p, remarks = model.parameters, []
     for name, shapes in SHAPES.items():
         there = p['F_S'] != p['F_C0'] if name == 'F_S' else p[name] != 0
-        found += _said(arm, f'friction.parameters.{name}', there, f'{_with(shapes)}{why}')
+        remarks += _said(arm, f'friction.parameters.{name}', there, f'{_with(shapes)}{why}')
     if model.maxwell_slip is not None:
-        found += _said(arm, 'friction.maxwell_slip', arm.friction_described, why)
+        remarks += _said(arm, 'friction.maxwell_slip', arm.friction_described, why)
     if model.quadrants is not None:
-        found += _said(arm, 'friction.quadrants', ~np.isnan(model.quadrants['dq_s']), why)
+        remarks += _said(arm, 'friction.quadrants', ~np.isnan(model.quadrants['dq_s']), why)
     if arm.validity is not None:
         limits = {
             'speed': np.isfinite(arm.validity.speed),
@@ -73,8 +75,8 @@ def _simpler_friction(arm: Arm) -> list[str]:
         }
         only = 'holds further terms alone (friction coulomb_viscous is learnt where the motion is)'
         for name, there in limits.items():
-            found += _said(arm, f'validity.{name}', there, only)
-    return found
+            remarks += _said(arm, f'validity.{name}', there, only)
+    return remarks
 
 
 def _with(shapes: Iterable[str]) -> str:

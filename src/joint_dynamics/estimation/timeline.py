@@ -142,22 +142,22 @@ class Timeline:
 
     def missing(self) -> dict[str, list[str]]:
         """Return the joints without any source so far, by quantity; empty once every quantity has arrived."""
-        found = {
+        without_source = {
             name: [self.joint_names[k] for k, source in enumerate(self._of[row]) if source is None]
             for name, row in self._rows.items()
         }
-        return {name: joints for name, joints in found.items() if joints}
+        return {name: joints for name, joints in without_source.items() if joints}
 
     def silent(self) -> dict[str, float]:
         """Return the sources that lag by more than the longest gap: quantity and joints, with their lag, s."""
         newest = max((source.stamps[-1] for source in self._needed if source.stamps), default=0)
-        found = {}
+        lag_by_source = {}
         for source in self._needed:
             behind = (newest - source.stamps[-1]) * NS if source.stamps else np.inf
             if behind > self.max_gap:
                 wanted = [self.joint_names[k] for k in source.joints if self._of[source.row][k] is source]
-                found[f'{self.quantities[source.row]} of {", ".join(wanted)}'] = float(behind)
-        return found
+                lag_by_source[f'{self.quantities[source.row]} of {", ".join(wanted)}'] = float(behind)
+        return lag_by_source
 
     def duplicates(self) -> list[str]:
         """Return the joints with several active sources, of which the first is used as long as it is active."""
