@@ -76,7 +76,7 @@ def known_payload(known: Mapping[str, float] | None) -> tuple[FloatArray, BoolAr
         if name not in INERTIAL:
             raise JointDynamicsError(f'payload: expected one of {", ".join(INERTIAL)}, found {name!r}')
         number = isinstance(value, (int, float)) and not isinstance(value, bool) and np.isfinite(value)
-        if not number or (name == 'M' and value <= 0):
+        if not number or (name == 'M' and not value > 0):
             raise JointDynamicsError(
                 f'payload.{name}: expected {"a mass above 0 kg" if name == "M" else "a finite number"}, found {value!r}'
             )
