@@ -91,7 +91,7 @@ class Explanation:
         of the base, roll, pitch, yaw [rad].
     matters
         whether it is held against recordings where it is clear.
-    notes
+    notes : tuple of str
         what is said of it anyway.
     figures
         its entry in summary.json.
