@@ -120,7 +120,7 @@ def test_friction_without_hysteresis_is_used_as_described(make, worn_description
 
 def test_estimates_belong_to_the_time_of_their_signals(make):
     session = make()
-    assert session.estimator is None and session.health() == [] and session.beyond == []
+    assert session.estimator is None and session.health() == [] and session.validity_violations == []
     found = feed(session, 200)
     estimator = session.estimator
     assert session.steps == 200 and session.seconds > 0.0

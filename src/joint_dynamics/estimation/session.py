@@ -199,7 +199,7 @@ class EstimationSession:
             new.stiffness.reset(old.stiffness.coefficients)
 
     @property
-    def beyond(self) -> list[str]:
+    def validity_violations(self) -> list[str]:
         """Joints and quantities that have left the range of validity of the friction since the estimates began."""
         return [] if self.estimator is None else self.estimator.watch.notes()
 

@@ -34,7 +34,7 @@ def samples(two_links, observed, truth, base_parameters_of):
 
 def clear(model, samples):
     """What is said, the best first."""
-    found = [one for one in Alternatives(model, samples).ahead() if one.clear]
+    found = [one for one in Alternatives(model, samples).better_alternatives() if one.clear]
     gains = [one.gain for one in found]
     assert gains == sorted(gains, reverse=True)
     return [(one.code, one.text) for one in found]

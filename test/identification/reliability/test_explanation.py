@@ -49,14 +49,14 @@ def test_a_right_model_of_an_arm_fits_as_its_noise_lets_expect(model_and_robot, 
     assert overdispersion(right.normal, right.samples.tau, right.given, right.count) < 1.5
 
 
-@pytest.mark.parametrize(('gain', 'vuong_statistic', 'dispersion', 'ahead', 'clear'), [
+@pytest.mark.parametrize(('gain', 'vuong_statistic', 'dispersion', 'better', 'clear'), [
     (60.0, 1.5, 1.0, True, True), (60.0, 1.5, 8.0, True, False), (39.0, 1.5, 1.0, False, False),
     (21.0, 2.1, 1.0, True, True), (21.0, 2.1, 7.3, True, False),
     (21.0, 5.0, 21.0 / MIN_EVIDENCE * 1.001, True, False), (21.0, 5.0, 21.0 / MIN_EVIDENCE * 0.999, True, True),
 ])  # fmt: skip
-def test_a_gain_that_any_freedom_would_bring_is_not_named(gain, vuong_statistic, dispersion, ahead, clear):
+def test_a_gain_that_any_freedom_would_bring_is_not_named(gain, vuong_statistic, dispersion, better, clear):
     found = Explanation('code', 'text', (), GIVEN, GIVEN, gain, vuong_statistic, dispersion)
-    assert (found.ahead, found.clear) == (ahead, clear)
+    assert (found.better, found.clear) == (better, clear)
 
 
 @pytest.mark.parametrize('arm', ['two_links', 'ur'])

@@ -21,7 +21,7 @@ def by_file(problem_of):
         model = copy.copy(robot.model)
         model.parameters = np.where(np.arange(standard.shape[1]) < 10, standard, 0.0).ravel()
         found = file_alternatives(Alternatives(model, samples_of(problem_of(model, [recording]))))
-        return [(one.code, one.text) for one in found.ahead() if one.clear]
+        return [(one.code, one.text) for one in found.better_alternatives() if one.clear]
 
     return of
 
@@ -65,9 +65,9 @@ def test_a_file_says_nothing_by_links_that_free_parameters_leave_far_behind(true
     model = copy.copy(true_robot.model)
     model.parameters = np.where(np.arange(standard.shape[1]) < 10, standard, 0.0).ravel()
     free = Alternatives(model, samples_of(problem_of(model, [turned])))
-    ahead = free.ahead()
-    assert {one.code for one in ahead} == {'torque_sign'}
-    assert {one.code for one in file_alternatives(free, ahead).ahead()} == {'torque_sign'}
+    better = free.better_alternatives()
+    assert {one.code for one in better} == {'torque_sign'}
+    assert {one.code for one in file_alternatives(free, better).better_alternatives()} == {'torque_sign'}
 
 
 def wrong(robot, kind, rng):

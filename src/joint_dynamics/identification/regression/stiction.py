@@ -223,7 +223,7 @@ def breakaway_ratios(recordings: Sequence[Resting]) -> tuple[float, float]:
     for recording in recordings:
         for j, row in enumerate(recording.resting):
             for where, needed in ((row & ~recording.first[j], after), (row & recording.first[j], before)):
-                for stay in stays(where):
+                for stay in rest_intervals(where):
                     level = recording.level[j, stay].mean()
                     if level > 0:
                         # a stay counts by what 95 % of its samples need
@@ -239,16 +239,16 @@ def breakaway_ratios(recordings: Sequence[Resting]) -> tuple[float, float]:
     return late, largest(before) if before else np.inf
 
 
-def stays(at_rest: BoolArray) -> list[slice]:
+def rest_intervals(at_rest: BoolArray) -> list[slice]:
     """Return the stays of one joint: runs of samples (K,) at rest."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], at_rest, [False]]).astype(int)))
     return [slice(start, end) for start, end in edges.reshape(-1, 2)]
 
 
-def borne_out(recordings: Sequence[Resting], joint: int) -> bool:
+def is_confirmed(recordings: Sequence[Resting], joint: int) -> bool:
     """Whether training stays of a joint agree with its presliding, see the module."""
     rows = [(recording, recording.resting[joint] & recording.narrow[joint]) for recording in recordings]
-    if sum(len(stays(row)) for _, row in rows) < MIN_STAYS:
+    if sum(len(rest_intervals(row)) for _, row in rows) < MIN_STAYS:
         return False
     within = np.concatenate([recording.within[joint, row] for recording, row in rows])
     left, without = (
@@ -270,8 +270,8 @@ def resting_entry(
     names = training.model.joint_names
     given = training, chi, covariance, sigma
     ratio = breakaway_ratios(resting_torque(*given))
-    tried = resting_torque(*given, encoder=encoder, ratio=ratio)
-    used = np.array([borne_out(tried, j) for j in range(len(names))])
+    resting = resting_torque(*given, encoder=encoder, ratio=ratio)
+    used = np.array([is_confirmed(resting, j) for j in range(len(names))])
     resting = resting_torque(*given, encoder=encoder, joints=used, ratio=ratio)
     entry = {'training': resting_summary(resting, names, training.model.mixed)}
     if unseen is not None:

@@ -170,15 +170,15 @@ class Alternatives:
         columns = regressor_columns(self.samples, self.model, chain, every)
         return normal_equations(columns, self.samples, self.model, every)
 
-    def ahead(self) -> list[Explanation]:
+    def better_alternatives(self) -> list[Explanation]:
         """Return the alternatives that explain the torques better than the given data, the best first.
 
         Some of them clearly so (`Explanation.clear`).
         """
-        return sorted((one for one in self.tried if one.ahead), key=lambda one: -one.gain)
+        return sorted((one for one in self.explanations if one.better), key=lambda one: -one.gain)
 
     @functools.cached_property
-    def tried(self) -> list[Explanation]:
+    def explanations(self) -> list[Explanation]:
         """Every alternative, fitted once."""
         return list(self.all())
 
@@ -253,7 +253,7 @@ class Alternatives:
             )
 
         best = max(scaled(*TIME_FACTORS), key=lambda one: one.gain)
-        if best.ahead and best.mend is not None:
+        if best.better and best.mend is not None:
             middle = np.log(best.mend.time_scale)
             ends = middle - np.log(TIME_STEP), middle + np.log(TIME_STEP)
             scale = highest(lambda logarithm: next(scaled(float(np.exp(logarithm)))).gain, *ends, TIME_PRECISION)

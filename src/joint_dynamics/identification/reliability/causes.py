@@ -44,8 +44,8 @@ class State:
     alternatives: Alternatives
     observations: Sequence[Observation]
     by_file: FileAlternatives | None
-    ahead: Sequence[Explanation]
-    ahead_by_file: Sequence[Explanation]
+    better: Sequence[Explanation]
+    better_by_file: Sequence[Explanation]
     delay: Explanation
     scales: Explanation
     differences: Sequence[Explanation]
@@ -53,14 +53,14 @@ class State:
     @staticmethod
     def of(alternatives: Alternatives, observations: Sequence[Observation]) -> State:
         """Try all explanations of some samples; observations: of the same recordings, with the same torques."""
-        ahead = alternatives.ahead()
-        by_file = file_alternatives(alternatives, ahead)
+        better = alternatives.better_alternatives()
+        by_file = file_alternatives(alternatives, better)
         return State(
             alternatives,
             observations,
             by_file,
-            ahead,
-            [] if by_file is None else by_file.ahead(),
+            better,
+            [] if by_file is None else by_file.better_alternatives(),
             estimate_delay(alternatives, observations),
             estimate_scales(alternatives),
             differences(alternatives, [observation.name for observation in observations]),
@@ -68,10 +68,10 @@ class State:
 
     def named(self) -> list[Explanation]:
         """Return the best explanation and those that gain about as much, the best first."""
-        every = (*self.ahead, *self.ahead_by_file, self.delay, self.scales, *self.differences)
+        every = (*self.better, *self.better_by_file, self.delay, self.scales, *self.differences)
         return named(
             [one for one in every if one.clear and one.matters],
-            [one for one in self.alternatives.tried if one.gain > 0 and not one.clear],
+            [one for one in self.alternatives.explanations if one.gain > 0 and not one.clear],
         )
 
     def corrected(self, mend: Corrections) -> State:

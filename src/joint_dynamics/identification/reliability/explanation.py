@@ -137,7 +137,7 @@ class Explanation:
         )
 
     @property
-    def ahead(self) -> bool:
+    def better(self) -> bool:
         """Whether it gains enough: twice as much where the gain is that of a few blocks of time."""
         return self.gain > (
             LOG_LIKELIHOOD_THRESHOLD if self.vuong_statistic > MIN_VUONG_STATISTIC else 2 * LOG_LIKELIHOOD_THRESHOLD
@@ -146,7 +146,7 @@ class Explanation:
     @property
     def clear(self) -> bool:
         """Whether it gains enough, and more than a model that is somewhat wrong gains by any freedom."""
-        return self.ahead and self.gain / self.dispersion > self.least
+        return self.better and self.gain / self.dispersion > self.least
 
     def gained(self, count: FloatArray) -> float:
         """Return ΔL over the given fit [nats]; count (n,): independent samples, the same for all that are compared."""

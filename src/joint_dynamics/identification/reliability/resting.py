@@ -21,7 +21,7 @@ import numpy as np
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.identification.regression.problem import Problem
-from joint_dynamics.identification.regression.stiction import not_slipped, stays
+from joint_dynamics.identification.regression.stiction import not_slipped, rest_intervals
 from joint_dynamics.identification.reliability.alternatives import Alternatives
 from joint_dynamics.identification.reliability.evidence import highest
 from joint_dynamics.identification.reliability.residual_reasons import covariance_of
@@ -89,7 +89,7 @@ def _stays(problem: Problem, joint: int) -> Iterator[tuple[int, slice, slice]]:
     for index, observation in enumerate(problem.observations):
         resting = problem.rest(index).resting[joint]
         if resting.any():
-            for stay in stays(resting & ~not_slipped(observation)[joint]):
+            for stay in rest_intervals(resting & ~not_slipped(observation)[joint]):
                 yield index, stay, slice(first + stay.start, first + stay.stop)
         first += len(resting)
 

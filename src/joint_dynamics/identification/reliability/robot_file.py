@@ -66,7 +66,7 @@ class FileAlternatives(Alternatives):
 
     def __init__(self, free: Alternatives, best: ExplanationFit):
         self.free, self.best = free, best
-        self.gains = {one.text: one.gain for one in free.tried}
+        self.gains = {one.text: one.gain for one in free.explanations}
         super().__init__(free.model, free.samples)
 
     def least(self, code: str) -> float:
@@ -113,7 +113,7 @@ class FileAlternatives(Alternatives):
         No gain is left where the links of the file leave too much over.
         """
         explanation = super().fitted(code, f'{text}, by the inertials of the robot file', normal, target, order)
-        if not explanation.ahead:
+        if not explanation.better:
             return explanation
         if explanation.gain < self.by_link + FREE_SCALE_THRESHOLD or not self._good(explanation.fitted):
             return replace(explanation, gain=0.0)

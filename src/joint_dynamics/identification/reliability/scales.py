@@ -123,13 +123,13 @@ def _search(
     tau, count, normal = alternatives.samples.tau, alternatives.count, alternatives.normal
     weighted = tau * alternatives.samples.weight
 
-    def tried(beta: FloatArray) -> tuple[ExplanationFit, float]:
+    def penalised(beta: FloatArray) -> tuple[ExplanationFit, float]:
         fit = normal.fit(tau * np.exp(-beta)[:, None])
         return fit, float(
             0.5 * count @ np.log(fit.unexplained + RESOLVED**2) + 0.5 * (beta @ beta) / PRIOR_DEVIATION**2
         )
 
-    damping, (fit, least) = 1e-3, tried(beta)
+    damping, (fit, least) = 1e-3, penalised(beta)
     for _ in range(STEPS):
         information, slope = _profile(alternatives, weighted * np.exp(-beta)[:, None], fit, beta)
         damped = information + damping * np.diag(np.diag(information))
@@ -140,7 +140,7 @@ def _search(
         if longest == 0:
             break
         step *= min(1.0, MAX_STEP / longest)
-        other, value = tried(beta + step)
+        other, value = penalised(beta + step)
         if value > least:
             damping *= 10
             if damping > 1e6:

@@ -218,7 +218,7 @@ class EstimatorNode(DynamicsNode):
             self.diagnostics.set(name, LEVELS[level], message, **shown)
         self._contact = None if self._session.estimator is None else self._session.estimator.contact
         if self._session.arm.validity is not None:
-            self.diagnostics.report_validity(self._session.beyond)
+            self.diagnostics.report_validity(self._session.validity_violations)
 
     # Services and the saved file.
 
