@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from joint_dynamics.robot import RobotModel
-from joint_dynamics.robot.packed_rows import RowPacker
-from joint_dynamics.robot.regressor import regressor_rows
+from joint_dynamics.robot.regressor import RowPacker, regressor_rows
 from joint_dynamics.robot.standard_parameters import drive_columns
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.simulation import Command, FlexibleJointRobot, Laws, ModelErrors, plausible_drives, play
+from joint_dynamics.simulation.drives import pack
 from joint_dynamics.simulation.dynamics import (
     friction,
     lost_motion_share,
@@ -18,7 +19,6 @@ from joint_dynamics.simulation.dynamics import (
 )
 from joint_dynamics.simulation.hysteresis import bristle, drag, hysteresis
 from joint_dynamics.simulation.laws import FORMS
-from joint_dynamics.simulation.packed import pack
 
 EFFORT = np.array([150.0, 150.0, 150.0, 28.0, 28.0, 28.0])
 OTHERS = [(name, form) for name, forms in FORMS.items() for form in forms[1:]]

@@ -23,7 +23,7 @@ from joint_dynamics.simulation import (
     ur5e_urdf,
 )
 from joint_dynamics.simulation.links import workspace
-from joint_dynamics.simulation.stability import eigenvalues, substeps
+from joint_dynamics.simulation.simulation_settings import eigenvalues, substeps
 
 
 def turning(robot, speed, seconds, settle=1.0):

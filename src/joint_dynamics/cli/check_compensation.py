@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
     from joint_dynamics.arm import Arm
     from joint_dynamics.control.applied import check_compensation
     from joint_dynamics.description import DynamicsDescription, prepare_folder
-    from joint_dynamics.robot.units import column_unit, joint_unit
+    from joint_dynamics.robot.limits import column_unit, joint_unit
 
     description = DynamicsDescription.load(args.description)
     applied = _read(args.applied, description.joint_names)

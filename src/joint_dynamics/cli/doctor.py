@@ -150,7 +150,7 @@ def _examine(
 
     from joint_dynamics.identification import IdentificationSettings
     from joint_dynamics.identification.examine import examine
-    from joint_dynamics.robot.units import column_unit
+    from joint_dynamics.robot.limits import column_unit
 
     examination = examine(model, recording, IdentificationSettings.from_config(config.get('identification', {})))
     console = Console(soft_wrap=True)

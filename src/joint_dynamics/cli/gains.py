@@ -88,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
     from joint_dynamics.control.law import delay_margin
     from joint_dynamics.description import DynamicsDescription, write_atomically
     from joint_dynamics.errors import JointDynamicsError
-    from joint_dynamics.robot.units import column_unit
+    from joint_dynamics.robot.limits import column_unit
 
     if not 1.0 < args.rate <= 1e5:
         raise JointDynamicsError(f'--rate: expected 1 to 100000 Hz, found {args.rate:g}')
@@ -143,7 +143,7 @@ def _plugin(description: str | None) -> dict[str, Any]:
 
 
 def _warn_of_sag(gains: EffortGains, robot: RobotModel, described: bool) -> None:
-    from joint_dynamics.robot.units import joint_unit
+    from joint_dynamics.robot.limits import joint_unit
 
     joint = int(gains.sag.argmax())
     unit = joint_unit('rad', bool(robot.prismatic[joint]))

@@ -26,7 +26,7 @@ from joint_dynamics.control.interface import Controller
 from joint_dynamics.control.law import TorqueLaw
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.joint import FrictionModel
-from joint_dynamics.robot.units import joint_unit
+from joint_dynamics.robot.limits import joint_unit
 from joint_dynamics.settings import Settings, setting
 
 LARGEST = 1e12

@@ -20,7 +20,7 @@ import numpy as np
 from joint_dynamics.arrays import BoolArray, FloatArray, IntArray
 from joint_dynamics.compilation import compiled
 from joint_dynamics.robot.newton_euler import add, cross, dot, rate, scaled, turn, vector
-from joint_dynamics.robot.regressor_rows import link_columns
+from joint_dynamics.robot.regressor import link_coefficients
 
 BODY = 10
 """Inertial parameters of the payload, in the order of `newton_euler.LINK`."""
@@ -107,7 +107,7 @@ def last_link_rows(links, q, work, rows):  # type: ignore[no-untyped-def]
         if not link.prismatic:
             turning, shift = shift, cross(shift, origin)
         lever = (dot(x, turning), dot(y, turning), dot(z, turning)), (dot(x, shift), dot(y, shift), dot(z, shift))
-        values = link_columns(lever, motion)
+        values = link_coefficients(lever, motion)
         for k in range(link.leaders):
             for p in range(BODY):
                 rows[link.leader[k], p] += link.ratio[k] * values[p]

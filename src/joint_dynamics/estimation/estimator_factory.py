@@ -12,7 +12,7 @@ from joint_dynamics.estimation.estimation_settings import EstimationSettings
 from joint_dynamics.estimation.friction import FrictionEstimator
 from joint_dynamics.estimation.payload import PayloadEstimator
 from joint_dynamics.estimation.stiffness import StiffnessEstimator
-from joint_dynamics.robot.rigid_body import RigidBody
+from joint_dynamics.robot.chain import RigidBody
 
 Array = FloatArray
 

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.estimation.recursive import per_joint, positive
-from joint_dynamics.robot.rigid_body import RigidBody
+from joint_dynamics.robot.chain import RigidBody
 
 Array = FloatArray
 

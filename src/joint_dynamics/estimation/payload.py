@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.estimation.change_test import BODY
 from joint_dynamics.estimation.recursive import positive
-from joint_dynamics.robot.rigid_body import RigidBody
+from joint_dynamics.robot.chain import RigidBody
 
 Array = FloatArray
 #: Order of pinocchio's ten parameters of a body in which they are XX XY XZ YY YZ ZZ MX MY MZ M.

@@ -22,7 +22,7 @@ from joint_dynamics.compilation import compiled
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.robot.chain import Chain
 from joint_dynamics.robot.newton_euler import add, base_motion, cross, dot, placement, scaled, turn, turn_back, vector
-from joint_dynamics.robot.regressor_rows import carry, fill_link_rows
+from joint_dynamics.robot.regressor import carry, fill_link_rows
 from joint_dynamics.robot.standard_parameters import PER_JOINT, column, coupled_columns, drive_columns
 
 

@@ -15,7 +15,7 @@ from joint_dynamics.report.figure import Figure, Panel, Series
 from joint_dynamics.report.html import Report
 from joint_dynamics.report.robot_shapes import robot_shapes
 from joint_dynamics.report.robot_view import RobotView
-from joint_dynamics.robot.units import joint_unit
+from joint_dynamics.robot.limits import joint_unit
 
 if TYPE_CHECKING:
     from joint_dynamics.excitation import Plan

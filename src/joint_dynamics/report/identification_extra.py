@@ -16,7 +16,7 @@ from joint_dynamics.identification.regression.diagnostics import AUTOCORRELATION
 from joint_dynamics.recording import short_name
 from joint_dynamics.report.figure import Figure, Panel, Series
 from joint_dynamics.report.html import Report
-from joint_dynamics.robot.units import joint_unit
+from joint_dynamics.robot.limits import joint_unit
 
 POINTS = 800
 

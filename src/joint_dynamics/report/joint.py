@@ -11,7 +11,7 @@ from joint_dynamics.control.compensation import JointCheck
 from joint_dynamics.identification.joint_tests.result import JointTestResult, Plot
 from joint_dynamics.report.figure import CYCLE, Figure, Panel, Series
 from joint_dynamics.report.html import Report
-from joint_dynamics.robot.units import column_unit, joint_unit
+from joint_dynamics.robot.limits import column_unit, joint_unit
 
 
 def plot_figure(plot: Plot) -> Figure:

@@ -10,7 +10,7 @@ from joint_dynamics.arm import Arm, SteadyFriction
 from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.report.figure import Colour, Figure, Panel, Series
 from joint_dynamics.report.html import Report
-from joint_dynamics.robot.units import column_unit, joint_unit
+from joint_dynamics.robot.limits import column_unit, joint_unit
 
 if TYPE_CHECKING:
     from joint_dynamics.identification import IdentificationResult

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from joint_dynamics.robot.units import joint_unit
+from joint_dynamics.robot.limits import joint_unit
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

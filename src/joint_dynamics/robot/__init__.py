@@ -1,14 +1,12 @@
 """The arm as rigid bodies: model from URDF or MDH, regressor, base parameters, mounting, coupled drives."""
 
-from joint_dynamics.robot.base_parameters import BaseParameters
-from joint_dynamics.robot.coupling import DriveCoupling
-from joint_dynamics.robot.dependent import JointTree
-from joint_dynamics.robot.gautier_khalil import closed_form_base_parameters
+from joint_dynamics.robot.base_parameters import BaseParameters, closed_form_base_parameters
+from joint_dynamics.robot.chain import RigidBody
+from joint_dynamics.robot.dependent import DriveCoupling, JointTree
 from joint_dynamics.robot.limits import JointLimits
 from joint_dynamics.robot.mdh import MdhTable, load_mdh
 from joint_dynamics.robot.model import RobotModel
 from joint_dynamics.robot.mounting import GRAVITY, gravity_in_base, mounting_rotation
-from joint_dynamics.robot.rigid_body import RigidBody
 from joint_dynamics.robot.standard_parameters import INERTIAL, JOINT, PER_JOINT, StandardParameters
 
 __all__ = [

@@ -1,8 +1,8 @@
-"""Limits of the joints: position, speed and torque as stated by the URDF or the MDH table."""
+"""Limits of the joints, as stated by the URDF or the MDH table; and units, which depend on whether a joint slides."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -62,3 +62,27 @@ class JointLimits:
         """Return limits that allow everything, for `n` joints."""
         inf = np.full(n, np.inf)
         return cls(-inf, inf.copy(), inf.copy(), inf.copy())
+
+
+#: Unit of a quantity of a sliding joint, by that of a turning one.
+SLIDING = {
+    'mrad': 'mm',
+    'rad': 'm',
+    'rad/s': 'm/s',
+    'rad/s²': 'm/s²',
+    'N·m': 'N',
+    'N·m/rad': 'N/m',
+    'N·m·s/rad': 'N·s/m',
+    'kg·m²': 'kg',
+}
+
+
+def joint_unit(turning: str, slides: bool) -> str:
+    """Return the unit of a joint's quantity; turning: its unit where the joint turns, a key of `SLIDING`."""
+    return SLIDING[turning] if slides else turning
+
+
+def column_unit(turning: str, sliding: Iterable[bool]) -> str:
+    """Return the unit that heads a column with a row per joint: both units where some joints slide and others turn."""
+    units = {joint_unit(turning, bool(slides)) for slides in sliding}
+    return ' or '.join(sorted(units, key=lambda unit: unit != turning))

@@ -16,11 +16,9 @@ from numpy.typing import ArrayLike
 from joint_dynamics.arrays import FloatArray, IntArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.robot.base_parameters import BaseParameters, find_base_parameters
-from joint_dynamics.robot.chain import Chain
-from joint_dynamics.robot.coupling import DriveCoupling
-from joint_dynamics.robot.dependent import Follows
+from joint_dynamics.robot.chain import Chain, RigidBody
+from joint_dynamics.robot.dependent import DriveCoupling, Follows
 from joint_dynamics.robot.regressor import regressor_rows
-from joint_dynamics.robot.rigid_body import RigidBody
 from joint_dynamics.robot.standard_parameters import INERTIAL, JOINT, StandardParameters, body_of, parameter_names
 
 # Samples per block: large enough to hide the interpreter, small enough to stay in the processor's cache.

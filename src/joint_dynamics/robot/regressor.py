@@ -1,13 +1,134 @@
-"""The joint-torque regressor of a tree of rigid bodies with all its zeros, for many samples at once."""
+r"""The joint-torque regressor of a tree of rigid bodies, for many samples at once, compiled.
+
+With w, ẇ the link's angular velocity and acceleration, a its origin's acceleration less gravity (`newton_euler`), the
+wrench of link i is linear in its standard parameters about the origin of its joint frame:
+
+    f = K [MX MY MZ]ᵀ + a M,                     K = [ẇ]× + [w]×[w]×
+    n = L(ẇ) I + w × L(w) I − a × [MX MY MZ]ᵀ,   I = [XX XY XZ YY YZ ZZ]ᵀ,  L(w) I = (inertia tensor) w
+
+The torque of a revolute joint j before i is zᵀ n + uᵀ f with z its axis, u = z × (origin of j → origin of i), both in
+frame i; of a prismatic one uᵀ f with u its axis and z = 0. Hence one row per pair (j, i) without any 6 by 10 matrix:
+
+    inertia  L(ẇ)ᵀ z + L(w)ᵀ (z × w)      first moments  Kᵀ u + a × z      mass  u · a
+
+It is filled with all its zeros (`regressor_rows`), or for each joint with the wanted columns of the links that it moves
+(`PackedRows`).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from joint_dynamics.arrays import BoolArray, FloatArray
+from joint_dynamics.arrays import BoolArray, FloatArray, IntArray
+from joint_dynamics.compilation import compiled
 from joint_dynamics.robot.chain import Chain
-from joint_dynamics.robot.regressor_rows import fill_drive_rows, fill_link_rows
+from joint_dynamics.robot.newton_euler import (
+    add,
+    base_motion,
+    cross,
+    dot,
+    keep,
+    kept,
+    link_motion,
+    placement,
+    turn_back,
+    vector,
+)
 from joint_dynamics.robot.standard_parameters import drive_columns, link_columns, parameter_names
+
+
+@compiled
+def link_coefficients(lever, motion):  # type: ignore[no-untyped-def]
+    """Return the ten coefficients of a link's XX … M in the torque of a joint with the lever (z, u)."""
+    (z, u), (w, dw, a) = lever, motion
+    v = cross(z, w)
+    xx, yy, zz = w[0] * w[0], w[1] * w[1], w[2] * w[2]
+    xy, xz, yz = w[0] * w[1], w[0] * w[2], w[1] * w[2]
+    K = ((-yy - zz, xy - dw[2], xz + dw[1]), (xy + dw[2], -xx - zz, yz - dw[0]), (xz - dw[1], yz + dw[0], -xx - yy))
+    first = add(cross(a, z), turn_back(K, u))
+    return (
+        dw[0] * z[0] + w[0] * v[0],
+        dw[0] * z[1] + dw[1] * z[0] + w[0] * v[1] + w[1] * v[0],
+        dw[0] * z[2] + dw[2] * z[0] + w[0] * v[2] + w[2] * v[0],
+        dw[1] * z[1] + w[1] * v[1],
+        dw[1] * z[2] + dw[2] * z[1] + w[1] * v[2] + w[2] * v[1],
+        dw[2] * z[2] + w[2] * v[2],
+        first[0],
+        first[1],
+        first[2],
+        dot(u, a),
+    )
+
+
+@compiled
+def carry(links, i, placed, dq, ddq, moving, levers):  # type: ignore[no-untyped-def]
+    """Write w, ẇ, a of link i into moving (N, 9), and z, u of the joints that move it into levers (N, N, 6).
+
+    Those of its parent must be written already; `placed`: from `placement`. Returns w, ẇ, a.
+    """
+    link, (R, p) = links[i], placed
+    up = link.parent
+    if up < 0:
+        before = base_motion(link)
+    else:
+        before = kept(moving[up], 0), kept(moving[up], 3), kept(moving[up], 6)
+    now = link_motion(link, placed, before, dq, ddq)
+    keep(moving[i], 0, now[0])
+    keep(moving[i], 3, now[1])
+    keep(moving[i], 6, now[2])
+    none, axis = (0.0, 0.0, 0.0), vector(link.axis)
+    keep(levers[i, i], 0, none if link.prismatic else axis)
+    keep(levers[i, i], 3, axis if link.prismatic else none)
+    j = up
+    while j >= 0:
+        z, u = kept(levers[up, j], 0), kept(levers[up, j], 3)
+        keep(levers[i, j], 0, turn_back(R, z))
+        keep(levers[i, j], 3, turn_back(R, add(u, cross(z, p))))
+        j = links[j].parent
+    return now
+
+
+@compiled
+def fill_link_rows(links, place, motion, out):  # type: ignore[no-untyped-def]
+    """Add the columns of the N links to out (rows, samples).
+
+    place (n, N, 10): row of out for joint, joint of the tree and parameter, −1 for none. motion of the tree: q, sin q,
+    1 − cos q, dq, ddq, (samples, N) each. A row is the sum over the tree's joints that the joint leads.
+    """
+    q, sine, versine, dq, ddq = motion
+    n = len(links)
+    moving, levers = np.zeros((n, 9)), np.zeros((n, n, 6))
+    for s in range(len(q)):
+        for i in range(n):
+            placed = placement(links[i], q[s, i], sine[s, i], versine[s, i])
+            now = carry(links, i, placed, dq[s, i], ddq[s, i], moving, levers)
+            j = i
+            while j >= 0:
+                lever = kept(levers[i, j], 0), kept(levers[i, j], 3)
+                values, turned = link_coefficients(lever, now), links[j]
+                for m in range(turned.leaders):
+                    joint, ratio = turned.leader[m], turned.ratio[m]
+                    for k in range(10):
+                        if place[joint, i, k] >= 0:
+                            out[place[joint, i, k], s] += ratio * values[k]
+                j = links[j].parent
+
+
+@compiled
+def fill_drive_rows(place, dtheta, ddtheta, out):  # type: ignore[no-untyped-def]
+    """Write each drive's Ia, Fv, Fc, off into out (rows, samples); place (n, 4): rows of out, −1 for none."""
+    for j in range(len(place)):
+        for s in range(len(dtheta)):
+            if place[j, 0] >= 0:
+                out[place[j, 0], s] = ddtheta[s, j]
+            if place[j, 1] >= 0:
+                out[place[j, 1], s] = dtheta[s, j]
+            if place[j, 2] >= 0:
+                out[place[j, 2], s] = np.sign(dtheta[s, j])
+            if place[j, 3] >= 0:
+                out[place[j, 3], s] = 1.0
 
 
 def regressor_rows(
@@ -37,3 +158,120 @@ def regressor_rows(
     fill_link_rows(chain.links(), links, chain.motion(q, dq, ddq), rows)
     fill_drive_rows(np.stack([place[j, drive_columns(j)] for j in range(n)]), dq, ddq, rows)
     return rows.reshape(n, count, samples)
+
+
+class PackedRows:
+    """Rows of a regressor by joint, without the columns that are zero for it.
+
+    Attributes
+    ----------
+    values
+        (rows, samples): those of joint j at `parts[j]`, followed by one spare row for a right-hand side.
+    columns
+        per joint the columns that its rows represent.
+    shape
+        (joints, columns, samples) of the full regressor.
+    """
+
+    def __init__(self, values: FloatArray, columns: Sequence[IntArray], count: int):
+        self.values, self.columns = values, columns
+        self.parts: list[slice] = []
+        start = 0
+        for own in columns:
+            self.parts.append(slice(start, start + len(own)))
+            start += len(own) + 1
+        self.shape = (len(columns), count, values.shape[1])
+
+    def dense(self) -> FloatArray:
+        """Return the rows with all zeros, (joints, columns, samples)."""
+        rows_of_all = np.zeros(self.shape)
+        for rows, own, part in zip(rows_of_all, self.columns, self.parts, strict=True):
+            rows[own] = self.values[part]
+        return rows_of_all
+
+    def with_right_side(self, j: int, y: FloatArray) -> FloatArray:
+        """Return the rows of joint j with y (samples,) below them, (own columns + 1, samples); y is written here."""
+        part = self.parts[j]
+        self.values[part.stop] = y
+        return self.values[part.start : part.stop + 1]
+
+    def between(self, first: int, end: int) -> PackedRows:
+        """Return the rows of the samples first … end − 1 as a view."""
+        return PackedRows(self.values[:, first:end], self.columns, self.shape[1])
+
+    def __matmul__(self, weights: FloatArray) -> PackedRows:
+        """Return the rows of weighted sums of samples; weights (samples, sums)."""
+        return PackedRows(self.values @ weights, self.columns, self.shape[1])
+
+    def __add__(self, other: PackedRows) -> PackedRows:
+        """Return the sum, of the same columns."""
+        return PackedRows(self.values + other.values, self.columns, self.shape[1])
+
+
+class RowPacker:
+    """Computes `PackedRows` of one chain.
+
+    Parameters
+    ----------
+    wanted
+        (b,) indices of the standard parameters that become columns 0 … b − 1; columns beyond the chain's own are filled
+        by the caller.
+    further
+        (n, b) bool, which of these the caller fills for which joint.
+
+    Attributes
+    ----------
+    own
+        (n, b) bool, which columns may differ from zero for which joint.
+    """
+
+    def __init__(self, chain: Chain, wanted: IntArray, further: BoolArray | None = None):
+        self._chain, self._wanted = chain, wanted
+        tree, n, links = chain.tree, chain.n, len(parameter_names(len(chain.parent)))
+        own = np.zeros((n, links), dtype=bool)
+        for j in range(n):
+            own[j, drive_columns(j)] = True
+        for i, link in enumerate(tree.link):
+            j = i
+            while j >= 0:
+                own[tree.matrix[j] != 0, link_columns(link)] = True
+                j = chain.parent[j]
+        inside = wanted < links
+        self.own = np.zeros((n, len(wanted)), dtype=bool)
+        self.own[:, inside] = own[:, wanted[inside]]
+        if further is not None:
+            self.own |= further
+        self.columns = [np.flatnonzero(row) for row in self.own]
+        self._rows = sum(len(columns) + 1 for columns in self.columns)
+        self._seen = np.full((n, links), -1)
+        self._again: list[tuple[int, int]] = []  # rows of a parameter that is wanted twice, as of a payload
+        parts = PackedRows(np.zeros((self._rows, 0)), self.columns, len(wanted)).parts
+        for j, (columns, part) in enumerate(zip(self.columns, parts, strict=True)):
+            for row, k in zip(range(part.start, part.stop), wanted[columns], strict=True):
+                if k >= links:
+                    continue
+                if self._seen[j, k] < 0:
+                    self._seen[j, k] = row
+                else:
+                    self._again.append((row, int(self._seen[j, k])))
+        self._links = chain.links()
+        self._place = np.array([[self._seen[j, link_columns(link)] for link in tree.link] for j in range(n)])
+        self._drives = np.array([self._seen[j, drive_columns(j)] for j in range(n)])
+
+    def row(self, j: int, parameter: int) -> int:
+        """Return the row in which joint j has a standard parameter of the chain, −1 where it has none."""
+        return int(self._seen[j, parameter])
+
+    def rows(
+        self, q: FloatArray, dq: FloatArray, ddq: FloatArray, dtheta: FloatArray, ddtheta: FloatArray
+    ) -> PackedRows:
+        """Return the rows of some samples, all (samples, joints) [rad, rad/s, rad/s²].
+
+        dtheta, ddtheta: motor side, for rotors and friction. Rows that the caller fills are zero.
+        """
+        out = np.zeros((self._rows, len(q)))
+        fill_link_rows(self._links, self._place, self._chain.motion(q, dq, ddq), out)
+        fill_drive_rows(self._drives, dtheta, ddtheta, out)
+        for row, first in self._again:
+            out[row] = out[first]
+        return PackedRows(out, self.columns, len(self._wanted))

@@ -1,8 +1,8 @@
 """Time stepping: classical Runge-Kutta of fixed step, one control tick after the other, all compiled.
 
-The step is at most 0.25 ms and short enough for every mode of the arm (`stability`). Nothing is skipped: a slow machine
-takes longer for the same simulated time. The hysteresis of friction is a function of travel and exact in each stage;
-its plays are updated at the end of each step.
+The step is at most 0.25 ms and short enough for every mode of the arm (`simulation_settings`). Nothing is skipped: a
+slow machine takes longer for the same simulated time. The hysteresis of friction is a function of travel and exact in
+each stage; its plays are updated at the end of each step.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import numpy as np
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.compilation import inlined
+from joint_dynamics.simulation.drives import DAMPING, SETTINGS
 from joint_dynamics.simulation.dynamics import (
     deformation,
     joint_torques,
@@ -24,7 +25,6 @@ from joint_dynamics.simulation.dynamics import (
     unwind,
 )
 from joint_dynamics.simulation.hysteresis import drag
-from joint_dynamics.simulation.packed import DAMPING, SETTINGS
 
 #: Ways to command a tick: joint PID about a reference plus feedforward, or the torque alone.
 PID, TORQUE = 0, 1

@@ -15,7 +15,7 @@ from scipy.optimize import brentq
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.robot import RobotModel
-from joint_dynamics.simulation.drives import Drives, plausible_drives
+from joint_dynamics.simulation.drives import Drives, PlantConstants, PlantState, pack, plausible_drives, rest
 from joint_dynamics.simulation.dynamics import (
     deformation,
     lost_motion_share,
@@ -27,10 +27,8 @@ from joint_dynamics.simulation.dynamics import (
 from joint_dynamics.simulation.laws import Laws
 from joint_dynamics.simulation.links import Payload, links_of, spread, with_payload, workspace
 from joint_dynamics.simulation.mujoco_bodies import MujocoBodies
-from joint_dynamics.simulation.packed import PlantConstants, PlantState, pack, rest
 from joint_dynamics.simulation.rigid_body import link_energy, mass_and_bias
-from joint_dynamics.simulation.simulation_settings import SimulationSettings
-from joint_dynamics.simulation.stability import substeps
+from joint_dynamics.simulation.simulation_settings import SimulationSettings, substeps
 from joint_dynamics.simulation.truth import Truth
 
 

@@ -1,4 +1,10 @@
-"""Settings of a simulated robot, its errors, sensors and laws among them."""
+"""Settings of a simulated robot, its errors, sensors and laws among them, and the time step that it needs.
+
+The step is short enough for every mode of the arm in any posture. Linearised about any rest, the plant is
+ẍ = −𝓜⁻¹(𝓚 x + 𝓓 ẋ), x = [q, θ], with the steepest spring and the steepest presliding friction there are. Classical
+Runge-Kutta multiplies a mode of eigenvalue λ by R(λh) = Σ_{k≤4} (λh)^k / k!, and |R| ≤ 1 holds in all of the left half
+plane within |λh| ≤ 2.6. The step keeps |λ|h ≤ 1.5 for all modes at sampled postures; a payload only slows them.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +14,18 @@ from typing import Any
 
 import numpy as np
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.settings import Settings, setting
+from joint_dynamics.simulation.drives import Drives
+from joint_dynamics.simulation.dynamics import SMOOTHING_SPEED
 from joint_dynamics.simulation.laws import Laws
+from joint_dynamics.simulation.links import Links, workspace
 from joint_dynamics.simulation.model_errors import ModelErrors, Sensors
-from joint_dynamics.simulation.stability import MAX_STEP
+from joint_dynamics.simulation.rigid_body import mass_and_bias
 
+#: Longest integration step, s.
+MAX_STEP = 0.25e-3
 #: Who computes the links.
 ENGINES = ('own', 'mujoco')
 GAINS = ('kp', 'ki', 'kd')
@@ -69,3 +81,55 @@ class SimulationSettings(Settings):
             raise JointDynamicsError(
                 f'simulation.floor: expected dynamics mujoco with a floor, found dynamics {self.dynamics}'
             )
+
+
+#: Largest |λ|h allowed; Runge-Kutta is stable up to 2.6.
+MARGIN = 1.5
+#: A plant that needs more steps per tick than this is no robot.
+MAX_SUBSTEPS = 400
+
+
+def eigenvalues(links: Links, drives: Drives, postures: FloatArray) -> FloatArray:
+    """Return the eigenvalues [1/s] of the linearised plant at rest in `postures` (k, n): (k, 4 n), complex."""
+    n = drives.gain.size
+    work = workspace(n)
+    limit = drives.max_current * drives.nominal_gain
+    deflection = limit / drives.stiffness
+    spring = drives.stiffness + 3.0 * drives.stiffness_cubic * deflection**2 + drives.slip_stiffness
+    spring += 5.0 * drives.stiffness_quintic * deflection**4
+    # A power law of the speed is steepest at rest (`dynamics.THIN`), oil thickest when cold.
+    thick = np.exp(drives.viscosity_slope * (drives.reference_temperature - drives.temperature_range[0]))
+    viscous = (drives.viscous * SMOOTHING_SPEED ** (drives.viscous_power - 1.0) + drives.bristle_damping) * thick
+    grip = (drives.static + drives.coulomb_load * limit**2 + drives.load_linear * limit) * (1.0 + drives.wear_friction)
+    grip = grip * (1.0 + drives.viscosity_share * (thick - 1.0))
+    steepest = np.where(drives.bristle > 0.0, drives.bristle * (1.0 + drives.unloading), drives.weight.sum())
+    presliding = grip * steepest / drives.backlash[:, :, 0].min(axis=1)
+    K = np.block([[np.diag(spring), -np.diag(spring)], [-np.diag(spring), np.diag(spring + presliding)]])
+    D = np.diag(drives.damping)
+    C = np.block([[D, -D], [-D, D + np.diag(viscous)]])
+    spectra = []
+    for q in postures:
+        mass_and_bias(links, q, np.zeros(n), work)
+        M = np.zeros((2 * n, 2 * n))
+        M[:n, :n] = work.M
+        M[n:, n:] = np.diag(drives.rotor_inertia)
+        A = np.block([[np.zeros((2 * n, 2 * n)), np.eye(2 * n)], [-np.linalg.solve(M, K), -np.linalg.solve(M, C)]])
+        spectra.append(np.linalg.eigvals(A))
+    return np.array(spectra)
+
+
+def substeps(links: Links, drives: Drives, period: float, max_step: float = MAX_STEP, postures: int = 24) -> int:
+    """Return the number of integration steps in a tick of `period` [s].
+
+    Raises JointDynamicsError where no reasonable number is sufficient.
+    """
+    n = drives.gain.size
+    sampled = np.random.default_rng(24).uniform(-np.pi, np.pi, (postures, n)) * np.where(links.prismatic, 0.1, 1.0)
+    fastest = np.abs(eigenvalues(links, drives, sampled)).max()
+    count = int(np.ceil(period / min(max_step, MARGIN / fastest) - 1e-9))
+    if count > MAX_SUBSTEPS:
+        raise JointDynamicsError(
+            f'simulation: expected at most {MAX_SUBSTEPS} steps per tick of {period:g} s, found that the fastest mode, '
+            f'{fastest:.3g} rad/s, needs {count}: give less stiffness or damping, or more inertia in link and rotor'
+        )
+    return count

@@ -10,11 +10,10 @@ from numpy.typing import ArrayLike
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.robot import RobotModel
-from joint_dynamics.simulation.drives import Drives
+from joint_dynamics.simulation.drives import Drives, PlantState, pack
 from joint_dynamics.simulation.dynamics import friction, spring_torque, temperature_effect
 from joint_dynamics.simulation.laws import Laws
 from joint_dynamics.simulation.links import Links, standard_parameters
-from joint_dynamics.simulation.packed import PlantState, pack
 from joint_dynamics.simulation.periodic import evaluate
 
 #: Speeds of the friction curve in the document, rad/s.

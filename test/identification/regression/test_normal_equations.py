@@ -8,7 +8,7 @@ import pytest
 from joint_dynamics.identification.regression.block import Block
 from joint_dynamics.identification.regression.least_squares import triangulate, triangulate_long, wls
 from joint_dynamics.identification.regression.normal_equations import ACCURACY, NormalSums, exact_enough, normal_sums
-from joint_dynamics.robot.packed_rows import PackedRows
+from joint_dynamics.robot.regressor import PackedRows
 
 SAMPLES, JOINTS, COLUMNS = 4000, 3, 8
 

@@ -13,7 +13,7 @@ from joint_dynamics.identification.regression.block import Block
 from joint_dynamics.identification.regression.standard_rows import BLOCK, ModelRows, StandardRows
 from joint_dynamics.identification.regression.torque import LoadTorques
 from joint_dynamics.robot import RobotModel
-from joint_dynamics.robot.packed_rows import PackedRows
+from joint_dynamics.robot.regressor import PackedRows
 
 MOST_SHARED = 16
 """So many of these are kept at most for the next block, which of long kernels is not all that it shares."""

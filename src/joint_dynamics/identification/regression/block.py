@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from joint_dynamics.arrays import BoolArray, FloatArray
-from joint_dynamics.robot.packed_rows import PackedRows
+from joint_dynamics.robot.regressor import PackedRows
 
 
 class _Rows:

@@ -16,7 +16,7 @@ from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.standard_rows import BLOCK
 from joint_dynamics.recording.load import short_name
-from joint_dynamics.robot.units import joint_unit
+from joint_dynamics.robot.limits import joint_unit
 from joint_dynamics.signals.filtering import zero_phase_lowpass
 
 BAND = 10.0

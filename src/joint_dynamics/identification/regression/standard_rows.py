@@ -7,7 +7,7 @@ import numpy as np
 from joint_dynamics.arrays import FloatArray, IntArray
 from joint_dynamics.identification.preparation.observations import Observation
 from joint_dynamics.robot import RobotModel
-from joint_dynamics.robot.packed_rows import PackedRows, RowPacker
+from joint_dynamics.robot.regressor import PackedRows, RowPacker
 from joint_dynamics.robot.standard_parameters import coupled_columns
 
 BLOCK = 2048

@@ -27,7 +27,7 @@ from joint_dynamics.identification.reliability.thresholds import (
 )
 from joint_dynamics.identification.reliability.verdict import CODES, Reason
 from joint_dynamics.robot import RobotModel
-from joint_dynamics.robot.units import column_unit, joint_unit
+from joint_dynamics.robot.limits import column_unit, joint_unit
 
 POSTURES = 200
 """Random postures in which the weight of an arm is looked at."""

@@ -2,7 +2,7 @@
 
 import pytest
 
-from joint_dynamics.robot.units import column_unit, joint_unit
+from joint_dynamics.robot.limits import column_unit, joint_unit
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.robot.coupling import DriveCoupling
+from joint_dynamics.robot.dependent import DriveCoupling
 
 #: Motors 2 and 4 of four turn with more than one joint; the diagonal is the gear ratios.
 MATRIX = [[20.0, 0.0, 0.0, 0.0], [0.0, 50.0, -25.0, 0.0], [0.0, 0.0, 40.0, 0.0], [3.0, 0.0, 15.0, 30.0]]
