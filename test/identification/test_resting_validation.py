@@ -9,7 +9,7 @@ import pytest
 
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.describe import resting_document
-from joint_dynamics.identification.resting_validation import resting_of_description
+from joint_dynamics.identification.resting import resting_of_description
 
 NAMES = ('a', 'b')
 

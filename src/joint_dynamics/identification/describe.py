@@ -13,7 +13,7 @@ from joint_dynamics.arrays import finite
 from joint_dynamics.description import DynamicsDescription, identity_of
 from joint_dynamics.identification.identification_settings import IdentificationSettings
 from joint_dynamics.identification.physical.dissipation import checked_speed
-from joint_dynamics.identification.regression.additional_columns import FrictionState
+from joint_dynamics.identification.regression.columns import FrictionState
 from joint_dynamics.identification.regression.methods import SolvedProblem
 from joint_dynamics.identification.regression.residuals import overall_residual
 from joint_dynamics.identification.regression.rotor import RotorSide

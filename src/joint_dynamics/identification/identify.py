@@ -24,13 +24,13 @@ from joint_dynamics.identification.preparation.data import PreparedRecordings, f
 from joint_dynamics.identification.preparation.observations import Observation, observe
 from joint_dynamics.identification.regression.diagnostics import diagnose
 from joint_dynamics.identification.regression.methods import Progress, solve_by_method
-from joint_dynamics.identification.regression.presliding import Encoder, presliding_notes
+from joint_dynamics.identification.regression.presliding import Encoder
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.rotor import RotorSide
-from joint_dynamics.identification.regression.stiction import resting_entry
 from joint_dynamics.identification.reliability.checks import check_recordings
 from joint_dynamics.identification.reliability.signals import with_faults
 from joint_dynamics.identification.reliability.verdict import without_duplicates
+from joint_dynamics.identification.resting import presliding_notes, resting_entry
 from joint_dynamics.identification.result import IdentificationResult
 from joint_dynamics.identification.transmissions import identify_transmissions
 from joint_dynamics.identification.validate import validation_fit

@@ -22,7 +22,7 @@ from joint_dynamics.identification.regression.residuals import Fit, FullRate, ba
 from joint_dynamics.identification.reliability.coverage import Coverage, Training, judge_coverage
 from joint_dynamics.identification.reliability.prediction import judge_prediction
 from joint_dynamics.identification.reliability.verdict import Reason, without_duplicates
-from joint_dynamics.identification.resting_validation import resting_of_description
+from joint_dynamics.identification.resting import resting_of_description
 from joint_dynamics.recording import Recording, with_short_names
 
 

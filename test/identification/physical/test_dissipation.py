@@ -7,7 +7,7 @@ import pytest
 
 from joint_dynamics.arm import fourier_term, friction_term, function_term
 from joint_dynamics.identification.physical.dissipation import checked_speed, dissipation_rows, impossible_terms
-from joint_dynamics.identification.regression.additional_columns import FrictionState
+from joint_dynamics.identification.regression.columns import FrictionState
 from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.robot import RobotModel

@@ -6,15 +6,10 @@ import numpy as np
 import pytest
 
 from joint_dynamics.arm import friction_term, function_term, hysteresis_term, stribeck_term
-from joint_dynamics.identification.regression.additional_columns import FrictionState
+from joint_dynamics.identification.regression.columns import FrictionState
+from joint_dynamics.identification.regression.presliding import SLIPPED, not_slipped
 from joint_dynamics.identification.regression.problem import Problem
-from joint_dynamics.identification.regression.stiction import (
-    SLIPPED,
-    Resting,
-    breakaway_ratios,
-    friction_level,
-    not_slipped,
-)
+from joint_dynamics.identification.regression.stiction import Resting, breakaway_ratios, friction_level
 from joint_dynamics.robot import INERTIAL
 
 LINKS = np.array([[0.1, 0, 0, 0.2, 0, 0.2, 1.0, 0.1, 0.0, 5.0], [0.02, 0, 0, 0.05, 0, 0.05, 0.4, 0.0, 0.0, 2.0]])

@@ -7,8 +7,8 @@ import pytest
 
 from joint_dynamics.arm import Term, fourier_term, friction_term, hysteresis_term, stribeck_term
 from joint_dynamics.identification.preparation.observations import Observation
-from joint_dynamics.identification.regression import additional_columns, standard_rows
-from joint_dynamics.identification.regression.additional_columns import FrictionState
+from joint_dynamics.identification.regression import columns, standard_rows
+from joint_dynamics.identification.regression.columns import FrictionState
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.signals.filtering import ParallelDecimator
@@ -152,7 +152,7 @@ def test_hysteresis_of_each_width_has_columns_of_its_own(two_links, observed):
 
 def test_columns_computed_last_are_kept_where_there_is_no_room_for_all(two_links, observed, monkeypatch):
     run = observed(1, 400, factor=5)
-    monkeypatch.setattr(additional_columns, 'KEPT', 2 * 8 * len(run.kept))
+    monkeypatch.setattr(columns, 'KEPT', 2 * 8 * len(run.kept))
     asked = []
     terms = [term for term in terms_of(two_links, asked) if len(term.names) == 1 and not term.needs]
     problem = Problem(two_links, [run])

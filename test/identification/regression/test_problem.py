@@ -5,7 +5,7 @@ import pytest
 
 from joint_dynamics.arm import terms_from_config
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.identification.regression.base_rows import spans
+from joint_dynamics.identification.regression.columns import spans
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.robot import RobotModel
 

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from joint_dynamics.identification.regression.presliding import presliding_notes
-from joint_dynamics.identification.regression.stiction import Resting, resting_summary
+from joint_dynamics.identification.regression.stiction import Resting
+from joint_dynamics.identification.resting import presliding_notes, resting_summary
 
 NAMES = ('a', 'b')
 

@@ -11,7 +11,8 @@ from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification import IdentificationSettings, identify
 from joint_dynamics.identification.physical.dissipation import REACH
 from joint_dynamics.identification.regression.problem import Problem
-from joint_dynamics.identification.regression.stiction import resting_summary, resting_torque
+from joint_dynamics.identification.regression.stiction import resting_torque
+from joint_dynamics.identification.resting import resting_summary
 from joint_dynamics.identification.validate import judge_description
 from joint_dynamics.joint import MaxwellSlip
 from joint_dynamics.recording import Recording

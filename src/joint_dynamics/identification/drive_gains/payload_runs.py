@@ -15,8 +15,8 @@ import numpy as np
 from joint_dynamics.arrays import BoolArray, FloatArray, finite
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.preparation.observations import Observation
-from joint_dynamics.identification.regression.base_rows import BaseRows
 from joint_dynamics.identification.regression.block import Block
+from joint_dynamics.identification.regression.columns import BaseRows
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.robot import INERTIAL, RobotModel
 from joint_dynamics.robot.base_parameters import BaseParameters
@@ -87,8 +87,8 @@ def known_payload(known: Mapping[str, float] | None) -> tuple[FloatArray, BoolAr
 class LoadedRows(BaseRows):
     """The columns of the base parameters and, behind them, the ten of a payload at a link."""
 
-    def __init__(self, model: RobotModel, observations: Sequence[Observation], link: int):
-        super().__init__(model, observations)
+    def __init__(self, model: RobotModel, observations: Sequence[Observation], link: int, rest_speed: float = 0.0):
+        super().__init__(model, observations, rest_speed)
         own = self.base
         columns = np.arange(len(own.standard_names))[link_columns(link)]
         payload = np.eye(len(own.standard_names))[columns]
@@ -111,8 +111,7 @@ def payload_problem(problem: Problem, observations: Sequence[Observation], joint
         observations,
         problem.terms,
         problem.state,
-        problem.rest_speed,
-        LoadedRows(problem.model, observations, link),
+        rows=LoadedRows(problem.model, observations, link, problem.rest_speed),
     )
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from joint_dynamics.arm import Term
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.identification.physical.dissipation import impossible_terms
-from joint_dynamics.identification.regression.additional_columns import FrictionState
+from joint_dynamics.identification.regression.columns import FrictionState
 from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.torque import standard_set

@@ -15,17 +15,15 @@ therefore narrows the interval to a tenth and leaves 7 % of the rms.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from joint_dynamics.arrays import BoolArray, FloatArray, finite
+from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.preparation.observations import REST_SPEED, Observation
-from joint_dynamics.identification.regression.additional_columns import FrictionState
-from joint_dynamics.identification.regression.base_rows import spans
+from joint_dynamics.identification.regression.columns import FrictionState, spans
 from joint_dynamics.joint import MaxwellSlip
 from joint_dynamics.recording import Recording, encoder_step
 from joint_dynamics.robot import RobotModel
@@ -33,6 +31,8 @@ from joint_dynamics.settings.base import per_joint
 
 MIN_STEPS = 10.0
 """Steps of the encoder in a presliding length from which on it is resolved, see above."""
+SLIPPED = 0.01
+"""Distance [rad] after which a joint has slipped for sure: several times the widest presliding that is looked for."""
 NOISE_LEVEL = 0.999
 
 
@@ -125,80 +125,83 @@ class Encoder:
         return np.where(np.isnan(self.step), np.inf, np.maximum(self.step, 2.0 * np.array(noise)))
 
 
+@dataclass(frozen=True)
+class HysteresisAtRest:
+    """H of all joints at the kept samples of one observation, as far as its motion tells.
+
+    Attributes
+    ----------
+    low, high, expected
+        (n, K) ends and best guess of H: −1, 1 and 0 but where `narrow` holds.
+    first
+        (n, K) bool: the joint has not slipped yet.
+    resolution
+        (n,) [rad], see `Encoder.resolution`.
+    resolved
+        (n,) bool: the presliding of the joint is resolved.
+    """
+
+    low: FloatArray
+    high: FloatArray
+    expected: FloatArray
+    first: BoolArray
+    resolution: FloatArray
+    resolved: BoolArray
+
+    @property
+    def narrow(self) -> BoolArray:
+        """Where H is that of the recorded motion, (n, K) bool: behind the first slip of joints that are resolved."""
+        return self.resolved[:, None] & ~self.first
+
+    def only(self, joints: BoolArray) -> HysteresisAtRest:
+        """Return the same with the presliding of these joints (n,) bool alone."""
+        low, high, expected = (
+            np.where(joints[:, None], values, wide)
+            for values, wide in ((self.low, -1.0), (self.high, 1.0), (self.expected, 0.0))
+        )
+        return replace(self, low=low, high=high, expected=expected, resolved=self.resolved & joints)
+
+
+def hysteresis_at_rest(
+    observation: Observation, state: FrictionState, encoder: Encoder | None = None
+) -> HysteresisAtRest:
+    """Return H of the joints whose presliding the readings resolve, of none without an encoder.
+
+    Filtered as the torque was: with a kernel that is negative in places, ends are sums of the middle and of half the
+    width times its absolute value.
+    """
+    first = not_slipped(observation)
+    low, high, expected = -np.ones(first.shape), np.ones(first.shape), np.zeros(first.shape)
+    resolution = np.full(len(first), np.inf) if encoder is None else encoder.resolution(observation)
+    resolved = steps_per_length(state, resolution) >= MIN_STEPS
+    use = np.flatnonzero(resolved)
+    if len(use) and state.width is not None and state.share is not None and observation.reading is not None:
+        share = state.share[use]
+        slip = MaxwellSlip(len(use), state.width[use], limits=[1.0], stiffness=[1.0])
+        deflection = presliding(observation.reading[:, use], slip, resolution[use])
+        middle = share * 0.5 * (deflection.low + deflection.high)
+        half = share * 0.5 * (deflection.high - deflection.low) + 1.0 - share
+        best = share * deflection.expected
+        if observation.decimator is None:
+            low[use], high[use], expected[use] = (middle - half).T, (middle + half).T, best.T
+        else:
+            for part, begin, end, weights in spans(observation):
+                centre, reach = middle[begin:end].T @ weights, half[begin:end].T @ np.abs(weights)
+                low[use, part], high[use, part] = centre - reach, centre + reach
+                expected[use, part] = best[begin:end].T @ weights
+    low, high, expected = np.where(first, -1.0, low), np.where(first, 1.0, high), np.where(first, 0.0, expected)
+    return HysteresisAtRest(low, high, expected, first, resolution, resolved)
+
+
+def not_slipped(observation: Observation) -> BoolArray:
+    """Return at which kept samples a joint has not yet moved by `SLIPPED` since its recording began, (n, K) bool."""
+    moved = np.abs(observation.theta - observation.theta[0]) > SLIPPED
+    return np.asarray(~np.maximum.accumulate(moved, axis=0)[observation.kept].T)
+
+
 def steps_per_length(state: FrictionState, resolution: FloatArray) -> FloatArray:
     """Return how many steps (n,) the presliding length of each joint has; NaN without hysteresis, 0 of unknown ones."""
     if state.width is None or state.share is None:
         return np.full(resolution.shape, np.nan)
     steps = np.divide(state.width, resolution, out=np.full(resolution.shape, np.inf), where=resolution > 0)
     return np.where((state.share > 0) & (state.width > 0), steps, np.nan)
-
-
-def presliding_at_rest(
-    observation: Observation, state: FrictionState, resolution: FloatArray, joints: BoolArray
-) -> Presliding:
-    """Return H of `joints` (n,) bool at the kept samples (n, K), −1 … 1 around 0 for the others.
-
-    Filtered as the torque was: with a kernel that is negative in places, ends are sums of the middle and of half the
-    width times its absolute value.
-    """
-    n, kept = len(joints), observation.kept
-    low, high, expected = -np.ones((n, len(kept))), np.ones((n, len(kept))), np.zeros((n, len(kept)))
-    use = np.flatnonzero(joints)
-    if state.width is None or state.share is None or observation.reading is None or not len(use):
-        return Presliding(low, high, expected)
-    share = state.share[use]
-    slip = MaxwellSlip(len(use), state.width[use], limits=[1.0], stiffness=[1.0])
-    deflection = presliding(observation.reading[:, use], slip, resolution[use])
-    middle = share * 0.5 * (deflection.low + deflection.high)
-    half = share * 0.5 * (deflection.high - deflection.low) + 1.0 - share
-    best = share * deflection.expected
-    if observation.decimator is None:
-        low[use], high[use], expected[use] = (middle - half).T, (middle + half).T, best.T
-    else:
-        for part, first, end, weights in spans(observation):
-            centre, reach = middle[first:end].T @ weights, half[first:end].T @ np.abs(weights)
-            low[use, part], high[use, part] = centre - reach, centre + reach
-            expected[use, part] = best[first:end].T @ weights
-    return Presliding(low, high, expected)
-
-
-def presliding_summary(
-    state: FrictionState, names: Sequence[str], resolution: FloatArray, encoder: Encoder, used: BoolArray
-) -> dict[str, Any]:
-    """Return by joint: step of the readings and of what they are off by, presliding length [rad], whether it is used.
-
-    Null where there is none.
-    """
-    steps = steps_per_length(state, resolution)
-    by_joint = {}
-    for j, name in enumerate(names):
-        values = {
-            'encoder_step': encoder.step[j],
-            'resolution': resolution[j],
-            'length': np.nan if np.isnan(steps[j]) or state.width is None else state.width[j],
-            'steps': steps[j] if np.isfinite(resolution[j]) else np.nan,
-        }
-        by_joint[name] = {key: finite(value) for key, value in values.items()}
-        by_joint[name]['used'] = bool(used[j])
-    return by_joint
-
-
-def presliding_notes(resting: Mapping[str, Any]) -> list[str]:
-    """Say of joints with hysteresis whether their presliding predicts them at rest, and why not."""
-    joints: dict[str, list[str]] = {}
-    for name, entry in resting['presliding'].items():
-        if entry['length'] is None:
-            continue
-        if entry['used']:
-            what = 'presliding narrows their interval of torque'
-        elif entry['encoder_step'] is None:
-            what = 'presliding is not used: no step of their readings shows (`encoder_step` states it)'
-        elif entry['steps'] is None:
-            what = 'presliding is not used: recordings are means of periods (`period: 0` keeps these apart)'
-        elif entry['steps'] < MIN_STEPS:
-            resolved = f'their readings resolve {entry["steps"]:.2g} steps of its length'
-            what = f'presliding is not used: {resolved}, {MIN_STEPS:g} are needed'
-        else:
-            what = 'presliding is not used: their stays in training are too few or do not bear it out'
-        joints.setdefault(what, []).append(name)
-    return [f'at rest, {", ".join(names)}: {what}' for what, names in joints.items()]

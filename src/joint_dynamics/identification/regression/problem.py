@@ -9,10 +9,9 @@ import numpy as np
 
 from joint_dynamics.arm import Term, check_place
 from joint_dynamics.arrays import BoolArray, FloatArray
-from joint_dynamics.identification.preparation.observations import REST_SPEED, Observation, Rest, find_rest
-from joint_dynamics.identification.regression.additional_columns import AdditionalColumns, FrictionState, slips_of
-from joint_dynamics.identification.regression.base_rows import BaseRows
+from joint_dynamics.identification.preparation.observations import REST_SPEED, Observation, Rest
 from joint_dynamics.identification.regression.block import Block
+from joint_dynamics.identification.regression.columns import AdditionalColumns, BaseRows, FrictionState, slips_of
 from joint_dynamics.robot import RobotModel
 
 
@@ -22,9 +21,14 @@ class Problem:
     Attributes
     ----------
     names: of the b columns; base: the robot's BaseParameters, whose columns come first; terms: the additional ones;
-    state: what friction columns take from the solution before; loads: LoadTorques of the observations. rest_speed:
-    joints below it rest (see `rest`), 0: rest is not looked at.
+    state: what friction columns take from the solution before; loads: LoadTorques of the observations.
 
+    Parameters
+    ----------
+    rest_speed
+        speed [rad/s or m/s] below which joints rest; 0: rest is not looked at.
+    rows
+        columns of the base parameters that are there already, with their own `rest_speed`.
     """
 
     def __init__(
@@ -41,16 +45,19 @@ class Problem:
         for term in self.terms:
             check_place(term, model)
         self.state = state or FrictionState()
-        self.base_rows = rows or BaseRows(model, observations)
+        self.base_rows = rows or BaseRows(model, observations, rest_speed)
         self.observations = self.base_rows.observations
         self.loads = self.base_rows.loads
         self.base = self.base_rows.base
         self.names = self.base.names + [name for term in self.terms for name in term.names]
-        self.rest_speed = rest_speed
         self._extra: dict[int, FloatArray] = {}
-        self._rest: dict[int, Rest] = {}
         self._torque: dict[int, FloatArray] = {}
         self._columns = AdditionalColumns(model, self.observations, self.loads)
+
+    @property
+    def rest_speed(self) -> float:
+        """Speed below which joints rest, see `rest`; 0: rest is not looked at."""
+        return self.base_rows.rest_speed
 
     @property
     def lifts(self) -> list[str]:
@@ -99,8 +106,8 @@ class Problem:
 
     def with_terms(self, terms: Sequence[Term], state: FrictionState | None = None) -> Problem:
         """Return the same observations with other terms or another state; the base columns are shared."""
-        other = Problem(self.model, self.observations, terms, state or self.state, self.rest_speed, self.base_rows)
-        other._rest, other._torque, other._columns = self._rest, self._torque, self._columns
+        other = Problem(self.model, self.observations, terms, state or self.state, rows=self.base_rows)
+        other._torque, other._columns = self._torque, self._columns
         return other
 
     def without_state(self) -> Problem:
@@ -138,9 +145,7 @@ class Problem:
 
     def rest(self, index: int) -> Rest:
         """Return where the joints of one observation rest."""
-        if index not in self._rest:
-            self._rest[index] = find_rest(self.observations[index], self.rest_speed)
-        return self._rest[index]
+        return self.base_rows.rest(index)
 
     def extra_columns(self, observation: Observation, part: slice, slips: dict[float, FloatArray]) -> FloatArray:
         """Additional columns of consecutive samples at the full rate, (columns, samples); slips: see `slips`."""
@@ -172,7 +177,4 @@ class Problem:
                 block = replace(block, rows=rows)
             if self._torque:
                 block = replace(block, tau=self._torque[block.observation][:, block.kept])
-            if self.rest_speed > 0:
-                rest = self.rest(block.observation)
-                block = replace(block, resting=rest.resting[:, block.kept], scale=rest.scale[:, block.kept])
             yield block

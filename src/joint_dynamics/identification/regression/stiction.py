@@ -25,28 +25,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
 
 import numpy as np
 from scipy.special import ndtri
 
 from joint_dynamics.arm import Motion, Term
-from joint_dynamics.arrays import BoolArray, FloatArray, finite
+from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.preparation.observations import Observation
-from joint_dynamics.identification.regression.presliding import (
-    MIN_STEPS,
-    Encoder,
-    presliding_at_rest,
-    presliding_summary,
-    steps_per_length,
-)
+from joint_dynamics.identification.regression.presliding import HysteresisAtRest, hysteresis_at_rest
 from joint_dynamics.identification.regression.problem import Problem
-from joint_dynamics.identification.regression.residuals import predict, relative_of_squares
+from joint_dynamics.identification.regression.residuals import predict
 
 LEVEL = 0.975
-SLIPPED = 0.01
-"""Distance [rad] after which a joint has slipped for sure: several times the widest presliding that is looked for."""
 MIN_STAYS = 5
 """Fewer stays after a slip than this do not tell a ratio of their own, that of all stays is taken, nor whether
 presliding predicts them."""
@@ -144,18 +135,26 @@ def resting_torque(
     chi: FloatArray,
     covariance: FloatArray,
     sigma: FloatArray,
-    *,
-    encoder: Encoder | None = None,
-    joints: BoolArray | None = None,
+    hysteresis: Sequence[HysteresisAtRest] | None = None,
     ratio: tuple[float, float] = (1.0, 1.0),
 ) -> list[Resting]:
     """Return the torque of every observation of a problem at rest (`rest_speed` > 0), with its interval.
 
-    chi (b,), covariance (b, b); sigma (n,) deviation of the residuals of moving rows [N·m]; encoder: step of the
-    readings, None: not known; joints (n,) bool: whose presliding is used where it is resolved, None: of all; ratio: ρ
-    of stays after a slip and before any, see `breakaway_ratios`.
+    Parameters
+    ----------
+    chi, covariance
+        (b,), (b, b).
+    sigma
+        (n,) deviation of the residuals of moving rows [N·m].
+    hysteresis
+        H of every observation; None: presliding is not used.
+    ratio
+        ρ of stays after a slip and before any, see `breakaway_ratios`.
     """
     n, names = problem.model.n, list(problem.names)
+    if hysteresis is None:
+        hysteresis = [hysteresis_at_rest(observation, problem.state) for observation in problem.observations]
+    levels = [friction_level(problem, chi, observation) for observation in problem.observations]
     free = chi.copy()
     directed = [f'Fc_{j + 1}' for j in range(n)]
     for name in [
@@ -164,24 +163,11 @@ def resting_torque(
     ]:
         if name in names:
             free[names.index(name)] = 0.0
+    turned = [names.index(name) for term in problem.terms if term.width is not None for name in term.names]
     torques = []
     for index, own in groupby(problem.blocks(), key=lambda block: block.observation):
-        observation = problem.observations[index]
-        first, level = not_slipped(observation), friction_level(problem, chi, observation)
-        resolved = np.zeros(n, dtype=bool)
-        resolution = np.full(n, np.inf) if encoder is None else encoder.resolution(observation)
-        if encoder is not None:
-            resolved = steps_per_length(problem.state, resolution) >= MIN_STEPS
-        if joints is not None:
-            resolved = resolved & joints
-        slip = presliding_at_rest(observation, problem.state, resolution, resolved)
-        narrow = resolved[:, None] & ~first
-        low, high, middle = (
-            np.where(narrow, values, wide)
-            for values, wide in ((slip.low, -1.0), (slip.high, 1.0), (slip.expected, 0.0))
-        )
-        columns = level_columns(problem, observation) if narrow.any() else {}
-        hysteresis = [name for term in problem.terms if term.width is not None for name in term.names]
+        H, level = hysteresis[index], levels[index]
+        columns = level_columns(problem, problem.observations[index]) if H.narrow.any() else {}
         entries: list[tuple[FloatArray | BoolArray, ...]] = []
         for block in own:
             if block.resting is None:
@@ -190,30 +176,36 @@ def resting_torque(
                 )
             spread = np.zeros(block.tau.shape)
             for j, rows in enumerate(block.rows):
-                if resolved[j]:
+                if H.resolved[j]:
                     # of the friction, what the prediction has of it
-                    rows, here = rows.copy(), narrow[j, block.kept]
-                    for name in hysteresis:
-                        rows[names.index(name), here] = 0.0
-                    for name, (joint, column) in columns.items():
+                    rows, here = rows.copy(), H.narrow[j, block.kept]
+                    for column in turned:
+                        rows[column, here] = 0.0
+                    for name, (joint, values) in columns.items():
                         if joint == j:
-                            rows[names.index(name), here] = (column * middle[j])[block.kept][here]
+                            rows[names.index(name), here] = (values * H.expected[j])[block.kept][here]
                 still = rows[:, block.resting[j]]
                 spread[j, block.resting[j]] = np.einsum('bs,bs->s', still, covariance @ still)
             entries.append((block.resting, block.tau, predict(block, free), spread))
         resting, tau, base, spread = (np.concatenate(arrays, axis=1) for arrays in zip(*entries, strict=True))
         half_width = ndtri(LEVEL) * np.sqrt(sigma[:, None] ** 2 + np.maximum(spread, 0.0))
-        expected = base + level * middle
         torques.append(
-            Resting(observation.name, resting, tau, expected, base, level, low, high, half_width, first, narrow, *ratio)
+            Resting(
+                problem.observations[index].name,
+                resting,
+                tau,
+                base + level * H.expected,
+                base,
+                level,
+                H.low,
+                H.high,
+                half_width,
+                H.first,
+                H.narrow,
+                *ratio,
+            )
         )
     return torques
-
-
-def not_slipped(observation: Observation) -> BoolArray:
-    """Return at which kept samples a joint has not yet moved by `SLIPPED` since its recording began, (n, K) bool."""
-    moved = np.abs(observation.theta - observation.theta[0]) > SLIPPED
-    return np.asarray(~np.maximum.accumulate(moved, axis=0)[observation.kept].T)
 
 
 def breakaway_ratios(recordings: Sequence[Resting]) -> tuple[float, float]:
@@ -256,70 +248,3 @@ def is_confirmed(recordings: Sequence[Resting], joint: int) -> bool:
         for guess in ('expected', 'base')
     )
     return bool(within.mean() >= 2 * LEVEL - 1 and left < without)
-
-
-def resting_entry(
-    training: Problem,
-    unseen: Problem | None,
-    chi: FloatArray,
-    covariance: FloatArray,
-    sigma: FloatArray,
-    encoder: Encoder,
-) -> dict[str, Any]:
-    """Return the entry `resting` of summary.json: training and, with its ρ, validation recordings, and presliding."""
-    names = training.model.joint_names
-    given = training, chi, covariance, sigma
-    ratio = breakaway_ratios(resting_torque(*given))
-    resting = resting_torque(*given, encoder=encoder, ratio=ratio)
-    used = np.array([is_confirmed(resting, j) for j in range(len(names))])
-    resting = resting_torque(*given, encoder=encoder, joints=used, ratio=ratio)
-    entry = {'training': resting_summary(resting, names, training.model.mixed)}
-    if unseen is not None:
-        recordings = resting_torque(unseen, *given[1:], encoder=encoder, joints=used, ratio=ratio)
-        entry['validation'] = resting_summary(recordings, names, training.model.mixed)
-    resolution = np.max([encoder.resolution(recording) for recording in training.observations], axis=0)
-    return entry | {
-        'presliding': presliding_summary(training.state, training.model.joint_names, resolution, encoder, used)
-    }
-
-
-def resting_summary(recordings: Sequence[Resting], joint_names: Sequence[str], mixed: bool = False) -> dict[str, Any]:
-    """Return the samples at rest with an interval and those without, the share within, mean half width, ρ, residual.
-
-    mixed: whether some joints slide and others turn, see `relative_of_squares`.
-    """
-    count = sum(recording.stated.sum(axis=1) for recording in recordings)
-    unstated = int(sum((recording.resting & ~recording.stated).sum() for recording in recordings))
-    within = sum(recording.within.sum(axis=1) for recording in recordings)
-    width = sum(
-        np.subtract(recording.upper, recording.lower, out=np.zeros(recording.tau.shape), where=recording.stated).sum(
-            axis=1
-        )
-        / 2
-        for recording in recordings
-    )
-    error = sum(
-        (((recording.tau - recording.expected) * recording.stated) ** 2).sum(axis=1) for recording in recordings
-    )
-    size = sum(((recording.tau * recording.stated) ** 2).sum(axis=1) for recording in recordings)
-    if not recordings or not np.sum(count):
-        return {'samples': 0, 'unstated': unstated}
-    percent, overall = relative_of_squares(error, size, mixed)
-
-    def by_joint(values: FloatArray, whole: float | None = None) -> dict[str, float | None]:
-        named = {
-            name: float(value) if moved and np.isfinite(value) else None
-            for name, value, moved in zip(joint_names, values, count > 0, strict=True)
-        }
-        return named if whole is None else {**named, 'overall': float(whole)}
-
-    each = np.maximum(count, 1)
-    return {
-        'samples': int(count.sum()),
-        'unstated': unstated,
-        'within_percent': by_joint(100 * within / each, 100 * within.sum() / count.sum()),
-        'half_width': by_joint(width / each),
-        'residual_percent': by_joint(percent, overall),
-        'breakaway_ratio': recordings[0].ratio,
-        'first_breakaway_ratio': finite(recordings[0].first_ratio),
-    }

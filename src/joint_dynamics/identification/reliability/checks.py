@@ -13,7 +13,7 @@ from joint_dynamics.identification.drive_gains.payload_difference import payload
 from joint_dynamics.identification.identification_settings import IdentificationSettings
 from joint_dynamics.identification.preparation.data import wholes
 from joint_dynamics.identification.preparation.observations import Observation, torque_noise
-from joint_dynamics.identification.regression.additional_columns import FrictionState
+from joint_dynamics.identification.regression.columns import FrictionState
 from joint_dynamics.identification.regression.diagnostics import (
     left_in_motion,
     plain_least_squares,

@@ -20,8 +20,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from joint_dynamics.arrays import FloatArray
+from joint_dynamics.identification.regression.presliding import not_slipped
 from joint_dynamics.identification.regression.problem import Problem
-from joint_dynamics.identification.regression.stiction import not_slipped, rest_intervals
+from joint_dynamics.identification.regression.stiction import rest_intervals
 from joint_dynamics.identification.reliability.alternatives import Alternatives
 from joint_dynamics.identification.reliability.evidence import highest
 from joint_dynamics.identification.reliability.residual_reasons import covariance_of

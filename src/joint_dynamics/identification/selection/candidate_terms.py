@@ -18,7 +18,7 @@ from joint_dynamics.arm import Term, fourier_term, friction_term, hysteresis_ter
 from joint_dynamics.arrays import FloatArray, IntArray
 from joint_dynamics.identification.preparation.data import wholes
 from joint_dynamics.identification.preparation.observations import Observation
-from joint_dynamics.identification.regression.additional_columns import FrictionState
+from joint_dynamics.identification.regression.columns import FrictionState
 from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.selection.held_out import HeldOut, Rows
