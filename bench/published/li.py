@@ -10,8 +10,7 @@ from helpers import from_tests
 
 from joint_dynamics.identification import IdentificationSettings
 from joint_dynamics.identification.physical.semidefinite import physical
-from joint_dynamics.identification.preparation.data import filter_plan
-from joint_dynamics.identification.preparation.observations import observe
+from joint_dynamics.identification.preparation.observations import filter_plan, observe
 from joint_dynamics.identification.regression.iirls import FrictionOptions, iirls
 from joint_dynamics.identification.regression.irls import irls
 from joint_dynamics.identification.regression.least_squares import ols, triangulate, wls

@@ -8,15 +8,12 @@ from scipy.ndimage import median_filter
 
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.signals.filtering import (
-    HARMONICS,
     ParallelDecimator,
     butterworth_sections,
     central_difference,
     decimation_factor,
-    dynamics_bandwidth,
     filtered,
     forward_backward,
-    lowest_frequencies,
     running_median,
     second_difference,
     zero_phase_kernel,
@@ -98,85 +95,6 @@ def test_a_cutoff_at_nine_twentieths_of_the_rate_is_beyond_it():
     np.testing.assert_array_equal(zero_phase_kernel(450.0, 1000.0), [1.0])
     assert np.abs(zero_phase_lowpass(x, 449.0, 1000.0) - x).max() > 1e-3
     assert len(zero_phase_kernel(449.0, 1000.0)) > 1
-
-
-@pytest.mark.parametrize('rate', [250.0, 1000.0, 5000.0])
-@pytest.mark.parametrize('frequency', [0.5, 2.0])
-def test_bandwidth_follows_the_motion_not_the_rate_nor_joints_at_rest(rate, frequency):
-    t = np.arange(0, 10, 1 / rate)
-    rng = np.random.default_rng(4)
-    moving = np.sin(2 * np.pi * frequency * t)
-    still = 0.3 + 1e-5 * rng.normal(size=len(t))
-    found = dynamics_bandwidth([np.column_stack([moving, still])], [rate])
-    assert found == pytest.approx(HARMONICS * frequency, rel=0.35)
-
-
-def two_motions(slow_rate, fast_rate, share):
-    """Joints that swing at 1 Hz in one recording and at 5 Hz in another one as long.
-
-    This other one has `share` of the power of all velocities.
-    """
-
-    def swing(rate, frequency, power):
-        t = np.arange(0, 20, 1 / rate)
-        return np.sqrt(power) * np.sin(2 * np.pi * frequency * t)[:, None] / frequency
-
-    return [swing(slow_rate, 1.0, 1 - share), swing(fast_rate, 5.0, share)], [slow_rate, fast_rate]
-
-
-@pytest.mark.parametrize('rates', [(200.0, 1000.0), (1000.0, 200.0), (500.0, 500.0)])
-@pytest.mark.parametrize(('share', 'frequency'), [(0.03, 1.0), (0.08, 5.0)])
-def test_recordings_weigh_by_their_power_whatever_their_rates(rates, share, frequency):
-    """The frequency below which 95 % of the power lies: 3 % above it do not count, 8 % do."""
-    assert dynamics_bandwidth(*two_motions(*rates, share)) == pytest.approx(HARMONICS * frequency, rel=0.15)
-
-
-@pytest.mark.parametrize(('share', 'frequency'), [(0.03, 1.0), (0.08, 5.0)])
-def test_motions_of_one_recording_weigh_by_their_power(share, frequency):
-    (slow, fast), (rate, _) = two_motions(400.0, 400.0, share)
-    assert dynamics_bandwidth([slow + fast], [rate]) == pytest.approx(HARMONICS * frequency, rel=0.15)
-
-
-def test_what_a_slow_recording_cannot_tell_does_not_count():
-    """At 100 Hz, above 25 Hz there is noise and its mirror image only."""
-    t = np.arange(0, 10, 0.01)
-    q = np.sin(2 * np.pi * t) + 0.2 * np.sin(2 * np.pi * 30.0 * t)
-    assert dynamics_bandwidth([q[:, None]], [100.0]) == pytest.approx(HARMONICS, rel=0.15)
-
-
-def test_a_robot_at_rest_has_the_least_bandwidth():
-    assert dynamics_bandwidth([np.full((500, 2), 0.7)], [100.0]) == HARMONICS
-
-
-def test_a_drift_has_the_bandwidth_of_the_slowest_motion_there_is():
-    t = np.arange(0, 1000, 0.1)
-    assert dynamics_bandwidth([np.sin(2 * np.pi * 5e-4 * t)[:, None]], [10.0]) == pytest.approx(HARMONICS * 0.01)
-
-
-def test_a_short_recording_has_the_frequency_of_its_motion():
-    """Two seconds tell frequencies half a hertz apart.
-
-    In between the spectrum is interpolated, so that no motion jumps to the next half.
-    """
-    found = []
-    for frequency in (2.0, 2.1, 2.2, 2.3):
-        t = np.arange(0, 2, 0.005)
-        found.append(dynamics_bandwidth([np.sin(2 * np.pi * frequency * t)[:, None]], [200.0]))
-    np.testing.assert_allclose(np.diff(found), HARMONICS * 0.1, atol=HARMONICS * 0.06)
-
-
-@pytest.mark.parametrize(
-    ('samples', 'length', 'count'),
-    [(400, 50_000, 602), (401, 50_001, 3), (1, 50_000, 7), (2, 10_000, 1), (400, 500, 251), (500, 500, 62)],
-)
-def test_the_lowest_frequencies_are_those_of_the_transform_padded_with_zeros(samples, length, count):
-    """Both where the padding is most of it and where there is none; to the rounding of a transform, eps log₂ N."""
-    x = np.random.default_rng(3).normal(size=(2, samples))
-    expected = np.fft.rfft(x, length)[:, :count]
-    found = lowest_frequencies(x, length, count)
-    assert found.shape == expected.shape
-    rounding = 4 * np.finfo(float).eps * np.log2(length) * np.linalg.norm(x, axis=1, keepdims=True) * np.sqrt(samples)
-    assert (np.abs(found - expected) <= rounding).all()
 
 
 def test_parts_with_the_same_weights_share_them():

@@ -1,4 +1,4 @@
-"""Zero-phase low-pass filters, medians, derivatives and bandwidth of recorded signals [M5 §4, H IV.B, G II.C].
+"""Zero-phase low-pass filters, medians and derivatives of recorded signals [M5 §4, H IV.B, G II.C].
 
 A 4th-order Butterworth filter run forward and backward has the squared magnitude and no phase. Positions are filtered
 over the whole recording. The *parallel* filter, applied to the torque and to every column of the regressor alike, has
@@ -13,12 +13,11 @@ identifying a recording.
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
 
 import numpy as np
 from scipy.linalg.blas import dtbsv
 
-from joint_dynamics.arrays import ComplexArray, FloatArray
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 
 
@@ -263,72 +262,3 @@ def _of_five(a: FloatArray, b: FloatArray, c: FloatArray, d: FloatArray, e: Floa
     low = np.maximum(np.minimum(a, b), np.minimum(c, d))
     high = np.minimum(np.maximum(a, b), np.maximum(c, d))
     return np.maximum(np.minimum(low, high), np.minimum(np.maximum(low, high), e))
-
-
-POWER = 0.95
-"""Share of the power of the joint velocities below the motion's frequency."""
-HARMONICS = 4.0
-"""Torques hold products of velocities and the corners of friction.
-
-So many times the motion's frequency are dynamics.
-"""
-HIGHEST_MOTION = 60.0
-"""No arm moves faster [Hz]; velocity power above is noise of the encoders."""
-CHIRP_COST = 6
-"""A chirp z-transform makes two complex transforms of a signal in place of one real one, and a third of the chirp."""
-
-
-def dynamics_bandwidth(positions: Sequence[FloatArray], rates: Sequence[float]) -> float:
-    """Return f_dyn [Hz], the bandwidth of the dynamics in one or several recordings of one robot.
-
-    Parameters
-    ----------
-    positions
-        arrays (samples, joints) [rad] of each recording.
-    rates
-        Hz, of each.
-
-    Returns
-    -------
-    float
-        `HARMONICS` times the frequency below which the share `POWER` of the power of all joint velocities lies, summed
-        over recordings and joints, so that joints at rest (encoder noise) have no weight.
-    """
-    grid = np.linspace(0.0, HIGHEST_MOTION, 6001)
-    power = np.zeros_like(grid)
-    for q, rate in zip(positions, rates, strict=True):
-        # a joint a row: the transform runs along contiguous memory
-        velocity = np.ascontiguousarray((np.gradient(q, 1.0 / rate, axis=0) * np.hanning(len(q))[:, None]).T)
-        # zero-padding to 100 s interpolates the spectrum of a short recording
-        length = max(len(q), int(100 * rate))
-        count = int(HIGHEST_MOTION * length / rate) + 2
-        spectrum = (np.abs(lowest_frequencies(velocity, length, count)) ** 2).sum(axis=0) / rate**2
-        power += np.interp(grid, np.arange(len(spectrum)) * rate / length, spectrum) * (grid < rate / 4)
-    total = np.cumsum(power)
-    if total[-1] == 0.0:
-        return HARMONICS
-    return HARMONICS * float(max(grid[np.searchsorted(total, POWER * total[-1])], grid[1]))
-
-
-def lowest_frequencies(x: FloatArray, length: int, count: int) -> ComplexArray:
-    """Return the first `count` frequencies of the discrete Fourier transform of signals padded with zeros to `length`.
-
-    As `np.fft.rfft(x, length)[:, :count]`, up to rounding. Where most of the input would be zeros and most of the
-    output unused, shorter transforms are used, with k n = (k² + n² − (k − n)²)/2 (chirp z-transform [Bluestein 1970];
-    `scipy.signal.czt` is the same, but takes longer to import than it saves).
-
-    Parameters
-    ----------
-    x
-        (signals, samples), at most `length` samples.
-    """
-    samples = x.shape[1]
-    short = 1 << (samples + count - 2).bit_length()
-    if CHIRP_COST * short > length:
-        return np.fft.rfft(x, length)[:, :count]
-    squares = np.arange(max(samples, count)) ** 2 % (2 * length)
-    chirp = np.exp(-1j * np.pi * squares / length)
-    answer = np.zeros(short, dtype=complex)
-    answer[:count], answer[short - samples + 1 :] = chirp[:count].conj(), chirp[samples - 1 : 0 : -1].conj()
-    convolved = np.fft.ifft(np.fft.fft(x * chirp[:samples], short) * np.fft.fft(answer))
-    return convolved[:, :count] * chirp[:count]

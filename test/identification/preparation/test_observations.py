@@ -1,16 +1,25 @@
-"""Filter plans and observations of a motion known in closed form."""
+"""Cut-offs of a motion, observations of one known in closed form, rows at rest."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification import IdentificationSettings
-from joint_dynamics.identification.preparation.data import FilterPlan, filter_plan
-from joint_dynamics.identification.preparation.observations import observe
+from joint_dynamics.identification.preparation.observations import (
+    HARMONICS,
+    FilterPlan,
+    Observation,
+    dynamics_bandwidth,
+    filter_plan,
+    find_rest,
+    lowest_frequencies,
+    observe,
+)
 from joint_dynamics.recording import Recording
-from joint_dynamics.signals.filtering import decimation_factor, dynamics_bandwidth
+from joint_dynamics.signals.filtering import decimation_factor
 
 RATE = 200.0
 
@@ -75,3 +84,97 @@ def test_an_observation_is_the_motion_and_its_derivatives_without_the_ends():
     assert len(observe(recording(240 / RATE), plan).q) == 40
     # without a stated factor, that of the bandwidth
     assert set(np.diff(observe(recording(), replace(plan, decimation=None)).kept)) == {decimation_factor(RATE, 2.0)}
+
+
+@pytest.mark.parametrize('rate', [250.0, 1000.0, 5000.0])
+@pytest.mark.parametrize('frequency', [0.5, 2.0])
+def test_bandwidth_follows_the_motion_not_the_rate_nor_joints_at_rest(rate, frequency):
+    t = np.arange(0, 10, 1 / rate)
+    rng = np.random.default_rng(4)
+    moving = np.sin(2 * np.pi * frequency * t)
+    still = 0.3 + 1e-5 * rng.normal(size=len(t))
+    found = dynamics_bandwidth([np.column_stack([moving, still])], [rate])
+    assert found == pytest.approx(HARMONICS * frequency, rel=0.35)
+
+
+def two_motions(slow_rate, fast_rate, share):
+    """Joints that swing at 1 Hz in one recording and at 5 Hz in another one as long.
+
+    This other one has `share` of the power of all velocities.
+    """
+
+    def swing(rate, frequency, power):
+        t = np.arange(0, 20, 1 / rate)
+        return np.sqrt(power) * np.sin(2 * np.pi * frequency * t)[:, None] / frequency
+
+    return [swing(slow_rate, 1.0, 1 - share), swing(fast_rate, 5.0, share)], [slow_rate, fast_rate]
+
+
+@pytest.mark.parametrize('rates', [(200.0, 1000.0), (1000.0, 200.0), (500.0, 500.0)])
+@pytest.mark.parametrize(('share', 'frequency'), [(0.03, 1.0), (0.08, 5.0)])
+def test_recordings_weigh_by_their_power_whatever_their_rates(rates, share, frequency):
+    """The frequency below which 95 % of the power lies: 3 % above it do not count, 8 % do."""
+    assert dynamics_bandwidth(*two_motions(*rates, share)) == pytest.approx(HARMONICS * frequency, rel=0.15)
+
+
+@pytest.mark.parametrize(('share', 'frequency'), [(0.03, 1.0), (0.08, 5.0)])
+def test_motions_of_one_recording_weigh_by_their_power(share, frequency):
+    (slow, fast), (rate, _) = two_motions(400.0, 400.0, share)
+    assert dynamics_bandwidth([slow + fast], [rate]) == pytest.approx(HARMONICS * frequency, rel=0.15)
+
+
+def test_what_a_slow_recording_cannot_tell_does_not_count():
+    """At 100 Hz, above 25 Hz there is noise and its mirror image only."""
+    t = np.arange(0, 10, 0.01)
+    q = np.sin(2 * np.pi * t) + 0.2 * np.sin(2 * np.pi * 30.0 * t)
+    assert dynamics_bandwidth([q[:, None]], [100.0]) == pytest.approx(HARMONICS, rel=0.15)
+
+
+def test_a_robot_at_rest_has_the_least_bandwidth():
+    assert dynamics_bandwidth([np.full((500, 2), 0.7)], [100.0]) == HARMONICS
+
+
+def test_a_drift_has_the_bandwidth_of_the_slowest_motion_there_is():
+    t = np.arange(0, 1000, 0.1)
+    assert dynamics_bandwidth([np.sin(2 * np.pi * 5e-4 * t)[:, None]], [10.0]) == pytest.approx(HARMONICS * 0.01)
+
+
+def test_a_short_recording_has_the_frequency_of_its_motion():
+    """Two seconds tell frequencies half a hertz apart.
+
+    In between the spectrum is interpolated, so that no motion jumps to the next half.
+    """
+    found = []
+    for frequency in (2.0, 2.1, 2.2, 2.3):
+        t = np.arange(0, 2, 0.005)
+        found.append(dynamics_bandwidth([np.sin(2 * np.pi * frequency * t)[:, None]], [200.0]))
+    np.testing.assert_allclose(np.diff(found), HARMONICS * 0.1, atol=HARMONICS * 0.06)
+
+
+@pytest.mark.parametrize(
+    ('samples', 'length', 'count'),
+    [(400, 50_000, 602), (401, 50_001, 3), (1, 50_000, 7), (2, 10_000, 1), (400, 500, 251), (500, 500, 62)],
+)
+def test_the_lowest_frequencies_are_those_of_the_transform_padded_with_zeros(samples, length, count):
+    """Both where the padding is most of it and where there is none; to the rounding of a transform, eps log₂ N."""
+    x = np.random.default_rng(3).normal(size=(2, samples))
+    expected = np.fft.rfft(x, length)[:, :count]
+    found = lowest_frequencies(x, length, count)
+    assert found.shape == expected.shape
+    rounding = 4 * np.finfo(float).eps * np.log2(length) * np.linalg.norm(x, axis=1, keepdims=True) * np.sqrt(samples)
+    assert (np.abs(found - expected) <= rounding).all()
+
+
+def test_stays_are_rows_below_the_speed_for_more_than_half_of_what_the_filter_saw():
+    dtheta = np.array([[0, 0, 1, 0, 0, 0, 1, 1, 0.009, 0.01], [1] * 10], dtype=float).T
+    nothing = np.zeros_like(dtheta)
+    observation = Observation('run', np.arange(10.0), *[nothing] * 4, dtheta, nothing, nothing, None, None)
+    rest = find_rest(observation)
+    assert rest.resting[0].tolist() == [True, True, False, True, True, True, False, False, True, False]
+    two, three = 2**-0.5, 3**-0.5
+    np.testing.assert_allclose(rest.scale[0], [two, two, 1, three, three, three, 1, 1, 1, 1])
+    assert not rest.resting[1].any() and (rest.scale[1] == 1).all()
+    assert find_rest(observation, speed=2.0).resting.all()
+    # a filter that takes every second sample as the mean of itself and the one before
+    pairs = SimpleNamespace(apply=lambda still: 0.5 * (still[::2] + still[1::2]), kept=np.arange(0, 10, 2))
+    assert find_rest(replace(observation, decimator=pairs)).resting[0].tolist() == [True, False, True, False, False]

@@ -7,8 +7,7 @@ import pytest
 from scipy.signal import lfilter
 
 from joint_dynamics.identification import IdentificationSettings, identify
-from joint_dynamics.identification.preparation.data import filter_plan
-from joint_dynamics.identification.preparation.observations import observe
+from joint_dynamics.identification.preparation.observations import filter_plan, observe
 from joint_dynamics.identification.regression.irls import Noise, WeightedEstimate, compensated, irls, whitened
 from joint_dynamics.identification.regression.least_squares import solve, triangulate, wls
 from joint_dynamics.identification.regression.outliers import cleaned

@@ -1,4 +1,4 @@
-"""The recordings of one identification: for training, for validation, and with a payload; their cut-offs, averages.
+"""The recordings of one identification: for training, for validation, and with a payload; their averages over periods.
 
 Model errors repeat with the motion. Treating M periods as independent would reduce the deviations of the parameters by
 √M, although these errors stay the same; the mean period counts once, with 1/M of the noise variance.
@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.identification.identification_settings import IdentificationSettings
+from joint_dynamics.identification.preparation.observations import FilterPlan
 from joint_dynamics.recording import Recording, Repetition, average_periods, find_repetition
 from joint_dynamics.robot import RobotModel
-from joint_dynamics.signals.filtering import decimation_factor, dynamics_bandwidth, zero_phase_lowpass
+from joint_dynamics.signals.filtering import zero_phase_lowpass
 
 TORQUE, WARMTH = 0.1, 2.0
 """Largest difference between periods: of torque, as a share of its deviation from its mean (rms, per moving joint).
@@ -27,49 +27,8 @@ Of temperature, °C.
 PIECE = re.compile(r' \((before|after|mean of \d+ periods)\)$')
 PIECES = ('before', 'mean', 'after')
 """How the names of the pieces of a recording end, and in which order they come."""
-MIN_SAMPLES = 10
-"""Kept samples below which nothing can be identified from a recording."""
 MOVES = 0.01
 """Travel [rad or m] from which a joint moves: a torque of exactly zero is none that was measured."""
-
-
-@dataclass(frozen=True)
-class FilterPlan:
-    """Cut-offs [Hz] that all recordings of one identification share; `trim` in s."""
-
-    f_dyn: float
-    position_cutoff: float
-    parallel_cutoff: float
-    decimation: int | None
-    trim: float
-
-    def factor(self, rate: float) -> int:
-        """Return of how many samples at `rate` [Hz] one is kept."""
-        return int(self.decimation or decimation_factor(rate, self.f_dyn))
-
-    def least_samples(self, rate: float) -> int:
-        """Return how many samples at `rate` [Hz] a recording has to have."""
-        return MIN_SAMPLES * self.factor(rate) + 2 * int(round(self.trim * rate))
-
-    def shortest(self, recordings: Sequence[Recording]) -> float:
-        """Return how long a piece of these recordings has to be, s; 0 of no recordings."""
-        rate = min((recording.rate for recording in recordings), default=0.0)
-        return self.least_samples(rate) / rate if rate else 0.0
-
-
-def filter_plan(recordings: Sequence[Recording], settings: IdentificationSettings) -> FilterPlan:
-    """Return the cut-offs: the settings' own, the rest from the bandwidth of the training recordings' motion."""
-    f_dyn = settings.f_dyn or dynamics_bandwidth(
-        [recording.q for recording in recordings], [recording.rate for recording in recordings]
-    )
-    position = settings.position_cutoff or 5.0 * f_dyn
-    return FilterPlan(
-        f_dyn,
-        position,
-        settings.parallel_cutoff or 2.0 * f_dyn,
-        settings.decimation,
-        1.0 / position if settings.trim is None else settings.trim,
-    )
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Recordings prepared for regression: filtered motion, torque, the decimation of both sides [M5 §4], samples at rest.
+"""Recordings prepared for regression: cut-offs from the motion, applied alike to both sides of the system [M5 §4].
 
 Friction of a joint that does not move is unknown within its Coulomb level, and constant. Treated like the others, such
 samples would repeat the same error many times, and pull friction and gravity parameters towards the torque at which the
@@ -13,18 +13,126 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from joint_dynamics.arrays import BoolArray, FloatArray, IntArray
+from joint_dynamics.arrays import BoolArray, ComplexArray, FloatArray, IntArray
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.identification.preparation.data import FilterPlan
+from joint_dynamics.identification.identification_settings import IdentificationSettings
 from joint_dynamics.recording import Recording
-from joint_dynamics.signals.filtering import ParallelDecimator, filtered_motion
+from joint_dynamics.signals.filtering import ParallelDecimator, decimation_factor, filtered_motion
 
+MIN_SAMPLES = 10
+"""Kept samples below which nothing can be identified from a recording."""
+POWER = 0.95
+"""Share of the power of the joint velocities below the motion's frequency."""
+HARMONICS = 4.0
+"""Torques hold products of velocities and the corners of friction.
+
+So many times the motion's frequency are dynamics.
+"""
+HIGHEST_MOTION = 60.0
+"""No arm moves faster [Hz]; velocity power above is noise of the encoders."""
+CHIRP_COST = 6
+"""A chirp z-transform makes two complex transforms of a signal in place of one real one, and a third of the chirp."""
 REST_SPEED = 0.01
 """Speed [rad/s or m/s] below which a joint counts as resting."""
 SHARE = 0.5
 """A filtered row counts as resting when its joint rested for more than this share of what the filter saw."""
 ABOVE = 1.5
 """So many times the cut-off of the parallel filter noise is looked at from: the filter's slope ends there."""
+
+
+@dataclass(frozen=True)
+class FilterPlan:
+    """Cut-offs [Hz] that all recordings of one identification share; `trim` in s."""
+
+    f_dyn: float
+    position_cutoff: float
+    parallel_cutoff: float
+    decimation: int | None
+    trim: float
+
+    def factor(self, rate: float) -> int:
+        """Return of how many samples at `rate` [Hz] one is kept."""
+        return int(self.decimation or decimation_factor(rate, self.f_dyn))
+
+    def least_samples(self, rate: float) -> int:
+        """Return how many samples at `rate` [Hz] a recording has to have."""
+        return MIN_SAMPLES * self.factor(rate) + 2 * int(round(self.trim * rate))
+
+    def shortest(self, recordings: Sequence[Recording]) -> float:
+        """Return how long a piece of these recordings has to be, s; 0 of no recordings."""
+        rate = min((recording.rate for recording in recordings), default=0.0)
+        return self.least_samples(rate) / rate if rate else 0.0
+
+
+def filter_plan(recordings: Sequence[Recording], settings: IdentificationSettings) -> FilterPlan:
+    """Return the cut-offs: the settings' own, the rest from the bandwidth of the training recordings' motion."""
+    f_dyn = settings.f_dyn or dynamics_bandwidth(
+        [recording.q for recording in recordings], [recording.rate for recording in recordings]
+    )
+    position = settings.position_cutoff or 5.0 * f_dyn
+    return FilterPlan(
+        f_dyn,
+        position,
+        settings.parallel_cutoff or 2.0 * f_dyn,
+        settings.decimation,
+        1.0 / position if settings.trim is None else settings.trim,
+    )
+
+
+def dynamics_bandwidth(positions: Sequence[FloatArray], rates: Sequence[float]) -> float:
+    """Return f_dyn [Hz], the bandwidth of the dynamics in one or several recordings of one robot.
+
+    Parameters
+    ----------
+    positions
+        arrays (samples, joints) [rad] of each recording.
+    rates
+        Hz, of each.
+
+    Returns
+    -------
+    float
+        `HARMONICS` times the frequency below which the share `POWER` of the power of all joint velocities lies, summed
+        over recordings and joints, so that joints at rest (encoder noise) have no weight.
+    """
+    grid = np.linspace(0.0, HIGHEST_MOTION, 6001)
+    power = np.zeros_like(grid)
+    for q, rate in zip(positions, rates, strict=True):
+        # a joint a row: the transform runs along contiguous memory
+        velocity = np.ascontiguousarray((np.gradient(q, 1.0 / rate, axis=0) * np.hanning(len(q))[:, None]).T)
+        # zero-padding to 100 s interpolates the spectrum of a short recording
+        length = max(len(q), int(100 * rate))
+        count = int(HIGHEST_MOTION * length / rate) + 2
+        spectrum = (np.abs(lowest_frequencies(velocity, length, count)) ** 2).sum(axis=0) / rate**2
+        power += np.interp(grid, np.arange(len(spectrum)) * rate / length, spectrum) * (grid < rate / 4)
+    total = np.cumsum(power)
+    if total[-1] == 0.0:
+        return HARMONICS
+    return HARMONICS * float(max(grid[np.searchsorted(total, POWER * total[-1])], grid[1]))
+
+
+def lowest_frequencies(x: FloatArray, length: int, count: int) -> ComplexArray:
+    """Return the first `count` frequencies of the discrete Fourier transform of signals padded with zeros to `length`.
+
+    As `np.fft.rfft(x, length)[:, :count]`, up to rounding. Where most of the input would be zeros and most of the
+    output unused, shorter transforms are used, with k n = (k² + n² − (k − n)²)/2 (chirp z-transform [Bluestein 1970];
+    `scipy.signal.czt` is the same, but takes longer to import than it saves).
+
+    Parameters
+    ----------
+    x
+        (signals, samples), at most `length` samples.
+    """
+    samples = x.shape[1]
+    short = 1 << (samples + count - 2).bit_length()
+    if CHIRP_COST * short > length:
+        return np.fft.rfft(x, length)[:, :count]
+    squares = np.arange(max(samples, count)) ** 2 % (2 * length)
+    chirp = np.exp(-1j * np.pi * squares / length)
+    answer = np.zeros(short, dtype=complex)
+    answer[:count], answer[short - samples + 1 :] = chirp[:count].conj(), chirp[samples - 1 : 0 : -1].conj()
+    convolved = np.fft.ifft(np.fft.fft(x * chirp[:samples], short) * np.fft.fft(answer))
+    return convolved[:, :count] * chirp[:count]
 
 
 @dataclass(frozen=True)
