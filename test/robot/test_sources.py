@@ -116,6 +116,22 @@ def test_a_locked_gripper_moves_nothing():
     assert model.n == 2
 
 
+def test_a_link_may_have_the_name_of_a_joint():
+    robot = RobotModel.from_urdf(ARM.replace('"two"', '"grip"'), joints=['j1', 'j2'])
+    assert robot.held == {'grip': 0.0}
+    bodies = [frame.name for frame in robot.pinocchio.frames if frame.type.name == 'BODY']
+    assert bodies == ['base', 'one', 'grip', 'finger', 'other']
+
+
+@pytest.mark.parametrize(
+    ('printed', 'angle'),
+    [('1.57', np.pi / 2), ('-3.1416', -np.pi), ('1.5708e0', np.pi / 2), ('1.6', 1.6), ('1.56', 1.56), ('3', 3.0)],
+)
+def test_an_angle_printed_as_a_multiple_of_a_right_one_is_that(printed, angle):
+    rounded, exact = (RobotModel.from_urdf(ARM.replace('1.5708', text)) for text in (printed, repr(angle)))
+    assert np.array_equal(*(robot.pinocchio.jointPlacements[2].rotation for robot in (rounded, exact)))
+
+
 def test_a_path_and_its_text_give_the_same_robot(tmp_path):
     (tmp_path / 'arm.urdf').write_text(ARM)
     (tmp_path / 'late.urdf').write_text(f'\n  {ARM}')

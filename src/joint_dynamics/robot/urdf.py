@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pinocchio
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.documents import parse_xml, read_text
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.robot.dependent import Follows, mimics_of, read_parallelograms, resolved
@@ -221,6 +223,7 @@ def build_from_urdf(
     has_inertials = any(link.find('inertial') is not None for link in root.findall('link'))
     _keep_dynamics(root)
     _make_bounded(root)
+    _read_right_angles(root)
     try:
         model = pinocchio.buildModelFromXML(ET.tostring(root, encoding='unicode'))
     except (ValueError, RuntimeError) as error:
@@ -230,11 +233,36 @@ def build_from_urdf(
     for key, position in lock.items():
         reference[model.joints[model.getJointId(key)].idx_q] = position
     if lock:
-        model = pinocchio.buildReducedModel(model, [model.getJointId(key) for key in lock], reference)
+        model = _locked(model, lock, reference)
     moving = [key in limits for key in model.names[1:]]
     bounds = JointLimits(*np.array([limits[key] for key in model.names[1:] if key in limits]).T)
     bounds.write_to(model, moving)
     return BuiltRobot(model, bounds, dependent, lock, has_inertials, text)
+
+
+def _read_right_angles(root: ET.Element) -> None:
+    """Take an angle for the multiple of π/2 that it is within half a unit of its last digit: 1.57, 3.1416."""
+    for origin in root.iter('origin'):
+        origin.set('rpy', ' '.join(map(_right_angle, origin.get('rpy', '0 0 0').split())))
+
+
+def _right_angle(printed: str) -> str:
+    unit = 10.0 ** int(Decimal(printed).as_tuple().exponent)
+    multiple = round(float(printed) / (np.pi / 2)) * np.pi / 2
+    # a single decimal tells nothing: 1.6 may be 1.6
+    return repr(float(multiple)) if unit <= 0.01 and abs(float(printed) - multiple) <= unit / 2 else printed
+
+
+def _locked(model: pinocchio.Model, lock: Mapping[str, float], reference: FloatArray) -> pinocchio.Model:
+    """Return the model without locked joints. A link may have a joint's name, which pinocchio cannot tell apart."""
+    for frame in model.frames:
+        if frame.type == pinocchio.FrameType.BODY:
+            frame.name = f'link/{frame.name}'
+    model = pinocchio.buildReducedModel(model, [model.getJointId(key) for key in lock], reference)
+    for frame in model.frames:
+        if frame.type == pinocchio.FrameType.BODY:
+            frame.name = frame.name.removeprefix('link/')
+    return model
 
 
 def _keep_dynamics(root: ET.Element) -> None:
