@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import scipy.linalg
 
-from joint_dynamics.identification.regression.block import Block
 from joint_dynamics.identification.regression.least_squares import ols, triangulate, wls
+from joint_dynamics.identification.regression.rows import Block
 
 
 @pytest.fixture(params=range(4))

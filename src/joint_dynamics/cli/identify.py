@@ -69,8 +69,7 @@ def run(args: argparse.Namespace) -> int:
     """Identify, print, write; return 0, or 3 where the result is not reliable."""
     from joint_dynamics.description import next_command, prepare_folder, write_result
     from joint_dynamics.identification import IdentificationSettings, identify
-    from joint_dynamics.identification.identification_settings import KnownPayload
-    from joint_dynamics.identification.physical.options import PhysicalOptions
+    from joint_dynamics.identification.identification_settings import KnownPayload, PhysicalOptions
 
     config = load_config(args.config)
     settings = IdentificationSettings.from_config(config.get('identification', {}))
@@ -121,7 +120,12 @@ def run(args: argparse.Namespace) -> int:
 
 def show(result: Any) -> None:
     """Print residuals and parameters."""
-    from joint_dynamics.identification.residual_table import band_text, fixed_band_text, residual_headers, residual_rows
+    from joint_dynamics.identification.regression.diagnostics import (
+        band_text,
+        fixed_band_text,
+        residual_headers,
+        residual_rows,
+    )
 
     print(
         f'{len(result.names)} parameters from {result.samples} samples, condition number'

@@ -32,9 +32,9 @@ def run(args: argparse.Namespace) -> int:
     """Predict, print and, with --out, write; return 0, or 3 where the prediction cannot be relied on."""
     from joint_dynamics.description import DynamicsDescription, prepare_folder
     from joint_dynamics.identification import IdentificationSettings
+    from joint_dynamics.identification.regression.diagnostics import band_text, residual_headers, residual_rows
     from joint_dynamics.identification.regression.residuals import band_of_all, overall_in_fixed_band, overall_residual
     from joint_dynamics.identification.reliability.verdict import headline, summary_of
-    from joint_dynamics.identification.residual_table import band_text, residual_headers, residual_rows
     from joint_dynamics.identification.validate import judge_description
     from joint_dynamics.report.identification import validation_report
 

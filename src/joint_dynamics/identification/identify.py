@@ -17,8 +17,7 @@ from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.describe import describe, validity_of, with_provenance
 from joint_dynamics.identification.drive_gains.conversion import as_body, to_torques
 from joint_dynamics.identification.drive_gains.estimate import poorly_determined_gains
-from joint_dynamics.identification.drive_gains.payload import identify_payload
-from joint_dynamics.identification.drive_gains.payload_difference import payload_differences
+from joint_dynamics.identification.drive_gains.payload import identify_payload, payload_differences
 from joint_dynamics.identification.identification_settings import IdentificationSettings, KnownPayload
 from joint_dynamics.identification.preparation.data import PreparedRecordings
 from joint_dynamics.identification.preparation.observations import Observation, filter_plan, observe

@@ -13,7 +13,7 @@ from joint_dynamics.arrays import FloatArray
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.drive_gains.estimate import with_torque
-from joint_dynamics.identification.drive_gains.payload_difference import payload_changes
+from joint_dynamics.identification.drive_gains.payload import payload_changes
 from joint_dynamics.identification.identification_settings import IdentificationSettings
 from joint_dynamics.identification.preparation.observations import FilterPlan, Observation, filter_plan, observe
 from joint_dynamics.identification.regression.problem import Problem

@@ -11,10 +11,14 @@ import numpy as np
 
 from joint_dynamics.arrays import finite
 from joint_dynamics.identification import IdentificationResult
-from joint_dynamics.identification.regression.diagnostics import relative_deviation_percent
+from joint_dynamics.identification.regression.diagnostics import (
+    band_text,
+    relative_deviation_percent,
+    residual_headers,
+    residual_rows,
+)
 from joint_dynamics.identification.regression.residuals import Fit, band_of_all, overall_residual
 from joint_dynamics.identification.reliability.verdict import Reason, headline
-from joint_dynamics.identification.residual_table import band_text, residual_headers, residual_rows
 from joint_dynamics.report.figure import Figure, Panel, Series
 from joint_dynamics.report.html import Report
 from joint_dynamics.report.identification_extra import add_sections

@@ -5,8 +5,8 @@ import pytest
 
 from joint_dynamics.arm import friction_term
 from joint_dynamics.identification import IdentificationSettings, identify
+from joint_dynamics.identification.identification_settings import PhysicalOptions
 from joint_dynamics.identification.physical.near_bodies import near_bodies
-from joint_dynamics.identification.physical.options import PhysicalOptions
 from joint_dynamics.identification.physical.semidefinite import LENGTH, MARGIN, physical, prior_bodies, pseudo_inertias
 from joint_dynamics.robot import StandardParameters
 

@@ -1,12 +1,15 @@
-"""What the recordings of one identification have to hold."""
+"""What the recordings of one identification have to hold; mean periods, with deviations that are right."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.identification.preparation.data import PreparedRecordings
+from joint_dynamics.identification import IdentificationSettings, identify
+from joint_dynamics.identification.preparation.data import PreparedRecordings, wholes, with_mean_periods
+from joint_dynamics.recording import Recording
 
 
 @pytest.fixture
@@ -52,3 +55,156 @@ def test_a_note_that_is_true_of_several_recordings_is_told_once(true_robot, reco
     one, two, three = (replace(recording, name=name, notes=('warm', name)) for name in ('a', 'b', 'c'))
     data = PreparedRecordings.of(true_robot.model, [one, two], [three], [])
     assert data.notes == ['a, b, c: warm', 'a: a', 'b: b', 'c: c']
+
+
+WLS = IdentificationSettings(selection=False)
+
+
+NAMES = ('a', 'b')
+
+
+def repeated(true_robot, seed, periods=4, error=0.0, ramp=1.0, rate=200.0):
+    """A motion of 5 s played several times between two ramps.
+
+    `error`: N·m of what no column explains, the same in every period.
+    """
+    rng = np.random.default_rng(seed)
+    t, *motion = true_robot.motion(rng, 5.0, rate, frequency=0.2)
+    q, dq, ddq = (np.tile(part, (periods, 1)) for part in motion)
+    tau = true_robot.torque(q, dq, ddq)
+    smooth = np.cumsum(rng.normal(size=(len(t), tau.shape[1])), axis=0)
+    below = (np.abs(np.fft.fftfreq(len(t), 1 / rate)) < 4.0)[:, None]
+    smooth = np.real(np.fft.ifft(np.fft.fft(smooth - smooth.mean(axis=0), axis=0) * below, axis=0))
+    tau += error * np.tile(smooth / smooth.std(axis=0), (periods, 1)) * np.sqrt((tau**2).mean(axis=0))
+    tau += 0.02 * np.sqrt((tau**2).mean(axis=0)) * rng.normal(size=tau.shape)
+    return Recording(true_robot.model.joint_names, np.arange(len(q)) / rate, q, tau=tau, name=f'run {seed}')
+
+
+def share_within(results, truth, deviations=3.0):
+    b = len(truth)
+    return np.mean([np.abs(one.solution.chi[:b] - truth) <= deviations * one.deviation[:b] for one in results])
+
+
+@pytest.mark.slow
+def test_what_a_model_misses_repeats_and_counts_once(true_robot):
+    """With errors that repeat with the motion, deviations hold only where periods are averaged."""
+    runs = [repeated(true_robot, seed, error=0.03) for seed in range(8)]
+    averaged = [identify(true_robot.model, [run], settings=WLS) for run in runs]
+    apart = [identify(true_robot.model, [run], settings=replace(WLS, period=0)) for run in runs]
+    assert 'mean of 4 periods of 5 s' in ' '.join(averaged[0].notes)
+    assert not any('periods' in note for note in apart[0].notes)
+    # 95 % less two standard errors of a share over 8 runs; periods apart repeat their errors, of which blocks of one
+    # speed show a part only
+    assert share_within(averaged, true_robot.base) > 0.93 > share_within(apart, true_robot.base)
+    growth = np.median([one.deviation / other.deviation for one, other in zip(averaged, apart, strict=True)])
+    # √4 of four periods; the mean period, a quarter of the rows, has fewer degrees of freedom on top
+    assert growth > 1.5
+
+
+@pytest.mark.slow
+def test_with_noise_alone_nothing_is_lost(true_robot):
+    """White noise: the mean period gives what all periods give, and its deviations hold."""
+    runs = [repeated(true_robot, seed) for seed in range(8)]
+    averaged = [identify(true_robot.model, [run], settings=WLS) for run in runs]
+    apart = [identify(true_robot.model, [run], settings=replace(WLS, period=0)) for run in runs]
+    assert share_within(averaged, true_robot.base) >= 0.93
+    errors = [np.mean([np.abs(r.solution.chi - true_robot.base) for r in group], axis=0) for group in (averaged, apart)]
+    assert np.median(errors[0] / errors[1]) < 1.15
+
+
+def test_no_window_is_spoken_of_that_nobody_gave(true_robot):
+    """Periods up to the very last sample: where they end is no window of the user's."""
+    run = repeated(true_robot, 2)
+    for samples in (run.samples, run.samples + 1):
+        q, tau = (np.concatenate([values, values])[:samples] for values in (run.q, run.tau))
+        whole = replace(run, time=np.arange(samples) / 200.0, q=q, tau=tau)
+        (mean,) = with_mean_periods([whole], None, 5.0, 0.5)
+        assert 'mean of 4 periods' in mean.name
+        assert not any('window' in note for note in mean.notes)
+
+
+def test_pieces_are_told_from_recordings_of_their_own(true_robot):
+    """By name and order, also where recordings have the same name."""
+    (mean,) = with_mean_periods([repeated(true_robot, 3)], None, 5.0, 0.5)
+    pieces = ['run 3 (before)', mean.name, 'run 3 (after)']
+    assert wholes([*pieces, *pieces, mean.name, mean.name]) == [0, 0, 0, 1, 1, 1, 2, 3]
+    assert wholes(['run', 'run', 'run (after)', 'run (mean of 3 periods)', 'other (after)']) == [0, 1, 2, 3, 4]
+    assert wholes([]) == []
+
+
+@pytest.mark.slow
+def test_uncertainty_of_drive_gains_goes_into_the_deviations(true_robot):
+    """Deviations hold for gains that are off by their stated deviation."""
+    names, n = true_robot.model.joint_names, true_robot.model.n
+    run = true_robot.record(5, duration=8.0, noise=1e-3)
+    current = replace(run, tau=None, current=run.tau / 10.0)
+    rng = np.random.default_rng(6)
+    inside = []
+    for _ in range(6):
+        off = dict(zip(names, 10.0 * (1 + 0.03 * rng.standard_normal(n)), strict=True))
+        results = [
+            identify(true_robot.model, [current], settings=replace(WLS, drive_gains=off, drive_gain_deviation=share))
+            for share in (0.0, 0.03)
+        ]
+        inside.append([share_within([result], true_robot.base) for result in results])
+    without, with_uncertainty = np.mean(inside, axis=0)
+    assert without < 0.8
+    assert with_uncertainty >= 0.95
+    stated = results[1].description.joint(names[0])['drive_gain']
+    assert stated['std'] == pytest.approx(0.03 * stated['value'])
+
+
+@pytest.mark.parametrize('bad', [-0.1, 1.0, float('nan'), True, {'shoulder': 'much'}])
+def test_deviations_that_cannot_be_are_refused(bad):
+    with pytest.raises(JointDynamicsError, match='drive_gain_deviation'):
+        IdentificationSettings(drive_gain_deviation=bad)
+
+
+def periodic(periods=4, before=0.0, after=0.0, rate=100.0, seed=0, drift=0.0, warm=0.0):
+    """A motion of 5 s, several times, between two stretches at rest."""
+    rng = np.random.default_rng(seed)
+    t = np.arange(round((before + 5.0 * periods + after) * rate)) / rate
+    inside = (t >= before) & (t < before + 5.0 * periods)
+    phase = 2 * np.pi * (t - before) / 5.0
+    wave = np.sin(np.outer(phase, [1, 2])) + 0.3 * np.sin(np.outer(phase, [3, 1]))
+    q = np.where(inside[:, None], wave, 0.0)
+    number = np.floor((t - before) / 5.0)
+    tau = 3.0 * q * (1.0 + drift * number[:, None]) + 0.01 * rng.normal(size=q.shape)
+    temperature = 30.0 + warm * number[:, None] * np.array([0.0, 1.0]) * inside[:, None]
+    return Recording(NAMES, t, q, tau=tau, temperature=temperature + 0 * q, name='run')
+
+
+def test_several_periods_become_their_mean_and_what_was_around_them_stays():
+    run = periodic()
+    mean = with_mean_periods([run], 5.0, 4.0, 1.0)
+    assert [piece.name for piece in mean] == ['run (mean of 4 periods)']
+    folded = run.tau.reshape(4, 500, 2).mean(axis=0)
+    assert mean[0].samples >= 500
+    start = int(np.argmin(np.abs(folded[:, 0] - mean[0].tau[0, 0]) + np.abs(folded[:, 1] - mean[0].tau[0, 1])))
+    np.testing.assert_allclose(mean[0].tau[:500], np.roll(folded, -start, axis=0), atol=0.03)
+    assert with_mean_periods([run], 0, 4.0, 1.0) == [run]
+    pieces = with_mean_periods([periodic(before=3.0, after=2.0)], 5.0, 4.0, 1.5)
+    assert [piece.name for piece in pieces] == ['run (before)', 'run (mean of 4 periods)', 'run (after)']
+    assert all(not piece.notes for piece in pieces[::2])
+    # the motion may be found a few samples away from where it was begun: there it is nearly at rest
+    np.testing.assert_allclose([pieces[0].duration, pieces[2].duration], [3.0, 2.0], atol=0.1)
+    few = with_mean_periods([periodic(before=3.0, after=1.0)], 5.0, 4.0, 1.5)
+    assert [piece.name for piece in few] == ['run (before)', 'run (mean of 4 periods)']
+    with pytest.raises(JointDynamicsError, match='period: expected a recording in which the motion repeats every 7 s'):
+        with_mean_periods([run], 7.0, 4.0, 1.0)
+    assert with_mean_periods([], 7.0, 4.0, 1.0) == []
+
+
+def test_periods_that_differ_stay_and_say_in_what():
+    """More than a tenth of the torque's deviation, more than 2 °C."""
+    start = 'the motion repeats every 5 s, but the '
+    for options, words in (
+        ({'drift': 0.2}, r'torque of [ab] differs by 1[0-9.]+ % between periods: not averaged over periods'),
+        ({'warm': 0.7}, 'temperature of b differs by 2.1 °C: not averaged over periods'),
+    ):
+        run = periodic(**options)
+        (same,) = with_mean_periods([run], 5.0, 4.0, 1.0)
+        assert same.name == 'run' and same.samples == run.samples
+        assert re.fullmatch(start + words, same.notes[-1])
+    for options in ({'drift': 0.02}, {'warm': 0.6}):
+        assert with_mean_periods([periodic(**options)], 5.0, 4.0, 1.0)[0].name == 'run (mean of 4 periods)'

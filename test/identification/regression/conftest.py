@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from joint_dynamics.identification.regression.block import Block
+from joint_dynamics.identification.regression.rows import Block
 
 N, B, SAMPLES = 3, 6, 240
 

@@ -8,7 +8,6 @@ import pytest
 from scipy.linalg import sqrtm
 from scipy.stats import binom, norm, t
 
-from joint_dynamics.identification.regression.block import Block
 from joint_dynamics.identification.regression.covariance import (
     BLOCKS,
     MOST,
@@ -19,6 +18,7 @@ from joint_dynamics.identification.regression.covariance import (
     scatter,
 )
 from joint_dynamics.identification.regression.least_squares import triangulate, wls
+from joint_dynamics.identification.regression.rows import Block
 
 ROWS, COLUMNS = 200, 12
 

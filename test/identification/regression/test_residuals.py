@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from joint_dynamics.identification.regression.block import Block
+from joint_dynamics.identification.regression.diagnostics import residual_headers, residual_rows
 from joint_dynamics.identification.regression.residuals import (
     Fit,
     FullRate,
@@ -15,7 +15,7 @@ from joint_dynamics.identification.regression.residuals import (
     relative,
     relative_of_squares,
 )
-from joint_dynamics.identification.residual_table import residual_headers, residual_rows
+from joint_dynamics.identification.regression.rows import Block
 
 
 def test_residuals_in_percent():

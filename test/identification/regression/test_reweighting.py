@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from joint_dynamics.identification.regression.iirls import FrictionOptions, iirls
-from joint_dynamics.identification.regression.irls import Noise, irls, reweight, whitened
+from joint_dynamics.identification.regression.irls import Noise, cleaned, irls, reweight, whitened
 from joint_dynamics.identification.regression.least_squares import triangulate, wls
-from joint_dynamics.identification.regression.outliers import cleaned
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.residuals import full_rate_torque
 

@@ -29,9 +29,9 @@ from joint_dynamics.identification.identification_settings import Identification
 from joint_dynamics.identification.physical.semidefinite import payload_body
 from joint_dynamics.identification.preparation.data import PreparedRecordings
 from joint_dynamics.identification.preparation.observations import FilterPlan
-from joint_dynamics.identification.regression.block import Block
 from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.methods import SolvedProblem
+from joint_dynamics.identification.regression.rows import Block
 from joint_dynamics.recording import Recording
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.settings.base import per_joint

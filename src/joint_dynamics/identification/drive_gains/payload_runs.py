@@ -15,9 +15,9 @@ import numpy as np
 from joint_dynamics.arrays import BoolArray, FloatArray, finite
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.preparation.observations import Observation
-from joint_dynamics.identification.regression.block import Block
 from joint_dynamics.identification.regression.columns import BaseRows
 from joint_dynamics.identification.regression.problem import Problem
+from joint_dynamics.identification.regression.rows import Block
 from joint_dynamics.robot import INERTIAL, RobotModel
 from joint_dynamics.robot.base_parameters import BaseParameters
 from joint_dynamics.robot.standard_parameters import link_columns

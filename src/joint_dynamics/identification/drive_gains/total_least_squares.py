@@ -29,9 +29,9 @@ import scipy.linalg
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.identification.regression.block import Block
 from joint_dynamics.identification.regression.covariance import covariance as scatter_covariance
 from joint_dynamics.identification.regression.least_squares import RANK, Solution, Triangles, solve, wls
+from joint_dynamics.identification.regression.rows import Block
 
 SOLVERS = ('mixed', 'tls', 'wls')
 ITERATIONS = 50

@@ -14,7 +14,7 @@ from joint_dynamics.arm import Motion, Term
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.problem import Problem
-from joint_dynamics.identification.regression.torque import standard_set
+from joint_dynamics.identification.regression.rows import standard_set
 from joint_dynamics.robot.standard_parameters import column
 
 SPEEDS = 16

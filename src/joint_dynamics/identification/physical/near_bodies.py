@@ -22,8 +22,8 @@ import numpy as np
 import scipy.linalg
 
 from joint_dynamics.arrays import BoolArray, FloatArray
+from joint_dynamics.identification.identification_settings import PhysicalOptions
 from joint_dynamics.identification.physical.dissipation import dissipation_rows
-from joint_dynamics.identification.physical.options import PhysicalOptions
 from joint_dynamics.identification.physical.semidefinite import (
     MARGIN,
     body_factors,

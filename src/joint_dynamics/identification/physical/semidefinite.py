@@ -30,8 +30,8 @@ from joint_dynamics.arrays import FloatArray, IntArray
 from joint_dynamics.description import pseudo_inertia
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.drive_gains.payload_runs import PayloadParameters
+from joint_dynamics.identification.identification_settings import PhysicalOptions
 from joint_dynamics.identification.physical.dissipation import dissipation_rows
-from joint_dynamics.identification.physical.options import PhysicalOptions
 from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.robot import INERTIAL, BaseParameters, RobotModel

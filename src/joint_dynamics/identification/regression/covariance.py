@@ -48,8 +48,8 @@ import scipy.linalg
 from scipy.special import ndtri, stdtrit
 
 from joint_dynamics.arrays import FloatArray, IntArray
-from joint_dynamics.identification.regression.block import Block
 from joint_dynamics.identification.regression.least_squares import Solution
+from joint_dynamics.identification.regression.rows import Block
 
 BLOCKS = 10
 """Blocks in all: fewer leave too few degrees of freedom, more make blocks shorter than what residuals remember of

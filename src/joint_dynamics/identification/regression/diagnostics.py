@@ -1,11 +1,10 @@
-"""What the residuals say about the model.
+"""What the residuals say about the model, and the table of residuals that reports and the terminal show.
 
 The five checks of Li, leverage of recordings, and residuals on held-out parts [L §3.2].
 
 1. linear: residuals do not follow the fitted values; 2. independent: autocorrelation below 0.15 beyond lag 0; 3.
-   constant variance: their
-size does not follow the fitted torque; 4. normal: kurtosis and skewness as of a normal law; 5. convergence, in the
-method's own entry.
+   constant variance: their size does not follow the fitted torque; 4. normal: kurtosis and skewness as of a normal law;
+   5. convergence, in the method's own entry.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ import numpy as np
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.problem import Problem
-from joint_dynamics.identification.regression.residuals import Fit, relative_of_squares
+from joint_dynamics.identification.regression.residuals import Fit, band_of_all, relative_of_squares
 
 LAGS = 40
 AUTOCORRELATION = 0.15
@@ -148,3 +147,50 @@ def left_in_motion(problem: Problem, chi: FloatArray) -> float:
         rest = block.tau - np.einsum('jbs,b->js', block.rows[:, : len(chi)], chi, optimize=True)
         left, size = left + ((rest * moving) ** 2).sum(axis=1), size + ((block.tau * moving) ** 2).sum(axis=1)
     return relative_of_squares(left, size, problem.model.mixed)[1]
+
+
+def band_text(fits: Sequence[Fit]) -> str:
+    """Return the frequency band of the residuals of `residual_rows` in words."""
+    return (
+        f'per joint, overall and moving {band_of_all(fits) or "of the full band"}; in the last columns below'
+        f' {fixed_band_text(fits)}'
+    )
+
+
+def fixed_band_text(fits: Sequence[Fit]) -> str:
+    """Return the band that is the same for every robot, as `10 Hz`; lower where the sampling rate requires."""
+    return f'{" or ".join(dict.fromkeys(f"{band:.3g}" for band in sorted({fit.full.band for fit in fits})))} Hz'
+
+
+def residual_rows(fits: Sequence[Fit]) -> list[list[Any]]:
+    """Return one table row per recording: overall, moving, raw, per joint [%], and in the fixed band [%, N·m]."""
+    rows = []
+    for fit in fits:
+        joints, overall = fit.residual_percent()
+        fixed = fit.fixed_band
+        rows.append(
+            [
+                fit.short_name,
+                overall,
+                fit.residual_percent(moving=True)[1],
+                fit.raw[1],
+                *joints,
+                fixed['residual_percent']['overall'],
+                *([] if fit.unit is None else [float(np.sqrt(np.mean([v**2 for v in fixed['rmse'].values()])))]),
+            ]
+        )
+    return rows
+
+
+def residual_headers(fits: Sequence[Fit]) -> list[str]:
+    """Return the headers of `residual_rows`; fits: at least one."""
+    fixed = fixed_band_text(fits)
+    return [
+        'recording',
+        'overall %',
+        'moving %',
+        'unfiltered %',
+        *(f'{name} %' for name in fits[0].joint_names),
+        f'{fixed} %',
+        *([] if fits[0].unit is None else [f'{fixed} {fits[0].unit}']),
+    ]

@@ -17,7 +17,7 @@ from joint_dynamics.identification.physical.dissipation import impossible_terms
 from joint_dynamics.identification.regression.columns import FrictionState
 from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.problem import Problem
-from joint_dynamics.identification.regression.torque import standard_set
+from joint_dynamics.identification.regression.rows import standard_set
 
 Solver = Callable[[Problem], Solution]
 SWEEPS = 20

@@ -36,13 +36,13 @@ from joint_dynamics.identification.regression.irls import (
     THRESHOLD,
     WeightedEstimate,
     change_in_deviations,
+    cleaned,
     compensated,
     irls,
     reweight,
     whitened,
 )
 from joint_dynamics.identification.regression.least_squares import Solution, solve, triangulate
-from joint_dynamics.identification.regression.outliers import cleaned
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.selection.candidate_terms import WARMING, temperature_range
 from joint_dynamics.settings import Settings, setting

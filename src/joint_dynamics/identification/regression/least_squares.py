@@ -22,8 +22,8 @@ import scipy.linalg
 
 from joint_dynamics.arm import RELUCTANCE
 from joint_dynamics.arrays import BoolArray, FloatArray, IntArray
-from joint_dynamics.identification.regression.block import Block
 from joint_dynamics.identification.regression.normal_equations import NormalSums, exact_enough, normal_sums
+from joint_dynamics.identification.regression.rows import Block
 
 RANK = 1e-10
 """Singular values of the scaled system below this fraction of the largest belong to directions no sample shows."""

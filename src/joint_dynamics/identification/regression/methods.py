@@ -11,8 +11,7 @@ import numpy as np
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.description.import_inertials import import_inertials
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.identification.identification_settings import IdentificationSettings
-from joint_dynamics.identification.physical.options import PhysicalOptions
+from joint_dynamics.identification.identification_settings import IdentificationSettings, PhysicalOptions
 from joint_dynamics.identification.regression.covariance import covariance as scatter_covariance
 from joint_dynamics.identification.regression.fixed_point import iterate_to_fixed_point, state_from
 from joint_dynamics.identification.regression.least_squares import (
@@ -24,7 +23,7 @@ from joint_dynamics.identification.regression.least_squares import (
     wls,
 )
 from joint_dynamics.identification.regression.problem import Problem
-from joint_dynamics.identification.regression.torque import standard_set
+from joint_dynamics.identification.regression.rows import standard_set
 from joint_dynamics.identification.selection.candidate_terms import (
     Selection,
     choose,

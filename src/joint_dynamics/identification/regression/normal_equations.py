@@ -17,7 +17,7 @@ from functools import cached_property
 import numpy as np
 
 from joint_dynamics.arrays import BoolArray, FloatArray, IntArray
-from joint_dynamics.identification.regression.block import Block
+from joint_dynamics.identification.regression.rows import Block
 
 ACCURACY = 1e-8
 

@@ -11,10 +11,9 @@ import numpy as np
 
 from joint_dynamics.arrays import BoolArray, FloatArray, finite
 from joint_dynamics.identification.preparation.observations import Observation
-from joint_dynamics.identification.regression.block import Block
 from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.problem import Problem
-from joint_dynamics.identification.regression.standard_rows import BLOCK
+from joint_dynamics.identification.regression.rows import BLOCK, Block
 from joint_dynamics.recording.load import short_name
 from joint_dynamics.robot.limits import joint_unit
 from joint_dynamics.signals.filtering import zero_phase_lowpass

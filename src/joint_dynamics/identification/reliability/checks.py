@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from joint_dynamics.arrays import BoolArray, FloatArray, finite
-from joint_dynamics.identification.drive_gains.payload_difference import payload_changes
+from joint_dynamics.identification.drive_gains.payload import payload_changes
 from joint_dynamics.identification.identification_settings import IdentificationSettings
 from joint_dynamics.identification.preparation.data import wholes
 from joint_dynamics.identification.preparation.observations import Observation, torque_noise

@@ -16,7 +16,7 @@ from joint_dynamics.identification.drive_gains.conversion import (
     motor_part,
     stated_or_assumed,
 )
-from joint_dynamics.identification.regression.block import Block
+from joint_dynamics.identification.regression.rows import Block
 
 COUPLING = np.array([[1.0, 0.0, 0.0], [0.0, 2.0, 0.0], [0.5, -1.0, 3.0]])
 NAMES = ('a', 'b', 'c')

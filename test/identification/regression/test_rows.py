@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from joint_dynamics.identification.regression.torque import prior_spread
+from joint_dynamics.identification.regression.rows import prior_spread
 from joint_dynamics.robot import INERTIAL, StandardParameters
 
 

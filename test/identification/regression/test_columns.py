@@ -7,7 +7,7 @@ import pytest
 
 from joint_dynamics.arm import Term, fourier_term, friction_term, hysteresis_term, stribeck_term
 from joint_dynamics.identification.preparation.observations import Observation
-from joint_dynamics.identification.regression import columns, standard_rows
+from joint_dynamics.identification.regression import columns, rows
 from joint_dynamics.identification.regression.columns import FrictionState
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.robot import RobotModel
@@ -41,7 +41,7 @@ def problems(model, monkeypatch, **options):
     runs = [observation(model, 5000, 1), observation(model, 700, 2), observation(model, 300, 3, factor=None)]
     kept = Problem(model, runs, **options)
     list(kept.blocks())
-    monkeypatch.setattr(standard_rows, 'KEPT', 0)
+    monkeypatch.setattr(rows, 'ROWS_KEPT', 0)
     return kept, Problem(model, runs, **options)
 
 
@@ -65,16 +65,16 @@ def test_load_torques_out_of_kept_rows_are_those_of_newton_euler(model, monkeypa
 
 
 def test_rows_are_kept_as_far_as_there_is_room(model, monkeypatch):
-    rows = standard_rows.StandardRows(model)
+    own = rows.StandardRows(model)
     short, long = observation(model, 100, 1), observation(model, 3000, 2)
-    pieces = rows.of(short)
-    assert rows.of(short) is pieces
+    pieces = own.of(short)
+    assert own.of(short) is pieces
     size = sum(piece.values.nbytes for piece in pieces)
-    monkeypatch.setattr(standard_rows, 'KEPT', 2 * size)
-    rows = standard_rows.StandardRows(model)
-    assert rows.of(long) is None
-    assert rows.of(short) is not None and rows.of(observation(model, 100, 3)) is not None
-    assert rows.of(observation(model, 100, 4)) is None
+    monkeypatch.setattr(rows, 'ROWS_KEPT', 2 * size)
+    own = rows.StandardRows(model)
+    assert own.of(long) is None
+    assert own.of(short) is not None and own.of(observation(model, 100, 3)) is not None
+    assert own.of(observation(model, 100, 4)) is None
 
 
 class Watched(Term):
