@@ -10,7 +10,7 @@ from joint_dynamics.control.applied import check_compensation
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.identification.joint_tests.data import joint_data
 from joint_dynamics.identification.joint_tests.friction import FrictionSettings, identify_friction
-from joint_dynamics.identification.joint_tests.inertia import InertiaSettings, identify_inertia
+from joint_dynamics.identification.joint_tests.oscillation import InertiaSettings, identify_inertia
 from joint_dynamics.recording import Recording
 from joint_dynamics.robot import INERTIAL, RobotModel
 from published.figure import Figure

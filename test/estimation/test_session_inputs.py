@@ -16,7 +16,7 @@ from joint_dynamics.estimation import (
     FrictionEstimator,
     HealthThresholds,
 )
-from joint_dynamics.recording.motor_side import MotorSide
+from joint_dynamics.recording.conversions import MotorSide
 
 PERIOD, MS = 2e-3, 1_000_000
 BOTH = ('q', 'current', 'theta', 'temperature')

@@ -7,7 +7,7 @@ import pytest
 from rosbags.rosbag2 import CompressionFormat, CompressionMode, StoragePlugin, Writer
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
-from joint_dynamics.recording.message_definitions import CONTROL_MSGS
+from joint_dynamics.recording.bag import CONTROL_MSGS
 
 START = 1_700_000_000_000_000_000
 NAMES = ('shoulder', 'elbow', 'wrist')

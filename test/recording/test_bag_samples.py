@@ -1,11 +1,15 @@
 """The samples of a bag are those of the messages that rosbags reads, every bit, from both storages."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
+from rosbags.interfaces import MessageDefinition, MessageDefinitionFormat
 from rosbags.rosbag2 import Reader, StoragePlugin, Writer
+from rosbags.typesys import Stores, get_typestore
 
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.recording.bag import read_bag
+from joint_dynamics.recording.bag import CONTROL_MSGS, STANDARD, read_bag, typestore
 from joint_dynamics.recording.joint_state_bytes import LAYOUTS, JointStateReader
 from joint_dynamics.recording.samples import Samples
 
@@ -183,3 +187,33 @@ def test_damaged_bytes_reach_the_library(store, messages):
     assert reader.read(good[:-1]) is None
     # rclpy serializes into more bytes than it fills
     assert same(reader.read(good + bytes(8)), store.deserialize_cdr(good, JOINT_STATE))
+
+
+@pytest.mark.parametrize('distribution', [Stores.ROS2_HUMBLE, Stores.ROS2_JAZZY, Stores.LATEST])
+def test_standard_messages_are_those_of_the_distribution(distribution):
+    expected, found = get_typestore(distribution).fielddefs, typestore([]).fielddefs
+    assert set(STANDARD) <= set(found)
+    for name, fields in found.items():
+        assert fields == expected[name], name
+
+
+def test_a_bag_that_defines_its_messages_is_read_by_its_definition():
+    text = 'std_msgs/Header header\nstring[] keys\nfloat64 further\n'
+    given = MessageDefinition(MessageDefinitionFormat.MSG, text)
+    store = typestore([SimpleNamespace(msgtype='control_msgs/msg/Keys', msgdef=given)])
+    assert [name for name, _ in store.fielddefs['control_msgs/msg/Keys'][1]] == ['header', 'keys', 'further']
+
+
+def test_a_bag_without_definitions_is_read_by_ours():
+    store = typestore(
+        [SimpleNamespace(msgtype='control_msgs/msg/Keys', msgdef=MessageDefinition(MessageDefinitionFormat.NONE, ''))]
+    )
+    assert set(CONTROL_MSGS) <= set(store.fielddefs)
+
+
+def test_a_definition_in_the_bag_does_not_replace_a_standard_message():
+    """As of the standard messages that one of another package holds."""
+    text = f'std_msgs/Header header\nstring[] keys\n{"=" * 80}\nMSG: std_msgs/Header\nfloat64 other\n'
+    given = MessageDefinition(MessageDefinitionFormat.MSG, text)
+    store = typestore([SimpleNamespace(msgtype='control_msgs/msg/Keys', msgdef=given)])
+    assert store.fielddefs['std_msgs/msg/Header'] == get_typestore(Stores.ROS2_JAZZY).fielddefs['std_msgs/msg/Header']

@@ -21,9 +21,9 @@ from joint_dynamics.recording import (
     new_recording,
     refuse_recording,
 )
+from joint_dynamics.recording.bag import CONTROL_MSGS
 from joint_dynamics.recording.inputs import FLOAT64_MULTI_ARRAY, JOINT_STATE, TEMPERATURE
 from joint_dynamics.recording.mcap_file import bytes_left_out, stored_messages
-from joint_dynamics.recording.message_definitions import CONTROL_MSGS
 
 # Writes the messages of a file (topic, type, received, bytes as npz) up to the first number and hands them over, then
 # up to the second.

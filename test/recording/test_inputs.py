@@ -8,7 +8,7 @@ import pytest
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.recording import RecordingBuilder, RecordingSettings, load_recording
 from joint_dynamics.recording.inputs import topic_regex
-from joint_dynamics.recording.topics import JointStates
+from joint_dynamics.recording.recording_settings import JointStates
 
 NAMES = ('shoulder', 'elbow', 'wrist')
 ORDER = ('wrist', 'shoulder', 'elbow')

@@ -10,9 +10,9 @@ from mcap.writer import CompressionType, Writer
 
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.recording import load_recording
+from joint_dynamics.recording.bag import message_definition
 from joint_dynamics.recording.inputs import JOINT_STATE
 from joint_dynamics.recording.mcap_file import check_checksums
-from joint_dynamics.recording.message_definitions import message_definition
 from joint_dynamics.recording.plausibility import check_signals, contradicting, jump
 from joint_dynamics.robot.limits import JointLimits
 

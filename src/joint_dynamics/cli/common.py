@@ -15,7 +15,7 @@ from joint_dynamics.description import summary_text, write_atomically, write_set
 from joint_dynamics.documents import parse_yaml, read_text
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.recording import Recording, load_pieces, load_recording
-from joint_dynamics.recording.corrections import Corrections
+from joint_dynamics.recording.conversions import Corrections
 from joint_dynamics.recording.recording_settings import RecordingSettings
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.robot.limits import JointLimits

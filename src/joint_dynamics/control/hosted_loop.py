@@ -24,7 +24,7 @@ from joint_dynamics.control.loop_sample import CLOSED, FAILED, LAW, SAFE
 from joint_dynamics.control.step_entry import Host, entry_for, give_command, take_inputs
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.recording.motor_side import MotorSide
+from joint_dynamics.recording.conversions import MotorSide
 from joint_dynamics.robot import RobotModel
 
 WARM_UP = 20

@@ -15,7 +15,7 @@ import yaml
 from joint_dynamics.control.interface import load
 from joint_dynamics.control.loop_parameters import LOOP_PARAMETERS, foreign_parameters
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.recording.motor_side import MOTOR_PARAMETERS
+from joint_dynamics.recording.conversions import MOTOR_PARAMETERS
 from joint_dynamics.robot.model import JOINTS, MOUNTING
 from joint_dynamics.settings import Parameter
 from joint_dynamics.settings.documentation import parameter_cells

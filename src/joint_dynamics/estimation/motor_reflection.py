@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.recording.motor_side import MotorSide
+from joint_dynamics.recording.conversions import MotorSide
 
 ORDERS = 32
 """As many orders of names as are kept, those used last: two for each publisher of motor-side values."""

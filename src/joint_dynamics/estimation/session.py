@@ -35,7 +35,7 @@ from joint_dynamics.estimation.motor_reflection import MotorReflection
 from joint_dynamics.estimation.plausible_samples import plausible_samples
 from joint_dynamics.estimation.remarks import remarks_of
 from joint_dynamics.estimation.timeline import NS, Timeline
-from joint_dynamics.recording.motor_side import MotorSide
+from joint_dynamics.recording.conversions import MotorSide
 from joint_dynamics.robot import RobotModel
 
 PERIOD = 0.002

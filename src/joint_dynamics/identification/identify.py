@@ -19,6 +19,7 @@ from joint_dynamics.identification.drive_gains.conversion import as_body, to_tor
 from joint_dynamics.identification.drive_gains.estimate import poorly_determined_gains
 from joint_dynamics.identification.drive_gains.payload import identify_payload, payload_differences
 from joint_dynamics.identification.identification_settings import IdentificationSettings, KnownPayload
+from joint_dynamics.identification.joint_tests.transmission import identify_transmissions
 from joint_dynamics.identification.preparation.data import PreparedRecordings
 from joint_dynamics.identification.preparation.observations import Observation, filter_plan, observe
 from joint_dynamics.identification.regression.diagnostics import diagnose
@@ -31,7 +32,6 @@ from joint_dynamics.identification.reliability.signals import with_faults
 from joint_dynamics.identification.reliability.verdict import without_duplicates
 from joint_dynamics.identification.resting import presliding_notes, resting_entry
 from joint_dynamics.identification.result import IdentificationResult
-from joint_dynamics.identification.transmissions import identify_transmissions
 from joint_dynamics.identification.validate import validation_fit
 from joint_dynamics.recording import Recording, with_short_names
 from joint_dynamics.robot import RobotModel

@@ -11,9 +11,8 @@ import numpy as np
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.recording.common_grid import Aligner, make_grid
-from joint_dynamics.recording.corrections import Corrections
+from joint_dynamics.recording.conversions import Corrections, MotorSide
 from joint_dynamics.recording.inputs import POSITIONS
-from joint_dynamics.recording.motor_side import MotorSide
 from joint_dynamics.recording.plausibility import check_signals
 from joint_dynamics.recording.samples import Samples, Table
 

@@ -18,7 +18,7 @@ import yaml
 
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.output_files import write_atomically
-from joint_dynamics.recording.message_definitions import message_definition, type_hash
+from joint_dynamics.recording.bag import message_definition, type_hash
 
 FLUSH_EVERY = 0.2
 """s of the wall between two chunks.

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.recording.aligned import Window, align
-from joint_dynamics.recording.corrections import NEUTRAL, Corrections
+from joint_dynamics.recording.conversions import NEUTRAL, Corrections
 from joint_dynamics.recording.csv_file import COLUMNS, EXACT
 from joint_dynamics.recording.inputs import QUANTITIES
 from joint_dynamics.recording.load import read_samples

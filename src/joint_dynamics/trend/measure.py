@@ -25,9 +25,9 @@ from joint_dynamics.description.export_urdf import joint_friction
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.identification_settings import IdentificationSettings
 from joint_dynamics.identification.identify import identify
+from joint_dynamics.identification.joint_tests.transmission import identify_transmissions
 from joint_dynamics.identification.regression.covariance import blocks_of_time, scatter
 from joint_dynamics.identification.regression.residuals import Fit
-from joint_dynamics.identification.transmissions import identify_transmissions
 from joint_dynamics.identification.validate import validate_description
 from joint_dynamics.recording import Recording, load_recording
 from joint_dynamics.recording.recording_settings import RecordingSettings

@@ -9,7 +9,7 @@ from joint_dynamics.errors import JointDynamicsError, NotReliableError
 from joint_dynamics.identification.joint_tests import friction
 from joint_dynamics.identification.joint_tests.friction import FrictionSettings, identify_friction
 from joint_dynamics.identification.joint_tests.plateaus import Plateau
-from joint_dynamics.identification.joint_tests.regression import least_squares
+from joint_dynamics.identification.joint_tests.result import least_squares
 from joint_dynamics.identification.joint_tests.speed_map import fit_speed_map
 from joint_dynamics.joint import FrictionModel
 

@@ -1,9 +1,67 @@
-"""What a joint test gives back, in plain numbers."""
+"""What a joint test gives back, from least squares with deviations that know residuals hang together in time."""
+
+import re
 
 import numpy as np
 import pytest
 
-from joint_dynamics.identification.joint_tests.result import JointTestResult, Value, friction_document, nrmse_percent
+from joint_dynamics.errors import JointDynamicsError, NotReliableError
+from joint_dynamics.identification.joint_tests.result import (
+    JointTestResult,
+    Value,
+    friction_document,
+    least_squares,
+    nrmse_percent,
+)
+
+
+@pytest.mark.parametrize('correlation', [0.0, 0.95])
+def test_deviations_match_the_spread_over_seeds(correlation):
+    t = np.linspace(0, 1, 2000)
+    W = np.column_stack([np.ones_like(t), np.sin(7 * t)])
+    errors, stated = [], []
+    for seed in range(60):
+        noise = np.random.default_rng(seed).standard_normal(t.size)
+        for k in range(1, t.size):
+            noise[k] += correlation * noise[k - 1]
+        fit = least_squares(W, W @ [1, 2] + noise, ('a', 'b'))
+        errors.append(fit.values - [1, 2])
+        stated.append(fit.std)
+    ratio = np.sqrt(np.mean(np.square(errors), axis=0)) / np.sqrt(np.mean(np.square(stated), axis=0))
+    assert np.all((ratio > 0.7) & (ratio < 1.35))
+
+
+def test_what_cannot_be_told_apart_is_named():
+    x = np.random.default_rng(0).standard_normal(50)
+    with pytest.raises(NotReliableError, match='F_C, offset'):
+        least_squares(np.column_stack([np.ones(50), x, np.ones(50)]), x, ('F_C', 'F_V1', 'offset'))
+    with pytest.raises(NotReliableError, match='excites b'):
+        least_squares(np.column_stack([x, np.zeros(50)]), x, ('a', 'b'))
+    with pytest.raises(JointDynamicsError, match='more than 2 rows'):
+        least_squares(np.ones((2, 2)), np.ones(2), ('a', 'b'))
+
+
+@pytest.mark.parametrize('weighted', [False, True])
+def test_least_squares_with_classical_deviations(weighted):
+    rng = np.random.default_rng(2)
+    W = rng.normal(size=(60, 3)) * [1.0, 1e3, 1e-3]
+    y, weights = W @ [1.0, 2e-3, 3e3] + rng.normal(size=60), rng.uniform(0.5, 2.0, 60)
+    A, b = (W * weights[:, None], y * weights) if weighted else (W, y)
+    fit = least_squares(W, y, ('a', 'b', 'c'), weights=weights if weighted else None, in_time=False)
+    expected = np.linalg.lstsq(A / np.linalg.norm(A, axis=0), b, rcond=None)[0] / np.linalg.norm(A, axis=0)
+    np.testing.assert_allclose(fit.values, expected, rtol=1e-9)
+    np.testing.assert_allclose(fit.residual, y - W @ expected, rtol=1e-9, atol=1e-9)
+    variance = np.sum((b - A @ expected) ** 2) / 57
+    np.testing.assert_allclose(fit.covariance, variance * np.linalg.inv(A.T @ A), rtol=1e-7)
+    assert fit.condition == pytest.approx(np.linalg.cond(A / np.linalg.norm(A, axis=0)), rel=1e-9)
+    assert fit['b'] == fit.values[1] and fit.deviation('c') == fit.std[2]
+    in_time = least_squares(W, y, ('a', 'b', 'c'), weights=weights if weighted else None)
+    growth = in_time.std / fit.std
+    assert np.all(growth >= 1.0) and growth.max() > 1.0
+    np.testing.assert_allclose(in_time.covariance, fit.covariance * np.outer(growth, growth), rtol=1e-9)
+    message = 'least squares: expected more than 3 rows for 3 parameters (a, b, c), found 3'
+    with pytest.raises(JointDynamicsError, match=f'^{re.escape(message)}$'):
+        least_squares(W[:3], y[:3], ('a', 'b', 'c'))
 
 
 def test_results_in_plain_numbers():

@@ -21,7 +21,7 @@ from joint_dynamics.identification.reliability.evidence import (
 )
 from joint_dynamics.identification.reliability.filtered_samples import FilteredSamples, samples_of
 from joint_dynamics.identification.reliability.thresholds import RESOLVED
-from joint_dynamics.recording.corrections import Corrections
+from joint_dynamics.recording.conversions import Corrections
 from joint_dynamics.robot import RobotModel
 
 N, B, SAMPLES = 3, 5, 400

@@ -5,7 +5,7 @@ import numpy as np
 from joint_dynamics.identification.regression.least_squares import PRIOR_RATIO
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.reliability.filtered_samples import row_weights, samples_of
-from joint_dynamics.recording.corrections import Corrections
+from joint_dynamics.recording.conversions import Corrections
 
 
 def test_samples_are_the_filtered_signals_end_to_end(resting_problem):

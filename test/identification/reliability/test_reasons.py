@@ -5,7 +5,7 @@ import pytest
 
 from joint_dynamics.identification.reliability.evidence import ExplanationFit
 from joint_dynamics.identification.reliability.explanation import Explanation
-from joint_dynamics.recording.corrections import Corrections
+from joint_dynamics.recording.conversions import Corrections
 
 
 @pytest.mark.parametrize(

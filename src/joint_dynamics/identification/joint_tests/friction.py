@@ -13,8 +13,14 @@ from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.joint_tests.data import JointData
 from joint_dynamics.identification.joint_tests.friction_motion import ONE_DIRECTION, identify_friction_from_motion
 from joint_dynamics.identification.joint_tests.plateaus import Plateau, PlateauSettings, find_plateaus, group_speeds
-from joint_dynamics.identification.joint_tests.regression import LinearFit, least_squares
-from joint_dynamics.identification.joint_tests.result import JointTestResult, Series, Value, friction_document
+from joint_dynamics.identification.joint_tests.result import (
+    JointTestResult,
+    LinearFit,
+    Series,
+    Value,
+    friction_document,
+    least_squares,
+)
 from joint_dynamics.identification.joint_tests.speed_map import MODELS, UNITS, SpeedMap, fit_speed_map, linear_columns
 from joint_dynamics.joint import FrictionModel, StaticFriction
 from joint_dynamics.settings import Settings, setting

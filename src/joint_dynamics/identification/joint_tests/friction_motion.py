@@ -15,8 +15,13 @@ import numpy as np
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import NotReliableError
 from joint_dynamics.identification.joint_tests.data import JointData
-from joint_dynamics.identification.joint_tests.regression import LinearFit, least_squares
-from joint_dynamics.identification.joint_tests.result import JointTestResult, Series, friction_document
+from joint_dynamics.identification.joint_tests.result import (
+    JointTestResult,
+    LinearFit,
+    Series,
+    friction_document,
+    least_squares,
+)
 from joint_dynamics.signals.filtering import zero_phase_lowpass
 
 ONE_DIRECTION = 'one direction only: Coulomb friction cannot be told from a torque offset or an error in gravity'

@@ -14,12 +14,16 @@ import numpy as np
 from joint_dynamics.arm import Arm, apply_friction_scale
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.identification.joint_tests.damping import DampingSettings, identify_damping
 from joint_dynamics.identification.joint_tests.data import JointData, joint_data
 from joint_dynamics.identification.joint_tests.friction import FrictionSettings, identify_friction
 from joint_dynamics.identification.joint_tests.hysteresis import HysteresisSettings, identify_hysteresis
-from joint_dynamics.identification.joint_tests.inertia import InertiaSettings, identify_inertia
 from joint_dynamics.identification.joint_tests.load import LoadSettings, identify_load
+from joint_dynamics.identification.joint_tests.oscillation import (
+    DampingSettings,
+    InertiaSettings,
+    identify_damping,
+    identify_inertia,
+)
 from joint_dynamics.identification.joint_tests.result import JointTestResult
 from joint_dynamics.identification.joint_tests.stiffness import StiffnessSettings, identify_stiffness
 from joint_dynamics.identification.joint_tests.temperature import TemperatureSettings, identify_temperature

@@ -11,8 +11,14 @@ from joint_dynamics.arrays import FloatArray
 from joint_dynamics.identification.joint_tests.data import JointData
 from joint_dynamics.identification.joint_tests.plateaus import PlateauSettings, SteadyRows, group_speeds, steady_rows
 from joint_dynamics.identification.joint_tests.quadrants import identify_quadrants
-from joint_dynamics.identification.joint_tests.regression import LinearFit, least_squares
-from joint_dynamics.identification.joint_tests.result import JointTestResult, Series, Value, friction_document
+from joint_dynamics.identification.joint_tests.result import (
+    JointTestResult,
+    LinearFit,
+    Series,
+    Value,
+    friction_document,
+    least_squares,
+)
 from joint_dynamics.joint import FrictionModel
 from joint_dynamics.settings import Settings, setting
 

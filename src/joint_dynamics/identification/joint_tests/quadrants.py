@@ -20,8 +20,7 @@ from scipy.optimize import minimize_scalar
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError, NotReliableError
 from joint_dynamics.identification.joint_tests.data import JointData
-from joint_dynamics.identification.joint_tests.regression import LinearFit, least_squares
-from joint_dynamics.identification.joint_tests.result import JointTestResult, Series, Value
+from joint_dynamics.identification.joint_tests.result import JointTestResult, LinearFit, Series, Value, least_squares
 from joint_dynamics.joint import QuadrantFriction
 from joint_dynamics.signals.filtering import zero_phase_lowpass
 

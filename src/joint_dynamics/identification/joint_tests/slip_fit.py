@@ -24,8 +24,7 @@ from scipy.optimize import differential_evolution, lsq_linear, minimize
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import NotReliableError
-from joint_dynamics.identification.joint_tests.regression import least_squares
-from joint_dynamics.identification.joint_tests.result import nrmse_percent
+from joint_dynamics.identification.joint_tests.result import least_squares, nrmse_percent
 from joint_dynamics.joint import MaxwellSlip, PeriodicMap, polynomial_limits, polynomial_stiffness
 
 METHODS = ('static', 'law', 'lr_linear', 'lr_polynomial', 'nlr')

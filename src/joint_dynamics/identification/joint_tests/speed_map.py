@@ -16,8 +16,7 @@ from scipy.optimize import lsq_linear, minimize
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError, NotReliableError
-from joint_dynamics.identification.joint_tests.regression import least_squares
-from joint_dynamics.identification.joint_tests.result import Value, nrmse_percent
+from joint_dynamics.identification.joint_tests.result import Value, least_squares, nrmse_percent
 from joint_dynamics.joint import StaticFriction
 
 # From the plainest to the seven parameters of the sheet; each with the terms it takes.

@@ -10,8 +10,7 @@ import numpy as np
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.joint_tests.data import JointData
-from joint_dynamics.identification.joint_tests.regression import LinearFit, least_squares
-from joint_dynamics.identification.joint_tests.result import JointTestResult, Series, Value
+from joint_dynamics.identification.joint_tests.result import JointTestResult, LinearFit, Series, Value, least_squares
 from joint_dynamics.joint import FrictionModel, PeriodicMap, TorsionalStiffness
 from joint_dynamics.settings import Settings, setting
 from joint_dynamics.signals.filtering import central_difference, zero_phase_lowpass

@@ -20,19 +20,21 @@ show nothing then. b_i ≥ 0; the loads τ_i are those of `joint.lost_motion`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from scipy.optimize import lsq_linear
 
+from joint_dynamics.arm import Arm
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import NotReliableError
-from joint_dynamics.identification.joint_tests.data import JointData
+from joint_dynamics.identification.joint_tests.data import JointData, joint_data
 from joint_dynamics.identification.joint_tests.result import JointTestResult, Series, Value, nrmse_percent
 from joint_dynamics.identification.regression.covariance import correlation_length
 from joint_dynamics.joint import FourierSeries, PeriodicMap, TorsionalStiffness
 from joint_dynamics.joint.stiffness import LOADS, loads_of, lost_motion_share, place_in_play
+from joint_dynamics.recording import Recording
 from joint_dynamics.settings import Settings, setting
 from joint_dynamics.signals.filtering import zero_phase_lowpass
 
@@ -182,13 +184,19 @@ def _solve(
     noise, repeated = settings.amplitude, 1.0
     for _ in range(3):
         prior = np.diag(noise * np.sqrt(repeated) / plausible)
-        solution = lsq_linear(
-            np.vstack([W, prior]), np.concatenate([phi, np.zeros(W.shape[1])]), bounds=(lower, np.inf)
-        ).x
+        solution = _bounded(np.vstack([W, prior]), np.concatenate([phi, np.zeros(W.shape[1])]), lower)
         residual = phi - W @ solution
         noise, repeated = float(np.std(residual)), 1.0 + 2.0 * correlation_length(residual)
     covariance = noise**2 * repeated * np.linalg.inv(W.T @ W + prior.T @ prior)
     return solution, covariance, residual
+
+
+def _bounded(W: FloatArray, y: FloatArray, lower: FloatArray | float) -> FloatArray:
+    """Return the least-squares solution χ ≥ lower of W χ = y."""
+    from scipy.optimize import lsq_linear  # here, as `identify` imports this module, and most joints have one encoder
+
+    solution: FloatArray = lsq_linear(W, y, bounds=(lower, np.inf)).x
+    return solution
 
 
 def _invert(compliance: FloatArray, largest: float) -> tuple[FloatArray, float]:
@@ -203,7 +211,7 @@ def _invert(compliance: FloatArray, largest: float) -> tuple[FloatArray, float]:
     phi = c1 * u - c3 * u**3
     basis = TorsionalStiffness.basis(phi, len(compliance))
     scale = basis.max(axis=0)
-    return lsq_linear(basis / scale, u * largest, bounds=(0.0, np.inf)).x / scale, float(phi[-1])
+    return _bounded(basis / scale, u * largest, 0.0) / scale, float(phi[-1])
 
 
 def _deviations(compliance: FloatArray, covariance: FloatArray, largest: float) -> list[float]:
@@ -231,3 +239,49 @@ def _plots(
     fitted = Series('fit', grid, stiffness.torque(grid), 'line')
     result.plot('stiffness', 'deformation φ [rad]', 'torque [N·m]', measured, fitted)
     result.plot('kinematic error', 'motor angle θ [rad]', '[rad]', Series('fit', turn, error(turn), 'line'))
+
+
+def identify_transmissions(
+    arm: Arm, recordings: Sequence[Recording], gain_share: float | Mapping[str, float] | None = None
+) -> tuple[dict[str, dict[str, Any]], list[str]]:
+    """Return {joint: {stiffness, kinematic_error, backlash}} as in a description, and remarks.
+
+    Every recording must have θ; coupled drives are excluded, because their motors do not belong to one joint.
+    Quantities that the data of a joint do not determine are left out, with a remark.
+
+    Parameters
+    ----------
+    arm
+        whose bodies, payload included, give the torque through the transmissions.
+    recordings
+        with the joints in the arm's order.
+    gain_share
+        relative deviation of the drive gains, one number or by joint; that torque, and with it the stiffness, has the
+        same relative deviation. None: exact.
+    """
+    model = arm.robot
+    if model.coupling is not None or any(recording.theta is None for recording in recordings):
+        return {}, []
+    transmissions: dict[str, dict[str, Any]] = {}
+    notes = []
+    for index, name in enumerate(model.joint_names):
+        limit = float(model.limits.effort[index])
+        data = [joint_data(recording, name, arm=arm) for recording in recordings]
+        try:
+            result = identify_transmission(data, limit=limit if np.isfinite(limit) and limit > 0 else None)
+        except NotReliableError as error:
+            notes.append(str(error))
+            continue
+        if result.reasons:
+            notes += [f'transmission: {name}: not described: {reason}' for reason in result.reasons]
+            continue
+        share = gain_share.get(name, 0.0) if isinstance(gain_share, Mapping) else gain_share or 0.0
+        transmissions[name] = _with_gain(result, float(share))
+    return transmissions, notes
+
+
+def _with_gain(result: JointTestResult, share: float) -> dict[str, Any]:
+    """Return the document of one joint, the deviation of its stiffness with that of the drive gain."""
+    stiffness = result.document['stiffness']
+    deviations = np.hypot(stiffness['standard_deviations'], share * np.array(stiffness['coefficients'])).tolist()
+    return {**result.document, 'stiffness': {**stiffness, 'standard_deviations': deviations}}

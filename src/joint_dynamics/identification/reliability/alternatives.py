@@ -54,7 +54,7 @@ from joint_dynamics.identification.reliability.thresholds import (
     TORQUE_FACTORS,
     UP_DIRECTIONS,
 )
-from joint_dynamics.recording.corrections import Corrections
+from joint_dynamics.recording.conversions import Corrections
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.robot.chain import Chain
 from joint_dynamics.robot.mounting import GRAVITY, mounting_rotation

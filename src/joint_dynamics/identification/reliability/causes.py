@@ -34,7 +34,7 @@ from joint_dynamics.identification.reliability.robot_file import FileAlternative
 from joint_dynamics.identification.reliability.scales import estimate_scales
 from joint_dynamics.identification.reliability.thresholds import GROUP_ADVANTAGE, MIN_EVIDENCE, MIN_VUONG_STATISTIC
 from joint_dynamics.identification.reliability.verdict import Reason
-from joint_dynamics.recording.corrections import Corrections
+from joint_dynamics.recording.conversions import Corrections
 
 
 @dataclass(frozen=True)

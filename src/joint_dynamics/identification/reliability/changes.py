@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from joint_dynamics.identification.reliability.thresholds import TURNS
-from joint_dynamics.recording.corrections import Corrections
+from joint_dynamics.recording.conversions import Corrections
 
 
 class Change(NamedTuple):

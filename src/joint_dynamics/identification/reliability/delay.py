@@ -19,7 +19,7 @@ from joint_dynamics.identification.reliability.thresholds import (
     MAX_DELAY,
     MIN_EFFECT,
 )
-from joint_dynamics.recording.corrections import Corrections
+from joint_dynamics.recording.conversions import Corrections
 
 PRECISION = 1e-4
 """To which the delay is looked for [s]."""

@@ -43,7 +43,7 @@ from joint_dynamics.identification.reliability.thresholds import (
     UP_DIRECTIONS,
 )
 from joint_dynamics.identification.reliability.verdict import Reason
-from joint_dynamics.recording.corrections import Corrections
+from joint_dynamics.recording.conversions import Corrections
 from joint_dynamics.robot import RobotModel
 
 _REMEDY = {

@@ -12,7 +12,7 @@ from joint_dynamics.arrays import FloatArray, IntArray
 from joint_dynamics.identification.preparation.observations import Observation
 from joint_dynamics.identification.regression.least_squares import PRIOR_RATIO
 from joint_dynamics.identification.regression.problem import Problem
-from joint_dynamics.recording.corrections import Corrections
+from joint_dynamics.recording.conversions import Corrections
 
 MOTION = {'q': 0, 'dq': 1, 'dtheta': 1, 'ddq': 2, 'ddtheta': 2}
 """Quantities of the motion, and the power of 1/time that each goes with."""

@@ -31,7 +31,7 @@ from joint_dynamics.identification.reliability.thresholds import (
     RESOLVED,
     SCALES_STATISTIC_FACTOR,
 )
-from joint_dynamics.recording.corrections import Corrections
+from joint_dynamics.recording.conversions import Corrections
 
 STEPS = 40
 MAX_STEP = 0.7

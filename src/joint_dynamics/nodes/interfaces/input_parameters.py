@@ -8,9 +8,14 @@ from typing import Any
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.nodes.framework.parameters import NodeParameters, ParameterRow, row_of
 from joint_dynamics.nodes.framework.topics import subscribes
-from joint_dynamics.recording.motor_side import MOTOR_PARAMETERS
-from joint_dynamics.recording.recording_settings import RecordingSettings
-from joint_dynamics.recording.topics import KNOWN, JointStates, MotorStates, StateInterfaces
+from joint_dynamics.recording.conversions import MOTOR_PARAMETERS
+from joint_dynamics.recording.recording_settings import (
+    KNOWN,
+    JointStates,
+    MotorStates,
+    RecordingSettings,
+    StateInterfaces,
+)
 
 FORMS = (
     'joint_states',

@@ -7,7 +7,7 @@ import pytest
 
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.recording import Recording
-from joint_dynamics.recording.corrections import Corrections
+from joint_dynamics.recording.conversions import Corrections
 from joint_dynamics.recording.recording_settings import RecordingSettings
 
 JOINTS = ('a', 'b', 'c')

@@ -7,9 +7,15 @@ import numpy as np
 import pytest
 
 from joint_dynamics.errors import JointDynamicsError, NotReliableError
-from joint_dynamics.identification.joint_tests.damping import DampingSettings, identify_damping, oscillation_peaks
 from joint_dynamics.identification.joint_tests.data import joint_data
-from joint_dynamics.identification.joint_tests.inertia import InertiaSettings, identify_inertia, interpolated
+from joint_dynamics.identification.joint_tests.oscillation import (
+    DampingSettings,
+    InertiaSettings,
+    identify_damping,
+    identify_inertia,
+    interpolated,
+    oscillation_peaks,
+)
 from joint_dynamics.recording import Recording
 
 
