@@ -23,7 +23,6 @@ import numpy as np
 from joint_dynamics.arm import Term, friction_term
 from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.identification.regression.fixed_point import state_from
 from joint_dynamics.identification.regression.friction_loop import (
     EXPONENTS,
     SIGNED,
@@ -31,6 +30,7 @@ from joint_dynamics.identification.regression.friction_loop import (
     fit_friction,
     gather,
     power_term,
+    state_from,
 )
 from joint_dynamics.identification.regression.irls import (
     THRESHOLD,

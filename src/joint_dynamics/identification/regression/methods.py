@@ -13,7 +13,7 @@ from joint_dynamics.description.import_inertials import import_inertials
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.identification_settings import IdentificationSettings, PhysicalOptions
 from joint_dynamics.identification.regression.covariance import covariance as scatter_covariance
-from joint_dynamics.identification.regression.fixed_point import iterate_to_fixed_point, state_from
+from joint_dynamics.identification.regression.friction_loop import iterate_to_fixed_point, state_from
 from joint_dynamics.identification.regression.least_squares import (
     MethodDetails,
     Solution,
