@@ -131,7 +131,7 @@ def test_a_line_starts_what_its_page_says_with_what_it_was_given(line, launched,
         assert process.parameters['autostart'] is (given.get('autostart', 'true') == 'true')
         assert process.environment.get('ROS_SECURITY_KEYSTORE', '') == given.get('security', '')
     for node in ('estimator', 'feedforward'):
-        assert ours[node].parameters['description_file'] == given.get('description_file', '')
+        assert ours[node].parameters.get('description_file', '') == given.get('description_file', '')
     controller = given.get('initial_joint_controller')
     if controller is not None:
         assert ours['excitation'].rule('controller_state') == f'{controller}/controller_state'
