@@ -123,8 +123,6 @@ def described(urdf):
 
 @pytest.mark.launch(fixture=gazebo)
 def test_everything_comes_up_with_the_prefix(ros, exits, gazebo_stand_ins):
-    # A watcher of the other launch tests ends the wait when a process has ended; these two are meant to.
-    ros.watchers[:] = [lambda: f'ended already: {exits}' if set(exits) - {'create', 'spawner'} else '']
     descriptions = ros.listen(String, '/cell/robot_description', LATCHED)
     for node in ('gazebo_model', 'excitation', 'identifier'):
         ros.until_state(f'/cell/{node}', 'active')
@@ -161,7 +159,6 @@ def test_everything_comes_up_with_the_prefix(ros, exits, gazebo_stand_ins):
 
 @pytest.mark.launch(fixture=gazebo_of_another_robot)
 def test_a_robot_of_ones_own(ros, exits, gazebo_stand_ins):
-    ros.watchers[:] = [lambda: f'ended already: {exits}' if set(exits) - {'create', 'spawner'} else '']
     descriptions = ros.listen(String, '/robot_description', LATCHED)
     ros.until_state('/identifier', 'active')
     ros.until(lambda: descriptions and len(spawned(gazebo_stand_ins())) == 2, what='spawners')
@@ -186,7 +183,6 @@ def test_a_robot_of_ones_own(ros, exits, gazebo_stand_ins):
 
 @pytest.mark.launch(fixture=gazebo_with_the_plugin)
 def test_the_plugin_comes_up_before_the_controller_that_writes_its_references(ros, exits, gazebo_stand_ins):
-    ros.watchers[:] = [lambda: f'ended already: {exits}' if set(exits) - {'create', 'spawner'} else '']
     ros.until(lambda: len(spawned(gazebo_stand_ins())) == 2, what='spawners')
     runs = spawned(gazebo_stand_ins())
     active = runs['joint_state_broadcaster']

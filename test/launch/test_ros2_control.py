@@ -158,9 +158,8 @@ def switched(ros, on=(), off=()):
     return ros.call(services.SwitchController, '/controller_manager/switch_controller', request).ok
 
 
-def begun(ros, exits):
+def begun(ros):
     """Wait until the arm can be moved; return what the controller tells, and the excitation's present status."""
-    ros.watchers[:] = [lambda: f'ended already: {exits}' if set(exits) - {'spawner'} else '']
     states = ros.listen(messages.JointTrajectoryControllerState, f'/{CONTROLLER}/controller_state', 10000)
     statuses = ros.listen(String, '/excitation/status', LATCHED)
     ros.until_state('/excitation', 'active')
@@ -199,7 +198,7 @@ def stopped_in_motion(ros, states, status):
 
 @pytest.mark.launch(fixture=by_topic)
 def test_a_stop_by_topic_does_not_make_the_reference_jump(ros, exits):
-    stopped_in_motion(ros, *begun(ros, exits))
+    stopped_in_motion(ros, *begun(ros))
     yield
     assert {name: code for name, code in exits.items() if code} == {}
 
@@ -207,7 +206,7 @@ def test_a_stop_by_topic_does_not_make_the_reference_jump(ros, exits):
 @pytest.mark.launch(fixture=ros2_control)
 def test_excitation_on_a_real_controller(ros, exits):
     """It starts when the controller has accepted, stops without a jump of its reference, and names its deactivation."""
-    states, status = begun(ros, exits)
+    states, status = begun(ros)
     stopped_in_motion(ros, states, status)
     started(ros, status)
     assert switched(ros, off=[CONTROLLER])
@@ -219,7 +218,7 @@ def test_excitation_on_a_real_controller(ros, exits):
 
 @pytest.mark.launch(fixture=ros2_control)
 def test_a_controller_manager_that_is_killed_is_named(ros, exits, ros2_control):
-    states, status = begun(ros, exits)
+    states, status = begun(ros)
     started(ros, status)
     ros.until(lambda: np.abs(states[-1].reference.velocities).max() > 0.1, what='motion')
     (manager,) = (
