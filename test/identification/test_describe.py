@@ -1,11 +1,18 @@
-"""What an identification writes into a description."""
+"""What an identification writes into a description: terms, payload, range of validity, and the figures it states."""
 
+import itertools
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from joint_dynamics.arm import terms_from_config
+from joint_dynamics.description import DynamicsDescription
+from joint_dynamics.identification import IdentificationSettings, identify, validate_description
 from joint_dynamics.identification.describe import add_term, payload_part
+from joint_dynamics.identification.regression.residuals import predict
+from joint_dynamics.identification.selection.candidate_terms import WIDTHS
+from joint_dynamics.identification.validate import judge_description
 
 
 def test_terms_are_written_where_they_belong():
@@ -57,3 +64,93 @@ def test_a_payload_is_written_as_not_attached():
     assert payload_part(found) == document
     found['M']['std'] = 0.2
     assert payload_part(found)['mass'] == {'value': 0.0, 'std': 0.2}
+
+
+@pytest.fixture(scope='module')
+def trained(true_robot):
+    slow = true_robot.record(1, duration=8.0)
+    return slow, identify(true_robot.model, [slow], settings=IdentificationSettings(selection=False))
+
+
+def narrowed(description, share):
+    """The same, checked up to a share of the speed only."""
+    document = {
+        **description.document,
+        'joints': {name: dict(part) for name, part in description.document['joints'].items()},
+    }
+    for part in document['joints'].values():
+        part['validity'] = {**part['validity'], 'speed': share * part['validity']['speed']}
+    return DynamicsDescription(document)
+
+
+def test_the_description_states_what_the_summary_does(trained):
+    _, result = trained
+    document = result.description.document
+    assert {name: part['validity'] for name, part in document['joints'].items()} == result.summary()['validity']
+
+
+def test_the_training_is_within_its_own_range(trained):
+    slow, result = trained
+    assert not any('.validity.' in note for note in judge_description(result.description, [slow]).notes)
+
+
+def test_a_motion_beyond_is_held_and_said_with_its_extent(trained):
+    slow, result = trained
+    description = result.description
+    held = narrowed(description, 0.1)
+    (within,), judged = validate_description(description, [slow]), judge_description(held, [slow])
+    (beyond,), notes = judged.fits, [note for note in judged.notes if '.validity.' in note]
+    names = description.joint_names
+    assert [note.partition(': joints.')[2].partition(':')[0] for note in notes] == [
+        f'{name}.validity.speed' for name in names
+    ]
+    assert all('the motion goes to' in note and 'times)' in note for note in notes)
+    viscous = [description.joint(name)['friction']['parameters']['F_V1'] for name in names]
+    limit = np.array([held.joint(name)['validity']['speed'] for name in names])
+    # What the prediction loses is the viscous friction beyond the limit, through the same filter.
+    lost = within.full.predicted - beyond.full.predicted
+    dq = within.full.dq
+    expected = np.array(viscous) * (dq - np.clip(dq, -limit, limit))
+    np.testing.assert_allclose(lost, expected, rtol=0, atol=1e-9)
+
+
+CHOICES = {
+    'none': [], 'hysteresis': [{'hysteresis': 1e-3}], 'narrowest hysteresis': [{'hysteresis': min(WIDTHS)}],
+    'stribeck': [{'stribeck': 0.1}], 'root': [{'friction': 'F_T0'}], 'cubic': [{'friction': 'F_V3'}],
+    'load': [{'friction': 'F_Cl'}], 'load squared': [{'friction': 'F_C1'}],
+    'quadrants': [{'friction': 'load_gain'}, {'friction': 'load_sign'}],
+    'hysteresis of everything': [{'hysteresis': 3e-3}, {'stribeck': 0.1}, {'friction': 'F_Cl'}, {'friction': 'F_T0'}],
+    'spring': [{'fourier': 2}],
+}  # fmt: skip
+
+
+@pytest.fixture(scope='module')
+def robot(two_links, true_robot_of):
+    made = true_robot_of(two_links)
+    return two_links, [made.record(seed, duration=8.0, rate=100.0, noise=0.01) for seed in (1, 2)]
+
+
+@pytest.mark.parametrize('choice', list(itertools.product(CHOICES, repeat=2)), ids=' and '.join)
+def test_both_figures_are_one_for_every_choice_of_terms_per_joint(robot, choice):
+    model, (run, unseen) = robot
+    chosen = {name: CHOICES[kind] for name, kind in zip(model.joint_names, choice, strict=True)}
+    settings = IdentificationSettings(selection=False, terms=terms_from_config(chosen))
+    result = identify(model, [run], [unseen], settings)
+    document = DynamicsDescription.from_yaml(result.description.to_yaml())
+    for fit, again in zip(
+        (*result.training, *result.validation), validate_description(document, [run, unseen], settings), strict=True
+    ):
+        np.testing.assert_allclose(again.predicted, fit.predicted, rtol=0, atol=1e-9 * np.abs(fit.tau).max())
+        assert again.residual_percent()[1] == pytest.approx(fit.residual_percent()[1], rel=1e-9)
+    for j, (name, entries) in enumerate(chosen.items()):
+        kinds = {key for entry in entries for key in entry}
+        friction = document.joint(name)['friction']
+        # Of the narrowest the joint has the one of two things that the larger share of its friction does.
+        slides = entries != CHOICES['narrowest hysteresis'] or result.problem.state.share[j] >= 0.5
+        assert ('maxwell_slip' in friction) == ('hysteresis' in kinds and slides)
+        assert ('F_S' in friction['parameters']) == ('stribeck' in kinds)
+    # What was fitted, away from where friction turns over.
+    (fit,), fitted = result.training, [predict(block, result.solution.chi).T for block in result.problem.blocks()]
+    away = np.abs(fit.dq) > 0.3
+    error = np.where(away, fit.predicted - np.concatenate(fitted), 0.0)
+    assert np.linalg.norm(error) < 0.01 * np.linalg.norm(fit.tau)

@@ -1,18 +1,21 @@
-"""Polynomials between points: scipy's own, their derivatives, and bounds no sample is beyond."""
+"""Polynomials between points: as scipy has them, their derivatives, bounds no sample is beyond; branch and bound."""
 
 import itertools
 import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.interpolate import BPoly
 
+from joint_dynamics.signals import polynomial
 from joint_dynamics.signals.polynomial import (
+    ROUNDING,
     STEP_PEAKS,
     PiecewisePolynomial,
     certified_minimum,
+    decided,
     hermite_segments,
     smooth_step,
 )
@@ -51,6 +54,7 @@ def test_the_smooth_step_is_the_quintic_from_rest_to_rest():
 
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 4), st.integers(0, 2))
+@example(0, 4, 2)  # values of 3000, sums of magnitudes of a million: rounding counts beside the tolerance
 def test_nothing_is_beyond_the_extremes_and_they_are_reached(seed, K, derivative):
     if derivative >= 2 * K:
         return
@@ -62,8 +66,10 @@ def test_nothing_is_beyond_the_extremes_and_they_are_reached(seed, K, derivative
     reached = function.taylor(t, derivative + 1, inside)[derivative] * (2 if derivative == 2 else 1)
     assert np.all(lowest <= reached.min(axis=1) + 1e-12)
     assert np.all(highest >= reached.max(axis=1) - 1e-12)
+    # the tolerance, and rounding once in the bound, once in the value compared with it
+    close = 1e-6 + 2 * ROUNDING * function.magnitude(derivative + 1)[derivative]
     bend = np.abs(function.majorants(time[:-1], time[1:], derivative + 3)[derivative + 2]).max() * 24
-    slip = bend * (np.diff(time).max() / 4000) ** 2 + 2e-6
+    slip = bend * (np.diff(time).max() / 4000) ** 2 + close
     assert np.all(lowest >= reached.min(axis=1) - slip)
     assert np.all(highest <= reached.max(axis=1) + slip)
     # At those times it is what was said, on one side of a point where the derivative jumps.
@@ -72,7 +78,7 @@ def test_nothing_is_beyond_the_extremes_and_they_are_reached(seed, K, derivative
         for joint, (wanted, at) in enumerate(zip(extreme, when, strict=True)):
             sides = np.clip([at - 1e-9, at + 1e-9], time[0] + 1e-9, time[-1] - 1e-9)
             there = function.taylor(np.full(2, at), derivative + 1, sides)[derivative, joint]
-            assert np.abs(there * math.factorial(derivative) - wanted).min() <= 2e-6
+            assert np.abs(there * math.factorial(derivative) - wanted).min() <= close[joint]
 
 
 def test_a_value_beyond_is_found_however_narrow_it_is():
@@ -181,3 +187,118 @@ def test_many_segments_are_each_their_own():
     for k in (0, 499, 500, 501, 999, 1000, 1201):
         one = hermite_segments(time[k : k + 2], [value[k : k + 2] for value in values])
         np.testing.assert_allclose(whole[k], one[0], rtol=1e-12, atol=1e-12 * np.abs(one).max())
+
+
+LOWER = np.array([-0.3, -0.2, -0.1, 0.0, 0.1, 0.2])
+
+
+@pytest.mark.parametrize(
+    ('seen', 'options', 'done'),
+    [
+        # within the tolerance of 0.1 of the smallest value
+        (0.0, {}, LOWER >= -0.1),
+        (0.25, {}, LOWER >= 0.15),
+        # the only question is whether all is above 0.1, whatever was seen
+        (0.0, {'enough': 0.1}, LOWER >= 0.1),
+        (9.0, {'enough': -0.2}, LOWER >= -0.2),
+        # on the same side of 0 and of −0.15 as what was seen
+        (0.2, {'allowed': 0.15}, LOWER >= 0.1),
+        (0.15, {'allowed': 0.15}, LOWER >= 0.05),
+        (0.05, {'allowed': 0.05}, LOWER >= 0.0),
+        (0.0, {'allowed': 0.15}, LOWER >= -0.1),
+        (-0.1, {'allowed': 0.15}, LOWER >= -0.15),
+        (-0.15, {'allowed': 0.15}, LOWER >= -0.15),
+        (-0.16, {'allowed': 0.15}, LOWER >= -0.26),
+        # a question of its own goes before
+        (0.0, {'enough': 0.1, 'allowed': 0.15}, LOWER >= 0.1),
+    ],
+)
+def test_what_is_decided(seen, options, done):
+    assert decided(LOWER, seen, 0.1, **options).tolist() == done.tolist()
+
+
+def parabola(middle, height=0.0):
+    """Return what `certified_minimum` needs of (t − middle)² + height, whose second derivative is 2."""
+
+    def values(t, inside):
+        return ((t - middle) ** 2 + height)[None]
+
+    def lowest(begin, end, first, last):
+        seen = np.minimum(first, last)[0]
+        return seen - (end - begin) ** 2 / 8 * 2, seen
+
+    return values, lowest
+
+
+@pytest.mark.parametrize('middle', [0.0, 0.3, 1.0, 1.7, 2.0])
+@pytest.mark.parametrize('tolerance', [1e-1, 1e-3, 1e-6])
+def test_the_bound_is_below_and_within_the_tolerance(middle, tolerance):
+    least = certified_minimum(np.array([0.0, 1.0]), np.array([1.0, 2.0]), *parabola(middle, 3.0), tolerance)
+    assert 3.0 - tolerance <= least.bound <= 3.0 <= least.seen <= least.bound + tolerance + 1e-15
+
+
+def test_a_value_below_what_is_enough_ends_the_search():
+    least = certified_minimum(np.array([0.0, 1.0]), np.array([1.0, 2.0]), *parabola(0.0), 1e-9, enough=0.5)
+    assert (least.seen, least.begin, least.end) == (0.0, 0.0, 1.0)
+    # of the first round: the chord's error over 1 s is 1/4
+    assert least.bound == -0.25
+    later = certified_minimum(np.array([0.0]), np.array([2.0]), *parabola(0.9), 1e-9, enough=0.5)
+    # neither end is below, the middle is: of two intervals of 1 s
+    assert (later.seen, later.bound) == (pytest.approx(0.01), pytest.approx(0.01 - 0.25))
+
+
+def test_a_value_that_is_just_enough_does_not():
+    def lowest(begin, end, first, last):
+        return first[0], first[0]
+
+    def values(t, inside):
+        return np.full((1, len(t)), 0.5)
+
+    least = certified_minimum(np.array([0.0]), np.array([2.0]), values, lowest, 1e-9, enough=0.5)
+    assert least == (0.5, 0.5, 0.0, 2.0)
+
+
+def test_values_are_asked_for_from_the_side_of_the_interval():
+    """A jump from 1 to −1 at 1 s: the interval before it never sees what is after."""
+
+    def values(t, inside):
+        assert t.shape == inside.shape
+        return np.where(inside < 1.0, 1.0, -1.0)[None] + 0 * t
+
+    def lowest(begin, end, first, last):
+        assert np.array_equal(np.sign(first), np.sign(last))
+        seen = np.minimum(first, last)[0]
+        return seen - 0.1 * (end - begin), seen
+
+    least = certified_minimum(np.array([0.0, 1.0]), np.array([1.0, 2.0]), values, lowest, 1e-3)
+    assert -1.001 <= least.bound <= -1.0 == least.seen
+    assert 1.0 <= least.begin < least.end <= 2.0
+    before = certified_minimum(np.array([0.0]), np.array([1.0]), values, lowest, 1e-3)
+    assert 0.999 <= before.bound <= 1.0 == before.seen
+
+
+@pytest.mark.parametrize(('name', 'value', 'width'), [('MAX_HALVINGS', 3, 2.0 / 8), ('MAX_INTERVALS', 15, 2.0 / 8)])
+def test_effort_is_bounded_and_the_bound_is_that_of_the_last_round(monkeypatch, name, value, width):
+    """A bound that sinks with the width alone: |t| where only its slope of 1 is known, all of it within reach of 0."""
+    monkeypatch.setattr(polynomial, name, value)
+
+    def lowest(begin, end, first, last):
+        seen = np.minimum(first, last)[0]
+        return 0 * seen - (end - begin), seen
+
+    least = certified_minimum(np.array([0.0]), np.array([2.0]), lambda t, inside: t[None], lowest, 1e-9)
+    assert least.bound == -width
+    assert least.seen == 0.0
+
+
+def test_limits_that_are_kept_are_not_called_broken():
+    """A minimum of 0.01 with a tolerance of 1: whether it is above 0 is decided all the same."""
+    ends = np.array([0.0]), np.array([2.0])
+    coarse = certified_minimum(*ends, *parabola(0.9, 0.01), 1.0)
+    assert coarse.bound < 0.0
+    kept = certified_minimum(*ends, *parabola(0.9, 0.01), 1.0, allowed=1e-3)
+    assert 0.0 <= kept.bound <= 0.01
+    slightly = certified_minimum(*ends, *parabola(0.9, -5e-4), 1.0, allowed=1e-3)
+    assert -1e-3 <= slightly.bound <= -5e-4
+    broken = certified_minimum(*ends, *parabola(0.9, -0.5), 1.0, allowed=1e-3)
+    assert -1.5 <= broken.bound <= -0.5

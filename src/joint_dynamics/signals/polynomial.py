@@ -240,8 +240,9 @@ class PiecewisePolynomial:
     def extremes(self, derivative: int, tolerance: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Return bounds of a derivative over all time: lowest (n,), highest (n,), and a time of each.
 
-        No value lies outside; each bound is at most `tolerance` ((n,) or a number, in its unit) away from the value at
-        the returned time (the value on one side, where the derivative jumps).
+        No value lies outside; each bound is at most `tolerance` ((n,) or a number, in its unit), and what rounding may
+        change a value by (`ROUNDING` of its magnitude), away from the value at the returned time (the value on one
+        side, where the derivative jumps).
         """
         n = self.coefficients.shape[2]
         factor, bend = factorial(derivative), factorial(derivative + 2) / 8

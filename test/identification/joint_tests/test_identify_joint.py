@@ -1,10 +1,32 @@
-"""One call from recordings of a robot to a joint's physics and a description."""
+"""One call from recordings of a robot to a joint's physics and a description: settings, merging, examples of docs/."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import yaml
 
 from joint_dynamics import JointDynamicsError, JointSettings, Recording, identify_joint
-from joint_dynamics.identification.joint_tests.identify_joint import moving_joint
+from joint_dynamics.arm import Arm
+from joint_dynamics.control.applied import check_compensation
+from joint_dynamics.description import DynamicsDescription
+from joint_dynamics.identification.joint_tests import identify_joint as tests_of_a_joint
+from joint_dynamics.identification.joint_tests.data import joint_data
+from joint_dynamics.identification.joint_tests.friction import FrictionSettings
+from joint_dynamics.identification.joint_tests.identify_joint import (
+    TESTS,
+    JointPrior,
+    merged_description,
+    moving_joint,
+    run_test,
+)
+from joint_dynamics.identification.joint_tests.result import JointTestResult, Value
+from joint_dynamics.joint import PeriodicMap
+from joint_dynamics.robot import RobotModel
+from joint_dynamics.simulation import ur5e_urdf
 
 
 @pytest.fixture(scope='module')
@@ -54,3 +76,186 @@ def test_the_joint_under_test_is_the_only_one_that_moves(constant_speeds):
     both = Recording(('a', 'b'), constant_speeds.time, constant_speeds.q[:, [1, 1]])
     with pytest.raises(JointDynamicsError, match='joint under test: expected one that moves, found 2: a, b'):
         moving_joint([both])
+
+
+DOCS = Path(__file__).parents[3] / 'docs'
+
+
+def example(page):
+    return yaml.safe_load(
+        re.search(r'```yaml\n(.*?)```', (DOCS / page).read_text(encoding='utf-8'), re.DOTALL).group(1)
+    )
+
+
+def test_the_examples_of_the_docs_are_valid():
+    part = example('reference/joint_models.md')
+    description = DynamicsDescription({'robot': {'joint_names': ['joint_1']}, 'joints': {'joint_1': part}})
+    arm = Arm.of_joints(description)
+    assert arm.friction.maxwell_slip.operators == 4
+    assert arm.stiffness.coefficients.shape == (1, 2)
+    [first, second] = check_compensation(arm, example('reference/commands/check-compensation.md')['joints'])
+    assert first.positive.temperature == 20
+    assert second.positive.temperature == 45
+    JointSettings.from_mapping(example('reference/commands/identify-joint.md')['joint'])
+
+
+@pytest.mark.parametrize(
+    ('config', 'message'),
+    [
+        ({'friction': {'model': 3}}, 'joint.friction.model: expected one of auto, coulomb'),
+        ({'hysteresis': {'methods': 'nlr'}}, 'joint.hysteresis.methods: expected a list'),
+        ({'load': {'gravity_error': 1}}, 'joint.load.gravity_error: expected true or false'),
+        ({'stiffness': 'soft'}, 'joint.stiffness: expected a mapping'),
+        (
+            {'friction': {'plateaus': {'size': 1}}},
+            "joint.friction.plateaus: expected the keys min_duration, .*, found 'size'",
+        ),
+    ],
+)
+def test_settings_name_the_field_that_is_wrong(config, message):
+    with pytest.raises(JointDynamicsError, match=message):
+        JointSettings.from_mapping(config)
+
+
+def test_settings_take_plain_numbers_and_lists():
+    settings = JointSettings.from_mapping({'hysteresis': {'settle': 1, 'methods': ['static', 'law']}}).hysteresis
+    assert settings.settle == 1.0
+    assert settings.methods == ('static', 'law')
+    assert JointSettings.from_mapping({'temperature': {'T_0': 30}}).temperature.T_0 == 30.0
+
+
+def friction_result(**parameters):
+    result = JointTestResult('friction', 'a')
+    result.document = {'friction': {'parameters': parameters, 'standard_deviations': {}}}
+    return result
+
+
+def test_results_merge_and_keep_what_was_known():
+    first, _ = merged_description(('a', 'b'), friction_result(F_C0=5.0, F_V1=1.0), None)
+    second, _ = merged_description(('a', 'b'), friction_result(F_C1=0.01), first)
+    assert second.document['joints']['a']['friction']['parameters'] == {'F_C0': 5.0, 'F_V1': 1.0, 'F_C1': 0.01}
+    assert first.document['joints']['a']['friction']['parameters'] == {'F_C0': 5.0, 'F_V1': 1.0}
+    slip = JointTestResult('hysteresis', 'a')
+    for limits in ([0.5, 1.0], [0.1, 0.5, 1.0]):
+        operators = {'operators': len(limits), 'limits': limits, 'presliding': 1e-3}
+        slip.document = {'friction': {'parameters': {}, 'maxwell_slip': operators}}
+        second, _ = merged_description(('a', 'b'), slip, second)
+    assert second.document['joints']['a']['friction']['maxwell_slip']['operators'] == 3
+
+
+def test_what_is_measured_is_the_friction_as_it_is_now():
+    """A new level beside the α of an earlier day would count the wear twice."""
+    worn, _ = merged_description(('a', 'b'), friction_result(F_C0=5.0, F_C1=0.01, F_V1=1.0), None)
+    worn.document['joints']['a']['friction'] |= {'scale': [1.4, 0.5], 'quadrants': {'dq_s': 0.1}}
+    result = friction_result(F_C0=7.0)
+    merged, warnings = merged_description(('a', 'b'), result, worn)
+    friction = merged.document['joints']['a']['friction']
+    assert friction['parameters'] == pytest.approx({'F_C0': 7.0, 'F_C1': 0.014, 'F_V1': 1.5})
+    assert 'scale' not in friction
+    assert any('friction.quadrants' in warning for warning in warnings)
+
+
+def test_what_a_test_cannot_take_off_is_said(make_joint, motions):
+    data = make_joint(seed=4).data(motions.trapezoids([0.5, 1.0, -0.5, -1.0]))
+    part = {
+        'friction': {'parameters': {'F_C0': 1.0}},
+        'terms': [{'document': {'friction': 'F_V2'}, 'values': [0.1]}],
+        'validity': {'speed': 1.0},
+    }
+    result = run_test('friction', [data], FrictionSettings(), part)
+    for field in ('joints.joint.terms', 'joints.joint.validity'):
+        assert any(field in warning for warning in result.warnings)
+
+
+def test_the_load_of_a_joint_is_the_arms_with_what_it_carries_and_as_it_stands():
+    """Link torque of the robot as described: a payload and a mounting count, identified links before the URDF's."""
+    robot = RobotModel.from_urdf(ur5e_urdf())
+    description = DynamicsDescription(
+        {
+            'robot': {'joint_names': list(robot.joint_names)},
+            'joints': {name: {} for name in robot.joint_names},
+            'mounting': [[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]],
+            'payload': {'mass': {'value': 4.0}, 'first_moments': [0.0, 0.4, 0.3]},
+        }
+    )
+    t = np.arange(0.0, 6.0, 2e-3)
+    q = 0.3 * np.sin(t)[:, None] * np.arange(1, 7) / 6
+    recording = Recording(robot.joint_names, t, q, tau=np.zeros_like(q))
+    arm = Arm.from_description(robot, description)
+    data, bare = (joint_data(recording, 'elbow_joint', arm=each) for each in (arm, Arm(robot)))
+    inside = slice(200, -200)
+    dq, ddq = np.gradient(q, t, axis=0), np.gradient(np.gradient(q, t, axis=0), t, axis=0)
+    # A low-pass at 10 Hz leaves of a motion of 0.16 Hz and of its differences far less than a millinewton metre.
+    np.testing.assert_allclose(data.tau_J[inside], arm.link_torque(q, dq, ddq)[inside, 2], atol=1e-2)
+    assert data.load_source == 'robot model' and not data.tau.any()
+    assert np.abs(data.tau_J - bare.tau_J)[inside].max() > 5.0
+
+
+@pytest.mark.parametrize(('test', 'given'), [
+    ('friction', ('settings', 'friction')), ('load', ('settings', 'friction')),
+    ('temperature', ('settings', 'friction')), ('hysteresis', ('settings', 'friction', 'stiffness')),
+    ('stiffness', ('settings', 'friction', 'kinematic_error', 'backlash')), ('damping', ('settings',)),
+    ('inertia', ('settings',)),
+])  # fmt: skip
+def test_every_test_is_given_its_settings_and_what_is_known(monkeypatch, test, given):
+    part = {
+        'friction': {'parameters': {'F_C0': 5.0}}, 'stiffness': {'coefficients': [2e4, 1e8]},
+        'kinematic_error': {'values': [1e-4, -1e-4]}, 'backlash': {'values': [2e-4]}, 'rotor_inertia': {'value': 0.7},
+    }  # fmt: skip
+    calls = []
+    for name in TESTS:
+        monkeypatch.setattr(
+            tests_of_a_joint, f'identify_{name}',
+            lambda *values, name=name: (calls.append((name, *values)), JointTestResult(test, 'a'))[1],
+        )  # fmt: skip
+    settings = getattr(JointSettings(), test)
+    recording = SimpleNamespace(joint='a')
+    assert run_test(test, [recording], settings, part).test == test
+    [(name, recordings, *values)] = calls
+    assert name == test and recordings == [recording]
+    if test in ('stiffness', 'damping'):
+        settings = replace(settings, **{'rotor_inertia' if test == 'stiffness' else 'inertia': 0.7})
+    known = tests_of_a_joint.JointPrior.of('a', part)
+    expected = [settings if one == 'settings' else getattr(known, one) for one in given]
+    assert len(values) == len(expected)
+    for one, wanted in zip(values, expected, strict=True):
+        assert one == wanted if not hasattr(wanted, 'to_dict') else one.to_dict() == wanted.to_dict()
+
+
+def test_what_a_prior_does_not_take_off_is_remarked():
+    part = {
+        'friction': {'parameters': {'F_C0': 5.0, 'F_V1': 2.0}, 'scale': [1.2, 0.1]}, 'validity': {'speed': 2.0},
+        'backlash': {'constant': 3e-4}, 'rotor_inertia': {'value': 0.7}, 'stiffness': {'coefficients': [1e4, 1e7]},
+    }  # fmt: skip
+    part['backlash'] = PeriodicMap.constant(3e-4).to_dict() | {'standard_deviations': [2e-4]}
+    known = JointPrior.of('j', part)
+    assert known.remarks == (
+        'joints.j.validity: stays as it is; the test may have gone further',
+        'joints.j.backlash: within two deviations of zero, taken as not measured',
+    )
+    assert known.backlash is None and known.kinematic_error is None and known.rotor_inertia == 0.7
+    assert known.friction.level()[0] == pytest.approx(6.0) and known.stiffness.coefficients.tolist() == [1e4, 1e7]
+    sure = JointPrior.of('j', {'backlash': PeriodicMap.constant(3e-4).to_dict() | {'standard_deviations': [1e-4]}})
+    assert sure.backlash is not None and sure.remarks == () and sure.rotor_inertia is None and sure.friction is None
+
+
+def test_a_result_in_a_description():
+    found = JointTestResult('load', 'j', {'F_C1': Value(1e-3, 1e-4, '')})
+    found.document = {'friction': {'parameters': {'F_C1': 1e-3, 'tau_max': 50.0}}, 'damping': {'value': 3.0}}
+    alone, warnings = merged_description(('i', 'j'), found, None)
+    assert alone.document['joints'] == {'i': {}, 'j': {'damping': {'value': 3.0}}}
+    assert [warning.partition(':')[0] for warning in warnings] == ['the friction is not in dynamics.yaml']
+    quadrants = {
+        'a_m': 1.0, 'b_m': 0.1, 'a_g': 0.9, 'b_g': 0.1, 'c_m': 4.0, 'd_m': 1.0, 'c_g': 3.0, 'd_g': 0.5, 'F_V': 5.0,
+        'tau_off': 0.1, 'dq_s': 0.05,
+    }  # fmt: skip
+    friction = {'parameters': {'F_C0': 5.0}, 'quadrants': quadrants}
+    given = DynamicsDescription({'robot': {'joint_names': ['j']}, 'joints': {'j': {'friction': friction}}})
+    description, warnings = merged_description(('j',), found, given)
+    merged = description.document['joints']['j']
+    assert merged['friction']['parameters'] == {'F_C0': 5.0, 'F_C1': 1e-3, 'tau_max': 50.0}
+    assert merged['damping'] == {'value': 3.0}
+    assert warnings == ['joints.j.friction.quadrants: still stand in the place of Coulomb and viscous friction']
+    other = JointTestResult('load', 'k')
+    with pytest.raises(JointDynamicsError, match="expected a joint of j, found 'k'"):
+        merged_description(('j',), other, given)
