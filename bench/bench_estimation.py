@@ -169,7 +169,7 @@ import rclpy
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 mode, seconds, path = sys.argv[1], float(sys.argv[2]), sys.argv[3]
-from joint_dynamics.nodes.framework.transport import leave_out_shared_memory
+from joint_dynamics.nodes.framework.topics import leave_out_shared_memory
 leave_out_shared_memory()
 if 'idle' in mode:
     rclpy.init()

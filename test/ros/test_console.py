@@ -13,7 +13,7 @@ from rosgraph_msgs.msg import Clock
 from std_msgs.msg import String
 
 from joint_dynamics.nodes.estimator.node import EstimatorNode
-from joint_dynamics.nodes.framework import console
+from joint_dynamics.nodes.framework import diagnostics
 from joint_dynamics.nodes.framework.diagnostics import ERROR, OK, STALE, WARN, Diagnostics
 from joint_dynamics.nodes.framework.documentation import node_classes
 from joint_dynamics.nodes.framework.topics import SENSOR
@@ -34,7 +34,7 @@ def lines(ros):
 @pytest.mark.parametrize('name', NODES)
 def test_every_node_says_what_comes_next(name):
     rows = {row.name for row in NODES[name].topic_rows()}
-    names = [part.partition('}')[0] for part in console.NEXT_STEPS[name].split('{')[1:]]
+    names = [part.partition('}')[0] for part in diagnostics.NEXT_STEPS[name].split('{')[1:]]
     assert names
     assert set(names) <= rows
 
@@ -90,12 +90,12 @@ def test_what_is_waited_for_is_named_once_with_its_source(ros, lines, remap, hin
 
 def test_a_topic_that_is_there_and_silent_is_not_taken_for_a_driver_that_is_missing(ros, lines, monkeypatch):
     now = [0.0]
-    monkeypatch.setattr(console, 'time', SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(diagnostics, 'time', SimpleNamespace(monotonic=lambda: now[0]))
     written = []
     monkeypatch.setattr(type(ros.probe.get_logger()), 'info', lambda self, line, **options: written.append(line))
     ros.probe.create_publisher(String, '/robot_description', 10)
     ros.until(lambda: ros.probe.count_publishers('/robot_description'))
-    teller = console.Console(ros.probe)
+    teller = diagnostics.Console(ros.probe)
     for now[0] in (0.0, 1.0, 2.5, 9.0):
         teller.state(WARN, 'waiting for topic /robot_description', autostart=True)
     assert written == [
@@ -107,8 +107,8 @@ def test_a_topic_that_is_there_and_silent_is_not_taken_for_a_driver_that_is_miss
 
 def test_inputs_that_do_not_come_are_named_once_after_a_while(ros, lines, monkeypatch):
     now = [0.0]
-    monkeypatch.setattr(console, 'time', SimpleNamespace(monotonic=lambda: now[0]))
-    teller = console.Console(ros.probe)
+    monkeypatch.setattr(diagnostics, 'time', SimpleNamespace(monotonic=lambda: now[0]))
+    teller = diagnostics.Console(ros.probe)
     written = []
     monkeypatch.setattr(type(ros.probe.get_logger()), 'info', lambda self, line, **options: written.append(line))
     for now[0] in (0.0, 1.0, 2.5, 3.0):

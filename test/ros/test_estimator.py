@@ -21,7 +21,7 @@ from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.estimation import EstimationSession, estimates
 from joint_dynamics.nodes.estimator.node import EstimatorNode
 from joint_dynamics.nodes.framework.topics import LATCHED, STATE
-from joint_dynamics.nodes.interfaces.watch import Listener
+from joint_dynamics.nodes.interfaces.listening import Listener
 from joint_dynamics.simulation import FlexibleJointRobot, TrajectoryPoints, play, ur5e_urdf
 
 START = 1_700_000_000_000_000_000

@@ -9,8 +9,8 @@ control_msgs = pytest.importorskip('control_msgs.msg', reason='control_msgs come
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint  # noqa: E402
 
 from joint_dynamics.nodes.feedforward.node import FeedforwardNode  # noqa: E402
-from joint_dynamics.nodes.interfaces.controller_watch import DEACTIVATED, MANAGER_GONE, NOT_TAKEN  # noqa: E402
 from joint_dynamics.nodes.interfaces.messages import duration  # noqa: E402
+from joint_dynamics.nodes.interfaces.trajectory_controller import DEACTIVATED, MANAGER_GONE, NOT_TAKEN  # noqa: E402
 
 LONG = 8.0  # a motion that lasts, so that nothing depends on how fast the machine is, s
 

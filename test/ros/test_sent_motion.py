@@ -8,8 +8,8 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed', exc_type=ImportErr
 from builtin_interfaces.msg import Time
 from sensor_msgs.msg import JointState
 
-from joint_dynamics.nodes.interfaces.controller_watch import BEGUN_DISTANCE, STANDING_DISTANCE, SentMotion
 from joint_dynamics.nodes.interfaces.robot_states import RobotStates
+from joint_dynamics.nodes.interfaces.trajectory_controller import BEGUN_DISTANCE, STANDING_DISTANCE, SentMotion
 
 BEGAN, LATE = 100.0, 0.1
 PLACE = np.array([0.3, -0.2])

@@ -129,7 +129,7 @@ def _live(args: argparse.Namespace) -> int:
                 f'doctor --live: expected {option} within [{MIN_SECONDS:g}, {MAX_SECONDS:g}], found {value:g}'
             )
     need_ros('doctor --live')
-    from joint_dynamics.nodes.interfaces.live_recording import listen
+    from joint_dynamics.nodes.interfaces.listening import listen
     from joint_dynamics.recording.recording_settings import RecordingSettings
 
     config = load_config(args.config)

@@ -35,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
     from rich.console import Console
     from rich.live import Live
 
-    from joint_dynamics.nodes.interfaces.watch import watch
+    from joint_dynamics.nodes.interfaces.listening import watch
     from joint_dynamics.report.live_table import live_table
 
     console = Console()

@@ -31,8 +31,7 @@ from std_srvs.srv import Trigger
 
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.interrupts import held_back
-from joint_dynamics.nodes.framework.topics import LATCHED
-from joint_dynamics.nodes.framework.transport import RANGE, without_shared_memory
+from joint_dynamics.nodes.framework.topics import LATCHED, RANGE, without_shared_memory
 
 TRANSITIONS = {
     'configure': Transition.TRANSITION_CONFIGURE,

@@ -17,10 +17,14 @@ from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.excitation import MotionSamples, Playback, Trajectory
 from joint_dynamics.excitation.playback import distance_from
 from joint_dynamics.nodes.framework.worker import Background
-from joint_dynamics.nodes.interfaces.controller_watch import STANDING_DISTANCE, SentMotion
 from joint_dynamics.nodes.interfaces.messages import joint_trajectory, stamp
 from joint_dynamics.nodes.interfaces.robot_states import REST, RobotStates
-from joint_dynamics.nodes.interfaces.trajectory_output import TrajectoryOutput, staying
+from joint_dynamics.nodes.interfaces.trajectory_controller import (
+    STANDING_DISTANCE,
+    SentMotion,
+    TrajectoryOutput,
+    staying,
+)
 
 
 class MotionSender:

@@ -25,9 +25,13 @@ from joint_dynamics.nodes.framework.heartbeat import Heartbeat, HeartbeatWatch
 from joint_dynamics.nodes.framework.lifecycle import DynamicsNode
 from joint_dynamics.nodes.framework.run import run
 from joint_dynamics.nodes.framework.topics import SENSOR, STATUS
-from joint_dynamics.nodes.interfaces.controller_watch import MANAGER_GONE, NOT_TAKEN, ControllerWatch
 from joint_dynamics.nodes.interfaces.robot_states import ClockCheck, RobotStates
-from joint_dynamics.nodes.interfaces.trajectory_output import TrajectoryOutput
+from joint_dynamics.nodes.interfaces.trajectory_controller import (
+    MANAGER_GONE,
+    NOT_TAKEN,
+    ControllerWatch,
+    TrajectoryOutput,
+)
 
 LEAD = 0.25
 """A motion begins so long after it was sent [s]: a controller that gets it late joins in the middle, with a jump."""

@@ -17,7 +17,7 @@ from joint_dynamics.nodes.framework.heartbeat import BEAT_ROW, listening_row
 from joint_dynamics.nodes.framework.parameters import ParameterRow, row_of
 from joint_dynamics.nodes.framework.topics import publishes, subscribes
 from joint_dynamics.nodes.interfaces.input_parameters import INPUT_PARAMETERS, INPUT_TOPICS
-from joint_dynamics.nodes.interfaces.trajectory_output import ACTION_ROW, OUTPUT_ROW
+from joint_dynamics.nodes.interfaces.trajectory_controller import ACTION_ROW, OUTPUT_ROW
 
 #: Of the table that the controller plugin shares, by name.
 _SHARED = {row.name: row_of(row) for row in LOOP_PARAMETERS}

@@ -21,10 +21,9 @@ from joint_dynamics.control import ControlLoop, FilledTrajectory, Follower, Path
 from joint_dynamics.control.follower import BROUGHT_IN, DURATIONS, braking
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.nodes.framework.worker import Background, CancelledError
-from joint_dynamics.nodes.interfaces.controller_watch import STANDING_DISTANCE
 from joint_dynamics.nodes.interfaces.messages import joint_trajectory, stamp
 from joint_dynamics.nodes.interfaces.trajectory_bytes import TrajectoryBytes
-from joint_dynamics.nodes.interfaces.trajectory_output import staying
+from joint_dynamics.nodes.interfaces.trajectory_controller import STANDING_DISTANCE, staying
 from joint_dynamics.settings import ParameterValues
 
 MAX_WAITING = 10

@@ -20,10 +20,9 @@ from joint_dynamics.control import ControlLoop
 from joint_dynamics.errors import JointDynamicsError, one_line
 from joint_dynamics.nodes.feedforward.planning import PlannedPath
 from joint_dynamics.nodes.framework.diagnostics import ERROR, OK, WARN, Diagnostics
-from joint_dynamics.nodes.interfaces.controller_watch import ControllerWatch, SentMotion
 from joint_dynamics.nodes.interfaces.messages import array_message, joint_state
 from joint_dynamics.nodes.interfaces.robot_states import Listening
-from joint_dynamics.nodes.interfaces.trajectory_output import Report, TrajectoryOutput
+from joint_dynamics.nodes.interfaces.trajectory_controller import ControllerWatch, Report, SentMotion, TrajectoryOutput
 
 if TYPE_CHECKING:
     from joint_dynamics.nodes.framework.lifecycle import DynamicsNode

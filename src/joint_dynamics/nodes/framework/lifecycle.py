@@ -17,10 +17,15 @@ from rclpy.exceptions import ParameterException
 from rclpy.lifecycle import LifecycleState, Node, TransitionCallbackReturn
 
 from joint_dynamics.errors import JointDynamicsError, one_line
-from joint_dynamics.nodes.framework import common
-from joint_dynamics.nodes.framework.console import clock_jump
-from joint_dynamics.nodes.framework.diagnostics import ERROR, OK, WARN, Diagnostics
-from joint_dynamics.nodes.framework.entities import EntityNode
+from joint_dynamics.nodes.framework.diagnostics import ERROR, OK, WARN, Diagnostics, clock_jump
+from joint_dynamics.nodes.framework.entities import (
+    COMMON_PARAMETERS,
+    DESCRIPTION_PARAMETERS,
+    ROBOT_PARAMETERS,
+    SOURCE_PARAMETERS,
+    EntityNode,
+    service_parameters,
+)
 from joint_dynamics.nodes.framework.parameters import NodeParameters, ParameterRow
 from joint_dynamics.nodes.framework.sources import create_sources, load_description, load_robot
 from joint_dynamics.robot import RobotModel
@@ -91,11 +96,11 @@ class DynamicsNode(EntityNode):
     def parameter_rows(cls) -> tuple[ParameterRow, ...]:
         """Return all parameters of the node, those of the framework first."""
         return (
-            *common.COMMON_PARAMETERS,
-            *common.service_parameters(cls.TOPICS),
-            *(common.SOURCE_PARAMETERS if cls.ROBOT or cls.DESCRIPTION != 'none' else ()),
-            *(common.ROBOT_PARAMETERS if cls.ROBOT else ()),
-            *(common.DESCRIPTION_PARAMETERS if cls.DESCRIPTION != 'none' else ()),
+            *COMMON_PARAMETERS,
+            *service_parameters(cls.TOPICS),
+            *(SOURCE_PARAMETERS if cls.ROBOT or cls.DESCRIPTION != 'none' else ()),
+            *(ROBOT_PARAMETERS if cls.ROBOT else ()),
+            *(DESCRIPTION_PARAMETERS if cls.DESCRIPTION != 'none' else ()),
             *cls.PARAMETERS,
         )
 

@@ -15,7 +15,7 @@ from rclpy.signals import SignalHandlerOptions
 from joint_dynamics.errors import JointDynamicsError, one_line
 from joint_dynamics.nodes.framework.executor import StreamExecutor
 from joint_dynamics.nodes.framework.lifecycle import DynamicsNode
-from joint_dynamics.nodes.framework.transport import leave_out_shared_memory
+from joint_dynamics.nodes.framework.topics import leave_out_shared_memory
 
 SIGNALS = signal.SIGINT, signal.SIGTERM
 # rclpy's MultiThreadedExecutor is not offered: at 500 Hz it loses nearly every message.

@@ -18,12 +18,12 @@ from std_msgs.msg import Float64MultiArray, String
 from trajectory_msgs.msg import JointTrajectory
 
 from joint_dynamics.errors import JointDynamicsError, one_line
+from joint_dynamics.interrupts import interruptible, leave
 from joint_dynamics.nodes.framework.diagnostics import OK, WARN
 from joint_dynamics.nodes.framework.lifecycle import DynamicsNode
 from joint_dynamics.nodes.framework.run import run
 from joint_dynamics.nodes.framework.topics import LATCHED, RELIABLE_SENSOR, SENSOR
 from joint_dynamics.nodes.interfaces.messages import JointStateWriter, stamp, temperature
-from joint_dynamics.nodes.simulator.ending import interruptible, leave
 from joint_dynamics.nodes.simulator.parameters import PARAMETERS, TOPICS
 from joint_dynamics.nodes.simulator.plant import build_robot, plant_change, trajectory_points
 from joint_dynamics.recording.inputs import stamp_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from joint_dynamics.nodes.framework.common import ROBOT_PARAMETERS
+from joint_dynamics.nodes.framework.entities import ROBOT_PARAMETERS
 from joint_dynamics.nodes.framework.parameters import ParameterRow
 from joint_dynamics.nodes.framework.topics import publishes, service, subscribes
 from joint_dynamics.simulation import CONTROLLERS, ENGINES, ModelErrors

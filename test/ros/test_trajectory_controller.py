@@ -14,7 +14,7 @@ from std_srvs.srv import Trigger  # noqa: E402
 from joint_dynamics.excitation import FourierBasis, FourierTrajectory  # noqa: E402
 from joint_dynamics.excitation.files import coefficients  # noqa: E402
 from joint_dynamics.nodes.excitation.node import ExcitationNode  # noqa: E402
-from joint_dynamics.nodes.interfaces.controller_watch import DEACTIVATED, MANAGER_GONE, NOT_TAKEN  # noqa: E402
+from joint_dynamics.nodes.interfaces.trajectory_controller import DEACTIVATED, MANAGER_GONE, NOT_TAKEN  # noqa: E402
 
 
 def seconds(stamp):
