@@ -26,7 +26,7 @@ def stamp_of(package: Path) -> str:
     digest = hashlib.sha256()
     for path in sorted(package.rglob('*.py')):
         text = path.read_bytes()
-        if b'@compiled' in text or b'@inlined' in text or path.stem == 'packed':
+        if b'@compiled' in text or b'@inlined' in text or path.stem == 'drives':
             digest.update(text)
     return digest.hexdigest()
 

@@ -7,7 +7,7 @@ import yaml
 
 from joint_dynamics.arm import Arm
 from joint_dynamics.description import DynamicsDescription, export_urdf
-from joint_dynamics.description.inverse_dynamics_solver import solver_parameters, write_solver_parameters
+from joint_dynamics.description.export import solver_parameters, write_solver_parameters
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.robot import RobotModel, StandardParameters
 from joint_dynamics.simulation import ur5e_urdf

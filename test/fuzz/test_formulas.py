@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from joint_dynamics.arm.formula import Formula
+from joint_dynamics.arm.term_columns import Formula
 from joint_dynamics.errors import JointDynamicsError
 
 _spec = importlib.util.spec_from_file_location('fuzz_tools', Path(__file__).with_name('conftest.py'))

@@ -11,13 +11,22 @@ from functools import cached_property
 
 import numpy as np
 
+from joint_dynamics.arm.sample import TERM, term_torques
 from joint_dynamics.arm.term_columns import records_of
-from joint_dynamics.arm.term_laws import TERM, term_torques_along
 from joint_dynamics.arm.terms import Term
 from joint_dynamics.arm.validity import Validity
 from joint_dynamics.arrays import FloatArray
+from joint_dynamics.compilation import compiled
 from joint_dynamics.joint.constants import Record, Tables
 from joint_dynamics.robot import JointTree
+
+
+@compiled
+def term_torques_along(terms, tables, shares, q, state, out):  # type: ignore[no-untyped-def]
+    """`term_torques` of a recording, (N, n) each."""
+    omega, s, load, temperature = state
+    for i in range(len(q)):
+        term_torques(terms, tables, shares, q[i], (omega[i], s[i], load[i], temperature[i]), out[i])
 
 
 @dataclass(frozen=True)
@@ -96,7 +105,7 @@ class DescribedTerms:
         return total
 
     def records(self, tables: Tables) -> Record:
-        """Return the terms as the compiled laws take them, (k,) of `term_laws.TERM`, bounded to their range."""
+        """Return the terms as the compiled laws take them, (k,) of `sample.TERM`, bounded to their range."""
         records = [np.zeros(0, TERM)]
         for j, term, values in self.entries:
             own = records_of(term.columns, tables)

@@ -16,9 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from joint_dynamics.arm import term_laws as laws
-from joint_dynamics.arm.formula import Formula
-from joint_dynamics.arm.term_columns import FRICTION, Column, Motion, needs_of, records_of
+from joint_dynamics.arm import sample as laws
+from joint_dynamics.arm.term_columns import FRICTION, Column, Formula, Motion, columns_along, needs_of, records_of
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.joint.constants import Record, Tables
@@ -118,7 +117,7 @@ class Term:
         for row, values in zip(rows, given, strict=True):
             row[:] = 0.0 if values is None else np.broadcast_to(values, shape).ravel()
         out = np.empty((len(records), motion.q.size))
-        laws.columns_along(records, tables, tuple(rows), out)
+        columns_along(records, tables, tuple(rows), out)
         return out.reshape(len(records), *shape)
 
 

@@ -39,8 +39,7 @@ def run(args: argparse.Namespace) -> int:
     """Write the file; return 0, or 3 where a link of it is no physical body."""
     from joint_dynamics.description import DynamicsDescription
     from joint_dynamics.description.export import FORMATS as KNOWN
-    from joint_dynamics.description.export import export, format_of
-    from joint_dynamics.description.inverse_dynamics_solver import write_solver_parameters
+    from joint_dynamics.description.export import export, format_of, write_solver_parameters
 
     description = DynamicsDescription.load(args.description)
     to = args.to or format_of(args.out)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from joint_dynamics.arm import Arm, SteadyFriction
-from joint_dynamics.arm.steady_friction import loads_up_to
+from joint_dynamics.arm.described_friction import loads_up_to
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.control.compensation import DIRECTIONS, DirectionCheck, JointCheck, check_direction, limit_cycles
 from joint_dynamics.control.friction import FrictionCompensation

@@ -16,8 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from joint_dynamics.arm import Arm
-from joint_dynamics.arm.sample import add_drives, add_friction, add_rotors, motor_angle, slip_direction
-from joint_dynamics.arm.term_laws import term_torques
+from joint_dynamics.arm.sample import add_drives, add_friction, add_rotors, motor_angle, slip_direction, term_torques
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.compilation import inlined_early
 from joint_dynamics.joint.constants import Record

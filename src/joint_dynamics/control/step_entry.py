@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import carray  # type: ignore[attr-defined]
 
-from joint_dynamics.arm.sample import MOTOR, ArmConstants
-from joint_dynamics.arm.term_laws import TERM
+from joint_dynamics.arm.sample import MOTOR, TERM, ArmConstants
 from joint_dynamics.arrays import BoolArray, FloatArray, IntArray
 from joint_dynamics.compilation import Entry, address_of, arrays_of, inlined_early
 from joint_dynamics.control.inputs import JUMP, Inputs, take, take_entry

@@ -17,8 +17,7 @@ import yaml
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.description.identity import check_identity, identity_of
-from joint_dynamics.description.migration import migrated
-from joint_dynamics.description.schema import FORMAT, VERSION, validate
+from joint_dynamics.description.schema import FORMAT, VERSION, migrated, validate
 from joint_dynamics.documents import parse_yaml, read_text
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.joint import PeriodicMap

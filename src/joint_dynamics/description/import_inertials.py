@@ -8,7 +8,7 @@ import numpy as np
 import pinocchio
 
 from joint_dynamics.arrays import FloatArray
-from joint_dynamics.description.mjcf_kinematics import MjcfKinematics
+from joint_dynamics.description.export_mjcf import MjcfKinematics
 from joint_dynamics.description.placement import Posture, placements_in
 from joint_dynamics.description.sdf_kinematics import SdfKinematics
 from joint_dynamics.documents import parse_xml, read_text

@@ -12,8 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from joint_dynamics.arm.sample import add_coupled_friction, add_rotors
-from joint_dynamics.arm.term_laws import term_torques
+from joint_dynamics.arm.sample import add_coupled_friction, add_rotors, term_torques
 from joint_dynamics.compilation import inlined_early
 from joint_dynamics.estimation.change_test import begin_block, last_link_rows, take
 from joint_dynamics.estimation.contact import contact_step

@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import carray  # type: ignore[attr-defined]
 
-from joint_dynamics.arm.sample import MOTOR, ArmConstants
-from joint_dynamics.arm.term_laws import TERM
+from joint_dynamics.arm.sample import MOTOR, TERM, ArmConstants
 from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.compilation import Entry, address_of, arrays_of, compiled
 from joint_dynamics.estimation.change_test import BODY, Blocks

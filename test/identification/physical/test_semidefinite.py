@@ -27,7 +27,7 @@ from joint_dynamics.identification.regression.residuals import overall_residual,
 from joint_dynamics.recording import Recording
 from joint_dynamics.robot import INERTIAL, PER_JOINT, RobotModel, StandardParameters
 from joint_dynamics.robot.standard_parameters import body_of, inertia_of
-from joint_dynamics.robot.urdf_text import urdf_text
+from joint_dynamics.description.export import urdf_text
 
 pytest.importorskip('cvxpy', reason='the extra sdp is not installed')
 DRIVE = ('Ia', 'Fv', 'Fc')

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from joint_dynamics.arm.formula import FUNCTIONS, Formula
+from joint_dynamics.arm.term_columns import FUNCTIONS, Formula
 from joint_dynamics.arm.terms import function_term, terms_from_config
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification import IdentificationSettings

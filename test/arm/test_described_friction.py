@@ -1,11 +1,16 @@
-"""Friction in steady slip of one joint: what stands in the description, in each direction, and how sure it is."""
+"""Friction as described: at its present scale, with hysteresis where it has none, in steady slip and how sure it is."""
 
 import numpy as np
 import pytest
 
-from joint_dynamics.arm import Arm, FrictionDetail, SteadyFriction
-from joint_dynamics.arm.steady_friction import POSITIONS, SMALL_LOAD, loads_up_to
+from joint_dynamics.arm import Arm, FrictionDetail, SteadyFriction, apply_friction_scale, with_reversal
+from joint_dynamics.arm.described_friction import POSITIONS, SMALL_LOAD, loads_up_to
+from joint_dynamics.arm.reading import NO_PRESLIDING
 from joint_dynamics.description import DynamicsDescription
+from joint_dynamics.identification.selection.candidate_terms import WIDTHS
+from joint_dynamics.joint import REVERSAL, FrictionModel, MaxwellSlip
+from joint_dynamics.robot import RobotModel
+from joint_dynamics.simulation import ur5e_urdf
 
 PLAIN = {'F_C0': 5.0, 'F_S': 7.0, 'V_S': 0.2, 'F_V1': 3.0, 'offset': 0.3}
 LOADED = {**PLAIN, 'F_Cl': 0.1, 'F_C1': 2e-3}
@@ -139,3 +144,94 @@ def test_without_friction_nothing_is_sure_to_be_nothing():
     friction = steady({'damping': {'value': 1.0}}, before={'damping': {'value': 1.0}})
     assert not friction.torque(SPEED).any() and not friction.deviation(SPEED).any()
     assert FrictionDetail() == FrictionDetail({}, {})
+
+
+@pytest.fixture(scope='module')
+def make_arm():
+    robot = RobotModel.from_urdf(ur5e_urdf())
+    return lambda friction: Arm(robot, friction=friction)
+
+
+def test_it_turns_over_within_the_narrowest_width_that_identification_tries():
+    assert min(WIDTHS) == REVERSAL
+
+
+def test_what_is_described_stays(make_arm):
+    for friction in (None, FrictionModel({'F_C0': np.ones(6)}, MaxwellSlip(6, 1e-3))):
+        arm = make_arm(friction)
+        found, remarks = with_reversal(arm)
+        assert found is arm
+        assert remarks == []
+
+
+def test_friction_is_as_described_once_it_has_turned_over(make_arm):
+    parameters = {'F_C0': np.arange(1.0, 7.0), 'F_V1': np.full(6, 3.0)}
+    arm = make_arm(FrictionModel(parameters))
+    found, (remark,) = with_reversal(arm)
+    assert '0.0001 rad' in remark
+    slip = found.friction.maxwell_slip
+    slip.reset()
+    for angle, expected in ((0.0, 0.0), (0.5 * REVERSAL, 0.5), (REVERSAL, 1.0), (9 * REVERSAL, 1.0)):
+        np.testing.assert_allclose(slip.step(np.full(6, angle)), expected, atol=1e-12)
+    # From slip one way to slip the other way it takes twice the angle.
+    np.testing.assert_allclose(slip.step(np.full(6, 8 * REVERSAL)), 0.0, atol=1e-12)
+    np.testing.assert_allclose(slip.step(np.full(6, 7 * REVERSAL)), -1.0, atol=1e-12)
+    speed, load = np.full(6, 0.7), np.zeros(6)
+    np.testing.assert_allclose(
+        found.friction_torque(np.ones(6), speed, load), arm.friction_torque(np.ones(6), speed, load), rtol=1e-12
+    )
+
+
+def test_only_joints_without_hysteresis_turn_over_within_it(make_arm):
+    """A description has operators for the joints they were chosen for; the others slip at once, in batch as sgn θ̇."""
+    lengths = np.array([1e-3, NO_PRESLIDING, 3e-3, NO_PRESLIDING, NO_PRESLIDING, 5e-4])
+    arm = make_arm(
+        FrictionModel({'F_C0': np.ones(6)}, MaxwellSlip(6, lengths, limits=[0.5, 1.0], stiffness=[1.0, 0.5]))
+    )
+    found, (remark,) = with_reversal(arm)
+    assert f'of {", ".join(arm.joint_names[j] for j in (1, 3, 4))} in' in remark
+    slip = found.friction.maxwell_slip
+    widths = [table.tolist() for table in slip.presliding.tables]
+    assert widths == [[1e-3], [REVERSAL], [3e-3], [REVERSAL], [REVERSAL], [5e-4]]
+    np.testing.assert_array_equal(slip.limits, arm.friction.maxwell_slip.limits)
+    np.testing.assert_array_equal(slip.stiffness, arm.friction.maxwell_slip.stiffness)
+    assert with_reversal(found) == (found, [])
+
+
+UNSCALED = {'F_C0': 5.0, 'F_Cl': 0.1, 'F_C1': 2e-3, 'F_S': 7.0, 'V_S': 0.2, 'F_V1': 3.0, 'F_V2': 0.4, 'offset': 0.3}
+QUADRANTS = {
+    'dq_s': 0.3, 'a_m': 1.2, 'b_m': 0.1, 'a_g': 0.8, 'b_g': 0.2, 'c_m': 4.0, 'd_m': 1.0, 'c_g': 3.0, 'F_V': 2.0,
+}  # fmt: skip
+DIRECTIONS = {'positive': {'F_C': 5.5, 'F_S': 7.5, 'F_V1': 3.2}, 'negative': {'F_C': 4.5, 'F_V1': 2.8}}
+
+
+def friction_of(part):
+    arm = Arm.of_joints(DynamicsDescription({'robot': {'joint_names': ['j']}, 'joints': {'j': part}}))
+    return arm, SteadyFriction(arm, 0)
+
+
+@pytest.mark.parametrize('scale', [[1.7, -0.6], [0.4, 2.0]])
+@pytest.mark.parametrize('friction', [
+    {'parameters': UNSCALED}, {'parameters': {'F_C0': 5.0}}, {'parameters': UNSCALED, 'quadrants': QUADRANTS},
+    {'parameters': UNSCALED, 'quadrants': {'dq_s': 0.3, 'c_m': 4.0}},
+    {'parameters': UNSCALED, 'directions': DIRECTIONS, 'standard_deviations': {'F_C0': 0.2, 'F_V1': 0.1}},
+])  # fmt: skip
+def test_the_torque_is_the_same(friction, scale):
+    before = {'friction': {**friction, 'scale': scale}}
+    after = apply_friction_scale(before)
+    assert 'scale' not in after['friction']
+    (old, steady), (new, again) = friction_of(before), friction_of(after)
+    np.testing.assert_array_equal(new.friction_scale, [[1.0, 0.0]])
+    H, speed, load = np.random.default_rng(3).uniform(-1, 1, (3, 400, 1)) * np.reshape([1, 2, 50], (3, 1, 1))
+    # Some tens of operations on numbers below 1e2.
+    found, expected = (arm.friction_torque(H, speed, load) for arm in (new, old))
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
+    for sign in (1.0, -1.0):
+        at = (sign * np.linspace(0.01, 2.0, 20), 30.0)
+        np.testing.assert_allclose(again.torque(*at), steady.torque(*at), rtol=0, atol=1e-12)
+
+
+def test_without_alpha_nothing_changes():
+    part = {'friction': {'parameters': UNSCALED}, 'damping': {'value': 1.0}}
+    assert apply_friction_scale(part) == part
+    assert apply_friction_scale({'damping': {'value': 1.0}}) == {'damping': {'value': 1.0}}

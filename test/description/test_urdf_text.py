@@ -5,8 +5,8 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import pytest
 
+from joint_dynamics.description.export import urdf_text
 from joint_dynamics.robot import RobotModel
-from joint_dynamics.robot.urdf_text import urdf_text
 
 
 @pytest.mark.parametrize('table', ['ur_table', 'pa10_table', 'scara_table'])

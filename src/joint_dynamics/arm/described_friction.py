@@ -1,8 +1,16 @@
-"""Friction of one joint in steady slip, as a description states it, and its uncertainty.
+"""Friction as a description states it: at its present scale, with hysteresis, and in steady slip.
 
-A friction compensation is checked against it. In steady slip H = sgn ω. It includes all friction in the arm's motor
-torque: α, load, temperature, quadrants, friction terms, coupled motors and the range of validity. Where the description
-states the two directions separately, each has its own F_C, F_S and F_V1.
+The present α of a joint's friction is multiplied into its parameters such that the torque stays the same:
+
+    F' = α1 F(τ_J),   F_V1' = F_V1 + α2,   F_S' − F_C0' = F_S − F_C0
+    of quadrants   a' − 1 = α1 (a − 1),   b' = α1 b,   c' = α1 c,   d' = α1 d,   F_V' = F_V + α2
+
+A test that measures a parameter measures the friction at its present scale; an earlier α must not be applied to it.
+
+A friction compensation is checked against the friction of one joint in steady slip and its uncertainty, where
+H = sgn ω. It includes all friction in the arm's motor torque: α, load, temperature, quadrants, friction terms, coupled
+motors and the range of validity. Where the description states the two directions separately, each has its own F_C, F_S
+and F_V1.
 """
 
 from __future__ import annotations
@@ -10,13 +18,87 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from joint_dynamics.arm.arm import Arm
-from joint_dynamics.arm.reading import FrictionDetail
+from joint_dynamics.arm.reading import NO_PRESLIDING, FrictionDetail
 from joint_dynamics.arrays import FloatArray
-from joint_dynamics.joint import FrictionModel
+from joint_dynamics.joint import REVERSAL, FrictionModel, MaxwellSlip, PeriodicMap
+
+LEVEL_PARAMETERS = ('F_C0', 'F_Cl', 'F_C1')
+
+
+def apply_friction_scale(part: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the part of one joint of a description without `friction.scale`, its friction multiplied by it."""
+    friction = part.get('friction', {})
+    if 'scale' not in friction:
+        return dict(part)
+    first, second = friction['scale']
+    scaled = {key: value for key, value in friction.items() if key != 'scale'}
+    old = friction['parameters']
+    new = {name: first * value if name in LEVEL_PARAMETERS else value for name, value in old.items()}
+    new['F_V1'] = old.get('F_V1', 0.0) + second
+    if 'F_S' in old:
+        new['F_S'] = old['F_S'] + (first - 1.0) * old['F_C0']
+    scaled['parameters'] = new
+    if 'quadrants' in friction:
+        scaled['quadrants'] = _quadrants(friction['quadrants'], first, second)
+    if 'directions' in friction:
+        scaled['directions'] = {name: _direction(own, first, second) for name, own in friction['directions'].items()}
+    if 'standard_deviations' in friction:
+        deviations = friction['standard_deviations']
+        scaled['standard_deviations'] = {
+            name: abs(first) * value if name in LEVEL_PARAMETERS else value for name, value in deviations.items()
+        }
+    return {**part, 'friction': scaled}
+
+
+def _quadrants(given: Mapping[str, float], first: float, second: float) -> dict[str, float]:
+    scaled = {name: first * value if name[0] in 'bcd' and name != 'dq_s' else value for name, value in given.items()}
+    scaled |= {name: 1.0 + first * (given.get(name, 1.0) - 1.0) for name in ('a_m', 'a_g')}
+    return {**scaled, 'F_V': given.get('F_V', 0.0) + second}
+
+
+def _direction(own: Mapping[str, float], first: float, second: float) -> dict[str, float]:
+    scaled = {**own, 'F_C': first * own['F_C'], 'F_V1': own['F_V1'] + second}
+    return scaled | ({'F_S': own['F_S'] + (first - 1.0) * own['F_C']} if 'F_S' in own else {})
+
+
+def with_reversal(arm: Arm) -> tuple[Arm, list[str]]:
+    """Return the arm with hysteresis in every joint that has friction, and remarks on those described without.
+
+    Rounding can decide whether identification selects a hysteresis, and estimator and feedforward must use the same
+    friction. The sign of the speed cannot replace it: at rest, the slightest motion of the elastic transmission would
+    make it jump by twice the friction. So friction described without hysteresis reverses within `REVERSAL`
+    [M6 eq 12-18]. Joints without described friction stay as they are.
+    """
+    friction = arm.friction
+    if friction is None:
+        return arm, []
+    slip = friction.maxwell_slip or MaxwellSlip(arm.n, NO_PRESLIDING, operators=1)
+    lengths = [slip.presliding.for_joint(j) for j in range(arm.n)]
+    without = [j for j, table in enumerate(slip.presliding.tables) if table.max() <= NO_PRESLIDING]
+    named = [arm.joint_names[j] for j in without if arm.friction_described[j]]
+    if not named:
+        return arm, []
+    for j in without:
+        lengths[j] = PeriodicMap.constant(REVERSAL)
+    slip = MaxwellSlip(
+        arm.n,
+        PeriodicMap.stack(lengths),
+        limits=slip.limits,
+        stiffness=slip.stiffness,
+        kinematic_error=slip.kinematic_error,
+    )
+    turning = FrictionModel(friction.parameters, slip, joints=arm.n, quadrants=friction.quadrants)
+    who = '' if len(named) == arm.n else f' of {", ".join(named)}'
+    remark = (
+        f'no hysteresis{who} in the dynamics description: friction as described, turning over within {REVERSAL:g} rad'
+    )
+    return replace(arm, friction=turning), [remark]
+
 
 #: N·m: a load that has a sign and no size.
 SMALL_LOAD = 1e-6
