@@ -27,9 +27,14 @@ from joint_dynamics.estimation.description_update import (
     notes_of,
     reference_of,
 )
-from joint_dynamics.estimation.estimator_factory import largest_backlash, make_friction, make_payload, make_stiffness
+from joint_dynamics.estimation.estimator_factory import (
+    largest_backlash,
+    make_friction,
+    make_payload,
+    make_stiffness,
+    remarks_of,
+)
 from joint_dynamics.estimation.health import JointHealth
-from joint_dynamics.estimation.remarks import remarks_of
 
 PERIOD = 0.01
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from joint_dynamics.estimation import StiffnessEstimator
-from joint_dynamics.estimation.jumps import LEVELS, jumped
+from joint_dynamics.estimation.learning import LEVELS, jumped
 
 WINDOW, LOOK = 100, 10
 EVERY = np.ones(2, dtype=bool)

@@ -4,7 +4,7 @@ import tracemalloc
 
 import numpy as np
 
-from joint_dynamics.estimation.motor_reflection import ORDERS, MotorReflection
+from joint_dynamics.estimation.input_values import ORDERS, MotorReflection
 from joint_dynamics.recording.conversions import MotorSide
 
 JOINTS = [f'joint_{k}' for k in range(6)]

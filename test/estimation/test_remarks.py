@@ -6,7 +6,7 @@ import pytest
 from joint_dynamics.arm import Arm
 from joint_dynamics.arm.validity import Validity
 from joint_dynamics.estimation import EstimationSettings
-from joint_dynamics.estimation.remarks import remarks_of
+from joint_dynamics.estimation.estimator_factory import remarks_of
 from joint_dynamics.joint import FrictionModel, MaxwellSlip
 
 SIMPLE = EstimationSettings(friction='coulomb_viscous')

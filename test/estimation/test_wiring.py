@@ -17,9 +17,10 @@ from joint_dynamics.arm import Validity
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.estimation import ContactDetector, EstimationSettings, JointEstimator
 from joint_dynamics.estimation.estimator_factory import make_friction, make_stiffness
-from joint_dynamics.estimation.lost_motion import PLAY, LostMotion
-from joint_dynamics.estimation.stiffness import SPRING
-from joint_dynamics.estimation.torques import estimate_of, motor_variance, spring_variance, weigh
+from joint_dynamics.estimation.evaluation import motor_variance, spring_variance, weigh
+from joint_dynamics.estimation.learning import PLAY, SPRING
+from joint_dynamics.estimation.lost_motion import LostMotion
+from joint_dynamics.estimation.torques import estimate_of
 from joint_dynamics.joint import FrictionModel, QuadrantFriction
 from joint_dynamics.joint.stiffness import loads_of, lost_motion_share
 from joint_dynamics.signals.state_estimator import StateEstimator

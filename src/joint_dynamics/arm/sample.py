@@ -58,10 +58,10 @@ NEGATE, SIN, COS, TAN, SQRT, EXP, LOG, ABS, SIGN, TANH, ARCTAN = range(8, 19)
 
 
 @compiled
-def formula(tables, start, steps, q, omega):  # type: ignore[no-untyped-def]
+def formula(tables, term, q, omega):  # type: ignore[no-untyped-def]
     """Return the value of a formula at q [rad], ω [rad/s]; its stack follows its steps in the tables."""
-    stack, top = start + 2 * steps, -1
-    for k in range(start, stack, 2):
+    stack, top, omega = term.code + 2 * term.steps, -1, held(omega, term.law.speed_limit)
+    for k in range(term.code, stack, 2):
         step = tables[k]
         if step <= SPEED:
             top += 1
@@ -69,45 +69,43 @@ def formula(tables, start, steps, q, omega):  # type: ignore[no-untyped-def]
         elif step <= POWER:
             a, b = tables[stack + top - 1], tables[stack + top]
             top -= 1
-            tables[stack + top] = (
-                a + b
-                if step == ADD
-                else a - b
-                if step == SUBTRACT
-                else a * b
-                if step == MULTIPLY
-                else a / b
-                if step == DIVIDE
-                else a**b
-            )
+            if step == ADD:
+                value = a + b
+            elif step == SUBTRACT:
+                value = a - b
+            elif step == MULTIPLY:
+                value = a * b
+            elif step == DIVIDE:
+                value = a / b
+            else:
+                value = a**b
+            tables[stack + top] = value
         else:
-            tables[stack + top] = _function(step, tables[stack + top])
+            value = tables[stack + top]
+            if step == NEGATE:
+                value = -value
+            elif step == SIN:
+                value = np.sin(value)
+            elif step == COS:
+                value = np.cos(value)
+            elif step == TAN:
+                value = np.tan(value)
+            elif step == SQRT:
+                value = np.sqrt(value)
+            elif step == EXP:
+                value = np.exp(value)
+            elif step == LOG:
+                value = np.log(value)
+            elif step == ABS:
+                value = abs(value)
+            elif step == SIGN:
+                value = np.sign(value)
+            elif step == TANH:
+                value = np.tanh(value)
+            else:
+                value = np.arctan(value)
+            tables[stack + top] = value
     return tables[stack]
-
-
-@compiled
-def _function(step, a):  # type: ignore[no-untyped-def]
-    if step == NEGATE:
-        return -a
-    if step == SIN:
-        return np.sin(a)
-    if step == COS:
-        return np.cos(a)
-    if step == TAN:
-        return np.tan(a)
-    if step == SQRT:
-        return np.sqrt(a)
-    if step == EXP:
-        return np.exp(a)
-    if step == LOG:
-        return np.log(a)
-    if step == ABS:
-        return abs(a)
-    if step == SIGN:
-        return np.sign(a)
-    if step == TANH:
-        return np.tanh(a)
-    return np.arctan(a)
 
 
 @compiled
@@ -117,10 +115,10 @@ def column(term, tables, q, omega, s, load, temperature):  # type: ignore[no-unt
         return np.sin(term.harmonic * q)
     if term.kind == COSINE:
         return np.cos(term.harmonic * q)
+    if term.kind == FORMULA:
+        return formula(tables, term, q, omega)
     c = term.law
     omega = held(omega, c.speed_limit)
-    if term.kind == FORMULA:
-        return formula(tables, term.code, term.steps, q, omega)
     if term.kind == HYSTERESIS:
         return s - np.sign(omega)
     load = held(load, c.load_limit)

@@ -3,12 +3,11 @@
 The method is explained in docs/explanation/estimation.md.
 """
 
+from joint_dynamics.estimation.conditions import QUANTITIES, Estimate, estimates
 from joint_dynamics.estimation.contact import ContactDetector
-from joint_dynamics.estimation.coulomb_viscous import CoulombViscousEstimator
-from joint_dynamics.estimation.estimates import QUANTITIES, Estimate, estimates
 from joint_dynamics.estimation.estimation_settings import EstimationSettings
-from joint_dynamics.estimation.friction import FrictionEstimator
-from joint_dynamics.estimation.friction_method import choose_friction_method
+from joint_dynamics.estimation.estimator_factory import choose_friction_method
+from joint_dynamics.estimation.friction import CoulombViscousEstimator, FrictionEstimator
 from joint_dynamics.estimation.health import HealthMonitor, HealthThresholds, JointHealth, trend
 from joint_dynamics.estimation.joint_estimator import JointEstimator
 from joint_dynamics.estimation.observers import FrictionObserver, MomentumObserver

@@ -19,8 +19,7 @@ import numpy as np
 
 from joint_dynamics.arrays import BoolArray, FloatArray, IntArray
 from joint_dynamics.compilation import compiled
-from joint_dynamics.robot.newton_euler import add, cross, dot, rate, scaled, turn, vector
-from joint_dynamics.robot.regressor import link_coefficients
+from joint_dynamics.robot.newton_euler import add, cross, dot, link_coefficients, rate, scaled, turn, vector
 
 BODY = 10
 """Inertial parameters of the payload, in the order of `newton_euler.LINK`."""

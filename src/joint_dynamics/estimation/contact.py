@@ -19,8 +19,8 @@ from numpy.typing import ArrayLike
 
 from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.compilation import compiled
-from joint_dynamics.estimation.records import Field, filled, record
 from joint_dynamics.estimation.recursive import per_joint, positive
+from joint_dynamics.joint.constants import Field, filled, record
 
 Array = FloatArray
 SLIP, PRESLIDING, REST = range(3)

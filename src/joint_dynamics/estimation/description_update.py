@@ -17,7 +17,7 @@ import numpy as np
 from joint_dynamics.arm import Arm
 from joint_dynamics.arrays import finite
 from joint_dynamics.description import DynamicsDescription
-from joint_dynamics.estimation.coulomb_viscous import CoulombViscousEstimator
+from joint_dynamics.estimation.friction import CoulombViscousEstimator
 from joint_dynamics.estimation.health import JointHealth
 from joint_dynamics.estimation.joint_estimator import JointEstimator
 from joint_dynamics.joint import TorsionalStiffness

@@ -1,18 +1,43 @@
-"""The learning parts of a `JointEstimator`, made from the described arm and the settings."""
+"""What an estimation makes of a described arm by its settings: how friction is learnt, the learning parts, and remarks.
+
+Remarks name the fields that it ignores or uses differently.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
-from joint_dynamics.arm import Arm
-from joint_dynamics.arrays import FloatArray
+from joint_dynamics.arm import Arm, with_reversal
+from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.estimation.coulomb_viscous import CoulombViscousEstimator
 from joint_dynamics.estimation.estimation_settings import EstimationSettings
-from joint_dynamics.estimation.friction import FrictionEstimator
+from joint_dynamics.estimation.friction import CoulombViscousEstimator, FrictionEstimator
 from joint_dynamics.estimation.payload import PayloadEstimator
 from joint_dynamics.estimation.stiffness import StiffnessEstimator
 from joint_dynamics.robot.chain import RigidBody
+
+
+def choose_friction_method(arm: Arm, wanted: EstimationSettings) -> tuple[Arm, EstimationSettings, list[str]]:
+    """Return arm and settings for the method that the description permits, and remarks where it differs from `wanted`.
+
+    The method `adaptive` needs Maxwell-slip hysteresis [M6 eq 12-18]: friction described without it gets a narrow one
+    (`with_reversal`), as in the feedforward. Where a joint has no friction, all joints get Coulomb and viscous
+    friction.
+    """
+    if wanted.friction != 'adaptive':
+        return arm, wanted, []
+    if arm.friction is not None and arm.friction_described.all():
+        arm, remarks = with_reversal(arm)
+        return arm, wanted, remarks
+    missing = [name for name, there in zip(arm.joint_names, arm.friction_described, strict=True) if not there]
+    remark = (
+        f'no friction of {", ".join(missing)} in the dynamics description: friction as Coulomb and viscous, begun at '
+        'the described F_C0 and F_V1'
+    )
+    return arm, wanted.replaced(friction='coulomb_viscous'), [remark]
+
 
 Array = FloatArray
 
@@ -106,3 +131,79 @@ def make_stiffness(arm: Arm, use: EstimationSettings, period: float) -> Stiffnes
 def make_payload(body: RigidBody, use: EstimationSettings, period: float) -> PayloadEstimator:
     """Return the payload estimator of links without payload."""
     return PayloadEstimator(body, period, memory=use.payload_memory)
+
+
+#: Terms of the friction that a Coulomb and viscous friction has no place for, and the parameters that shape them.
+SHAPES = {
+    'F_S': ('V_S', 'mu'),
+    'F_Cl': ('tau_max',),
+    'F_C1': ('tau_max',),
+    'F_V2': (),
+    'F_V3': (),
+    'F_T0': (),
+    'F_T1': ('T_0', 'T_min', 'T_max'),
+    'F_T2': ('T_0', 'T_min', 'T_max'),
+    'offset': (),
+}
+
+
+def remarks_of(arm: Arm, use: EstimationSettings, motor_side: bool) -> list[str]:
+    """Return a remark for each field, with the joints concerned; arguments as in `JointEstimator`."""
+    remarks = _simpler_friction(arm) if use.friction == 'coulomb_viscous' else []
+    friction = make_friction(arm, use, 1.0)
+    if isinstance(friction, FrictionEstimator):
+        rows = zip(arm.joint_names, arm.friction_scale, friction.parameters, strict=True)
+        remarks += [
+            f'joints.{name}.friction.scale: {given.tolist()} is beyond the bounds of α, {used.tolist()} is used'
+            for name, given, used in rows
+            if not np.array_equal(given, used)
+        ]
+    described = arm.stiffness_described
+    if not motor_side:
+        why = 'not used without the motor-side angle'
+        everywhere = np.ones(arm.n, dtype=bool)
+        remarks += _said(arm, 'stiffness', described, why)
+        remarks += _said(arm, 'damping', arm.damping > 0, why)
+        remarks += [] if arm.kinematic_error is None else _said(arm, 'kinematic_error', everywhere, why)
+        remarks += [] if arm.backlash is None else _said(arm, 'backlash', everywhere, why)
+    elif use.stiffness_preset == 'thesis':
+        remarks += _said(arm, 'stiffness', described, 'not used, the preset thesis begins from none')
+    elif arm.stiffness is not None:
+        bends = (arm.stiffness.coefficients[:, 1:] != 0.0).any(axis=1) & np.isfinite(arm.stiffness.reach)
+        remarks += _said(
+            arm, 'stiffness.range', described & bends, 'not used, the stiffness is learnt as far as it goes'
+        )
+    return remarks
+
+
+def _simpler_friction(arm: Arm) -> list[str]:
+    model, why = arm.friction, 'not used (friction coulomb_viscous begins from F_C0 and F_V1 alone)'
+    if model is None:
+        return []
+    p, remarks = model.parameters, []
+    for name, shapes in SHAPES.items():
+        there = p['F_S'] != p['F_C0'] if name == 'F_S' else p[name] != 0
+        remarks += _said(arm, f'friction.parameters.{name}', there, f'{_with(shapes)}{why}')
+    if model.maxwell_slip is not None:
+        remarks += _said(arm, 'friction.maxwell_slip', arm.friction_described, why)
+    if model.quadrants is not None:
+        remarks += _said(arm, 'friction.quadrants', ~np.isnan(model.quadrants['dq_s']), why)
+    if arm.validity is not None:
+        limits = {
+            'speed': np.isfinite(arm.validity.speed),
+            'load': np.isfinite(arm.validity.load),
+            'temperature': np.isfinite(arm.validity.high - arm.validity.low),
+        }
+        only = 'holds further terms alone (friction coulomb_viscous is learnt where the motion is)'
+        for name, there in limits.items():
+            remarks += _said(arm, f'validity.{name}', there, only)
+    return remarks
+
+
+def _with(shapes: Iterable[str]) -> str:
+    return f'with {", ".join(shapes)} ' if shapes else ''
+
+
+def _said(arm: Arm, field: str, where: BoolArray, why: str) -> list[str]:
+    names = [name for name, there in zip(arm.joint_names, where, strict=True) if there]
+    return [f'joints.({", ".join(names)}).{field}: {why}'] if names else []

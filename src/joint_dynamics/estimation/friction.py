@@ -7,6 +7,8 @@
 discretised with a normalised step: the correction never overshoots f = f̂, whatever the gain (the plain step is
 unstable beyond T_s YᵀΓY = 2). The paper's excitation condition considers speed only and accepts constant speed, which
 cannot distinguish α₁ from α₂; here the information matrix of Y decides.
+
+Without a friction model: Coulomb and viscous friction by least squares that forget.
 """
 
 from __future__ import annotations
@@ -15,57 +17,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from joint_dynamics.arrays import BoolArray, FloatArray
-from joint_dynamics.compilation import compiled
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.estimation.records import Field, filled, record
-from joint_dynamics.estimation.recursive import positive
+from joint_dynamics.estimation.learning import COULOMB, COULOMB_CHECK, FRICTION, coulomb_viscous_step, friction_step
+from joint_dynamics.estimation.recursive import RecursiveLeastSquares, per_joint, positive
+from joint_dynamics.joint.constants import Field, filled
 
 Array = FloatArray
-LARGEST_TORQUE = 1e9
-# The gains follow the means every so many updates.
-EVERY = 10
-
-FRICTION = record(
-    'omega_min hold length enough information seen still adapted updates', 'moving informative excited',
-    lower=(2,), upper=(2,), rate=(2,), floor=(2,), means=(4,), gain=(2,),
-)  # fmt: skip
-"""Settings of one joint: rad/s; times in samples; bounds and, per sample, rates of α. What is learnt beside α: samples
-of motion, since it moved, of adaptation, and in all; means of Y₁², Y₂², Y₁Y₂ and the squared prediction error over the
-motion; γ_i T_s."""
-
-
-@compiled
-def friction_step(s, alpha, f, Y1, Y2, allowed):  # type: ignore[no-untyped-def]
-    """`FrictionEstimator.update` of one joint: s of `FRICTION`, α (2,); return f − f̂ before."""
-    s.updates += 1
-    error = f - alpha[0] * Y1
-    error -= alpha[1] * Y2
-    sane = abs(error) < LARGEST_TORQUE and np.isfinite(Y1 + Y2)
-    if not sane:
-        Y1, Y2, error = 0.0, 0.0, 0.0
-    s.still = 0.0 if abs(Y2) >= s.omega_min else s.still + 1.0
-    s.moving = sane and allowed and s.still <= s.hold
-    if s.moving:
-        s.seen += 1.0
-        share = 1.0 / min(s.seen, s.length)
-        s.means[0] += (Y1 * Y1 - s.means[0]) * share
-        s.means[1] += (Y2 * Y2 - s.means[1]) * share
-        s.means[2] += (Y1 * Y2 - s.means[2]) * share
-        s.means[3] += (error * error - s.means[3]) * share
-    if s.updates % EVERY == 1:
-        first, second = s.means[0], s.means[1]
-        s.gain[0] = s.rate[0] / max(first, s.floor[0])
-        s.gain[1] = s.rate[1] / max(second, s.floor[1])
-        correlation = abs(s.means[2]) / np.sqrt(max(first * second, 1e-300))
-        s.informative = s.seen >= s.enough and 1.0 - correlation >= s.information and first > 0.0 and second > 0.0
-    s.excited = s.moving and s.informative
-    g1, g2 = s.gain[0] * Y1, s.gain[1] * Y2
-    push = (error if s.excited else 0.0) / (1.0 + g1 * Y1 + g2 * Y2)
-    alpha[0] = min(max(alpha[0] + g1 * push, s.lower[0]), s.upper[0])
-    alpha[1] = min(max(alpha[1] + g2 * push, s.lower[1]), s.upper[1])
-    if s.excited:
-        s.adapted += 1.0
-    return error
 
 
 class FrictionEstimator:
@@ -238,3 +195,114 @@ class FrictionEstimator:
         allowed = np.ones(self.joints, dtype=bool) if excited is None else np.array(excited, dtype=bool)
         each = zip(self.states, self.alpha, f, Y1, Y2, allowed, strict=True)
         return np.array([friction_step(*joint) for joint in each])
+
+
+class CoulombViscousEstimator:
+    """The alternative without a friction model.
+
+    F̂ = F_C sgn ω + F_V ω by recursive least squares with forgetting [patent 2, eq 14-20].
+
+    `states` (n,) of `COULOMB`; `P`, `alpha` (n, 2, 2) and (n, 2): what `coulomb_viscous_step` takes. (n,) each: `seen`,
+    updates since the reset; `excited`, whether the last one taught.
+
+    Parameters
+    ----------
+    joints
+        n.
+    period
+        s.
+    memory
+        s of motion: λ = 1 − period/memory.
+    initial
+        [F_C, F_V], (2,) or (n, 2), N·m and N·m·s/rad.
+    deviation
+        of the initial values per noise of 1 N·m, (2,): P(0) is its square, and bounds P for ever.
+    omega_min
+        rad/s: slower samples are left out, sgn ω means nothing there.
+    """
+
+    seen, excited = Field(), Field()
+
+    def __init__(
+        self,
+        joints: int,
+        period: float = 1e-3,
+        *,
+        memory: float = 10.0,
+        initial: ArrayLike = 0.0,
+        deviation: ArrayLike = (100.0, 100.0),
+        omega_min: float = 0.01,
+    ) -> None:
+        self.joints, self.period = int(joints), positive('period', period)
+        forgetting = max(1.0 - self.period / positive('memory', memory), 0.1)
+        self._rls = RecursiveLeastSquares(
+            joints, 2, initial_covariance=np.square(deviation), forgetting=forgetting, directional=False
+        )
+        self._initial = initial
+        self.P, self.alpha = self._rls.P, self._rls.alpha
+        self.omega_min = per_joint('omega_min', omega_min, self.joints, zero=True)
+        self.states = filled(self.joints, COULOMB, omega_min=self.omega_min, forgetting=forgetting)
+        self._start, self._initial = self.states.copy(), initial
+        self.reset()
+
+    def reset(self, parameters: ArrayLike | None = None) -> None:
+        """Begin again at `parameters`, default the initial ones."""
+        self._rls.reset(np.asarray(self._initial if parameters is None else parameters, dtype=float))
+        self.states[:] = self._start
+
+    def snapshot(self) -> tuple[Array, Array]:
+        """Return what was learnt, for `restore`."""
+        return self.P.copy(), self.alpha.copy()
+
+    def restore(self, kept: tuple[Array, Array]) -> None:
+        """Go back to what was learnt before."""
+        self.P[:], self.alpha[:] = kept
+
+    def set_coulomb(self, joint: int, coulomb: float) -> None:
+        """Take F_C of a joint to be `coulomb` [N·m], and learn on from there."""
+        self.alpha[joint, 0] = coulomb
+
+    @property
+    def parameters(self) -> Array:
+        """[F_C, F_V] of every joint, (n, 2), N·m and N·m·s/rad."""
+        return self.alpha.copy()
+
+    @property
+    def covariance(self) -> Array:
+        """P, (n, 2, 2), per (N·m)² of noise."""
+        return self.P.copy()
+
+    def against(self, F_C0: Array, F_V1: Array) -> tuple[Array, Array]:
+        """Return α (n, 2) against a described friction, with F_C = α1 F_C0 and F_V = F_V1 + α2.
+
+        Its covariance (n, 2, 2).
+        """
+        unit = np.stack([1.0 / np.maximum(F_C0, 1e-6), np.ones(self.joints)], axis=1)
+        parameters = (self.parameters - np.stack([np.zeros(self.joints), F_V1], axis=1)) * unit
+        return parameters, self.covariance * unit[:, :, None] * unit[:, None, :]
+
+    @property
+    def excitation(self) -> Array:
+        """Adaptation since the reset, (n,) [s]."""
+        return self.seen * self.period
+
+    def predict(self, omega: Array) -> Array:
+        """F̂ = F_C sgn ω + F_V ω, N·m, (n,)."""
+        return self.alpha[:, 0] * np.sign(omega) + self.alpha[:, 1] * omega
+
+    def update(self, friction: ArrayLike, omega: ArrayLike, excited: ArrayLike | None = None) -> Array:
+        """Take the friction residual F = τ_m − B ω̇ − τ_J (n,) N·m and ω (n,) rad/s.
+
+        Return F − F̂ (n,), 0 where there was no update.
+        """
+        f, speed = np.asarray(friction, dtype=float), np.asarray(omega, dtype=float)
+        allowed = np.ones(self.joints, dtype=bool) if excited is None else np.array(excited, dtype=bool)
+        each = zip(self.states, self.P, self.alpha, f, speed, allowed, strict=True)
+        error = np.array([coulomb_viscous_step(*joint) for joint in each])
+        if self.states['updates'][0] % COULOMB_CHECK == 0:
+            self.bound()
+        return error
+
+    def bound(self) -> None:
+        """Bring P back between its bounds."""
+        self._rls.bound()

@@ -1,7 +1,7 @@
 """The whole online estimation of one robot: one `update` per sample, all joints at once.
 
     raw q, θ, K_τ i, H(θ), F_v(ω)  →  one smoother, equal delay  →  τ_J (link model, spring, motor − friction), f, τ_ext
-    →  what is learnt from them (`kernels`)  →  what comes seldom: changes that are named, payload
+    →  what is learnt from them (`sample`)  →  what comes seldom: changes that are named, payload
 
 The hysteresis H and the speed part F_v of the friction are computed from the raw motor angle and then smoothed like
 every signal: an undelayed factor beside delayed ones would halve the gain of the adaptation, and F_v is strongly
@@ -19,22 +19,28 @@ from numpy.typing import ArrayLike
 from joint_dynamics.arm import Arm, RangeWatch
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.estimation import kernels
+from joint_dynamics.estimation import learning, torques
 from joint_dynamics.estimation.change_test import BODY
 from joint_dynamics.estimation.changes import Change, ChangeDetector
 from joint_dynamics.estimation.contact import ContactDetector
-from joint_dynamics.estimation.coulomb_viscous import CoulombViscousEstimator
 from joint_dynamics.estimation.estimation_settings import STIFFNESS_SOURCES, EstimationSettings
-from joint_dynamics.estimation.estimator_factory import gain_of, make_friction, make_payload, make_stiffness
-from joint_dynamics.estimation.friction import FrictionEstimator
+from joint_dynamics.estimation.estimator_factory import gain_of, make_friction, make_payload, make_stiffness, remarks_of
+from joint_dynamics.estimation.friction import CoulombViscousEstimator, FrictionEstimator
 from joint_dynamics.estimation.lost_motion import LostMotion
 from joint_dynamics.estimation.payload import PayloadEstimator
-from joint_dynamics.estimation.records import filled
-from joint_dynamics.estimation.remarks import remarks_of
-from joint_dynamics.estimation.sample import NUMBERS, STATUS, Estimates, InForce, Sample, entry_for
+from joint_dynamics.estimation.sample import (
+    KNOWN,
+    NOT_ESTIMATED,
+    NUMBERS,
+    STATUS,
+    UNKNOWN,
+    Estimates,
+    InForce,
+    Sample,
+    entry_for,
+)
 from joint_dynamics.estimation.stiffness import StiffnessEstimator
-from joint_dynamics.estimation.torques import estimate_of
-from joint_dynamics.joint.constants import Record, Tables
+from joint_dynamics.joint.constants import Record, Tables, filled
 from joint_dynamics.robot.newton_euler import WORK_PER_LINK
 from joint_dynamics.signals.state_estimator import StateEstimator
 
@@ -112,14 +118,14 @@ class JointEstimator(Estimates):
         self.stride = max(int(round(TURN / self.period)), 1)
         turn = self.stride * self.period
         self._lag = max(int(round(SPEED_SPAN / self.period)), 1) if slip is not None else 0
-        self.status, self.estimate = np.zeros(1, STATUS), estimate_of(arm, use)
-        static = kernels.NO_FRICTION if arm.friction is None else kernels.STATIC
+        self.status, self.estimate = np.zeros(1, STATUS), torques.estimate_of(arm, use)
+        static = torques.NO_FRICTION if arm.friction is None else torques.STATIC
         self.estimate['gain'] = 1.0 if self.gain is None else self.gain
         self.numbers = filled(
             1, NUMBERS, motor_side=self.motor_side, lag=self._lag, stride=self.stride, turn=turn,
             omega_min=use.omega_min, per_span=0.5 / (max(self._lag, 1) * self.period),
             source=STIFFNESS_SOURCES.index(use.stiffness_source),
-            method=kernels.OWN if use.friction == 'coulomb_viscous' else kernels.HYSTERESIS if slip else static,
+            method=torques.OWN if use.friction == 'coulomb_viscous' else torques.HYSTERESIS if slip else static,
             **{name: signals.index(name) * n if name in signals else -1 for name in ('q', 'tau', 'theta', 'H', 'F_v')},
         )  # fmt: skip
         if not self.motor_side:
@@ -164,11 +170,11 @@ class JointEstimator(Estimates):
         adaptive = friction if isinstance(friction, FrictionEstimator) else FrictionEstimator(n)
         coulomb = friction if isinstance(friction, CoulombViscousEstimator) else CoulombViscousEstimator(n)
         spring = StiffnessEstimator(n, 1) if self.stiffness is None else self.stiffness
-        numbers['learns'] = kernels.ADAPTIVE if friction is adaptive else kernels.AS_DESCRIBED
+        numbers['learns'] = learning.ADAPTIVE if friction is adaptive else learning.AS_DESCRIBED
         if friction is coulomb:
             described = 0.0 if arm.friction is None else arm.friction.parameters['F_C0']
             unit = np.maximum(described, 0.02 * self.effort_limit)
-            numbers['learns'], estimate['coulomb_unit'] = kernels.COULOMB_VISCOUS, unit
+            numbers['learns'], estimate['coulomb_unit'] = learning.COULOMB_VISCOUS, unit
         numbers['spring'], numbers['backlash'] = self.stiffness is not None, arm.backlash is not None
         numbers['per_block'], order = changes.per_block, spring.order
         return Sample(
@@ -272,11 +278,9 @@ class JointEstimator(Estimates):
             if theta is None:
                 raise JointDynamicsError('estimator: expected θ with every sample, found none')
             given[2] = theta
-        payload = (
-            kernels.NOT_ESTIMATED if self.payload is None else kernels.KNOWN if self.payload.known else kernels.UNKNOWN
-        )
+        payload = NOT_ESTIMATED if self.payload is None else KNOWN if self.payload.known else UNKNOWN
         todo = self._step(bool(self.learning), payload, self.changes.load_suspected)
-        if todo > kernels.READY:
+        if todo > learning.READY:
             self._finish(todo)
         return todo != 0
 
@@ -284,11 +288,11 @@ class JointEstimator(Estimates):
         """Do what a sample left to do, which comes seldom."""
         if self.stiffness is not None:
             self.stiffness.finish(todo)
-        if todo & kernels.BOUND and isinstance(self.friction, CoulombViscousEstimator):
+        if todo & learning.BOUND and isinstance(self.friction, CoulombViscousEstimator):
             self.friction.bound()
-        if todo & kernels.BEGUN:
+        if todo & learning.BEGUN:
             self._kept[self.changes.open] = [part.snapshot() for part in self._learners]
-        if not todo & kernels.COMPLETE:
+        if not todo & learning.COMPLETE:
             return
         self.changes.complete()
         change = self.changes.find()

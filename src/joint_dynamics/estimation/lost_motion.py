@@ -18,55 +18,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from joint_dynamics.arrays import FloatArray
-from joint_dynamics.compilation import compiled
-from joint_dynamics.estimation.records import Field, filled, record
+from joint_dynamics.estimation.learning import LAGS, PLAY, lost_motion_step
 from joint_dynamics.estimation.recursive import per_joint, positive
-from joint_dynamics.joint.stiffness import LOADS, loads_of
+from joint_dynamics.joint.constants import Field, filled
+from joint_dynamics.joint.stiffness import loads_of
 
 Array = FloatArray
-# s: low-passes of the load; how long a spread of it, and how long a movement of the play is remembered.
-LAGS, HELD, WINDOW = (0.1, 0.3), 0.2, 0.05
+# s: how long a spread of the load, and how long a movement of the play is remembered.
+HELD, WINDOW = 0.2, 0.05
 # The backlash may be so many of its deviations off.
 DEVIATIONS = 2.0
-PARTS = len(LOADS)
-PLAY = record(
-    'unknown keep keep_step theta place spread step motion slack uncertainty', 'known',
-    per_load=(PARTS,), follow=(len(LAGS),), loads=(len(LAGS),),
-)  # fmt: skip
-"""Settings of one joint: two deviations of 𝓑, rad; shares kept per update of the spread and of the step; 1/τ_i; shares
-by which the low-passes follow. Its state: θ of the last update, rad (NaN: none yet); s; spread of g; rad; low-passed
-loads, N·m; whether θ has passed through the play."""
-
-
-@compiled
-def lost_motion_step(s, theta, load, width):  # type: ignore[no-untyped-def]
-    """`LostMotion.update` of one joint: s of `PLAY`, θ [rad], load [N·m] and 𝓑(θ) [rad]."""
-    if s.theta != s.theta:
-        s.theta = theta
-        for m in range(len(s.loads)):
-            s.loads[m] = load
-    if width > 0.0:
-        s.place += (theta - s.theta) / width
-    s.place = min(max(s.place, -1.0), 1.0)
-    s.known = s.known or abs(s.place) >= 1.0 or width <= 0.0
-    s.theta = theta
-    lowest, highest, second = np.inf, -np.inf, 0.0
-    for m in range(len(s.loads) + 1):
-        if m > 0:
-            s.loads[m - 1] += s.follow[m - 1] * (load - s.loads[m - 1])
-        of_load, left = load if m == 0 else s.loads[m - 1], 0.0
-        for i in range(PARTS):
-            ratio = of_load * s.per_load[i]
-            left += 1.0 / (1.0 + ratio * ratio)
-        left /= PARTS
-        lowest, highest = min(lowest, left), max(highest, left)
-        if m == 1:
-            second = left
-    s.spread = max(highest - lowest, s.keep * s.spread)
-    before, s.slack = s.motion, second * width
-    s.motion = s.slack * s.place
-    s.step = max(abs(s.motion - before), s.keep_step * s.step)
-    s.uncertainty = (s.spread if s.known else 1.0) * width + highest * s.unknown + s.step
 
 
 class LostMotion:

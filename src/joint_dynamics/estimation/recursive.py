@@ -15,47 +15,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from joint_dynamics.arrays import BoolArray, FloatArray, IntArray
-from joint_dynamics.compilation import compiled
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.estimation.learning import rls_step
 
 Array = FloatArray
-# r below this carries no information that could be weighed: the down-date is skipped.
-SMALL_R = 1e-12
 # The eigenvalues of P, relative to P(0), stay below one, above LOWEST, and within CONDITION of each other.
 LOWEST, HIGHEST, CONDITION = 1e-24, 1.0, 1e14
-
-
-@compiled
-def rls_step(P, alpha, psi, y, active, numbers, direction):  # type: ignore[no-untyped-def]
-    """One step of one joint: P (p, p), α (p,), ψ (p,); ψ and y are 0 where it is not `active`. Return ε and ε/(1 + r).
-
-    numbers: forgetting, δ, directional. direction: Pψ, written. With ψ = 0 only δ and exponential forgetting would
-    change a joint, which `active` prevents.
-    """
-    forgetting, delta, directional = numbers
-    order, r, error = len(psi), 0.0, y
-    for p in range(order):
-        total = 0.0
-        for k in range(order):
-            total += P[p, k] * psi[k]
-        direction[p] = total
-        r += psi[p] * total
-        error -= alpha[p] * psi[p]
-    # Not below zero, even where rounding has spoilt P until the next `bound`: then the step is harmless.
-    r = max(r, 0.0)
-    growth = (1.0 if directional else forgetting) + r
-    # μ(1 + r) − 1 written so that μ = 1 gives r exactly.
-    c = (forgetting * r - (1.0 - forgetting)) / (max(r, SMALL_R) * growth * forgetting) if directional else 1.0 / growth
-    share = error / growth
-    for p in range(order):
-        for k in range(order):
-            P[p, k] -= direction[p] * direction[k] * c
-            if active and not directional:
-                P[p, k] /= forgetting
-        if active:
-            P[p, p] += delta
-        alpha[p] += direction[p] * share
-    return error, share
 
 
 class RecursiveLeastSquares:

@@ -1,4 +1,10 @@
-"""All that one sample of a `JointEstimator` changes, and the compiled sample (`kernels`) as a C function of it."""
+"""One sample of a `JointEstimator`: all that it changes, and what it does, compiled, all joints in one C function.
+
+    signals → torques → stiffness, friction, contact, weights, changes, one at a time
+
+After the smoother nothing changes within some milliseconds. What learns or judges therefore takes turns, at most one
+part per sample, each at some 125 Hz; the torques are of every sample.
+"""
 
 from __future__ import annotations
 
@@ -9,18 +15,14 @@ from numba import carray  # type: ignore[attr-defined]
 
 from joint_dynamics.arm.sample import MOTOR, TERM, ArmConstants
 from joint_dynamics.arrays import BoolArray, FloatArray
-from joint_dynamics.compilation import Entry, address_of, arrays_of, compiled
+from joint_dynamics.compilation import Entry, address_of, arrays_of, compiled, inlined_early
 from joint_dynamics.estimation.change_test import BODY, Blocks
 from joint_dynamics.estimation.changes import WINDOW
 from joint_dynamics.estimation.contact import CONTACT
-from joint_dynamics.estimation.coulomb_viscous import COULOMB
-from joint_dynamics.estimation.friction import FRICTION
-from joint_dynamics.estimation.kernels import take_sample
-from joint_dynamics.estimation.lost_motion import PLAY
-from joint_dynamics.estimation.records import Field, record
-from joint_dynamics.estimation.stiffness import SPRING
-from joint_dynamics.estimation.torques import ESTIMATE
-from joint_dynamics.joint.constants import JOINT, Record
+from joint_dynamics.estimation.evaluation import detect_contacts, watch_changes, weigh_torques
+from joint_dynamics.estimation.learning import COULOMB, FRICTION, PLAY, READY, SPRING, learn_friction, learn_stiffness
+from joint_dynamics.estimation.torques import ESTIMATE, torques
+from joint_dynamics.joint.constants import JOINT, Field, Record, record
 from joint_dynamics.robot.newton_euler import LINK, WORK_PER_LINK
 from joint_dynamics.signals.state_estimator import Smoother
 
@@ -32,6 +34,10 @@ NUMBERS = record(
 columns of the signals; method and learning of the friction, what teaches the stiffness; samples."""
 STATUS = record('', 'finite', 'count')
 """Whether all torques of the last sample, and what tells a contact in them, are finite; samples taken."""
+NOT_ESTIMATED, UNKNOWN, KNOWN = range(3)
+"""The payload."""
+TURNS = 5
+"""Parts that learn or judge."""
 
 
 class Signal:
@@ -164,6 +170,41 @@ class Sample(NamedTuple):
     spring_rows: FloatArray
     row: FloatArray
     scratch: FloatArray
+
+
+@inlined_early
+def take_sample(e, learning, payload, suspected):  # type: ignore[no-untyped-def]
+    """Take the sample in `given` of the `Sample` e; return what it comes to.
+
+    learning: whether α, stiffness and payload adapt. payload: of NOT_ESTIMATED, UNKNOWN, KNOWN.
+    suspected: whether another load is, see `changes`.
+    """
+    u, todo = e.numbers[0], READY
+    if not torques(e, u):
+        return 0
+    for turn in range(e.status[0].count % u.stride, TURNS, u.stride):
+        # Joints may learn where none has a contact, but one that lasts so long that it is none.
+        free = payload != UNKNOWN
+        for j in range(len(e.contacts)):
+            if e.estimate[j].contact and not e.contacts[j].since > e.contacts[j].patience:
+                free = False
+        if turn == 0 and u.spring:
+            todo |= learn_stiffness(e, u, learning, free)
+        elif turn == 1 and learning:
+            # a push that not every joint feels would pass for friction
+            todo |= learn_friction(e, u, free and not suspected)
+        elif turn == 2:
+            detect_contacts(e, u, payload == NOT_ESTIMATED or free)
+        elif turn == 3:
+            weigh_torques(e, u)
+        elif turn == 4 and learning:
+            todo |= watch_changes(e, u, payload != UNKNOWN, not free)
+    total = 0.0
+    for j in range(len(e.estimate)):
+        s = e.estimate[j]
+        total += s.torque + s.external + s.friction_torque + e.contacts[j].ratio
+    e.status[0].finite = np.isfinite(total)
+    return todo
 
 
 @compiled

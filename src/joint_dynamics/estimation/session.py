@@ -17,7 +17,7 @@ from joint_dynamics.arm import Arm
 from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.estimation.conditions import Condition, conditions
+from joint_dynamics.estimation.conditions import Condition, conditions, estimates_of
 from joint_dynamics.estimation.description_update import (
     adapted_description,
     fingerprint,
@@ -25,15 +25,12 @@ from joint_dynamics.estimation.description_update import (
     notes_of,
     reference_of,
 )
-from joint_dynamics.estimation.estimates import estimates_of
 from joint_dynamics.estimation.estimation_settings import EstimationSettings
+from joint_dynamics.estimation.estimator_factory import choose_friction_method, remarks_of
 from joint_dynamics.estimation.friction import FrictionEstimator
-from joint_dynamics.estimation.friction_method import choose_friction_method
 from joint_dynamics.estimation.health import HealthMonitor, HealthThresholds, JointHealth
+from joint_dynamics.estimation.input_values import MotorReflection, plausible_samples
 from joint_dynamics.estimation.joint_estimator import JointEstimator
-from joint_dynamics.estimation.motor_reflection import MotorReflection
-from joint_dynamics.estimation.plausible_samples import plausible_samples
-from joint_dynamics.estimation.remarks import remarks_of
 from joint_dynamics.estimation.timeline import NS, Timeline
 from joint_dynamics.recording.conversions import MotorSide
 from joint_dynamics.robot import RobotModel

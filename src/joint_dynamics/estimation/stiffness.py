@@ -21,75 +21,86 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from joint_dynamics.arrays import FloatArray, IntArray
-from joint_dynamics.compilation import compiled
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.estimation.jumps import LEVELS, jumped
-from joint_dynamics.estimation.records import Field, filled, record
-from joint_dynamics.estimation.recursive import RecursiveLeastSquares, per_joint, positive, rls_step
-from joint_dynamics.estimation.stiffness_map import StiffnessMap
+from joint_dynamics.estimation.learning import DUE, JUMPED, SPRING, stiffness_step
+from joint_dynamics.estimation.recursive import RecursiveLeastSquares, per_joint, positive
+from joint_dynamics.joint.constants import Field, filled
 
 Array = FloatArray
-# Every so many updates the covariance is brought back between its bounds; between two checks it cannot grow by more
-# than (1/μ)^CHECK.
-CHECK = 64
 # How far the whole of a map, and its shape, may be off once it is known to have changed.
 REOPENED = 0.3
-# s of excited motion before a stiffness may count as reliable.
-MIN_EXCITED_TIME = 2.0
-# s of excited motion before what is learnt takes the place of what was described. That it explains the torque is what
-# decides; of fewer samples no mean square says whether it does.
-MIN_TAKEN_TIME = 0.02
 # No transmission deforms by a thousand times its scale; what is beyond is a broken sample and would only overflow.
-LARGEST, LARGEST_TORQUE = 1e3, 1e9
+LARGEST = 1e3
 
 
-SPRING = record(
-    'gate top per_scale novelty floor mu delta period window change_share hold stride anchor still updates',
-    'keep fresh excited reliable jumped', levels=LEVELS,
-)  # fmt: skip
-"""Settings of one joint: rad, rad, 1/rad, rad, (N·m)²; s; updates. What is learnt beside P and α: rad, the deformation
-that was new last, and updates since."""
-JUMPED, DUE = 1, 2
-"""What an update leaves to do: open the covariance of joints that jumped; bring it back between its bounds."""
+class StiffnessMap:
+    """The map in force of n joints: torque, stiffness and their uncertainty.
 
+    Parameters
+    ----------
+    joints, order
+        n, and P, number of odd terms.
+    scale
+        φ_ref, rad, number or (n,): deformation at which the directions φ, φ³, … have similar size.
 
-@compiled
-def stiffness_step(s, learnt, in_force, phi, y, allowed, scratch):  # type: ignore[no-untyped-def]
-    """`StiffnessEstimator.update` of one joint: s of `SPRING`; return ε, and what is left to do.
-
-    learnt: P (P, P) and α (P,), scaled; in_force: the same and the mean square of the error (1,). scratch: (2, P),
-    written. What is learnt goes in force where it is taken, or nothing is to be kept.
+    Attributes
+    ----------
+    joints, order, scale
+        as given; scale (n,).
+    P, alpha
+        (n, P, P) and (n, P), scaled: α_p φ_ref^{2p−1}, the torque of each term at φ_ref, N·m.
+    square
+        (n,) (N·m)², mean square of the prediction error.
     """
-    (P, alpha), psi, levels = learnt, scratch[0], s.levels
-    if s.updates % s.stride == 0:
-        # A standstill tells one torque over and over, with the friction's error in it.
-        if abs(phi) < s.top and abs(phi - s.anchor) >= s.novelty:
-            s.anchor, s.still = phi, 0.0
-        else:
-            s.still += s.stride
-        s.fresh = s.still <= s.hold
-    s.excited = s.gate <= abs(phi) < s.top and abs(y) < LARGEST_TORQUE and s.fresh and allowed
-    value, torque = (phi * s.per_scale, y) if s.excited else (0.0, 0.0)
-    square = value * value
-    for p in range(len(psi)):
-        psi[p] = value
-        value *= square
-    error, share = rls_step(P, alpha, psi, torque, s.excited, (s.mu, s.delta, True), scratch[1])
-    if s.excited:
-        levels.samples += 1.0
-        levels.squares += error * share
-        levels.torque += torque * torque
-    at_scale = 0.0
-    for p in range(len(psi)):
-        at_scale += (2.0 * p + 1.0) * alpha[p]
-    fits = levels.long <= 0.2 * levels.usual and alpha[0] > 0.0 and at_scale > 0.0
-    s.reliable = fits and levels.excitation >= MIN_EXCITED_TIME
-    if not s.keep or (fits and levels.short <= 0.2 * levels.usual and levels.excitation >= MIN_TAKEN_TIME):
-        in_force[0][:], in_force[1][:], in_force[2][0] = P, alpha, levels.long
-    s.updates += 1
-    looked = s.updates % s.stride == 0
-    s.jumped = looked and jumped(levels, s.period, s.window, s.change_share, s.floor)
-    return error, (JUMPED if s.jumped else 0) | (DUE if looked and s.updates % CHECK < s.stride else 0)
+
+    def __init__(self, joints: int, order: int, scale: ArrayLike) -> None:
+        self.joints, self.order = joints, order
+        self.scale = per_joint('scale', scale, self.joints)
+        # α scaled: α_p φ_ref^{2p−1}, the torque of each term at φ_ref, N·m.
+        self._powers = 2 * np.arange(self.order) + 1
+        self._unit = self.scale[:, None] ** self._powers
+        self._per_scale = 1.0 / self.scale
+        self.P, self.alpha = np.zeros((self.joints, self.order, self.order)), np.zeros((self.joints, self.order))
+        self.square = np.zeros(self.joints)
+
+    @property
+    def coefficients(self) -> Array:
+        """α of the map in force, (n, P), N·m/rad^{2p−1}."""
+        return self.alpha / self._unit
+
+    @property
+    def covariance(self) -> Array:
+        """P of the map in force, (n, P, P), in the units of α per (N·m)².
+
+        Times the variance of the torque's noise it is the covariance of α.
+        """
+        return self.P / (self._unit[:, :, None] * self._unit[:, None, :])
+
+    @property
+    def noise(self) -> Array:
+        """Deviation of the prediction error, N·m, (n,)."""
+        return np.sqrt(self.square)
+
+    @property
+    def standard_deviation(self) -> Array:
+        """Deviation of α, (n, P), N·m/rad^{2p−1}, with the prediction error for noise."""
+        return np.sqrt(np.diagonal(self.P, axis1=1, axis2=2) * self.square[:, None]) / self._unit
+
+    def torque(self, deformation: ArrayLike) -> Array:
+        """τ_E(φ), N·m, at φ (…, n) rad."""
+        x = np.asarray(deformation, dtype=float) * self._per_scale
+        return np.asarray(np.sum(self.alpha * x[..., None] ** self._powers, axis=-1))
+
+    def stiffness(self, deformation: ArrayLike) -> Array:
+        """Return k(φ) = dτ_E/dφ, N·m/rad, at φ (…, n) rad."""
+        x = np.asarray(deformation, dtype=float) * self._per_scale
+        slope = np.sum(self.alpha * self._powers * x[..., None] ** (self._powers - 1), axis=-1)
+        return np.asarray(self._per_scale * slope)
+
+    def variance(self, deformation: Array) -> Array:
+        """Return the variance of τ_E(φ) by the covariance, (N·m)², at φ (n,) rad."""
+        psi = (deformation * self._per_scale)[:, None] ** self._powers
+        return np.asarray(np.einsum('np,npq,nq->n', psi, self.P, psi) * self.square)
 
 
 class StiffnessEstimator(StiffnessMap):

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.estimation.plausible_samples import Plausible
+from joint_dynamics.estimation.input_values import Plausible
 from joint_dynamics.estimation.recursive import positive
 from joint_dynamics.signals.alignment import sample_period
 

@@ -1,12 +1,9 @@
-"""The transmission torque from three sides, and their weights by noise, compiled.
+"""The transmission torque from three sides, of one sample, compiled; `evaluation` weighs them by their noise.
 
 link     τ_J = M q̈ + C q̇ + g      ignores contacts; error a share of the torque
 spring   τ_J = τ_E(φ) + D φ̇       needs no friction model; deformation only partly elastic within the backlash
                                    (`lost_motion`)
 motor    τ_J = K_τ i − B ω̇ − f̂    error a share of the Coulomb level, most of it where the joint does not slip
-
-The stated deviations need not be exact: they decide which side is used; at rest the spring, in slip both, near φ = 0
-the motor.
 """
 
 from __future__ import annotations
@@ -14,29 +11,31 @@ from __future__ import annotations
 import numpy as np
 
 from joint_dynamics.arm import Arm
-from joint_dynamics.compilation import compiled
+from joint_dynamics.arm.sample import add_coupled_friction, add_rotors, term_torques
+from joint_dynamics.compilation import inlined_early
 from joint_dynamics.estimation.estimation_settings import EstimationSettings
-from joint_dynamics.estimation.records import filled, record
-from joint_dynamics.estimation.stiffness_map import slope_and_variance
-from joint_dynamics.joint.constants import MAP, Record
+from joint_dynamics.joint.constants import MAP, Record, filled, record
+from joint_dynamics.joint.laws import coulomb_level, dry_friction, held, map_value, slip, speed_friction, warmth
+from joint_dynamics.robot.newton_euler import inverse_dynamics
+from joint_dynamics.signals.state_estimator import smooth
 
 #: How far a rotor inertia may be off that was not told apart from its link's, as a share: the URDF's inertials it
 #: follows from are good to 30 %.
 ROTOR_INERTIA_SPREAD = 0.3
-# Share of the lost motion that is not known.
-SLACK = 0.1
 # N·m, deviation before there is an estimate.
 UNKNOWN = 1e6
 
+NO_FRICTION, OWN, HYSTERESIS, STATIC = range(4)
+"""Friction: none, an estimator of its own, the described model on the smoothed hysteresis, or that in steady slip."""
 ESTIMATE = record(
     'floor rotor_inertia_deviation friction_noise link_noise per_slip_speed deformation_noise hint gain coulomb_unit '
     'rotor_torque held_speed coulomb_level coulomb_friction friction_torque friction_error torque_motor deformation '
     'damping_torque torque_spring external torque torque_link spring_weight link_weight external_deviation '
-    'motor_deviation', 'described elastic contact', backlash=MAP,
+    'motor_deviation half_backlash', 'described elastic contact', backlash=MAP,
 )  # fmt: skip
 """Settings of one joint: (N·m)², of any torque; kg·m²; shares; s/rad; rad²; rad, of lost motion (NaN: the backlash is
 described); torque per effort; N·m, of a learnt Coulomb friction; whether the stiffness is described; map of the
-backlash. Then what is estimated, see `Estimates`."""
+backlash. Then what is estimated, see `Estimates`; 𝓑(θ), rad."""
 
 
 def estimate_of(arm: Arm, settings: EstimationSettings) -> Record:
@@ -58,56 +57,83 @@ def estimate_of(arm: Arm, settings: EstimationSettings) -> Record:
     )  # fmt: skip
 
 
-@compiled
-def motor_variance(s, omega, slip):  # type: ignore[no-untyped-def]
-    """Return the variance of the torque of the motor side, (N·m)²; slip: |H|, 1 where it is not known."""
-    slipping = min(abs(omega) * s.per_slip_speed, 1.0) * min(slip, 1.0)
-    wrong = (s.friction_noise + 0.5 * (1.0 - slipping)) * s.coulomb_level
-    return s.floor + wrong * wrong
+@inlined_early
+def take_signals(e, u):  # type: ignore[no-untyped-def]
+    """Take the sample in `given`: hysteresis H, speed part F_v, smoother; return whether this is full.
 
-
-@compiled
-def spring_variance(s, play, spring, in_force):  # type: ignore[no-untyped-def]
-    """Return the variance of the torque of the spring, (N·m)², and note whether it is informative.
-
-    play, spring: records of `PLAY` and `SPRING`. in_force: P (P, P), α (P,) and the mean square of the error.
+    The speed for F_v is a difference over 2 d samples, so all else waits d samples for it.
     """
-    s.elastic = s.described or spring.reliable
-    if s.hint != s.hint:
-        lost = SLACK * play.slack + play.uncertainty
-    else:
-        ratio = s.deformation / s.hint
-        lost = s.hint / (1.0 + ratio * ratio)
-    P, alpha, square = in_force
-    slope, variance = slope_and_variance(P, alpha, s.deformation * spring.per_scale)
-    slope *= spring.per_scale
-    unknown = 0.0 if s.elastic else 1e12
-    return unknown + s.floor + slope * slope * (s.deformation_noise + lost * lost) + variance * square
+    status, length, tables = e.status[0], len(e.line), e.arm.tables
+    newest = status.count % length
+    status.count += 1
+    x = e.line[newest]
+    for j in range(len(e.estimate)):
+        motor = e.given[0, j]
+        x[u.q + j], x[u.tau + j] = motor, e.given[1, j] * e.estimate[j].gain
+        if u.motor_side:
+            motor = e.given[2, j] - map_value(e.arm.joints[j].error, tables, e.given[2, j])
+            x[u.theta + j] = motor
+        if u.method == HYSTERESIS:
+            x[u.H + j] = slip(e.bare[j], tables, motor, e.sliders[j])
+    if status.count < length:
+        return False
+    middle, oldest = (newest - u.lag) % length, (newest + 1) % length
+    if u.method == HYSTERESIS:
+        for j in range(len(e.estimate)):
+            c, side = e.arm.joints[j], u.theta + j
+            omega = held((e.line[newest, side] - e.line[oldest, side]) * u.per_span, c.speed_limit)
+            F_v = speed_friction(c, e.line[middle, u.H + j], omega, warmth(c, e.temperature[j]))
+            e.line[middle, u.F_v + j] = F_v
+    return smooth(e.smoother, e.line[middle])
 
 
-@compiled
-def weigh(s, motor, spring, acceleration, doubted):  # type: ignore[no-untyped-def]
-    """Write the weights of one joint into s of `ESTIMATE`: inverse variances.
+@inlined_early
+def torques(e, u):  # type: ignore[no-untyped-def]
+    """Take the sample in `given`, write all torques of the smoothed one into `estimate`; return whether there is one.
 
-    The torque of motor and spring together is measured, and so includes contacts; the link model has no weight where
-    there is one.
-
-    Parameters
-    ----------
-    s
-        of `ESTIMATE`.
-    motor, spring
-        (N·m)², variances; that of the spring infinite where there is none.
-    acceleration
-        of the rotor, rad/s².
-    doubted
-        whether the stiffness is in doubt.
+    Friction and terms are those at the torque of the sample before.
     """
-    s.motor_deviation = s.external_deviation = np.sqrt(motor)
-    rotor = s.rotor_inertia_deviation * acceleration
-    s.spring_weight = 0.0
-    if spring != np.inf and not doubted:
-        s.spring_weight = (motor + rotor * rotor) / (motor + rotor * rotor + spring)
-        s.external_deviation = np.sqrt(s.spring_weight * spring)
-    square, link = s.external_deviation * s.external_deviation, s.link_noise * s.torque_link
-    s.link_weight = 0.0 if s.contact else square / (square + s.floor + link * link + rotor * rotor)
+    if not take_signals(e, u):
+        return False
+    n, value = len(e.estimate), e.smoother.states[0]
+    link, H, drives, share, before = e.rows[0], e.rows[1], e.rows[2], e.rows[3], e.rows[4]
+    q, dq, ddq = value[u.q : u.q + n], e.smoother.states[1, u.q : u.q + n], e.smoother.states[2, u.q : u.q + n]
+    omega, acceleration = e.smoother.states[1, u.theta : u.theta + n], e.smoother.states[2, u.theta : u.theta + n]
+    inverse_dynamics(e.arm.links, q, dq, ddq, e.work, link)
+    for j in range(n):
+        drives[j], share[j], before[j] = 0.0, 1.0, e.estimate[j].torque
+        H[j] = value[u.H + j] if u.method == HYSTERESIS else np.sign(omega[j])
+    add_rotors(e.arm, acceleration, drives)
+    add_coupled_friction(e.arm, share, omega, drives)
+    term_torques(e.arm.terms, e.arm.tables, (share, 1.0), q, (omega, H, before, e.temperature), drives)
+    for j in range(n):
+        c, s, alpha = e.arm.joints[j], e.estimate[j], e.alpha[j]
+        speed, load = held(omega[j], c.speed_limit), held(before[j], c.load_limit)
+        dry = dry_friction(c, H[j], speed, load)
+        s.torque_link, s.rotor_torque, s.held_speed = link[j], value[u.tau + j] - drives[j], speed
+        s.friction_torque = 0.0
+        if u.method == OWN:
+            s.friction_torque = alpha[0] * np.sign(omega[j]) + alpha[1] * omega[j]
+        elif u.method == HYSTERESIS:
+            s.coulomb_level, s.coulomb_friction = coulomb_level(c, load), dry
+            s.friction_torque = value[u.F_v + j] + (alpha[0] * dry + alpha[1] * speed)
+        elif u.method == STATIC:
+            F_v = speed_friction(c, H[j], speed, warmth(c, e.temperature[j]))
+            s.friction_torque = F_v + (alpha[0] * dry + alpha[1] * speed)
+        lacking = s.rotor_torque - link[j]
+        s.friction_error = lacking - s.friction_torque
+        s.torque_motor = measured = link[j] + s.friction_error
+        if u.spring:
+            if u.backlash:
+                s.half_backlash = map_value(s.backlash, e.arm.tables, value[u.theta + j])
+            s.deformation = value[u.theta + j] - q[j] - e.play[j].motion
+            x = s.deformation * e.springs[j].per_scale
+            square, total = x * x, 0.0
+            for p in range(e.spring.alpha.shape[1] - 1, -1, -1):
+                total = total * square + e.spring.alpha[j, p]
+            s.damping_torque = c.damping * (omega[j] - dq[j])
+            s.torque_spring = x * total + s.damping_torque
+            measured += s.spring_weight * (s.torque_spring - measured)
+        s.external = measured - link[j]
+        s.torque = measured - s.link_weight * s.external
+    return True

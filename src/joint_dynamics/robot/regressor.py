@@ -28,38 +28,15 @@ from joint_dynamics.robot.newton_euler import (
     add,
     base_motion,
     cross,
-    dot,
     keep,
     kept,
+    link_coefficients,
     link_motion,
     placement,
     turn_back,
     vector,
 )
 from joint_dynamics.robot.standard_parameters import drive_columns, link_columns, parameter_names
-
-
-@compiled
-def link_coefficients(lever, motion):  # type: ignore[no-untyped-def]
-    """Return the ten coefficients of a link's XX … M in the torque of a joint with the lever (z, u)."""
-    (z, u), (w, dw, a) = lever, motion
-    v = cross(z, w)
-    xx, yy, zz = w[0] * w[0], w[1] * w[1], w[2] * w[2]
-    xy, xz, yz = w[0] * w[1], w[0] * w[2], w[1] * w[2]
-    K = ((-yy - zz, xy - dw[2], xz + dw[1]), (xy + dw[2], -xx - zz, yz - dw[0]), (xz - dw[1], yz + dw[0], -xx - yy))
-    first = add(cross(a, z), turn_back(K, u))
-    return (
-        dw[0] * z[0] + w[0] * v[0],
-        dw[0] * z[1] + dw[1] * z[0] + w[0] * v[1] + w[1] * v[0],
-        dw[0] * z[2] + dw[2] * z[0] + w[0] * v[2] + w[2] * v[0],
-        dw[1] * z[1] + w[1] * v[1],
-        dw[1] * z[2] + dw[2] * z[1] + w[1] * v[2] + w[2] * v[1],
-        dw[2] * z[2] + w[2] * v[2],
-        first[0],
-        first[1],
-        first[2],
-        dot(u, a),
-    )
 
 
 @compiled

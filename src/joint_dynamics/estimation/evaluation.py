@@ -1,0 +1,201 @@
+"""What the torques of a sample tell, compiled: contacts, the weights of the three sides by their noise, changes.
+
+The stated deviations need not be exact: they decide which side is used; at rest the spring, in slip both, near φ = 0
+the motor.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from joint_dynamics.compilation import compiled, inlined_early
+from joint_dynamics.estimation.change_test import begin_block, last_link_rows, take
+from joint_dynamics.estimation.contact import contact_step
+from joint_dynamics.estimation.learning import ADAPTIVE, AS_DESCRIBED, BEGUN, COMPLETE, COULOMB_VISCOUS
+from joint_dynamics.estimation.torques import HYSTERESIS, NO_FRICTION
+
+SLACK, CHANGE_SLACK = 0.1, 0.3
+"""Share of the lost motion that is not known; the same where an error that stays would be taken for a change."""
+ADAPTED = 15.0
+"""s of motion after which friction counts as that of today."""
+SLOW = 30.0
+"""s of excited motion over which a stiffness that changed is compared with what it was."""
+
+
+@inlined_early
+def detect_contacts(e, u, may_teach):  # type: ignore[no-untyped-def]
+    """Watch the range of the motion and detect contacts."""
+    for j in range(len(e.estimate)):
+        s, lost, omega = e.estimate[j], e.play[j], e.smoother.states[1, u.theta + j]
+        e.seen[0, j], e.seen[1, j] = np.fmax(e.seen[0, j], abs(omega)), np.fmax(e.seen[1, j], abs(s.torque))
+        by_motor = s.torque_motor - s.torque_link
+        spring, taken_off = (by_motor, 0.0), (0.0, 0.0)
+        if u.spring and s.elastic:
+            k = rigidity(e, j)[0]
+            wrong = np.hypot(k * (SLACK * lost.slack + lost.uncertainty), s.link_noise * s.torque_link)
+            spring, taken_off = (s.torque_spring - s.torque_link, wrong), (k * lost.motion, k * lost.uncertainty)
+        contact_step(
+            e.contacts[j], (by_motor, s.motor_deviation), spring, taken_off,
+            s.elastic, e.doubted[j], omega, may_teach and adapted(e, u, j),
+        )  # fmt: skip
+        s.contact = e.contacts[j].contact
+
+
+@inlined_early
+def adapted(e, u, j):  # type: ignore[no-untyped-def]
+    """Whether the friction of a joint has had `ADAPTED` of motion; always where it is not learnt."""
+    if u.learns == AS_DESCRIBED:
+        return True
+    return (e.friction[j].adapted if u.learns == ADAPTIVE else e.coulomb[j].seen) * u.turn > ADAPTED
+
+
+@inlined_early
+def rigidity(e, j):  # type: ignore[no-untyped-def]
+    """Return k(φ) of a joint, N·m/rad, and the variance of τ_E(φ), (N·m)²."""
+    per_scale = e.springs[j].per_scale
+    slope, variance = slope_and_variance(e.spring.P[j], e.spring.alpha[j], e.estimate[j].deformation * per_scale)
+    return slope * per_scale, variance * e.spring.square[j]
+
+
+@compiled
+def slope_and_variance(P, alpha, x):  # type: ignore[no-untyped-def]
+    """Return dτ_E/dx and ψᵀPψ of one joint at x = φ/φ_ref."""
+    square, slope, power, variance, left = x * x, 0.0, 1.0, 0.0, x
+    for p in range(len(alpha)):
+        slope += (2.0 * p + 1.0) * alpha[p] * power
+        power *= square
+        total, right = 0.0, x
+        for k in range(len(alpha)):
+            total += P[p, k] * right
+            right *= square
+        variance += left * total
+        left *= square
+    return slope, variance
+
+
+@inlined_early
+def weigh_torques(e, u):  # type: ignore[no-untyped-def]
+    """Weigh the three torques by their noise, for the samples until the next turn."""
+    for j in range(len(e.estimate)):
+        s, spring = e.estimate[j], np.inf
+        slip = abs(e.smoother.states[0, u.H + j]) if u.method == HYSTERESIS else 1.0
+        motor = motor_variance(s, e.smoother.states[1, u.theta + j], slip)
+        if u.spring:
+            in_force = e.spring.P[j], e.spring.alpha[j], e.spring.square[j]
+            spring = spring_variance(s, e.play[j], e.springs[j], in_force)
+        weigh(s, motor, spring, e.smoother.states[2, u.theta + j], e.doubted[j])
+
+
+@compiled
+def motor_variance(s, omega, slip):  # type: ignore[no-untyped-def]
+    """Return the variance of the torque of the motor side, (N·m)²; slip: |H|, 1 where it is not known."""
+    slipping = min(abs(omega) * s.per_slip_speed, 1.0) * min(slip, 1.0)
+    wrong = (s.friction_noise + 0.5 * (1.0 - slipping)) * s.coulomb_level
+    return s.floor + wrong * wrong
+
+
+@compiled
+def spring_variance(s, play, spring, in_force):  # type: ignore[no-untyped-def]
+    """Return the variance of the torque of the spring, (N·m)², and note whether it is informative.
+
+    play, spring: records of `PLAY` and `SPRING`. in_force: P (P, P), α (P,) and the mean square of the error.
+    """
+    s.elastic = s.described or spring.reliable
+    if s.hint != s.hint:
+        lost = SLACK * play.slack + play.uncertainty
+    else:
+        ratio = s.deformation / s.hint
+        lost = s.hint / (1.0 + ratio * ratio)
+    P, alpha, square = in_force
+    slope, variance = slope_and_variance(P, alpha, s.deformation * spring.per_scale)
+    slope *= spring.per_scale
+    unknown = 0.0 if s.elastic else 1e12
+    return unknown + s.floor + slope * slope * (s.deformation_noise + lost * lost) + variance * square
+
+
+@compiled
+def weigh(s, motor, spring, acceleration, doubted):  # type: ignore[no-untyped-def]
+    """Write the weights of one joint into s of `ESTIMATE`: inverse variances.
+
+    The torque of motor and spring together is measured, and so includes contacts; the link model has no weight where
+    there is one.
+
+    Parameters
+    ----------
+    s
+        of `ESTIMATE`.
+    motor, spring
+        (N·m)², variances; that of the spring infinite where there is none.
+    acceleration
+        of the rotor, rad/s².
+    doubted
+        whether the stiffness is in doubt.
+    """
+    s.motor_deviation = s.external_deviation = np.sqrt(motor)
+    rotor = s.rotor_inertia_deviation * acceleration
+    s.spring_weight = 0.0
+    if spring != np.inf and not doubted:
+        s.spring_weight = (motor + rotor * rotor) / (motor + rotor * rotor + spring)
+        s.external_deviation = np.sqrt(s.spring_weight * spring)
+    square, link = s.external_deviation * s.external_deviation, s.link_noise * s.torque_link
+    s.link_weight = 0.0 if s.contact else square / (square + s.floor + link * link + rotor * rotor)
+
+
+@inlined_early
+def watch_changes(e, u, known, disturbed):  # type: ignore[no-untyped-def]
+    """Gather what tells a change, see `changes`; return whether a block has begun or is complete.
+
+    known: whether the payload is; then only joints whose friction is learnt count, as one that is still being learnt
+    looks like a change of anything.
+    """
+    motor, spring, total, slips = e.rows[:4], e.spring_rows, 0.0, False
+    for j in range(len(e.estimate)):
+        s, speed = e.estimate[j], abs(e.smoother.states[1, u.theta + j])
+        motor[0, j], motor[3, j] = s.torque_motor - s.torque_link, 0.0
+        total += motor[0, j]
+        if speed >= 5.0 * u.omega_min and (not known or adapted(e, u, j)):
+            motor[3, j], slips = 1.0 / np.hypot(s.motor_deviation, s.link_noise * s.torque_link), True
+    if not slips or not np.isfinite(total):
+        return 0
+    share = u.turn / SLOW
+    for j in range(len(e.estimate)):
+        s, lost = e.estimate[j], e.play[j]
+        motor[1, j], motor[2, j] = friction_terms(e, u, j)
+        motor[0, j] += e.scale[j, 0] * motor[1, j] + e.scale[j, 1] * motor[2, j]
+        if not u.spring:
+            continue
+        # what is learnt wanders within its memory
+        if e.springs[j].excited:
+            for p in range(e.spring_map.shape[1]):
+                e.spring_map[j, p] += share * (e.spring.alpha[j, p] - e.spring_map[j, p])
+        k, variance = rigidity(e, j)
+        play, link = k * (CHANGE_SLACK * lost.slack + lost.uncertainty), s.link_noise * s.torque_link
+        variance += play * play + link * link + s.floor + k * k * s.deformation_noise
+        spring[0, j] = s.damping_torque - s.torque_link
+        spring[1, j] = 1.0 / np.sqrt(variance) if motor[3, j] > 0.0 and s.elastic else 0.0
+        x = s.deformation * e.springs[j].per_scale
+        square = x * x
+        for p in range(e.spring_map.shape[1]):
+            spring[2 + p, j] = x
+            x *= square
+    last_link_rows(e.arm.links, e.smoother.states[0, u.q : u.q + len(e.estimate)], e.work, e.link_rows)
+    begun = e.blocks.place[1] == 0
+    if begun:
+        begin_block(e.blocks, e.carried, e.scale, e.spring_map)
+    take(e.blocks, e.link_rows, motor, spring, disturbed, e.row)
+    return (BEGUN if begun else 0) | (COMPLETE if e.blocks.place[1] >= u.per_block else 0)
+
+
+@inlined_early
+def friction_terms(e, u, j):  # type: ignore[no-untyped-def]
+    """Write α in force, and return what it multiplies, N·m and rad/s; F_C is in units of its size."""
+    s, omega, scale = e.estimate[j], e.smoother.states[1, u.theta + j], e.scale[j]
+    if u.learns == COULOMB_VISCOUS:
+        unit = s.coulomb_unit
+        scale[0], scale[1] = e.alpha[j, 0] / unit, e.alpha[j, 1]
+        return unit * np.sign(omega), omega
+    if u.learns == ADAPTIVE:
+        scale[0], scale[1] = e.alpha[j, 0], e.alpha[j, 1]
+        return s.coulomb_friction, s.held_speed
+    scale[0], scale[1] = 0.0 if u.method == NO_FRICTION else 1.0, 0.0
+    return s.friction_torque, omega
