@@ -40,9 +40,8 @@ def run(command, folder, **changes):
 @pytest.mark.parametrize('path', [None, '', f'{os.pathsep}', f'/nowhere{os.pathsep}'])
 def test_a_module_started_by_this_package_ignores_the_working_folder(trapped, path):
     folder, told = trapped
-    done = run(
-        module_command('joint_dynamics.excitation.worker'), folder, **({} if path is None else {'PYTHONPATH': path})
-    )
+    command = module_command('joint_dynamics.excitation.search:serve_search')
+    done = run(command, folder, **({} if path is None else {'PYTHONPATH': path}))
     assert not told.exists()
     assert (done.returncode, done.stderr) == (0, ''), 'it ran, and found nothing to do'
 

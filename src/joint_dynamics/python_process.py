@@ -35,23 +35,26 @@ _BOOTSTRAP = """
 import sys
 sys.path[:] = [folder for folder in sys.path if folder]
 import importlib.util, runpy
-package, module = sys.argv[1:3]
+package, target = sys.argv[1:3]
 del sys.argv[1:3]
 if 'joint_dynamics' not in sys.modules:
     spec = importlib.util.spec_from_file_location('joint_dynamics', package + '/__init__.py',
         submodule_search_locations=[package])
     sys.modules['joint_dynamics'] = parent = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(parent)
+module, _, function = target.partition(':')
+if function:
+    sys.exit(getattr(importlib.import_module(module), function)())
 runpy.run_module(module, run_name='__main__', alter_sys=True)
 """
 
 
-def module_command(module: str, arguments: Sequence[str] = ()) -> list[str]:
-    """Return the command line that runs `module` as `python -m` does, without the working folder on the path.
+def module_command(target: str, arguments: Sequence[str] = ()) -> list[str]:
+    """Return the command line that runs a module as `python -m` does, without the working folder on the path.
 
-    To be used with `environment`.
+    `target` is the module, or `module:function` to call its function. To be used with `environment`.
     """
-    return [sys.executable, '-c', _BOOTSTRAP, str(_PACKAGE), module, *arguments]
+    return [sys.executable, '-c', _BOOTSTRAP, str(_PACKAGE), target, *arguments]
 
 
 def environment(changes: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -65,23 +68,23 @@ def environment(changes: Mapping[str, str] | None = None) -> dict[str, str]:
 
 
 class Worker:
-    """A module of this package as a process of one thread that exchanges objects with its caller, see `serve`.
+    """A part of this package as a process of one thread that exchanges objects with its caller, see `serve`.
 
     In a session of its own: an interrupt from the keyboard is for the caller. It ends with its caller, in whatever way
     that ends.
 
     Parameters
     ----------
-    module
-        calls `serve`.
+    target
+        `module`, or `module:function`, that calls `serve`.
     on_message
         called, in a thread, with every object that the process sends, at last with None: it has ended.
     """
 
-    def __init__(self, module: str, on_message: Callable[[Any], None]):
+    def __init__(self, target: str, on_message: Callable[[Any], None]):
         one_thread = {f'{library}_NUM_THREADS': '1' for library in ('OPENBLAS', 'OMP', 'MKL', 'VECLIB_MAXIMUM')}
         self._process = subprocess.Popen(
-            module_command(module),
+            module_command(target),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=environment(one_thread),

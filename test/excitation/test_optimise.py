@@ -438,7 +438,7 @@ def test_an_interrupt_ends_the_search_with_the_best_motion_so_far(arm):
 def test_a_search_process_ends_with_its_caller(arm):
     """A search that would go on for hours: nobody reads what it finds any more."""
     process = subprocess.Popen(
-        module_command('joint_dynamics.excitation.worker'),
+        module_command('joint_dynamics.excitation.search:serve_search'),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env=environment(),

@@ -220,7 +220,7 @@ def optimise(
     ended = ALL
     try:
         for number in range(min(settings.processes or cores(), settings.starts)):
-            workers.append(Worker('joint_dynamics.excitation.worker', into_inbox(number)))
+            workers.append(Worker('joint_dynamics.excitation.search:serve_search', into_inbox(number)))
             workers[-1].send((model, settings, budget - RESERVE - (time.monotonic() - began), earlier))
             workers[-1].send(next(waiting))
         busy = len(workers)

@@ -13,6 +13,7 @@ from joint_dynamics.arrays import FloatArray
 from joint_dynamics.excitation.assessment import Assessment
 from joint_dynamics.excitation.fourier import FourierTrajectory
 from joint_dynamics.excitation.problem import ExcitationProblem
+from joint_dynamics.python_process import serve
 
 # (sharpness of the criterion, weight of broken limits, iterations). The first problem is smooth enough to see past the
 # corners of the last ones; what it ends at foretells what the last ends at, so that only the best of several goes on.
@@ -212,3 +213,22 @@ def _descend(
     except OutOfTime:
         return last[0], np.inf, False
     return result.x, float(result.fun), True
+
+
+def serve_search() -> None:
+    """Search in a process of its own, for `optimise`, whose linear algebra runs on one thread: several times faster.
+
+    Read (model, settings, seconds left, earlier motions), then the numbers of starts to run. Messages out:
+    ('motion', Found), ('infeasible', {kind of limit: margin}), ('done', start).
+    """
+    receive, send = serve()
+    model, settings, seconds, earlier = receive()
+    deadline = time.monotonic() + seconds
+    problem = ExcitationProblem(model, settings, earlier)
+    while True:
+        start = receive()
+        try:
+            search(problem, start, deadline, lambda better: send(('motion', better)))
+        except NoMotionFound as error:
+            send(('infeasible', error.broken))
+        send(('done', start))

@@ -67,7 +67,7 @@ class Processes(Execution):
         """Begin a task in an idle process, or in a new one."""
         if not self._idle:
             outcomes: queue.SimpleQueue[Outcome | None] = queue.SimpleQueue()
-            self._all.append((Worker('joint_dynamics.trend.worker', outcomes.put), outcomes))
+            self._all.append((Worker('joint_dynamics.trend.measure:serve_measurements', outcomes.put), outcomes))
             self._idle.append(self._all[-1])
         return self._threads.submit(self._measure, task, *self._idle.pop())
 

@@ -29,6 +29,7 @@ from joint_dynamics.identification.joint_tests.transmission import identify_tran
 from joint_dynamics.identification.regression.covariance import blocks_of_time, scatter
 from joint_dynamics.identification.regression.residuals import Fit
 from joint_dynamics.identification.validate import validate_description
+from joint_dynamics.python_process import serve
 from joint_dynamics.recording import Recording, load_recording
 from joint_dynamics.recording.recording_settings import RecordingSettings
 from joint_dynamics.robot import RobotModel
@@ -248,3 +249,10 @@ def _measure_estimate(task: Mapping[str, Any]) -> dict[str, Any]:
 
 
 _WORK = {'reference': _identify_reference, 'recording': _measure_recording, 'estimate': _measure_estimate}
+
+
+def serve_measurements() -> None:
+    """Measure runs in a process of its own, for `Processes`: a recording that kills one does not affect the others."""
+    receive, send = serve()
+    while True:
+        send(work(receive()))
