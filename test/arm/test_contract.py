@@ -347,7 +347,8 @@ def check_run_away(tools, bench, joint):
         # Presliding is over within a radian; what depends on the angle alone is no friction.
         theta = q + dq * np.array([[0.0], [1.0]])
         torque = arm.motor_torque(q, dq, still, theta=theta, load=load, temperature=law.friction.temperature)
-        friction = torque - arm.link_torque(q, dq, still) - arm.terms.position.torque(q, dq, load)
+        springs = arm.terms.torque(q, dq, load) - arm.terms.friction.torque(q, dq, load)
+        friction = torque - arm.link_torque(q, dq, still) - springs
         apart = arm.friction_details[joint].directions.get(name)
         if apart is None:
             assert sign * friction[-1, joint] == pytest.approx(check.friction[-1], rel=0, abs=EXACT)

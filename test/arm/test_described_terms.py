@@ -42,7 +42,6 @@ def test_the_torque_is_the_sum_of_the_columns(states):
     np.testing.assert_allclose(
         terms.friction.torque(q, speed, load, H, temperature), friction_of(speed, load, H, temperature), atol=1e-12
     )
-    np.testing.assert_allclose(terms.position.torque(q, speed, load), springs_of(q), atol=1e-12)
     for k in (0, 7):
         single = terms.torque(q[k], speed[k], load[k], H[k], temperature[k])
         np.testing.assert_allclose(single, found[k], atol=1e-13)
@@ -89,7 +88,6 @@ def test_what_they_are_called():
         "joints.b.terms: stribeck {'V_S': 0.3, 'mu': 1.0}",
         'joints.b.terms: function sin(q)',
     ]
-    assert [term.kind for _, term, _ in terms.position.entries] == ['fourier', 'function']
     assert [term.kind for _, term, _ in terms.friction.entries] == ['friction'] * 3 + ['stribeck']
     assert terms and not DescribedTerms() and not DescribedTerms(PARTS[:1]).friction
     assert DescribedTerms().torque(np.ones(3), np.ones(3), np.ones(3)).tolist() == [0.0] * 3

@@ -21,7 +21,7 @@ from joint_dynamics.estimation.evaluation import motor_variance, spring_variance
 from joint_dynamics.estimation.learning import PLAY, SPRING
 from joint_dynamics.estimation.lost_motion import LostMotion
 from joint_dynamics.estimation.torques import estimate_of
-from joint_dynamics.joint import FrictionModel, QuadrantFriction
+from joint_dynamics.joint import FrictionModel, MaxwellSlip, QuadrantFriction
 from joint_dynamics.joint.stiffness import loads_of, lost_motion_share
 from joint_dynamics.signals.state_estimator import StateEstimator
 
@@ -60,7 +60,8 @@ def smoothed(arm, signals, settings, motor_side=True):
     """Samples by which F_v is late, and q, τ_m, θ, H, F_v, smoothed, with two derivatives, (samples, 3, 5, n)."""
     q, current, theta = signals
     motor = theta - arm.kinematic_error(theta) if motor_side else q
-    slip = arm.friction.maxwell_slip.without_kinematic_error()
+    own = arm.friction.maxwell_slip
+    slip = MaxwellSlip(arm.n, own.presliding, limits=own.limits, stiffness=own.stiffness)
     H = np.array([slip.step(row) for row in motor])
     d = 2  # 3 ms before and after
     omega = np.zeros_like(motor)

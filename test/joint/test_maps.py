@@ -23,7 +23,6 @@ def test_interpolates_linearly_through_its_points_and_across_the_seam():
     assert np.allclose(item(grid), table)
     assert np.isclose(item(np.pi / 4), 0.5)
     assert np.isclose(item(2 * np.pi - np.pi / 4), 2.0)
-    assert np.isclose(item.derivative(2 * np.pi - 0.1), -4 / (np.pi / 2))
     assert item(np.zeros((3, 2))).shape == (3, 2)
 
 
@@ -74,10 +73,3 @@ def test_a_document_is_a_table_of_one_turn_unless_it_says_otherwise():
     assert np.allclose(item([0.0, np.pi, np.pi / 2]), [1.0, 3.0, 2.0])
     assert item.to_dict() == {'type': 'table', 'period': 2 * np.pi, 'values': [1.0, 3.0]}
     assert item.minimum == 1.0
-
-
-def test_the_slope_is_that_of_the_lines_between_the_points():
-    item = PeriodicMap([0.0, 1.0, -2.0, 4.0], period=2.0)
-    middle = 0.25 + 0.5 * np.arange(4)
-    assert np.allclose(item.derivative(middle), np.array([1.0, -3.0, 6.0, -4.0]) / 0.5)
-    assert np.allclose(PeriodicMap.stack([item, item]).derivative([0.25, 0.75]), [2.0, -6.0])

@@ -89,7 +89,6 @@ FUNCTIONS = {
     'deformations': lambda x: MaxwellSlip(1, 0.7).relative_deformation(x),
     'reset': started,
     'table': TABLE,
-    'slope of a table': TABLE.derivative,
     'points of a table': lambda x: PeriodicMap(x)(0.3 * np.arange(9)),
     'series': SERIES,
     'basis of a series': lambda x: SERIES.basis(x, 3, 1.7),

@@ -58,11 +58,6 @@ class DescribedTerms:
         """The friction terms."""
         return replace(self, entries=tuple(entry for entry in self.entries if entry[1].is_friction), deviations=())
 
-    @property
-    def position(self) -> DescribedTerms:
-        """The terms that depend on the position alone."""
-        return replace(self, entries=tuple(entry for entry in self.entries if not entry[1].is_friction), deviations=())
-
     def names(self, joint_names: Sequence[str]) -> list[str]:
         """Return a readable name of each term."""
         return [f'joints.{joint_names[j]}.terms: {term.kind} {term.document[term.kind]}' for j, term, _ in self.entries]

@@ -173,10 +173,6 @@ class DynamicsDescription:
             values.append(default if part is None else part['value'])
         return np.array(values, dtype=float)
 
-    def has(self, key: str, joint_names: tuple[str, ...] | list[str] | None = None) -> bool:
-        """Whether every joint has the part `key` (`friction`, `stiffness`, …)."""
-        return all(key in self.joint(name) for name in self._names(joint_names))
-
     def scale(self, joint_names: tuple[str, ...] | list[str] | None = None) -> FloatArray:
         """Return the present friction scale α, (n, 2) [–, N·m·s/rad]: [1, 0] if not adapted [M6 eq 24]."""
         return np.array(

@@ -43,20 +43,6 @@ def map_value(m, tables, theta):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def map_slope(m, tables, theta):  # type: ignore[no-untyped-def]
-    """Return the slope of a periodic map at θ, per rad."""
-    if m.size == 0:
-        return 0.0
-    u = theta * m.per_turn
-    u = (u - np.floor(u)) * m.size
-    if not np.isfinite(u):
-        return np.nan
-    # Below a whole turn by rounding alone this is the closing point, which goes on as the table begins.
-    cell = m.start + int(u) % m.size
-    return (tables[cell + 1] - tables[cell]) * m.size * m.per_turn
-
-
-@compiled
 def coulomb_level(c, load):  # type: ignore[no-untyped-def]
     """F(τ_J) = F_C0 + F_Cl |τ_J| + F_C1 τ_J², |τ_J| bounded to tau_max [M6 eq 20; linear: M4 eq 27], N·m."""
     size = min(abs(load), c.tau_max) if load == load else load
@@ -273,8 +259,8 @@ def encoder(c, tables, theta):  # type: ignore[no-untyped-def]
     return theta + map_value(c.error, tables, theta)
 
 
-(ERROR, ERROR_SLOPE, COULOMB_LEVEL, STRIBECK, VISCOUS, ROOT_SPEED, DRY_FRICTION, SPEED_FRICTION, WARMTH, ELASTIC_TORQUE,
- STIFFNESS, STIFFNESS_SLOPE, DEFORMATION) = range(13)  # fmt: skip
+(ERROR, COULOMB_LEVEL, STRIBECK, VISCOUS, ROOT_SPEED, DRY_FRICTION, SPEED_FRICTION, WARMTH, ELASTIC_TORQUE,
+ STIFFNESS, STIFFNESS_SLOPE, DEFORMATION) = range(12)  # fmt: skip
 """What `value` and `evaluate` know: the laws that have a value at each instant by itself."""
 
 
@@ -283,8 +269,6 @@ def value(law, c, tables, x, y, z):  # type: ignore[no-untyped-def]
     """Return the value of a law, by its name above, at up to three quantities in the order of its arguments."""
     if law == ERROR:
         return map_value(c.error, tables, x)
-    if law == ERROR_SLOPE:
-        return map_slope(c.error, tables, x)
     if law == COULOMB_LEVEL:
         return coulomb_level(c, x)
     if law == STRIBECK:

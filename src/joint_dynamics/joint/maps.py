@@ -101,10 +101,6 @@ class PeriodicMap:
         """Value at θ (rad; any shape, or (…, n) for a stacked map), same shape as θ."""
         return self._of(laws.ERROR, theta)
 
-    def derivative(self, theta: ArrayLike) -> FloatArray:
-        """Slope d(map)/dθ at θ (per rad), constant between points."""
-        return self._of(laws.ERROR_SLOPE, theta)
-
     def for_joint(self, joint: int) -> PeriodicMap:
         """Return the map of one joint."""
         return PeriodicMap(self._tables[joint], self._periods[joint])

@@ -179,13 +179,6 @@ class MaxwellSlip:
         twin._slider, twin._output = self._slider.copy(), self._output.copy()
         return twin
 
-    def without_kinematic_error(self) -> MaxwellSlip:
-        """Return an independent copy for angles from which the kinematic error is already subtracted."""
-        twin = self.copy()
-        twin.kinematic_error = None
-        twin._take_constants()
-        return twin
-
     def _undeformed(self, theta: FloatArray) -> FloatArray:
         return theta if self.kinematic_error is None else theta - self.kinematic_error(theta)
 
