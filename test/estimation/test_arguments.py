@@ -18,10 +18,10 @@ from joint_dynamics.estimation import (
     StiffnessEstimator,
     trend,
 )
-from joint_dynamics.estimation.lost_motion import LostMotion
 from joint_dynamics.estimation.recursive import RecursiveLeastSquares, per_joint, positive
 from joint_dynamics.estimation.session import EstimationSession
 from joint_dynamics.estimation.timeline import Timeline
+from joint_dynamics.estimation.torques import LostMotion
 
 DEFAULTS = {
     ContactDetector: (None, 6.0, 30.0, 5.0, 0.01, 0.15, 0.08, 0.024, 5.0),

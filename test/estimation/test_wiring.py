@@ -19,8 +19,7 @@ from joint_dynamics.estimation import ContactDetector, EstimationSettings, Joint
 from joint_dynamics.estimation.estimator_factory import make_friction, make_stiffness
 from joint_dynamics.estimation.evaluation import motor_variance, spring_variance, weigh
 from joint_dynamics.estimation.learning import PLAY, SPRING
-from joint_dynamics.estimation.lost_motion import LostMotion
-from joint_dynamics.estimation.torques import estimate_of
+from joint_dynamics.estimation.torques import LostMotion, estimate_of
 from joint_dynamics.joint import FrictionModel, MaxwellSlip, QuadrantFriction
 from joint_dynamics.joint.stiffness import loads_of, lost_motion_share
 from joint_dynamics.signals.state_estimator import StateEstimator

@@ -26,7 +26,6 @@ from joint_dynamics.estimation.contact import ContactDetector
 from joint_dynamics.estimation.estimation_settings import STIFFNESS_SOURCES, EstimationSettings
 from joint_dynamics.estimation.estimator_factory import gain_of, make_friction, make_payload, make_stiffness, remarks_of
 from joint_dynamics.estimation.friction import CoulombViscousEstimator, FrictionEstimator
-from joint_dynamics.estimation.lost_motion import LostMotion
 from joint_dynamics.estimation.payload import PayloadEstimator
 from joint_dynamics.estimation.sample import (
     KNOWN,
@@ -40,6 +39,7 @@ from joint_dynamics.estimation.sample import (
     entry_for,
 )
 from joint_dynamics.estimation.stiffness import StiffnessEstimator
+from joint_dynamics.estimation.torques import LostMotion
 from joint_dynamics.joint.constants import Record, Tables, filled
 from joint_dynamics.robot.newton_euler import WORK_PER_LINK
 from joint_dynamics.signals.state_estimator import StateEstimator

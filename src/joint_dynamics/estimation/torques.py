@@ -2,20 +2,37 @@
 
 link     τ_J = M q̈ + C q̇ + g      ignores contacts; error a share of the torque
 spring   τ_J = τ_E(φ) + D φ̇       needs no friction model; deformation only partly elastic within the backlash
-                                   (`lost_motion`)
 motor    τ_J = K_τ i − B ω̇ − f̂    error a share of the Coulomb level, most of it where the joint does not slip
+
+The part of the deformation that is not elastic is lost motion within the backlash [M4 eq 30-32]:
+
+    s ← clip(s + Δθ/𝓑(θ), ±1),   φ_elastic = φ − g(τ) 𝓑(θ) s,   g = mean of 1/(1 + (τ/τ_i)²)
+
+The play is the thesis's; its reduction by load, g, is our assumption, not a published law: the mixture of
+`joint.stiffness.LOADS` in equal parts, since only the width of a described backlash is known.
+
+Unloaded, φ differs by ±𝓑(θ) with the direction of the last motion; times the stiffness, this exceeds the torque of a
+wrist. Load takes up the play, but how fast and how far differs from gear to gear, so the spread of g over the loads of
+the last tenths of a second counts as uncertainty.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from joint_dynamics.arm import Arm
 from joint_dynamics.arm.sample import add_coupled_friction, add_rotors, term_torques
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.compilation import inlined_early
 from joint_dynamics.estimation.estimation_settings import EstimationSettings
-from joint_dynamics.joint.constants import MAP, Record, filled, record
+from joint_dynamics.estimation.learning import LAGS, PLAY, lost_motion_step
+from joint_dynamics.estimation.recursive import per_joint, positive
+from joint_dynamics.joint.constants import MAP, Field, Record, filled, record
 from joint_dynamics.joint.laws import coulomb_level, dry_friction, held, map_value, slip, speed_friction, warmth
+from joint_dynamics.joint.stiffness import loads_of
 from joint_dynamics.robot.newton_euler import inverse_dynamics
 from joint_dynamics.signals.state_estimator import smooth
 
@@ -137,3 +154,71 @@ def torques(e, u):  # type: ignore[no-untyped-def]
         s.external = measured - link[j]
         s.torque = measured - s.link_weight * s.external
     return True
+
+
+Array = FloatArray
+# s: how long a spread of the load, and how long a movement of the play is remembered.
+HELD, WINDOW = 0.2, 0.05
+# The backlash may be so many of its deviations off.
+DEVIATIONS = 2.0
+
+
+class LostMotion:
+    """Lost motion of n joints, sample by sample.
+
+    Parameters
+    ----------
+    backlash
+        function of θ (n,) rad: 𝓑(θ), half the backlash, rad, 0 where it is unknown and assumed absent; None: unknown
+        for all joints.
+    limit
+        N·m, number or (n,): torque limit, of which the loads τ_i are shares.
+    period
+        s.
+    deviation
+        rad, number or (n,): standard deviation of 𝓑.
+
+    Attributes
+    ----------
+    states
+        (n,) of `PLAY`, which `lost_motion_step` takes.
+    motion
+        g 𝓑 s (n,) rad, to be subtracted from the deformation.
+    slack
+        g 𝓑 (n,) rad, the largest possible `motion`.
+    uncertainty
+        (n,) rad, in addition to a share of `motion`: all of 𝓑 until θ has passed through it once; two deviations of 𝓑,
+        reduced by the load; and the largest change in one of the last updates, because smoothed signals pass through
+        the play differently from raw ones.
+
+    """
+
+    motion, slack, uncertainty = Field(), Field(), Field()
+
+    def __init__(
+        self,
+        joints: int,
+        backlash: Callable[[Array], Array] | None,
+        limit: ArrayLike,
+        period: float,
+        deviation: ArrayLike = 0.0,
+    ) -> None:
+        self.joints, self.backlash = int(joints), backlash
+        period = positive('period', period)
+        self.states = filled(
+            self.joints, PLAY, unknown=DEVIATIONS * np.asarray(deviation, dtype=float), theta=np.nan,
+            per_load=1.0 / loads_of(per_joint('limit', limit, self.joints)),
+            follow=[min(period / lag, 1.0) for lag in LAGS],
+            keep=max(1.0 - period / HELD, 0.0), keep_step=max(1.0 - period / WINDOW, 0.0),
+        )  # fmt: skip
+        self._start = self.states.copy()
+
+    def reset(self) -> None:
+        """Discard the state of the play and the load."""
+        self.states[:] = self._start
+
+    def update(self, theta: Array, load: Array) -> None:
+        """Take θ (n,) rad without its kinematic error and the load (n,) N·m of the same instant."""
+        if self.backlash is not None:
+            for joint in zip(self.states, theta, load, self.backlash(theta), strict=True):
+                lost_motion_step(*joint)

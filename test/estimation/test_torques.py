@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.estimation.lost_motion import LostMotion
+from joint_dynamics.estimation.torques import LostMotion
 from joint_dynamics.joint.stiffness import LOADS, loads_of, lost_motion_share
 
 PERIOD = 8e-3
