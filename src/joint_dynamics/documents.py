@@ -13,6 +13,7 @@ import json
 import re
 import stat
 import xml.etree.ElementTree as ET
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from xml.parsers import expat
@@ -277,3 +278,17 @@ def _too_deep(what: str) -> JointDynamicsError:
 
 def _one_line(error: BaseException) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0]
+
+
+def section_of(path: str, name: str) -> dict[str, Any]:
+    """Return the section `name` of the YAML file at `path`, {} where it has none or `path` is empty.
+
+    Raises JointDynamicsError where the file cannot be read.
+    """
+    if not path:
+        return {}
+    document = parse_yaml(read_text(path, f'config_file {path}'), f'config_file {path}') or {}
+    section = (document.get(name) or {}) if isinstance(document, Mapping) else None
+    if not isinstance(section, Mapping):
+        raise JointDynamicsError(f'config_file {path}: expected a YAML file with a section {name}, found none')
+    return dict(section)

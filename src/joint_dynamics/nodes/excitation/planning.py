@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
-from joint_dynamics.excitation import PlanSettings, Playback, Trajectory
+from joint_dynamics.documents import section_of
+from joint_dynamics.excitation import PlanSettings, Playback, Progress, Trajectory, plan
 from joint_dynamics.excitation.files import load_plan
 from joint_dynamics.excitation.plan import NO_FLOOR, with_options
-from joint_dynamics.nodes.excitation.plan_worker import PlanJob
-from joint_dynamics.nodes.framework.parameters import section_of
-from joint_dynamics.nodes.framework.worker import Worker
+from joint_dynamics.nodes.framework.worker import Worker, do_job
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.settings import ParameterValues
+
+
+@dataclass(frozen=True)
+class PlanJob:
+    """What is to be planned: for which robot, by which settings, beside which motions that were played before."""
+
+    robot: RobotModel
+    settings: PlanSettings
+    earlier: tuple[Trajectory, ...] = ()
 
 
 class Planning:
@@ -35,7 +45,7 @@ class Planning:
         self.motion: Trajectory | None = None
         self.line, self.failure, self.defect = 'planning', '', ''
         self.better = self.ended = False
-        self._worker = Worker('joint_dynamics.nodes.excitation.plan_worker', job, 'planning')
+        self._worker = Worker('joint_dynamics.nodes.excitation.planning:serve_plan', job, 'planning')
 
     @property
     def pid(self) -> int:
@@ -104,3 +114,31 @@ class MotionPlanner:
     def playback_of(self, trajectory: Trajectory) -> Playback:
         """Return how a motion is played; raises JointDynamicsError where it leaves the limits."""
         return Playback(self._robot, self._settings.limits, trajectory, self._repeats, self._speed)
+
+
+def plan_motion(job: PlanJob, send: Callable[..., None]) -> dict[str, Any]:
+    """Plan; send how it goes, and every motion that is better than those before.
+
+    Return the line on the last one, and the motion.
+
+    Raises
+    ------
+    JointDynamicsError
+        For what does not fit, and when no motion keeps the limits.
+    """
+    best = None
+
+    def report(progress: Progress) -> None:
+        nonlocal best
+        better = progress.best != best
+        best = progress.best
+        send(progress=str(progress), motion=progress.trajectory if better else None)
+
+    planned = plan(job.robot, job.settings, report, job.earlier)
+    value = '' if planned.result is None else f'condition number {planned.assessment.condition_number:.2f}'
+    return {'line': value, 'motion': planned.trajectory}
+
+
+def serve_plan() -> int:
+    """Plan in a process of its own, for `Planning`, without ROS; return the exit status."""
+    return do_job(plan_motion)

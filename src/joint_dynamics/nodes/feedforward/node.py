@@ -30,7 +30,8 @@ from joint_dynamics.nodes.framework.lifecycle import DynamicsNode
 from joint_dynamics.nodes.framework.run import run
 from joint_dynamics.nodes.framework.topics import STATE
 from joint_dynamics.nodes.interfaces.input_parameters import recording_settings
-from joint_dynamics.nodes.interfaces.inputs import InputSet, message_class
+from joint_dynamics.nodes.interfaces.inputs import InputSet
+from joint_dynamics.nodes.interfaces.messages import message_class
 from joint_dynamics.nodes.interfaces.trajectory_bytes import read_trajectory
 
 MAX_STEP_PERIOD = 0.02

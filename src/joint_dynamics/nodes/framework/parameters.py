@@ -8,7 +8,7 @@ table in docs/) follows from the rows, so that they cannot disagree.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -16,7 +16,6 @@ from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescri
 from rclpy.node import Node
 from rclpy.parameter import Parameter as RosParameter
 
-from joint_dynamics.documents import parse_yaml, read_text
 from joint_dynamics.errors import JointDynamicsError, one_line
 from joint_dynamics.settings import Parameter, ParameterValues
 from joint_dynamics.settings.documentation import parameter_cells
@@ -190,17 +189,3 @@ def documentation_table(rows: Iterable[ParameterRow]) -> str:
         name, default, allowed, meaning = parameter_cells(row)
         lines.append(f'| {name} | {default} | {allowed} | {row.applies} | {meaning} |')
     return '\n'.join(lines)
-
-
-def section_of(path: str, name: str) -> dict[str, Any]:
-    """Return the section `name` of the YAML file at `path`, {} where it has none or `path` is empty.
-
-    Raises JointDynamicsError where the file cannot be read.
-    """
-    if not path:
-        return {}
-    document = parse_yaml(read_text(path, f'config_file {path}'), f'config_file {path}') or {}
-    section = (document.get(name) or {}) if isinstance(document, Mapping) else None
-    if not isinstance(section, Mapping):
-        raise JointDynamicsError(f'config_file {path}: expected a YAML file with a section {name}, found none')
-    return dict(section)

@@ -60,20 +60,21 @@ class Background(Generic[T]):
 
 
 class Worker:
-    """A module that does `job` by `do_job` in a process of its own; `poll` returns what it has sent.
+    """A process of its own that does `job` by `do_job`; `poll` returns what it has sent.
 
     Parameters
     ----------
-    module, job
-        the job is handed over in a thread: a long recording takes the process a while to read.
+    target, job
+        `module:function` that calls `do_job`; the job is handed over in a thread: a long recording takes the process a
+        while to read.
     what
         it does, for the line on a defect.
     """
 
-    def __init__(self, module: str, job: Any, what: str):
+    def __init__(self, target: str, job: Any, what: str):
         self._what = what
         self._sent: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
-        self._process = python_process.Worker(module, self._sent.put)
+        self._process = python_process.Worker(target, self._sent.put)
         threading.Thread(target=self._process.send, args=(job,), daemon=True).start()
 
     def poll(self) -> list[dict[str, Any]]:

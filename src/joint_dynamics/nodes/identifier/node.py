@@ -15,12 +15,12 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
+from joint_dynamics.documents import section_of
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.identification_settings import IdentificationSettings
 from joint_dynamics.nodes.framework.diagnostics import ERROR, OK, WARN
 from joint_dynamics.nodes.framework.heartbeat import HeartbeatWatch
 from joint_dynamics.nodes.framework.lifecycle import DynamicsNode
-from joint_dynamics.nodes.framework.parameters import section_of
 from joint_dynamics.nodes.framework.run import run
 from joint_dynamics.nodes.framework.topics import LATCHED, STATE, STATUS
 from joint_dynamics.nodes.framework.worker import Worker
@@ -181,7 +181,7 @@ class IdentifierNode(DynamicsNode):
             str(self._folder()),
             dict(self._saving.saved),
         )
-        self.worker = Worker('joint_dynamics.nodes.identifier.worker', job, 'identification')
+        self.worker = Worker('joint_dynamics.nodes.identifier.worker:serve_identification', job, 'identification')
         self._set_status(f'identifying from {len(self._recordings) - validation} recordings')
         self._answer = Future()
         return self._answer

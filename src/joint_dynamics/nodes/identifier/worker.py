@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -117,7 +116,7 @@ def work(job: Job, say: Callable[[str], None]) -> dict[str, Any]:
     return {'line': line, 'reliable': True, 'yaml': description.to_yaml(), 'next': command}
 
 
-def main() -> int:
+def serve_identification() -> int:
     """Do the job of the node that started this process; return the exit status."""
 
     def work_or_say_why_not(job: Job, send: Callable[..., None]) -> dict[str, Any]:
@@ -127,7 +126,3 @@ def main() -> int:
             raise JointDynamicsError(f'identify: expected to write the results, found: {error}') from None
 
     return do_job(work_or_say_why_not)
-
-
-if __name__ == '__main__':
-    sys.exit(main())

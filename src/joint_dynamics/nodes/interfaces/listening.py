@@ -24,7 +24,7 @@ from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.estimation import QUANTITIES
 from joint_dynamics.interrupts import held_back, terminated_like_interrupted
 from joint_dynamics.nodes.framework.topics import LATCHED, RELIABLE_SENSOR, SENSOR, STATE, leave_out_shared_memory
-from joint_dynamics.nodes.interfaces.inputs import message_class
+from joint_dynamics.nodes.interfaces.messages import message_class
 from joint_dynamics.nodes.interfaces.messages import seconds as seconds_of
 from joint_dynamics.recording import Recording, RecordingBuilder
 from joint_dynamics.recording.inputs import KEYS

@@ -6,6 +6,7 @@ The format is plain CDR (OMG DDS-XTypes 1.3, 7.4.3, encoding version 1), as in `
 
 from __future__ import annotations
 
+import importlib
 import struct
 from collections.abc import Sequence
 from typing import Any
@@ -17,9 +18,21 @@ from std_msgs.msg import Header as HeaderMessage
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from joint_dynamics.arrays import FloatArray
+from joint_dynamics.errors import JointDynamicsError
 
 _LITTLE = b'\x00\x01\x00\x00'
 _LITTLE_STAMP, _LITTLE_FLOAT = struct.Struct('<iI'), np.dtype('<f8')
+
+
+def message_class(name: str, form: str) -> type:
+    """Return the message class of `package/msg/Name`; raises JointDynamicsError where the package is not installed."""
+    package, _, kind = name.split('/')
+    try:
+        return getattr(importlib.import_module(f'{package}.msg'), kind)
+    except (ImportError, AttributeError):
+        raise JointDynamicsError(
+            f'{form}: expected {name}, found {package} not installed (it comes with ROS 2 itself)'
+        ) from None
 
 
 class JointStateWriter:

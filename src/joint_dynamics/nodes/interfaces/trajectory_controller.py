@@ -20,8 +20,7 @@ from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.nodes.framework.parameters import ParameterRow
 from joint_dynamics.nodes.framework.topics import TopicRow
-from joint_dynamics.nodes.interfaces.inputs import message_class
-from joint_dynamics.nodes.interfaces.messages import duration, seconds
+from joint_dynamics.nodes.interfaces.messages import duration, message_class, seconds
 from joint_dynamics.nodes.interfaces.robot_states import Listening
 
 Report = Callable[[str], None]
