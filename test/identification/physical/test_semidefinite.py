@@ -10,6 +10,7 @@ import pytest
 
 from joint_dynamics.arm import friction_term
 from joint_dynamics.description import DynamicsDescription, export, export_urdf
+from joint_dynamics.description.export import urdf_text
 from joint_dynamics.description.export_urdf import inconsistent_links
 from joint_dynamics.description.export_urdf import pseudo_inertia as exported_pseudo_inertia
 from joint_dynamics.description.import_inertials import import_inertials
@@ -27,7 +28,6 @@ from joint_dynamics.identification.regression.residuals import overall_residual,
 from joint_dynamics.recording import Recording
 from joint_dynamics.robot import INERTIAL, PER_JOINT, RobotModel, StandardParameters
 from joint_dynamics.robot.standard_parameters import body_of, inertia_of
-from joint_dynamics.description.export import urdf_text
 
 pytest.importorskip('cvxpy', reason='the extra sdp is not installed')
 DRIVE = ('Ia', 'Fv', 'Fc')
