@@ -12,7 +12,7 @@ from tables import Table
 
 from joint_dynamics.identification.drive_gains.estimate import coupling_matrix, identify_drive_gains, with_torque
 from joint_dynamics.identification.drive_gains.payload import identify_payload
-from joint_dynamics.identification.preparation.observations import FilterPlan, observe
+from joint_dynamics.identification.observations import FilterPlan, observe
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.recording import Recording
 from joint_dynamics.robot import INERTIAL, PER_JOINT, RobotModel

@@ -25,7 +25,7 @@ from helpers import from_tests
 
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification import IdentificationSettings, identify
-from joint_dynamics.identification.preparation.observations import filter_plan, observe
+from joint_dynamics.identification.observations import filter_plan, observe
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.residuals import overall_residual
 from joint_dynamics.identification.reliability.checks import check_training

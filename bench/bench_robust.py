@@ -8,8 +8,8 @@ import numpy as np
 from tables import Table
 
 from joint_dynamics.identification import IdentificationSettings, identify
+from joint_dynamics.identification.observations import observe
 from joint_dynamics.identification.physical.semidefinite import physical, pseudo_inertias
-from joint_dynamics.identification.preparation.observations import observe
 from joint_dynamics.identification.regression.residuals import overall_residual, predict
 from joint_dynamics.recording import Recording
 from joint_dynamics.robot import RobotModel

@@ -18,7 +18,7 @@ import pinocchio
 from tables import Table
 
 from joint_dynamics.arm.terms import hysteresis_term
-from joint_dynamics.identification.preparation.observations import Observation
+from joint_dynamics.identification.observations import Observation
 from joint_dynamics.identification.regression.least_squares import triangulate, triangulate_long, wls
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.recording.bag import read_bag

@@ -9,8 +9,8 @@ import pinocchio
 from helpers import from_tests
 
 from joint_dynamics.identification import IdentificationSettings
+from joint_dynamics.identification.observations import filter_plan, observe
 from joint_dynamics.identification.physical.semidefinite import physical
-from joint_dynamics.identification.preparation.observations import filter_plan, observe
 from joint_dynamics.identification.regression.iirls import FrictionOptions, iirls
 from joint_dynamics.identification.regression.irls import irls
 from joint_dynamics.identification.regression.least_squares import ols, triangulate, wls

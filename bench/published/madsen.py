@@ -10,7 +10,7 @@ from joint_dynamics.estimation import StiffnessEstimator
 from joint_dynamics.excitation import LimitSettings, make_profile
 from joint_dynamics.identification import identify
 from joint_dynamics.identification.joint_tests.hysteresis import HysteresisSettings, identify_hysteresis
-from joint_dynamics.identification.preparation.observations import observe
+from joint_dynamics.identification.observations import observe
 from joint_dynamics.robot import INERTIAL, RobotModel
 from joint_dynamics.signals.filtering import zero_phase_lowpass
 from joint_dynamics.signals.state_estimator import StateEstimator

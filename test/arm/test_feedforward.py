@@ -9,7 +9,7 @@ import pytest
 from joint_dynamics.arm import Arm, terms_from_config, with_reversal
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.identification import IdentificationSettings, identify
-from joint_dynamics.identification.preparation.observations import FilterPlan, observe
+from joint_dynamics.identification.observations import FilterPlan, observe
 from joint_dynamics.identification.validate import predicted_torque
 from joint_dynamics.recording import Recording
 from joint_dynamics.robot import RobotModel

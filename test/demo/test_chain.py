@@ -15,7 +15,7 @@ from joint_dynamics.demo.comparison import map_nrmse
 from joint_dynamics.demo.demo_settings import ChainSettings
 from joint_dynamics.demo.scenario import GAIN_DEVIATION, demo_robot, unknown_tool
 from joint_dynamics.description import DynamicsDescription
-from joint_dynamics.identification.preparation.observations import observe
+from joint_dynamics.identification.observations import observe
 from joint_dynamics.identification.validate import predicted_torque
 from joint_dynamics.simulation import Laws
 from joint_dynamics.simulation.laws import FORMS

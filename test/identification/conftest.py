@@ -10,7 +10,7 @@ import numpy as np
 import pinocchio
 import pytest
 
-from joint_dynamics.identification.preparation.observations import FilterPlan, Observation
+from joint_dynamics.identification.observations import FilterPlan, Observation
 from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.residuals import BandSquares, full_rate_torque

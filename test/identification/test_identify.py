@@ -13,7 +13,7 @@ from joint_dynamics.arm import terms_from_config
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification import IdentificationSettings, identify
-from joint_dynamics.identification.preparation.observations import FilterPlan, observe
+from joint_dynamics.identification.observations import FilterPlan, observe
 from joint_dynamics.recording import Recording
 from joint_dynamics.robot import StandardParameters
 

@@ -9,7 +9,7 @@ import pytest
 
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification import IdentificationSettings, identify, predict_torque, validate_description
-from joint_dynamics.identification.preparation.observations import observe
+from joint_dynamics.identification.observations import observe
 from joint_dynamics.identification.reliability.verdict import Reason
 from joint_dynamics.recording import Recording
 

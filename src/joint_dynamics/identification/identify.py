@@ -20,8 +20,8 @@ from joint_dynamics.identification.drive_gains.estimate import poorly_determined
 from joint_dynamics.identification.drive_gains.payload import identify_payload, payload_differences
 from joint_dynamics.identification.identification_settings import IdentificationSettings, KnownPayload
 from joint_dynamics.identification.joint_tests.transmission import identify_transmissions
-from joint_dynamics.identification.preparation.data import PreparedRecordings
-from joint_dynamics.identification.preparation.observations import Observation, filter_plan, observe
+from joint_dynamics.identification.observations import Observation, filter_plan, observe
+from joint_dynamics.identification.recordings import PreparedRecordings
 from joint_dynamics.identification.regression.diagnostics import diagnose
 from joint_dynamics.identification.regression.methods import Progress, solve_by_method
 from joint_dynamics.identification.regression.presliding import Encoder

@@ -21,7 +21,7 @@ from scipy.special import ndtri
 from joint_dynamics.arm import Arm
 from joint_dynamics.arrays import BoolArray, FloatArray, finite
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.identification.preparation.observations import Observation
+from joint_dynamics.identification.observations import Observation
 from joint_dynamics.identification.regression.columns import FrictionState
 from joint_dynamics.identification.regression.presliding import (
     MIN_STEPS,

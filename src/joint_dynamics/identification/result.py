@@ -12,7 +12,7 @@ import numpy as np
 from joint_dynamics.arrays import FloatArray, finite
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.identification.identification_settings import IdentificationSettings
-from joint_dynamics.identification.preparation.observations import FilterPlan
+from joint_dynamics.identification.observations import FilterPlan
 from joint_dynamics.identification.regression.diagnostics import (
     poorly_determined_parameters,
     relative_deviation_percent,

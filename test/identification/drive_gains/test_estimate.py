@@ -28,7 +28,7 @@ from joint_dynamics.identification.drive_gains.total_least_squares import (
     total_least_squares,
     weighted_least_squares,
 )
-from joint_dynamics.identification.preparation.observations import FilterPlan, observe
+from joint_dynamics.identification.observations import FilterPlan, observe
 from joint_dynamics.identification.regression.least_squares import triangulate
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.validate import validate_description

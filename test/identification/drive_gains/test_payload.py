@@ -27,8 +27,8 @@ from joint_dynamics.identification.drive_gains.payload_runs import (
     split,
 )
 from joint_dynamics.identification.identification_settings import KnownPayload
+from joint_dynamics.identification.observations import FilterPlan, Observation, observe
 from joint_dynamics.identification.physical.semidefinite import payload_body, pseudo_inertias
-from joint_dynamics.identification.preparation.observations import FilterPlan, Observation, observe
 from joint_dynamics.identification.regression.covariance import covariance
 from joint_dynamics.identification.regression.methods import least_squares
 from joint_dynamics.identification.regression.problem import Problem

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from joint_dynamics.arm import Term, fourier_term, friction_term, hysteresis_term, stribeck_term
-from joint_dynamics.identification.preparation.observations import Observation
+from joint_dynamics.identification.observations import Observation
 from joint_dynamics.identification.regression import columns, rows
 from joint_dynamics.identification.regression.columns import FrictionState
 from joint_dynamics.identification.regression.problem import Problem

@@ -11,7 +11,7 @@ import pytest
 
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification import IdentificationSettings, identify
-from joint_dynamics.identification.preparation.observations import filter_plan, observe
+from joint_dynamics.identification.observations import filter_plan, observe
 from joint_dynamics.identification.regression.friction_loop import PowerColumns
 from joint_dynamics.identification.regression.iirls import FrictionOptions, iirls
 from joint_dynamics.identification.regression.irls import irls

@@ -7,7 +7,7 @@ import pytest
 from scipy.signal import lfilter
 
 from joint_dynamics.identification import IdentificationSettings, identify
-from joint_dynamics.identification.preparation.observations import filter_plan, observe
+from joint_dynamics.identification.observations import filter_plan, observe
 from joint_dynamics.identification.regression.irls import (
     Noise,
     WeightedEstimate,

@@ -10,7 +10,7 @@ import pytest
 
 from joint_dynamics.arm import terms_from_config
 from joint_dynamics.identification import IdentificationSettings
-from joint_dynamics.identification.preparation.observations import filter_plan, observe
+from joint_dynamics.identification.observations import filter_plan, observe
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.reliability.alternatives import Alternatives
 from joint_dynamics.identification.reliability.checks import check_training

@@ -8,7 +8,7 @@ import yaml
 
 from joint_dynamics.cli.main import main
 from joint_dynamics.identification import IdentificationSettings
-from joint_dynamics.identification.preparation.observations import filter_plan, observe
+from joint_dynamics.identification.observations import filter_plan, observe
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.reliability import causes
 from joint_dynamics.identification.reliability.causes import State

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from joint_dynamics.identification import IdentificationSettings
-from joint_dynamics.identification.preparation.observations import ABOVE, filter_plan, observe, torque_noise
+from joint_dynamics.identification.observations import ABOVE, filter_plan, observe, torque_noise
 from joint_dynamics.identification.reliability.evidence import NormalEquations, effective_samples, gain
 from joint_dynamics.identification.reliability.residual_reasons import residual_reasons
 from joint_dynamics.recording import Recording

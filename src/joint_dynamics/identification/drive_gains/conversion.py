@@ -26,9 +26,9 @@ from joint_dynamics.identification.drive_gains.estimate import (
 )
 from joint_dynamics.identification.drive_gains.payload_runs import PayloadParameters
 from joint_dynamics.identification.identification_settings import IdentificationSettings
+from joint_dynamics.identification.observations import FilterPlan
 from joint_dynamics.identification.physical.semidefinite import payload_body
-from joint_dynamics.identification.preparation.data import PreparedRecordings
-from joint_dynamics.identification.preparation.observations import FilterPlan
+from joint_dynamics.identification.recordings import PreparedRecordings
 from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.methods import SolvedProblem
 from joint_dynamics.identification.regression.rows import Block

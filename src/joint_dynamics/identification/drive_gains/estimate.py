@@ -24,7 +24,7 @@ from joint_dynamics.identification.drive_gains.total_least_squares import (
     total_least_squares,
     weighted_least_squares,
 )
-from joint_dynamics.identification.preparation.observations import FilterPlan, Observation, find_rest, observe
+from joint_dynamics.identification.observations import FilterPlan, Observation, find_rest, observe
 from joint_dynamics.identification.regression.least_squares import triangulate
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.rows import Block

@@ -20,7 +20,7 @@ from joint_dynamics.identification.drive_gains.payload_runs import (
     payload_problem,
     split,
 )
-from joint_dynamics.identification.preparation.observations import Observation
+from joint_dynamics.identification.observations import Observation
 from joint_dynamics.identification.regression.covariance import covariance as scatter_covariance
 from joint_dynamics.identification.regression.least_squares import triangulate, wls
 from joint_dynamics.identification.regression.problem import Problem

@@ -14,7 +14,7 @@ import numpy as np
 
 from joint_dynamics.arrays import BoolArray, FloatArray, finite
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.identification.preparation.observations import Observation
+from joint_dynamics.identification.observations import Observation
 from joint_dynamics.identification.regression.columns import BaseRows
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.rows import Block

@@ -16,7 +16,7 @@ import numpy as np
 
 from joint_dynamics.arm import Motion, Term, slip_of
 from joint_dynamics.arrays import FloatArray
-from joint_dynamics.identification.preparation.observations import Observation, Rest, find_rest
+from joint_dynamics.identification.observations import Observation, Rest, find_rest
 from joint_dynamics.identification.regression.rows import BLOCK, Block, LoadTorques, ModelRows, StandardRows
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.robot.regressor import PackedRows

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 
 from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.identification.preparation.observations import REST_SPEED, Observation
+from joint_dynamics.identification.observations import REST_SPEED, Observation
 from joint_dynamics.identification.regression.columns import FrictionState, spans
 from joint_dynamics.joint import MaxwellSlip
 from joint_dynamics.recording import Recording, encoder_step

@@ -9,7 +9,7 @@ import numpy as np
 
 from joint_dynamics.arm import Term, check_place
 from joint_dynamics.arrays import BoolArray, FloatArray
-from joint_dynamics.identification.preparation.observations import REST_SPEED, Observation, Rest
+from joint_dynamics.identification.observations import REST_SPEED, Observation, Rest
 from joint_dynamics.identification.regression.columns import AdditionalColumns, BaseRows, FrictionState, slips_of
 from joint_dynamics.identification.regression.rows import Block
 from joint_dynamics.robot import RobotModel

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from joint_dynamics.arrays import BoolArray, FloatArray, finite
-from joint_dynamics.identification.preparation.observations import Observation
+from joint_dynamics.identification.observations import Observation
 from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.rows import BLOCK, Block

@@ -17,7 +17,7 @@ from typing import Any
 from joint_dynamics.arm import Arm, DescribedTerms
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.identification.preparation.observations import Observation
+from joint_dynamics.identification.observations import Observation
 from joint_dynamics.robot import RobotModel
 
 

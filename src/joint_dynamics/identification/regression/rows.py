@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from joint_dynamics.arrays import BoolArray, FloatArray, IntArray
-from joint_dynamics.identification.preparation.observations import Observation
+from joint_dynamics.identification.observations import Observation
 from joint_dynamics.robot import BaseParameters, RobotModel, StandardParameters
 from joint_dynamics.robot.regressor import PackedRows, RowPacker
 from joint_dynamics.robot.standard_parameters import coupled_columns

@@ -32,7 +32,7 @@ from scipy.special import ndtri
 from joint_dynamics.arm import Motion, Term
 from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.identification.preparation.observations import Observation
+from joint_dynamics.identification.observations import Observation
 from joint_dynamics.identification.regression.presliding import HysteresisAtRest, hysteresis_at_rest
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.residuals import predict

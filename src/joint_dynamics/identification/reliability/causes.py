@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from joint_dynamics.arrays import FloatArray
-from joint_dynamics.identification.preparation.observations import Observation
+from joint_dynamics.identification.observations import Observation
 from joint_dynamics.identification.reliability.alternatives import Alternatives, by_recorded_columns
 from joint_dynamics.identification.reliability.changes import group_changes
 from joint_dynamics.identification.reliability.delay import estimate_delay

@@ -11,8 +11,8 @@ import numpy as np
 from joint_dynamics.arrays import BoolArray, FloatArray, finite
 from joint_dynamics.identification.drive_gains.payload import payload_changes
 from joint_dynamics.identification.identification_settings import IdentificationSettings
-from joint_dynamics.identification.preparation.data import wholes
-from joint_dynamics.identification.preparation.observations import Observation, torque_noise
+from joint_dynamics.identification.observations import Observation, torque_noise
+from joint_dynamics.identification.recordings import wholes
 from joint_dynamics.identification.regression.columns import FrictionState
 from joint_dynamics.identification.regression.diagnostics import (
     left_in_motion,

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from joint_dynamics.arrays import FloatArray, finite
-from joint_dynamics.identification.preparation.observations import Observation
+from joint_dynamics.identification.observations import Observation
 from joint_dynamics.identification.reliability.alternatives import Alternatives
 from joint_dynamics.identification.reliability.evidence import gain, peak
 from joint_dynamics.identification.reliability.explanation import Explanation, overdispersion

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from joint_dynamics.arrays import FloatArray
-from joint_dynamics.identification.preparation.observations import Observation
+from joint_dynamics.identification.observations import Observation
 from joint_dynamics.identification.reliability.alternatives import Alternatives
 from joint_dynamics.identification.reliability.evidence import inverse_of
 from joint_dynamics.identification.reliability.thresholds import (

@@ -16,8 +16,8 @@ import numpy as np
 
 from joint_dynamics.arm import Term, fourier_term, friction_term, hysteresis_term, stribeck_term
 from joint_dynamics.arrays import FloatArray, IntArray
-from joint_dynamics.identification.preparation.data import wholes
-from joint_dynamics.identification.preparation.observations import Observation
+from joint_dynamics.identification.observations import Observation
+from joint_dynamics.identification.recordings import wholes
 from joint_dynamics.identification.regression.columns import FrictionState
 from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.problem import Problem

@@ -8,7 +8,7 @@ import pytest
 
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification import IdentificationSettings
-from joint_dynamics.identification.preparation.observations import (
+from joint_dynamics.identification.observations import (
     HARMONICS,
     FilterPlan,
     Observation,

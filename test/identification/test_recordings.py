@@ -8,7 +8,7 @@ import pytest
 
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification import IdentificationSettings, identify
-from joint_dynamics.identification.preparation.data import PreparedRecordings, wholes, with_mean_periods
+from joint_dynamics.identification.recordings import PreparedRecordings, wholes, with_mean_periods
 from joint_dynamics.recording import Recording
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.identification.preparation.observations import FilterPlan
+from joint_dynamics.identification.observations import FilterPlan
 from joint_dynamics.recording import Recording, Repetition, average_periods, find_repetition
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.signals.filtering import zero_phase_lowpass

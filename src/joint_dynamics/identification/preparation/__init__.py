@@ -1,1 +1,0 @@
-"""Recordings made ready for regression: periods averaged, motion filtered, samples at rest found."""
