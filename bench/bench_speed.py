@@ -19,8 +19,9 @@ from tables import Table
 
 from joint_dynamics.arm.terms import hysteresis_term
 from joint_dynamics.identification.observations import Observation
-from joint_dynamics.identification.regression.least_squares import triangulate, triangulate_long, wls
+from joint_dynamics.identification.regression.least_squares import wls
 from joint_dynamics.identification.regression.problem import Problem
+from joint_dynamics.identification.regression.triangles import triangulate, triangulate_long
 from joint_dynamics.recording.bag import read_bag
 from joint_dynamics.recording.samples import Samples
 from joint_dynamics.robot import RobotModel

@@ -8,8 +8,9 @@ from bench_drive_gains import GAINS, OFF, PAYLOAD, PLAN, SMALL, Robot
 from joint_dynamics.identification.drive_gains.estimate import identify_drive_gains, with_torque
 from joint_dynamics.identification.drive_gains.payload import identify_payload
 from joint_dynamics.identification.observations import observe
-from joint_dynamics.identification.regression.least_squares import triangulate, wls
+from joint_dynamics.identification.regression.least_squares import wls
 from joint_dynamics.identification.regression.problem import Problem
+from joint_dynamics.identification.regression.triangles import triangulate
 from joint_dynamics.robot import INERTIAL
 from published.figure import Figure
 

@@ -13,9 +13,10 @@ from joint_dynamics.identification.observations import filter_plan, observe
 from joint_dynamics.identification.physical.semidefinite import physical
 from joint_dynamics.identification.regression.iirls import FrictionOptions, iirls
 from joint_dynamics.identification.regression.irls import irls
-from joint_dynamics.identification.regression.least_squares import ols, triangulate, wls
+from joint_dynamics.identification.regression.least_squares import ols, wls
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.residuals import predict
+from joint_dynamics.identification.regression.triangles import triangulate
 from joint_dynamics.robot import RobotModel
 from published.figure import Figure
 

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 import scipy.linalg
 
-from joint_dynamics.identification.regression.least_squares import ols, triangulate, wls
+from joint_dynamics.identification.regression.least_squares import ols, wls
 from joint_dynamics.identification.regression.rows import Block
+from joint_dynamics.identification.regression.triangles import triangulate
 
 
 @pytest.fixture(params=range(4))

@@ -16,8 +16,8 @@ from joint_dynamics.identification.drive_gains.total_least_squares import (
     total_least_squares,
     weighted_least_squares,
 )
-from joint_dynamics.identification.regression.least_squares import triangulate
 from joint_dynamics.identification.regression.rows import Block
+from joint_dynamics.identification.regression.triangles import triangulate
 
 N, B, SAMPLES = 3, 5, 400
 GAINS = np.array([20.0, -8.0, 3.0])

@@ -5,8 +5,9 @@ import pytest
 
 from joint_dynamics.identification.physical import essential
 from joint_dynamics.identification.physical.essential import essential_parameters
-from joint_dynamics.identification.regression.least_squares import solve, triangulate, wls
+from joint_dynamics.identification.regression.least_squares import solve, wls
 from joint_dynamics.identification.regression.rows import Block
+from joint_dynamics.identification.regression.triangles import triangulate
 
 NAMES = [f'p{k}' for k in range(1, 9)]
 TRUE = np.array([3.0, 0.0, -2.0, 0.0, 1.5, 0.0, 0.0, 4.0])

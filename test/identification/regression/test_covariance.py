@@ -17,8 +17,9 @@ from joint_dynamics.identification.regression.covariance import (
     covariance,
     scatter,
 )
-from joint_dynamics.identification.regression.least_squares import triangulate, wls
+from joint_dynamics.identification.regression.least_squares import wls
 from joint_dynamics.identification.regression.rows import Block
+from joint_dynamics.identification.regression.triangles import triangulate
 
 ROWS, COLUMNS = 200, 12
 

@@ -15,9 +15,10 @@ from joint_dynamics.identification.observations import filter_plan, observe
 from joint_dynamics.identification.regression.friction_loop import PowerColumns
 from joint_dynamics.identification.regression.iirls import FrictionOptions, iirls
 from joint_dynamics.identification.regression.irls import irls
-from joint_dynamics.identification.regression.least_squares import ols, triangulate, wls
+from joint_dynamics.identification.regression.least_squares import ols, wls
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.residuals import predict
+from joint_dynamics.identification.regression.triangles import triangulate
 from joint_dynamics.identification.validate import validate_description
 
 COULOMB = np.array([9.0, 9.0, 7.0, 2.0, 2.0, 2.0])

@@ -17,9 +17,10 @@ from joint_dynamics.identification.regression.irls import (
     irls,
     whitened,
 )
-from joint_dynamics.identification.regression.least_squares import solve, triangulate, wls
+from joint_dynamics.identification.regression.least_squares import solve, wls
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.residuals import full_rate_torque
+from joint_dynamics.identification.regression.triangles import triangulate
 
 
 def problem_of(model, recordings, rest_speed=0.01):

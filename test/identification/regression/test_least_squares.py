@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from joint_dynamics.arm import RELUCTANCE
-from joint_dynamics.identification.regression.least_squares import ols, solve, triangulate, wls
+from joint_dynamics.identification.regression.least_squares import ols, solve, wls
 from joint_dynamics.identification.regression.residuals import weighted_residuals
+from joint_dynamics.identification.regression.triangles import triangulate
 
 
 def check(found, A, y, optional=None):

@@ -7,9 +7,10 @@ import pytest
 
 from joint_dynamics.identification.regression.iirls import FrictionOptions, iirls
 from joint_dynamics.identification.regression.irls import Noise, cleaned, irls, reweight, whitened
-from joint_dynamics.identification.regression.least_squares import triangulate, wls
+from joint_dynamics.identification.regression.least_squares import wls
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.residuals import full_rate_torque
+from joint_dynamics.identification.regression.triangles import triangulate
 
 DEVIATION = np.array([0.5, 0.1])
 

@@ -25,9 +25,9 @@ from joint_dynamics.identification.drive_gains.total_least_squares import (
     weighted_least_squares,
 )
 from joint_dynamics.identification.observations import FilterPlan, Observation, find_rest, observe
-from joint_dynamics.identification.regression.least_squares import triangulate
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.rows import Block
+from joint_dynamics.identification.regression.triangles import triangulate
 from joint_dynamics.identification.reliability.verdict import Reason
 from joint_dynamics.recording import Recording
 from joint_dynamics.robot import RobotModel

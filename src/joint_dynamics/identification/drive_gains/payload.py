@@ -22,10 +22,11 @@ from joint_dynamics.identification.drive_gains.payload_runs import (
 )
 from joint_dynamics.identification.observations import Observation
 from joint_dynamics.identification.regression.covariance import covariance as scatter_covariance
-from joint_dynamics.identification.regression.least_squares import triangulate, wls
+from joint_dynamics.identification.regression.least_squares import wls
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.residuals import Fit
 from joint_dynamics.identification.regression.rows import Block
+from joint_dynamics.identification.regression.triangles import triangulate
 from joint_dynamics.identification.reliability.differences import explains_most
 from joint_dynamics.identification.reliability.evidence import NormalEquations, effective_samples, gain
 from joint_dynamics.identification.reliability.filtered_samples import row_weights

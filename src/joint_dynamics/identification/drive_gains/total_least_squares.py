@@ -30,8 +30,9 @@ import scipy.linalg
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.regression.covariance import covariance as scatter_covariance
-from joint_dynamics.identification.regression.least_squares import RANK, Solution, Triangles, solve, wls
+from joint_dynamics.identification.regression.least_squares import RANK, Solution, solve, wls
 from joint_dynamics.identification.regression.rows import Block
+from joint_dynamics.identification.regression.triangles import Triangles
 
 SOLVERS = ('mixed', 'tls', 'wls')
 ITERATIONS = 50

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from joint_dynamics.arrays import FloatArray, finite
-from joint_dynamics.identification.regression.least_squares import Solution, Triangles, solve
+from joint_dynamics.identification.regression.least_squares import Solution, solve
+from joint_dynamics.identification.regression.triangles import Triangles
 
 F_LEVEL = 3.84
 RATIO = 30.0

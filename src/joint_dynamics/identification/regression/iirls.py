@@ -42,8 +42,9 @@ from joint_dynamics.identification.regression.irls import (
     reweight,
     whitened,
 )
-from joint_dynamics.identification.regression.least_squares import Solution, solve, triangulate
+from joint_dynamics.identification.regression.least_squares import Solution, solve
 from joint_dynamics.identification.regression.problem import Problem
+from joint_dynamics.identification.regression.triangles import triangulate
 from joint_dynamics.identification.selection.candidate_terms import WARMING, temperature_range
 from joint_dynamics.settings import Settings, setting
 

@@ -22,10 +22,11 @@ from scipy.special import ndtr
 
 from joint_dynamics.arrays import BoolArray, FloatArray, finite
 from joint_dynamics.identification.regression.covariance import covariance
-from joint_dynamics.identification.regression.least_squares import Solution, Triangles, solve, triangulate
+from joint_dynamics.identification.regression.least_squares import Solution, solve
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.residuals import full_rate_torque, predict
 from joint_dynamics.identification.regression.rows import Block
+from joint_dynamics.identification.regression.triangles import Triangles, triangulate
 
 GROSS = 5.0
 """Residual beyond which a sample counts as grossly wrong, in robust deviations."""

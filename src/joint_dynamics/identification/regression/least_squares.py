@@ -1,29 +1,26 @@
-r"""Ordinary and weighted least squares over blocks of rows, by orthogonal triangularisation.
+r"""Ordinary and weighted least squares from the triangles of the joints' rows.
 
-The rows of joint j, [W_j Y_j], are reduced block by block to a triangle R_j with the same normal equations (sequential
-QR). From the n triangles everything follows without the data: the solution for any weights per joint, each joint's
-residual norm
+From the n triangles R_j of [W_j Y_j] everything follows without the data: the solution for any weights per joint, each
+joint's residual norm
 
     ‖ρ_j‖² = ‖R_j [χ; −1]‖²,
 
 the condition number, and the covariance. So WLS (rows of joint j divided by σ̂_j = ‖ρ_j‖/√(r_j − b_j) from OLS [G eq
-8-11]) costs no second pass over the data. Rows at rest (see `rest`) go into triangles of their own, with a deviation of
-their own.
+8-11]) costs no second pass over the data. Rows at rest (see `rest`) have a deviation of their own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.linalg
 
 from joint_dynamics.arm import RELUCTANCE
-from joint_dynamics.arrays import BoolArray, FloatArray, IntArray
-from joint_dynamics.identification.regression.normal_equations import NormalSums, exact_enough, normal_sums
+from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.identification.regression.rows import Block
+from joint_dynamics.identification.regression.triangles import Triangles
 
 RANK = 1e-10
 """Singular values of the scaled system below this fraction of the largest belong to directions no sample shows."""
@@ -34,140 +31,6 @@ It is drawn towards this many times the moving one, with this many stays' weight
 """
 MIN_ROWS = 5
 """Rows below which a deviation cannot be estimated from them alone."""
-
-
-@dataclass(frozen=True)
-class Triangles:
-    """Reduced rows per joint.
-
-    Attributes
-    ----------
-    factors
-        (n, b + 1, b + 1) upper triangular of [W_j Y_j].
-    counts
-        (n,) rows.
-    own
-        (n, b) bool columns in use.
-    resting
-        the same for the rows at rest, each rest interval scaled to one row; None where rest was not considered.
-    """
-
-    factors: FloatArray
-    counts: FloatArray
-    own: FloatArray
-    resting: Triangles | None = None
-
-    @property
-    def rows(self) -> float:
-        """Total number of rows, a rest interval counting as one."""
-        return float(self.counts.sum() + (0.0 if self.resting is None else self.resting.counts.sum()))
-
-    def residual_norms(self, chi: FloatArray) -> FloatArray:
-        """Return ‖ρ_j‖ (n,) of a solution chi (b,), without rows at rest."""
-        return np.linalg.norm(self.factors @ np.append(chi, -1.0), axis=1)
-
-    def residual_deviations(self, chi: FloatArray) -> FloatArray:
-        """Return σ̂_j = ‖ρ_j‖/√(r_j − b_j), (n,) [N·m]."""
-        free = np.maximum(self.counts - self.own.sum(axis=1), 1)
-        return self.residual_norms(chi) / np.sqrt(free)
-
-
-class _Accumulator:
-    """Triangles of n joints that grow row by row and, where new columns appear, wider."""
-
-    def __init__(self, n: int, b: int):
-        self.b = b
-        self.counts = np.zeros(n)
-        self.own = np.zeros((n, b), dtype=bool)
-        self.factors = [np.zeros((0, 0)) for _ in range(n)]
-        self.used: list[IntArray] = [np.zeros(0, dtype=int) for _ in range(n)]
-
-    def add(self, j: int, rows: FloatArray, tau: FloatArray, count: float) -> None:
-        """Take rows (b, samples) of joint j with their right-hand sides (samples,)."""
-        present = np.abs(rows).max(axis=1, initial=0.0) > 0
-        if np.any(present & ~self.own[j]) or not len(self.factors[j]):
-            self.own[j] |= present
-            self.factors[j], self.used[j] = _widen(self.factors[j], self.used[j], self.own[j])
-        self.factors[j] = _reduce([self.factors[j], np.concatenate([rows[self.used[j]], tau[None]]).T])
-        self.counts[j] += count
-
-    def finish(self, resting: Triangles | None = None) -> Triangles:
-        """Return the triangles."""
-        full = np.zeros((len(self.factors), self.b + 1, self.b + 1))
-        for j, factor in enumerate(self.factors):
-            full[j][np.ix_(np.arange(len(factor)), np.append(self.used[j], self.b)[: factor.shape[1]])] = factor
-        return Triangles(full, self.counts, self.own, resting)
-
-
-def _reduce(columns: list[FloatArray]) -> FloatArray:
-    """Return the triangle of rows (samples, c) given as a list of blocks to stack."""
-    matrix = np.asfortranarray(np.concatenate(columns))
-    factor, _, _, info = scipy.linalg.lapack.dgeqrf(matrix, overwrite_a=True)
-    if info != 0:
-        raise np.linalg.LinAlgError(f'QR failed with LAPACK info {info}')
-    return np.triu(factor[: matrix.shape[1]])
-
-
-def _widen(factor: FloatArray, used: IntArray, own: BoolArray) -> tuple[FloatArray, IntArray]:
-    """Give a triangle room for the columns in `own`; those it did not have were zero so far."""
-    columns = np.flatnonzero(own)
-    wide = np.zeros((len(factor), len(columns) + 1))
-    if len(factor):
-        wide[:, np.searchsorted(columns, used)] = factor[:, :-1]
-        wide[:, -1] = factor[:, -1]
-    return wide, columns
-
-
-def triangulate(blocks: Iterable[Block], weights: Sequence[FloatArray] | None = None) -> Triangles:
-    """Reduce blocks to one triangle per joint, two where rest is looked at.
-
-    Parameters
-    ----------
-    weights
-        per block (joints, samples) factors, such as 0 or 1 / σ.
-    """
-    moving: _Accumulator | None = None
-    resting: _Accumulator | None = None
-    for index, block in enumerate(blocks):
-        n, b, _ = block.rows.shape
-        if moving is None:
-            moving = _Accumulator(n, b)
-            resting = _Accumulator(n, b) if block.resting is not None else None
-        factor = np.ones_like(block.tau) if weights is None else weights[index]
-        if block.scale is not None:
-            factor = factor * block.scale
-        counted = (factor != 0) * (1.0 if block.scale is None else block.scale**2)
-        for j in range(n):
-            rows, tau = block.rows[j] * factor[j], block.tau[j] * factor[j]
-            if resting is None or block.resting is None:
-                moving.add(j, rows, tau, counted[j].sum())
-                continue
-            still = block.resting[j]
-            for part, where in ((moving, ~still), (resting, still)):
-                if where.any():
-                    part.add(j, rows[:, where], tau[where], counted[j][where].sum())
-    assert moving is not None
-    return moving.finish(None if resting is None else resting.finish())
-
-
-def triangulate_long(blocks: Callable[[], Iterable[Block]]) -> Triangles:
-    """Reduce the blocks of long recordings: by normal equations where these are exact to 1e-8, otherwise by QR.
-
-    Parameters
-    ----------
-    blocks
-        returns the blocks; called again where QR is needed (`normal_equations`).
-    """
-    sums = normal_sums(blocks())
-    if not exact_enough(*sums):
-        return triangulate(blocks())
-    moving, resting = sums
-    return replace(_triangles(moving), resting=None if resting is None else _triangles(resting))
-
-
-def _triangles(sums: NormalSums) -> Triangles:
-    own: Any = sums.own
-    return Triangles(sums.factors(), sums.counts, own)
 
 
 @dataclass(frozen=True)

@@ -14,16 +14,10 @@ from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.identification_settings import IdentificationSettings, PhysicalOptions
 from joint_dynamics.identification.regression.covariance import covariance as scatter_covariance
 from joint_dynamics.identification.regression.friction_loop import iterate_to_fixed_point, state_from
-from joint_dynamics.identification.regression.least_squares import (
-    MethodDetails,
-    Solution,
-    ols,
-    triangulate,
-    triangulate_long,
-    wls,
-)
+from joint_dynamics.identification.regression.least_squares import MethodDetails, Solution, ols, wls
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.rows import standard_set
+from joint_dynamics.identification.regression.triangles import triangulate, triangulate_long
 from joint_dynamics.identification.selection.candidate_terms import (
     Selection,
     choose,

@@ -5,9 +5,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from joint_dynamics.identification.regression.least_squares import triangulate, triangulate_long, wls
-from joint_dynamics.identification.regression.normal_equations import ACCURACY, NormalSums, exact_enough, normal_sums
+from joint_dynamics.identification.regression.least_squares import wls
 from joint_dynamics.identification.regression.rows import Block
+from joint_dynamics.identification.regression.triangles import (
+    ACCURACY,
+    NormalSums,
+    exact_enough,
+    normal_sums,
+    triangulate,
+    triangulate_long,
+)
 from joint_dynamics.robot.regressor import PackedRows
 
 SAMPLES, JOINTS, COLUMNS = 4000, 3, 8
