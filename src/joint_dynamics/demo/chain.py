@@ -16,8 +16,7 @@ from joint_dynamics.arm import Arm
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.control import ControlLoop, create
 from joint_dynamics.demo import scenario
-from joint_dynamics.demo.chain_run import ChainRun
-from joint_dynamics.demo.comparison import map_nrmse
+from joint_dynamics.demo.comparison import ChainRun, map_nrmse
 from joint_dynamics.demo.demo_settings import ChainSettings
 from joint_dynamics.demo.joints import identify_joints
 from joint_dynamics.demo.scenario import FLOOR, GAIN_DEVIATION, HEATING_TIME, REST_GAIN, WEAR, demo_robot, heating

@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.robot.chain import gravity_in_base
 from joint_dynamics.robot.dependent import Follows, read_parallelograms, resolved
 from joint_dynamics.robot.limits import JointLimits
 from joint_dynamics.robot.linear_dynamics import LinearDynamics
 from joint_dynamics.robot.mdh import MdhTable, build_from_mdh, load_mdh
-from joint_dynamics.robot.mounting import gravity_in_base
 from joint_dynamics.robot.urdf import build_from_urdf, read_source, stripped_urdf
 from joint_dynamics.settings import Parameter
 

@@ -56,8 +56,7 @@ from joint_dynamics.identification.reliability.thresholds import (
 )
 from joint_dynamics.recording.conversions import Corrections
 from joint_dynamics.robot import RobotModel
-from joint_dynamics.robot.chain import Chain
-from joint_dynamics.robot.mounting import GRAVITY, mounting_rotation
+from joint_dynamics.robot.chain import GRAVITY, Chain, mounting_rotation
 
 
 def by_recorded_columns(fitted: ExplanationFit, order: IntArray) -> ExplanationFit:

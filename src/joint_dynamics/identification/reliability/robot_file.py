@@ -50,8 +50,7 @@ from joint_dynamics.identification.reliability.thresholds import (
 )
 from joint_dynamics.identification.reliability.verdict import Reason
 from joint_dynamics.robot import INERTIAL, RobotModel
-from joint_dynamics.robot.chain import Chain
-from joint_dynamics.robot.mounting import GRAVITY
+from joint_dynamics.robot.chain import GRAVITY, Chain
 from joint_dynamics.robot.standard_parameters import link_columns
 
 OWN = 4
