@@ -83,10 +83,10 @@ setup(
         # Nodes are no commands on everybody's path: `ros2 run` finds them in lib/, `joint-dynamics node` anywhere.
         'console_scripts': ['joint-dynamics = joint_dynamics.cli.main:main'],
         'joint_dynamics.controllers': [
-            'computed_torque = joint_dynamics.control.computed_torque:ComputedTorque',
-            'adaptive_friction = joint_dynamics.control.adaptive_friction:AdaptiveFriction',
-            'flexible_joint = joint_dynamics.control.flexible_joint:FlexibleJoint',
-            'joint_torque_feedback = joint_dynamics.control.joint_torque_feedback:JointTorqueFeedback',
+            'computed_torque = joint_dynamics.control:ComputedTorque',
+            'adaptive_friction = joint_dynamics.control:AdaptiveFriction',
+            'flexible_joint = joint_dynamics.control:FlexibleJoint',
+            'joint_torque_feedback = joint_dynamics.control:JointTorqueFeedback',
         ],
     },
 )

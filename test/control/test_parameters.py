@@ -9,9 +9,6 @@ import yaml
 
 from joint_dynamics.arm import Arm
 from joint_dynamics.control import LoopSettings, hosted_parameters
-from joint_dynamics.control.adaptive_friction import AdaptiveFriction
-from joint_dynamics.control.computed_torque import ComputedTorque
-from joint_dynamics.control.flexible_joint import FlexibleJoint
 from joint_dynamics.control.friction import friction_parameters
 from joint_dynamics.control.hosted_parameters import (
     PARAMETERS_FILE,
@@ -23,7 +20,6 @@ from joint_dynamics.control.hosted_parameters import (
     to_declare,
 )
 from joint_dynamics.control.interface import ControllerParameter, ControllerSetup
-from joint_dynamics.control.joint_torque_feedback import JointTorqueFeedback
 from joint_dynamics.control.loop_parameters import (
     GATE_PARAMETERS,
     LAW_PARAMETERS,
@@ -34,6 +30,7 @@ from joint_dynamics.control.loop_parameters import (
     law_values,
     loop_settings,
 )
+from joint_dynamics.control.shipped_laws import AdaptiveFriction, ComputedTorque, FlexibleJoint, JointTorqueFeedback
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.settings import Parameter
 

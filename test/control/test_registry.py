@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from joint_dynamics.control import Controller, ControlLoop, InterfaceConfiguration, available, create, interface, load
-from joint_dynamics.control.computed_torque import ComputedTorque
+from joint_dynamics.control.shipped_laws import ComputedTorque
 from joint_dynamics.errors import JointDynamicsError
 
 PACKAGE = Path(__file__).parent / 'third_party_package'

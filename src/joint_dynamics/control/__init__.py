@@ -1,8 +1,5 @@
 """Feedforward laws, their plugin registry, torque feedback, safety limits (docs/explanation/control.md)."""
 
-from joint_dynamics.control.adaptive_friction import AdaptiveFriction
-from joint_dynamics.control.computed_torque import ComputedTorque
-from joint_dynamics.control.flexible_joint import FlexibleJoint
 from joint_dynamics.control.follower import Follower, Points
 from joint_dynamics.control.friction import FrictionCompensation
 from joint_dynamics.control.interface import (
@@ -15,12 +12,12 @@ from joint_dynamics.control.interface import (
     create,
     load,
 )
-from joint_dynamics.control.joint_torque_feedback import JointTorqueFeedback
 from joint_dynamics.control.law import TorqueLaw
 from joint_dynamics.control.law_sample import torque_derivatives
 from joint_dynamics.control.loop import ControlLoop
 from joint_dynamics.control.path import Path, order_joints
 from joint_dynamics.control.safety import LoopSettings, SafetyGate
+from joint_dynamics.control.shipped_laws import AdaptiveFriction, ComputedTorque, FlexibleJoint, JointTorqueFeedback
 from joint_dynamics.control.trajectory import FilledTrajectory, check_motion, fill_effort
 
 __all__ = [

@@ -10,14 +10,10 @@ import numpy as np
 
 from joint_dynamics.arm import Arm
 from joint_dynamics.arrays import FloatArray, IntArray
-from joint_dynamics.control.adaptive_friction import AdaptiveFriction
-from joint_dynamics.control.computed_torque import ComputedTorque
 from joint_dynamics.control.controller_adapter import ControllerAdapter
-from joint_dynamics.control.flexible_joint import FlexibleJoint
 from joint_dynamics.control.friction import FrictionCompensation
 from joint_dynamics.control.inputs import FINE, AgedInterfaces
 from joint_dynamics.control.interface import REFERENCES, STATES, Controller
-from joint_dynamics.control.joint_torque_feedback import JointTorqueFeedback
 from joint_dynamics.control.law import TorqueLaw, command_scale, delay_margin
 from joint_dynamics.control.loop_sample import (
     BEYOND,
@@ -33,9 +29,9 @@ from joint_dynamics.control.loop_sample import (
     hold,
 )
 from joint_dynamics.control.safety import Handover, LoopSettings, SafetyGate, taken_over
+from joint_dynamics.control.shipped_laws import SHIPPED
 from joint_dynamics.control.step_entry import entry_for
 
-SHIPPED: tuple[type[Controller], ...] = (ComputedTorque, AdaptiveFriction, FlexibleJoint, JointTorqueFeedback)
 #: Inputs that change slowly or may be missing: their age is not that of the control loop.
 SLOW = ('temperature', 'friction_scale', 'viscous_excess')
 BOUNDS = ('desired position', 'distance from the desired position', 'desired speed', 'speed')

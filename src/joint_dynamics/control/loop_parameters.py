@@ -14,8 +14,9 @@ import numpy as np
 
 from joint_dynamics.arm import Arm
 from joint_dynamics.control.interface import Controller, load
-from joint_dynamics.control.loop import SHIPPED, ControlLoop
+from joint_dynamics.control.loop import ControlLoop
 from joint_dynamics.control.safety import LoopSettings
+from joint_dynamics.control.shipped_laws import SHIPPED
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.settings import Parameter, ParameterValues
