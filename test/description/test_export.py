@@ -1,4 +1,6 @@
-"""The exported model as the parameters of inverse_dynamics_solver: the chain that KDL would build has our torques."""
+"""Exports as other tools read them: the chain of inverse_dynamics_solver has our torques; an MDH robot as URDF text."""
+
+import xml.etree.ElementTree as ET
 
 import numpy as np
 import pinocchio
@@ -7,7 +9,7 @@ import yaml
 
 from joint_dynamics.arm import Arm
 from joint_dynamics.description import DynamicsDescription, export_urdf
-from joint_dynamics.description.export import solver_parameters, write_solver_parameters
+from joint_dynamics.description.export import solver_parameters, urdf_text, write_solver_parameters
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.robot import RobotModel, StandardParameters
 from joint_dynamics.simulation import ur5e_urdf
@@ -55,3 +57,32 @@ def test_other_joints_in_the_chain_are_refused(document, tmp_path):
     del document['inertial']['standard'][names[0]], document['joints'][names[0]]
     with pytest.raises(JointDynamicsError, match='solver: expected a chain of shoulder_lift_joint'):
         solver_parameters(DynamicsDescription(document), tmp_path / 'out.urdf')
+
+
+@pytest.mark.parametrize('table', ['ur_table', 'pa10_table', 'scara_table'])
+def test_the_text_gives_the_same_torques(table, request):
+    model = RobotModel.from_mdh(request.getfixturevalue(table))
+    again = RobotModel.from_urdf(urdf_text(model))
+    rng = np.random.default_rng(3)
+    standard = rng.normal(size=len(model.parameter_names))
+    states = model.random_states(5, rng)
+    assert again.joint_names == model.joint_names
+    np.testing.assert_allclose(
+        again.inverse_dynamics(*states, standard), model.inverse_dynamics(*states, standard), atol=1e-9
+    )
+
+
+def test_limits_and_kinds_are_written(scara_table):
+    model = RobotModel.from_mdh({**scara_table, 'velocity_limit_rad_s': [1.0, 2.0, 3.0, 4.0]})
+    model.limits.lower[:], model.limits.upper[:] = [-1.0, -np.inf, 0.0, -2.0], [1.0, 3.0, 0.5, np.inf]
+    text = urdf_text(model)
+    again = RobotModel.from_urdf(text)
+    kinds = [joint.get('type') for joint in ET.fromstring(text).findall('joint')]
+    # half a bound is none: a revolute joint is then continuous
+    assert kinds == ['revolute', 'continuous', 'prismatic', 'continuous']
+    assert again.limits.lower.tolist() == [-1.0, -np.inf, 0.0, -np.inf]
+    assert again.limits.upper.tolist() == [1.0, np.inf, 0.5, np.inf]
+    assert again.limits.velocity.tolist() == [1.0, 2.0, 3.0, 4.0]
+    assert ET.fromstring(text).get('name') == 'mdh'
+    model.pinocchio.name = ''
+    assert ET.fromstring(urdf_text(model)).get('name') == 'robot'
