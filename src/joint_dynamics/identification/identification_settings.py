@@ -10,6 +10,8 @@ from joint_dynamics.arm import Term, terms_from_config
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.settings import Settings, setting
 
+METHODS = ('ols', 'wls', 'irls', 'i-irls', 'tls')
+
 
 def _bounds(mass: Sequence[float] | None) -> str | None:
     if mass is None or (mass[0] <= mass[1] and mass[1] > 0):
@@ -43,9 +45,6 @@ class PhysicalOptions(Settings):
     def from_given(cls, given: Any, where: str = '') -> PhysicalOptions:
         """Return the options; true stands for the defaults. Raises JointDynamicsError."""
         return cls() if given is True else super().from_given(given, where)
-
-
-METHODS = ('ols', 'wls', 'irls', 'i-irls', 'tls')
 
 
 @dataclass(frozen=True)

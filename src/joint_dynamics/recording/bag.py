@@ -38,6 +38,7 @@ CONTROL_MSGS = {
     'control_msgs/msg/Keys': 'std_msgs/Header header\nstring[] keys\n',
     'control_msgs/msg/Float64Values': 'std_msgs/Header header\nfloat64[] values\n',
 }
+ZSTD = b'\x28\xb5\x2f\xfd'
 
 
 def typestore(connections: Sequence[Any]) -> Any:
@@ -102,9 +103,6 @@ def _all_types() -> Any:
         types.update(get_types_from_msg(text, name))
     store.register(types)
     return store
-
-
-ZSTD = b'\x28\xb5\x2f\xfd'
 
 
 def read_bag(path: Path, samples: Samples) -> None:

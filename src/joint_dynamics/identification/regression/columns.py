@@ -27,6 +27,10 @@ FULL_RATE_BLOCK = 500
 """Samples at a time that are taken as they are: their rows stay in the processor's cache."""
 CACHE = 64 * 2**20
 """Blocks are kept for the next pass up to this size [bytes]; beyond it they are built again."""
+KEPT = 16 * 2**20
+"""Size up to which, in all, columns at the kept samples are kept for the next solution [bytes]."""
+DIRECTED = {'F_S', 'F_Cl', 'F_C1'}
+"""Parameters of friction in the direction of slip, which hysteresis turns gradually."""
 
 
 class BaseRows:
@@ -141,12 +145,6 @@ def spans(observation: Observation) -> Iterator[tuple[slice, int, int, FloatArra
         part = slice(start, min(start + chunk, kept))
         first, end = decimator.span(part)
         yield part, first, end, decimator.weights(part)
-
-
-KEPT = 16 * 2**20
-"""Size up to which, in all, columns at the kept samples are kept for the next solution [bytes]."""
-DIRECTED = {'F_S', 'F_Cl', 'F_C1'}
-"""Parameters of friction in the direction of slip, which hysteresis turns gradually."""
 
 
 @dataclass(frozen=True)
