@@ -56,12 +56,8 @@ class BaseRows:
     def _own(self) -> ModelRows:
         return ModelRows(self.model, self.base.independent)
 
-    def rows(self, observation: Observation, part: slice) -> FloatArray:
-        """Regressor of consecutive samples at the full rate, (joints, base parameters, samples)."""
-        return self.packed_rows(observation, part).dense()
-
     def packed_rows(self, observation: Observation, part: slice) -> PackedRows:
-        """Return the same without its zeros."""
+        """Return the regressor of consecutive samples at the full rate, (joints, base parameters, samples)."""
         return self._own.of(observation, part)
 
     def _build(self) -> Iterator[Block]:

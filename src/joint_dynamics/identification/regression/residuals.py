@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,7 +11,6 @@ import numpy as np
 
 from joint_dynamics.arrays import BoolArray, FloatArray, finite
 from joint_dynamics.identification.observations import Observation
-from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.rows import BLOCK, Block
 from joint_dynamics.recording.load import short_name
@@ -273,10 +272,3 @@ def overall_in_fixed_band(recordings: Sequence[Fit]) -> dict[str, float | None]:
         'moving_residual_percent': finite(moving),
         'rms': float((error.sum() / count) ** 0.5) if count and not mixed else None,
     }
-
-
-def weighted_residuals(blocks: Iterable[Block], solution: Solution) -> FloatArray:
-    """Return all residuals end to end as the solution weighs them, (joints, samples)."""
-    return np.concatenate(
-        [(block.tau - predict(block, solution.chi)) * solution.row_factors(block) for block in blocks], axis=1
-    )
