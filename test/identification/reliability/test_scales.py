@@ -50,6 +50,16 @@ def test_a_drive_gain_that_is_off_is_named_or_noted(model_and_robot, problem_of)
         assert any('joint_2 1.3' in note and '--loaded' in note for note in found.notes) == noted
 
 
+@pytest.mark.parametrize('joint', [3, 4])
+def test_a_wrist_torque_far_off_is_named_with_joint_and_factor(model_and_robot, problem_of, joint):
+    """Three times: between it and one the torque fits neither the others' parameters nor a scale of its own."""
+    model, robot = model_and_robot
+    given = scaled(robot.record(1, rate=200.0), np.where(np.arange(model.n) == joint, 3.0, 1.0))
+    (reason,) = check_training(problem_of(model, [given]), [given]).reasons
+    assert reason.code == 'drive_gain' and reason.joints == (model.joint_names[joint],)
+    assert 1 / reason.mend['recording']['torque_scale'][model.joint_names[joint]] == pytest.approx(3.0, rel=0.1)
+
+
 def test_one_factor_for_all_torques_changes_nothing_that_is_looked_at(model_and_robot):
     """W (k χ) = k Y: the same reasons, residuals, relative deviations, scales: no data tell it."""
     model, robot = model_and_robot

@@ -14,6 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from joint_dynamics.arrays import FloatArray, IntArray
+from joint_dynamics.identification.reliability import thresholds
 from joint_dynamics.identification.reliability.changes import (
     Change,
     order_changes,
@@ -40,20 +41,6 @@ from joint_dynamics.identification.reliability.explanation import (
     overdispersion,
 )
 from joint_dynamics.identification.reliability.filtered_samples import FilteredSamples
-from joint_dynamics.identification.reliability.thresholds import (
-    DECOUPLING_FACTORS,
-    FREE_SCALE_THRESHOLD,
-    KINDS,
-    LOG_LIKELIHOOD_THRESHOLD,
-    RESOLVED,
-    ROUND_TIME,
-    SCALE_PENALTY,
-    TIME_FACTORS,
-    TIME_PRECISION,
-    TIME_STEP,
-    TORQUE_FACTORS,
-    UP_DIRECTIONS,
-)
 from joint_dynamics.recording.conversions import Corrections
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.robot.chain import GRAVITY, Chain, mounting_rotation
@@ -109,7 +96,7 @@ class Alternatives:
             left[order], own[order] = left.copy(), own.copy()
         count = np.maximum(self.count, own)
         one = replace(one, gain=gain(self.given, back(fit), count))
-        if one.gain <= LOG_LIKELIHOOD_THRESHOLD:
+        if one.gain <= thresholds.LOG_LIKELIHOOD_THRESHOLD:
             return one
         return replace(
             one,
@@ -140,7 +127,7 @@ class Alternatives:
     @functools.cached_property
     def information(self) -> FloatArray:
         """Of the given explanation, (b, b), each joint's samples worth as many as independent ones."""
-        energy = (self.given.unexplained + RESOLVED**2) * self.power
+        energy = (self.given.unexplained + thresholds.RESOLVED**2) * self.power
         return np.tensordot(self.count / np.where(energy > 0, energy, 1.0), self.normal.matrix, axes=1)
 
     def share(self, unexplained: FloatArray) -> float:
@@ -149,7 +136,7 @@ class Alternatives:
 
     def least(self, code: str) -> float:
         """Return the evidence that an alternative of a kind needs [nats]."""
-        return least_evidence(self.model, code, KINDS)
+        return least_evidence(self.model, code, thresholds.KINDS)
 
     def columns(self, samples: FilteredSamples, chain: Chain | None = None) -> FloatArray:
         """Return the columns (joints, columns, samples) that explain the torques, on another chain where given."""
@@ -199,13 +186,14 @@ class Alternatives:
         turned, *signs = (change for change in torque_changes(self.names) if change.code == 'torque_sign')
         yield from self.changed([turned])
         for name, sign in zip(self.names, signs, strict=True):
-            apart = [changed.fitted for changed in self.changed(scale_changes(name, DECOUPLING_FACTORS))]
-            changes = [sign, *scale_changes(name, TORQUE_FACTORS)]
+            apart = [changed.fitted for changed in self.changed(scale_changes(name, thresholds.DECOUPLING_FACTORS))]
+            changes = [sign, *scale_changes(name, thresholds.TORQUE_FACTORS)]
             for changed in self.changed(changes):
                 count = most_samples([self.given, changed.fitted, *apart])
                 beyond = min(gain(fitted, changed.fitted, count) for fitted in apart)
-                if beyond > FREE_SCALE_THRESHOLD and (
-                    changed.code == 'torque_sign' or changed.gain > SCALE_PENALTY * LOG_LIKELIHOOD_THRESHOLD
+                if beyond > thresholds.FREE_SCALE_THRESHOLD and (
+                    changed.code == 'torque_sign'
+                    or changed.gain > thresholds.SCALE_PENALTY * thresholds.LOG_LIKELIHOOD_THRESHOLD
                 ):
                     yield changed
 
@@ -251,20 +239,22 @@ class Alternatives:
                 [Change('time_scale', time_text(factor), Corrections(time_scale=factor)) for factor in factors]
             )
 
-        best = max(scaled(*TIME_FACTORS), key=lambda one: one.gain)
+        best = max(scaled(*thresholds.TIME_FACTORS), key=lambda one: one.gain)
         if best.better and best.mend is not None:
             middle = np.log(best.mend.time_scale)
-            ends = middle - np.log(TIME_STEP), middle + np.log(TIME_STEP)
-            scale = highest(lambda logarithm: next(scaled(float(np.exp(logarithm)))).gain, *ends, TIME_PRECISION)
+            ends = middle - np.log(thresholds.TIME_STEP), middle + np.log(thresholds.TIME_STEP)
+            scale = highest(
+                lambda logarithm: next(scaled(float(np.exp(logarithm)))).gain, *ends, thresholds.TIME_PRECISION
+            )
             refined = next(scaled(float(f'{np.exp(scale):.4g}')))
             # units and rates are round
-            best = best if abs(scale - middle) < ROUND_TIME else refined
+            best = best if abs(scale - middle) < thresholds.ROUND_TIME else refined
             # accelerations that are noise make any slower motion likelier: one without any has to be less likely still
-            still = next(scaled(DECOUPLING_FACTORS[1]))
+            still = next(scaled(thresholds.DECOUPLING_FACTORS[1]))
             count = most_samples([self.given, best.fitted, still.fitted])
             best = replace(
                 best,
-                matters=gain(still.fitted, best.fitted, count) > FREE_SCALE_THRESHOLD,
+                matters=gain(still.fitted, best.fitted, count) > thresholds.FREE_SCALE_THRESHOLD,
                 notes=(f'{best.text}, or longer: the accelerations of this motion explain nothing',),
             )
         yield best
@@ -272,7 +262,7 @@ class Alternatives:
     def mountings(self) -> Iterator[Explanation]:
         """Yield the base standing otherwise against gravity."""
         chain = self.model.chain
-        for text, angles in UP_DIRECTIONS.items():
+        for text, angles in thresholds.UP_DIRECTIONS.items():
             gravity = mounting_rotation(angles).T @ np.array([0.0, 0.0, -GRAVITY])
             if np.allclose(gravity, chain.gravity, atol=0.1 * GRAVITY):
                 continue

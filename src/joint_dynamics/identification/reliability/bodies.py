@@ -27,14 +27,9 @@ from joint_dynamics.identification.physical.near_bodies import near_bodies
 from joint_dynamics.identification.physical.semidefinite import physical
 from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.problem import Problem
+from joint_dynamics.identification.reliability import thresholds
 from joint_dynamics.identification.reliability.alternatives import Alternatives
 from joint_dynamics.identification.reliability.evidence import ExplanationFit, gain, inverse_of
-from joint_dynamics.identification.reliability.thresholds import (
-    BODIES_UNEXPLAINED_SHARE,
-    LOG_LIKELIHOOD_THRESHOLD,
-    MIN_EFFECT,
-    MODEL_DETAILS,
-)
 from joint_dynamics.identification.reliability.verdict import Reason
 
 POSTURES = 100
@@ -50,7 +45,7 @@ def impossible_inertials(problem: Problem, alternatives: Alternatives) -> list[R
         the one that `alternatives` were formed from.
     """
     solution = _solution(alternatives)
-    near = near_bodies(problem, solution, LOG_LIKELIHOOD_THRESHOLD)
+    near = near_bodies(problem, solution, thresholds.LOG_LIKELIHOOD_THRESHOLD)
     closest = None if near is None else np.concatenate([problem.base.regroup(near.standard), near.extra])
     if closest is not None and _explain(alternatives, *_left_more(alternatives, closest)):
         return []
@@ -64,7 +59,7 @@ def impossible_inertials(problem: Problem, alternatives: Alternatives) -> list[R
     lost, effect = _left_more(alternatives, nearest)
     if _explain(alternatives, lost, effect):
         return []
-    if effect < MIN_EFFECT:
+    if effect < thresholds.MIN_EFFECT:
         return _by_mass_matrix(alternatives)
     return [
         Reason(
@@ -88,7 +83,9 @@ def _left_more(alternatives: Alternatives, chi: FloatArray) -> tuple[float, floa
 def _explain(alternatives: Alternatives, lost: float, effect: float) -> bool:
     """Whether bodies that lose so much, and leave such a share of the torque more over, explain the torques as well."""
     left = alternatives.share(alternatives.given.unexplained)
-    return lost < LOG_LIKELIHOOD_THRESHOLD or effect < min(MODEL_DETAILS * left, BODIES_UNEXPLAINED_SHARE)
+    return lost < thresholds.LOG_LIKELIHOOD_THRESHOLD or effect < min(
+        thresholds.MODEL_DETAILS * left, thresholds.BODIES_UNEXPLAINED_SHARE
+    )
 
 
 def _solution(alternatives: Alternatives) -> Solution:
@@ -117,7 +114,7 @@ def _by_mass_matrix(alternatives: Alternatives) -> list[Reason]:
     form = np.einsum('qi,qijp,qj->qp', vectors[:, :, 0], mass, vectors[:, :, 0])
     deviation = np.sqrt(np.maximum(np.einsum('qp,pr,qr->q', form, spread, form), 0.0))
     # as many deviations as make a likelihood clear: z²/2 > LOG_LIKELIHOOD_THRESHOLD
-    wrong = values[:, 0] < -np.sqrt(2 * LOG_LIKELIHOOD_THRESHOLD) * deviation
+    wrong = values[:, 0] < -np.sqrt(2 * thresholds.LOG_LIKELIHOOD_THRESHOLD) * deviation
     if not wrong.any():
         return []
     return [

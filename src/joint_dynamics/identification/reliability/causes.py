@@ -8,7 +8,7 @@ most in all is taken. Faults of a wrist may hide each other: signed swaps of any
 last three, compete with the whole path.
 
 The proof: parameters learnt from four fifths of each recording, as given and as corrected, predict the other fifth, for
-each fifth. Corrections that do not lower what is left over there are dropped.
+each fifth. Corrections that do not lower what is left over there steadily, or to less than half, are dropped.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import numpy as np
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.identification.observations import Observation
+from joint_dynamics.identification.reliability import thresholds
 from joint_dynamics.identification.reliability.alternatives import Alternatives, by_recorded_columns
 from joint_dynamics.identification.reliability.changes import group_changes
 from joint_dynamics.identification.reliability.delay import estimate_delay
@@ -32,7 +33,6 @@ from joint_dynamics.identification.reliability.explanation import Explanation, m
 from joint_dynamics.identification.reliability.filtered_samples import FilteredSamples, kept
 from joint_dynamics.identification.reliability.robot_file import FileAlternatives, file_alternatives
 from joint_dynamics.identification.reliability.scales import estimate_scales
-from joint_dynamics.identification.reliability.thresholds import GROUP_ADVANTAGE, MIN_EVIDENCE, MIN_VUONG_STATISTIC
 from joint_dynamics.identification.reliability.verdict import Reason
 from joint_dynamics.recording.conversions import Corrections
 
@@ -139,7 +139,7 @@ def find_causes(alternatives: Alternatives, observations: Sequence[Observation],
             return replace(path, first=first, reasons=steps, unproved=unproved)
         if len(steps) < whole:
             path = Causes(first, first.corrected(mend), by_file=path.by_file)
-        proved = next((both for both in _held_out(path, mend) if both[1].mean() < both[0].mean()), None)
+        proved = next((both for both in _held_out(path, mend) if proves(*both)), None)
         if proved is not None:
             break
         unproved.insert(0, f'{steps.pop()} (data that took no part are predicted no better so)')
@@ -208,7 +208,11 @@ def _best_path(given: State) -> Causes:
     paths = [Causes(given, given), *(_follow(given, start, tied) for start in starts)]
     best = max(_gains(paths))
     groups = given.alternatives.changed(group_changes(given.alternatives.names))
-    clear = [one for one in groups if replace(one, least=MIN_EVIDENCE).clear and one.gain > best + GROUP_ADVANTAGE]
+    clear = [
+        one
+        for one in groups
+        if replace(one, least=thresholds.MIN_EVIDENCE).clear and one.gain > best + thresholds.GROUP_ADVANTAGE
+    ]
     if clear:
         start = max(clear, key=lambda group: group.gain)
         paths.append(_follow(given, start, [start]))
@@ -223,7 +227,7 @@ def _gains(paths: Sequence[Causes]) -> list[float]:
     pairs = [path.compared(any(each.by_file for each in paths)) for path in paths]
     count = most_samples(fit for pair in itertools.chain(*pairs) for fit in pair)
     return [
-        sum(gain(given, fitted, count) for given, fitted in compared) - MIN_EVIDENCE * len(path.reasons)
+        sum(gain(given, fitted, count) for given, fitted in compared) - thresholds.MIN_EVIDENCE * len(path.reasons)
         for path, compared in zip(paths, pairs, strict=True)
     ]
 
@@ -251,10 +255,15 @@ def held_out(given: Alternatives, other: Alternatives, mend: Corrections) -> tup
     return given.held_out[:, mend.torque_columns(given.names)[0]], other.held_out
 
 
-def steadily_lower(left: FloatArray, other: FloatArray) -> bool:
-    """Whether less is left over, by `MIN_VUONG_STATISTIC` standard errors over the folds; (folds, n) each."""
+def steadily_lower(left: FloatArray, other: FloatArray, errors: float = thresholds.MIN_VUONG_STATISTIC) -> bool:
+    """Whether less is left over, by so many standard errors over the folds; (folds, n) each."""
     gained = (other - left).mean(axis=1)
-    return bool(gained.mean() > MIN_VUONG_STATISTIC * gained.std(ddof=1) / np.sqrt(len(gained)))
+    return bool(gained.mean() > errors * gained.std(ddof=1) / np.sqrt(len(gained)))
+
+
+def proves(before: FloatArray, after: FloatArray) -> bool:
+    """Whether less is left over after a correction, steadily or by `BETTER` (rms); (folds, n) each."""
+    return steadily_lower(after, before, thresholds.PROOF) or bool(after.mean() < thresholds.BETTER**2 * before.mean())
 
 
 def _rms(left: FloatArray) -> float:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from joint_dynamics.identification.reliability.thresholds import TURNS
+from joint_dynamics.identification.reliability import thresholds
 from joint_dynamics.recording.conversions import Corrections
 
 
@@ -96,7 +96,7 @@ def position_changes(names: tuple[str, ...], turning: tuple[str, ...]) -> tuple[
         both = Corrections(position_sign=turned, torque_sign=turned)
         axis = f'position and torque of {name} both have the opposite sign: its axis points the other way'
         changes += [Change('position_sign', what, Corrections(position_sign=turned)), Change('axis_sign', axis, both)]
-        for turn, angle in TURNS.items() if name in turning else ():
+        for turn, angle in thresholds.TURNS.items() if name in turning else ():
             what = f'the zero position of {name} is off by about {turn}'
             changes.append(Change('position_offset', what, Corrections(zero_offset={name: angle})))
     for factor, what in (

@@ -22,12 +22,13 @@ from joint_dynamics.identification.regression.diagnostics import (
 from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.residuals import Fit, overall_residual
+from joint_dynamics.identification.reliability import thresholds
 from joint_dynamics.identification.reliability.alternatives import Alternatives
 from joint_dynamics.identification.reliability.bodies import impossible_inertials
 from joint_dynamics.identification.reliability.causes import better_uncorrected, find_causes
 from joint_dynamics.identification.reliability.coverage import Coverage, Training, excitation_reasons, judge_coverage
 from joint_dynamics.identification.reliability.differences import parts_summary
-from joint_dynamics.identification.reliability.efforts import torque_spikes, without_spikes
+from joint_dynamics.identification.reliability.efforts import spikes, without_spikes
 from joint_dynamics.identification.reliability.filtered_samples import kept, samples_of
 from joint_dynamics.identification.reliability.joints import judge_joints, rated_torques, uses
 from joint_dynamics.identification.reliability.moments import moment_reasons
@@ -36,11 +37,6 @@ from joint_dynamics.identification.reliability.residual_reasons import at_floor,
 from joint_dynamics.identification.reliability.resting import resting_reasons
 from joint_dynamics.identification.reliability.robot_file import check_units
 from joint_dynamics.identification.reliability.signals import confirm_stamps, faults
-from joint_dynamics.identification.reliability.thresholds import (
-    LOG_LIKELIHOOD_THRESHOLD,
-    MIN_UNEXPLAINED_SHARE,
-    MOST_SAMPLES,
-)
 from joint_dynamics.identification.reliability.verdict import Reason, without_duplicates
 from joint_dynamics.recording import Recording
 
@@ -61,12 +57,16 @@ class CheckResult:
 def _poor(alternatives: Alternatives, floor: BoolArray) -> list[str]:
     """Return the joints at the floor of their sensors that leave more over than a matter of the model's details."""
     left = np.sqrt(alternatives.given.unexplained)
-    return [name for name, poor in zip(alternatives.names, floor & (left > MIN_UNEXPLAINED_SHARE), strict=True) if poor]
+    return [
+        name
+        for name, poor in zip(alternatives.names, floor & (left > thresholds.MIN_UNEXPLAINED_SHARE), strict=True)
+        if poor
+    ]
 
 
 def _thinned(problem: Problem) -> Problem:
     """Return a problem of `MOST_SAMPLES` kept samples at most: what a jump raises the bandwidth to is no motion."""
-    stride = -(-sum(problem.samples) // MOST_SAMPLES)
+    stride = -(-sum(problem.samples) // thresholds.MOST_SAMPLES)
     if stride == 1:
         return problem
     return problem.on(
@@ -80,7 +80,7 @@ def _thinned(problem: Problem) -> Problem:
 def _spikes_matter(alternatives: Alternatives, observations: Sequence[Observation]) -> bool:
     """Whether torques without their spikes are clearly better explained."""
     clean = np.concatenate([kept(one, without_spikes(one.tau)) for one in observations], axis=1)
-    return alternatives.fitted('spikes', '', alternatives.normal, clean).gain > LOG_LIKELIHOOD_THRESHOLD
+    return alternatives.fitted('spikes', '', alternatives.normal, clean).gain > thresholds.LOG_LIKELIHOOD_THRESHOLD
 
 
 def check_training(problem: Problem, recordings: Sequence[Recording]) -> CheckResult:
@@ -99,15 +99,14 @@ def check_training(problem: Problem, recordings: Sequence[Recording]) -> CheckRe
     causes = find_causes(alternatives, problem.observations, measured)
     own = [reason for reason in own if measured is None or reason.code != measured.code]
     own += resting_reasons(problem, alternatives)
-    spikes = [reason for reason in own if reason.code == 'spikes']
-    harmless = [reason for recording in recordings for reason in torque_spikes(recording)]
+    harmless = [reason for recording in recordings for reason in spikes(recording, positions=False)]
     if not harmless or _spikes_matter(alternatives, problem.observations):
         harmless = []
     of = wholes([one.name for one in problem.observations])
     # what a recording shows by itself comes first: what else explains it may follow from that
     reasons = [reason for reason in own if reason.code != 'spikes']
     reasons += better_uncorrected(alternatives, problem.observations, [recordings[k].corrections for k in of])
-    reasons += [reason for reason in spikes if reason not in harmless]
+    reasons += [reason for reason in own if reason.code == 'spikes' and reason not in harmless]
     floor = at_floor(alternatives, rated)
     inferred = [*causes.reasons, *check_units(alternatives, rated)]
     inferred += residual_reasons(alternatives, causes.fitted(), torque_noise(problem.observations), floor)

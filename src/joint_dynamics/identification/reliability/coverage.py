@@ -22,15 +22,7 @@ from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.regression.diagnostics import poorly_determined_parameters
 from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.problem import Problem
-from joint_dynamics.identification.reliability.thresholds import (
-    DEVIATION_RATIO,
-    EQUAL_RATIO_TO_TRAINING,
-    EXPLAINED_SHARE,
-    MAX_RATIO_TO_TRAINING,
-    MIN_EFFECT,
-    POOR_PERCENT,
-    RANGE_TOLERANCE,
-)
+from joint_dynamics.identification.reliability import thresholds
 from joint_dynamics.identification.reliability.verdict import Reason
 
 
@@ -136,8 +128,8 @@ def judge_coverage(training: Training, unseen: Problem, percent: float) -> Cover
     if not np.isfinite(other):
         return Coverage((), ['no joint moves in the validation: it says nothing of the torque in motion'], summary)
     where = f' ({"; ".join(left)})' if left else ''
-    failed = percent > max(POOR_PERCENT, MAX_RATIO_TO_TRAINING * training.percent)
-    if failed and other > max(DEVIATION_RATIO * own, EXPLAINED_SHARE * percent):
+    failed = percent > max(thresholds.POOR_PERCENT, thresholds.MAX_RATIO_TO_TRAINING * training.percent)
+    if failed and other > max(thresholds.DEVIATION_RATIO * own, thresholds.EXPLAINED_SHARE * percent):
         text = (
             f'the training motion is too poor for the validation motion{where}: the deviations of the parameters alone '
             f'make {other:.3g} % of its torque (training: {own:.3g} %), left over are {percent:.3g} %; train on '
@@ -145,7 +137,7 @@ def judge_coverage(training: Training, unseen: Problem, percent: float) -> Cover
         )
         return Coverage([Reason('coverage', text)], (), summary)
     # a prediction that came out well enough is not refused because it might not have
-    if percent > max(EQUAL_RATIO_TO_TRAINING * training.percent, 100 * MIN_EFFECT):
+    if percent > max(thresholds.EQUAL_RATIO_TO_TRAINING * training.percent, 100 * thresholds.MIN_EFFECT):
         within = 'and it leaves the training' + where if left else 'and it lies within the training'
         note = (
             f'the validation motion is predicted worse than the training motion ({percent:.3g} against '
@@ -193,9 +185,9 @@ def leaves(training: Training, unseen: Problem) -> list[str]:
             ('speed', speed[j], training.speed[j], 'rad/s'),
             ('acceleration', acceleration[j], training.acceleration[j], 'rad/s²'),
         ):
-            if new > RANGE_TOLERANCE * known:
+            if new > thresholds.RANGE_TOLERANCE * known:
                 lines.append(f'{what} of {name} {new:.3g} {unit}, in training {known:.3g}')
         (low, high), (least, most) = training.position[j], extent[j]
-        if min(least - low, high - most) < -(RANGE_TOLERANCE - 1) * (high - low):
+        if min(least - low, high - most) < -(thresholds.RANGE_TOLERANCE - 1) * (high - low):
             lines.append(f'position of {name} {least:.3g} to {most:.3g}, in training {low:.3g} to {high:.3g}')
     return lines

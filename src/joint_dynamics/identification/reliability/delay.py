@@ -9,16 +9,10 @@ import numpy as np
 
 from joint_dynamics.arrays import FloatArray, finite
 from joint_dynamics.identification.observations import Observation
+from joint_dynamics.identification.reliability import thresholds
 from joint_dynamics.identification.reliability.alternatives import Alternatives
 from joint_dynamics.identification.reliability.evidence import gain, peak
 from joint_dynamics.identification.reliability.explanation import Explanation, overdispersion
-from joint_dynamics.identification.reliability.thresholds import (
-    HELD,
-    LATE,
-    LOG_LIKELIHOOD_THRESHOLD,
-    MAX_DELAY,
-    MIN_EFFECT,
-)
 from joint_dynamics.recording.conversions import Corrections
 
 PRECISION = 1e-4
@@ -64,7 +58,7 @@ def estimate_delay(alternatives: Alternatives, observations: Sequence[Observatio
     cost = alternatives.share(start.unexplained - fit.unexplained)
     # its deviation is as much in what it costs as in itself
     beyond = max(abs(seconds) - 2 * deviation, 0.0)
-    costs = cost * beyond > MIN_EFFECT * abs(seconds)
+    costs = cost * beyond > thresholds.MIN_EFFECT * abs(seconds)
     return Explanation(
         'delay',
         f'the torques come {abs(1000 * seconds):.3g} ± {1000 * deviation:.2g} ms '
@@ -75,7 +69,7 @@ def estimate_delay(alternatives: Alternatives, observations: Sequence[Observatio
         gained,
         dispersion=overdispersion(normal, target(seconds), fit, count),
         mend=Corrections(torque_delay=seconds),
-        matters=costs or (beyond > LATE and fall > LOG_LIKELIHOOD_THRESHOLD),
+        matters=costs or (beyond > thresholds.LATE and fall > thresholds.LOG_LIKELIHOOD_THRESHOLD),
         figures={'seconds': seconds, 'std': finite(deviation), 'cost_percent': 100 * cost},
     )
 
@@ -86,7 +80,7 @@ def longest_delay(observations: Sequence[Observation]) -> float:
     A delay holds as much of every recording, however short that one is: what counts is the mean duration.
     """
     durations = [observation.time[-1] - observation.time[0] for observation in observations]
-    return min(MAX_DELAY, HELD * float(np.mean(durations)))
+    return min(thresholds.MAX_DELAY, thresholds.HELD * float(np.mean(durations)))
 
 
 def _bandwidth(observation: Observation) -> float:

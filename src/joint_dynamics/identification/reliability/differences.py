@@ -28,11 +28,11 @@ from typing import Any
 import numpy as np
 
 from joint_dynamics.arrays import BoolArray, FloatArray
+from joint_dynamics.identification.reliability import thresholds
 from joint_dynamics.identification.reliability.alternatives import Alternatives
 from joint_dynamics.identification.reliability.evidence import NormalEquations, regressor_columns
 from joint_dynamics.identification.reliability.explanation import Explanation, overdispersion
 from joint_dynamics.identification.reliability.filtered_samples import FilteredSamples
-from joint_dynamics.identification.reliability.thresholds import LOG_LIKELIHOOD_THRESHOLD, MIN_EFFECT
 from joint_dynamics.robot import INERTIAL
 from joint_dynamics.robot.standard_parameters import link_columns
 
@@ -127,7 +127,7 @@ def _own(alternatives: Alternatives, kind: str, part: str, columns: FloatArray, 
     """Return what a part gains by columns (joints, q, samples) of its own, less `choice` [nats]."""
     own, normal = _with(alternatives, columns)
     own = replace(own, gain=own.gain - choice)
-    if own.gain > LOG_LIKELIHOOD_THRESHOLD:
+    if own.gain > thresholds.LOG_LIKELIHOOD_THRESHOLD:
         count = own.fitted.count
         assert count is not None
         own = replace(own, dispersion=overdispersion(normal, alternatives.samples.tau, own.fitted, count))
@@ -159,7 +159,7 @@ def _described(
 
     def effect_of(given: FloatArray, other: FloatArray) -> tuple[float, bool]:
         effect, left = alternatives.share(given - other), alternatives.share(given)
-        return effect, effect > MIN_EFFECT or (kind == 'payload' and explains_most(effect, left))
+        return effect, effect > thresholds.MIN_EFFECT or (kind == 'payload' and explains_most(effect, left))
 
     effect, matters = effect_of(alternatives.given.unexplained, explanation.fitted.unexplained)
     if matters and explanation.clear:

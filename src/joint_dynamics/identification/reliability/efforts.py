@@ -1,4 +1,4 @@
-"""Faults that the efforts of a recording show by themselves: stuck, cut-off and spiky signals."""
+"""Efforts that are stuck or cut off, and signals of any kind with samples far off their neighbours."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from joint_dynamics.arrays import BoolArray, FloatArray, IntArray
-from joint_dynamics.identification.reliability.thresholds import FAULTY_SHARE, SLOWEST, SPIKE_FACTOR, SPIKE_POWER
+from joint_dynamics.identification.reliability import thresholds
 from joint_dynamics.identification.reliability.verdict import Reason
 from joint_dynamics.recording import Recording
 from joint_dynamics.signals.filtering import running_median
@@ -15,8 +15,7 @@ from joint_dynamics.signals.filtering import running_median
 
 def effort_reasons(recording: Recording) -> list[Reason]:
     """Return the faults of the torques and currents of one recording."""
-    each = [reason for effort in _efforts(recording) for reason in _effort(recording, *effort)]
-    return [*each, *torque_spikes(recording)]
+    return [reason for effort in _efforts(recording) for reason in _effort(recording, *effort)]
 
 
 def runs_of(mask: BoolArray) -> IntArray:
@@ -27,7 +26,7 @@ def runs_of(mask: BoolArray) -> IntArray:
 def _efforts(recording: Recording) -> Iterator[tuple[str, FloatArray, BoolArray]]:
     """Yield (what, values (N,), where the joint moves (N,)) of each torque and current of a joint that does."""
     speed = np.abs(np.gradient(recording.q, recording.period, axis=0))
-    moving = speed > np.maximum(0.1 * np.sqrt(np.mean(speed**2, axis=0)), SLOWEST)
+    moving = speed > np.maximum(0.1 * np.sqrt(np.mean(speed**2, axis=0)), thresholds.SLOWEST)
     for quantity in ('tau', 'current'):
         values = getattr(recording, quantity)
         if values is None:
@@ -39,7 +38,7 @@ def _efforts(recording: Recording) -> Iterator[tuple[str, FloatArray, BoolArray]
 
 def _effort(recording: Recording, what: str, x: FloatArray, moving: BoolArray) -> Iterator[Reason]:
     runs = runs_of(np.diff(x) == 0)
-    long = runs[(runs[:, 1] - runs[:, 0]) > max(20, 5 * FAULTY_SHARE * len(x))]
+    long = runs[(runs[:, 1] - runs[:, 0]) > max(20, 5 * thresholds.FAULTY_SHARE * len(x))]
     long = np.array([run for run in long if moving[run[0] : run[1]].mean() > 0.5]).reshape(-1, 2)
     middle, extreme = np.median(x), (x.max(), x.min())
     at_bound = [bool(len(long)) and any(x[start] == bound for start, _ in long) for bound in extreme]
@@ -55,7 +54,7 @@ def _effort(recording: Recording, what: str, x: FloatArray, moving: BoolArray) -
         (bound, share)
         for bound, flat in zip(extreme, at_bound, strict=True)
         for share in [_pile(x, moving, bound, middle)]
-        if share > FAULTY_SHARE or flat
+        if share > thresholds.FAULTY_SHARE or flat
     ]
     if saturated:
         bounds = ' and '.join(f'{bound:.4g}' for bound, _ in saturated)
@@ -66,22 +65,34 @@ def _effort(recording: Recording, what: str, x: FloatArray, moving: BoolArray) -
         )
 
 
-def torque_spikes(recording: Recording) -> Iterator[Reason]:
-    """Yield a reason for each torque (current) with single samples far off."""
-    for what, x, _ in _efforts(recording):
+def spikes(recording: Recording, positions: bool = True) -> Iterator[Reason]:
+    """Yield a reason for each torque and current, and each position if wanted, with single samples far off."""
+    signals = [(what, x, False) for what, x, _ in _efforts(recording)]
+    if positions:
+        signals += [
+            (f'the position of {name}', recording.q[:, j], True) for j, name in enumerate(recording.joint_names)
+        ]
+    for what, x, place in signals:
         deviation = np.abs(x - running_median(x, 5))
-        spikes = _spikes(deviation)
-        power = (deviation[spikes] ** 2).sum()
-        if np.mean(spikes) < FAULTY_SHARE and power > SPIKE_POWER * ((x - np.median(x)) ** 2).sum():
+        far = _far(deviation, 3 * float(np.quantile(np.abs(np.diff(x)), 0.95)) if place else 0.0)
+        # positions are differentiated, so that a few samples make much; torques are filtered
+        power = (deviation[far] ** 2).sum()
+        matters = (
+            deviation[far].max(initial=0.0) > 1e-3
+            if place
+            else power > thresholds.SPIKE_POWER * ((x - np.median(x)) ** 2).sum()
+        )
+        if np.mean(far) < thresholds.FAULTY_SHARE and matters:
             yield Reason(
                 'spikes',
-                f'{recording.name}: {what} has {int(spikes.sum())} samples far off their neighbours (up to '
-                f'{deviation.max():.3g}): use method irls, which replaces them, or clean the recording',
+                f'{recording.name}: {what} has {int(far.sum())} samples far off their neighbours (up to '
+                f'{deviation.max():.3g}): {"" if place else "use method irls, which replaces them, or "}'
+                'clean the recording',
             )
 
 
-def _spikes(deviation: FloatArray) -> BoolArray:
-    return np.asarray(deviation > SPIKE_FACTOR * max(float(np.quantile(deviation, 0.99)), 1e-12))
+def _far(deviation: FloatArray, usual: float = 0.0) -> BoolArray:
+    return np.asarray(deviation > thresholds.SPIKE_FACTOR * max(float(np.quantile(deviation, 0.99)), usual, 1e-12))
 
 
 def without_spikes(values: FloatArray) -> FloatArray:
@@ -89,8 +100,8 @@ def without_spikes(values: FloatArray) -> FloatArray:
     cleaned = values.copy()
     for x in cleaned.T:
         median = running_median(x, 5)
-        spikes = _spikes(np.abs(x - median))
-        x[spikes] = median[spikes]
+        far = _far(np.abs(x - median))
+        x[far] = median[far]
     return cleaned
 
 

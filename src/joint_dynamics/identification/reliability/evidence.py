@@ -27,8 +27,8 @@ import scipy.linalg
 
 from joint_dynamics.arrays import BoolArray, FloatArray, IntArray
 from joint_dynamics.identification.regression.covariance import blocks_of_time
+from joint_dynamics.identification.reliability import thresholds
 from joint_dynamics.identification.reliability.filtered_samples import FilteredSamples
-from joint_dynamics.identification.reliability.thresholds import BLOCKS, FOLDS, RESOLVED
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.robot.chain import Chain
 from joint_dynamics.robot.regressor import regressor_rows
@@ -134,14 +134,16 @@ class NormalEquations:
         learnt from its other pieces. Of a whole recording left out, nothing else may show what it moves.
         """
         lengths = np.unique(part, return_counts=True)[1]
-        fold = np.concatenate([np.arange(length) * (2 * FOLDS) // length % FOLDS for length in lengths])
-        left = np.zeros((FOLDS, len(target)))
-        for k, out in enumerate(fold == np.arange(FOLDS)[:, None]):
+        fold = np.concatenate(
+            [np.arange(length) * (2 * thresholds.FOLDS) // length % thresholds.FOLDS for length in lengths]
+        )
+        left = np.zeros((thresholds.FOLDS, len(target)))
+        for k, out in enumerate(fold == np.arange(thresholds.FOLDS)[:, None]):
             chi = self.of_samples(~out).fit(target[:, ~out]).chi
             rest = (target * self.weight)[:, out] - np.einsum('jbs,b->js', self.rows[:, :, out], chi, optimize=True)
             left[k] = (rest**2).sum(axis=1)
         size = ((target * self.weight) ** 2).sum(axis=1)
-        return FOLDS * left / np.where(size > 0, size, np.inf)
+        return thresholds.FOLDS * left / np.where(size > 0, size, np.inf)
 
     def fit(self, target: FloatArray, worthwhile: Callable[[ExplanationFit], bool] | None = None) -> ExplanationFit:
         """Return the maximum-likelihood fit of a torque (joints, samples).
@@ -182,7 +184,7 @@ class NormalEquations:
         for _ in range(PASSES):
             part, rank = _solve(((1 / sigma2) @ flat).reshape(b, b), vector.T @ (1 / sigma2))
             error = np.maximum(size - 2 * vector @ part + (matrix @ part) @ part, 0.0)
-            sigma2 = error + RESOLVED**2 * size
+            sigma2 = error + thresholds.RESOLVED**2 * size
         chi = np.zeros(len(use))
         chi[columns] = part
         return ExplanationFit(chi, error / size, rank)
@@ -277,7 +279,7 @@ def effective_samples(residuals: FloatArray, weight: FloatArray, part: IntArray)
     return np.maximum(count, 1.0)
 
 
-def time_blocks(part: IntArray, count: int = BLOCKS) -> IntArray:
+def time_blocks(part: IntArray, count: int = thresholds.BLOCKS) -> IntArray:
     """Return the block of time of every sample, (samples,), about `count` in all; part (samples,): its recording."""
     lengths = [int((part == index).sum()) for index in np.unique(part)]
     return np.concatenate(blocks_of_time(lengths, count))
@@ -296,7 +298,7 @@ def vuong_statistic(
     (n, samples); blocks (samples,). What a wrong model gains comes from a few blocks; the truth gains in most.
     """
     (first, left), (second, right) = given, other
-    floor = RESOLVED**2
+    floor = thresholds.RESOLVED**2
     share = weight**2 / np.maximum((weight**2).sum(axis=1), np.finfo(float).tiny)[:, None]
     left, right = (rest**2 / np.maximum((rest**2).sum(axis=1), np.finfo(float).tiny)[:, None] for rest in (left, right))
     ratio = np.log((first.unexplained + floor) / (second.unexplained + floor))
@@ -309,7 +311,7 @@ def vuong_statistic(
 
 def gain(given: ExplanationFit, other: ExplanationFit, count: FloatArray) -> float:
     """Return ΔL of `other` over `given` [nats]; count (n,): see `effective_samples`."""
-    floor = RESOLVED**2
+    floor = thresholds.RESOLVED**2
     ratio = np.log((given.unexplained + floor) / (other.unexplained + floor))
     return float(0.5 * count @ ratio - 0.5 * (other.rank - given.rank) * np.log(max(count.sum(), 2.0)))
 

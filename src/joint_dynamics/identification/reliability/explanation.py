@@ -26,22 +26,8 @@ from typing import Any
 import numpy as np
 
 from joint_dynamics.arrays import FloatArray
+from joint_dynamics.identification.reliability import thresholds
 from joint_dynamics.identification.reliability.evidence import ExplanationFit, NormalEquations, gain
-from joint_dynamics.identification.reliability.thresholds import (
-    FALSE_ALARMS,
-    FREE_SCALE_THRESHOLD,
-    KINDS,
-    LOG_LIKELIHOOD_THRESHOLD,
-    MAX_NAMED,
-    MIN_EVIDENCE,
-    MIN_VUONG_STATISTIC,
-    RESOLVED,
-    TIE_SHARE,
-    TIME_FACTORS,
-    TORQUE_FACTORS,
-    TURNS,
-    UP_DIRECTIONS,
-)
 from joint_dynamics.identification.reliability.verdict import Reason
 from joint_dynamics.recording.conversions import Corrections
 from joint_dynamics.robot import RobotModel
@@ -105,7 +91,7 @@ class Explanation:
     gain: float
     vuong_statistic: float = np.inf
     dispersion: float = 1.0
-    least: float = MIN_EVIDENCE
+    least: float = thresholds.MIN_EVIDENCE
     mend: Corrections | None = None
     mounting: tuple[float, float, float] | None = None
     matters: bool = True
@@ -140,7 +126,9 @@ class Explanation:
     def better(self) -> bool:
         """Whether it gains enough: twice as much where the gain is that of a few blocks of time."""
         return self.gain > (
-            LOG_LIKELIHOOD_THRESHOLD if self.vuong_statistic > MIN_VUONG_STATISTIC else 2 * LOG_LIKELIHOOD_THRESHOLD
+            thresholds.LOG_LIKELIHOOD_THRESHOLD
+            if self.vuong_statistic > thresholds.MIN_VUONG_STATISTIC
+            else 2 * thresholds.LOG_LIKELIHOOD_THRESHOLD
         )
 
     @property
@@ -153,7 +141,7 @@ class Explanation:
         return gain(self.given, self.fitted, count)
 
 
-def least_evidence(model: RobotModel, code: str, kinds: int = KINDS) -> float:
+def least_evidence(model: RobotModel, code: str, kinds: int = thresholds.KINDS) -> float:
     """Return the evidence that an alternative of a kind needs [nats], by how many others are of its kind.
 
     kinds: how many there are.
@@ -167,19 +155,21 @@ def least_evidence(model: RobotModel, code: str, kinds: int = KINDS) -> float:
     orders = n * (n - 1) // 2 + (n > 2)
     of_kind = {
         'torque_sign': n + 1,
-        'drive_gain': n * len(TORQUE_FACTORS),
+        'drive_gain': n * len(thresholds.TORQUE_FACTORS),
         'position_sign': n,
         'axis_sign': n,
-        'position_offset': len(TURNS) * turning,
+        'position_offset': len(thresholds.TURNS) * turning,
         'degrees': 2,
         'time_reversed': 2,
         'torque_order': orders,
         'position_order': orders,
         'joint_order': orders,
-        'time_scale': len(TIME_FACTORS),
-        'mounting': len(UP_DIRECTIONS) - 1,
+        'time_scale': len(thresholds.TIME_FACTORS),
+        'mounting': len(thresholds.UP_DIRECTIONS) - 1,
     }
-    return float(np.log(kinds * of_kind[code] / FALSE_ALARMS)) if code in of_kind else MIN_EVIDENCE
+    return (
+        float(np.log(kinds * of_kind[code] / thresholds.FALSE_ALARMS)) if code in of_kind else thresholds.MIN_EVIDENCE
+    )
 
 
 def overdispersion(normal: NormalEquations, target: FloatArray, fit: ExplanationFit, count: FloatArray) -> float:
@@ -191,7 +181,7 @@ def overdispersion(normal: NormalEquations, target: FloatArray, fit: Explanation
     alone = [normal.of_joint(j).fit(target[[j]]) for j in range(len(target))]
     own = np.array([fitted.unexplained[0] for fitted in alone])
     further = sum(fitted.rank for fitted in alone) - fit.rank
-    rise = float(count @ np.log((fit.unexplained + RESOLVED**2) / (own + RESOLVED**2)))
+    rise = float(count @ np.log((fit.unexplained + thresholds.RESOLVED**2) / (own + thresholds.RESOLVED**2)))
     return max(1.0, rise / further) if further > 0 else 1.0
 
 
@@ -203,9 +193,9 @@ def named(candidates: Sequence[Explanation], others: Sequence[Explanation] = ())
     if not candidates:
         return []
     count = most_samples(fit for one in candidates for fit in (one.given, one.fitted))
-    least = (1 - TIE_SHARE) * max(one.gained(count) for one in candidates) - FREE_SCALE_THRESHOLD
+    least = (1 - thresholds.TIE_SHARE) * max(one.gained(count) for one in candidates) - thresholds.FREE_SCALE_THRESHOLD
     tied = [one for one in (*candidates, *others) if one.gained(count) > least]
-    return sorted(tied, key=lambda one: -one.gained(count))[:MAX_NAMED]
+    return sorted(tied, key=lambda one: -one.gained(count))[: thresholds.MAX_NAMED]
 
 
 def most_samples(fits: Iterable[ExplanationFit]) -> FloatArray:

@@ -18,13 +18,7 @@ import numpy as np
 
 from joint_dynamics.arrays import FloatArray, finite
 from joint_dynamics.identification.regression.residuals import Fit, relative_of_squares
-from joint_dynamics.identification.reliability.thresholds import (
-    CONTACT_SHARE,
-    FEEDFORWARD_PERCENT,
-    MIN_UNEXPLAINED_SHARE,
-    PAYLOAD_PERCENT,
-    PLACEHOLDER_FACTOR,
-)
+from joint_dynamics.identification.reliability import thresholds
 from joint_dynamics.identification.reliability.verdict import CODES, Reason
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.robot.limits import column_unit, joint_unit
@@ -93,7 +87,7 @@ def rated_torques(model: RobotModel) -> tuple[FloatArray, str]:
     for slides in sorted(set(model.prismatic[known].tolist())):
         alike, unit = model.prismatic == slides, joint_unit('N·m', slides)
         least, need = limits[known & alike].min(), weights[alike].max()
-        if not least > PLACEHOLDER_FACTOR * need > 0:
+        if not least > thresholds.PLACEHOLDER_FACTOR * need > 0:
             return np.where(known, limits, np.nan), ''
         beyond.append(f'the least is {least:g} {unit}, the weight of the whole arm makes {need:.3g} {unit}')
     return unknown, '; '.join(beyond)
@@ -136,7 +130,7 @@ def judge_joints(
             state, why = 'wrong', faults[0]
         elif name in weak:
             state, why = 'weak', 'at the floor of its sensor'
-        elif error >= MIN_UNEXPLAINED_SHARE * torque:
+        elif error >= thresholds.MIN_UNEXPLAINED_SHARE * torque:
             state, why = 'weak', 'little of its torque is explained'
         else:
             state, why = 'reliable', ''
@@ -152,18 +146,18 @@ def uses(joints: Sequence[JointVerdict], reasons: Sequence[Reason], determined: 
     """
     if reasons:
         return dict.fromkeys(('feedforward', 'contact', 'payload', 'simulation'), 'the result is not reliable')
-    poor = [one.name for one in joints if one.state == 'reliable' and one.percent > FEEDFORWARD_PERCENT]
+    poor = [one.name for one in joints if one.state == 'reliable' and one.percent > thresholds.FEEDFORWARD_PERCENT]
     weak = [one.name for one in joints if one.state != 'reliable']
-    coarse = [one.name for one in joints if one.rated is not None and one.error > CONTACT_SHARE * one.rated]
-    contact = f'{", ".join(coarse)} above {100 * CONTACT_SHARE:g} % of the rated torque' if coarse else ''
+    coarse = [one.name for one in joints if one.rated is not None and one.error > thresholds.CONTACT_SHARE * one.rated]
+    contact = f'{", ".join(coarse)} above {100 * thresholds.CONTACT_SHARE:g} % of the rated torque' if coarse else ''
     if all(one.rated is None for one in joints):
         contact = 'no rated torques are known'
     error, torque = np.nan_to_num([(one.error**2, one.torque**2) for one in joints]).T
     percent = relative_of_squares(error, torque, len({one.unit for one in joints}) > 1)[1]
     return {
-        'feedforward': f'{", ".join(poor)} above {FEEDFORWARD_PERCENT:g} % of the torque' if poor else '',
+        'feedforward': f'{", ".join(poor)} above {thresholds.FEEDFORWARD_PERCENT:g} % of the torque' if poor else '',
         'contact': contact,
-        'payload': '' if percent < PAYLOAD_PERCENT else f'{percent:.2g} % of all torque is left over',
+        'payload': '' if percent < thresholds.PAYLOAD_PERCENT else f'{percent:.2g} % of all torque is left over',
         'simulation': f'weak: {", ".join(weak)}' if weak else '' if determined else 'not every parameter is determined',
     }
 

@@ -20,24 +20,15 @@ import numpy as np
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.identification.observations import Observation
+from joint_dynamics.identification.reliability import thresholds
 from joint_dynamics.identification.reliability.alternatives import Alternatives
 from joint_dynamics.identification.reliability.evidence import inverse_of
-from joint_dynamics.identification.reliability.thresholds import (
-    JUMP_STEP,
-    LARGEST_JUMP,
-    LEAST_FRICTION_CHANGE,
-    LEAST_JUMP,
-    LEAST_SCALE_CHANGE,
-    MIN_EFFECT,
-    OWN_SHARE,
-    RESOLVED,
-)
 from joint_dynamics.identification.reliability.verdict import Reason
 
 LIMITS = {
-    'encoder': (LEAST_JUMP, LARGEST_JUMP),
-    'scale': (LEAST_SCALE_CHANGE, np.inf),
-    'friction': (LEAST_FRICTION_CHANGE, np.inf),
+    'encoder': (thresholds.LEAST_JUMP, thresholds.LARGEST_JUMP),
+    'scale': (thresholds.LEAST_SCALE_CHANGE, np.inf),
+    'friction': (thresholds.LEAST_FRICTION_CHANGE, np.inf),
 }
 
 
@@ -86,7 +77,7 @@ def moment_reasons(
         f'{observation.name}: {texts[moment.kind]} from {time:.3g} s on (log-likelihood +{without.gain:.0f}, '
         f'{100 * moment.effect:.2g} % of a torque): use the part before or after it'
     )
-    if moment.kind == 'friction' or not moment.effect > MIN_EFFECT:
+    if moment.kind == 'friction' or not moment.effect > thresholds.MIN_EFFECT:
         return [], [text]
     return [Reason('changed_midway', text, joints=(name,))], []
 
@@ -96,7 +87,9 @@ def best_moment(alternatives: Alternatives) -> Moment | None:
     samples, normal, given = alternatives.samples, alternatives.normal, alternatives.given
     size = alternatives.power
     # residuals that hold a jump are correlated, and make samples look worth few: all joints take the most of any
-    inverse = alternatives.count.max() / np.maximum((given.unexplained + RESOLVED**2) * size, np.finfo(float).tiny)
+    inverse = alternatives.count.max() / np.maximum(
+        (given.unexplained + thresholds.RESOLVED**2) * size, np.finfo(float).tiny
+    )
     information = np.tensordot(inverse, normal.matrix, axes=1)
     inverted = inverse_of(information)
     best: Moment | None = None
@@ -118,11 +111,11 @@ def best_moment(alternatives: Alternatives) -> Moment | None:
             )
             left = cs - np.einsum('bs,bc,cs->s', bs, inverted, bs, optimize=True)
             # what the same change of the whole recording explains does not begin at a moment
-            if left[0] > OWN_SHARE * cs[0]:
+            if left[0] > thresholds.OWN_SHARE * cs[0]:
                 shared = cs - bs[:, 0] @ inverted @ bs
                 rs, left = rs - shared / left[0] * rs[0], left - shared**2 / left[0]
             cs, rs, left = (values[inner - first] for values in (cs, rs, left))
-            good = left > OWN_SHARE * np.maximum(cs, np.finfo(float).tiny)
+            good = left > thresholds.OWN_SHARE * np.maximum(cs, np.finfo(float).tiny)
             gains = np.where(good, 0.5 * rs**2 / np.where(good, left, 1.0), 0.0)
             k = int(np.argmax(gains))
             if best is None or gains[k] > best.gain:
@@ -139,10 +132,10 @@ def _columns(alternatives: Alternatives) -> Iterator[tuple[str, int, FloatArray]
     """Yield (kind, joint, column (joints, samples)) of what may begin: the change of the torque by one unit of it."""
     samples, chi, rows = alternatives.samples, alternatives.given.chi, alternatives.rows
     torque = np.einsum('jbs,b->js', rows, chi, optimize=True)
-    for k, step in enumerate(JUMP_STEP * np.eye(alternatives.model.n)[:, :, None]):
+    for k, step in enumerate(thresholds.JUMP_STEP * np.eye(alternatives.model.n)[:, :, None]):
         shifted = alternatives.columns(replace(samples, q=samples.q + step))
         # an arm whose encoder reads δ too much stands at q − δ
-        yield 'encoder', k, (torque - np.einsum('jbs,b->js', shifted, chi, optimize=True)) / JUMP_STEP
+        yield 'encoder', k, (torque - np.einsum('jbs,b->js', shifted, chi, optimize=True)) / thresholds.JUMP_STEP
     for j, columns in enumerate(alternatives.normal.friction):
         own = np.zeros_like(torque)
         own[j] = torque[j]

@@ -8,22 +8,10 @@ import numpy as np
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.identification.regression.residuals import Fit, overall_residual
+from joint_dynamics.identification.reliability import thresholds
 from joint_dynamics.identification.reliability.changes import torque_changes
 from joint_dynamics.identification.reliability.delay import PRECISION
 from joint_dynamics.identification.reliability.evidence import peak
-from joint_dynamics.identification.reliability.thresholds import (
-    BETTER,
-    DATA_SHEET_FACTOR,
-    EQUAL_RATIO_TO_TRAINING,
-    EXPLAINED_SHARE,
-    MAX_DELAY,
-    MAX_RATIO_TO_TRAINING,
-    MIN_EFFECT,
-    NEARLY_ALL,
-    POOR_PERCENT,
-    UNRELATED_SHARE,
-    USELESS_PERCENT,
-)
 from joint_dynamics.identification.reliability.verdict import Reason
 
 Change = tuple[float, str, str]
@@ -47,23 +35,25 @@ def judge_prediction(
     moving = np.concatenate([fit.moving for fit in fits])
     overall = overall_residual(fits, moving=True)[1]
     training = training_percent or 0.0
-    if not overall > min(USELESS_PERCENT, max(100 * MIN_EFFECT, EQUAL_RATIO_TO_TRAINING * training)):
+    if not overall > min(
+        thresholds.USELESS_PERCENT, max(100 * thresholds.MIN_EFFECT, thresholds.EQUAL_RATIO_TO_TRAINING * training)
+    ):
         return []
     names = fits[0].joint_names
     tau, predicted = np.where(moving, tau, 0.0), np.where(moving, predicted, 0.0)
     left = float(np.sum((tau - predicted) ** 2))
-    expected = deviation_percent is not None and deviation_percent > EXPLAINED_SHARE * overall
+    expected = deviation_percent is not None and deviation_percent > thresholds.EXPLAINED_SHARE * overall
     many: list[Change] = []
     if not expected:
         # a change with parameters of its own takes up what friction leaves over on a poor motion: where little is left
         # over, it has to take up nearly all of it, and more than other friction of the joints would
-        some = overall < 200 * MIN_EFFECT
-        least = min(NEARLY_ALL**2 * left, BETTER**2 * _left_by_friction(fits)) if some else np.inf
+        some = overall < 200 * thresholds.MIN_EFFECT
+        least = min(thresholds.NEARLY_ALL**2 * left, thresholds.BETTER**2 * _left_by_friction(fits)) if some else np.inf
         many = [change for change in others if change[0] < least]
         many += _delay(fits)
     changes = sorted([*_changes(tau, predicted, names), *many], key=lambda change: change[0])
     reasons = []
-    if changes and changes[0][0] < min(BETTER**2 * left, left - MIN_EFFECT**2 * np.sum(tau**2)):
+    if changes and changes[0][0] < min(thresholds.BETTER**2 * left, left - thresholds.MIN_EFFECT**2 * np.sum(tau**2)):
         rest, code, text = changes[0]
         share = 100 * np.sqrt(rest / np.sum(tau**2))
         reasons.append(
@@ -73,7 +63,9 @@ def judge_prediction(
                 'the recording, or take the description that belongs to it',
             )
         )
-    if not overall > min(USELESS_PERCENT, max(POOR_PERCENT, MAX_RATIO_TO_TRAINING * training)):
+    if not overall > min(
+        thresholds.USELESS_PERCENT, max(thresholds.POOR_PERCENT, thresholds.MAX_RATIO_TO_TRAINING * training)
+    ):
         return reasons
     unrelated = [name for j, name in enumerate(names) if _unrelated(tau[:, j], predicted[:, j], moving[:, j])]
     if unrelated and not reasons and not expected:
@@ -108,7 +100,7 @@ def _left_by_friction(fits: Sequence[Fit]) -> float:
 
 def _unrelated(tau: FloatArray, predicted: FloatArray, moving: FloatArray) -> bool:
     y, residual = tau[moving], (tau - predicted)[moving]
-    return bool(moving.sum() >= 20 and residual.std() > UNRELATED_SHARE * max(y.std(), 1e-12))
+    return bool(moving.sum() >= 20 and residual.std() > thresholds.UNRELATED_SHARE * max(y.std(), 1e-12))
 
 
 def _changes(tau: FloatArray, predicted: FloatArray, names: tuple[str, ...]) -> Iterator[Change]:
@@ -120,7 +112,11 @@ def _changes(tau: FloatArray, predicted: FloatArray, names: tuple[str, ...]) -> 
     own = size - 2 * product + expected
     scale = np.divide(product, expected, out=np.ones(len(names)), where=expected > 0)
     fitted = size - np.where(expected > 0, scale * product, 0.0)
-    off = (scale > 0) & ((scale > DATA_SHEET_FACTOR) | (scale < 1 / DATA_SHEET_FACTOR)) & (fitted < 0.25 * size)
+    off = (
+        (scale > 0)
+        & ((scale > thresholds.DATA_SHEET_FACTOR) | (scale < 1 / thresholds.DATA_SHEET_FACTOR))
+        & (fitted < 0.25 * size)
+    )
     if off.sum() > max(1, len(names) // 2):
         factors = ', '.join(f'{name} {factor:.3g}' for name, factor in zip(names, scale, strict=True))
         yield (
@@ -142,8 +138,8 @@ def _delay(fits: Sequence[Fit]) -> list[Change]:
             float((((tau - fit.predicted) * fit.moving) ** 2).sum()) for tau, fit in zip(late, fits, strict=True)
         )
 
-    seconds = peak(lambda seconds: -left(seconds), MAX_DELAY, 40, PRECISION)
+    seconds = peak(lambda seconds: -left(seconds), thresholds.MAX_DELAY, 40, PRECISION)
     least, size = left(seconds), sum(float(((fit.tau * fit.moving) ** 2).sum()) for fit in fits)
-    if left(0.0) - least < MIN_EFFECT**2 * size:
+    if left(0.0) - least < thresholds.MIN_EFFECT**2 * size:
         return []
     return [(least, 'delay', f'the torques come {1000 * seconds:.3g} ms after the motion they belong to')]

@@ -5,16 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from joint_dynamics.arrays import BoolArray, FloatArray, IntArray
+from joint_dynamics.identification.reliability import thresholds
 from joint_dynamics.identification.reliability.alternatives import Alternatives
 from joint_dynamics.identification.reliability.evidence import RANK, ExplanationFit, gain
-from joint_dynamics.identification.reliability.thresholds import (
-    FLOOR_SHARE,
-    FRICTION_DETAILS,
-    LOG_LIKELIHOOD_THRESHOLD,
-    MIN_UNEXPLAINED_SHARE,
-    RATED_FACTOR,
-    UNRELATED_SHARE,
-)
 from joint_dynamics.identification.reliability.verdict import Reason
 
 
@@ -24,10 +17,10 @@ def at_floor(alternatives: Alternatives, rated: FloatArray) -> BoolArray:
     rated (n,) [N·m]; where that is NaN, not known, `RATED_FACTOR` times the largest torque of any joint stands for it.
     """
     samples = alternatives.samples
-    rated = np.where(np.isfinite(rated), rated, RATED_FACTOR * np.abs(samples.tau).max())
+    rated = np.where(np.isfinite(rated), rated, thresholds.RATED_FACTOR * np.abs(samples.tau).max())
     square = (alternatives.normal.residuals(samples.tau, alternatives.given.chi) ** 2).sum(axis=1)
     left = np.sqrt(square / np.maximum((samples.weight**2).sum(axis=1), 1.0))
-    return np.asarray(left < FLOOR_SHARE * rated)
+    return np.asarray(left < thresholds.FLOOR_SHARE * rated)
 
 
 def residual_reasons(
@@ -49,7 +42,7 @@ def residual_reasons(
     share = np.minimum(residual, rest) / np.where(variation > 0, variation, np.inf)
     within = _share_within(alternatives) * np.where(residual > 0, np.minimum(rest / residual, 1.0), 1.0)
     looked_at = np.flatnonzero(moves & ~floor).tolist()
-    unrelated = [j for j in looked_at if share[j] > UNRELATED_SHARE or within[j] > 1]
+    unrelated = [j for j in looked_at if share[j] > thresholds.UNRELATED_SHARE or within[j] > 1]
     reasons = []
     if unrelated:
         listed = ', '.join(f'{names[j]} {100 * max(share[j], within[j]):.0f} %' for j in unrelated)
@@ -75,7 +68,7 @@ def residual_reasons(
         )
     free = normal.free(samples.tau)
     lost = gain(given, free, np.where(floor, 0.0, alternatives.count))
-    if lost > LOG_LIKELIHOOD_THRESHOLD:
+    if lost > thresholds.LOG_LIKELIHOOD_THRESHOLD:
         wrong = [
             names[j] for j, columns in enumerate(normal.friction) if len(columns) and normal.power[j] @ free.chi < 0
         ]
@@ -104,7 +97,9 @@ def _beyond_friction(alternatives: Alternatives, noise: FloatArray | None) -> li
     return [
         j
         for j in range(len(size))
-        if moves[j] and residual[j] > max(FRICTION_DETAILS * friction[j], MIN_UNEXPLAINED_SHARE * variation[j])
+        if moves[j]
+        and residual[j]
+        > max(thresholds.FRICTION_DETAILS * friction[j], thresholds.MIN_UNEXPLAINED_SHARE * variation[j])
     ]
 
 

@@ -23,14 +23,10 @@ from joint_dynamics.arrays import FloatArray
 from joint_dynamics.identification.regression.presliding import not_slipped
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.stiction import rest_intervals
+from joint_dynamics.identification.reliability import thresholds
 from joint_dynamics.identification.reliability.alternatives import Alternatives
 from joint_dynamics.identification.reliability.evidence import highest
 from joint_dynamics.identification.reliability.residual_reasons import covariance_of
-from joint_dynamics.identification.reliability.thresholds import (
-    BREAKAWAY,
-    LOG_LIKELIHOOD_THRESHOLD,
-    MIN_UNEXPLAINED_SHARE,
-)
 from joint_dynamics.identification.reliability.verdict import Reason
 
 
@@ -70,8 +66,11 @@ def _stuck(
     for index, kept, stay in stays:
         apart = motion[:, stay] - motion[:, stay].mean(axis=1)[:, None]
         variance = noise + np.einsum('cs,cd,ds->s', apart, spread, apart)
-        beyond = 0.5 * worth * _beyond(left[stay], BREAKAWAY * level, variance)
-        if beyond > LOG_LIKELIHOOD_THRESHOLD and left[stay].std() > MIN_UNEXPLAINED_SHARE * samples.tau[joint].std():
+        beyond = 0.5 * worth * _beyond(left[stay], thresholds.BREAKAWAY * level, variance)
+        if (
+            beyond > thresholds.LOG_LIKELIHOOD_THRESHOLD
+            and left[stay].std() > thresholds.MIN_UNEXPLAINED_SHARE * samples.tau[joint].std()
+        ):
             observation = problem.observations[index]
             time = observation.time[observation.kept[kept]]
             return Reason(

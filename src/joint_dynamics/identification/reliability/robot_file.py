@@ -26,6 +26,7 @@ from dataclasses import replace
 import numpy as np
 
 from joint_dynamics.arrays import FloatArray, IntArray
+from joint_dynamics.identification.reliability import thresholds
 from joint_dynamics.identification.reliability.alternatives import Alternatives
 from joint_dynamics.identification.reliability.evidence import (
     ExplanationFit,
@@ -36,18 +37,6 @@ from joint_dynamics.identification.reliability.evidence import (
 )
 from joint_dynamics.identification.reliability.explanation import Explanation, least_evidence
 from joint_dynamics.identification.reliability.filtered_samples import FilteredSamples
-from joint_dynamics.identification.reliability.thresholds import (
-    DISAGREEMENT_FACTOR,
-    FREE_SCALE_THRESHOLD,
-    HEAVIEST,
-    LOG_LIKELIHOOD_THRESHOLD,
-    MIN_EFFECT,
-    MODEL_DETAILS,
-    MOTION_KINDS,
-    SAID,
-    SMALL_TORQUE_SHARE,
-    TORQUE_KINDS,
-)
 from joint_dynamics.identification.reliability.verdict import Reason
 from joint_dynamics.robot import INERTIAL, RobotModel
 from joint_dynamics.robot.chain import GRAVITY, Chain
@@ -70,7 +59,11 @@ class FileAlternatives(Alternatives):
 
     def least(self, code: str) -> float:
         """Return the evidence that an alternative of a kind needs [nats]: torques and motion each have their bound."""
-        return least_evidence(self.model, code, len(TORQUE_KINDS) if code in TORQUE_KINDS else MOTION_KINDS)
+        return least_evidence(
+            self.model,
+            code,
+            len(thresholds.TORQUE_KINDS) if code in thresholds.TORQUE_KINDS else thresholds.MOTION_KINDS,
+        )
 
     def normals(self, motions: Sequence[FilteredSamples]) -> Iterator[NormalEquations]:
         """Yield the normal equations of other motions."""
@@ -114,7 +107,7 @@ class FileAlternatives(Alternatives):
         explanation = super().fitted(code, f'{text}, by the inertials of the robot file', normal, target, order)
         if not explanation.better:
             return explanation
-        if explanation.gain < self.by_link + FREE_SCALE_THRESHOLD or not self._good(explanation.fitted):
+        if explanation.gain < self.by_link + thresholds.FREE_SCALE_THRESHOLD or not self._good(explanation.fitted):
             return replace(explanation, gain=0.0)
         # a change of the torques may not have been worth trying with free parameters
         lost = self.gains.get(text)
@@ -127,9 +120,9 @@ class FileAlternatives(Alternatives):
         left, free = self.share(changed.unexplained), self.share(self.best.unexplained)
         better = float((self.given.unexplained - changed.unexplained).max())
         return (
-            left < MODEL_DETAILS * free
-            and 1 / DISAGREEMENT_FACTOR < changed.chi[0] < DISAGREEMENT_FACTOR
-            and better > MIN_EFFECT**2
+            left < thresholds.MODEL_DETAILS * free
+            and 1 / thresholds.DISAGREEMENT_FACTOR < changed.chi[0] < thresholds.DISAGREEMENT_FACTOR
+            and better > thresholds.MIN_EFFECT**2
         )
 
 
@@ -166,17 +159,17 @@ def check_units(alternatives: Alternatives, rated: FloatArray) -> list[Reason]:
     """
     model, samples = alternatives.model, alternatives.samples
     largest = np.quantile(np.abs(samples.tau), 0.99, axis=1)
-    if np.isfinite(rated).all() and np.all(largest < SMALL_TORQUE_SHARE * rated):
+    if np.isfinite(rated).all() and np.all(largest < thresholds.SMALL_TORQUE_SHARE * rated):
         return [
             Reason(
                 'current',
-                f'no effort reaches {100 * SMALL_TORQUE_SHARE:g} % of its limit in the robot file (largest: '
+                f'no effort reaches {100 * thresholds.SMALL_TORQUE_SHARE:g} % of its limit in the robot file (largest: '
                 f'{100 * float((largest / rated).max()):.2g} %): '
                 'look whether it is a current (then give drive gains), or in another unit than N·m',
             )
         ]
     reach = sum(float(np.linalg.norm(place.translation)) for place in list(model.pinocchio.jointPlacements)[2:])
-    heaviest = HEAVIEST * reach**4 * GRAVITY
+    heaviest = thresholds.HEAVIEST * reach**4 * GRAVITY
     if reach > 0 and largest.max() > heaviest and not np.any(model.chain.prismatic):
         return [
             Reason(
@@ -191,7 +184,7 @@ def check_units(alternatives: Alternatives, rated: FloatArray) -> list[Reason]:
     factors = _factors(alternatives)
     seen = factors[np.isfinite(factors)]
     # far above them says nothing: many robot files hold a mass of 1 kg for every link
-    if len(seen) >= 2 and np.median(seen) < 1 / DISAGREEMENT_FACTOR:
+    if len(seen) >= 2 and np.median(seen) < 1 / thresholds.DISAGREEMENT_FACTOR:
         listed = ', '.join(
             f'{name} {factor:.3g}'
             for name, factor in zip(alternatives.names, factors, strict=True)
@@ -219,7 +212,7 @@ def _factors(alternatives: Alternatives) -> FloatArray:
         if power <= 0 or y @ y <= 0:
             continue
         share = float(x @ y) ** 2 / power / float(y @ y)
-        clear = -0.5 * count * np.log(1 - min(share, 1 - 1e-9)) > LOG_LIKELIHOOD_THRESHOLD
-        if share > SAID and x @ y > 0 and clear:
+        clear = -0.5 * count * np.log(1 - min(share, 1 - 1e-9)) > thresholds.LOG_LIKELIHOOD_THRESHOLD
+        if share > thresholds.SAID and x @ y > 0 and clear:
             factors[j] = float(x @ y) / power
     return factors

@@ -19,23 +19,17 @@ from dataclasses import replace
 import numpy as np
 
 from joint_dynamics.arrays import BoolArray, FloatArray
+from joint_dynamics.identification.reliability import thresholds
 from joint_dynamics.identification.reliability.alternatives import Alternatives
 from joint_dynamics.identification.reliability.evidence import ExplanationFit, gain, inverse_of
 from joint_dynamics.identification.reliability.explanation import Explanation, overdispersion
-from joint_dynamics.identification.reliability.thresholds import (
-    DATA_SHEET_FACTOR,
-    MAX_SCALE_DEVIATION,
-    MIN_VUONG_STATISTIC,
-    NOTED_FACTOR,
-    PRIOR_DEVIATION,
-    RESOLVED,
-    SCALES_STATISTIC_FACTOR,
-)
 from joint_dynamics.recording.conversions import Corrections
 
 STEPS = 40
 MAX_STEP = 0.7
 """Largest step of any β: a factor of two."""
+SIDES = 0.5 * np.log(2.0) * np.array([-4, -3, -2, -1, 1, 2, 3, 4])
+"""β of one joint from which they are sought, too: factors of a quarter to four."""
 
 
 def estimate_scales(alternatives: Alternatives) -> Explanation:
@@ -70,12 +64,15 @@ def _described(explanation: Explanation, factor: FloatArray, deviation: FloatArr
     Noted are scales apart by what drive gains of a data sheet may be, and joints whose scale no other confirms.
     """
     off = _off(factor, deviation, known)
-    proved = explanation.clear and explanation.vuong_statistic > SCALES_STATISTIC_FACTOR * MIN_VUONG_STATISTIC
+    proved = (
+        explanation.clear
+        and explanation.vuong_statistic > thresholds.SCALES_STATISTIC_FACTOR * thresholds.MIN_VUONG_STATISTIC
+    )
     each = [
         f'{name} {by:.3g} ± {by * std:.1g}' for name, by, std in zip(explanation.names, factor, deviation, strict=True)
     ]
     notes = []
-    if proved and not off and float(np.ptp(np.log(factor[known]))) > np.log(NOTED_FACTOR):
+    if proved and not off and float(np.ptp(np.log(factor[known]))) > np.log(thresholds.NOTED_FACTOR):
         notes.append(
             'in what several joints feel, the torques are these many times those of the others (log-likelihood '
             f'+{explanation.gain:.0f}): {", ".join(itertools.compress(each, known))}; drive gains may be off by so '
@@ -110,9 +107,9 @@ def _off(factor: FloatArray, deviation: FloatArray, known: BoolArray) -> list[in
     None within `DATA_SHEET_FACTOR` or two deviations.
     """
     size = np.where(known, np.log(factor), 0.0)
-    if not known.any() or np.ptp(size[known]) < np.log(DATA_SHEET_FACTOR):
+    if not known.any() or np.ptp(size[known]) < np.log(thresholds.DATA_SHEET_FACTOR):
         return []
-    away = np.flatnonzero((np.abs(size) > 0.5 * np.log(DATA_SHEET_FACTOR)) & (np.abs(size) > 2 * deviation))
+    away = np.flatnonzero((np.abs(size) > 0.5 * np.log(thresholds.DATA_SHEET_FACTOR)) & (np.abs(size) > 2 * deviation))
     return [int(j) for j in away[np.argsort(-np.abs(size[away]))]]
 
 
@@ -121,14 +118,18 @@ def _search(
 ) -> tuple[FloatArray, FloatArray, ExplanationFit, float]:
     """Return β (n,), its information (n, n), fit and gain, with the scales `free` (n,) sought from `beta`."""
     tau, count, normal = alternatives.samples.tau, alternatives.count, alternatives.normal
+    # a torque that is far off is best left unexplained until its own scale is near: it is looked for from all sides
+    sides = [beta + size * joint for joint in np.eye(len(beta))[free] for size in SIDES]
     weighted = tau * alternatives.samples.weight
 
     def penalised(beta: FloatArray) -> tuple[ExplanationFit, float]:
         fit = normal.fit(tau * np.exp(-beta)[:, None])
         return fit, float(
-            0.5 * count @ np.log(fit.unexplained + RESOLVED**2) + 0.5 * (beta @ beta) / PRIOR_DEVIATION**2
+            0.5 * count @ np.log(fit.unexplained + thresholds.RESOLVED**2)
+            + 0.5 * (beta @ beta) / thresholds.PRIOR_DEVIATION**2
         )
 
+    beta = min([beta, *sides], key=lambda start: penalised(start)[1])
     damping, (fit, least) = 1e-3, penalised(beta)
     for _ in range(STEPS):
         information, slope = _profile(alternatives, weighted * np.exp(-beta)[:, None], fit, beta)
@@ -160,8 +161,8 @@ def _known(covariance: FloatArray) -> tuple[BoolArray, FloatArray]:
         centred = np.eye(len(known)) - known / known.sum()
         deviation = np.sqrt(np.maximum(np.diag(centred @ covariance @ centred.T), 0.0))
         worst = int(np.argmax(np.where(known, deviation, -1.0)))
-        if deviation[worst] < MAX_SCALE_DEVIATION or known.sum() == 1:
-            return known & (deviation < MAX_SCALE_DEVIATION), deviation
+        if deviation[worst] < thresholds.MAX_SCALE_DEVIATION or known.sum() == 1:
+            return known & (deviation < thresholds.MAX_SCALE_DEVIATION), deviation
         known[worst] = False
 
 
@@ -170,12 +171,12 @@ def _profile(
 ) -> tuple[FloatArray, FloatArray]:
     """Return information (n, n) and slope (n,) of β with χ eliminated; weighted (n, samples): torques over scales."""
     normal, chi = alternatives.normal, fit.chi
-    variance = (fit.unexplained + RESOLVED**2) * (weighted**2).sum(axis=1) / alternatives.count
+    variance = (fit.unexplained + thresholds.RESOLVED**2) * (weighted**2).sum(axis=1) / alternatives.count
     variance = np.maximum(variance, np.finfo(float).tiny)
     own = normal.matrix @ chi / variance[:, None]
     right = np.einsum('jbs,js->jb', normal.rows, weighted, optimize=True) / variance[:, None] - own
     shared = np.tensordot(1 / variance, normal.matrix, axes=1)
     inverse = inverse_of(shared)
-    information = np.diag(own @ chi + 1 / PRIOR_DEVIATION**2) - own @ inverse @ own.T
-    slope = right @ chi - own @ (inverse @ right.sum(axis=0)) - beta / PRIOR_DEVIATION**2
+    information = np.diag(own @ chi + 1 / thresholds.PRIOR_DEVIATION**2) - own @ inverse @ own.T
+    slope = right @ chi - own @ (inverse @ right.sum(axis=0)) - beta / thresholds.PRIOR_DEVIATION**2
     return 0.5 * (information + information.T), slope

@@ -8,23 +8,8 @@ import numpy as np
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.identification.reliability.efforts import effort_reasons, runs_of
-from joint_dynamics.identification.reliability.thresholds import (
-    ABRUPT,
-    BRAKING,
-    FASTEST,
-    FAULTY_SHARE,
-    HARDER,
-    JUMP_FACTOR,
-    JUMP_SHARE,
-    LEAST_JUMP,
-    RATIO_TOLERANCE,
-    SAME_SIGNAL_CORRELATION,
-    SLOWEST,
-    SPEED_SCALE_FACTOR,
-    SPIKE_FACTOR,
-    TRAVEL,
-)
+from joint_dynamics.identification.reliability import thresholds
+from joint_dynamics.identification.reliability.efforts import effort_reasons, runs_of, spikes
 from joint_dynamics.identification.reliability.verdict import Reason
 from joint_dynamics.recording import Recording, encoder_step
 from joint_dynamics.signals.filtering import running_median
@@ -38,12 +23,12 @@ def faults(recording: Recording) -> list[Reason]:
     return [
         *_speeds(recording),
         *_measured_speeds(recording),
+        *_motor_side(recording),
         *_missing(recording),
         *_jumps(recording),
         *_stuck_positions(recording),
         *effort_reasons(recording),
-        *_position_spikes(recording),
-        *_motor_side(recording),
+        *spikes(recording),
     ]
 
 
@@ -61,13 +46,13 @@ def _speeds(recording: Recording) -> Iterator[Reason]:
     rms = np.sqrt(np.mean(np.diff(recording.q[::every], axis=0) ** 2, axis=0)) / (recording.period * every)
     fastest = float(rms.max())
     name = recording.joint_names[int(np.argmax(rms))]
-    if fastest < SLOWEST:
+    if fastest < thresholds.SLOWEST:
         yield Reason(
             'time_scale',
             f'{recording.name}: no joint moves faster than {fastest:.2g} rad/s (rms, {name}); expected a motion of '
-            f'more than {SLOWEST:g} rad/s: look at the unit of the time stamps',
+            f'more than {thresholds.SLOWEST:g} rad/s: look at the unit of the time stamps',
         )
-    elif fastest > FASTEST:
+    elif fastest > thresholds.FASTEST:
         spans = np.ptp(recording.q, axis=0).max()
         code = 'degrees' if spans > 6 * np.pi else 'time_scale'
         what = 'positions are in degrees' if code == 'degrees' else 'time stamps are in another unit than s'
@@ -90,15 +75,17 @@ def _speed_factors(recording: Recording) -> dict[str, float]:
     sums = np.concatenate([np.zeros((1, recording.n)), np.cumsum(0.5 * (recording.dq[1:] + recording.dq[:-1]), axis=0)])
     measured = np.diff(sums[ends], axis=0) / length
     product, square = (derived * measured).sum(axis=0), (measured**2).sum(axis=0)
-    alike = np.abs(product) > SAME_SIGNAL_CORRELATION * np.sqrt(square * (derived**2).sum(axis=0))
-    alike &= square >= SLOWEST**2 * len(measured)
+    alike = np.abs(product) > thresholds.SAME_SIGNAL_CORRELATION * np.sqrt(square * (derived**2).sum(axis=0))
+    alike &= square >= thresholds.SLOWEST**2 * len(measured)
     return {recording.joint_names[j]: float(product[j] / square[j]) for j in np.flatnonzero(alike)}
 
 
 def _apart(factors: Mapping[str, float]) -> dict[str, float]:
     """Return those factors of `_speed_factors` that are another unit, sign or time."""
     return {
-        name: factor for name, factor in factors.items() if not 1 / SPEED_SCALE_FACTOR < factor < SPEED_SCALE_FACTOR
+        name: factor
+        for name, factor in factors.items()
+        if not 1 / thresholds.SPEED_SCALE_FACTOR < factor < thresholds.SPEED_SCALE_FACTOR
     }
 
 
@@ -138,8 +125,8 @@ def _measured_speeds(recording: Recording) -> Iterator[Reason]:
 
 
 def _missing(recording: Recording) -> Iterator[Reason]:
-    # a logger faster than the robot's messages writes each several times
-    steps = np.abs(np.diff(recording.q, axis=0))
+    # a logger faster than the robot's messages writes each several times; a joint that is held creeps by single counts
+    steps = np.abs(np.diff(recording.q[:, np.ptp(recording.q, axis=0) >= thresholds.LEAST_JUMP], axis=0))
     steps = steps[np.ix_(steps.any(axis=1), steps.any(axis=0))]
     if not steps.size:
         return
@@ -151,11 +138,11 @@ def _missing(recording: Recording) -> Iterator[Reason]:
     around = running_median(np.pad(path, half, mode='reflect'), 2 * half + 1)[half : half + len(path)]
     # noise and coarse encoders make steps that differ by nature; a jump is beyond those as well
     ordinary = np.maximum(around, np.quantile(np.abs(path - around), 0.9)) + quantum
-    jumps = path > JUMP_FACTOR * ordinary
+    jumps = path > thresholds.JUMP_FACTOR * ordinary
     # a spike goes there and back: its two jumps are next to each other
     single = jumps & ~np.roll(jumps, 1) & ~np.roll(jumps, -1)
     lost = float(np.sum(path[single] / np.maximum(ordinary[single], 1e-12) - 1))
-    if lost > FAULTY_SHARE * len(steps):
+    if lost > thresholds.FAULTY_SHARE * len(steps):
         yield Reason(
             'missing_samples',
             f'{recording.name}: the positions jump {int(single.sum())} times, as if about '
@@ -168,8 +155,12 @@ def _jumps(recording: Recording) -> Iterator[Reason]:
     """Yield a reason for each joint whose position jumps, farther than a joint can go, where no other's does."""
     steps = np.diff(recording.q, axis=0)
     beyond = np.abs(steps - np.stack([running_median(column, 5) for column in steps.T], axis=1))
-    ordinary = np.maximum(SPIKE_FACTOR * np.quantile(beyond, 0.99, axis=0), BRAKING * recording.period**2)
-    jumps = beyond > np.maximum(ordinary, np.maximum(LEAST_JUMP, JUMP_SHARE * np.ptp(recording.q, axis=0)))
+    ordinary = np.maximum(
+        thresholds.SPIKE_FACTOR * np.quantile(beyond, 0.99, axis=0), thresholds.BRAKING * recording.period**2
+    )
+    jumps = beyond > np.maximum(
+        ordinary, np.maximum(thresholds.LEAST_JUMP, thresholds.JUMP_SHARE * np.ptp(recording.q, axis=0))
+    )
     # a spike goes there and back, and samples that are missing, or repeat one, are so at all joints
     # what was logged beside the grid of time makes two steps of one
     still = np.concatenate([[False, False], ~steps.any(axis=1)])
@@ -189,20 +180,20 @@ def _jumps(recording: Recording) -> Iterator[Reason]:
 
 def _stuck_positions(recording: Recording) -> Iterator[Reason]:
     steps = np.diff(recording.q, axis=0)
-    least = max(5, int(FAULTY_SHARE * recording.samples))
+    least = max(5, int(thresholds.FAULTY_SHARE * recording.samples))
     for j, name in enumerate(recording.joint_names):
         rms = float(np.sqrt(np.mean(steps[:, j] ** 2)))
         # a joint that is held creeps and sticks by what its controller and friction leave
-        if np.ptp(recording.q[:, j]) < LEAST_JUMP:
+        if np.ptp(recording.q[:, j]) < thresholds.LEAST_JUMP:
             continue
         for start, end in runs_of(steps[:, j] == 0):
             if end - start < least:
                 continue
             before, after = steps[max(start - NEAR, 0) : start, j][::-1], steps[end : end + NEAR, j]
-            way = np.minimum(_braking_distance(recording, j), HARDER * _bends(recording.q[:, j], start, end))
+            way = np.minimum(thresholds.HARDER * _bends(recording.q[:, j], start, end), _braking_distance(recording, j))
             if any(
                 len(near) == NEAR
-                and np.abs(near.mean()) > ABRUPT * rms
+                and np.abs(near.mean()) > thresholds.ABRUPT * rms
                 and np.abs(near).min() > 0
                 and (np.abs(np.cumsum(near)) > way).any()
                 for near in (before, after)
@@ -222,8 +213,8 @@ def _braking_distance(recording: Recording, joint: int) -> FloatArray:
     It may go on for less than a step δ of its encoder unseen, from √(2 a δ) rad/s: for √(2 δ/a) longer.
     """
     step = encoder_step([recording.q[:, [joint]]])[0]
-    unseen = 0.0 if np.isnan(step) else np.sqrt(2 * step / BRAKING)
-    return 0.5 * BRAKING * (recording.period * np.arange(1, NEAR + 1) + unseen) ** 2
+    unseen = 0.0 if np.isnan(step) else np.sqrt(2 * step / thresholds.BRAKING)
+    return 0.5 * thresholds.BRAKING * (recording.period * np.arange(1, NEAR + 1) + unseen) ** 2
 
 
 def _bends(q: FloatArray, start: int, end: int) -> FloatArray:
@@ -240,21 +231,6 @@ def _bends(q: FloatArray, start: int, end: int) -> FloatArray:
     return np.array(bends)
 
 
-def _position_spikes(recording: Recording) -> Iterator[Reason]:
-    steps = np.abs(np.diff(recording.q, axis=0))
-    for j, name in enumerate(recording.joint_names):
-        x = recording.q[:, j]
-        deviation = np.abs(x - running_median(x, 5))
-        usual = max(float(np.quantile(deviation, 0.99)), 3 * float(np.quantile(steps[:, j], 0.95)))
-        spikes = deviation > SPIKE_FACTOR * max(usual, 1e-9)
-        if spikes.any() and np.mean(spikes) < FAULTY_SHARE and deviation.max() > 1e-3:
-            yield Reason(
-                'spikes',
-                f'{recording.name}: the position of {name} has {int(spikes.sum())} samples far off their neighbours '
-                f'(up to {deviation.max():.3g}): clean the recording',
-            )
-
-
 def _motor_side(recording: Recording) -> Iterator[Reason]:
     """Yield a reason for each joint whose θ does not follow q one to one.
 
@@ -266,11 +242,15 @@ def _motor_side(recording: Recording) -> Iterator[Reason]:
     q = recording.q - recording.q.mean(axis=0)
     theta = recording.theta - recording.theta.mean(axis=0)
     for j, name in enumerate(recording.joint_names):
-        if np.ptp(recording.q[:, j]) < TRAVEL:
+        if np.ptp(recording.q[:, j]) < thresholds.TRAVEL:
             continue
         ratio = float(q[:, j] @ theta[:, j] / (q[:, j] @ q[:, j]))
-        if abs(ratio - 1.0) > RATIO_TOLERANCE:
-            what = 'turns the other way' if abs(ratio + 1.0) < RATIO_TOLERANCE else 'is not reflected to the joint side'
+        if abs(ratio - 1.0) > thresholds.RATIO_TOLERANCE:
+            what = (
+                'turns the other way'
+                if abs(ratio + 1.0) < thresholds.RATIO_TOLERANCE
+                else 'is not reflected to the joint side'
+            )
             yield Reason(
                 'motor_side',
                 f'{recording.name}: the motor of {name} turns {ratio:.4g} rad per rad of the joint, expected 1 on the '

@@ -56,6 +56,8 @@ GROUP_ADVANTAGE = 10.0
 other: odds of 200 beyond their number."""
 FOLDS = 5
 """[parts] Of every recording, each predicted by parameters of the others before a correction counts as proved."""
+PROOF = 1.53
+"""[standard errors] By which a correction gains over the `FOLDS`: nine in ten, by Student's t of four degrees."""
 MAX_NAMED = 3
 """[variants] So many alternatives are named at most."""
 TIE_SHARE = 0.2
@@ -203,9 +205,10 @@ RATIO_TOLERANCE = 0.1
 may be off."""
 
 # Verdict per joint, uses
-FLOOR_SHARE = 0.005
+FLOOR_SHARE = 0.01
 """[share] Of a joint's rated torque (rms): what torque sensors and drives resolve, noise and bias together; less is no
-matter of the model (LBR Med 7: 0.0014 and 0.0033 at its hardly loaded joints 1 and 7)."""
+matter of the model. Makers of arms with joint torque sensors state an accuracy of ± 2 % of the largest torque, taken
+for two standard deviations."""
 RATED_FACTOR = 2.0
 """[factor] So many times the largest torque of a recording the strongest joint of its arm is rated for, at least:
 excitation takes a half to a quarter of what drives give."""
