@@ -192,6 +192,16 @@ def test_what_is_wrong_every_day_is_no_softer_spring():
     assert found_in(96, draw) == []
 
 
+def test_errors_that_stay_for_seconds_are_no_softer_spring():
+    """A torque error of its own in every posture, held for 3 s each: 12 blocks have it, not one."""
+    held = np.random.default_rng(1).normal(0.0, 0.4, (80, 3))
+
+    def draw(block, rng):
+        return np.zeros(BODY), 0.2 + rng.normal(0.0, 0.002, (31, 3)), held[block // 12]
+
+    assert found_in(960, draw) == []
+
+
 def test_rows_of_the_last_link_are_those_of_pinocchio(worn_arm):
     rng = np.random.default_rng(3)
     model = worn_arm.robot.pinocchio

@@ -4,8 +4,9 @@ Likelihood ratios at an unknown time [Basseville and Nikiforov, Detection of Abr
 beginning of one of the last blocks of motion the torques since are compared with what was in force there (`change_test`
 has the equations). As an alternative to no change, each kind may take any value in place of one that wanders as is
 usual. Noise is what is usual of this arm and this joint; of torques a tenth of a second apart one counts. An error that
-stays for a while, such as one of a posture, is a constant of each block, before a change as after it, as large as it is
-usually: what wrong stiffness or lost motion in the description leaves every day is no change.
+stays for a while, such as one of a posture, is a constant of each block, before a change as after it, as large as means
+of successive blocks have it usually: what wrong stiffness or lost motion in the description leaves every day is no
+change.
 
 One set of ten parameters of a load has to explain both sides of all joints; a single change the one side of its joint
 that it concerns, the other being as usual. Of all these, at any time, the likeliest is named. A push is none of them:
@@ -147,8 +148,9 @@ class ChangeDetector:
         """Close the open block, which has all of its samples."""
         self.blocks.place[:] = (self.open + 1) % WINDOW, 0
         self._filled = min(self._filled + 1, WINDOW)
-        if self._filled == WINDOW and not self.blocks.disturbed[self.open]:
-            self._learn_constant(self.open)
+        oldest = self._since(WINDOW)[:SHORTEST]
+        if self._filled == WINDOW and not self.blocks.disturbed[oldest].any():
+            self._learn_constant(oldest)
 
     def find(self) -> Change | None:
         """Return the change that the last seconds show, after a block; None: nothing, or nothing yet."""
@@ -229,20 +231,26 @@ class ChangeDetector:
         share = np.minimum(samples / np.minimum(self._seen + 10.0, MEMORY / CORRELATION), 1.0)
         self.square += np.where(there, share * (np.minimum(square, 9.0 * self.square) - self.square), 0.0)
 
-    def _learn_constant(self, oldest: int) -> None:
-        """Let the block that leaves tell how large an error is that stays for a block: no change is in it unnamed."""
+    def _learn_constant(self, oldest: list[int]) -> None:
+        """Let the oldest blocks tell how large an error is that stays for a block: no change is in them unnamed.
+
+        By the square of their mean times their number, for so much of such errors is mistaken for a change: those of
+        successive blocks, in postures that differ little, are alike [batch means, Law and Kelton].
+        """
         b, samples = self.blocks, self._share * self.blocks.samples[oldest]
         motor, spring = b.motor[oldest, :, -2], b.spring[oldest, :, -2]
-        friction = np.sum(motor[:, BODY:-2] * b.friction[oldest], axis=1)
-        elastic = np.sum(spring[:, BODY:-2] * b.spring_map[oldest], axis=1)
-        rest = [motor[:, -1] - friction, spring[:, -1] + elastic]
-        rest -= np.stack([motor[:, :BODY], spring[:, :BODY]]) @ b.payload[oldest]
+        friction = np.sum(motor[..., BODY:-2] * b.friction[oldest], axis=-1)
+        elastic = np.sum(spring[..., BODY:-2] * b.spring_map[oldest], axis=-1)
+        rest = np.stack([motor[..., -1] - friction, spring[..., -1] + elastic], axis=1)
+        carried = np.stack([motor[..., :BODY], spring[..., :BODY]], axis=1) @ b.payload[oldest, None, :, None]
+        total = np.maximum(samples.sum(axis=0), 1e-9)
+        mean = self._share * (rest - carried[..., 0]).sum(axis=0) / total
+        there, number = total > 1e-9, total**2 / np.maximum(np.sum(samples**2, axis=0), 1e-18)
         # a mean has the error of its samples, too
-        of_mean = 1.0 / np.maximum(samples, 1e-9)
-        square = (self._share * of_mean * rest) ** 2 / self.square
-        square = np.minimum(square, 9.0 * (self.stays + of_mean)) - of_mean
-        self._blocks_seen += samples > 0.0
-        share = np.where(samples > 0.0, 1.0 / np.minimum(self._blocks_seen, MEMORY / BLOCK), 0.0)
+        square, of_samples = number * mean**2 / self.square, number / total
+        square = np.minimum(square, 9.0 * (self.stays + of_samples)) - of_samples
+        self._blocks_seen += there
+        share = np.where(there, 1.0 / np.minimum(self._blocks_seen, MEMORY / BLOCK), 0.0)
         self.stays = np.maximum(self.stays + share * (square - self.stays), 1e-6)
 
     def weigh(self, change: Change) -> None:
