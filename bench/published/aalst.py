@@ -150,7 +150,7 @@ def limit_cycle() -> dict[str, float]:
 
 def inertia(seed: int) -> dict[str, float]:
     """Dominant inertia from limit cycles under springs of several stiffnesses, torque and encoder as measured."""
-    tests = from_tests('identification/joint_tests/test_damping_and_inertia.py')
+    tests = from_tests('identification/joint_tests/test_oscillation.py')
     rng, alone, error = np.random.default_rng(seed), [], []
     for spring in SPRINGS:
         states = integrated(0.05, 0.0, spring, 60.0, 1 / RATE)[-int(35 * RATE) :]
