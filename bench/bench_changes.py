@@ -20,8 +20,8 @@ from helpers import from_tests
 from tables import Table
 
 from joint_dynamics.arm import Arm
+from joint_dynamics.demo import ChainSettings
 from joint_dynamics.demo.chain import identify_all, new_chain, record
-from joint_dynamics.demo.demo_settings import ChainSettings
 from joint_dynamics.demo.scenario import INERTIA_ERROR, unknown_tool
 from joint_dynamics.estimation import EstimationSettings, JointEstimator, choose_friction_method
 from joint_dynamics.estimation.change_test import BODY, SPRING

@@ -12,8 +12,8 @@ import time
 import numpy as np
 from tables import Table
 
+from joint_dynamics.demo import ChainSettings
 from joint_dynamics.demo.chain import run_chain
-from joint_dynamics.demo.demo_settings import ChainSettings
 from joint_dynamics.errors import JointDynamicsError
 
 SEEDS = tuple(range(8))

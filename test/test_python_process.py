@@ -1,16 +1,19 @@
-"""Whatever starts Python never takes code from the working folder."""
+"""Whatever starts Python never takes code from the working folder; a signal interrupts where it can be passed on."""
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import pytest
 import yaml
 
 import joint_dynamics
-from joint_dynamics.python_process import environment, module_command
+from joint_dynamics.python_process import environment, held_back, module_command, terminated_like_interrupted
 
 SHADOWED = (
     'argparse', 'importlib', 'json', 'matplotlib', 'numba', 'numpy', 'pickle', 'pinocchio', 'rclpy', 'rich', 'runpy',
@@ -113,3 +116,68 @@ def test_the_environment_keeps_what_was_stated(monkeypatch):
     assert environment({'X': '1'})['X'] == '1'
     monkeypatch.setenv('PYTHONPATH', '')
     assert 'PYTHONPATH' not in environment()
+
+
+def test_sigterm_reaches_finally():
+    reached = []
+
+    def wait():
+        with terminated_like_interrupted():
+            try:
+                os.kill(os.getpid(), signal.SIGTERM)
+                time.sleep(600)
+            finally:
+                reached.append(True)
+
+    with pytest.raises(KeyboardInterrupt):
+        wait()
+    assert reached
+    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+
+
+@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
+def test_a_signal_is_handed_on_after_the_block(number):
+    done = []
+
+    def work():
+        with terminated_like_interrupted(), held_back():
+            signal.raise_signal(number)
+            signal.raise_signal(number)
+            done.append(True)
+
+    before = signal.getsignal(number)
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    assert done
+    assert signal.getsignal(number) is before
+
+
+def test_what_the_block_raises_does_not_swallow_the_signal():
+    def work():
+        with held_back():
+            signal.raise_signal(signal.SIGINT)
+            raise ValueError
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
+
+
+def test_signals_that_nobody_has_taken_stay_so():
+    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+    with held_back():
+        assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+        assert signal.getsignal(signal.SIGINT) is not signal.default_int_handler
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_in_another_thread_nothing_changes():
+    seen = []
+
+    def work():
+        with held_back():
+            seen.append(signal.getsignal(signal.SIGINT))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert seen == [signal.default_int_handler]

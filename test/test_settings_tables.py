@@ -27,7 +27,7 @@ def settings_classes():
         # What imports ROS has no settings of its own; of the demonstration they stand apart for that.
         if not module.name.startswith(('joint_dynamics.nodes', 'joint_dynamics.demo', 'joint_dynamics.__main__')):
             importlib.import_module(module.name)
-    importlib.import_module('joint_dynamics.demo.demo_settings')
+    importlib.import_module('joint_dynamics.demo')
     found, left = set(), [Settings]
     while left:
         left += (below := [cls for cls in left.pop().__subclasses__() if cls.__module__.startswith('joint_dynamics.')])

@@ -1,4 +1,4 @@
-"""How this package starts Python: a module of it as a process that never takes code from the working folder.
+"""Processes: started as modules of this package, never with code of the working folder, and ended by signals.
 
 Work in other processes goes by `Worker` and `serve`: separate programs rather than multiprocessing, because the caller
 then needs no main guard, threads of the caller (a ROS node's) are not forked, one that dies takes no other along, as it
@@ -7,25 +7,32 @@ would in a ProcessPoolExecutor, and each can be ended at once.
 `python -m` puts the working folder first on the path of modules, before the standard library, and so does an empty part
 of PYTHONPATH, as `PYTHONPATH=$PYTHONPATH:/some/where` leaves one: a `scipy.py` that lies there would be executed. `-P`
 exists from Python 3.11 on, and `-I` hides PYTHONPATH, by which Python finds a ROS installation.
+
+Signals that end this process become exceptions where these do no harm.
 """
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import importlib.util
 import os
 import pickle
 import queue
+import signal
 import subprocess
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 from joint_dynamics.errors import JointDynamicsError
 
+AGAIN = 0.2
+"""Seconds between interrupts after a signal."""
 NICENESS = 10
 """Of processes that take the time nobody else wants: the robot's driver may share this machine, at 500 Hz."""
 _PACKAGE = Path(__file__).resolve().parent
@@ -170,3 +177,99 @@ def need_ros(command: str) -> None:
             f'{command}: expected ROS 2 with rclpy, found none (pip install joint_dynamics[ros], or source a ROS 2'
             ' installation)'
         )
+
+
+@contextlib.contextmanager
+def held_back() -> Iterator[None]:
+    """Hold back the signals that Python handles until the block is done, and hand them on then.
+
+    Ctrl-C raises KeyboardInterrupt between any two bytecodes. Where those belong to code that a library of C++ has
+    called, as rclpy does while it builds a message, the library reports a failure of its own (`RuntimeError: Unable to
+    convert call argument`), or nothing. Signals that nobody has taken end the process at once, as ever; elsewhere than
+    in the main thread, where Python handles none, nothing changes. The block should be short.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[int] = []
+
+    def note(number: int, frame: FrameType | None) -> None:
+        came.append(number)
+
+    numbers = [signal.SIGINT, signal.SIGTERM] + [signal.SIGHUP] * hasattr(signal, 'SIGHUP')
+    before = {number: handler for number in numbers if callable(handler := signal.getsignal(number))}
+    for number in before:
+        signal.signal(number, note)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        for number in filter(came.__contains__, before):
+            signal.raise_signal(number)
+
+
+@contextlib.contextmanager
+def terminated_like_interrupted() -> Iterator[None]:
+    """Let SIGTERM and SIGHUP end what runs inside as Ctrl-C does, by KeyboardInterrupt, through every `finally`."""
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    numbers = [signal.SIGTERM] + [signal.SIGHUP] * hasattr(signal, 'SIGHUP')
+    before = {number: signal.signal(number, interrupt) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextlib.contextmanager
+def interruptible() -> Iterator[None]:
+    """Let SIGINT and SIGTERM also raise KeyboardInterrupt in the code inside, in addition to their usual effect.
+
+    `run` only records a signal and handles it between callbacks, so that a node can shut down properly; a compilation
+    of half a minute is too long for that, since launch waits 5 s. Outside the main thread, and without signal handlers,
+    nothing changes.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM)}
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        noted = before[signal.Signals(number)]
+        if callable(noted):
+            noted(number, frame)
+        # Raised where nobody can pass it on, in a destructor or a call back from C, the interrupt is lost: again, until
+        # it is heard.
+        signal.setitimer(signal.ITIMER_REAL, AGAIN, AGAIN)
+        raise KeyboardInterrupt
+
+    def again(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    taken = [number for number in (signal.SIGINT, signal.SIGTERM) if callable(before[number])]
+    try:
+        signal.signal(signal.SIGALRM, again)
+        for number in taken:
+            signal.signal(number, handle)
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        for number in (*taken, signal.SIGALRM):
+            signal.signal(number, before[number])
+
+
+def leave(status: int) -> None:
+    """End the process with `status` once everything is done: exit functions called, output written.
+
+    The interpreter's own way takes every module apart, those of compiler and physics among them: seconds on a busy
+    machine, in which a second signal finds no handler any more (exit status −15).
+    """
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            stream.flush()
+    os._exit(status)

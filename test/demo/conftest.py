@@ -4,8 +4,8 @@ from importlib.util import find_spec
 
 import pytest
 
+from joint_dynamics.demo import ChainSettings
 from joint_dynamics.demo.chain import run_chain
-from joint_dynamics.demo.demo_settings import ChainSettings
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -9,10 +9,9 @@ import pytest
 
 from joint_dynamics.arm import Arm, with_reversal
 from joint_dynamics.control import ControlLoop, LoopSettings, create
+from joint_dynamics.demo import ChainSettings, scenario
 from joint_dynamics.demo import chain as stages
-from joint_dynamics.demo import scenario
 from joint_dynamics.demo.comparison import map_nrmse
-from joint_dynamics.demo.demo_settings import ChainSettings
 from joint_dynamics.demo.scenario import GAIN_DEVIATION, demo_robot, unknown_tool
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.identification.observations import observe

@@ -15,8 +15,8 @@ import yaml
 pytest.importorskip('rclpy', reason='ROS 2 is not installed', exc_type=ImportError)
 
 from joint_dynamics.cli.demo import run_demo
+from joint_dynamics.demo import DemoSettings
 from joint_dynamics.demo.comparison import friction_errors
-from joint_dynamics.demo.demo_settings import DemoSettings
 from joint_dynamics.demo.report import demo_report
 from joint_dynamics.description import DynamicsDescription
 

@@ -33,7 +33,7 @@ PARENT = """
 import sys, time
 from pathlib import Path
 from joint_dynamics.demo.processes import Processes
-from joint_dynamics.interrupts import terminated_like_interrupted
+from joint_dynamics.python_process import terminated_like_interrupted
 folder = Path(sys.argv[1])
 with terminated_like_interrupted(), Processes(folder) as processes:
     for mode in ('quiet', 'family'):

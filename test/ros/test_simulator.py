@@ -360,7 +360,7 @@ def test_a_signal_breaks_off_the_compilation(ros, tmp_path, number):
 
 def test_the_last_words_are_written_and_exit_functions_called_before_the_process_leaves():
     program = (
-        'import atexit, threading, time\nfrom joint_dynamics.interrupts import leave\n'
+        'import atexit, threading, time\nfrom joint_dynamics.python_process import leave\n'
         "atexit.register(print, 'exit function')\n"
         "threading.Thread(target=time.sleep, args=(600,)).start()\nprint('last words')\nleave(3)"
     )

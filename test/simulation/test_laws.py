@@ -17,8 +17,8 @@ from joint_dynamics.simulation.dynamics import (
     temperature_effect,
     viscous_torque,
 )
-from joint_dynamics.simulation.hysteresis import bristle, drag, hysteresis
 from joint_dynamics.simulation.laws import FORMS
+from joint_dynamics.simulation.transmission import bristle, drag, hysteresis
 
 EFFORT = np.array([150.0, 150.0, 150.0, 28.0, 28.0, 28.0])
 OTHERS = [(name, form) for name, forms in FORMS.items() for form in forms[1:]]

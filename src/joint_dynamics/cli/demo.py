@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from joint_dynamics.demo.demo_settings import DemoSettings
+from joint_dynamics.demo import DemoSettings
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.output_files import prepare_folder
 from joint_dynamics.settings import declarations
@@ -81,7 +81,7 @@ def run_demo(settings: Any, folder: Path) -> tuple[dict[str, Any], dict[str, Any
     from joint_dynamics.demo.processes import Processes
     from joint_dynamics.demo.ros_client import own_domain, ros_client
     from joint_dynamics.demo.second_half import SECOND_HALF
-    from joint_dynamics.interrupts import terminated_like_interrupted
+    from joint_dynamics.python_process import terminated_like_interrupted
 
     began = time.monotonic()
     # The summary of an earlier run must not be taken for that of one that failed.

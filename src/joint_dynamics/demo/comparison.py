@@ -14,8 +14,7 @@ from scipy.interpolate import CubicHermiteSpline
 
 from joint_dynamics.arm import Arm
 from joint_dynamics.arrays import FloatArray
-from joint_dynamics.demo import scenario
-from joint_dynamics.demo.demo_settings import ChainSettings
+from joint_dynamics.demo import ChainSettings, scenario
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.estimation import JointEstimator

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from joint_dynamics.demo import scenario
-from joint_dynamics.demo.demo_settings import DemoSettings
+from joint_dynamics.demo import DemoSettings, scenario
 from joint_dynamics.demo.processes import Processes
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.excitation import MotionSamples

@@ -12,9 +12,9 @@ import numpy as np
 import yaml
 
 from joint_dynamics.demo import scenario
+from joint_dynamics.demo.chain import identify_joints as description_with_joints
 from joint_dynamics.demo.comparison import compare_parameters
 from joint_dynamics.demo.context import INPUTS, DemoContext
-from joint_dynamics.demo.joints import identify_joints as description_with_joints
 from joint_dynamics.demo.scenario import FLOOR, GAIN_DEVIATION, INERTIA_ERROR, unknown_tool
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.recording import load_recording

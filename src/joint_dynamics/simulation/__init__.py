@@ -26,9 +26,8 @@ from joint_dynamics.simulation.drives import Drives, plausible_drives
 from joint_dynamics.simulation.laws import Laws
 from joint_dynamics.simulation.links import Payload
 from joint_dynamics.simulation.model_errors import ModelErrors, Sensors
-from joint_dynamics.simulation.pace import Pace
 from joint_dynamics.simulation.plant import Energy
-from joint_dynamics.simulation.robot import FlexibleJointRobot, initial_posture, ur5e_description, ur5e_urdf
+from joint_dynamics.simulation.robot import FlexibleJointRobot, Pace, initial_posture, ur5e_description, ur5e_urdf
 from joint_dynamics.simulation.simulation_settings import ENGINES, SimulationSettings
 from joint_dynamics.simulation.trajectory import Command, Reference, Samples, TrajectoryPoints
 from joint_dynamics.simulation.truth import Truth

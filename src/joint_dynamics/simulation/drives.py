@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.simulation.hysteresis import four_operators, smooth_operators
 from joint_dynamics.simulation.model_errors import ModelErrors
-from joint_dynamics.simulation.periodic import fourier_tables, travel_tables
+from joint_dynamics.simulation.transmission import four_operators, fourier_tables, smooth_operators, travel_tables
 
 
 class Drives(NamedTuple):
@@ -23,7 +22,7 @@ class Drives(NamedTuple):
     Motor: `rotor_inertia` B [kg·m²]; `gain` K_τ at 25 °C and `nominal_gain`, what the drive takes it for [N·m/A];
     `gain_slope` [1/K]; `max_current` [A]; `current_lag` [s]; `cogging` [N·m] and its `cogging_phase`; `gear_ratio`.
     Transmission τ_J = K₁φ + K₃φ³ + Dφ̇: `stiffness`, `stiffness_cubic`, `damping`; `kinematic_error` θ̃(θ) and
-    `backlash` 𝓑(θ), tables (n, nodes, 2) of `periodic`; `travel_rate` (n,), `travel` (n, nodes, 2): x(θ) = ∫dθ/𝓑;
+    `backlash` 𝓑(θ), tables (n, nodes, 2) of `transmission`; `travel_rate` (n,), `travel` (n, nodes, 2): x(θ) = ∫dθ/𝓑;
     `gear_error`, `gear_phase`: ripple of θ̃ twice per motor turn; `lash_load` [N·m]: load that halves the lost motion.
 
         f = L H (1 + friction_direction H) + F_v

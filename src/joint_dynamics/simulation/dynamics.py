@@ -21,9 +21,8 @@ import numpy as np
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.compilation import inlined
 from joint_dynamics.simulation.drives import COGGING, CONTACT, DAMPING, ERROR, EXTERNAL, FRICTION, MOTOR, TRAVEL, WIDTH
-from joint_dynamics.simulation.hysteresis import bristle, hysteresis
-from joint_dynamics.simulation.periodic import locate, lookup
 from joint_dynamics.simulation.rigid_body import forward_dynamics
+from joint_dynamics.simulation.transmission import bristle, hysteresis, locate, lookup
 
 #: Ways in which a load takes up the lost motion (`Drives.lash_law`, as in `laws.FORMS`), and forms of the Stribeck drop
 #: (`Drives.stribeck_form`).

@@ -24,7 +24,7 @@ from joint_dynamics.simulation.dynamics import (
     temperature_effect,
     unwind,
 )
-from joint_dynamics.simulation.hysteresis import drag
+from joint_dynamics.simulation.transmission import drag
 
 #: Ways to command a tick: joint PID about a reference plus feedforward, or the torque alone.
 PID, TORQUE = 0, 1

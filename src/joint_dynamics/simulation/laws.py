@@ -17,7 +17,7 @@ from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.simulation.drives import Drives
 from joint_dynamics.simulation.dynamics import RATIONAL_DROP
-from joint_dynamics.simulation.hysteresis import operators
+from joint_dynamics.simulation.transmission import operators
 
 #: The forms of each law; the first is the methods' own.
 FORMS: Mapping[str, tuple[str, ...]] = MappingProxyType(

@@ -19,7 +19,7 @@ from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation.drives import Drives, plausible_drives
 from joint_dynamics.simulation.model_errors import ModelErrors
-from joint_dynamics.simulation.periodic import evaluate
+from joint_dynamics.simulation.transmission import evaluate
 
 LONGEST_STEP = 0.1
 """A longer silence starts the differences anew [s]."""

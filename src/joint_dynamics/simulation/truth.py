@@ -14,7 +14,7 @@ from joint_dynamics.simulation.drives import Drives, PlantState, pack
 from joint_dynamics.simulation.dynamics import friction, spring_torque, temperature_effect
 from joint_dynamics.simulation.laws import Laws
 from joint_dynamics.simulation.links import Links, standard_parameters
-from joint_dynamics.simulation.periodic import evaluate
+from joint_dynamics.simulation.transmission import evaluate
 
 #: Speeds of the friction curve in the document, rad/s.
 SPEEDS = np.linspace(0.1, 1.5, 29)

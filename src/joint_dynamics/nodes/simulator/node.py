@@ -18,7 +18,6 @@ from std_msgs.msg import Float64MultiArray, String
 from trajectory_msgs.msg import JointTrajectory
 
 from joint_dynamics.errors import JointDynamicsError, one_line
-from joint_dynamics.interrupts import interruptible, leave
 from joint_dynamics.nodes.framework.diagnostics import OK, WARN
 from joint_dynamics.nodes.framework.lifecycle import DynamicsNode
 from joint_dynamics.nodes.framework.run import run
@@ -26,6 +25,7 @@ from joint_dynamics.nodes.framework.topics import LATCHED, RELIABLE_SENSOR, SENS
 from joint_dynamics.nodes.interfaces.messages import JointStateWriter, stamp, temperature
 from joint_dynamics.nodes.simulator.parameters import PARAMETERS, TOPICS
 from joint_dynamics.nodes.simulator.plant import build_robot, plant_change, trajectory_points
+from joint_dynamics.python_process import interruptible, leave
 from joint_dynamics.recording.inputs import stamp_of
 from joint_dynamics.settings import ParameterValues
 from joint_dynamics.simulation import Controllers, Pace, Samples

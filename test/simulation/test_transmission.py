@@ -1,4 +1,4 @@
-"""Presliding hysteresis: its shape, its memory, and the law of the papers as a special case."""
+"""The transmission: maps over one turn; presliding hysteresis, its shape and memory, and the law of the papers."""
 
 from itertools import pairwise
 
@@ -7,8 +7,18 @@ import pytest
 
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.joint import MaxwellSlip
-from joint_dynamics.simulation.hysteresis import drag, four_operators, hysteresis, operators, smooth_operators
-from joint_dynamics.simulation.periodic import evaluate, fourier_tables, locate, lookup, travel_tables
+from joint_dynamics.simulation.transmission import (
+    drag,
+    evaluate,
+    four_operators,
+    fourier_tables,
+    hysteresis,
+    locate,
+    lookup,
+    operators,
+    smooth_operators,
+    travel_tables,
+)
 
 SHAPES = {'smooth': smooth_operators(), 'four': four_operators()}
 
