@@ -186,10 +186,8 @@ def stopped_in_motion(ros, states, status):
     answer = ros.trigger('/excitation/stop')
     assert 'at rest in' in answer.message, answer.message
     ros.until(lambda: speed(states[-1]) == 0.0, what='rest')
-    # Not from the start on: into a motion that comes late, as from a busy machine, the controller jumps.
-    rows = states[asked - 1 :]
-    reference = np.array([state.reference.positions for state in rows])
-    stamps = np.array([state.header.stamp.sec + 1e-9 * state.header.stamp.nanosec for state in rows])
+    reference = np.array([state.reference.positions for state in states[played:]])
+    stamps = np.array([state.header.stamp.sec + 1e-9 * state.header.stamp.nanosec for state in states[played:]])
     steps = np.abs(np.diff(reference, axis=0)).max(axis=1)
     fastest = max(speed(state) for state in states[played:])
     assert fastest < 1.5 * max(speed(state) for state in states[played : asked + 1]) + 0.1

@@ -38,6 +38,15 @@ def test_each_joint_has_its_state_and_why(verdicts):
     assert [one.rated for one in verdicts] == [100.0, 100.0, None, 100.0]
 
 
+def test_nothing_is_known_of_a_joint_that_does_not_move():
+    tau = np.ones((9, 2))
+    moving = np.tile([True, False], (9, 1))
+    fit = Fit('run', ('turn', 'held'), np.arange(9.0), tau, 0.99 * tau, moving, 0.1, (np.zeros(2), 0.0), None)
+    held = judge_joints([fit], [], [], np.full(2, 100.0))[1]
+    assert held.state == 'weak' and str(held).startswith('held: weak (it does not move; ')
+    assert 'nan' not in str(held) and held.summary()['error'] is None
+
+
 def test_a_sliding_joint_is_known_in_newtons():
     tau = np.ones((9, 2))
     raw = np.zeros(2), 0.0

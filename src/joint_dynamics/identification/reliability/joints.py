@@ -1,8 +1,9 @@
 """The verdict joint by joint: how far its torque is known, in N·m and of what it is rated for, and for which uses.
 
 A joint is **wrong** where a reason names it; **weak** where much of its torque is left over, as a reason would say if
-that were not at the floor of its sensor (`FLOOR_SHARE` of what it is rated for); else **reliable** within what is left
-over of its torque in motion, in the validation or else the training. A weak joint refuses no arm.
+that were not at the floor of its sensor (`FLOOR_SHARE` of what it is rated for), or where it does not move; else
+**reliable** within what is left over of its torque in motion, in the validation or else the training. A weak joint
+refuses no arm.
 
 What a joint is rated for is the effort limit of the robot file, unless that is a placeholder: all limits are one round
 number, or far above what any joint of an arm of such masses could need.
@@ -55,9 +56,11 @@ class JointVerdict:
         return 100 * self.error / self.torque if self.torque > 0 else np.nan
 
     def __str__(self) -> str:
+        why = f' ({self.why}; {HELP[self.state]})' if self.why else ''
+        if not np.isfinite(self.error):
+            return f'{self.name}: {self.state}{why}'
         rated = '' if self.rated is None else f', {100 * self.error / self.rated:.2g} % of its rated torque'
         known = f'within {self.error:.3g} {self.unit} ({self.percent:.3g} % of its torque{rated})'
-        why = f' ({self.why}; {HELP[self.state]})' if self.why else ''
         return f'{self.name}: {self.state}{why} {known}'
 
     def summary(self) -> dict[str, Any]:
@@ -130,6 +133,8 @@ def judge_joints(
             state, why = 'wrong', faults[0]
         elif name in weak:
             state, why = 'weak', 'at the floor of its sensor'
+        elif not np.isfinite(error):
+            state, why = 'weak', 'it does not move'
         elif error >= thresholds.MIN_UNEXPLAINED_SHARE * torque:
             state, why = 'weak', 'little of its torque is explained'
         else:

@@ -33,8 +33,8 @@ from joint_dynamics.nodes.interfaces.trajectory_controller import (
     TrajectoryOutput,
 )
 
-LEAD = 0.25
-"""A motion begins so long after it was sent [s]: a controller that gets it late joins in the middle, with a jump."""
+LEAD = 1.0
+"""A motion begins so long after it was sent [s]: a controller that gets it later joins in the middle, with a jump."""
 
 
 class ExcitationNode(DynamicsNode):
