@@ -46,7 +46,7 @@ from joint_dynamics.demo.ros_client import own_domain, ros_client
 from joint_dynamics.demo.scenario import INERTIA_ERROR, unknown_tool
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.nodes.framework.topics import LATCHED
+from joint_dynamics.nodes.framework.tables import LATCHED
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation import ur5e_description
 

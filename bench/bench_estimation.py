@@ -169,12 +169,12 @@ import rclpy
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 mode, seconds, path = sys.argv[1], float(sys.argv[2]), sys.argv[3]
-from joint_dynamics.nodes.framework.topics import leave_out_shared_memory
+from joint_dynamics.nodes.framework.run import leave_out_shared_memory
 leave_out_shared_memory()
 if 'idle' in mode:
     rclpy.init()
     node = rclpy.create_node('idle')
-    from joint_dynamics.nodes.framework.topics import RELIABLE_SENSOR, SENSOR
+    from joint_dynamics.nodes.framework.tables import RELIABLE_SENSOR, SENSOR
     count = [0]
     def take(message):
         count[0] += 1

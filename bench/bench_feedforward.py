@@ -25,7 +25,7 @@ from joint_dynamics.demo.robot import DemoRobot, StateRecorder, efforts_of
 from joint_dynamics.demo.ros_client import own_domain, ros_client
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.joint import FrictionModel
-from joint_dynamics.nodes.framework.topics import SENSOR
+from joint_dynamics.nodes.framework.tables import SENSOR
 from joint_dynamics.robot import INERTIAL, PER_JOINT
 from joint_dynamics.simulation import FlexibleJointRobot, ModelErrors, Payload, ur5e_urdf
 
@@ -333,7 +333,7 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
-from joint_dynamics.nodes.framework.topics import SENSOR, STATE
+from joint_dynamics.nodes.framework.tables import SENSOR, STATE
 rclpy.init()
 node = rclpy.create_node('echo')
 publisher = node.create_publisher(Float64MultiArray, '/feedforward/commands', STATE)

@@ -40,7 +40,7 @@ from joint_dynamics.demo.robot import ArrayHistory, DemoRobot
 from joint_dynamics.demo.ros_client import own_domain, ros_client
 from joint_dynamics.demo.second_half import ADAPTIVE, ALPHA_LOWER, ALPHA_UPPER
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.nodes.framework.topics import SENSOR
+from joint_dynamics.nodes.framework.tables import SENSOR
 from joint_dynamics.nodes.interfaces.messages import joint_trajectory
 from joint_dynamics.python_process import terminated_like_interrupted
 

@@ -29,7 +29,7 @@ from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.excitation import FourierBasis, FourierTrajectory
 from joint_dynamics.excitation.files import coefficients
 from joint_dynamics.nodes.framework.documentation import node_classes
-from joint_dynamics.nodes.framework.parameters import NodeParameters
+from joint_dynamics.nodes.framework.tables import NodeParameters
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation import ur5e_description
 

@@ -110,7 +110,7 @@ sys.exit(os.path.basename(__file__) == os.environ.get('STAND_IN_FAILS'))
 PUBLISHER = """import rclpy, signal, sys
 from rclpy.signals import SignalHandlerOptions
 from std_msgs.msg import String
-from joint_dynamics.nodes.framework.topics import LATCHED
+from joint_dynamics.nodes.framework.tables import LATCHED
 for number in (signal.SIGINT, signal.SIGTERM):
     signal.signal(number, lambda *_: sys.exit(0))
 rclpy.init(signal_handler_options=SignalHandlerOptions.NO)

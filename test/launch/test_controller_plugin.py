@@ -23,7 +23,7 @@ from joint_dynamics.control.effort_gains import controller_parameters, effort_ga
 from joint_dynamics.control.hosted_parameters import parameters_of
 from joint_dynamics.control.loop_parameters import GivenValues, build_loop
 from joint_dynamics.description import DynamicsDescription
-from joint_dynamics.nodes.framework.topics import LATCHED
+from joint_dynamics.nodes.framework.tables import LATCHED
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation import ur5e_description
 

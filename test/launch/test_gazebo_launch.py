@@ -21,7 +21,7 @@ from std_msgs.msg import String
 
 from joint_dynamics.arm import Arm
 from joint_dynamics.control.effort_gains import controller_parameters, effort_gains
-from joint_dynamics.nodes.framework.topics import LATCHED
+from joint_dynamics.nodes.framework.tables import LATCHED
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation import initial_posture, ur5e_description
 

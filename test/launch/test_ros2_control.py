@@ -23,7 +23,7 @@ from joint_dynamics.arm import Arm
 from joint_dynamics.control.effort_gains import controller_parameters, effort_gains
 from joint_dynamics.excitation import FourierBasis, FourierTrajectory
 from joint_dynamics.excitation.files import coefficients
-from joint_dynamics.nodes.framework.topics import LATCHED
+from joint_dynamics.nodes.framework.tables import LATCHED
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation import ur5e_description
 

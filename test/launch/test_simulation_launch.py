@@ -15,7 +15,7 @@ from sensor_msgs.msg import JointState, Temperature
 from std_msgs.msg import String
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from joint_dynamics.nodes.framework.topics import LATCHED, SENSOR
+from joint_dynamics.nodes.framework.tables import LATCHED, SENSOR
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation import ur5e_urdf
 

@@ -17,7 +17,7 @@ from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from joint_dynamics.description import DynamicsDescription
-from joint_dynamics.nodes.framework.topics import SENSOR
+from joint_dynamics.nodes.framework.tables import SENSOR
 from joint_dynamics.robot import INERTIAL, PER_JOINT, RobotModel
 from joint_dynamics.simulation import FlexibleJointRobot, ur5e_description, ur5e_urdf
 

@@ -26,7 +26,7 @@ try:
     from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
     from joint_dynamics.demo.ros_client import RosClient
-    from joint_dynamics.nodes.framework.topics import LATCHED
+    from joint_dynamics.nodes.framework.tables import LATCHED
 except ImportError:
     rclpy = None  # the tests skip themselves
 

@@ -16,7 +16,7 @@ from joint_dynamics.nodes.estimator.node import EstimatorNode
 from joint_dynamics.nodes.framework import diagnostics
 from joint_dynamics.nodes.framework.diagnostics import ERROR, OK, STALE, WARN, Diagnostics
 from joint_dynamics.nodes.framework.documentation import node_classes
-from joint_dynamics.nodes.framework.topics import SENSOR
+from joint_dynamics.nodes.framework.tables import SENSOR
 from joint_dynamics.nodes.gazebo_model.node import GazeboModelNode
 from joint_dynamics.simulation import ur5e_urdf
 

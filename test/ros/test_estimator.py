@@ -20,7 +20,7 @@ from std_msgs.msg import Float64MultiArray, String
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.estimation import EstimationSession, estimates
 from joint_dynamics.nodes.estimator.node import EstimatorNode
-from joint_dynamics.nodes.framework.topics import LATCHED, STATE
+from joint_dynamics.nodes.framework.tables import LATCHED, STATE
 from joint_dynamics.nodes.interfaces.listening import Listener
 from joint_dynamics.simulation import FlexibleJointRobot, TrajectoryPoints, play, ur5e_urdf
 

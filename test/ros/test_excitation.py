@@ -24,7 +24,7 @@ from joint_dynamics.excitation import FourierBasis, FourierTrajectory, to_joint_
 from joint_dynamics.excitation.files import coefficients  # noqa: E402
 from joint_dynamics.nodes.excitation.node import LEAD, ExcitationNode  # noqa: E402
 from joint_dynamics.nodes.framework.heartbeat import HEARTBEAT  # noqa: E402
-from joint_dynamics.nodes.framework.topics import LATCHED  # noqa: E402
+from joint_dynamics.nodes.framework.tables import LATCHED  # noqa: E402
 from joint_dynamics.nodes.interfaces.trajectory_controller import STAY  # noqa: E402
 from joint_dynamics.robot import RobotModel  # noqa: E402
 from joint_dynamics.simulation import ur5e_description  # noqa: E402

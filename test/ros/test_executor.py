@@ -15,7 +15,7 @@ from std_srvs.srv import Trigger
 
 from joint_dynamics.nodes.framework.executor import BACKLOG_TIME, MAX_IN_A_TURN, Backlog
 from joint_dynamics.nodes.framework.run import make_executor
-from joint_dynamics.nodes.framework.topics import RELIABLE_SENSOR
+from joint_dynamics.nodes.framework.tables import RELIABLE_SENSOR
 
 PATIENCE = 30.0
 DEEP = QoSProfile(depth=1000)

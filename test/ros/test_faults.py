@@ -31,7 +31,7 @@ from joint_dynamics.excitation import FourierBasis, FourierTrajectory
 from joint_dynamics.excitation.files import coefficients
 from joint_dynamics.nodes.estimator.node import EstimatorNode
 from joint_dynamics.nodes.feedforward.node import FeedforwardNode
-from joint_dynamics.nodes.framework.topics import LATCHED
+from joint_dynamics.nodes.framework.tables import LATCHED
 from joint_dynamics.nodes.identifier.node import IdentifierNode
 
 JOINT = {

@@ -21,7 +21,7 @@ from std_srvs.srv import Trigger
 from joint_dynamics.cli.main import main
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.identification import IdentificationSettings, identify
-from joint_dynamics.nodes.framework.topics import LATCHED, STATUS
+from joint_dynamics.nodes.framework.tables import LATCHED, STATUS
 from joint_dynamics.nodes.framework.worker import Worker
 from joint_dynamics.nodes.identifier.node import IdentifierNode
 from joint_dynamics.recording import Recording
@@ -38,7 +38,7 @@ import numpy as np, rclpy
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState, Temperature
 from std_msgs.msg import String
-from joint_dynamics.nodes.framework.topics import LATCHED
+from joint_dynamics.nodes.framework.tables import LATCHED
 
 path, namespace, urdf = sys.argv[1:4]
 data = np.load(path)

@@ -241,7 +241,7 @@ def test_state_interfaces_of_ros2_control(ros, listener):
         pytest.skip('this control_msgs has no Float64Values yet')
     node = listener(inputs=['state_interfaces'], interfaces_effort='current', input_timeout=5.0)
     names = control_msgs.Keys(keys=['b/position', 'a/position', 'a/effort', 'a/temperature'])
-    from joint_dynamics.nodes.framework.topics import LATCHED
+    from joint_dynamics.nodes.framework.tables import LATCHED
 
     ros.probe.create_publisher(control_msgs.Keys, '/x/state_interfaces_broadcaster/names', LATCHED).publish(names)
     samples = deliver(

@@ -14,8 +14,7 @@ from std_msgs.msg import Float64, String
 
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.nodes.framework.lifecycle import DynamicsNode
-from joint_dynamics.nodes.framework.parameters import ParameterRow, documentation_table
-from joint_dynamics.nodes.framework.topics import LATCHED, TopicRow
+from joint_dynamics.nodes.framework.tables import LATCHED, ParameterRow, TopicRow, documentation_table
 
 LINK = (
     '<link name="{}"><inertial><origin xyz="0.1 0 0"/><mass value="1"/>'

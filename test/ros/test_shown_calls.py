@@ -28,7 +28,7 @@ from std_msgs.msg import String
 
 from joint_dynamics.excitation import FourierBasis, FourierTrajectory
 from joint_dynamics.excitation.files import coefficients
-from joint_dynamics.nodes.framework.topics import LATCHED
+from joint_dynamics.nodes.framework.tables import LATCHED
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation import ur5e_urdf
 

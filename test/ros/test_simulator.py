@@ -19,7 +19,7 @@ from sensor_msgs.msg import JointState, Temperature  # noqa: E402
 from std_msgs.msg import Float64MultiArray, String  # noqa: E402
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint  # noqa: E402
 
-from joint_dynamics.nodes.framework.topics import LATCHED, RELIABLE_SENSOR  # noqa: E402
+from joint_dynamics.nodes.framework.tables import LATCHED, RELIABLE_SENSOR  # noqa: E402
 from joint_dynamics.nodes.simulator.node import SimulatorNode  # noqa: E402
 from joint_dynamics.robot import RobotModel  # noqa: E402
 from joint_dynamics.simulation import FlexibleJointRobot, Laws, ModelErrors  # noqa: E402

@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip('rclpy')
 
-from joint_dynamics.nodes.framework.topics import LOCALHOST, PROFILES, RANGE, TRANSPORTS, without_shared_memory
+from joint_dynamics.nodes.framework.run import LOCALHOST, PROFILES, RANGE, TRANSPORTS, without_shared_memory
 
 LOCAL = {RANGE: 'LOCALHOST'}
 

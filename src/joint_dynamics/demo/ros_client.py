@@ -30,7 +30,8 @@ from rclpy.signals import SignalHandlerOptions
 from std_srvs.srv import Trigger
 
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.nodes.framework.topics import LATCHED, RANGE, without_shared_memory
+from joint_dynamics.nodes.framework.run import RANGE, without_shared_memory
+from joint_dynamics.nodes.framework.tables import LATCHED
 from joint_dynamics.python_process import held_back
 
 TRANSITIONS = {

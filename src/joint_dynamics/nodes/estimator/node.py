@@ -25,7 +25,7 @@ from joint_dynamics.nodes.framework.diagnostics import ERROR, OK, WARN
 from joint_dynamics.nodes.framework.heartbeat import HeartbeatWatch
 from joint_dynamics.nodes.framework.lifecycle import DynamicsNode
 from joint_dynamics.nodes.framework.run import run
-from joint_dynamics.nodes.framework.topics import LATCHED
+from joint_dynamics.nodes.framework.tables import LATCHED
 from joint_dynamics.nodes.interfaces.input_parameters import recording_settings
 from joint_dynamics.nodes.interfaces.inputs import InputSet
 from joint_dynamics.nodes.interfaces.messages import joint_state

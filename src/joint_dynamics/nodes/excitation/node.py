@@ -24,7 +24,7 @@ from joint_dynamics.nodes.framework.diagnostics import ERROR, OK, STALE, WARN
 from joint_dynamics.nodes.framework.heartbeat import Heartbeat, HeartbeatWatch
 from joint_dynamics.nodes.framework.lifecycle import DynamicsNode
 from joint_dynamics.nodes.framework.run import run
-from joint_dynamics.nodes.framework.topics import SENSOR, STATUS
+from joint_dynamics.nodes.framework.tables import SENSOR, STATUS
 from joint_dynamics.nodes.interfaces.robot_states import ClockCheck, RobotStates
 from joint_dynamics.nodes.interfaces.trajectory_controller import (
     MANAGER_GONE,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from joint_dynamics.excitation.plan import NAMES
 from joint_dynamics.nodes.framework.heartbeat import BEAT_ROW, listening_row
-from joint_dynamics.nodes.framework.parameters import ParameterRow
-from joint_dynamics.nodes.framework.topics import publishes, service, subscribes
+from joint_dynamics.nodes.framework.tables import ParameterRow, publishes, service, subscribes
 from joint_dynamics.nodes.interfaces.trajectory_controller import ACTION_ROW, OUTPUT_ROW
 
 PARAMETERS = (

@@ -14,8 +14,7 @@ from joint_dynamics.control.loop_parameters import (
 )
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.nodes.framework.heartbeat import BEAT_ROW, listening_row
-from joint_dynamics.nodes.framework.parameters import ParameterRow, row_of
-from joint_dynamics.nodes.framework.topics import publishes, subscribes
+from joint_dynamics.nodes.framework.tables import ParameterRow, publishes, row_of, subscribes
 from joint_dynamics.nodes.interfaces.input_parameters import INPUT_PARAMETERS, INPUT_TOPICS
 from joint_dynamics.nodes.interfaces.trajectory_controller import ACTION_ROW, OUTPUT_ROW
 

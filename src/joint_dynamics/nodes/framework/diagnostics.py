@@ -14,7 +14,7 @@ from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 from rclpy.node import Node
 
-from joint_dynamics.nodes.framework.topics import STATE
+from joint_dynamics.nodes.framework.tables import STATE
 
 FIRST_MESSAGE_TIMEOUT = 2.0
 """An input that has not spoken for so long after configuring is named, and what to do about a document that has not

@@ -14,8 +14,7 @@ from pathlib import Path
 import joint_dynamics.nodes
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.nodes.framework.lifecycle import DynamicsNode
-from joint_dynamics.nodes.framework.parameters import documentation_table
-from joint_dynamics.nodes.framework.topics import topic_table
+from joint_dynamics.nodes.framework.tables import documentation_table, topic_table
 
 
 def node_classes() -> dict[str, type[DynamicsNode]]:

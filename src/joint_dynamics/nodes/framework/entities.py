@@ -19,8 +19,16 @@ from std_srvs.srv import Trigger
 from joint_dynamics.errors import JointDynamicsError, one_line
 from joint_dynamics.nodes.framework.diagnostics import Diagnostics
 from joint_dynamics.nodes.framework.executor import Backlog
-from joint_dynamics.nodes.framework.parameters import NodeParameters, ParameterRow, row_of
-from joint_dynamics.nodes.framework.topics import SENSOR, STATE, TopicRow, publishes, subscribes
+from joint_dynamics.nodes.framework.tables import (
+    SENSOR,
+    STATE,
+    NodeParameters,
+    ParameterRow,
+    TopicRow,
+    publishes,
+    row_of,
+    subscribes,
+)
 from joint_dynamics.robot.model import JOINTS, MOUNTING
 
 COMMON_PARAMETERS = (

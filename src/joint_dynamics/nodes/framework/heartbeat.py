@@ -18,7 +18,7 @@ from rclpy.qos import LivelinessPolicy, QoSProfile
 from std_msgs.msg import Bool
 
 from joint_dynamics.nodes.framework.diagnostics import ERROR, OK, WARN
-from joint_dynamics.nodes.framework.topics import TopicRow, publishes, subscribes
+from joint_dynamics.nodes.framework.tables import TopicRow, publishes, subscribes
 
 if TYPE_CHECKING:
     from joint_dynamics.nodes.framework.lifecycle import DynamicsNode

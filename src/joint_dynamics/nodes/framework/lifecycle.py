@@ -26,8 +26,8 @@ from joint_dynamics.nodes.framework.entities import (
     EntityNode,
     service_parameters,
 )
-from joint_dynamics.nodes.framework.parameters import NodeParameters, ParameterRow
 from joint_dynamics.nodes.framework.sources import create_sources, load_description, load_robot
+from joint_dynamics.nodes.framework.tables import NodeParameters, ParameterRow
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.settings import ParameterValues
 

@@ -18,7 +18,7 @@ from joint_dynamics.documents import read_text
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.nodes.framework.diagnostics import WARN
 from joint_dynamics.nodes.framework.entities import EntityNode
-from joint_dynamics.nodes.framework.topics import LATCHED
+from joint_dynamics.nodes.framework.tables import LATCHED
 from joint_dynamics.robot import RobotModel
 
 if TYPE_CHECKING:

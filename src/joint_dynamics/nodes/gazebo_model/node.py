@@ -13,9 +13,8 @@ from sensor_msgs.msg import JointState, Temperature
 
 from joint_dynamics.nodes.framework.diagnostics import ERROR, OK, STALE
 from joint_dynamics.nodes.framework.lifecycle import DynamicsNode
-from joint_dynamics.nodes.framework.parameters import ParameterRow
 from joint_dynamics.nodes.framework.run import run
-from joint_dynamics.nodes.framework.topics import publishes, subscribes
+from joint_dynamics.nodes.framework.tables import ParameterRow, publishes, subscribes
 from joint_dynamics.nodes.interfaces.messages import joint_state, seconds, temperature
 from joint_dynamics.simulation.motor_side import MotorSideModel
 

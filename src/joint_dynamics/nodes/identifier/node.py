@@ -22,7 +22,7 @@ from joint_dynamics.nodes.framework.diagnostics import ERROR, OK, WARN
 from joint_dynamics.nodes.framework.heartbeat import HeartbeatWatch
 from joint_dynamics.nodes.framework.lifecycle import DynamicsNode
 from joint_dynamics.nodes.framework.run import run
-from joint_dynamics.nodes.framework.topics import LATCHED, STATE, STATUS
+from joint_dynamics.nodes.framework.tables import LATCHED, STATE, STATUS
 from joint_dynamics.nodes.framework.worker import Worker
 from joint_dynamics.nodes.identifier.parameters import PARAMETERS, TOPICS
 from joint_dynamics.nodes.identifier.saving import Saving

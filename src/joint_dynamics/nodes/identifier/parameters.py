@@ -6,8 +6,7 @@ from typing import Any
 
 from joint_dynamics.identification.identification_settings import IdentificationSettings, KnownPayload
 from joint_dynamics.nodes.framework.heartbeat import listening_row
-from joint_dynamics.nodes.framework.parameters import ParameterRow
-from joint_dynamics.nodes.framework.topics import publishes, service, subscribes
+from joint_dynamics.nodes.framework.tables import ParameterRow, publishes, service, subscribes
 from joint_dynamics.nodes.interfaces.input_parameters import INPUT_PARAMETERS, INPUT_TOPICS
 from joint_dynamics.recording import RecordingSettings
 

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.nodes.framework.parameters import NodeParameters, ParameterRow, row_of
-from joint_dynamics.nodes.framework.topics import subscribes
+from joint_dynamics.nodes.framework.tables import NodeParameters, ParameterRow, row_of, subscribes
 from joint_dynamics.recording.conversions import MOTOR_PARAMETERS
 from joint_dynamics.recording.recording_settings import (
     KNOWN,

@@ -19,7 +19,7 @@ from rclpy.serialization import deserialize_message
 from joint_dynamics.errors import JointDynamicsError, one_line
 from joint_dynamics.nodes.framework.diagnostics import ERROR, OK, STALE
 from joint_dynamics.nodes.framework.lifecycle import DynamicsNode
-from joint_dynamics.nodes.framework.topics import LATCHED, RELIABLE_SENSOR, SENSOR
+from joint_dynamics.nodes.framework.tables import LATCHED, RELIABLE_SENSOR, SENSOR
 from joint_dynamics.nodes.interfaces.messages import message_class
 from joint_dynamics.recording.inputs import JOINT_STATE, KEYS, TEMPERATURE, Input
 from joint_dynamics.recording.joint_state_bytes import JointStateReader

@@ -22,7 +22,8 @@ from sensor_msgs.msg import JointState
 
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.estimation import QUANTITIES
-from joint_dynamics.nodes.framework.topics import LATCHED, RELIABLE_SENSOR, SENSOR, STATE, leave_out_shared_memory
+from joint_dynamics.nodes.framework.run import leave_out_shared_memory
+from joint_dynamics.nodes.framework.tables import LATCHED, RELIABLE_SENSOR, SENSOR, STATE
 from joint_dynamics.nodes.interfaces.messages import message_class
 from joint_dynamics.nodes.interfaces.messages import seconds as seconds_of
 from joint_dynamics.python_process import held_back, terminated_like_interrupted

@@ -18,8 +18,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.nodes.framework.parameters import ParameterRow
-from joint_dynamics.nodes.framework.topics import TopicRow
+from joint_dynamics.nodes.framework.tables import ParameterRow, TopicRow
 from joint_dynamics.nodes.interfaces.messages import duration, message_class, seconds
 from joint_dynamics.nodes.interfaces.robot_states import Listening
 

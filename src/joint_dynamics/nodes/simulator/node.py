@@ -21,7 +21,7 @@ from joint_dynamics.errors import JointDynamicsError, one_line
 from joint_dynamics.nodes.framework.diagnostics import OK, WARN
 from joint_dynamics.nodes.framework.lifecycle import DynamicsNode
 from joint_dynamics.nodes.framework.run import run
-from joint_dynamics.nodes.framework.topics import LATCHED, RELIABLE_SENSOR, SENSOR
+from joint_dynamics.nodes.framework.tables import LATCHED, RELIABLE_SENSOR, SENSOR
 from joint_dynamics.nodes.interfaces.messages import JointStateWriter, stamp, temperature
 from joint_dynamics.nodes.simulator.parameters import PARAMETERS, TOPICS
 from joint_dynamics.nodes.simulator.plant import build_robot, plant_change, trajectory_points

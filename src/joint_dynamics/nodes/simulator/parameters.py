@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from joint_dynamics.nodes.framework.entities import ROBOT_PARAMETERS
-from joint_dynamics.nodes.framework.parameters import ParameterRow
-from joint_dynamics.nodes.framework.topics import publishes, service, subscribes
+from joint_dynamics.nodes.framework.tables import ParameterRow, publishes, service, subscribes
 from joint_dynamics.simulation import CONTROLLERS, ENGINES, ModelErrors
 
 UNITS = ('current', 'torque')

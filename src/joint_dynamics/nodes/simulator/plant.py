@@ -11,7 +11,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.nodes.framework.parameters import NodeParameters
+from joint_dynamics.nodes.framework.tables import NodeParameters
 from joint_dynamics.nodes.interfaces.messages import seconds
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.settings import ParameterValues

@@ -1,9 +1,8 @@
-"""Parameters of a node from one table.
-
-Declared with descriptors, validated with a reason, applied afterwards, documented.
+"""What a node takes and gives, from its tables: parameters, topics, services.
 
 A node lists its parameters as rows; everything else (declaration, ranges for the tools, the reason of a refusal, the
-table in docs/) follows from the rows, so that they cannot disagree.
+table in docs/) follows from the rows, so that they cannot disagree. So do the documentation of its topics and services,
+and the policies of who may use them. The qualities of service that topics have are here as well.
 """
 
 from __future__ import annotations
@@ -15,12 +14,30 @@ from typing import Any, Literal
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, SetParametersResult
 from rclpy.node import Node
 from rclpy.parameter import Parameter as RosParameter
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
 from joint_dynamics.errors import JointDynamicsError, one_line
 from joint_dynamics.settings import Parameter, ParameterValues
 from joint_dynamics.settings.documentation import parameter_cells
 
 Applies = Literal['start', 'configure', 'at once']
+
+SENSOR = QoSProfile(depth=100, reliability=ReliabilityPolicy.BEST_EFFORT)
+"""For input from the robot: best effort matches publishers of either kind.
+
+A depth of 5 loses messages under load, 100 none.
+"""
+RELIABLE_SENSOR = QoSProfile(depth=1000, reliability=ReliabilityPolicy.RELIABLE)
+"""The same where no sample may be lost; hears reliable publishers only."""
+STATE = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE)
+"""For what a node publishes."""
+LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+"""For models and parameters (never for torques): whoever comes later still gets the last one."""
+STATUS = QoSProfile(depth=20, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+"""For what a node is doing: steps that follow each other at once must not replace one another on the way.
+
+Who asks for a depth of 1 gets the last.
+"""
 
 
 @dataclass(frozen=True)
@@ -188,4 +205,40 @@ def documentation_table(rows: Iterable[ParameterRow]) -> str:
     for row in rows:
         name, default, allowed, meaning = parameter_cells(row)
         lines.append(f'| {name} | {default} | {allowed} | {row.applies} | {meaning} |')
+    return '\n'.join(lines)
+
+
+@dataclass(frozen=True)
+class TopicRow:
+    """One topic or service: name as given to rclpy (`~/…` private, else relative), type, direction, meaning, units.
+
+    A service with `ends` only ends what was begun, and no launch can withhold it.
+    """
+
+    name: str
+    type: str
+    direction: Literal['subscribes', 'publishes', 'service', 'action client']
+    description: str
+    ends: bool = False
+
+
+def subscribes(name: str, kind: str, description: str) -> TopicRow:
+    """Return the row of a topic `name` that a node listens to, of the message `kind`; `description` as in the class."""
+    return TopicRow(name, kind, 'subscribes', description)
+
+
+def publishes(name: str, kind: str, description: str) -> TopicRow:
+    """Return the row of a topic `name` that a node publishes, of the message `kind`; `description` as in the class."""
+    return TopicRow(name, kind, 'publishes', description)
+
+
+def service(name: str, description: str, ends: bool = False) -> TopicRow:
+    """Return the row of a service `name` (Trigger); `description` and `ends` as in the class."""
+    return TopicRow(name, 'std_srvs/Trigger', 'service', description, ends)
+
+
+def topic_table(rows: Iterable[TopicRow]) -> str:
+    """Return the rows as the Markdown table that stands in docs/."""
+    lines = ['| name | type | | meaning |', '| --- | --- | --- | --- |']
+    lines += [f'| `{row.name}` | `{row.type}` | {row.direction} | {row.description} |' for row in rows]
     return '\n'.join(lines)
