@@ -45,6 +45,7 @@ def test_nothing_is_known_of_a_joint_that_does_not_move():
     held = judge_joints([fit], [], [], np.full(2, 100.0))[1]
     assert held.state == 'weak' and str(held).startswith('held: weak (it does not move; ')
     assert 'nan' not in str(held) and held.summary()['error'] is None
+    assert 'held' in uses([held], [], True)['contact'] and uses([held], [], True)['payload']
 
 
 def test_a_sliding_joint_is_known_in_newtons():
