@@ -155,13 +155,13 @@ def uses(joints: Sequence[JointVerdict], reasons: Sequence[Reason], determined: 
     weak = [one.name for one in joints if one.state != 'reliable']
     known = [one for one in joints if one.rated is not None]
     coarse = [one.name for one in known if not one.error <= thresholds.CONTACT_SHARE * one.rated]
-    contact = f'{", ".join(coarse)} not within {100 * thresholds.CONTACT_SHARE:g} % of the rated torque' if coarse else ''
-    if not known:
-        contact = 'no rated torques are known'
+    contact = '' if known else 'no rated torques are known'
+    if coarse:
+        contact = f'{", ".join(coarse)} not within {100 * thresholds.CONTACT_SHARE:g} % of the rated torque'
     error, torque = np.nan_to_num([(one.error**2, one.torque**2) for one in joints]).T
     percent = relative_of_squares(error, torque, len({one.unit for one in joints}) > 1)[1]
     return {
-        'feedforward': f'{", ".join(poor)} not within {thresholds.FEEDFORWARD_PERCENT:g} % of the torque' if poor else '',
+        'feedforward': f'{", ".join(poor)} not within {thresholds.FEEDFORWARD_PERCENT:g} % of torque' if poor else '',
         'contact': contact,
         'payload': '' if percent < thresholds.PAYLOAD_PERCENT else f'{percent:.2g} % of all torque is left over',
         'simulation': f'weak: {", ".join(weak)}' if weak else '' if determined else 'not every parameter is determined',
