@@ -207,8 +207,8 @@ may be off."""
 # Verdict per joint, uses
 FLOOR_SHARE = 0.01
 """[share] Of a joint's rated torque (rms): what torque sensors and drives resolve, noise and bias together; less is no
-matter of the model. Makers of arms with joint torque sensors state an accuracy of ± 2 % of the largest torque, taken
-for two standard deviations."""
+matter of the model. Hardly loaded joints of arms with torque sensors leave 0.0014 and 0.0033 (LBR Med 7, joints 1 and
+7) and 0.005 (LWR 4, joint 7) over, whatever they do; twice the largest of these."""
 RATED_FACTOR = 2.0
 """[factor] So many times the largest torque of a recording the strongest joint of its arm is rated for, at least:
 excitation takes a half to a quarter of what drives give."""
