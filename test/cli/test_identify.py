@@ -44,7 +44,7 @@ NOT_NEEDED = {
     'cvxpy', 'matplotlib', 'rosbags', 'scipy.fft', 'scipy.integrate', 'scipy.interpolate',
     'scipy.ndimage', 'scipy.optimize', 'scipy.signal', 'scipy.sparse', 'scipy.spatial', 'scipy.stats',
     'joint_dynamics.control', 'joint_dynamics.estimation', 'joint_dynamics.excitation', 'joint_dynamics.report',
-    'joint_dynamics.identification.joint_tests', 'joint_dynamics.simulation', 'joint_dynamics.trend',
+    'joint_dynamics.simulation', 'joint_dynamics.trend',
 }  # fmt: skip
 
 

@@ -153,9 +153,9 @@ def uses(joints: Sequence[JointVerdict], reasons: Sequence[Reason], determined: 
         return dict.fromkeys(('feedforward', 'contact', 'payload', 'simulation'), 'the result is not reliable')
     poor = [one.name for one in joints if one.state == 'reliable' and not one.percent <= thresholds.FEEDFORWARD_PERCENT]
     weak = [one.name for one in joints if one.state != 'reliable']
-    known = [one for one in joints if one.rated is not None]
-    coarse = [one.name for one in known if not one.error <= thresholds.CONTACT_SHARE * one.rated]
-    contact = '' if known else 'no rated torques are known'
+    rated = [(one.name, one.error, one.rated) for one in joints if one.rated is not None]
+    coarse = [name for name, error, limit in rated if not error <= thresholds.CONTACT_SHARE * limit]
+    contact = '' if rated else 'no rated torques are known'
     if coarse:
         contact = f'{", ".join(coarse)} not within {100 * thresholds.CONTACT_SHARE:g} % of the rated torque'
     error, torque = np.nan_to_num([(one.error**2, one.torque**2) for one in joints]).T
