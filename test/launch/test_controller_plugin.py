@@ -170,6 +170,8 @@ class Manager:
             activate_controllers=list(on),
             deactivate_controllers=list(off),
             strictness=services.SwitchController.Request.STRICT,
+            # Else the manager switches beside its loop, and what a controller leaves when it ends reaches the hardware.
+            activate_asap=True,
         )
         return self.ros.call(services.SwitchController, '/controller_manager/switch_controller', request).ok
 
