@@ -358,7 +358,7 @@ CallbackReturn FeedforwardController::on_activate(const rclcpp_lifecycle::State 
   // What the estimator said last is as good as its age: it is taken as of now.
   friction_seen_ = temperature_seen_ = 0;
   if (host_->ready()) {
-    // How the joints stand: whoever had them before was deactivated a moment ago, in this cycle.
+    // How the joints stand: whoever had them before was deactivated a moment ago.
     write_states(0.0);
     for (std::size_t k = 0; k < params_.joints.size(); ++k) {
       host_->arrays().left[k] = command_interfaces_[k].get_optional().value_or(NONE);
@@ -373,7 +373,8 @@ CallbackReturn FeedforwardController::on_activate(const rclcpp_lifecycle::State 
   law_.reset(*host_, times_);
   fresh_ = true;
   late_ = unwritten_ = 0;
-  // In the same cycle: a trajectory controller that ends leaves zeros to be written.
+  // Over the zeros that a trajectory controller leaves when it ends: before they are written where
+  // the switch is between two cycles (activate_asap).
   write_commands(law_.command());
   return CallbackReturn::SUCCESS;
 }
@@ -383,7 +384,7 @@ CallbackReturn FeedforwardController::on_deactivate(const rclcpp_lifecycle::Stat
   if (!host_->deactivate(switch_timeout_)) {
     RCLCPP_WARN(get_node()->get_logger(), "the law hangs: it is left behind when this is cleaned up");
   }
-  // As the joint trajectory controller does: whoever takes over writes in the same cycle.
+  // As the joint trajectory controller does: whoever takes over writes over it.
   for (auto & interface : command_interfaces_) {
     (void)interface.set_value(0.0);
   }
