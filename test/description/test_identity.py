@@ -40,26 +40,17 @@ def model():
 
 HEAVY = URDF.replace('mass value="4"', 'mass value="40"').replace('mass value="2"', 'mass value="20"')
 OTHERS = {
-    'another length': (
-        ('0.3 0 0', '0.35 0 0'),
-        r'offset \[m\] of j2 is \[0.3, 0, 0\] in the .*, \[0.35, 0, 0\] of the',
-    ),
-    'another rotation': (
-        ('1.5708', '1.4708'),
-        r'rotation \(.*\) \[rad\] of j2 is \[1.5708, 0, 0\] .*, \[1.4708, 0, 0\]',
-    ),
+    'another length': (('0.3 0 0', '0.35 0 0'), r'offset \[m\] of j2 is \[0.3, 0, 0\] in the .*, \[0.35, 0, 0\] of'),
+    'another rotation': (('1.5708', '1.4708'), r'rotation \(.*\) \[rad\] of j2 is \[1.5708, 0, 0\] .*, \[1.4708, 0,'),
     'another axis': (
         ('<axis xyz="0 0 1"/>\n', '<axis xyz="0 0 -1"/>\n'),
-        r'axis of j2 is \[0, 0, 1\] in the description, \[0, 0, -1\] of the robot',
+        r'axis of j2 is \[0, 0, 1\] .*, \[0, 0, -1\] of',
     ),
     'another type': (
         ('name="j1" type="revolute"', 'name="j1" type="prismatic"'),
-        'type of j1 is revolute in the description, prismatic of the robot',
+        'type of j1 is revolute .* prismatic of the robot',
     ),
-    'ten times heavier': (
-        (URDF, HEAVY),
-        'mass of the moving links is 6 kg in the URDF of the description, 60 kg in that',
-    ),
+    'ten times heavier': ((URDF, HEAVY), 'mass of the moving links is 6 kg in the URDF of the description, 60 kg in'),
     'another name': (('"j2"', '"j3"'), 'joint j2 is in the description only; joint j3 is of the robot only'),
 }
 OTHERS = {name: (URDF.replace(*change), message) for name, (change, message) in OTHERS.items()}

@@ -91,16 +91,6 @@ def test_constant_speed_passes_the_published_condition_but_not_ours():
     assert ours.parameters[0] == pytest.approx([1.0, 2.0], abs=0.02)
 
 
-def test_a_late_signal_costs_gain_but_not_stability():
-    """Friction measured 50 ms late, at a high rate: bounded (the reason why every signal has the same delay)."""
-    estimator = FrictionEstimator(1, rate=100.0, upper=[3.0, 5.0], lower=[-3.0, -5.0])
-    Y = regressor(10.0)
-    f = Y @ np.array([1.1, 0.0])
-    for k in range(50, len(Y)):
-        estimator.update(f[k - 50 : k - 49], Y[k, :1], Y[k, 1:])
-    assert np.isfinite(estimator.parameters).all()
-
-
 def test_broken_values_leave_their_joint_alone():
     estimator = FrictionEstimator(3)
     for row in regressor(3.0):

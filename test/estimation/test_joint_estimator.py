@@ -248,25 +248,3 @@ def test_the_adaptive_law_needs_hysteresis(waypoint_run, tools):
     )
     with pytest.raises(JointDynamicsError, match='Maxwell-slip'):
         JointEstimator(Arm.from_description(waypoint_run.robot.model, bare), PERIOD)
-
-
-def test_nothing_is_learnt_while_a_joint_is_in_contact(waypoint_run):
-    """One joint in contact stops α and stiffness of all; the same motion without it teaches both."""
-    arm = Arm.from_description(waypoint_run.robot.model, waypoint_run.description)
-    samples = waypoint_run.samples
-    learnt = {}
-    for contact in (True, False):
-        estimator = JointEstimator(arm, PERIOD, EstimationSettings())
-        if contact:
-            # over the threshold for long enough, in a regime that cannot tell when it ends, and never taken for a load
-            estimator.detector.states['over'][2] = 1e9
-            estimator.contact = estimator.detector.states['contact'] = np.arange(6) == 2
-            estimator.detector.states['learning'] = estimator.detector.states['patience'] = np.inf
-        before = estimator.friction.parameters.copy(), estimator.stiffness.coefficients.copy()
-        for k in range(4000):
-            estimator.update(samples.q[k], samples.current[k], samples.theta[k])
-        assert estimator.contact.tolist() == [contact and j == 2 for j in range(6)]
-        after = estimator.friction.parameters, estimator.stiffness.coefficients
-        learnt[contact] = [np.abs(new - old).max() for new, old in zip(after, before, strict=True)]
-    assert learnt[True] == [0.0, 0.0]
-    assert min(learnt[False]) > 0.0

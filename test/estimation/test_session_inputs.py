@@ -32,18 +32,16 @@ def make(worn_arm, worn_description):
     return made
 
 
-def feed(session, samples, effort='current', start=0, watch=lambda stamp: None):
+def feed(session, samples, effort='current', start=0, gain=1.0):
     """Sines; returns the stamps that estimates were given for."""
     names, found = session.robot.joint_names, []
     t = (start + np.arange(samples)) * PERIOD
     wave = np.sin(np.outer(t, np.arange(1, 7)))
     for k in range(samples):
         stamp = (start + k) * 2 * MS
-        for quantity, values in (('q', 0.3 * wave[k]), (effort, 2.0 * wave[k]), ('theta', 0.301 * wave[k])):
+        for quantity, values in (('q', 0.3 * wave[k]), (effort, 2.0 * wave[k] * gain), ('theta', 0.301 * wave[k])):
             session.take(quantity, stamp, names, values)
-        for estimate in session.run():
-            found.append(estimate.stamp)
-            watch(estimate.stamp)
+        found += [estimate.stamp for estimate in session.run()]
     return found
 
 
@@ -147,14 +145,8 @@ def test_estimates_belong_to_the_time_of_their_signals(make):
 def test_torque_goes_in_as_torque(make, worn_arm):
     by_current, by_torque = make(), make(('q', 'tau', 'theta'))
     feed(by_current, 120)
-    names = worn_arm.joint_names
-    wave = np.sin(np.outer(np.arange(120) * PERIOD, np.arange(1, 7)))
-    for k in range(120):
-        for quantity, values in (('q', 0.3 * wave[k]), ('tau', 2.0 * wave[k] * worn_arm.drive_gain)):
-            by_torque.take(quantity, k * 2 * MS, names, values)
-        by_torque.take('theta', k * 2 * MS, names, 0.301 * wave[k])
-        by_torque.take('current', k * 2 * MS, names, np.full(6, 1e6))
-        list(by_torque.run())
+    by_torque.take('current', 0, worn_arm.joint_names, np.full(6, 1e6))
+    feed(by_torque, 120, 'tau', gain=worn_arm.drive_gain)
     np.testing.assert_allclose(
         by_torque.estimator.torque_motor, by_current.estimator.torque_motor, rtol=1e-9, atol=1e-9
     )

@@ -5,16 +5,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.estimation.torques import LostMotion
-from joint_dynamics.joint.stiffness import LOADS, loads_of, lost_motion_share
+from joint_dynamics.joint.stiffness import LOADS
 
 PERIOD = 8e-3
 LIMIT = 50.0
-
-
-def made(width=1e-3):
-    return LostMotion(1, lambda theta: np.full_like(theta, width), LIMIT, PERIOD)
 
 
 def move(lost, theta, load=0.0):
@@ -23,34 +18,6 @@ def move(lost, theta, load=0.0):
         lost.update(np.array([angle]), np.array([load]))
         seen.append((lost.motion[0], lost.slack[0], lost.uncertainty[0]))
     return np.array(seen)
-
-
-def test_unloaded_it_follows_the_direction_by_half_the_backlash():
-    lost = made()
-    there, back = np.linspace(0.0, 0.1, 100), np.linspace(0.1, 0.0, 100)
-    assert move(lost, there)[-1, 0] == pytest.approx(1e-3)
-    motion = move(lost, back)[:, 0]
-    assert motion[-1] == pytest.approx(-1e-3)
-    # In between by as much as θ itself: the gap is 2 𝓑 wide.
-    short = made()
-    move(short, there)
-    assert move(short, [0.1 - 5e-4])[-1, 0] == pytest.approx(5e-4)
-
-
-def test_all_of_it_is_uncertain_until_it_has_been_passed():
-    lost = made()
-    assert move(lost, np.linspace(0.0, 5e-4, 10))[-1, 2] >= 1e-3
-    assert move(lost, np.linspace(5e-4, 0.1, 200))[-1, 2] == pytest.approx(0.0, abs=1e-9)
-
-
-def test_load_takes_it_up_and_a_change_of_load_makes_it_uncertain():
-    lost = made()
-    move(lost, np.linspace(0.0, 0.1, 400))
-    # Between the two loads, whose share is the same by symmetry in the logarithm: together half of it is left.
-    loaded = move(lost, np.full(400, 0.1), load=LIMIT * np.sqrt(LOADS[0] * LOADS[1]))
-    assert loaded[-1, 1] == pytest.approx(0.5e-3, rel=1e-3)
-    assert loaded[:20, 2].max() > 0.3e-3
-    assert loaded[-1, 2] < 1e-5
 
 
 def test_without_a_backlash_there_is_none():
@@ -79,16 +46,6 @@ def test_what_the_backlash_may_be_off_by_is_uncertain_as_far_as_the_load_leaves_
     # of a joint whose play came out as none, too
     none = LostMotion(1, lambda theta: np.zeros_like(theta), LIMIT, PERIOD, deviation=2e-4)
     assert move(none, np.linspace(0.0, 0.1, 400))[-1].tolist() == pytest.approx([0.0, 0.0, 4e-4])
-
-
-def test_the_loads_halve_their_parts():
-    np.testing.assert_allclose(loads_of([LIMIT, 2 * LIMIT]), np.outer([LIMIT, 2 * LIMIT], LOADS))
-    np.testing.assert_allclose(lost_motion_share(np.array([0.0, 1.0, -1.0])), [1.0, 0.5, 0.5])
-
-
-def test_bad_settings_are_refused():
-    with pytest.raises(JointDynamicsError, match='limit'):
-        LostMotion(1, None, -1.0, PERIOD)
 
 
 def test_lost_motion_by_the_formulas():

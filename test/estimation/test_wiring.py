@@ -201,10 +201,11 @@ def test_a_contact_stops_the_learning_until_it_lasts(arm):
         # a contact that nothing ends
         estimator.detector.states['over'][2], estimator.detector.states['learning'] = 1e9, np.inf
         estimator.detector.states['contact'][2], estimator.detector.states['since'][2] = True, since
-        before = estimator.stiffness.excitation
+        before = estimator.stiffness.excitation, estimator.friction.noise
         play(estimator, [part[60:] for part in signals])
         assert estimator.contact.tolist() == [j == 2 for j in range(arm.n)]
-        assert (estimator.stiffness.excitation > before).any() == learns
+        after = estimator.stiffness.excitation, estimator.friction.noise
+        assert [(new != old).any() for new, old in zip(after, before, strict=True)] == [learns, learns]
     estimator.reset_signals()
     assert not (estimator.contact.any() or estimator.torque.any() or estimator.external.any())
     np.testing.assert_array_equal(estimator.external_deviation, 1e6)

@@ -54,26 +54,14 @@ def test_a_joint_without_position_limits_keeps_to_the_continuous_range(make_urdf
     ('change', 'settings', 'message'),
     [
         ({'inertials': False}, {}, r'limits: expected inertial parameters .* set torque_limit: false'),
-        (
-            {'limit': 'lower="-1" upper="1" velocity="inf" effort="10"'},
-            {},
-            r'limits: expected a speed limit for every joint, found none for a, b, c',
-        ),
-        (
-            {'limit': 'lower="-1" upper="1" velocity="2" effort="0"'},
-            {},
-            r'limits: expected a torque limit for every joint',
-        ),
+        ({'limit': 'lower="-1" upper="1" velocity="inf" effort="10"'}, {}, r'expected a speed limit for every joint'),
+        ({'limit': 'lower="-1" upper="1" velocity="2" effort="0"'}, {}, r'expected a torque limit for every joint'),
         ({}, {'lower': 2.0, 'upper': 1.0}, r'limits: expected room to move for a'),
         ({}, {'velocity': {'a': 1}}, r'limits.velocity: expected a number for each of a, b, c, found'),
         ({}, {'acceleration': [1, 2]}, r'limits.acceleration: expected 3 numbers'),
         ({}, {'velocity': -1}, r'limits.velocity: expected a number, > 0 rad/s .*, found -1'),
         ({}, {'height': [0, 1], 'end_effector': 'hand'}, r"limits.end_effector: expected one of .*, found 'hand'"),
-        (
-            {},
-            {'height': [0, 1], 'end_effector': 'base'},
-            r"limits.end_effector: expected a frame that moves, found 'base'",
-        ),
+        ({}, {'height': [0, 1], 'end_effector': 'base'}, r'limits.end_effector: expected a frame that moves, found'),
         ({'geometry': False}, {'floor': 0.0}, r'limits.floor: expected a URDF with collision geometry'),
     ],
 )

@@ -182,14 +182,8 @@ def test_columns_of_a_kind(ur):
 @pytest.mark.parametrize(
     ('call', 'message'),
     [
-        (
-            lambda ur: ur.inverse_dynamics(np.zeros(6), np.zeros(6), np.zeros(6), np.zeros(5)),
-            r'^robot: expected 84 parameters, found shape \(5,\)$',
-        ),
-        (
-            lambda ur: ur.regressor(np.zeros(6), np.zeros(6), np.zeros((1, 6))),
-            r'^robot: expected states of shape \(samples, 6\) or \(6,\), all alike, found',
-        ),
+        (lambda ur: ur.inverse_dynamics(np.zeros(6), np.zeros(6), np.zeros(6), np.zeros(5)), r'^robot: expected 84'),
+        (lambda ur: ur.regressor(np.zeros(6), np.zeros(6), np.zeros((1, 6))), r'^robot: expected states of shape'),
         (lambda ur: ur.regressor(*[np.zeros((1, 1, 6))] * 3), r'^robot: expected states of shape'),
         (lambda ur: ur.regressor(0.0, 0.0, 0.0), '^robot: expected'),
     ],

