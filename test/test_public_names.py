@@ -45,24 +45,16 @@ def test_nothing_heavy_is_imported_before_it_is_used(code):
 
 
 @pytest.mark.parametrize(
-    ('code', 'left_out'),
+    ('page', 'left_out'),
     [
-        (
-            'import joint_dynamics.identification.identify',
-            {
-                'cvxpy', 'matplotlib', 'rosbags', 'scipy.integrate', 'scipy.interpolate', 'scipy.ndimage',
-                'scipy.optimize', 'scipy.signal', 'scipy.spatial', 'scipy.stats',
-            },
-        ),
-        (
-            'import joint_dynamics.report.identification',
-            {'cvxpy', 'matplotlib', 'scipy.spatial', 'scipy.stats', 'joint_dynamics.excitation'},
-        ),
+        ('identification', {'cvxpy', 'scipy.spatial', 'scipy.stats', 'joint_dynamics.excitation'}),
+        ('excitation', set()),
+        ('joint', set()),
     ],
-)  # fmt: skip
-def test_what_takes_longest_to_import_is_left_to_those_who_need_it(code, left_out):
-    """An identification is mostly imports, where they are not watched."""
-    assert sorted(loaded_after(code) & left_out) == []
+)
+def test_what_takes_longest_to_import_is_left_to_those_who_need_it(page, left_out):
+    """What `identify` imports is watched in test/cli/test_identify.py."""
+    assert sorted(loaded_after(f'import joint_dynamics.report.{page}') & {'matplotlib', *left_out}) == []
 
 
 def test_a_name_brings_its_own_folder_only():

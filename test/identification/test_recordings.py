@@ -101,17 +101,6 @@ def test_what_a_model_misses_repeats_and_counts_once(true_robot):
     assert growth > 1.5
 
 
-@pytest.mark.slow
-def test_with_noise_alone_nothing_is_lost(true_robot):
-    """White noise: the mean period gives what all periods give, and its deviations hold."""
-    runs = [repeated(true_robot, seed) for seed in range(8)]
-    averaged = [identify(true_robot.model, [run], settings=WLS) for run in runs]
-    apart = [identify(true_robot.model, [run], settings=replace(WLS, period=0)) for run in runs]
-    assert share_within(averaged, true_robot.base) >= 0.93
-    errors = [np.mean([np.abs(r.solution.chi - true_robot.base) for r in group], axis=0) for group in (averaged, apart)]
-    assert np.median(errors[0] / errors[1]) < 1.15
-
-
 def test_no_window_is_spoken_of_that_nobody_gave(true_robot):
     """Periods up to the very last sample: where they end is no window of the user's."""
     run = repeated(true_robot, 2)
@@ -130,34 +119,6 @@ def test_pieces_are_told_from_recordings_of_their_own(true_robot):
     assert wholes([*pieces, *pieces, mean.name, mean.name]) == [0, 0, 0, 1, 1, 1, 2, 3]
     assert wholes(['run', 'run', 'run (after)', 'run (mean of 3 periods)', 'other (after)']) == [0, 1, 2, 3, 4]
     assert wholes([]) == []
-
-
-@pytest.mark.slow
-def test_uncertainty_of_drive_gains_goes_into_the_deviations(true_robot):
-    """Deviations hold for gains that are off by their stated deviation."""
-    names, n = true_robot.model.joint_names, true_robot.model.n
-    run = true_robot.record(5, duration=8.0, noise=1e-3)
-    current = replace(run, tau=None, current=run.tau / 10.0)
-    rng = np.random.default_rng(6)
-    inside = []
-    for _ in range(6):
-        off = dict(zip(names, 10.0 * (1 + 0.03 * rng.standard_normal(n)), strict=True))
-        results = [
-            identify(true_robot.model, [current], settings=replace(WLS, drive_gains=off, drive_gain_deviation=share))
-            for share in (0.0, 0.03)
-        ]
-        inside.append([share_within([result], true_robot.base) for result in results])
-    without, with_uncertainty = np.mean(inside, axis=0)
-    assert without < 0.8
-    assert with_uncertainty >= 0.95
-    stated = results[1].description.joint(names[0])['drive_gain']
-    assert stated['std'] == pytest.approx(0.03 * stated['value'])
-
-
-@pytest.mark.parametrize('bad', [-0.1, 1.0, float('nan'), True, {'shoulder': 'much'}])
-def test_deviations_that_cannot_be_are_refused(bad):
-    with pytest.raises(JointDynamicsError, match='drive_gain_deviation'):
-        IdentificationSettings(drive_gain_deviation=bad)
 
 
 def periodic(periods=4, before=0.0, after=0.0, rate=100.0, seed=0, drift=0.0, warm=0.0):

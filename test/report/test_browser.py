@@ -128,24 +128,6 @@ def test_what_is_printed_has_the_proportions_of_the_screen(browser, pages, name)
     assert browser.problems == []
 
 
-def test_the_demonstrations_figures_are_worked_by_keys_and_move_the_robot(browser, pages):
-    opened(browser, pages['demo'])
-    figure = '[...document.querySelectorAll("figure.chart.live")].at(-1)'
-    slider = 'document.querySelector(".robot input")'
-    browser.run(f'{figure}.querySelector(".plot").focus()')
-    browser.press('ArrowRight')
-    said = browser.run(f'{figure}.querySelector("output").textContent')
-    assert said.startswith('time ') and 'plain' in said and 'adaptive' in said
-    assert float(browser.run(f'{slider}.value')) == pytest.approx(float(said.split()[1]), abs=0.05)
-    before = browser.run(f'{figure}.querySelector(".plot").range()')
-    browser.press('+')
-    low, high = browser.run(f'{figure}.querySelector(".plot").range()')
-    assert high - low == pytest.approx((before[1] - before[0]) / 2, rel=0.01)
-    browser.press('0')
-    assert browser.run(f'{figure}.querySelector(".plot").range()') == pytest.approx(before)
-    assert browser.problems == []
-
-
 def test_a_loop_is_drawn_as_it_goes_and_read_at_the_branch_that_is_near(browser, pages, turning):
     opened(browser, pages['joint'])
     measured = turning.plots[0].series[0]
@@ -172,11 +154,6 @@ def test_a_loop_is_drawn_as_it_goes_and_read_at_the_branch_that_is_near(browser,
     )
     assert min(rows) < 0.35 and max(rows) > 0.6
     assert not [row for row in rows if 0.4 < row < 0.55]
-    browser.run('document.querySelector(".plot").focus()')
-    before = browser.run('document.querySelector(".plot").range()')
-    browser.press('+')
-    low, high = browser.run('document.querySelector(".plot").range()')
-    assert high - low == pytest.approx((before[1] - before[0]) / 2, rel=0.01)
     assert browser.problems == []
 
 

@@ -106,18 +106,6 @@ def test_a_minute_of_seven_joints_at_a_kilohertz_fits(pages, identified):
     assert 2 * 7 * 60_000 * per_value + rest < LARGEST
 
 
-def test_matplotlib_is_not_loaded(pages, tmp_path):
-    import subprocess
-    import sys
-
-    code = (
-        'import sys; import joint_dynamics.report.identification, joint_dynamics.report.excitation,'
-        ' joint_dynamics.report.joint; print("matplotlib" in sys.modules)'
-    )
-    done = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == 'False'
-
-
 @pytest.fixture(scope='module')
 def sliding_pages():
     """(excitation, identification) reports, as text, of a slide that carries a turning link."""

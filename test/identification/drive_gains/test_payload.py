@@ -3,7 +3,6 @@
 In pinocchio, out of the robot's torque.
 """
 
-import math
 import re
 from copy import copy
 from dataclasses import replace
@@ -32,8 +31,6 @@ from joint_dynamics.identification.physical.semidefinite import payload_body, ps
 from joint_dynamics.identification.regression.covariance import covariance
 from joint_dynamics.identification.regression.methods import least_squares
 from joint_dynamics.identification.regression.problem import Problem
-from joint_dynamics.identification.reliability.evidence import NormalEquations, effective_samples, gain
-from joint_dynamics.identification.reliability.filtered_samples import row_weights
 from joint_dynamics.recording import Recording
 from joint_dynamics.robot import INERTIAL, StandardParameters
 from joint_dynamics.robot.standard_parameters import point_mass
@@ -213,7 +210,12 @@ def test_one_payload_held_two_ways_is_told(true_robot, carrying):
     runs = [observed(robot, seed) for robot, seed in ((carrying, 2), (carrying, 3), (turned, 4))]
     (reason,) = payload_differences(problem, true_robot.base, runs)
     share = float(re.search(r'makes ([0-9.]+) % of the torque', reason.text)[1])
-    assert share < 5 and reason.code == 'payload_mixed'
+    # what one body takes more than the other without noise, two thirds of its square in one of three; motions differ
+    one, other = (observed(robot, 4, noise=0.0).tau for robot in (turned, carrying))
+    expected = 100 * np.sqrt(2 / 3 / 3) * np.linalg.norm(one - other) / np.linalg.norm(one)
+    assert share == pytest.approx(expected, rel=0.1) and share < 5 and reason.code == 'payload_mixed'
+    assert payload_differences(problem, true_robot.base, runs[:2]) == []
+    assert payload_differences(problem, true_robot.base, runs[:1]) == []
     own, others = re.findall(r'([0-9.]+) kg at \(([^)]+)\) m', reason.text)
     for (mass, centre), lever in ((own, BODY.lever * [-1, 1, -1]), (others, BODY.lever)):
         assert float(mass) == pytest.approx(BODY.mass, rel=0.05)
@@ -254,60 +256,6 @@ def test_uncertainty_of_drive_gains_is_in_the_payload(true_robot, carrying):
     )
 
 
-def test_payload_of_its_own_by_two_fits(two_links, two_link_runs):
-    """One payload for all against another one for one recording: every figure of the sentence."""
-    of, chi = two_link_runs
-    problem = Problem(two_links, [of(1)])
-    same = [of(3, carried=1.0), of(4, carried=1.0), of(5, carried=1.0)]
-    assert payload_differences(problem, chi, same) == [] == payload_differences(problem, chi, same[:1])
-    for loaded, other in (
-        ([of(3, carried=1.0), of(4, carried=3.0), of(5, carried=1.0)], 1), ([same[0], of(6, carried=2.5)], 1),
-    ):  # fmt: skip
-        system = payload_problem(problem, loaded)
-        rows, rest, tau, index, weight = [], [], [], [], []
-        for block, W, W_L in split(system):
-            rows.append(W_L)
-            rest.append(block.tau - np.einsum('jbs,b->js', W, chi))
-            tau.append(block.tau)
-            index.append(np.full(block.tau.shape[1], block.observation))
-        rows, rest, tau = (np.concatenate(x, axis=-1) for x in (rows, rest, tau))
-        index = np.concatenate(index)
-        weight = np.concatenate([row_weights(system, k) for k in range(len(loaded))], axis=1)
-        given = NormalEquations(rows, weight).fit(rest)
-        normal = NormalEquations(np.concatenate([rows, rows * (index == other)], axis=1), weight)
-        fit = normal.fit(rest)
-        value = gain(given, fit, effective_samples(normal.residuals(rest, fit.chi), weight, index))
-        share = (rest**2).sum(axis=1) @ (given.unexplained - fit.unexplained) / (tau**2).sum()
-        (reason,) = payload_differences(problem, chi, loaded)
-        bodies = []
-        for values in (fit.chi[:10] + fit.chi[10:], fit.chi[:10]):
-            centre = ', '.join(f'{round(value / values[9], 3) + 0.0:g}' for value in values[6:9])
-            bodies.append(f'{values[9]:.3g} kg at ({centre}) m')
-        assert reason.code == 'payload_mixed'
-        for part in (
-            f'{loaded[other].name} about {bodies[0]}, the others {bodies[1]}, which makes',
-            f'{100 * math.sqrt(share):.3g} % of the torque (log-likelihood +{value:.0f}); identify one payload',
-        ):
-            assert part in reason.text
-
-
-def test_what_a_payload_would_leave_over(two_links, two_link_runs):
-    of, chi = two_link_runs
-    run = of(3, carried=1.5)
-    problem = Problem(two_links, [run])
-    predicted = np.concatenate([np.einsum('jbs,b->js', block.rows, chi) for block in problem.blocks()], axis=1)
-    measured = np.concatenate([block.tau for block in problem.blocks()], axis=1)
-    fit = SimpleNamespace(residual=(measured - predicted).T)
-    ((left, code, text),) = payload_changes(problem, [fit])
-    rows = np.concatenate([W_L for _, _, W_L in split(payload_problem(problem, [run]))], axis=2)
-    normal = NormalEquations(rows, np.ones_like(measured))
-    best = normal.fit(measured - predicted)
-    assert code == 'payload_mixed'
-    assert left == pytest.approx(float(np.sum(normal.residuals(measured - predicted, best.chi) ** 2)))
-    assert left < 0.05 * np.sum((measured - predicted) ** 2)
-    assert f'another payload than in training, mass {best.chi[9]:+.3g} kg' in text
-
-
 def test_a_payload_in_one_of_two_recordings_is_looked_for_in_each(two_links, two_link_runs):
     of, chi = two_link_runs
     parts = [of(1), of(3, carried=1.5)]
@@ -321,4 +269,6 @@ def test_a_payload_in_one_of_two_recordings_is_looked_for_in_each(two_links, two
     both, light, heavy = payload_changes(problem, fits)
     whole = sum(float(np.sum(fit.residual**2)) for fit in fits)
     assert heavy[0] < 0.05 * whole < 0.9 * whole < light[0] <= whole and heavy[0] < both[0]
-    assert heavy[2].startswith('the robot of heavy carries another payload than in training, mass +')
+    assert {code for _, code, _ in (both, light, heavy)} == {'payload_mixed'}
+    told = re.fullmatch(r'the robot of heavy carries another payload than in training, mass \+([\d.]+) kg', heavy[2])
+    assert float(told[1]) == pytest.approx(1.5, rel=0.1)

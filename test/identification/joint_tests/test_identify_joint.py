@@ -99,31 +99,6 @@ def test_the_examples_of_the_docs_are_valid():
     JointSettings.from_mapping(example('reference/commands/identify-joint.md')['joint'])
 
 
-@pytest.mark.parametrize(
-    ('config', 'message'),
-    [
-        ({'friction': {'model': 3}}, 'joint.friction.model: expected one of auto, coulomb'),
-        ({'hysteresis': {'methods': 'nlr'}}, 'joint.hysteresis.methods: expected a list'),
-        ({'load': {'gravity_error': 1}}, 'joint.load.gravity_error: expected true or false'),
-        ({'stiffness': 'soft'}, 'joint.stiffness: expected a mapping'),
-        (
-            {'friction': {'plateaus': {'size': 1}}},
-            "joint.friction.plateaus: expected the keys min_duration, .*, found 'size'",
-        ),
-    ],
-)
-def test_settings_name_the_field_that_is_wrong(config, message):
-    with pytest.raises(JointDynamicsError, match=message):
-        JointSettings.from_mapping(config)
-
-
-def test_settings_take_plain_numbers_and_lists():
-    settings = JointSettings.from_mapping({'hysteresis': {'settle': 1, 'methods': ['static', 'law']}}).hysteresis
-    assert settings.settle == 1.0
-    assert settings.methods == ('static', 'law')
-    assert JointSettings.from_mapping({'temperature': {'T_0': 30}}).temperature.T_0 == 30.0
-
-
 def friction_result(**parameters):
     result = JointTestResult('friction', 'a')
     result.document = {'friction': {'parameters': parameters, 'standard_deviations': {}}}

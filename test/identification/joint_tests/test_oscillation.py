@@ -94,12 +94,14 @@ def swing(seed, compensation=(0.0, 0.0), I=1.3, spring=60.0, F_C=1.5, F_V=1.2, s
 
 
 @pytest.mark.parametrize('compensation', [(0.0, 0.0), (1.2, 1.1), (1.65, 0.9)])
-def test_inertia_with_friction_in_the_fit_comes_back_within_one_percent(compensation):
+def test_inertia_with_friction_in_the_fit_comes_back_within_one_percent(compensation, tells):
     result = identify_inertia([swing(0, compensation)], InertiaSettings(spring=60.0))
     item = result.parameters['inertia']
     assert abs(item.value / 1.3 - 1) < 0.01
     assert abs(result.parameters['F_C'].value - 1.5) < 0.1
-    assert 'inertia_from_period' in result.parameters
+    units = {'inertia': 'kg·m²', 'inertia_from_period': 'kg·m²', 'F_C': 'N·m', 'F_V1': 'N·m·s/rad', 'period': 's'}
+    series = [('measured', 'points'), ('fit with friction', 'line')]
+    tells(result, 'inertia', units, ('j: oscillation under a virtual spring', 'time [s]', 'torque [N·m]', series))
 
 
 def test_the_period_alone_is_wrong_with_strong_viscous_friction_and_is_reported_so(says):
@@ -148,13 +150,6 @@ def test_recordings_weigh_by_their_deviations(tells):
     tells(result, 'damping', units, plot)
     for k, one in enumerate(result.plots[0].series[1::2]):
         np.testing.assert_allclose(one.y / one.y[0], np.exp(-rate[k] * (one.x - one.x[0])), rtol=1e-9)
-
-
-def test_what_a_test_of_the_inertia_tells(tells):
-    units = {'inertia': 'kg·m²', 'inertia_from_period': 'kg·m²', 'F_C': 'N·m', 'F_V1': 'N·m·s/rad', 'period': 's'}
-    series = [('measured', 'points'), ('fit with friction', 'line')]
-    plot = 'j: oscillation under a virtual spring', 'time [s]', 'torque [N·m]', series
-    tells(identify_inertia([swing(0)], InertiaSettings(spring=60.0)), 'inertia', units, plot)
 
 
 T = 1e-3 * np.arange(12000)

@@ -24,13 +24,18 @@ def recordings(make_joint, motions):
 
 
 @pytest.mark.parametrize('with_map', [True, False])
-def test_both_coefficients_come_back_within_three_percent(recordings, with_map):
+def test_both_coefficients_come_back_within_three_percent(recordings, with_map, tells):
     joint, data = recordings
     base = joint.speed_map() if with_map else None
     result = identify_temperature(data, TemperatureSettings(T_0=joint.T_0), base)
     assert result.reliable
     for name in ('F_T1', 'F_T2'):
         assert abs(result.parameters[name].value / getattr(joint, name) - 1) < 0.03
+    units = {'F_T1': 'N·m·√(s/rad)/°C', 'F_T2': 'N·m·√(s/rad)·°C³', 'T_0': '°C'}
+    units |= {'F_T0': 'N·m·√(s/rad)'} if with_map else {}
+    axes = 'temperature T [°C]', 'f_T / (sgn(ω)√|ω|) [N·m·√(s/rad)]'
+    series = [('constant speeds', 'points'), ('fit', 'line')]
+    tells(result, 'temperature', units, ('joint: friction against temperature', *axes, series))
     # The absolute form says the same; its constant makes it vanish at T0 (up to the F_T0 found there).
     absolute = AbsoluteTemperatureFriction(**result.quality['absolute_form'])
     residue = result.parameters['F_T0'].value if with_map else 0.0
@@ -58,15 +63,6 @@ def test_conflicting_references_and_missing_temperature_are_refused(recordings, 
 
     with pytest.raises(JointDynamicsError, match='temperature'):
         identify_temperature([replace(item, temperature=None) for item in data])
-
-
-def test_what_a_test_of_the_temperature_tells(recordings, tells):
-    joint, data = recordings
-    result = identify_temperature(data, TemperatureSettings(T_0=joint.T_0))
-    units = {'F_T1': 'N·m·√(s/rad)/°C', 'F_T2': 'N·m·√(s/rad)·°C³', 'T_0': '°C'}
-    axes = 'temperature T [°C]', 'f_T / (sgn(ω)√|ω|) [N·m·√(s/rad)]'
-    plot = 'joint: friction against temperature', *axes, [('constant speeds', 'points'), ('fit', 'line')]
-    tells(result, 'temperature', units, plot)
 
 
 RECORDING = SimpleNamespace(joint='j', name='run', load_source='recorded load', need=lambda *names: None)

@@ -89,14 +89,6 @@ def test_a_good_estimate_hardly_moves_and_comes_nearer_to_the_truth(good, poor, 
     assert np.linalg.norm(A @ (bound - true_robot.base)) < np.linalg.norm(A @ (poor.solution.chi - true_robot.base))
 
 
-def test_information_root(good):
-    A = information_root(good.solution)
-    scale = np.sqrt(np.diag(good.solution.inverse))
-    np.testing.assert_allclose(
-        (A.T @ A @ good.solution.inverse) * scale / scale[:, None], np.eye(len(scale)), atol=1e-6
-    )
-
-
 @pytest.mark.parametrize('mass', [(10.0, 12.0), (25.0, 26.0)])
 def test_bounds_of_the_total_mass(ur, good, mass):
     standard = physical(good.problem, good.solution, PhysicalOptions(mass=mass)).standard

@@ -1,16 +1,20 @@
 """What is kept from one solution to the next is what would be computed anew: rows, load torques, columns of terms."""
 
+import math
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from joint_dynamics.arm import Term, fourier_term, friction_term, hysteresis_term, stribeck_term
+from joint_dynamics.arm import Term, fourier_term, friction_term, hysteresis_term, stribeck_term, terms_from_config
+from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.observations import Observation
 from joint_dynamics.identification.regression import columns, rows
-from joint_dynamics.identification.regression.columns import FrictionState
+from joint_dynamics.identification.regression.columns import FrictionState, spans
 from joint_dynamics.identification.regression.problem import Problem
-from joint_dynamics.robot import RobotModel
+from joint_dynamics.identification.regression.rows import prior_spread
+from joint_dynamics.robot import INERTIAL, RobotModel, StandardParameters
 from joint_dynamics.signals.filtering import ParallelDecimator
 
 COUPLING = np.eye(6)
@@ -162,3 +166,37 @@ def test_columns_computed_last_are_kept_where_there_is_no_room_for_all(two_links
     assert len(whole) == 3 and not asked
     np.testing.assert_allclose(problem.with_terms(terms[:1]).extra(0), whole[:1], rtol=1e-13, atol=1e-15)
     assert set(asked) == {('F_T0', 0)}
+
+
+def test_terms_of_no_joint_and_spans_without_a_filter_are_refused(two_links, observed):
+    terms = terms_from_config({'elbow': [{'fourier': 1}]})
+    with pytest.raises(JointDynamicsError, match="expected a joint of joint_1, joint_2, found 'elbow'"):
+        Problem(two_links, [observed(1, 20)], terms)
+    with pytest.raises(ValueError, match='without a parallel filter has no spans'):
+        next(spans(observed(1, 20)))
+
+
+@pytest.mark.parametrize('mounting', [None, (0.4, 0.0, 0.0)])
+def test_the_weight_on_a_sliding_first_joint_is_an_offset(mounting, observed):
+    """It is the same in every posture, however the joint leans; a joint that slides behind a turning one is none."""
+    turn = {'alpha': np.pi / 2, 'a': 0.0, 'd': 0.0, 'theta': 0.0}
+    slide = {**turn, 'type': 'prismatic'}
+    lift = RobotModel.from_mdh({'joints': [{**slide, 'alpha': 0.0}, turn]}, mounting=mounting)
+    assert Problem(lift, [observed(1, 300)]).lifts == ['joint_1']
+    assert Problem(RobotModel.from_mdh({'joints': [turn, slide]}), [observed(1, 300)]).lifts == []
+
+
+def test_how_far_links_may_be_off_is_a_share_of_mass_gyration_and_inertia():
+    rng = np.random.default_rng(4)
+    prior = StandardParameters(np.zeros(28), 2)
+    prior.links[:] = rng.normal(size=(2, 10))
+    prior.links[1] = 0.0
+    names = [f'{kind}_{j}' for j in (1, 2) for kind in (*INERTIAL, 'Ia', 'Fv', 'Fc', 'off')]
+    found = StandardParameters(prior_spread(SimpleNamespace(standard_names=names), prior.values), 2)
+    largest = []
+    for link, off in zip(prior.links, found.links, strict=True):
+        mass = max(link[9], 1e-3)
+        inertia = max(0.5 * (abs(link[0]) + abs(link[3]) + abs(link[5])), 1e-6)
+        largest.append(inertia)
+        np.testing.assert_allclose(off, [*[0.3 * inertia] * 6, *[0.3 * math.sqrt(mass * inertia)] * 3, 0.3 * mass])
+    np.testing.assert_allclose(found.rotor_inertia, 30.0 * max(largest))

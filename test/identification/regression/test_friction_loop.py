@@ -43,14 +43,15 @@ def cost_of(powers, part, j, exponent):
     return 2 * lsq_linear(A, part.target, bounds=([0.0, -np.inf, 0.0], np.inf)).cost
 
 
-def test_between_its_nodes_the_table_is_the_power_of_the_speed(two_links, observed):
-    run = observed(1, 500)
+@pytest.mark.parametrize('factor', [None, 4])
+def test_between_its_nodes_the_table_is_the_filtered_power_of_the_speed(two_links, observed, factor):
+    run = observed(1, 500, factor=factor)
     table = PowerColumns(Problem(two_links, [run, observed(2, 300)]))
     for exponents in ((0.2, 2.0), (0.5, 1.1), (table.nodes[3], 0.77)):
-        found = table.at(np.array(exponents))[:, :500]
-        exact = np.sign(run.dq) * np.abs(run.dq) ** np.array(exponents)
-        np.testing.assert_allclose(found, exact.T, atol=1e-5)
-    assert table.at(np.ones(2)).shape == (2, 800)
+        exact = np.sign(run.dtheta) * np.abs(run.dtheta) ** np.array(exponents)
+        exact = exact if factor is None else run.decimator.apply(exact)
+        np.testing.assert_allclose(table.at(np.array(exponents))[:, : len(run.kept)], exact.T, atol=1e-5)
+    assert table.at(np.ones(2)).shape == (2, len(run.kept) + 300)
     assert table.nodes.min() > EXPONENTS[0] and table.nodes.max() < EXPONENTS[1]
 
 

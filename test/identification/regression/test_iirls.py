@@ -12,7 +12,6 @@ import pytest
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification import IdentificationSettings, identify
 from joint_dynamics.identification.observations import filter_plan, observe
-from joint_dynamics.identification.regression.friction_loop import PowerColumns
 from joint_dynamics.identification.regression.iirls import FrictionOptions, iirls
 from joint_dynamics.identification.regression.irls import irls
 from joint_dynamics.identification.regression.least_squares import ols, wls
@@ -142,12 +141,3 @@ def test_temperature_needs_temperatures(ur, true_robot):
     settings = IdentificationSettings(method='i-irls', options={'temperature': True})
     with pytest.raises(JointDynamicsError, match='found none'):
         identify(ur, [true_robot.record(1, duration=15.0)], settings=settings)
-
-
-def test_columns_between_nodes_are_those_of_the_filter(problem):
-    exponents = np.array([0.2, 0.333, 0.5, 1.0, 1.37, 2.0])
-    found = PowerColumns(problem).at(exponents)
-    exact = np.concatenate(
-        [part.decimator.apply(np.sign(part.dtheta) * np.abs(part.dtheta) ** exponents) for part in problem.observations]
-    ).T
-    np.testing.assert_allclose(found, exact, atol=1e-5)

@@ -4,20 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.signal import lfilter
 
 from joint_dynamics.identification import IdentificationSettings, identify
 from joint_dynamics.identification.observations import filter_plan, observe
-from joint_dynamics.identification.regression.irls import (
-    Noise,
-    WeightedEstimate,
-    cleaned,
-    compensated,
-    find_outliers,
-    irls,
-    whitened,
-)
-from joint_dynamics.identification.regression.least_squares import solve, wls
+from joint_dynamics.identification.regression.irls import Noise, cleaned, find_outliers, irls, whitened
+from joint_dynamics.identification.regression.least_squares import wls
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.residuals import full_rate_torque
 from joint_dynamics.identification.regression.triangles import triangulate
@@ -62,53 +53,11 @@ def test_gross_outliers_hardly_move_the_parameters(ur, recording, problem):
     assert np.sqrt(np.mean(((first_of(dirty).chi - clean.solution.chi) / deviation) ** 2)) > 20
 
 
-def test_outliers_of_one_joint_at_a_time_move_the_parameters_less(ur, recording, problem):
-    rng = np.random.default_rng(8)
-    dirty, wrong = with_outliers(recording, 8, share=1.0)
-    which = (rng.random(len(wrong)) < 0.1)[:, None] & (rng.integers(6, size=len(wrong))[:, None] == np.arange(6))
-    found, clean = (
-        irls(part, first_of(part))
-        for part in (problem_of(ur, [replace(recording, tau=np.where(which, dirty.tau, recording.tau))]), problem)
-    )
-    assert which.any(axis=1).mean() == pytest.approx(0.1, abs=0.01)
-    moved = np.abs(found.solution.chi - clean.solution.chi) / np.sqrt(np.diag(clean.covariance()))
-    assert np.sqrt(np.mean(moved**2)) < 0.25
-    assert np.mean(moved < 0.5) > 0.95
-
-
 def test_clean_data_are_left_alone(problem):
     solution = first_of(problem)
     assert cleaned(problem, solution.chi, gross=1e3)[0] is problem
     # but for reversals, where the sign of the filtered speed is a sample early or late
     assert np.mean(cleaned(problem, solution.chi)[1][0]) < 1e-4
-
-
-def test_rows_without_a_parallel_filter_are_left_out_by_weights(ur, recording):
-    plain = problem_of(ur, [recording])
-    observation = replace(plain.observations[0], decimator=None)
-    part = slice(0, len(observation.q), 10)
-    names = ('time', 'q', 'dq', 'ddq', 'theta', 'dtheta', 'ddtheta', 'tau')
-    thin = replace(observation, **{name: getattr(observation, name)[part] for name in names})
-    wrong = np.random.default_rng(3).random(thin.tau.shape) < 0.05
-    dirty = Problem(ur, [replace(thin, tau=thin.tau + 50 * wrong * thin.tau.std(axis=0))], rest_speed=0.01)
-    found = irls(dirty, first_of(dirty))
-    assert np.concatenate(found.weights, axis=1)[wrong.T].max() == 0.0
-    assert found.trace[-1]['replaced_samples_percent'] == 0.0
-
-
-def test_a_correlated_noise_costs_less_than_with_wls(ur, true_robot):
-    rng = np.random.default_rng(11)
-    shared, errors = np.array([1.0, 1.0, 0.8, 0.3, 0.3, 0.3]), {'wls': [], 'irls': []}
-    for seed in range(4):
-        recording = true_robot.record(seed, duration=15.0, noise=0.002)
-        common = lfilter([0.1], [1.0, -0.9], rng.normal(size=(len(recording.time), 1)), axis=0) * shared
-        problem = problem_of(ur, [replace(recording, tau=recording.tau + 4 * common)], rest_speed=0.0)
-        first = first_of(problem)
-        errors['wls'].append(first.chi - true_robot.base)
-        errors['irls'].append(irls(problem, first).solution.chi - true_robot.base)
-    scale = np.std(errors['wls'], axis=0) + 1e-12
-    wls_error, irls_error = (np.sqrt(np.mean((np.array(errors[name]) / scale) ** 2)) for name in ('wls', 'irls'))
-    assert irls_error < 0.7 * wls_error
 
 
 def test_identify_by_irls(ur, true_robot):
@@ -120,12 +69,6 @@ def test_identify_by_irls(ur, true_robot):
     assert result.details.irls['loops'][-1]['replaced_samples_percent'] == pytest.approx(10.0, abs=0.5)
     # the fit shows the torque as measured, outliers and all
     assert result.training[0].residual_percent()[1] > 10
-
-
-def test_rows_left_out_are_told_in_percent():
-    weights = [np.array([[1.0, 1.0, 0.0], [1.0, 0.0, 0.0]]), np.ones((2, 2))]
-    assert WeightedEstimate(None, None, None, weights).rejected_percent == pytest.approx(30.0)
-    assert WeightedEstimate(None, None, None, []).rejected_percent == 100.0
 
 
 def test_noise_is_whitened_sample_by_sample(blocks, system):
@@ -153,20 +96,6 @@ def test_noise_is_whitened_sample_by_sample(blocks, system):
     plain = Noise(noise.sigma, None, noise.correlation)
     block = next(blocks(rows, tau, resting, scale))
     np.testing.assert_array_equal(plain.deviations(block), np.tile(noise.sigma[:, None], 50))
-
-
-def test_known_columns_go_to_the_other_side(dense, blocks, system):
-    rows, tau, _, _ = system
-    N, _, _ = rows.shape
-    triangles = triangulate(blocks(rows, tau))
-    fixed, values = np.array([False, True, False, False, True, False]), np.arange(6.0)
-    found = solve(compensated(triangles, fixed, values), np.ones(N))
-    A, y = dense(rows, tau, np.ones_like(tau))
-    expected = np.linalg.lstsq(A[:, ~fixed], y - A[:, fixed] @ values[fixed], rcond=None)[0]
-    np.testing.assert_allclose(found.chi[~fixed], expected, rtol=1e-7)
-    # what has no column left is shown by nothing but rounding
-    np.testing.assert_allclose(found.chi[fixed], 0.0, atol=1e-12)
-    np.testing.assert_array_equal(triangles.factors, triangulate(blocks(rows, tau)).factors)
 
 
 NORMAL = 1.4826  # of a normal distribution: deviation over the median of its absolute values

@@ -169,6 +169,7 @@ def test_uncertainty_of_drive_gains_is_assumed_for_currents_and_said(true_robot)
     assert np.array_equal(assumed.covariance, stated.covariance)
     assert (assumed.deviation > none.deviation).all()
     np.testing.assert_allclose(torques.deviation, none.deviation, rtol=1e-6)
-    assert assumed.summary()['drive_gain_deviation'] == {'value': ASSUMED, 'assumed': True}
+    for result, is_assumed in ((assumed, True), (stated, False)):
+        assert result.summary()['drive_gain_deviation'] == {'value': ASSUMED, 'assumed': is_assumed}
     said = [any('not stated' in note for note in result.notes) for result in (assumed, stated, none, torques)]
     assert said == [True, False, False, False]
