@@ -1,6 +1,7 @@
 """Fixtures that every folder of tests may use."""
 
 import faulthandler
+import json
 import os
 import shutil
 import signal
@@ -13,6 +14,8 @@ import pytest
 from _pytest.faulthandler import fault_handler_stderr_fd_key
 
 from joint_dynamics.description import DynamicsDescription
+from joint_dynamics.excitation import FourierBasis, FourierTrajectory
+from joint_dynamics.excitation.files import coefficients
 from joint_dynamics.recording import Recording
 from joint_dynamics.robot import INERTIAL, PER_JOINT, RobotModel
 from joint_dynamics.simulation import ur5e_urdf
@@ -206,6 +209,19 @@ def ur5e_file(tmp_path_factory):
         {'robot': {'joint_names': list(robot.joint_names)}, 'inertial': {'standard': standard}, 'joints': joints}
     ).save(path)
     return path
+
+
+@pytest.fixture(scope='session')
+def small_motion():
+    """A function that saves a motion of 3 s about a posture as `excite` does, and returns it."""
+
+    def save(path, joint_names, posture, size=0.05):
+        waves = size * np.random.default_rng(0).standard_normal((len(joint_names), 4))
+        series = FourierTrajectory(joint_names, FourierBasis(3.0, 2, 1, 0.8, True), np.column_stack([posture, waves]))
+        path.write_text(json.dumps({'trajectory': coefficients(series)}))
+        return series
+
+    return save
 
 
 @pytest.fixture

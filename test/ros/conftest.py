@@ -15,11 +15,14 @@ import pytest
 
 try:
     import rclpy
+    from builtin_interfaces.msg import Time
+    from diagnostic_msgs.msg import DiagnosticArray
     from lifecycle_msgs.msg import Transition
     from lifecycle_msgs.srv import ChangeState
     from rcl_interfaces.srv import SetParameters
     from rclpy.executors import SingleThreadedExecutor
     from rclpy.parameter import Parameter
+    from rosgraph_msgs.msg import Clock
     from sensor_msgs.msg import JointState
     from std_msgs.msg import Float64MultiArray, String
     from std_srvs.srv import Trigger
@@ -89,6 +92,21 @@ class Process(subprocess.Popen):
         return self.returncode, self.output
 
 
+class Conditions:
+    """What nodes say in /diagnostics from now on; `messages` so far."""
+
+    def __init__(self, ros):
+        self.messages = ros.listen(DiagnosticArray, '/diagnostics')
+
+    def of(self, node, name):
+        """The last (level, message) of one condition of a node; (None, '') before there is any."""
+        for message in reversed(self.messages):
+            for status in message.status:
+                if status.name == f'/{node}: {name}':
+                    return status.level, status.message
+        return None, ''
+
+
 def source_of(condition):
     """The line on which a condition stands, to name it by."""
     try:
@@ -121,12 +139,19 @@ class Ros:
             self._client = RosClient(self.probe, self.executor, self._watch)
             self._opened = opened.pop_all()
 
-    def node(self, node_class, namespace='', **parameters):
-        """Create one of our nodes in this process; parameters by name (`__` for a dot)."""
+    def node(self, node_class, namespace='', arguments=None, **parameters):
+        """Create one of our nodes in this process; its command line, parameters by name (`__` for a dot)."""
         overrides = [Parameter(name.replace('__', '.'), value=value) for name, value in parameters.items()]
-        node = node_class(namespace=namespace, parameter_overrides=overrides)
+        node = node_class(namespace=namespace, cli_args=arguments, parameter_overrides=overrides)
         self.nodes.append(node)
         self.executor.add_node(node)
+        return node
+
+    def active(self, node_class, namespace='', **parameters):
+        """Create one of our nodes in this process, configure and activate it."""
+        node = self.node(node_class, namespace, **parameters)
+        for verb in ('configure', 'activate'):
+            assert self.transition(node.get_fully_qualified_name(), verb), node.diagnostics.message('state')
         return node
 
     def remove(self, node):
@@ -211,6 +236,12 @@ class Ros:
         self.probe.create_subscription(kind, topic, messages.append, qos)
         return messages
 
+    def publisher(self, kind, topic, qos=10):
+        """Return a publisher once somebody listens to it."""
+        publisher = self.probe.create_publisher(kind, topic, qos)
+        self.until(publisher.get_subscription_count, what=f'who listens to {topic}')
+        return publisher
+
     def call(self, kind, name, request=None):
         """Call a service and return its response."""
         with self._waiting(name):
@@ -219,6 +250,12 @@ class Ros:
     def trigger(self, name):
         """Call a std_srvs/Trigger."""
         return self.call(Trigger, name)
+
+    def ask(self, name, until=None):
+        """Call a std_srvs/Trigger; return the future of its answer. `until` waits, if not this object's own."""
+        client = self.probe.create_client(Trigger, name)
+        (until or self.until)(client.service_is_ready, f'the service {name}')
+        return client.call_async(Trigger.Request())
 
     def transition(self, node_name, verb):
         """Ask a lifecycle node for `configure`, `activate`, …; return whether it did."""
@@ -263,6 +300,12 @@ def ros(ros_domain):
 
 
 @pytest.fixture
+def conditions(ros):
+    """See Conditions."""
+    return Conditions(ros)
+
+
+@pytest.fixture
 def heart(ros):
     """Start a heart that beats under a node's name; its `kill_it` ends it without a word."""
 
@@ -292,41 +335,54 @@ def feedforward(ros, hinge):
     """A function that returns the feedforward node of that robot, active."""
     from joint_dynamics.nodes.feedforward.node import FeedforwardNode
 
-    def start(**parameters):
-        # However late joint states are on a busy machine, a trajectory is taken.
-        node = ros.node(FeedforwardNode, robot_file=hinge, use_description=False, timeout=5.0, **parameters)
-        assert ros.transition('/feedforward', 'configure'), node.diagnostics.message('state')
-        assert ros.transition('/feedforward', 'activate'), node.diagnostics.message('state')
-        return node
-
-    return start
+    # However late joint states are on a busy machine, a trajectory is taken.
+    return functools.partial(ros.active, FeedforwardNode, robot_file=hinge, use_description=False, timeout=5.0)
 
 
-class Standing:
-    """That robot, which stands where it is, and what the feedforward node sends it; `said`: states so far."""
+class Hinge:
+    """That robot, which tells of its joint, and what the feedforward node sends it; `said`: states so far.
 
-    def __init__(self, ros):
-        self.ros, self.said = ros, 0
+    It stands where it is, swings slowly, or is where `follow` says; stamps are those of the clock, or 4 ms apart
+    (`regular`, and where it has the simulated `clock` itself, from that time on in ns).
+    """
+
+    PERIOD = 4_000_000
+    GRAVITY = 2.0 * 0.2 * 9.81
+
+    def __init__(self, ros, moves=False, regular=False, clock=None):
+        self.ros, self.follow, self.moves, self.regular, self.said = ros, None, moves, regular or clock is not None, 0
         self.states = ros.probe.create_publisher(JointState, 'joint_states', 1000)
         self.reference = ros.probe.create_publisher(JointTrajectory, 'feedforward/reference', 100)
         self.commands = ros.listen(Float64MultiArray, 'feedforward/commands', 1000)
         self.trajectories = ros.listen(JointTrajectory, 'feedforward/joint_trajectory')
+        self.clock = None if clock is None else ros.probe.create_publisher(Clock, '/clock', 100)
+        self.now = ros.probe.get_clock().now().nanoseconds if clock is None else clock
 
     def say(self):
-        message = JointState(name=['hinge'], position=[0.0], velocity=[0.0])
-        message.header.stamp = self.ros.probe.get_clock().now().to_msg()
+        self.now = self.now + self.PERIOD if self.regular else self.ros.probe.get_clock().now().nanoseconds
+        rate = 2 * np.pi / 20
+        phase = self.now % (20 * 10**9) * 1e-9 * rate
+        q, dq = (0.3 * np.sin(phase), 0.3 * rate * np.cos(phase)) if self.moves else (0.0, 0.0)
+        if self.follow is not None:
+            q, dq = self.follow()
+        effort = -self.GRAVITY * np.cos(q) + 3.0 * np.sign(dq) + 2.0 * dq
+        message = JointState(name=['hinge'], position=[float(q)], velocity=[float(dq)], effort=[float(effort)])
+        message.header.stamp = Time(sec=self.now // 10**9, nanosec=self.now % 10**9)
+        if self.clock:
+            self.clock.publish(Clock(clock=message.header.stamp))
         self.states.publish(message)
         self.said += 1
 
-    def talk(self, condition):
-        """Say about 200 times a second where it is until a condition is met; return what it was."""
+    def talk(self, condition, what='a condition'):
+        """Say about 100 times a second where it is until a condition is met; return what it was."""
+        # An executor begins anew with its first node when the timeout changes: always the same here.
         end = time.monotonic() + self.ros.PATIENCE
         while not (value := condition()):
             if time.monotonic() > end:
-                self.ros.give_up('talked in vain')
+                self.ros.give_up(f'talked in vain for {what}')
             self.say()
-            for _ in range(4):
-                self.ros.executor.spin_once(timeout_sec=0.001)
+            for _ in range(16):
+                self.ros.executor.spin_once(timeout_sec=0.0005)
         return value
 
     def want(self, message):
@@ -336,9 +392,15 @@ class Standing:
 
 
 @pytest.fixture
-def standing(ros):
-    """See Standing."""
-    return Standing(ros)
+def make_hinge(ros):
+    """See Hinge."""
+    return functools.partial(Hinge, ros)
+
+
+@pytest.fixture
+def standing(make_hinge):
+    """That robot, which stands."""
+    return make_hinge()
 
 
 class TrajectoryController:

@@ -7,7 +7,6 @@ import pytest
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from rcl_interfaces.msg import Log
-from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from rosgraph_msgs.msg import Clock
 from std_msgs.msg import String
@@ -29,6 +28,22 @@ def lines(ros):
     # The log is latched: what was said before the subscription was found comes after.
     messages = ros.listen(Log, '/rosout', QoSProfile(depth=1000, durability=DurabilityPolicy.TRANSIENT_LOCAL))
     return lambda logger: [message.msg for message in messages if message.name == logger]
+
+
+@pytest.fixture
+def now(monkeypatch):
+    """The time of the diagnostics, as the only element of a list."""
+    now = [0.0]
+    monkeypatch.setattr(diagnostics, 'time', SimpleNamespace(monotonic=lambda: now[0]))
+    return now
+
+
+@pytest.fixture
+def written(ros, monkeypatch):
+    """What is logged for information."""
+    lines = []
+    monkeypatch.setattr(type(ros.probe.get_logger()), 'info', lambda self, line, **options: lines.append(line))
+    return lines
 
 
 @pytest.mark.parametrize('name', NODES)
@@ -72,10 +87,7 @@ def test_a_failed_transition_says_what_to_call_afterwards(ros, lines, tmp_path):
     ],
 )
 def test_what_is_waited_for_is_named_once_with_its_source(ros, lines, remap, hint):
-    overrides = [Parameter('autostart', value=True), Parameter('robot_file', value=str(ur5e_urdf()))]
-    node = EstimatorNode(namespace='/cell', cli_args=remap, parameter_overrides=overrides)
-    ros.nodes.append(node)
-    ros.executor.add_node(node)
+    node = ros.node(EstimatorNode, '/cell', remap, autostart=True, robot_file=str(ur5e_urdf()))
     ros.until(lambda: any(line.startswith('waiting for topic') for line in lines('cell.estimator')))
     topic = '/cell/identifier/dynamics_description' if remap else '/cell/dynamics_description'
     assert node.diagnostics.message('state') == f'waiting for topic {topic}'
@@ -88,11 +100,7 @@ def test_what_is_waited_for_is_named_once_with_its_source(ros, lines, remap, hin
     ]
 
 
-def test_a_topic_that_is_there_and_silent_is_not_taken_for_a_driver_that_is_missing(ros, lines, monkeypatch):
-    now = [0.0]
-    monkeypatch.setattr(diagnostics, 'time', SimpleNamespace(monotonic=lambda: now[0]))
-    written = []
-    monkeypatch.setattr(type(ros.probe.get_logger()), 'info', lambda self, line, **options: written.append(line))
+def test_a_topic_that_is_there_and_silent_is_not_taken_for_a_driver_that_is_missing(ros, now, written):
     ros.probe.create_publisher(String, '/robot_description', 10)
     ros.until(lambda: ros.probe.count_publishers('/robot_description'))
     teller = diagnostics.Console(ros.probe)
@@ -105,12 +113,8 @@ def test_a_topic_that_is_there_and_silent_is_not_taken_for_a_driver_that_is_miss
     ]
 
 
-def test_inputs_that_do_not_come_are_named_once_after_a_while(ros, lines, monkeypatch):
-    now = [0.0]
-    monkeypatch.setattr(diagnostics, 'time', SimpleNamespace(monotonic=lambda: now[0]))
+def test_inputs_that_do_not_come_are_named_once_after_a_while(ros, now, written):
     teller = diagnostics.Console(ros.probe)
-    written = []
-    monkeypatch.setattr(type(ros.probe.get_logger()), 'info', lambda self, line, **options: written.append(line))
     for now[0] in (0.0, 1.0, 2.5, 3.0):
         teller.inputs(STALE, 'nothing yet on joint_states')
     assert written == ['waiting for inputs: nothing yet on joint_states']
@@ -128,16 +132,12 @@ def test_a_clock_that_runs_backwards_is_named_with_its_sources(ros):
     node = ros.node(Watch, robot_file=str(ur5e_urdf()), autostart=True, use_sim_time=True)
     ros.until(lambda: node.is_active)
 
-    def at(publisher, seconds):
-        message = Clock()
-        message.clock.sec = seconds
-        publisher.publish(message)
-
-    first = ros.probe.create_publisher(Clock, '/clock', SENSOR)
-    ros.until(first.get_subscription_count)
+    first = ros.publisher(Clock, '/clock', SENSOR)
 
     def reached(seconds):
-        at(first, seconds)
+        message = Clock()
+        message.clock.sec = seconds
+        first.publish(message)
         return node.get_clock().now().nanoseconds == seconds * 10**9
 
     ros.until(lambda: reached(50))
@@ -146,19 +146,14 @@ def test_a_clock_that_runs_backwards_is_named_with_its_sources(ros):
     assert node.diagnostics.level('clock') == WARN
     assert node.diagnostics.message('clock') == 'time went back by 30.000 s'
     assert jumps == pytest.approx([-30.0])
-    second = ros.probe.create_publisher(Clock, '/clock', SENSOR)
+    ros.publisher(Clock, '/clock', SENSOR)
     ros.until(lambda: node.count_publishers('/clock') == 2)
-    ros.until(second.get_subscription_count)
     ros.until(lambda: reached(10))
     assert node.diagnostics.level('clock') == ERROR
     assert 'expected one publisher of /clock, found 2' in node.diagnostics.message('clock')
 
 
-def test_what_happened_is_forgotten_after_its_time(ros, monkeypatch):
-    from joint_dynamics.nodes.framework import diagnostics
-
-    now = [0.0]
-    monkeypatch.setattr(diagnostics, 'time', SimpleNamespace(monotonic=lambda: now[0]))
+def test_what_happened_is_forgotten_after_its_time(ros, now):
     ros.probe.declare_parameter('autostart', False)
     conditions = Diagnostics(ros.probe)
     conditions.happened('clock', WARN, 'went back')

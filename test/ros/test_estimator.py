@@ -124,9 +124,7 @@ def start(ros, arm, tmp_path):
             'save_period': 0.0,
             **parameters,
         }
-        node = ros.node(EstimatorNode, **options)
-        assert ros.transition('estimator', 'configure'), node.diagnostics.message('state')
-        assert ros.transition('estimator', 'activate')
+        node = ros.active(EstimatorNode, **options)
         publisher = Publisher(ros, arm, node)
         publisher.ready()
         return node, publisher
@@ -136,19 +134,6 @@ def start(ros, arm, tmp_path):
 
 def given(node):
     return node.session.timeline.given
-
-
-def status(ros, messages, name):
-    """The newest status of one condition, waited for."""
-
-    def find():
-        for message in reversed(messages):
-            for item in message.status:
-                if item.name.endswith(f': {name}'):
-                    return item
-        return None
-
-    return ros.until(find, what=name)
 
 
 def test_it_gives_what_the_same_samples_give_here(ros, arm, start):
@@ -236,30 +221,30 @@ def test_save_restart_and_reset(ros, arm, start, tmp_path):
     assert json.dumps(node.session.adapted('now').document)
 
 
-def test_diagnostics_and_recovery_over_dds(ros, arm, start):
+def test_diagnostics_and_recovery_over_dds(ros, conditions, arm, start):
     """Nothing yet, running, a joint that leaves, samples of the past: each has its words, and passes by itself."""
     node, publisher = start(sample_rate=RATE)
-    messages = ros.listen(DiagnosticArray, '/diagnostics')
 
-    def until_said(name, words, level):
-        ros.until(
-            lambda: (item := status(ros, messages, name)).level == level and words in item.message,
-            what=f'{name}: {words}',
-        )
+    def until_said(words, level):
+        def said():
+            found, message = conditions.of('estimator', 'samples')
+            return found == level and words in message
 
-    until_said('samples', 'nothing yet of q', DiagnosticStatus.ERROR)
+        ros.until(said, what=words)
+
+    until_said('nothing yet of q', DiagnosticStatus.ERROR)
     publisher.play(0, 600)
-    until_said('samples', 'aligned', DiagnosticStatus.OK)
+    until_said('aligned', DiagnosticStatus.OK)
     names = arm.robot.joint_names
     publisher.play(600, 1200, names=names[:5])
-    until_said('samples', f'q of {names[5]}', DiagnosticStatus.ERROR)
+    until_said(f'q of {names[5]}', DiagnosticStatus.ERROR)
     publisher.play(1200, 1800)
-    until_said('samples', 'aligned', DiagnosticStatus.OK)
+    until_said('aligned', DiagnosticStatus.OK)
     # A bag that loops. What was said last may still be of the time before it.
     publisher.play(0, 600)
     ros.until(lambda: node.session.timeline.jumps >= 1, what='the jump of time')
-    messages.clear()
-    until_said('samples', 'aligned', DiagnosticStatus.OK)
+    conditions.messages.clear()
+    until_said('aligned', DiagnosticStatus.OK)
     assert np.isfinite(node.session.estimator.external).all()
 
 
@@ -369,12 +354,11 @@ def test_estimates_carry_their_names_and_a_table_shows_them(ros, arm, start):
     assert 'stiffness, N·m/rad' in process.output
 
 
-def test_a_contact_of_one_sample_is_said_at_once(ros, arm, start):
+def test_a_contact_of_one_sample_is_said_at_once(ros, conditions, arm, start):
     """It is over before any report of the conditions could have looked."""
     node, publisher = start(sample_rate=RATE)
     publisher.play(0, 300)
-    messages = ros.listen(DiagnosticArray, '/diagnostics')
-    status(ros, messages, 'contact')
+    ros.until(lambda: conditions.of('estimator', 'contact')[1], what='a first report')
     run, joint = node.session.run, arm.robot.joint_names[3]
 
     def one_contact():
@@ -388,7 +372,7 @@ def test_a_contact_of_one_sample_is_said_at_once(ros, arm, start):
     node.session.run = one_contact
     publisher.play(300, 310)
     ros.until(
-        lambda: any(item.message == f'contact: {joint}' for message in messages for item in message.status),
+        lambda: any(f'contact: {joint}' == one.message for each in conditions.messages for one in each.status),
         what='the contact',
     )
 

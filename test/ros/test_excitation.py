@@ -17,11 +17,9 @@ rclpy = pytest.importorskip('rclpy', reason='ROS 2 is not installed', exc_type=I
 from rcl_interfaces.msg import Log  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Bool, String  # noqa: E402
-from std_srvs.srv import Trigger  # noqa: E402
 from trajectory_msgs.msg import JointTrajectory  # noqa: E402
 
-from joint_dynamics.excitation import FourierBasis, FourierTrajectory, to_joint_trajectory  # noqa: E402
-from joint_dynamics.excitation.files import coefficients  # noqa: E402
+from joint_dynamics.excitation import to_joint_trajectory  # noqa: E402
 from joint_dynamics.nodes.excitation.node import LEAD, ExcitationNode  # noqa: E402
 from joint_dynamics.nodes.framework.heartbeat import HEARTBEAT  # noqa: E402
 from joint_dynamics.nodes.framework.tables import LATCHED  # noqa: E402
@@ -34,18 +32,15 @@ HOME = np.array([0.0, -np.pi / 2, 0.6, -np.pi / 2, 0.3, 0.0])
 CONTROLLER = 'excitation/joint_trajectory'
 
 
-@pytest.fixture
-def series():
+@pytest.fixture(autouse=True)
+def series(small_motion, summary):
     """Small: one period of 3 s."""
-    waves = 0.05 * np.random.default_rng(0).standard_normal((6, 4))
-    return FourierTrajectory(JOINTS, FourierBasis(3.0, 2, 1, 0.8, True), np.column_stack([HOME, waves]))
+    return small_motion(summary, JOINTS, HOME)
 
 
 @pytest.fixture
-def summary(series, tmp_path):
-    path = tmp_path / 'summary.json'
-    path.write_text(json.dumps({'trajectory': coefficients(series)}))
-    return path
+def summary(tmp_path):
+    return tmp_path / 'summary.json'
 
 
 class Robot:
@@ -117,9 +112,7 @@ def begin(ros, **parameters):
 
 def started(ros, robot):
     """Ask for a start while the robot tells its state; return the answer."""
-    client = ros.probe.create_client(Trigger, 'excitation/start')
-    robot.until(client.service_is_ready, 'the service')
-    future = client.call_async(Trigger.Request())
+    future = ros.ask('excitation/start', robot.until)
     robot.until(future.done, 'the answer to the start')
     return future.result()
 
@@ -308,9 +301,8 @@ def test_a_start_is_refused_with_the_reason(ros, robot, summary):
 def test_a_start_waits_for_a_robot_that_has_not_been_heard_yet(ros, robot, summary):
     """A node that has just come up: services answer before its robot's topics are found."""
     node, statuses = begin(ros, trajectory_file=str(summary), state_timeout=5.0)
-    client = ros.probe.create_client(Trigger, 'excitation/start')
-    ros.until(lambda: node.output.connected and client.service_is_ready(), what='the controller and the service')
-    future = client.call_async(Trigger.Request())
+    ros.until(lambda: node.output.connected, what='the controller')
+    future = ros.ask('excitation/start')
     ros.until(lambda: last(statuses) == 'starting' or future.done(), what='the start')
     assert node.states.missing() == list(JOINTS)
     robot.until(future.done, 'the answer to the start')
@@ -354,9 +346,7 @@ def test_a_robot_that_moves_without_telling_speeds_is_not_started(ros, robot, su
         return node.output.connected and not node.states.missing()
 
     robot.until(drifting, 'states')
-    client = ros.probe.create_client(Trigger, 'excitation/start')
-    robot.until(lambda: drifting() and client.service_is_ready(), 'the service')
-    future = client.call_async(Trigger.Request())
+    future = ros.ask('excitation/start', lambda ready, what: robot.until(lambda: drifting() and ready(), what))
     robot.until(lambda: drifting() and future.done(), 'the answer')
     assert 'expected the robot at rest' in future.result().message
     assert robot.received == []
@@ -383,12 +373,11 @@ def test_a_stop_brakes_where_a_late_controller_is_and_not_ahead_of_it(ros, robot
         robot.dq = np.array([np.interp(on_path, t, dq[:, j]) for j in range(6)])
 
     robot.follow = follow
-    client = ros.probe.create_client(Trigger, 'excitation/stop')
-    robot.until(
-        lambda: client.service_is_ready() and robot.now() - began > 2.5 and np.abs(robot.dq).max() > 0.1,
-        'an instant of fast motion',
-    )
-    client.call_async(Trigger.Request())
+
+    def at_speed(ready, what):
+        robot.until(lambda: ready() and robot.now() - began > 2.5 and np.abs(robot.dq).max() > 0.1, what)
+
+    ros.ask('excitation/stop', at_speed)
     robot.until(lambda: len(robot.received) == 2, 'the stop')
     stop_t, stop_q, _ = points(robot.received[1])
     stopped = stamp_of(robot.received[1]) - began
@@ -405,9 +394,7 @@ def test_a_start_that_nobody_has_taken_yet_ends_where_time_goes_back(ros, robot,
     node, statuses = begin(ros, trajectory_file=str(summary))
     sent = []
     monkeypatch.setattr(node.output, 'send', lambda message, accepted=None: sent.append(accepted))
-    client = ros.probe.create_client(Trigger, 'excitation/start')
-    robot.until(client.service_is_ready, 'the service')
-    future = client.call_async(Trigger.Request())
+    future = ros.ask('excitation/start', robot.until)
     robot.until(lambda: sent, 'the motion on its way')
     node.on_time_jump(-30.0)
     robot.until(future.done, 'the answer to the start')

@@ -7,7 +7,6 @@ import json
 import os
 import resource
 import signal
-import time
 from pathlib import Path
 
 import numpy as np
@@ -16,15 +15,12 @@ import pytest
 pytest.importorskip('rclpy', reason='ROS 2 is not installed', exc_type=ImportError)
 
 import rclpy
-from builtin_interfaces.msg import Time as TimeMessage
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from diagnostic_msgs.msg import DiagnosticStatus
 from rclpy.clock import JumpThreshold
 from rclpy.duration import Duration
 from rclpy.qos import QoSProfile, ReliabilityPolicy
-from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
-from std_srvs.srv import Trigger
 
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.excitation import FourierBasis, FourierTrajectory
@@ -38,13 +34,6 @@ JOINT = {
     'rotor_inertia': {'value': 0.5},
     'friction': {'parameters': {'F_C0': 3.0, 'F_V1': 2.0}, 'maxwell_slip': {'operators': 4, 'presliding': 5e-4}},
 }
-PERIOD = 4_000_000
-GRAVITY = 2.0 * 0.2 * 9.81
-
-
-@pytest.fixture
-def robot_file(hinge):
-    return hinge
 
 
 @pytest.fixture
@@ -52,57 +41,6 @@ def description_file(tmp_path):
     path = tmp_path / 'dynamics.yaml'
     DynamicsDescription({'robot': {'joint_names': ['hinge']}, 'joints': {'hinge': JOINT}}).save(path)
     return str(path)
-
-
-class Arm:
-    """A joint that swings slowly, or is where `follow` says, and tells of it; every message 4 ms after the last."""
-
-    def __init__(self, ros, clock=None, regular=False):
-        self.ros, self.follow, self.moves, self.regular = ros, None, True, regular or clock is not None
-        self.states = ros.probe.create_publisher(JointState, 'joint_states', 1000)
-        self.clock = None if clock is None else ros.probe.create_publisher(Clock, '/clock', 100)
-        self.now = ros.probe.get_clock().now().nanoseconds if clock is None else clock
-        self.commands = ros.listen(Float64MultiArray, 'feedforward/commands', 1000)
-        self.diagnostics = ros.listen(DiagnosticArray, '/diagnostics')
-
-    def say(self):
-        self.now = self.now + PERIOD if self.regular else self.ros.probe.get_clock().now().nanoseconds
-        phase = self.now % (20 * 10**9) * 1e-9 * 2 * np.pi / 20
-        q, dq = (0.3 * np.sin(phase), 0.3 * 2 * np.pi / 20 * np.cos(phase)) if self.moves else (0.0, 0.0)
-        if self.follow is not None:
-            q, dq = self.follow()
-        effort = -GRAVITY * np.cos(q) + 3.0 * np.sign(dq) + 2.0 * dq
-        message = JointState(name=['hinge'], position=[float(q)], velocity=[float(dq)], effort=[float(effort)])
-        message.header.stamp = TimeMessage(sec=self.now // 10**9, nanosec=self.now % 10**9)
-        if self.clock:
-            self.clock.publish(Clock(clock=message.header.stamp))
-        self.states.publish(message)
-
-    def talk(self, condition, what='a condition'):
-        # An executor begins anew with its first node when the timeout changes: always the same here.
-        end = time.monotonic() + self.ros.PATIENCE
-        while not (value := condition()):
-            if time.monotonic() > end:
-                self.ros.give_up(f'talked {self.ros.PATIENCE:g} s in vain for {what}')
-            self.say()
-            for _ in range(16):
-                self.ros.executor.spin_once(timeout_sec=0.0005)
-        return value
-
-    def status(self, node, name):
-        """The last (level, message) of one condition of a node."""
-        for message in reversed(self.diagnostics):
-            for status in message.status:
-                if status.name == f'/{node}: {name}':
-                    return status.level, status.message
-        return None, ''
-
-
-def begin(ros, node_class, **parameters):
-    node = ros.node(node_class, **parameters)
-    for verb in ('configure', 'activate'):
-        assert ros.transition(f'/{node.NAME}', verb), node.diagnostics.message('state')
-    return node
 
 
 KILLED_WHILE_SAVING = """
@@ -123,30 +61,32 @@ sys.exit(estimator.main())
 
 @pytest.mark.slow
 def test_an_estimator_killed_while_it_saves_goes_on_from_what_it_saved_before(
-    ros, robot_file, description_file, tmp_path, monkeypatch
+    ros, hinge, make_hinge, conditions, description_file, tmp_path, monkeypatch
 ):
     (tmp_path / 'killed_estimator.py').write_text(KILLED_WHILE_SAVING, encoding='utf-8')
     parts = [str(tmp_path), *filter(None, [os.environ.get('PYTHONPATH')])]
     monkeypatch.setenv('PYTHONPATH', os.pathsep.join(parts))
-    out, arm = tmp_path / 'out', Arm(ros, regular=True)
+    out, arm = tmp_path / 'out', make_hinge(moves=True, regular=True)
     parameters = {
-        'robot_file': robot_file,
+        'robot_file': hinge,
         'description_file': description_file,
         'reliable_inputs': 'true',
         'output_folder': out,
         'autostart': 'true',
         'save_period': 0.0,
     }
+
+    def aligned():
+        return conditions.of('estimator', 'samples')[0] == DiagnosticStatus.OK
+
     process = ros.process('killed_estimator', parameters=parameters)
-    arm.talk(lambda: arm.status('estimator', 'samples')[0] == DiagnosticStatus.OK, 'samples')
+    arm.talk(aligned, 'samples')
     assert ros.trigger('/estimator/save').success
     files = sorted(out.rglob('*'))
     before = {path: path.read_bytes() for path in files if path.is_file()}
-    arm.talk(lambda: arm.status('estimator', 'samples')[0] == DiagnosticStatus.OK)
+    arm.talk(aligned)
     ros.processes.remove(process)
-    client = ros.probe.create_client(Trigger, '/estimator/save')
-    ros.until(client.service_is_ready)
-    client.call_async(Trigger.Request())
+    ros.ask('/estimator/save')
     ros.until(lambda: process.poll() is not None, what='the kill')
     assert process.returncode == -signal.SIGKILL
     # What was saved first is there whole.
@@ -154,9 +94,9 @@ def test_an_estimator_killed_while_it_saves_goes_on_from_what_it_saved_before(
     DynamicsDescription.load(next(path for path in before if path.suffix == '.yaml'))
 
     # Started again it resumes; then the disk is full for a while, which it survives.
-    arm.diagnostics.clear()
+    conditions.messages.clear()
     again = ros.process('joint_dynamics.nodes.estimator.node', parameters=parameters)
-    arm.talk(lambda: arm.status('estimator', 'samples')[0] == DiagnosticStatus.OK, 'samples again')
+    arm.talk(aligned, 'samples again')
     soft, hard = resource.prlimit(again.pid, resource.RLIMIT_FSIZE)
     resource.prlimit(again.pid, resource.RLIMIT_FSIZE, (64, hard))
     answer = ros.trigger('/estimator/save')
@@ -171,9 +111,9 @@ def test_an_estimator_killed_while_it_saves_goes_on_from_what_it_saved_before(
 
 
 @pytest.mark.slow
-def test_a_feedforward_that_is_killed_and_started_again_streams_again(ros, robot_file):
-    arm = Arm(ros)
-    parameters = {'robot_file': robot_file, 'use_description': 'false', 'mode': 'streaming', 'autostart': 'true'}
+def test_a_feedforward_that_is_killed_and_started_again_streams_again(ros, hinge, make_hinge):
+    arm = make_hinge(moves=True)
+    parameters = {'robot_file': hinge, 'use_description': 'false', 'mode': 'streaming', 'autostart': 'true'}
     for _ in range(2):
         process = ros.process('joint_dynamics.nodes.feedforward.node', parameters=parameters)
         count = len(arm.commands)
@@ -183,13 +123,11 @@ def test_a_feedforward_that_is_killed_and_started_again_streams_again(ros, robot
 
 
 @pytest.mark.slow
-def test_an_excitation_killed_in_its_motion_stops_the_robot_and_can_be_started_again(ros, robot_file, tmp_path):
+def test_an_excitation_killed_in_its_motion_stops_the_robot_and_can_be_started_again(ros, hinge, make_hinge, tmp_path):
     series = FourierTrajectory(('hinge',), FourierBasis(20.0, 2, 1, 0.8, True), np.array([[0.0, 0.3, 0.1, -0.2, 0.05]]))
     (tmp_path / 'summary.json').write_text(json.dumps({'trajectory': coefficients(series)}))
-    node, arm = (
-        begin(ros, FeedforwardNode, robot_file=robot_file, use_description=False, mode='streaming', timeout=5.0),
-        Arm(ros),
-    )
+    node = ros.active(FeedforwardNode, robot_file=hinge, use_description=False, mode='streaming', timeout=5.0)
+    arm = make_hinge()
     statuses = ros.listen(String, 'excitation/status', LATCHED)
 
     def where():
@@ -198,7 +136,7 @@ def test_an_excitation_killed_in_its_motion_stops_the_robot_and_can_be_started_a
 
     arm.follow = where
     parameters = {
-        'robot_file': robot_file,
+        'robot_file': hinge,
         'trajectory_file': tmp_path / 'summary.json',
         'autostart': 'true',
         'output': 'topic',
@@ -213,9 +151,7 @@ def test_an_excitation_killed_in_its_motion_stops_the_robot_and_can_be_started_a
         )
         statuses.clear()
         arm.talk(lambda: any(status.data == 'ready' for status in statuses), 'a motion')
-        client = ros.probe.create_client(Trigger, 'excitation/start')
-        arm.talk(client.service_is_ready)
-        answer = client.call_async(client.srv_type.Request())
+        answer = ros.ask('excitation/start', arm.talk)
         arm.talk(answer.done, 'the answer to the start')
         assert answer.result().success, answer.result().message
         arm.talk(lambda: abs(where()[1]) > 0.01, 'motion')
@@ -227,13 +163,13 @@ def test_an_excitation_killed_in_its_motion_stops_the_robot_and_can_be_started_a
 
 
 @pytest.mark.slow
-def test_clocks_that_jump_ahead_and_back_end_nothing(ros, robot_file, description_file, tmp_path):
-    arm = Arm(ros, clock=10_000 * 10**9)
-    common = {'robot_file': robot_file, 'use_sim_time': True}
+def test_clocks_that_jump_ahead_and_back_end_nothing(ros, hinge, make_hinge, description_file, tmp_path):
+    arm = make_hinge(moves=True, clock=10_000 * 10**9)
+    common = {'robot_file': hinge, 'use_sim_time': True}
     nodes = [
-        begin(ros, FeedforwardNode, mode='streaming', use_description=False, **common),
-        begin(ros, EstimatorNode, description_file=description_file, output_folder=str(tmp_path / 'e'), **common),
-        begin(ros, IdentifierNode, output_folder=str(tmp_path / 'i'), **common),
+        ros.active(FeedforwardNode, mode='streaming', use_description=False, **common),
+        ros.active(EstimatorNode, description_file=description_file, output_folder=str(tmp_path / 'e'), **common),
+        ros.active(IdentifierNode, output_folder=str(tmp_path / 'i'), **common),
     ]
 
     def well():
@@ -257,33 +193,32 @@ def test_clocks_that_jump_ahead_and_back_end_nothing(ros, robot_file, descriptio
     assert np.isfinite([list(message.data) for message in arm.commands]).all()
 
 
-def test_a_description_swapped_while_it_streams_counts_when_it_is_configured_next(ros, hinge):
+def test_a_description_swapped_while_it_streams_counts_when_it_is_configured_next(ros, hinge, standing):
     light = Path(hinge).read_text()
     heavy = light.replace('mass value="2"', 'mass value="4"')
     documents = ros.probe.create_publisher(String, 'robot_description', LATCHED)
     documents.publish(String(data=light))
-    node, arm = begin(ros, FeedforwardNode, mode='streaming', use_description=False), Arm(ros)
-    arm.moves = False
+    node, arm = ros.active(FeedforwardNode, mode='streaming', use_description=False), standing
 
     def held():
         return arm.commands[-1].data[0] if arm.commands else 0.0
 
-    arm.talk(lambda: held() == pytest.approx(-GRAVITY, rel=1e-3), 'gravity of the first')
+    arm.talk(lambda: held() == pytest.approx(-arm.GRAVITY, rel=1e-3), 'gravity of the first')
     documents.publish(String(data=heavy))
     arm.talk(lambda: node.diagnostics.level('robot_description') == DiagnosticStatus.WARN)
     documents.publish(String(data='<robot'))
     count = len(arm.commands)
     arm.talk(lambda: len(arm.commands) > count + 20)
-    assert held() == pytest.approx(-GRAVITY, rel=1e-3)
+    assert held() == pytest.approx(-arm.GRAVITY, rel=1e-3)
     documents.publish(String(data=heavy))
     arm.talk(lambda: 'mass value="4"' in node.sources['robot'].text())
     for verb in ('deactivate', 'cleanup', 'configure', 'activate'):
         assert ros.transition('/feedforward', verb), node.diagnostics.message('state')
-    arm.talk(lambda: held() == pytest.approx(-2 * GRAVITY, rel=1e-3), 'gravity of the second')
+    arm.talk(lambda: held() == pytest.approx(-2 * arm.GRAVITY, rel=1e-3), 'gravity of the second')
 
 
-def test_publishers_of_another_type_or_quality_are_named_and_the_right_one_is_heard(ros, robot_file, tmp_path):
-    node = begin(ros, IdentifierNode, robot_file=robot_file, output_folder=str(tmp_path / 'out'), reliable_inputs=True)
+def test_publishers_of_another_type_or_quality_are_named_and_the_right_one_is_heard(ros, hinge, make_hinge, tmp_path):
+    node = ros.active(IdentifierNode, robot_file=hinge, output_folder=str(tmp_path / 'out'), reliable_inputs=True)
     # The middleware allows a process one type of a topic.
     context = rclpy.Context()
     rclpy.init(context=context)
@@ -297,24 +232,23 @@ def test_publishers_of_another_type_or_quality_are_named_and_the_right_one_is_he
         return all(word in node.diagnostics.message('inputs') for word in words)
 
     ros.until(lambda: said('joint_states', 'std_msgs/msg/String', 'best effort', 'reliable_inputs'))
-    arm = Arm(ros)
-    arm.talk(lambda: node.diagnostics.level('inputs') == DiagnosticStatus.OK, 'the right one')
+    make_hinge(moves=True).talk(lambda: node.diagnostics.level('inputs') == DiagnosticStatus.OK, 'the right one')
     other.destroy_node()
     rclpy.shutdown(context=context)
 
 
 @pytest.mark.slow
-def test_a_disk_that_is_full_ends_no_recording_and_no_node(ros, robot_file, tmp_path):
-    out, arm = tmp_path / 'out', Arm(ros)
+def test_a_disk_that_is_full_ends_no_recording_and_no_node(ros, hinge, make_hinge, conditions, tmp_path):
+    out, arm = tmp_path / 'out', make_hinge(moves=True)
     process = ros.process(
         'joint_dynamics.nodes.identifier.node',
-        parameters={'robot_file': robot_file, 'output_folder': out, 'autostart': 'true', 'reliable_inputs': 'true'},
+        parameters={'robot_file': hinge, 'output_folder': out, 'autostart': 'true', 'reliable_inputs': 'true'},
     )
-    arm.talk(lambda: arm.status('identifier', 'inputs')[0] == DiagnosticStatus.OK, 'inputs')
+    arm.talk(lambda: conditions.of('identifier', 'inputs')[0] == DiagnosticStatus.OK, 'inputs')
     soft, hard = resource.prlimit(process.pid, resource.RLIMIT_FSIZE)
     resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (20_000, hard))
     assert ros.trigger('/identifier/start_recording').success
-    arm.talk(lambda: 'goes on in memory only' in arm.status('identifier', 'recording')[1], 'the full disk')
+    arm.talk(lambda: 'goes on in memory only' in conditions.of('identifier', 'recording')[1], 'the full disk')
     answer = ros.trigger('/identifier/stop_recording')
     assert answer.success
     assert f'; cut on disk: {out}/recording_1: expected a recording that can be written, found: ' in answer.message
@@ -327,21 +261,20 @@ def test_a_disk_that_is_full_ends_no_recording_and_no_node(ros, robot_file, tmp_
 
 
 @pytest.mark.slow
-def test_a_gazebo_model_that_is_killed_is_missed_by_name_and_heard_again(ros, robot_file, tmp_path):
-    parameters = {'robot_file': robot_file, 'autostart': 'true'}
+def test_a_gazebo_model_that_is_killed_is_missed_by_name_and_heard_again(ros, hinge, make_hinge, tmp_path):
+    parameters = {'robot_file': hinge, 'autostart': 'true'}
     process = ros.process('joint_dynamics.nodes.gazebo_model.node', parameters=parameters)
-    identifier = begin(
-        ros,
+    identifier = ros.active(
         IdentifierNode,
-        robot_file=robot_file,
+        robot_file=hinge,
         output_folder=str(tmp_path / 'out'),
         inputs=['joint_states', 'motor_states'],
         motor_states_effort='current',
         reliable_inputs=True,
         validation_recordings=0,
     )
-    feedforward = begin(ros, FeedforwardNode, robot_file=robot_file, mode='streaming', use_description=False)
-    arm = Arm(ros, regular=True)
+    feedforward = ros.active(FeedforwardNode, robot_file=hinge, mode='streaming', use_description=False)
+    arm = make_hinge(moves=True, regular=True)
 
     def inputs_of_identifier():
         return identifier.diagnostics.level('inputs'), identifier.diagnostics.message('inputs')

@@ -15,7 +15,7 @@ rclpy = pytest.importorskip('rclpy', reason='ROS 2 is not installed', exc_type=I
 
 from builtin_interfaces.msg import Duration  # noqa: E402
 from builtin_interfaces.msg import Time as TimeMessage  # noqa: E402
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus  # noqa: E402
+from diagnostic_msgs.msg import DiagnosticStatus  # noqa: E402
 from rosgraph_msgs.msg import Clock  # noqa: E402
 from sensor_msgs.msg import JointState, Temperature  # noqa: E402
 from std_msgs.msg import Float64MultiArray  # noqa: E402
@@ -61,14 +61,13 @@ def description(model, tmp_path_factory):
 class Robot:
     """A robot that stands still, and talks when it is told to; whatever it is commanded is written down."""
 
-    def __init__(self, ros, names):
+    def __init__(self, ros, conditions, names):
         self.ros, self.names, self.q = ros, list(names), HOME.copy()
         self.states = ros.probe.create_publisher(JointState, 'joint_states', 10)
         self.reference = ros.probe.create_publisher(JointTrajectory, f'{NODE}/reference', 10)
         self.commands = ros.listen(Float64MultiArray, f'{NODE}/commands')
-        self.arrived = []
         self.trajectories = ros.listen(JointTrajectory, f'{NODE}/joint_trajectory')
-        self.diagnostics = ros.listen(DiagnosticArray, '/diagnostics')
+        self.conditions = conditions
 
     def say(self, q=None, dq=None, names=None, stamp=None):
         order = names or self.names[::-1]
@@ -95,11 +94,7 @@ class Robot:
 
     def status(self, name):
         """The last (level, message) of one condition."""
-        for message in reversed(self.diagnostics):
-            for status in message.status:
-                if status.name == f'{NODE}: {name}':
-                    return status.level, status.message
-        return None, ''
+        return self.conditions.of('feedforward', name)
 
     def hold(self, condition):
         """Talk and ask to be held where it is until a condition is met.
@@ -121,8 +116,8 @@ class Robot:
 
 
 @pytest.fixture
-def robot(ros, model):
-    return Robot(ros, model.joint_names)
+def robot(ros, conditions, model):
+    return Robot(ros, conditions, model.joint_names)
 
 
 @pytest.fixture

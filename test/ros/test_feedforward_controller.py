@@ -31,9 +31,7 @@ def begin(ros, trajectory_controller):
     def start(takes=True, **parameters):
         controller = trajectory_controller('feedforward', takes=takes, velocity=[0.0] * 6)
         controller.reference = ros.probe.create_publisher(JointTrajectory, 'feedforward/reference', 10)
-        node = ros.node(FeedforwardNode, use_description=False, trajectory_output='topic', timeout=5.0, **parameters)
-        assert ros.transition('/feedforward', 'configure'), node.diagnostics.message('state')
-        assert ros.transition('/feedforward', 'activate'), node.diagnostics.message('state')
+        node = ros.active(FeedforwardNode, use_description=False, trajectory_output='topic', timeout=5.0, **parameters)
         controller.until(
             lambda: (
                 controller.reference.get_subscription_count()

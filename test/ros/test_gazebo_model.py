@@ -34,8 +34,7 @@ def test_motor_states_and_temperatures(ros, node):
     joints = node.robot.joint_names
     motor = ros.listen(JointState, '/gz/motor_states')
     warm = [ros.listen(Temperature, f'/gz/{joint}/temperature') for joint in joints]
-    publisher = ros.probe.create_publisher(JointState, '/gz/joint_states', 10)
-    ros.until(publisher.get_subscription_count)
+    publisher = ros.publisher(JointState, '/gz/joint_states')
     q, dq = np.arange(6) * 0.1, np.zeros(6)
     publisher.publish(state(('gripper', *joints[::-1]), 7.5, [9.0, *q[::-1]], [0.0, *dq[::-1]]))
     ros.until(lambda: motor and all(warm))
@@ -50,16 +49,14 @@ def test_motor_states_and_temperatures(ros, node):
 
 @pytest.mark.parametrize(('q', 'dq'), [([0.0] * 6, []), ([float('nan')] * 6, [0.0] * 6)])
 def test_states_that_cannot_be_used_are_reported(ros, node, q, dq):
-    publisher = ros.probe.create_publisher(JointState, '/gz/joint_states', 10)
-    ros.until(publisher.get_subscription_count)
+    publisher = ros.publisher(JointState, '/gz/joint_states')
     publisher.publish(state(node.robot.joint_names, 1.0, q, dq))
     ros.until(lambda: node.diagnostics.level('inputs') == ERROR)
     assert 'expected' in node.diagnostics.message('inputs')
 
 
 def test_a_gazebo_that_falls_silent_is_missed(ros, node):
-    publisher = ros.probe.create_publisher(JointState, '/gz/joint_states', 10)
-    ros.until(publisher.get_subscription_count)
+    publisher = ros.publisher(JointState, '/gz/joint_states')
     assert node.diagnostics.message('inputs') == 'nothing yet on joint_states'
     for begin in (1.0, 0.5):  # the second one's time begins anew
         publisher.publish(state(node.robot.joint_names, begin, [0.0] * 6, [0.0] * 6))

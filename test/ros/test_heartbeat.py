@@ -100,9 +100,7 @@ def test_a_node_that_is_not_at_work_any_more_says_so(ros, feedforward):
 
 
 def test_identifier_and_estimator_note_it(ros, hinge, tmp_path, heart):
-    identifier = ros.node(IdentifierNode, robot_file=hinge, output_folder=str(tmp_path / 'out'))
-    assert ros.transition('/identifier', 'configure')
-    assert ros.transition('/identifier', 'activate')
+    identifier = ros.active(IdentifierNode, robot_file=hinge, output_folder=str(tmp_path / 'out'))
     other = heart('excitation')
     ros.until(lambda: beats(identifier))
     assert ros.trigger('/identifier/start_recording').success

@@ -16,7 +16,6 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 from diagnostic_msgs.msg import DiagnosticArray
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
-from std_srvs.srv import Trigger
 
 from joint_dynamics.cli.main import main
 from joint_dynamics.description import DynamicsDescription
@@ -301,8 +300,7 @@ def test_a_leftover_of_an_abort_is_left_out_with_a_note(ros, identifier, robot_f
 
 def test_a_recording_ends_with_the_motion_it_was_for(ros, identifier):
     identifier()
-    publisher = ros.probe.create_publisher(String, '/x/motion_status', 10)
-    ros.until(publisher.get_subscription_count)
+    publisher = ros.publisher(String, '/x/motion_status')
     status = ros.listen(String, '/x/identifier/status', STATUS)
     assert ros.trigger('/x/identifier/start_recording').success
     publisher.publish(String(data='playing'))
@@ -320,8 +318,7 @@ def test_a_recording_ends_with_the_motion_it_was_for(ros, identifier):
 
 def test_a_recording_without_all_joints_is_not_begun(ros, identifier, robot_file):
     node = identifier()
-    publisher = ros.probe.create_publisher(JointState, '/x/joint_states', 10)
-    ros.until(publisher.get_subscription_count)
+    publisher = ros.publisher(JointState, '/x/joint_states')
     publisher.publish(JointState(name=list(JOINTS[:2]), position=[0.0, 0.0]))
     ros.until(lambda: node.diagnostics.message('joints'), what='the missing joint')
     answer = ros.trigger('/x/identifier/start_recording')
@@ -374,9 +371,7 @@ def test_a_loaded_recording_gives_the_payload(ros, identifier, robot_file, tmp_p
 def test_the_executor_goes_on_while_the_worker_works(ros, identifier, robot_file):
     node = identifier()
     record(ros, node, simulated(RobotModel.load(robot_file), 6.0))
-    client = ros.probe.create_client(Trigger, '/x/identifier/identify')
-    ros.until(client.service_is_ready)
-    future = client.call_async(Trigger.Request())
+    future = ros.ask('/x/identifier/identify')
     ros.until(lambda: node.worker is not None)
     arrays = ros.listen(DiagnosticArray, '/diagnostics')
     assert not ros.trigger('/x/identifier/identify').success
@@ -391,9 +386,7 @@ def test_the_executor_goes_on_while_the_worker_works(ros, identifier, robot_file
 def test_deactivating_cancels_the_work_and_leaves_no_process(ros, identifier, robot_file):
     node = identifier()
     record(ros, node, simulated(RobotModel.load(robot_file), 6.0))
-    client = ros.probe.create_client(Trigger, '/x/identifier/identify')
-    ros.until(client.service_is_ready)
-    future = client.call_async(Trigger.Request())
+    future = ros.ask('/x/identifier/identify')
     ros.until(lambda: node.worker is not None)
     pid = node.worker.pid
     assert ros.transition('/x/identifier', 'deactivate')

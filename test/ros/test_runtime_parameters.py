@@ -1,6 +1,5 @@
 """What is set on a configured node is applied or refused, parameter by parameter of every node's table."""
 
-import json
 import math
 
 import numpy as np
@@ -11,26 +10,20 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed', exc_type=ImportErr
 from rclpy.parameter import Parameter
 
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.excitation import FourierBasis, FourierTrajectory
-from joint_dynamics.excitation.files import coefficients
 from joint_dynamics.nodes.estimator.parameters import TUNED, settings_of
 from joint_dynamics.nodes.framework.documentation import node_classes
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation import ur5e_description
 
 NODES = node_classes()
-POSTURE = np.array([0.0, -1.57, 0.6, -1.57, 0.3, 0.0])
 
 
 @pytest.fixture
-def configured(ros, ur5e_file, tmp_path):
+def configured(ros, ur5e_file, small_motion, tmp_path):
     """A function that returns a node of that name, configured and active."""
-    robot = RobotModel.from_urdf(ur5e_description())
     (tmp_path / 'robot.urdf').write_text(ur5e_description())
-    series = FourierTrajectory(
-        robot.joint_names, FourierBasis(3.0, 2, 1, 0.8, True), np.column_stack([POSTURE, np.full((robot.n, 4), 0.02)])
-    )
-    (tmp_path / 'summary.json').write_text(json.dumps({'trajectory': coefficients(series)}))
+    names = RobotModel.from_urdf(ur5e_description()).joint_names
+    small_motion(tmp_path / 'summary.json', names, [0.0, -1.57, 0.6, -1.57, 0.3, 0.0], 0.02)
     given = {
         'estimator': {
             'description_file': str(ur5e_file),
@@ -47,10 +40,7 @@ def configured(ros, ur5e_file, tmp_path):
     assert set(given) == set(NODES)
 
     def begin(name):
-        node = ros.node(NODES[name], robot_file=str(tmp_path / 'robot.urdf'), **given[name])
-        assert ros.transition(f'/{name}', 'configure'), node.diagnostics.message('state')
-        assert ros.transition(f'/{name}', 'activate'), node.diagnostics.message('state')
-        return node
+        return ros.active(NODES[name], robot_file=str(tmp_path / 'robot.urdf'), **given[name])
 
     return begin
 

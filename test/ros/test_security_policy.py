@@ -1,13 +1,11 @@
 """The SROS2 policy allows each node exactly what its graph shows that it uses, wired as the launch files do it."""
 
 import importlib.util
-import json
 import threading
 import time
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
@@ -16,8 +14,6 @@ from rclpy.action import ActionClient
 from rclpy.parameter import Parameter
 
 from joint_dynamics.description import DynamicsDescription
-from joint_dynamics.excitation import FourierBasis, FourierTrajectory
-from joint_dynamics.excitation.files import coefficients
 from joint_dynamics.nodes.framework.documentation import node_classes
 from joint_dynamics.nodes.framework.security import RULES, Site, main, operator_access, policy
 from joint_dynamics.nodes.framework.wiring import CONTROLLERS, WIRING, enclave
@@ -63,26 +59,16 @@ def test_it_is_a_policy_of_sros2():
 
 
 @pytest.fixture
-def files(tmp_path):
+def files(tmp_path, ur5e_file, small_motion):
     """Files of a robot with everything that a node may ask for."""
-    joint = {
-        'rotor_inertia': {'value': 0.9},
-        'drive_gain': {'value': 12.0},
-        'stiffness': {'coefficients': [2e4, 1e8]},
-        'friction': {
-            'parameters': {'F_C0': 7.0, 'F_S': 8.0, 'F_V1': 6.0},
-            'maxwell_slip': {'operators': 4, 'presliding': 5e-4},
-        },
-    }
-    document = {'robot': {'joint_names': list(JOINTS)}, 'joints': dict.fromkeys(JOINTS, joint)}
+    document = DynamicsDescription.load(ur5e_file).document
+    for joint in document['joints'].values():
+        joint['friction']['maxwell_slip'] = {'operators': 4, 'presliding': 5e-4}
     DynamicsDescription(document).save(tmp_path / 'dynamics.yaml')
-    bare = {key: value for key, value in joint.items() if key != 'friction'}
-    document = {'robot': {'joint_names': list(JOINTS)}, 'joints': dict.fromkeys(JOINTS, bare)}
+    for joint in document['joints'].values():
+        del joint['friction']
     DynamicsDescription(document).save(tmp_path / 'without_friction.yaml')
-    posture = np.array([0.0, -1.57, 0.6, -1.57, 0.3, 0.0])
-    waves = np.column_stack([posture, np.full((6, 4), 0.02)])
-    series = FourierTrajectory(JOINTS, FourierBasis(3.0, 2, 1, 0.8, True), waves)
-    (tmp_path / 'summary.json').write_text(json.dumps({'trajectory': coefficients(series)}))
+    small_motion(tmp_path / 'summary.json', JOINTS, [0.0, -1.57, 0.6, -1.57, 0.3, 0.0], 0.02)
     return tmp_path
 
 
@@ -168,13 +154,7 @@ def used(ros, name, files):
     ]
     for k, parameters in enumerate(configurations(name, files)):
         namespace = f'/policy_{name}_{k}'
-        node = NODES[name](
-            namespace=namespace,
-            cli_args=['--ros-args', *remaps],
-            parameter_overrides=[Parameter(key, value=value) for key, value in parameters.items()],
-        )
-        ros.nodes.append(node)
-        ros.executor.add_node(node)
+        node = ros.node(NODES[name], namespace, ['--ros-args', *remaps], **parameters)
         try:
             # Heard by those in simulated time.
             node.set_parameters([Parameter('use_sim_time', value=True)])
@@ -213,18 +193,7 @@ def test_each_node_is_allowed_what_it_uses_and_nothing_else(ros, files, name):
 def test_static_transforms_are_heard_by_a_node_with_few_rights(ros, files):
     for package in ('tf2_msgs', 'tf_transformations'):
         pytest.importorskip(package, reason=f'{package} comes with a ROS 2 installation only')
-    node = NODES['gazebo_model'](
-        parameter_overrides=[
-            Parameter(key, value=value)
-            for key, value in {
-                'robot_file': str(ur5e_urdf()),
-                'world_frame': 'hall',
-                'description_timeout': 3.0,
-            }.items()
-        ]
-    )
-    ros.nodes.append(node)
-    ros.executor.add_node(node)
+    node = ros.node(NODES['gazebo_model'], robot_file=str(ur5e_urdf()), world_frame='hall', description_timeout=3.0)
     configuring = threading.Thread(target=node.trigger_configure)
     configuring.start()
     rights = {rule: set() for rule in RULES}

@@ -8,7 +8,6 @@ import contextlib
 import fcntl
 import importlib
 import importlib.util
-import json
 import os
 import re
 import shlex
@@ -26,8 +25,6 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed', exc_type=ImportErr
 
 from std_msgs.msg import String
 
-from joint_dynamics.excitation import FourierBasis, FourierTrajectory
-from joint_dynamics.excitation.files import coefficients
 from joint_dynamics.nodes.framework.tables import LATCHED
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation import ur5e_urdf
@@ -91,16 +88,14 @@ def start(ros, command, folder=ROOT, namespace=''):
 
 
 @pytest.fixture
-def folder(tmp_path, dynamics_file):
+def folder(tmp_path, dynamics_file, small_motion):
     """A folder with the files that the commands name."""
     (tmp_path / 'config').symlink_to(ROOT / 'config')
     for name in ('result', 'identified'):
         (tmp_path / name).mkdir()
         (tmp_path / name / 'dynamics.yaml').write_bytes(dynamics_file.read_bytes())
     (tmp_path / 'plan').mkdir()
-    waves = 0.05 * np.random.default_rng(0).standard_normal((6, 4))
-    series = FourierTrajectory(JOINTS, FourierBasis(3.0, 2, 1, 0.8, True), np.column_stack([HOME, waves]))
-    (tmp_path / 'plan' / 'summary.json').write_text(json.dumps({'trajectory': coefficients(series)}))
+    small_motion(tmp_path / 'plan' / 'summary.json', JOINTS, HOME)
     return tmp_path
 
 

@@ -43,14 +43,6 @@ def run_until(ros, node, time):
     ros.until(lambda: node.simulated.time >= time, what=f'{time} s of simulated time')
 
 
-def publisher_of(node, topic):
-    return next(one for one in node.publishers if one.topic_name.endswith(f'/{topic}'))
-
-
-def until_heard(ros, publisher):
-    ros.until(lambda: publisher.get_subscription_count() > 0, what='the simulator to listen')
-
-
 def trajectory(names, *points):
     """A message of (time, positions, velocities or None, effort or None)."""
     message = JointTrajectory(joint_names=list(names))
@@ -109,9 +101,8 @@ def test_effort_is_a_current_or_a_torque_by_parameter(ros):
 
 
 def test_a_trajectory_is_followed_in_any_joint_order(ros):
-    publisher = ros.probe.create_publisher(JointTrajectory, 'joint_trajectory_controller/joint_trajectory', 10)
     node = start(ros)
-    until_heard(ros, publisher)
+    publisher = ros.publisher(JointTrajectory, 'joint_trajectory_controller/joint_trajectory')
     goal = node.simulated.truth.position + np.array([0.1, -0.05, 0.1, 0.2, -0.2, 0.3])
     publisher.publish(trajectory(JOINTS[::-1], (1.0, goal[::-1], np.zeros(6), None)))
     ros.until(lambda: node.controllers.busy, what='the trajectory')
@@ -121,9 +112,8 @@ def test_a_trajectory_is_followed_in_any_joint_order(ros):
 
 
 def test_a_stamped_trajectory_starts_at_its_stamp_and_carries_effort(ros):
-    publisher = ros.probe.create_publisher(JointTrajectory, 'simulator/joint_trajectory', 10)
     node = start(ros)
-    until_heard(ros, publisher)
+    publisher = ros.publisher(JointTrajectory, 'simulator/joint_trajectory')
     q = node.simulated.truth.position
     message = trajectory(JOINTS, (0.5, q, None, np.ones(6)), (1.0, q, None, 3 * np.ones(6)))
     begin = node.simulated.time + 2.0
@@ -135,9 +125,8 @@ def test_a_stamped_trajectory_starts_at_its_stamp_and_carries_effort(ros):
 
 
 def test_a_trajectory_the_controller_rejects_changes_nothing_and_is_said(ros):
-    publisher = ros.probe.create_publisher(JointTrajectory, 'simulator/joint_trajectory', 10)
     node = start(ros)
-    until_heard(ros, publisher)
+    publisher = ros.publisher(JointTrajectory, 'simulator/joint_trajectory')
     for message, reason in (
         (trajectory(JOINTS), 'expected points'),
         (trajectory(JOINTS, (1.0, [0.0] * 5, None, None)), 'positions in every point'),
@@ -149,9 +138,8 @@ def test_a_trajectory_the_controller_rejects_changes_nothing_and_is_said(ros):
 
 
 def test_efforts_have_the_semantics_of_forward_command_controller(ros):
-    publisher = ros.probe.create_publisher(Float64MultiArray, 'forward_effort_controller/commands', 10)
     node = start(ros, controller='forward_effort_controller', effort_joints=list(JOINTS[::-1]))
-    until_heard(ros, publisher)
+    publisher = ros.publisher(Float64MultiArray, 'forward_effort_controller/commands')
     gravity = node.simulated.model.gravity(node.simulated.truth.position)
     publisher.publish(Float64MultiArray(data=gravity[::-1].tolist()))
     ros.until(lambda: np.array_equal(node.controllers.commands(1).effort[0], gravity), what='the efforts')
@@ -172,9 +160,8 @@ def test_efforts_have_the_semantics_of_forward_command_controller(ros):
 
 
 def test_it_adds_gravity_as_a_ur_does(ros):
-    publisher = ros.probe.create_publisher(Float64MultiArray, 'forward_effort_controller/commands', 10)
     node = start(ros, controller='forward_effort_controller', add_gravity=True)
-    until_heard(ros, publisher)
+    publisher = ros.publisher(Float64MultiArray, 'forward_effort_controller/commands')
     publisher.publish(Float64MultiArray(data=[0.0] * 6))
     gravity = node.simulated.model.gravity(node.simulated.truth.position)
     ros.until(lambda: np.abs(node.controllers.commands(1).effort[0] - gravity).max() < 0.5, what='gravity')
@@ -183,9 +170,8 @@ def test_it_adds_gravity_as_a_ur_does(ros):
 
 
 def test_it_is_the_robot_behind_a_topic_based_hardware_interface(ros):
-    publisher = ros.probe.create_publisher(JointState, 'joint_commands', 10)
     node = start(ros, controller='joint_commands')
-    until_heard(ros, publisher)
+    publisher = ros.publisher(JointState, 'joint_commands')
     goal = node.simulated.truth.position + 0.02
     publisher.publish(JointState(name=list(JOINTS[::-1]), position=goal[::-1].tolist()))
     ros.until(lambda: np.array_equal(node.controllers.commands(1).q[0], goal), what='the command')
@@ -253,8 +239,8 @@ def test_the_same_seed_gives_the_same_samples_at_any_speed(ros):
 
         ros.probe.create_subscription(JointState, f'run{k}/joint_states', take, RELIABLE_SENSOR)
         assert node.trigger_configure().name == 'SUCCESS'
-        until_heard(ros, publisher_of(node, 'joint_states'))
-        until_heard(ros, echo)
+        states_of = next(one for one in node.publishers if one.topic_name.endswith('/joint_states'))
+        ros.until(lambda one=states_of, other=echo: one.get_subscription_count() and other.get_subscription_count())
         node.trigger_activate()
         ros.until(lambda states=states: len(states) > 400, what='samples')
         node.trigger_deactivate()
@@ -279,9 +265,8 @@ def test_time_stands_while_inactive_and_goes_on_where_it_was(ros):
 
 
 def test_it_never_runs_further_ahead_of_those_it_follows(ros):
-    answers = ros.probe.create_publisher(JointState, 'estimator/joint_torques', 10)
     node = start(ros, real_time_factor=0.0, follow_topics=['estimator/joint_torques'], max_lead=0.05)
-    until_heard(ros, answers)
+    answers = ros.publisher(JointState, 'estimator/joint_torques')
     # Before anybody has spoken there is nobody to wait for.
     run_until(ros, node, 0.1)
     node.trigger_deactivate()
@@ -335,10 +320,12 @@ def test_as_a_process_in_a_namespace_it_starts_by_itself_and_ends_cleanly(ros):
     assert 'Traceback' not in output
 
 
-def test_in_a_namespace_the_clock_is_published_only_when_asked_for(ros):
-    assert ros.node(SimulatorNode).parameters['publish_clock']
-    assert not ros.node(SimulatorNode, namespace='one').parameters['publish_clock']
-    assert ros.node(SimulatorNode, namespace='other', publish_clock=True).parameters['publish_clock']
+@pytest.mark.parametrize(
+    ('given', 'published'),
+    [({}, True), ({'namespace': 'one'}, False), ({'namespace': 'a', 'publish_clock': True}, True)],
+)
+def test_in_a_namespace_the_clock_is_published_only_when_asked_for(ros, given, published):
+    assert ros.node(SimulatorNode, **given).parameters['publish_clock'] is published
 
 
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])

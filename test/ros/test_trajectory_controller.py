@@ -1,7 +1,5 @@
 """What excitation makes of a trajectory controller's own state, from a controller of the test's own over DDS."""
 
-import json
-
 import numpy as np
 import pytest
 
@@ -9,10 +7,7 @@ rclpy = pytest.importorskip('rclpy', reason='ROS 2 is not installed', exc_type=I
 control_msgs = pytest.importorskip('control_msgs.msg', reason='control_msgs comes with a ROS 2 installation only')
 
 from builtin_interfaces.msg import Time  # noqa: E402
-from std_srvs.srv import Trigger  # noqa: E402
 
-from joint_dynamics.excitation import FourierBasis, FourierTrajectory  # noqa: E402
-from joint_dynamics.excitation.files import coefficients  # noqa: E402
 from joint_dynamics.nodes.excitation.node import ExcitationNode  # noqa: E402
 from joint_dynamics.nodes.interfaces.trajectory_controller import DEACTIVATED, MANAGER_GONE, NOT_TAKEN  # noqa: E402
 
@@ -22,13 +17,11 @@ def seconds(stamp):
 
 
 @pytest.fixture
-def begin(ros, trajectory_controller, tmp_path):
+def begin(ros, trajectory_controller, small_motion, tmp_path):
     """Start the node with a motion that takes long, beside a controller; return both once it is played."""
     joints, home = trajectory_controller.func.JOINTS, trajectory_controller.func.HOME
-    waves = 0.05 * np.random.default_rng(0).standard_normal((len(joints), 4))
-    series = FourierTrajectory(joints, FourierBasis(3.0, 2, 1, 0.8, True), np.column_stack([home, waves]))
     path = tmp_path / 'summary.json'
-    path.write_text(json.dumps({'trajectory': coefficients(series)}))
+    small_motion(path, joints, home)
 
     def start(repeats=20, first=6, **parts):
         controller = trajectory_controller('excitation', names=joints[:first], **parts)
@@ -45,9 +38,7 @@ def begin(ros, trajectory_controller, tmp_path):
         controller.until(
             lambda: controller.status == 'ready' and node.output.connected and not node.states.missing(), 'the node'
         )
-        client = ros.probe.create_client(Trigger, 'excitation/start')
-        controller.until(client.service_is_ready, 'the service')
-        answer = client.call_async(Trigger.Request())
+        answer = ros.ask('excitation/start', controller.until)
         controller.until(answer.done, 'the answer to the start')
         assert answer.result().success, answer.result().message
         controller.until(lambda: controller.received and controller.status == 'playing', 'the motion')
@@ -63,15 +54,16 @@ def test_braking_begins_at_the_controllers_reference_and_not_where_the_arm_lags_
     times, q = controller.path(controller.received[0])
     speed = np.gradient(q, times, axis=0)
 
+    def at_speed(ready, what):
+        controller.until(lambda: ready() and fast(), what)
+
     def fast():
         # so that 0.3 s of the path are far more than what the search for the delay leaves open
         now = controller.now() - began
         recent = (times > now - late - lag) & (times < now)
         return now > 2.5 and np.abs(speed[recent]).max(axis=1).min() > 0.1
 
-    client = controller.ros.probe.create_client(Trigger, 'excitation/stop')
-    controller.until(lambda: client.service_is_ready() and fast(), 'an instant of fast motion')
-    client.call_async(Trigger.Request())
+    controller.ros.ask('excitation/stop', at_speed)
     controller.until(lambda: len(controller.received) == 2, 'the stop')
     stop = controller.received[1]
     first = controller.path(stop)[1][0]
