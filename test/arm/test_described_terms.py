@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from joint_dynamics.arm import Validity
 from joint_dynamics.arm.described_terms import DescribedTerms
 from joint_dynamics.arm.terms import fourier_term, friction_term, function_term, stribeck_term
 
@@ -64,18 +63,6 @@ def test_a_temperature_that_is_not_known_is_the_reference(states):
     some[::2, 2] = np.nan
     expected = np.where(np.isnan(some), at, terms.torque(q, speed, load, H, temperature))
     np.testing.assert_allclose(terms.torque(q, speed, load, H, some), expected, atol=1e-12)
-
-
-def test_beyond_the_range_they_are_what_they_are_at_its_limit(states):
-    q, speed, load, H, temperature = states
-    wide = Validity(np.full(3, 0.6), np.full(3, 9.0), np.full(3, 28.0), np.full(3, 33.0))
-    held = DescribedTerms(PARTS, wide)
-    inside = np.clip(speed, -0.6, 0.6), np.clip(load, -9.0, 9.0), H, np.clip(temperature, 28.0, 33.0)
-    np.testing.assert_allclose(
-        held.torque(q, speed, load, H, temperature), friction_of(*inside) + springs_of(q), atol=1e-12
-    )
-    np.testing.assert_allclose(held.friction.torque(q, speed, load, H, temperature), friction_of(*inside), atol=1e-12)
-    np.testing.assert_allclose(held.torque(q, speed, load, H), DescribedTerms(PARTS).torque(q, *inside[:3]), atol=1e-12)
 
 
 def test_what_they_are_called():

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from joint_dynamics.arm import Arm
-from joint_dynamics.control import ControlLoop, LoopSettings, Path, create
+from joint_dynamics.control import Controller, ControlLoop, InterfaceConfiguration, LoopSettings, Path, create
 from joint_dynamics.joint import FrictionModel, MaxwellSlip, PeriodicMap, TorsionalStiffness
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation import ur5e_urdf
@@ -61,6 +61,35 @@ def make_loop(make_arm):
         return loop
 
     return make
+
+
+class GivenLaw(Controller):
+    """A law of somebody else: claims what it is told to, commands 50 N·m, and does what `behave` does beside that."""
+
+    def __init__(self, behave=lambda law: None, *, command=None, state=None, references=('position',)):
+        self.behave, self.claimed, self.measured, self.references = behave, command, state, references
+
+    def on_configure(self, setup):
+        self._joint_names = setup.arm.joint_names
+
+    def command_interface_configuration(self):
+        return self.claimed or InterfaceConfiguration.individual(self.joint_names, ['effort'])
+
+    def state_interface_configuration(self):
+        return self.measured or InterfaceConfiguration.individual(self.joint_names, ['position'])
+
+    def reference_interface_configuration(self):
+        return InterfaceConfiguration.individual(self.joint_names, self.references)
+
+    def update(self, time, period):
+        self.command['effort'] = 50.0
+        self.behave(self)
+
+
+@pytest.fixture(scope='session')
+def given_law():
+    """See GivenLaw."""
+    return GivenLaw
 
 
 @pytest.fixture

@@ -145,31 +145,6 @@ def test_bad_input_is_refused():
             check_direction('positive', REAL, applied(1, 1), limit)
 
 
-@pytest.mark.parametrize(
-    ('joint', 'extra'),
-    [
-        ({'terms': [{'document': {'friction': 'F_V2'}, 'values': [3.0]}]}, 3.0 * 2.0**2),
-        ({'terms': [{'document': {'function': 'sign(dq) * dq**4'}, 'values': [0.5]}]}, 0.5 * 2.0**4),
-        ({'validity': {'speed': 1.5}}, -10.0 * 0.5),
-    ],
-)
-def test_identified_friction_is_all_of_it(joint, extra):
-    """Terms that identification chose, and the range in which the friction was checked."""
-    plain = check_direction('negative', REAL, applied(5.0, 10.0), 2.0)
-    check = check_direction('negative', REAL, applied(5.0, 10.0), 2.0, **joint)
-    assert plain.friction[-1] == pytest.approx(25.0)
-    assert check.friction[-1] - plain.friction[-1] == pytest.approx(extra)
-    assert check.excess[-1] == pytest.approx(-extra)
-
-
-def test_friction_is_that_at_the_present_alpha():
-    """A joint that has run in since it was identified has less friction: the same compensation is too much."""
-    assert check_direction('positive', REAL, applied(4.9, 9.9), 2.0).verdict == 'under'
-    check = check_direction('positive', {**REAL, 'scale': [0.8, -1.0]}, applied(4.9, 9.9), 2.0)
-    assert check.verdict == 'over'
-    assert check.friction[-1] == pytest.approx(0.8 * 5.0 + 9.0 * 2.0)
-
-
 def test_the_load_at_which_it_is_worst_is_found():
     """Too little without load, too much under load: a compensation whose load dependence is too steep."""
     real = {'parameters': {'F_C0': 5.0, 'F_Cl': 0.1, 'F_V1': 10.0}}
@@ -204,34 +179,6 @@ def test_the_angle_at_which_friction_is_least_is_found():
     check = check_direction('positive', real, applied(4.0, 0.0), 2.0, terms=terms)
     assert check.excess[-1] == pytest.approx(4.0 - 3.0)
     assert abs(check.position) == pytest.approx(np.pi)
-
-
-def test_uncertainty_of_terms_and_quadrants_counts():
-    term = {'document': {'friction': 'F_V2'}, 'values': [1.0], 'std': [0.3]}
-    check = check_direction('positive', REAL, applied(5.0, 10.0), 2.0, terms=[term])
-    assert np.allclose(check.deviation, np.sqrt(0.1**2 + (0.2 * check.speed) ** 2 + (0.3 * check.speed**2) ** 2))
-    quadrants = {'dq_s': 0.05, 'c_m': 6.0, 'c_g': 3.0}
-    real = {'parameters': {'F_C0': 1.0}, 'quadrants': quadrants, 'standard_deviations': {'c_g': 0.4, 'c_m': 0.7}}
-    check = check_direction('positive', real, applied(4.0, 0.0), 2.0)
-    assert check.load < 0
-    assert np.allclose(check.deviation, 0.4)
-    # Coulomb friction without a Stribeck part stays so when it is raised; with one, it is the level that is uncertain.
-    for F_S, deviation in ((None, 0.1), (8.0, 0.0)):
-        parameters = {'F_C0': 5.0, 'V_S': 0.5} | ({} if F_S is None else {'F_S': F_S})
-        real = {'parameters': parameters, 'standard_deviations': {'F_C0': 0.1}}
-        check = check_direction('positive', real, applied(4.0, 0.0), 2.0)
-        assert check.deviation[0] == pytest.approx(deviation, abs=1e-3)
-
-
-def test_directions_that_are_none_are_refused_by_name():
-    for wrong in (
-        {'up': {'F_C': 1.0, 'F_V1': 1.0}},
-        {'positive': {'F_C': 1.0}},
-        {'positive': {'F_C': 'x', 'F_V1': 1.0}},
-        [1],
-    ):
-        with pytest.raises(JointDynamicsError, match=r'joints\.j\.friction\.directions'):
-            described({**REAL, 'directions': wrong})
 
 
 def test_a_check_in_plain_data():

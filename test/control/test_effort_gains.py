@@ -75,16 +75,6 @@ def test_what_cannot_be_is_refused(robot, wrong):
         effort_gains(Arm(robot, rotor_inertia=np.full(6, -5.0)), PERIOD)
 
 
-def test_a_robot_without_inertia_is_refused():
-    text = (
-        '<robot name="r"><link name="a"/><link name="b"/><joint name="j" type="revolute">'
-        '<parent link="a"/><child link="b"/>'
-        '<axis xyz="0 0 1"/><limit lower="-1" upper="1" effort="1" velocity="1"/></joint></robot>'
-    )
-    with pytest.raises(JointDynamicsError, match='no inertials'):
-        effort_gains(Arm(RobotModel.from_urdf(text)), PERIOD)
-
-
 def test_the_command_prints_and_writes_them(gains, tmp_path, capsys):
     path = tmp_path / 'controllers.yaml'
     assert main(['gains', '--robot', str(ur5e_urdf()), '--out', str(path)]) == 0

@@ -123,15 +123,16 @@ def test_node_and_plugin_give_the_same_torque(robot, document, host, law, output
     assert np.ptp(expected[-200:], axis=0).max() > 0.1
 
 
-def test_effort_that_is_asked_for_is_added_before_the_gate(robot, host):
+@pytest.mark.parametrize('output', ['effort', 'current'])
+def test_effort_that_is_asked_for_is_added_before_the_gate_in_the_unit_of_the_law(robot, host, output):
     motion = motion_of(robot)
-    plain, more = host(law='computed_torque'), host(law='computed_torque')
+    plain, more = (host(law='computed_torque', output=output) for _ in range(2))
     for k in range(400):
         for made in (plain, more):
             feed(made, k * PERIOD, motion[0])
         more.reference[3], more.reference_time[1] = [np.nan, 2.0, -1.0, 0.0, 0.5, 1e6], k * PERIOD
         assert [made.step() for made in (plain, more)] == [Outcome.LAW] * 2
-    added = more.command - plain.command
+    added = (more.command - plain.command) * (more.loop.arm.drive_gain if output == 'current' else 1.0)
     # 400 steps are longer than the ramp at the beginning.
     assert added[:5] == pytest.approx([0.0, 2.0, -1.0, 0.0, 0.5], abs=1e-9)
     assert more.command[5] == pytest.approx(more.loop.gate.limit[5])

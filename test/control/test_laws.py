@@ -7,7 +7,6 @@ from pathlib import Path as File
 import numpy as np
 import pytest
 
-from joint_dynamics.arm import Arm
 from joint_dynamics.control import ControllerSetup, available, create
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.joint import REVERSAL, FrictionModel, MaxwellSlip, PeriodicMap, TorsionalStiffness
@@ -142,32 +141,6 @@ def test_the_region_of_the_viscous_part_grows_with_the_viscous_friction(make_loo
     np.testing.assert_array_equal(fixed.controller.friction.alpha, np.tile([1.0, 0.0], (6, 1)))
 
 
-def test_temperature_is_bounded_and_a_missing_one_is_the_last(make_loop, path, feed):
-    def at(loop, value):
-        return along(loop, path, feed, [1.1], temperature=np.full(6, value))[0]
-
-    loop = make_loop('adaptive_friction')
-    hot = at(loop, 80.0)
-    np.testing.assert_array_equal(at(loop, 1e9), hot)
-    np.testing.assert_array_equal(at(loop, np.nan), hot)
-    assert np.abs(at(loop, 20.0) - hot).max() > 0.5
-    fresh = make_loop('adaptive_friction')
-    reference = make_loop('adaptive_friction')
-    np.testing.assert_array_equal(at(fresh, np.nan), at(reference, 25.0))
-
-
-def test_friction_gain_and_kind(make_loop, path, feed):
-    def friction(**parameters):
-        loop = make_loop('computed_torque', **parameters)
-        along(loop, path, feed, np.arange(0.9, 1.1, 0.001))
-        return along(loop, path, feed, [1.1])[0] - along(make_loop('computed_torque'), path, feed, [1.1])[0]
-
-    full = friction(friction='static')
-    np.testing.assert_allclose(friction(friction='static', friction_gain=0.5), 0.5 * full, atol=1e-12)
-    moving = np.abs(path.at(1.1)[1]) > 0.1
-    np.testing.assert_allclose(friction(friction='hysteresis')[moving], full[moving], rtol=1e-9)
-
-
 def test_pid_is_an_acceleration_scaled_by_the_inertia(make_loop, path, feed):
     motion = path.at(1.1)
     error, rate = np.full(6, 1e-3), np.full(6, -1e-2)
@@ -221,35 +194,30 @@ def test_flexible_feedforward_alone_moves_a_flexible_arm_along_the_motion(make_a
     assert worst < 2e-6
 
 
-def test_what_an_arm_lacks_is_said(make_arm, make_loop, robot):
+def test_what_an_arm_lacks_is_said(make_arm, make_loop):
     for law, changes, parameters, expected in [
         ('adaptive_friction', {'friction': None}, {}, 'friction model'),
         ('flexible_joint', {'stiffness': None}, {}, 'stiffness'),
-        ('computed_torque', {'drive_gain': None}, {'output': 'current'}, 'drive gain'),
+        (
+            'computed_torque',
+            {'drive_gain': [9.0, 9.0, np.nan, 9.0, 9.0, 9.0]},
+            {'output': 'current'},
+            'for elbow_joint',
+        ),
         ('computed_torque', {}, {'output': 'volts'}, 'one of effort, current'),
         ('computed_torque', {}, {'kp': -1.0}, 'kp'),
         ('computed_torque', {}, {'feedback': True, 'kd': 40.0}, 'kp 0, kd 40, ki 0 of shoulder_pan_joint'),
         (
             'computed_torque',
             {},
-            {'feedback': True, 'kp': [400.0] * 5 + [0.0], 'kd': 40.0},
-            'kp > 0 and kd kp > ki of every joint, found kp 0, kd 40, ki 0 of wrist_3_joint',
+            {'feedback': True, 'kp': 400.0, 'kd': [40.0] * 5 + [0.0]},
+            'kp > 0 and kd kp > ki of every joint, found kp 400, kd 0, ki 0 of wrist_3_joint',
         ),
-        ('computed_torque', {}, {'kq': 1.0}, "found 'kq'"),
     ]:
         with pytest.raises(JointDynamicsError, match=expected):
             make_loop(law, make_arm(**changes), **parameters)
     with pytest.raises(JointDynamicsError, match=r'shoulder_pan_joint\.rotor_inertia >= 0'):
         make_loop('computed_torque', make_arm(rotor_inertia=-np.ones(6)))
-    for changes in (
-        {'parameters': np.full(84, np.nan)},
-        {'damping': np.ones(3)},
-        {'friction': FrictionModel({'F_C0': np.ones(4)}, MaxwellSlip(4))},
-    ):
-        with pytest.raises(JointDynamicsError):
-            make_arm(**changes)
-    with pytest.raises(JointDynamicsError, match='payload'):
-        Arm(robot).with_payload(-1.0)
 
 
 def test_friction_without_hysteresis_turns_over_within_a_tenth_of_a_milliradian_and_that_is_said(
@@ -263,28 +231,8 @@ def test_friction_without_hysteresis_turns_over_within_a_tenth_of_a_milliradian_
         friction=FrictionModel(parameters, MaxwellSlip(6, REVERSAL, operators=1)), stiffness=None, kinematic_error=None
     )
     instants = np.linspace(0.0, 5.0, 301)
-    found = along(loop, path, feed, instants)
-    np.testing.assert_allclose(
-        found, along(make_loop('adaptive_friction', narrow, rest_gain=1.0), path, feed, instants), atol=1e-12
-    )
-    # In slip it is the static friction.
-    static = along(make_loop('adaptive_friction', bare, friction='static'), path, feed, instants)
-    moved = np.array([path.at(t)[0] for t in instants])
-    slips = np.vstack([np.zeros(6, dtype=bool), np.abs(np.diff(moved, axis=0)) > 2 * REVERSAL])
-    assert slips.mean() > 0.8
-    np.testing.assert_allclose(found[slips], static[slips], atol=1e-9)
-    # A resting joint that is carried to and fro by less than that does not jump by twice its friction.
-    stand = path.at(0.0)
-    quiver = []
-    for k in range(20):
-        motion = stand.copy()
-        motion[0] += 0.01 * REVERSAL * (-1) ** k
-        motion[1] = 1e-3 * (-1) ** k
-        feed(loop, motion, 10.0 + k)
-        quiver.append(loop.law_now(10.0 + k, 1e-3))
-    jumps = np.abs(np.diff(quiver[1:], axis=0)).max(axis=0)
-    # Coulomb friction by the share of the angle, viscous friction in whole, gravity over an angle of 2 µrad.
-    assert np.all(jumps <= 5.0 * 0.02 + 2.0 * 2e-3 + 1e-3)
+    expected = along(make_loop('adaptive_friction', narrow, rest_gain=1.0), path, feed, instants)
+    np.testing.assert_allclose(along(loop, path, feed, instants), expected, atol=1e-12)
 
 
 def test_a_payload_is_a_point_mass_on_the_last_link(arm, robot):
@@ -422,25 +370,6 @@ def test_the_flexible_law_halves_the_error_of_a_soft_joint_on_a_fast_move(bench_
 def cubic(stiffness, torque):
     """The negative α₂ whose stiffness vanishes at a torque: τ_max = (2/3) α₁ √(α₁/(3 |α₂|))."""
     return -4.0 * stiffness**3 / (27.0 * torque**2)
-
-
-@pytest.mark.parametrize(
-    'coefficients',
-    [
-        [2e4, cubic(2e4, 155.0)],
-        [[2e4, cubic(2e4, 155.0)]] * 3 + [[5e3, 1e9]] * 3,
-        [2e4, cubic(2e4, 300.0), 0.0],
-        [1e4, -1e8, 1e12],
-        [2e4, -1e6, -1e10],
-    ],
-)
-def test_an_arm_takes_a_joint_that_softens(make_arm, coefficients):
-    arm = make_arm(stiffness=TorsionalStiffness(coefficients))
-    for share in (0.0, 1e-9, -0.5, 1.0):
-        tau = share * arm.effort_limit
-        np.testing.assert_allclose(arm.stiffness.torque(arm.deformation(tau)), tau, rtol=1e-9)
-    # Torques beyond every range still give a number.
-    assert np.isfinite(arm.deformation(np.full(6, 1e6))).all()
 
 
 def test_a_flexible_law_on_a_joint_that_softens_is_the_derivative_of_itself(make_loop, make_arm, path):

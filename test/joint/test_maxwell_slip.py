@@ -129,13 +129,6 @@ def test_reset_starts_without_deformation_or_in_full_slip():
     assert np.allclose(slip.step([0.3 + 1e-7, 0.4]), [slip.stiffness[0].sum() * 1e-7 / 1e-3, 0], rtol=1e-6)
 
 
-def test_documents_go_round():
-    slip = MaxwellSlip(2, limits=[[0.1, 1.0], [0.2, 1.0]], r_k=1.0)
-    back = MaxwellSlip.from_dicts([slip.to_dict(0), slip.to_dict(1)])
-    assert np.allclose(back.limits, slip.limits)
-    assert np.allclose(back.stiffness, slip.stiffness)
-
-
 def test_the_relative_deformations_make_the_output():
     slip = MaxwellSlip(2, [1e-3, 2e-3])
     theta = np.cumsum(np.random.default_rng(7).normal(0, 4e-4, (300, 2)), axis=0)
