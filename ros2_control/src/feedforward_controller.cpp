@@ -376,11 +376,16 @@ CallbackReturn FeedforwardController::on_activate(const rclcpp_lifecycle::State 
   // Over the zeros that a trajectory controller leaves when it ends: before they are written where
   // the switch is between two cycles (activate_asap).
   write_commands(law_.command());
+  const std::lock_guard<std::mutex> lock(update_mutex_);
+  active_ = true;
   return CallbackReturn::SUCCESS;
 }
 
 CallbackReturn FeedforwardController::on_deactivate(const rclcpp_lifecycle::State & /*state*/)
 {
+  // A manager that shuts down deactivates beside its loop, and then takes the interfaces away.
+  const std::lock_guard<std::mutex> lock(update_mutex_);
+  active_ = false;
   if (!host_->deactivate(switch_timeout_)) {
     RCLCPP_WARN(get_node()->get_logger(), "the law hangs: it is left behind when this is cleaned up");
   }
@@ -432,6 +437,11 @@ return_type FeedforwardController::update_reference_from_subscribers(
 return_type FeedforwardController::update_and_write_commands(
   const rclcpp::Time & time, const rclcpp::Duration & period)
 {
+  // Only who deactivates holds it: the loop never waits.
+  const std::unique_lock<std::mutex> lock(update_mutex_, std::try_to_lock);
+  if (!lock || !active_) {
+    return return_type::OK;
+  }
   const double instant = now(time);
   if (law_.takes_input()) {
     write_inputs(instant, period.seconds());

@@ -32,13 +32,17 @@ void keep(const void * symbol, int visibility)
   }
 }
 
+/// Why the interpreter did not start: it cannot be tried again, what there is of it holds its lock.
+std::string failure;
+
 void check_status(const PyStatus & status, PyConfig & config)
 {
   if (PyStatus_Exception(status)) {
     PyConfig_Clear(&config);
-    throw std::runtime_error(
-      std::string("python: expected the interpreter to start, found ") +
-      (status.err_msg == nullptr ? "no reason" : status.err_msg));
+    failure = std::string("python: expected the interpreter to start, found ") +
+      (status.err_msg == nullptr ? "no reason" : status.err_msg) +
+      "; start the process anew once that is mended";
+    throw std::runtime_error(failure);
   }
 }
 }  // namespace
@@ -47,6 +51,9 @@ void start(const std::string & python)
 {
   static std::mutex mutex;
   const std::lock_guard<std::mutex> lock(mutex);
+  if (!failure.empty()) {
+    throw std::runtime_error(failure);
+  }
   if (Py_IsInitialized() != 0) {
     return;
   }

@@ -319,10 +319,17 @@ int main(int count, char ** words)
     std::cerr << "law_host_trial FOLDER [options]\n";
     return 2;
   }
-  try {
-    return play(count, words);
-  } catch (const std::exception & error) {
-    std::cerr << error.what() << "; " << threads() << " threads" << std::endl;
-    return 1;
+  // What is refused is tried again, as a controller is configured anew in the same process.
+  for (std::string first;;) {
+    try {
+      return play(count, words);
+    } catch (const std::exception & error) {
+      if (!first.empty()) {
+        std::cerr << first << "; again: " << error.what() << "; " << threads() << " threads"
+                  << std::endl;
+        return 1;
+      }
+      first = error.what();
+    }
   }
 }

@@ -325,10 +325,13 @@ def test_what_the_host_itself_cannot_do_is_a_failure_of_the_law(play, robot, des
     assert run.answer['reason'] == 'std::bad_alloc'
 
 
-def test_a_start_that_fails_leaves_no_thread(play, robot, description, monkeypatch):
-    monkeypatch.setenv('PYTHONHOME', '/nowhere')
+@pytest.mark.parametrize('early', [True, False])
+def test_a_start_that_fails_leaves_no_thread_and_is_told_again(play, robot, description, monkeypatch, tmp_path, early):
+    """Before there is an interpreter, and after, when its lock stays with a thread that is gone."""
+    (tmp_path / 'sitecustomize.py').write_text('raise SystemExit')
+    monkeypatch.setenv('PYTHONHOME' if early else 'PYTHONPATH', str(tmp_path))
     said = play(ur5e_urdf().read_text(), description.to_yaml(), parameters(robot), rows_of(robot, 1), refused=True)
-    assert 'python: expected the interpreter to start' in said
+    assert said.count('python: expected the interpreter to start') == 2
     assert '; 1 threads' in said
 
 

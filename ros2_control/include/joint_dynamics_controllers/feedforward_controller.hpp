@@ -106,6 +106,10 @@ private:
   std::size_t friction_seen_ = 0, temperature_seen_ = 0, reference_seen_ = 0;
   State state_;
 
+  std::mutex update_mutex_;
+  /// Whether the interfaces may be touched; under `update_mutex_`.
+  bool active_ = false;
+
   realtime_tools::RealtimeBuffer<Told> friction_, temperature_, reference_;
   std::unique_ptr<realtime_tools::RealtimePublisher<State>> publisher_;
   // Of the callbacks.
