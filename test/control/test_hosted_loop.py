@@ -141,9 +141,7 @@ def test_effort_that_is_asked_for_is_added_before_the_gate_in_the_unit_of_the_la
 def test_a_reference_that_gets_old_leads_to_gravity_and_says_so(robot, host):
     motion = motion_of(robot)
     made = host(law='computed_torque')
-    for k in range(300):
-        feed(made, k * PERIOD, motion[0])
-        made.step()
+    follow(made, motion, 300)
     for k in range(300, 700):
         feed(made, k * PERIOD, motion[0])
         made.reference_time[0] = 299 * PERIOD
@@ -171,9 +169,7 @@ def test_an_effort_alone_takes_over_without_a_step_and_gives_back_without_one(ro
     """From the law to an effort PID of somebody else's, as when feedforward is switched off under a load, and back."""
     motion, effort = motion_of(robot), np.array([1.0, -2.0, 0.5, 0.0, 0.3, -0.1])
     made = host(law='computed_torque', handover_time=1.0)
-    for k in range(400):
-        feed(made, k * PERIOD, motion[0])
-        made.step()
+    follow(made, motion, 400)
     law = made.command.copy()
     assert np.abs(law).max() > 20.0
     taken = play_effort(made, motion, effort, 800, 400)
@@ -184,13 +180,9 @@ def test_an_effort_alone_takes_over_without_a_step_and_gives_back_without_one(ro
     assert (steps <= np.abs(law) * PERIOD / 1.0 + 1e-9).all()
     assert taken[old + 1 + 250] == pytest.approx(effort + 0.5 * law, abs=2 * np.abs(law).max() * PERIOD)
     assert taken[-1] == pytest.approx(effort, abs=1e-12)
-    back = []
-    for k in range(1200, 2000):
-        feed(made, k * PERIOD, motion[0])
-        assert made.step() == Outcome.LAW
-        back.append(made.command.copy())
+    back = follow(made, motion, 800, 1200)
     # The effort is gone when it is too old; its own step is the other controller's.
-    steps = np.diff(np.vstack([taken[-1], np.array(back)]), axis=0)
+    steps = np.diff(np.vstack([taken[-1], back]), axis=0)
     assert (np.abs(np.delete(steps, old, axis=0)).max(axis=0) <= np.abs(law) * PERIOD / 1.0 + 1e-2).all()
     assert back[-1] == pytest.approx(law)
 
@@ -461,9 +453,7 @@ def test_a_compiled_step_makes_no_object(robot, host):
     made = host(law='adaptive_friction')
     assert made.entry and made.table and gc.isenabled()
     motion = motion_of(robot)
-    for k in range(50):
-        feed(made, k * PERIOD, motion[0])
-        made.step()
+    follow(made, motion, 50)
     before = gc.get_count()[0]
     for k in range(50, 250):
         feed(made, k * PERIOD, motion[k])

@@ -248,27 +248,6 @@ def test_diagnostics_and_recovery_over_dds(ros, conditions, arm, start):
     assert np.isfinite(node.session.estimator.external).all()
 
 
-def test_parameters_that_take_effect_at_once(ros, start):
-    node, publisher = start()
-    publisher.play(0, 1200)
-    assert given(node) == 1200
-    alpha = node.session.estimator.friction.parameters
-    assert ros.set_parameter('estimator', 'learn', False).successful
-    publisher.play(1200, 1800)
-    assert given(node) == 1800
-    assert node.session.estimator.friction.parameters[:, 0] == pytest.approx(alpha[:, 0], abs=0.1)
-    before = node.session.estimator.friction.parameters
-    publisher.play(1800, 2000)
-    assert given(node) == 2000
-    assert node.session.estimator.friction.parameters == pytest.approx(before)
-    assert ros.set_parameter('estimator', 'contact_deviations', 9.0).successful
-    assert node.session.settings.contact_deviations == 9.0
-    refused = ros.set_parameter('estimator', 'friction_rate', [1.0])
-    assert not refused.successful
-    assert 'friction_rate: expected 2 values, found' in refused.reason
-    assert not ros.set_parameter('estimator', 'omega_min', -1.0).successful
-
-
 def test_inactive_it_listens_to_nothing(ros, start):
     node, publisher = start()
     assert ros.transition('estimator', 'deactivate')

@@ -537,13 +537,6 @@ def test_a_joint_that_the_description_calls_wrong_is_named_in_the_diagnostics(ro
     assert all(part in line for part in (model.joint_names[2], verdict['why'], verdict['help']))
 
 
-def test_without_a_description_the_urdf_has_to_do(ros, robot, model):
-    ros.node(FeedforwardNode, robot_file=str(ur5e_urdf()), use_description=False, mode='streaming')
-    assert ros.transition(NODE, 'configure')
-    assert ros.transition(NODE, 'activate')
-    robot.talk(0, until=lambda: robot.commands and np.allclose(last(robot), model.gravity(HOME), atol=1e-6))
-
-
 @pytest.mark.slow
 def test_simulated_time_that_goes_back_is_a_new_beginning(ros, start, robot, model):
     clock = ros.probe.create_publisher(Clock, '/clock', 10)

@@ -4,9 +4,6 @@ import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
-from rcl_interfaces.srv import DescribeParameters, SetParameters, SetParametersAtomically
-from rclpy.parameter import Parameter
-
 from joint_dynamics.nodes.framework.documentation import node_classes
 from joint_dynamics.nodes.identifier.node import IdentifierNode
 
@@ -56,23 +53,10 @@ def test_they_refuse_a_change_at_run_time_by_name(ros, name):
     assert rows
     for row in rows:
         before = node.parameters[row.name]
-        request = Parameter(row.name, value=another(row)).to_parameter_msg()
-        one = ros.call(SetParameters, f'/x/{name}/set_parameters', SetParameters.Request(parameters=[request]))
-        many = ros.call(
-            SetParametersAtomically,
-            f'/x/{name}/set_parameters_atomically',
-            SetParametersAtomically.Request(parameters=[request]),
-        )
-        for result in (one.results[0], many.result):
-            assert not result.successful
-            assert row.name in result.reason
+        result = ros.set_parameter(f'/x/{name}', row.name, another(row))
+        assert not result.successful and row.name in result.reason
         assert node.parameters[row.name] == before
-    described = ros.call(
-        DescribeParameters,
-        f'/x/{name}/describe_parameters',
-        DescribeParameters.Request(names=[row.name for row in rows]),
-    )
-    assert all(descriptor.read_only for descriptor in described.descriptors)
+        assert node.describe_parameter(row.name).read_only
 
 
 def services_of(ros, node):

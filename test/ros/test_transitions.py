@@ -4,7 +4,6 @@ From any state, alone or in a storm, ends a node or leaves it in a state nobody 
 """
 
 import gc
-import random
 
 import pytest
 
@@ -65,18 +64,6 @@ def test_every_request_from_every_state(ros, state):
     for number in range(256):
         if not is_offered(state, number):
             assert not request(ros, node, number=number)
-    assert ros.state('/plain') == state
-
-
-def test_a_storm_of_requests_by_label_and_number(ros):
-    draw = random.Random(0)
-    node, state = ros.node(Plain), 'unconfigured'
-    for _ in range(200):
-        number = draw.choice([*range(5), 9, 60, 254, 255])  # all but shutdown
-        label = draw.choice(['', *[label for label in LABELS if label != 'shutdown']])
-        after = OFFERED[state].get(label) if label else is_offered(state, number)
-        assert request(ros, node, label=label, number=number) == (after is not None)
-        state = after or state
     assert ros.state('/plain') == state
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from joint_dynamics.estimation import QUANTITIES, EstimationSettings, HealthThresholds
 from joint_dynamics.nodes.framework.heartbeat import listening_row
-from joint_dynamics.nodes.framework.tables import ParameterRow, publishes, service
+from joint_dynamics.nodes.framework.tables import ParameterRow, at_once, publishes, service
 from joint_dynamics.nodes.interfaces.input_parameters import INPUT_PARAMETERS, INPUT_TOPICS
 from joint_dynamics.settings import declarations
 
@@ -30,20 +30,12 @@ PARAMETERS = (
         0.002,
         10,
     ),
-    ParameterRow('learn', True, 'adapt parameters; false: estimate torques with the present ones', applies='at once'),
+    at_once('learn', True, 'adapt parameters; false: estimate torques with the present ones'),
     *TUNING,
     ParameterRow.of(
         EstimationSettings, 'temperature', name='default_temperature', default=_NO_TEMPERATURE, applies='at once'
     ),
-    ParameterRow(
-        'torque_rate',
-        100.0,
-        'how often torques are published, at most; 0: with every sample',
-        'Hz',
-        0,
-        10000,
-        applies='at once',
-    ),
+    at_once('torque_rate', 100.0, 'how often torques are published, at most; 0: with every sample', 'Hz', 0, 10000),
     ParameterRow('parameter_rate', 5.0, 'how often parameters are published', 'Hz', 0.1, 100),
     ParameterRow(
         'save_period',

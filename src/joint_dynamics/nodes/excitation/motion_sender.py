@@ -26,6 +26,8 @@ from joint_dynamics.nodes.interfaces.trajectory_controller import (
     staying,
 )
 
+MAX_POINTS = 20000
+
 
 class MotionSender:
     """Sends motions, and what brings a robot to rest.
@@ -50,9 +52,16 @@ class MotionSender:
     def message(self, motion: Trajectory, refuse: Callable[[MotionSamples], None] | None = None) -> JointTrajectory:
         """Return the message of a motion, not stamped yet; for a thread, since a long motion has many points.
 
-        refuse: as of `moving`.
+        Of `Trajectory.points` at `rate` Hz, MAX_POINTS at most and what its knots add.
+
+        refuse: looks at the points and raises JointDynamicsError for those that must not be sent; None: a motion that
+        ends one which was looked at.
         """
-        return moving(self._joint_names, motion, self._rate, refuse)
+        samples = motion.points(min(self._rate, MAX_POINTS / motion.duration))
+        if refuse is not None:
+            refuse(samples)
+        ddq = None if motion.jumps else samples.ddq
+        return joint_trajectory(self._joint_names, samples.time, samples.q, samples.dq, ddq)
 
     def send(self, message: JointTrajectory, begins: float, accepted: Callable[[], None] | None = None) -> None:
         """Send a message.
@@ -78,7 +87,8 @@ class MotionSender:
 
     def hold(self, posture: FloatArray, duration: float, now: float) -> None:
         """Send a posture (n,) [rad] to be at `duration` s after `now` [s], and to stay at."""
-        self.send(staying(standing(self._joint_names, posture, duration)), now)
+        still = np.zeros((1, len(posture)))
+        self.send(staying(joint_trajectory(self._joint_names, [duration], posture[None], still)), now)
 
 
 class RunningMotion(SentMotion):
@@ -110,29 +120,6 @@ class RunningMotion(SentMotion):
         if np.nanmax(np.abs(states.dq), initial=0.0) < standstill:
             return ' and stands still: the controller was deactivated, or the robot stopped by itself'
         return ''
-
-
-MAX_POINTS = 20000
-
-
-def moving(
-    joint_names: Sequence[str], motion: Trajectory, rate: float, refuse: Callable[[MotionSamples], None] | None = None
-) -> JointTrajectory:
-    """Return a motion as its `Trajectory.points`, `rate` Hz, `MAX_POINTS` of them at most and what its knots add.
-
-    refuse: looks at the points and raises JointDynamicsError for those that must not be sent; None: a motion that ends
-    one which was looked at.
-    """
-    samples = motion.points(min(rate, MAX_POINTS / motion.duration))
-    if refuse is not None:
-        refuse(samples)
-    ddq = None if motion.jumps else samples.ddq
-    return joint_trajectory(joint_names, samples.time, samples.q, samples.dq, ddq)
-
-
-def standing(joint_names: Sequence[str], q: FloatArray, seconds: float) -> JointTrajectory:
-    """Return the one point at which to stand, q (n,) [rad], `seconds` from its start."""
-    return joint_trajectory(joint_names, [seconds], q[None], np.zeros((1, len(q))))
 
 
 Prepared = tuple[Trajectory, JointTrajectory]

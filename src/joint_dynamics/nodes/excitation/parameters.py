@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from joint_dynamics.excitation.plan import NAMES
 from joint_dynamics.nodes.framework.heartbeat import BEAT_ROW, listening_row
-from joint_dynamics.nodes.framework.tables import ParameterRow, publishes, service, subscribes
+from joint_dynamics.nodes.framework.tables import ParameterRow, at_once, publishes, service, subscribes
 from joint_dynamics.nodes.interfaces.trajectory_controller import ACTION_ROW, OUTPUT_ROW
 
 PARAMETERS = (
@@ -36,32 +36,22 @@ PARAMETERS = (
     ParameterRow(
         'approach_speed', 0.2, 'share of the allowed speed and acceleration on the way to the start', '', 0.01, 1
     ),
-    ParameterRow(
+    at_once(
         'state_timeout',
         0.25,
         'joint states older than this, by stamp or arrival, are lost: no start, and a stop on the way',
         's',
         0.01,
         5,
-        applies='at once',
     ),
-    ParameterRow(
-        'standstill',
-        0.02,
-        'above this speed the robot does not rest, and nothing is started',
-        'rad/s',
-        0.0001,
-        1,
-        applies='at once',
-    ),
-    ParameterRow(
+    at_once('standstill', 0.02, 'above this speed the robot does not rest, and nothing is started', 'rad/s', 0.0001, 1),
+    at_once(
         'tracking_error',
         0.25,
         'distance of a joint from where it should be at which the robot is held where it stands',
         'rad',
         0.001,
         3,
-        applies='at once',
     ),
     OUTPUT_ROW,
 )

@@ -18,17 +18,17 @@ from trajectory_msgs.msg import JointTrajectory
 
 from joint_dynamics.control import Follower, load
 from joint_dynamics.control.applied import refuse_run_away
-from joint_dynamics.control.loop_parameters import build_loop
+from joint_dynamics.control.loop_parameters import build_loop, foreign_parameters
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.nodes.feedforward.loop_inputs import LoopClock, LoopInputs
-from joint_dynamics.nodes.feedforward.parameters import PARAMETERS, TOPICS, check_mode, foreign_rows
+from joint_dynamics.nodes.feedforward.parameters import PARAMETERS, TOPICS
 from joint_dynamics.nodes.feedforward.planning import Output, PlannedPath, Planning
-from joint_dynamics.nodes.feedforward.senders import CommandSender, LoopReport, Refusals, TrajectorySender
-from joint_dynamics.nodes.framework.diagnostics import ERROR, OK
+from joint_dynamics.nodes.feedforward.senders import CommandSender, Refusals, TrajectorySender, report_command
+from joint_dynamics.nodes.framework.diagnostics import ERROR, OK, WARN
 from joint_dynamics.nodes.framework.heartbeat import Heartbeat, HeartbeatWatch
 from joint_dynamics.nodes.framework.lifecycle import DynamicsNode
 from joint_dynamics.nodes.framework.run import run
-from joint_dynamics.nodes.framework.tables import STATE
+from joint_dynamics.nodes.framework.tables import STATE, row_of
 from joint_dynamics.nodes.interfaces.input_parameters import recording_settings
 from joint_dynamics.nodes.interfaces.inputs import InputSet
 from joint_dynamics.nodes.interfaces.messages import message_class
@@ -70,7 +70,7 @@ class FeedforwardNode(DynamicsNode):
     def _declare_law(self) -> None:
         law = self.parameters['law']
         try:
-            rows = foreign_rows(law, load(law))
+            rows = [row_of(row) for row in foreign_parameters(law, load(law))]
         except JointDynamicsError:
             return  # said when it is configured
         if law not in self._declared:
@@ -82,7 +82,10 @@ class FeedforwardNode(DynamicsNode):
         values = self.parameters
         self._declare_law()
         values.declare_joints(self.robot.joint_names)
-        check_mode(values['mode'], values['law'], load(values['law']))
+        if values['mode'] != 'streaming' and not load(values['law']).OPEN_LOOP:
+            raise JointDynamicsError(
+                f'mode: expected streaming for the law {values["law"]}, which has to measure, found trajectory'
+            )
         self.loop = build_loop(values, self.robot, self.description)
         arm, self._streaming = self.loop.arm, values['mode'] == 'streaming'
         for remark in self.loop.remarks:
@@ -103,9 +106,15 @@ class FeedforwardNode(DynamicsNode):
                 f' {", ".join(self._names)}'
             )
         self._order = np.array([arm.joint_names.index(name) for name in self._names])
-        output = None if self._streaming else Output.of(values, arm.joint_names, self._names, self._order)
+        fill = {
+            'period': values['plan_period'],
+            'tolerance': values['effort_tolerance'],
+            'max_spacing': values['max_spacing'],
+            'side': values['trajectory_side'],
+            'speed_gain': np.array(values.per_joint('speed_gain', arm.joint_names)),
+        }
+        output = None if self._streaming else Output(self._names, self._order, fill)
         self.planning = Planning(self.loop, self.follower, output)
-        self._loop_report = LoopReport(self.diagnostics, self.loop, values['law'])
         self.loop_clock = LoopClock(self)
         self._inputs = LoopInputs(self.loop, recording_settings(values, arm.joint_names), self.loop_clock)
         self._forget_time()
@@ -303,13 +312,15 @@ class FeedforwardNode(DynamicsNode):
         if not self._streaming and loop.gate.is_open and not self.planning.busy:
             # Before a trajectory comes: whether α and temperatures will count in it.
             loop.refresh_inputs(self.now())
-        self._loop_report.report_law()
+        self.diagnostics.set('law', WARN if loop.warning else OK, loop.warning or self.parameters['law'])
+        if loop.arm.validity is not None:
+            self.diagnostics.report_validity(loop.validity_violations)
 
     def _report(self) -> None:
         if not self.is_active:
             self.diagnostics.set('command', OK, 'not active: no command')
         elif self._streaming:
-            self._loop_report.report_command()
+            report_command(self.diagnostics, self.loop)
         self._report_law()
         refusal = '; '.join(self.refusals.values())
         self.diagnostics.set(

@@ -4,15 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from joint_dynamics.control import Controller
-from joint_dynamics.control.loop_parameters import (
-    CHECK_COMPENSATION,
-    GATE_PARAMETERS,
-    LAW_PARAMETERS,
-    LOOP_PARAMETERS,
-    foreign_parameters,
-)
-from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.control.loop_parameters import CHECK_COMPENSATION, GATE_PARAMETERS, LAW_PARAMETERS, LOOP_PARAMETERS
 from joint_dynamics.nodes.framework.heartbeat import BEAT_ROW, listening_row
 from joint_dynamics.nodes.framework.tables import ParameterRow, publishes, row_of, subscribes
 from joint_dynamics.nodes.interfaces.input_parameters import INPUT_PARAMETERS, INPUT_TOPICS
@@ -20,17 +12,6 @@ from joint_dynamics.nodes.interfaces.trajectory_controller import ACTION_ROW, OU
 
 #: Of the table that the controller plugin shares, by name.
 _SHARED = {row.name: row_of(row) for row in LOOP_PARAMETERS}
-
-
-def foreign_rows(law: str, kind: type[Controller]) -> list[ParameterRow]:
-    """Return the rows of a law that is not shipped, see `foreign_parameters`."""
-    return [row_of(row) for row in foreign_parameters(law, kind)]
-
-
-def check_mode(mode: str, law: str, kind: type[Controller]) -> None:
-    """Raise JointDynamicsError for a law that has to measure in the mode `trajectory`, where nothing is measured."""
-    if mode != 'streaming' and not kind.OPEN_LOOP:
-        raise JointDynamicsError(f'mode: expected streaming for the law {law}, which has to measure, found trajectory')
 
 
 PARAMETERS = (

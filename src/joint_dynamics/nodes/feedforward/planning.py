@@ -8,7 +8,7 @@ for what is ready. A node that streams so gives a command with every joint state
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,7 +24,6 @@ from joint_dynamics.nodes.framework.worker import Background, CancelledError
 from joint_dynamics.nodes.interfaces.messages import joint_trajectory, stamp
 from joint_dynamics.nodes.interfaces.trajectory_bytes import TrajectoryBytes
 from joint_dynamics.nodes.interfaces.trajectory_controller import STANDING_DISTANCE, staying
-from joint_dynamics.settings import ParameterValues
 
 MAX_WAITING = 10
 """Trajectories that wait while one is being planned; a further one is refused."""
@@ -51,21 +50,6 @@ class Output:
     names: tuple[str, ...]
     order: Any
     arguments: dict[str, Any]
-
-    @classmethod
-    def of(cls, parameters: ParameterValues, joint_names: Sequence[str], names: tuple[str, ...], order: Any) -> Output:
-        """Return what the node's parameters say, for a robot with these joints; names, order: as the attributes."""
-        return cls(
-            names,
-            order,
-            {
-                'period': parameters['plan_period'],
-                'tolerance': parameters['effort_tolerance'],
-                'max_spacing': parameters['max_spacing'],
-                'side': parameters['trajectory_side'],
-                'speed_gain': np.array(parameters.per_joint('speed_gain', joint_names)),
-            },
-        )
 
 
 @dataclass(frozen=True)

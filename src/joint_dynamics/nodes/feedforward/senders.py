@@ -131,42 +131,19 @@ class TrajectorySender:
         self._lost(reason)
 
 
-class LoopReport:
-    """Tells whether a loop's law is followed, and in full.
-
-    Parameters
-    ----------
-    law
-        the name it was asked for by.
-    """
-
-    def __init__(self, diagnostics: Diagnostics, loop: ControlLoop, law: str):
-        self._diagnostics, self._loop, self._law = diagnostics, loop, law
-
-    def report_law(self) -> None:
-        """Tell which law it is, and what it lacks."""
-        loop = self._loop
-        self._diagnostics.set('law', WARN if loop.warning else OK, loop.warning or self._law)
-        if loop.arm.validity is not None:
-            self._diagnostics.report_validity(loop.validity_violations)
-
-    def report_command(self) -> None:
-        """Tell what the last command followed, and which limits it met."""
-        loop, diagnostics = self._loop, self._diagnostics
-        level = ERROR if loop.gate.failure else WARN if loop.fallback_reason else OK
-        values: dict[str, float | str] = {'weight': loop.gate.weight}
-        if level == OK:
-            values['delay of the loop [s]'] = loop.delay
-            apart = loop.state['position'] - loop.reference['position']
-            values['farthest off [rad]'] = float(np.abs(apart).max())
-            values['joint farthest off'] = loop.arm.joint_names[int(np.abs(apart).argmax())]
-        diagnostics.set('command', level, loop.fallback_reason or 'follows the law', **values)
-        limited = [name for name, held in zip(loop.arm.joint_names, loop.gate.limited, strict=True) if held]
-        diagnostics.set(
-            'limits',
-            WARN if limited else OK,
-            f'limited in torque or rate: {", ".join(limited)}' if limited else 'not reached',
-        )
+def report_command(diagnostics: Diagnostics, loop: ControlLoop) -> None:
+    """Tell in the diagnostics what the last command of a loop followed, and which limits it met."""
+    level = ERROR if loop.gate.failure else WARN if loop.fallback_reason else OK
+    values: dict[str, float | str] = {'weight': loop.gate.weight}
+    if level == OK:
+        values['delay of the loop [s]'] = loop.delay
+        apart = loop.state['position'] - loop.reference['position']
+        values['farthest off [rad]'] = float(np.abs(apart).max())
+        values['joint farthest off'] = loop.arm.joint_names[int(np.abs(apart).argmax())]
+    diagnostics.set('command', level, loop.fallback_reason or 'follows the law', **values)
+    limited = [name for name, held in zip(loop.arm.joint_names, loop.gate.limited, strict=True) if held]
+    said = f'limited in torque or rate: {", ".join(limited)}' if limited else 'not reached'
+    diagnostics.set('limits', WARN if limited else OK, said)
 
 
 class Refusals(dict[str, str]):

@@ -5,6 +5,7 @@ At the console, at INFO, one line each: what the node has become, what it waits 
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterable
 from typing import Any
@@ -91,7 +92,9 @@ class Console:
             if withheld:
                 names = ', '.join(self._node.resolve_service_name(name) for name in withheld)
                 return f'active; the launch does not offer {names} (parameter services)'
-            return f'active; {self._resolved(works)}' if works else 'active'
+            if not works:
+                return 'active'
+            return 'active; ' + re.sub(r'{(.+?)}', lambda name: self._node.resolve_topic_name(name[1]), works)
         if message == 'unconfigured':
             return '' if autostart and not before else f'unconfigured; next: ros2 lifecycle set {name} configure'
         if message == 'inactive':
@@ -110,14 +113,6 @@ class Console:
             elif base in SOURCES:
                 hints.append(SOURCES[base])
         return f'; next: {"; ".join(hints)}' if hints else ''
-
-    def _resolved(self, text: str) -> str:
-        pieces = text.split('{')
-        resolved = [pieces[0]]
-        for piece in pieces[1:]:
-            name, _, rest = piece.partition('}')
-            resolved.append(self._node.resolve_topic_name(name) + rest)
-        return ''.join(resolved)
 
 
 def clock_jump(node: Any, seconds: float) -> None:

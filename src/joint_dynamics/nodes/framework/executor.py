@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from rclpy._rclpy_pybind11 import InvalidHandle, RCLError
@@ -111,7 +111,7 @@ class StreamExecutor(SingleThreadedExecutor):
         """Note the streams and timers of all nodes, those of the clock first: what follows is of the time it says."""
         nodes = self.get_nodes()
         clocks = {each: True for node in nodes for each in node.subscriptions if each.msg_type is Clock}
-        streams = clocks | {each: prompt for node in nodes for each, prompt in streams_of(node).items()}
+        streams = clocks | {each: prompt for node in nodes for each, prompt in getattr(node, 'streams', {}).items()}
         timers = [timer for node in nodes for timer in node.timers]
         prompt = [each for each, wakes in streams.items() if wakes]
         quick = [timer for timer in timers if timer.timer_period_ns < QUICK_TIMER * 1e9]
@@ -170,11 +170,6 @@ class StreamExecutor(SingleThreadedExecutor):
                 timer.callback()
                 if timer in self._quick:
                     self._flowing_until = time.monotonic() + FLOWING_TIME
-
-
-def streams_of(node: Any) -> Mapping[Any, bool]:
-    """Return the streams of a node: subscription -> whether it is prompt; none of a node that does not say."""
-    return getattr(node, 'streams', {})
 
 
 class Backlog:

@@ -72,6 +72,7 @@ class HeartbeatWatch:
 
     def __init__(self, node: DynamicsNode, source: str, on_lost: Callable[[str], None] | None = None):
         self._node, self._source, self._on_lost = node, source, on_lost
+        self._condition = f'{source} heartbeat'
         self._worked, self._worked_at = False, -RECENT_WORK
         self.lost = False
         events = SubscriptionEventCallbacks(liveliness=self._changed)
@@ -109,7 +110,3 @@ class HeartbeatWatch:
         self._worked, self._worked_at = False, -RECENT_WORK
         if worked and self._on_lost is not None:
             self._on_lost(reason)
-
-    @property
-    def _condition(self) -> str:
-        return f'{self._source} heartbeat'

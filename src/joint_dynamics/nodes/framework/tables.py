@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, SetParametersResult
@@ -85,6 +86,10 @@ class ParameterRow(Parameter):
             # ROS has no empty list of strings in YAML; [''] is the usual way to write one.
             given = [item for item in given if item != '']
         return super().value(given, where)
+
+
+at_once = partial(ParameterRow, applies='at once')
+"""A parameter that takes effect at once; arguments as of `ParameterRow`."""
 
 
 def row_of(parameter: Parameter, applies: Applies = 'configure') -> ParameterRow:
@@ -187,14 +192,13 @@ class NodeParameters(ParameterValues):
         return SetParametersResult(successful=True)
 
     def _apply(self, parameters: list[RosParameter]) -> None:
-        changed = {}
-        for parameter in parameters:
-            row = self._row(parameter.name)
-            if row is not None:
-                value = row.value(parameter.value, parameter.name)
-                if parameter.name in self._values and self._values[parameter.name] != value:
-                    changed[parameter.name] = value
-                self._values[parameter.name] = value
+        taken = {
+            parameter.name: row.value(parameter.value, parameter.name)
+            for parameter in parameters
+            if (row := self._row(parameter.name)) is not None
+        }
+        changed = {name: value for name, value in taken.items() if self._values.get(name, value) != value}
+        self._values.update(taken)
         if changed:
             self.on_change(changed)
 

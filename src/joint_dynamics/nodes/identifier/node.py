@@ -87,7 +87,8 @@ class IdentifierNode(DynamicsNode):
         """Stop recording and identifying."""
         if self.recording is not None:
             self._stop_recording()
-        self._cancel('the node was deactivated')
+        if self.worker is not None:
+            self._fail('cancelled: the node was deactivated')
 
     def cleanup(self) -> None:
         """Forget the recordings."""
@@ -226,10 +227,6 @@ class IdentifierNode(DynamicsNode):
         if self._answer is not None:
             self._answer.set_result(response)
             self._answer = None
-
-    def _cancel(self, reason: str) -> None:
-        if self.worker is not None:
-            self._fail(f'cancelled: {reason}')
 
     def _set_status(self, status: str) -> None:
         if status != self._status:

@@ -6,7 +6,7 @@ from typing import Any
 
 from joint_dynamics.identification.identification_settings import IdentificationSettings, KnownPayload
 from joint_dynamics.nodes.framework.heartbeat import listening_row
-from joint_dynamics.nodes.framework.tables import ParameterRow, publishes, service, subscribes
+from joint_dynamics.nodes.framework.tables import ParameterRow, at_once, publishes, service, subscribes
 from joint_dynamics.nodes.interfaces.input_parameters import INPUT_PARAMETERS, INPUT_TOPICS
 from joint_dynamics.recording import RecordingSettings
 
@@ -26,33 +26,24 @@ PARAMETERS = (
     ),
     _row('physical', description='move the estimate into the set of physical parameters (needs cvxpy)'),
     _row('essential', default='none', choices=('none', 'ratio', 'f')),
-    ParameterRow(
-        'loaded', False, 'recordings begun from now on are with a payload at the last link', applies='at once'
-    ),
+    at_once('loaded', False, 'recordings begun from now on are with a payload at the last link'),
     ParameterRow.of(KnownPayload, 'mass', name='payload_mass', applies='at once'),
     _row('drive_gains', name='drive_gain', lower=0, upper=10000, per_joint=True),
     _row('drive_gain_deviation', per_joint=True),
-    ParameterRow(
-        'average_periods', True, 'a recording that repeats its motion is averaged over its periods', applies='at once'
-    ),
+    at_once('average_periods', True, 'a recording that repeats its motion is averaged over its periods'),
     _row('condition_limit'),
     _row('proceed'),
-    ParameterRow(
-        'config_file',
-        '',
-        'YAML whose part `identification` has further settings; parameters that are set go before it',
-        applies='at once',
+    at_once(
+        'config_file', '', 'YAML whose part `identification` has further settings; parameters that are set go before it'
     ),
-    ParameterRow(
-        'validation_recordings', 0, 'how many of the last recordings only validate', '', 0, 100, applies='at once'
-    ),
+    at_once('validation_recordings', 0, 'how many of the last recordings only validate', '', 0, 100),
     ParameterRow(
         'output_folder',
         '',
         'where results go; empty: `joint_dynamics` and the name of the node, in `$ROS_HOME` or `~/.ros`',
         applies='start',
     ),
-    ParameterRow('save_recordings', True, 'write the recordings there too, as they come (rosbag2)', applies='at once'),
+    at_once('save_recordings', True, 'write the recordings there too, as they come (rosbag2)'),
 )
 TOPICS = (
     *INPUT_TOPICS,

@@ -21,6 +21,7 @@ from joint_dynamics.nodes.framework.diagnostics import ERROR, OK, STALE
 from joint_dynamics.nodes.framework.lifecycle import DynamicsNode
 from joint_dynamics.nodes.framework.tables import LATCHED, RELIABLE_SENSOR, SENSOR
 from joint_dynamics.nodes.interfaces.messages import message_class
+from joint_dynamics.nodes.interfaces.robot_states import OTHER_CLOCK
 from joint_dynamics.recording.inputs import JOINT_STATE, KEYS, TEMPERATURE, Input
 from joint_dynamics.recording.joint_state_bytes import JointStateReader
 from joint_dynamics.recording.recording_settings import RecordingSettings
@@ -215,8 +216,6 @@ class InputSet:
 
 SETTLED = 1.0
 """Time [s] after the first message by which every publisher has told of its joints."""
-OTHER_CLOCK = 86400
-"""Stamps further from the node's clock than this [s] come from another kind of clock."""
 
 
 class InputChecks:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from joint_dynamics.nodes.framework.entities import ROBOT_PARAMETERS
-from joint_dynamics.nodes.framework.tables import ParameterRow, publishes, service, subscribes
+from joint_dynamics.nodes.framework.tables import ParameterRow, at_once, publishes, service, subscribes
 from joint_dynamics.simulation import CONTROLLERS, ENGINES, ModelErrors
 
 UNITS = ('current', 'torque')
@@ -44,7 +44,7 @@ PARAMETERS = (
     ParameterRow('floor_height', 0.0, 'of the floor over the origin of the base, along the vertical', 'm', -10, 10),
     ParameterRow('rate', 500.0, 'control ticks, and samples published, per second of simulated time', 'Hz', 400, 4000),
     ParameterRow('publish_every', 1, 'publish every that many-th tick', '', 1, 100),
-    ParameterRow(
+    at_once(
         'real_time_factor',
         1.0,
         'simulated seconds per second of the wall, 0: as fast as possible; a machine that is too slow runs '
@@ -52,7 +52,6 @@ PARAMETERS = (
         '',
         0,
         1000,
-        applies='at once',
     ),
     ParameterRow('batch', 0.01, 'most simulated time between two looks at what came in', 's', 0.001, 0.1),
     ParameterRow(
@@ -69,31 +68,22 @@ PARAMETERS = (
         'JointState outputs of other nodes, stamped with the sample they answer: simulated time never runs '
         'further ahead of them than `max_lead`, once they have spoken',
     ),
-    ParameterRow(
+    at_once(
         'max_lead',
         0.2,
         'see `follow_topics`; more than the delay of their filters, or everybody waits for ever',
         's',
         0.002,
         10,
-        applies='at once',
     ),
     ParameterRow(
         'position', [], 'of the joints at first, rad; empty: a UR at its home posture, others at 0', element=float
     ),
-    ParameterRow(
-        'controller',
-        CONTROLLERS[0],
-        'the active controller; others ignore commands',
-        choices=CONTROLLERS,
-        applies='at once',
-    ),
+    at_once('controller', CONTROLLERS[0], 'the active controller; others ignore commands', choices=CONTROLLERS),
     ParameterRow('trajectory_controller', 'joint_trajectory_controller', 'its name, for the topic of trajectories'),
     ParameterRow('effort_controller', 'forward_effort_controller', 'its name, for the topic of efforts'),
     ParameterRow('effort_joints', [], 'joint order of the effort controller; empty: that of the robot'),
-    ParameterRow(
-        'add_gravity', False, 'commanded efforts go on top of gravity, by the URDF, as on a UR', applies='at once'
-    ),
+    at_once('add_gravity', False, 'commanded efforts go on top of gravity, by the URDF, as on a UR'),
     ParameterRow('feedback', 'link', 'side of the position that the joint PID feeds back', choices=('link', 'motor')),
     ParameterRow(
         'effort',
@@ -128,74 +118,56 @@ PARAMETERS = (
     ParameterRow('ambient_temperature', 25.0, 'of the surroundings', '°C', -20, 60),
     ParameterRow('heat_speed', 1.0, 'how many times faster than in reality heat flows', '', 0, 2000),
     ParameterRow('temperature_rate', 10.0, 'of the temperature topics, in simulated time', 'Hz', 0.1, 100),
-    ParameterRow(
-        'heating', 0.0, 'power that heats the gear from outside', 'W', -500, 500, applies='at once', per_joint=True
-    ),
-    ParameterRow(
+    at_once('heating', 0.0, 'power that heats the gear from outside', 'W', -500, 500, per_joint=True),
+    at_once(
         'wear',
         0.0,
         'level the joint wears to: Coulomb friction up to +60 %, stiffness down to −25 %',
         '',
         0,
         1,
-        applies='at once',
         per_joint=True,
     ),
-    ParameterRow(
-        'wear_duration', 20.0, 'simulated time wear takes from one level to the next', 's', 0, 1e5, applies='at once'
-    ),
-    ParameterRow(
-        'external_torque',
-        0.0,
-        'pushes the link in the direction of q',
-        'N·m',
-        -1000,
-        1000,
-        applies='at once',
-        per_joint=True,
-    ),
-    ParameterRow('payload_mass', 0.0, 'of a body on the last link; 0: none', 'kg', 0, 100, applies='at once'),
-    ParameterRow(
+    at_once('wear_duration', 20.0, 'simulated time wear takes from one level to the next', 's', 0, 1e5),
+    at_once('external_torque', 0.0, 'pushes the link in the direction of q', 'N·m', -1000, 1000, per_joint=True),
+    at_once('payload_mass', 0.0, 'of a body on the last link; 0: none', 'kg', 0, 100),
+    at_once(
         'payload_com',
         [],
         'its centre of mass in the frame of the last joint; empty: at its origin',
         'm',
         -2,
         2,
-        applies='at once',
         element=float,
         check=_three,
     ),
-    ParameterRow(
+    at_once(
         'payload_inertia',
         [],
         'its inertia about that centre, xx xy xz yy yz zz; empty: a point mass',
         'kg·m²',
         -100,
         100,
-        applies='at once',
         element=float,
         check=_tensor,
     ),
-    ParameterRow(
+    at_once(
         'push_force',
         [],
         'on the last link, in the frame of the base, with engine mujoco; empty: none',
         'N',
         -1000,
         1000,
-        applies='at once',
         element=float,
         check=_three,
     ),
-    ParameterRow(
+    at_once(
         'push_point',
         [],
         'where that force acts, in the frame of the last joint; empty: at its origin',
         'm',
         -2,
         2,
-        applies='at once',
         element=float,
         check=_three,
     ),
