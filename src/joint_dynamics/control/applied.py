@@ -157,7 +157,7 @@ def check_compensation(
 def speed_limits_of(arm: Arm) -> dict[str, float]:
     """Return the speed limits of the joints that have one, rad/s by name."""
     pairs = zip(arm.joint_names, arm.robot.limits.velocity, strict=True)
-    return {name: float(limit) for name, limit in pairs if np.isfinite(limit) and limit > 0}
+    return {name: float(limit) for name, limit in pairs if np.isfinite(limit)}
 
 
 class LawCompensation:

@@ -81,7 +81,7 @@ class ControlLoop:
         self._law = ControllerAdapter(controller, arm, parameters)
         self.output, self.references = self._law.output, self._law.references
         names, limits = arm.joint_names, arm.robot.limits
-        speed = np.where(limits.velocity > 0, limits.velocity, np.inf) * settings.velocity_margin
+        speed = limits.velocity * settings.velocity_margin
         ages = {name: settings.slow_timeout if name in SLOW else settings.timeout for name in self._law.states}
         self.state = AgedInterfaces(names, ages, tuple(STATES), reach=speed, margin=settings.jump_margin)
         self.reference = AgedInterfaces(names, dict.fromkeys(REFERENCES, settings.timeout))

@@ -115,10 +115,9 @@ def fill_effort(
     time = instants(path, period)
     motion = path.sample(time)
     limits = loop.arm.robot.limits
-    speed = np.where(limits.velocity > 0, limits.velocity, np.inf)
     try:
         _never_leaves(loop, path, 0, limits.lower, limits.upper, 'position')
-        _never_leaves(loop, path, 1, -speed, speed, 'speed')
+        _never_leaves(loop, path, 1, -limits.velocity, limits.velocity, 'speed')
         steps = np.diff(time, prepend=time[0] - period)
         effort = np.empty((len(time), loop.arm.n))
         for k in range(len(time)):

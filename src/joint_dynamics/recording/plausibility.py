@@ -102,7 +102,7 @@ def bounds(
         own = np.array(
             [stated[quantity][robot_joints.index(name)] if name in robot_joints else np.inf for name in joints]
         )
-        greatest = np.minimum(greatest, np.where(own > 0, ORDERS * own, np.inf))
+        greatest = np.minimum(greatest, ORDERS * own)
     return greatest
 
 

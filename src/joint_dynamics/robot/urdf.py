@@ -73,7 +73,7 @@ def _limits(joint: ET.Element, where: str) -> tuple[float, float, float, float]:
         raise JointDynamicsError(f'robot {where}: expected <limit> with effort and velocity, found none')
     lower = _number(limit, 'lower', -np.inf, where) if bounded else -np.inf
     upper = _number(limit, 'upper', np.inf, where) if bounded else np.inf
-    # URDF's defaults are zero, which no one means: a joint that cannot move is written as fixed.
+    # Zeros, URDF's defaults and what exporters of CAD write, are no limits: a joint that cannot move is of type fixed.
     if lower == upper:
         lower, upper = -np.inf, np.inf
     if not lower <= upper:
@@ -90,12 +90,7 @@ def _limits(joint: ET.Element, where: str) -> tuple[float, float, float, float]:
         raise JointDynamicsError(
             f'robot {where}: expected limits of velocity and effort as magnitudes, found {speed:g} and {effort:g}'
         )
-    if speed == 0:
-        raise JointDynamicsError(
-            f"robot {where}: expected a velocity limit above 0, found 0: state the joint's (one that does not move is "
-            'of type fixed)'
-        )
-    return lower, upper, speed, effort or np.inf
+    return lower, upper, speed or np.inf, effort or np.inf
 
 
 def _make_bounded(root: ET.Element) -> None:
