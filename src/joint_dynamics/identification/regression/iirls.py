@@ -37,14 +37,12 @@ from joint_dynamics.identification.regression.irls import (
     WeightedEstimate,
     change_in_deviations,
     cleaned,
-    compensated,
     irls,
     reweight,
-    whitened,
+    solved,
 )
-from joint_dynamics.identification.regression.least_squares import Solution, solve
+from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.problem import Problem
-from joint_dynamics.identification.regression.triangles import triangulate
 from joint_dynamics.identification.selection.candidate_terms import WARMING, temperature_range
 from joint_dynamics.settings import Settings, setting
 
@@ -214,7 +212,9 @@ def iirls(
         'converged': converged,
         'loops': trace,
     }
-    return _all_columns(estimate, columns.absent), summary
+    # with the information of all columns together, those the loops found in turn included
+    full = solved(estimate.problem, estimate.noise, estimate.weights, columns.absent, chi)
+    return replace(estimate, solution=replace(full, chi=chi)), summary
 
 
 def _change(solution: Solution, chi: FloatArray, fixed: BoolArray) -> float:
@@ -223,22 +223,3 @@ def _change(solution: Solution, chi: FloatArray, fixed: BoolArray) -> float:
     size = np.maximum(np.abs(before), np.abs(after))
     relative = np.abs(after - before)[size > 0] / size[size > 0]
     return max(change_in_deviations(solution, chi), 100 * float(np.max(relative, initial=0.0)) * TOLERANCE)
-
-
-def _all_columns(estimate: WeightedEstimate, absent: BoolArray) -> WeightedEstimate:
-    """Return the estimate with the information of all columns together, those the loops found in turn included."""
-    problem, chi = estimate.problem, estimate.solution.chi
-    triangles = compensated(triangulate(whitened(problem.blocks(), estimate.noise), estimate.weights), absent, chi)
-    full = solve(triangles, np.ones(problem.model.n), problem.optional, None, problem.selected | absent)
-    return replace(
-        estimate,
-        solution=replace(
-            full,
-            chi=chi,
-            inflation=np.where(absent, 1.0, full.inflation),
-            inverse=np.where(absent | absent[:, None], 0.0, full.inverse),
-            sigma=estimate.noise.sigma,
-            rest_sigma=estimate.noise.rest_sigma,
-            rows=triangles.rows,
-        ),
-    )

@@ -26,7 +26,7 @@ from joint_dynamics.identification.regression.least_squares import Solution, sol
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.residuals import full_rate_torque, predict
 from joint_dynamics.identification.regression.rows import Block
-from joint_dynamics.identification.regression.triangles import Triangles, triangulate
+from joint_dynamics.identification.regression.triangles import triangulate
 
 GROSS = 5.0
 """Residual beyond which a sample counts as grossly wrong, in robust deviations."""
@@ -216,12 +216,26 @@ def _weights(problem: Problem, chi: FloatArray, noise: Noise, threshold: float) 
     return [(np.abs(block.tau) <= threshold).astype(float) for block in whitened(residuals, noise)]
 
 
-def compensated(triangles: Triangles, fixed: BoolArray, values: FloatArray) -> Triangles:
-    """Return the triangles with the columns `fixed` (b,) bool moved to the right side at `values` (b,) [L eq 7]."""
+def solved(problem: Problem, noise: Noise, weights: list[FloatArray], fixed: BoolArray, values: FloatArray) -> Solution:
+    """Return the solution of the rows kept, the columns `fixed` (b,) bool moved to the right side at `values` [L eq 7].
+
+    Those keep their value and have no deviation.
+    """
+    triangles = triangulate(whitened(problem.blocks(), noise), weights)
     factors = triangles.factors.copy()
     factors[:, :, -1] -= factors[:, :, :-1][:, :, fixed] @ values[fixed]
     factors[:, :, :-1][:, :, fixed] = 0.0
-    return replace(triangles, factors=factors)
+    free = solve(
+        replace(triangles, factors=factors), np.ones(problem.model.n), problem.optional, None, problem.selected | fixed
+    )
+    return replace(
+        free,
+        chi=np.where(fixed, values, free.chi),
+        sigma=noise.sigma,
+        rest_sigma=noise.rest_sigma,
+        inflation=np.where(fixed, 1.0, free.inflation),
+        inverse=np.where(fixed | fixed[:, None], 0.0, free.inverse),
+    )
 
 
 def reweight(
@@ -241,28 +255,14 @@ def reweight(
         initial weights and noise.
     """
     solution, weights, noise = first, None if start is None else start.weights, None if start is None else start.noise
-    ones = np.ones(problem.model.n)
+    fixed = np.zeros(problem.columns, dtype=bool) if fixed is None else fixed
     trace = []
     for sweep in range(SWEEPS):
         noise = noise if sweep == 0 and noise is not None else _noise(problem, solution, first, weights, threshold)
-        before = weights
-        weights = _weights(problem, solution.chi, noise, threshold)
-        triangles = triangulate(whitened(problem.blocks(), noise), weights)
-        if fixed is not None:
-            triangles = compensated(triangles, fixed, first.chi)
-        solved = solve(
-            triangles, ones, problem.optional, None, problem.selected if fixed is None else problem.selected | fixed
-        )
-        chi = solved.chi if fixed is None else np.where(fixed, first.chi, solved.chi)
-        solved = replace(solved, chi=chi, sigma=noise.sigma, rest_sigma=noise.rest_sigma, rows=triangles.rows)
-        if fixed is not None:
-            solved = replace(
-                solved,
-                inflation=np.where(fixed, 1.0, solved.inflation),
-                inverse=np.where(fixed | fixed[:, None], 0.0, solved.inverse),
-            )
-        change = change_in_deviations(solved, solution.chi)
-        solution = solved
+        before, earlier = weights, solution.chi
+        weights = _weights(problem, earlier, noise, threshold)
+        solution = solved(problem, noise, weights, fixed, first.chi)
+        change = change_in_deviations(solution, earlier)
         changed = (
             np.inf if before is None else sum(np.count_nonzero(a != b) for a, b in zip(before, weights, strict=True))
         )
