@@ -11,7 +11,7 @@ from joint_dynamics.identification.regression.triangles import (
     ACCURACY,
     NormalSums,
     exact_enough,
-    normal_sums,
+    gathered,
     triangulate,
     triangulate_long,
 )
@@ -52,7 +52,7 @@ def same(found, expected, accuracy):
 @pytest.mark.parametrize('condition', [1.0, 30.0, 150.0])
 def test_solutions_are_those_of_qr(condition, rest):
     blocks = list(system(np.random.default_rng(0), condition, rest=rest))
-    assert exact_enough(*normal_sums(blocks))
+    assert exact_enough(*gathered(blocks, NormalSums))
     found, expected = triangulate_long(lambda: blocks), triangulate(blocks)
     np.testing.assert_array_equal(found.own, expected.own)
     np.testing.assert_allclose(found.counts, expected.counts, rtol=1e-12)
@@ -71,7 +71,7 @@ def test_where_they_are_not_exact_enough_qr_is_taken(condition, noise, column):
     if column is not None:
         for block in blocks:
             block.rows[:, column] = 0.0
-    assert not exact_enough(*normal_sums(blocks))
+    assert not exact_enough(*gathered(blocks, NormalSums))
     found, expected = triangulate_long(lambda: iter(blocks)), triangulate(blocks)
     np.testing.assert_array_equal(found.factors, expected.factors)
     np.testing.assert_array_equal(found.resting.factors, expected.resting.factors)
@@ -82,7 +82,7 @@ def test_what_is_promised_is_kept_up_to_where_it_is_refused():
     taken = 0
     for condition in np.geomspace(10, 1e5, 9):
         blocks = list(system(np.random.default_rng(2), condition))
-        if exact_enough(*normal_sums(blocks)):
+        if exact_enough(*gathered(blocks, NormalSums)):
             taken += 1
             same(wls(triangulate_long(lambda blocks=blocks: blocks)), wls(triangulate(blocks)), ACCURACY)
     assert 1 < taken < 9
@@ -111,7 +111,7 @@ def test_rows_without_their_zeros_have_the_same_sums(rest):
     """Which columns a joint has may change from block to block, as those of two recordings."""
     blocks = list(system(np.random.default_rng(4), rest=rest))
     blocks[1].rows[0, 3] = 0.0
-    found, expected = normal_sums(packed(block) for block in blocks), normal_sums(blocks)
+    found, expected = gathered((packed(block) for block in blocks), NormalSums), gathered(blocks, NormalSums)
     for one, other in zip(found, expected, strict=True):
         if not rest and other is None:
             assert one is None

@@ -148,13 +148,6 @@ def weighted_least_squares(triangles: Triangles, optional: FloatArray) -> Soluti
     return wls(homogeneous(triangles), optional)
 
 
-def _stacked(triangles: Triangles, sigma: FloatArray, rest: FloatArray | None) -> FloatArray:
-    factors = [factor / s for factor, s in zip(triangles.factors, sigma, strict=True)]
-    if triangles.resting is not None and rest is not None:
-        factors += [factor / s for factor, s in zip(triangles.resting.factors, rest, strict=True)]
-    return scipy.linalg.qr(np.concatenate(factors), mode='r')[0]
-
-
 def total_least_squares(triangles: Triangles, start: Solution) -> tuple[FloatArray, FloatArray]:
     """Return x and its covariance by [G eq 17-23], rows weighted by the WLS solution `start`, columns scaled to norm 1.
 
@@ -162,7 +155,7 @@ def total_least_squares(triangles: Triangles, start: Solution) -> tuple[FloatArr
     published one, which takes all columns as equally noisy and is too optimistic where they are not.
     """
     whole = homogeneous(triangles)
-    W = _stacked(whole, start.sigma, start.rest_sigma)
+    W = scipy.linalg.qr(whole.stacked(start.sigma, start.rest_sigma), mode='r')[0]
     W[:, -1] *= -1  # g i − w χ − w_uL χ_uL − w_kL χ_kL = 0
     scale = np.linalg.norm(W, axis=0)
     shown = scale > 0
@@ -211,7 +204,7 @@ def mixed_start(triangles: Triangles, start: Solution) -> FloatArray:
     """Return x by mixed LS-TLS in closed form, rows weighted as in the WLS solution `start`."""
     n = len(triangles.counts)
     whole = homogeneous(triangles)
-    W = _stacked(whole, start.sigma, start.rest_sigma)
+    W = scipy.linalg.qr(whole.stacked(start.sigma, start.rest_sigma), mode='r')[0]
     V, exact = W[:, :n], W[:, n:]
     scale = np.linalg.norm(exact, axis=0)
     scale = np.where(scale > 0, scale, 1.0)

@@ -95,18 +95,7 @@ def identify_friction(
             'speed_range': [float(np.abs(omega).min()), float(np.abs(omega).max())],
             'load_source': recordings[0].load_source,
             'models': [{'model': item.model, 'bic': item.bic, 'fit_percent': item.nrmse_percent} for item in maps],
-            'points': [
-                {
-                    'speed': item.speed,
-                    'torque': float(t),
-                    'std': item.std,
-                    'temperature': item.temperature,
-                    'load': item.load,
-                    'recording': item.recording,
-                    'trend': item.trend,
-                }
-                for item, t in zip(plateaus, torque, strict=True)
-            ],
+            'points': [vars(item) | {'torque': float(t)} for item, t in zip(plateaus, torque, strict=True)],
         }
     )
     _add_reasons(result, plateaus, best, both, speeds, recordings[0].load_source)
@@ -222,19 +211,12 @@ def _asymmetric(
         if rows.sum() < 3 or np.unique(group_speeds(np.abs(omega[rows]))).size < 2:
             result.warnings.append(f'direction {name}: {rows.sum()} plateaus are too few for a fit of its own')
             return {}
-    names, columns = linear_columns(omega, MODELS[best.model], float(best.friction.V_S), float(best.friction.mu), True)
-    if 'F_V1' not in names:
-        names.append('F_V1')
-        columns = np.column_stack([columns, omega])
-    names.append('half')
+    columns = linear_columns(omega, MODELS[best.model], float(best.friction.V_S), float(best.friction.mu), True)
+    columns.setdefault('F_V1', omega)
+    columns['half'] = np.abs(omega)
+    weights = 1 / np.maximum(std, np.median(std))
     try:
-        fit = least_squares(
-            np.column_stack([columns, np.abs(omega)]),
-            torque,
-            names,
-            weights=1 / np.maximum(std, np.median(std)),
-            in_time=False,
-        )
+        fit = least_squares(np.column_stack([*columns.values()]), torque, [*columns], weights=weights, in_time=False)
     except JointDynamicsError as error:
         result.warnings.append(f'no fit per direction: {error}')
         return {}

@@ -57,10 +57,10 @@ class Plateau:
     speed: float
     torque: float
     std: float
-    trend: float
     temperature: float | None
     load: float | None
     recording: str
+    trend: float
 
 
 def mean_deviation(x: FloatArray) -> float:
@@ -126,10 +126,10 @@ def find_plateaus(recordings: Sequence[JointData], settings: PlateauSettings | N
                     float((theta[-1] - theta[0]) / (time[-1] - time[0])),
                     float(torque.mean()),
                     mean_deviation(torque),
-                    float(slope),
                     None if data.temperature is None else float(data.temperature[part].mean()),
                     None if data.tau_J is None else float(data.tau_J[part].mean()),
                     data.name,
+                    float(slope),
                 )
             )
     if not plateaus:

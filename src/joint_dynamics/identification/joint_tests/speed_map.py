@@ -70,8 +70,8 @@ class SpeedMap:
 
 def linear_columns(
     omega: FloatArray, terms: tuple[str, ...], V_S: float, mu: float, offset: bool
-) -> tuple[list[str], FloatArray]:
-    """Return names and columns (N, p) of the parameters that the torque is linear in.
+) -> dict[str, FloatArray]:
+    """Return the columns (N,) of the parameters that the torque is linear in, by name.
 
     Parameters
     ----------
@@ -85,64 +85,85 @@ def linear_columns(
         whether there is a constant, too.
     """
     sign, speed = np.sign(omega), np.abs(omega)
-    names, columns = ['F_C'], [sign]
+    columns = {'F_C': sign}
     if 'F_S' in terms:
-        names.append('rise')
-        columns.append(sign * np.exp(-((speed / V_S) ** mu)))
-    for name, power in POWERS.items():
-        if name in terms:
-            names.append(name)
-            columns.append(sign * speed**power)
+        columns['rise'] = sign * np.exp(-((speed / V_S) ** mu))
+    columns |= {name: sign * speed**power for name, power in POWERS.items() if name in terms}
     if offset:
-        names.append('offset')
-        columns.append(np.ones_like(omega))
-    return names, np.stack(columns, axis=1)
+        columns['offset'] = np.ones_like(omega)
+    return columns
 
 
-def _solve(
-    omega: FloatArray,
-    torque: FloatArray,
-    weights: FloatArray,
-    terms: tuple[str, ...],
-    V_S: float,
-    mu: float,
-    offset: bool,
-) -> tuple[dict[str, float], FloatArray]:
-    names, columns = linear_columns(omega, terms, V_S, mu, offset)
-    A, norms = columns * weights[:, None], np.linalg.norm(columns * weights[:, None], axis=0)
-    low = np.where(np.isin(names, ['F_C', 'rise']), 0.0, -np.inf)
-    if np.any(norms == 0):
-        raise NotReliableError(f'no plateau determines {names[int(np.argmin(norms))]}')
-    answer = lsq_linear(A / norms, torque * weights, bounds=(low, np.inf), method='bvls')
-    return dict(zip(names, answer.x / norms, strict=True)), torque - columns @ (answer.x / norms)
+@dataclass(frozen=True)
+class _Plateaus:
+    """Speeds, torques and weights of plateaus (N,), and what is fitted to them: the terms, and whether an offset."""
 
+    omega: FloatArray
+    torque: FloatArray
+    weights: FloatArray
+    terms: tuple[str, ...]
+    offset: bool
 
-def _search_shape(
-    omega: FloatArray, torque: FloatArray, weights: FloatArray, terms: tuple[str, ...], offset: bool
-) -> tuple[float, float, list[str]]:
-    """V_S and μ by bounded BFGS (L-BFGS-B on log V_S and μ) from twelve starts; the best end wins."""
-    speed = np.abs(omega)
-    # With V_S below the slowest plateau, next to nothing of F_S − F_C would be left to see there, and any F_S would
-    # fit.
-    bounds = [(np.log(speed.min()), np.log(speed.max())), MU_BOUNDS]
+    def columns(self, V_S: float, mu: float) -> dict[str, FloatArray]:
+        return linear_columns(self.omega, self.terms, V_S, mu, self.offset)
 
-    def cost(x: FloatArray) -> float:
-        _, residual = _solve(omega, torque, weights, terms, float(np.exp(x[0])), float(x[1]), offset)
-        return float(np.sum((residual * weights) ** 2))
+    def solve(self, V_S: float, mu: float) -> tuple[dict[str, float], FloatArray]:
+        """Return the linear parameters and the residual (N,)."""
+        named = self.columns(V_S, mu)
+        names, columns = [*named], np.column_stack([*named.values()])
+        A = columns * self.weights[:, None]
+        norms = np.linalg.norm(A, axis=0)
+        low = np.where(np.isin(names, ['F_C', 'rise']), 0.0, -np.inf)
+        if np.any(norms == 0):
+            raise NotReliableError(f'no plateau determines {names[int(np.argmin(norms))]}')
+        values = lsq_linear(A / norms, self.torque * self.weights, bounds=(low, np.inf), method='bvls').x / norms
+        return dict(zip(names, values, strict=True)), self.torque - columns @ values
 
-    best = None
-    for start_V in np.linspace(*bounds[0], 6)[1:5]:
-        for start_mu in (0.6, 1.0, 2.0):
-            local = minimize(cost, np.array([start_V, start_mu]), method='L-BFGS-B', bounds=bounds)
-            if best is None or local.fun < best.fun:
-                best = local
-    assert best is not None
-    stuck = [
-        name
-        for name, value, (low, high) in zip(('V_S', 'mu'), best.x, bounds, strict=True)
-        if min(value - low, high - value) < 1e-3 * (high - low)
-    ]
-    return float(np.exp(best.x[0])), float(best.x[1]), stuck
+    def search_shape(self) -> tuple[float, float, list[str]]:
+        """V_S and μ by bounded BFGS (L-BFGS-B on log V_S and μ) from twelve starts; the best end wins."""
+        speed = np.abs(self.omega)
+        # With V_S below the slowest plateau, next to nothing of F_S − F_C would be left to see there, and any F_S
+        # would fit.
+        bounds = [(np.log(speed.min()), np.log(speed.max())), MU_BOUNDS]
+
+        def cost(x: FloatArray) -> float:
+            return float(np.sum((self.solve(float(np.exp(x[0])), float(x[1]))[1] * self.weights) ** 2))
+
+        ends = [
+            minimize(cost, np.array([start_V, start_mu]), method='L-BFGS-B', bounds=bounds)
+            for start_V in np.linspace(*bounds[0], 6)[1:5]
+            for start_mu in (0.6, 1.0, 2.0)
+        ]
+        best = min(ends, key=lambda end: float(end.fun)).x
+        stuck = [
+            name
+            for name, value, (low, high) in zip(('V_S', 'mu'), best, bounds, strict=True)
+            if min(value - low, high - value) < 1e-3 * (high - low)
+        ]
+        return float(np.exp(best[0])), float(best[1]), stuck
+
+    def deviations(
+        self, V_S: float, mu: float, rise: float, residual: FloatArray, stuck: list[str]
+    ) -> dict[str, float]:
+        """Return standard deviations by the Jacobian of the model at the solution; none of parameters at a bound."""
+        jacobian = self.columns(V_S, mu)
+        if 'rise' in jacobian:
+            # s = sgn(F_C + (F_S − F_C) e): the F_S column is e, the F_C column what is left of it.
+            fade = jacobian.pop('rise')
+            ratio = np.abs(self.omega) / V_S
+            jacobian['F_C'], jacobian['F_S'] = jacobian['F_C'] - fade, fade
+            jacobian['V_S'] = rise * fade * mu * ratio**mu / V_S
+            jacobian['mu'] = -rise * fade * ratio**mu * np.log(ratio)
+            if 'F_S' in stuck:
+                jacobian['F_C'] = jacobian['F_C'] + fade
+        free = {name: column for name, column in jacobian.items() if name not in stuck}
+        try:
+            fit = least_squares(
+                np.column_stack([*free.values()]), residual, [*free], weights=self.weights, in_time=False
+            )
+        except NotReliableError:
+            return {}
+        return dict(zip(free, map(float, fit.std), strict=True))
 
 
 def fit_speed_map(omega: FloatArray, torque: FloatArray, std: FloatArray, model: str, offset: bool) -> SpeedMap:
@@ -175,22 +196,14 @@ def fit_speed_map(omega: FloatArray, torque: FloatArray, std: FloatArray, model:
             f'friction: model {model} has {free} parameters: expected more plateaus than that, found {omega.size}'
         )
     weights = 1.0 / np.maximum(std, np.median(std))
-    V_S, mu = 0.1, 1.0
-    stuck: list[str] = []
-    if 'V_S' in terms:
-        V_S, mu, stuck = _search_shape(omega, torque, weights, terms, offset)
-    linear, residual = _solve(omega, torque, weights, terms, V_S, mu, offset)
-    rise = linear.get('rise', 0.0)
-    friction = StaticFriction(
-        F_C=linear['F_C'],
-        F_S=linear['F_C'] + rise,
-        V_S=V_S,
-        mu=mu,
-        **{name: linear.get(name, 0.0) for name in (*POWERS, 'offset')},
-    )
+    plateaus = _Plateaus(omega, torque, weights, terms, offset)
+    V_S, mu, stuck = plateaus.search_shape() if 'V_S' in terms else (0.1, 1.0, [])
+    linear, residual = plateaus.solve(V_S, mu)
+    rise = linear.pop('rise', 0.0)
+    friction = StaticFriction(F_S=linear['F_C'] + rise, V_S=V_S, mu=mu, **linear)
     if 'F_S' in terms and rise <= 1e-9 * max(linear['F_C'], 1e-12):
         stuck = ['F_S', 'V_S', 'mu']
-    deviations = _deviations(omega, residual, weights, terms, friction, rise, offset, stuck)
+    deviations = plateaus.deviations(V_S, mu, rise, residual, stuck)
     order = [*terms, *(['offset'] if offset else [])]
     values = {name: Value(float(getattr(friction, name)), deviations.get(name), UNITS[name]) for name in order}
     size, squares = omega.size, float(np.sum((residual * weights) ** 2)) / float(np.mean(weights**2))
@@ -198,35 +211,3 @@ def fit_speed_map(omega: FloatArray, torque: FloatArray, std: FloatArray, model:
     return SpeedMap(
         model, values, friction, nrmse_percent(torque, torque - residual), float(bic), residual, tuple(stuck)
     )
-
-
-def _deviations(
-    omega: FloatArray,
-    residual: FloatArray,
-    weights: FloatArray,
-    terms: tuple[str, ...],
-    friction: StaticFriction,
-    rise: float,
-    offset: bool,
-    stuck: list[str],
-) -> dict[str, float]:
-    """Return standard deviations by the Jacobian of the model at the solution; none of parameters at a bound."""
-    names, columns = linear_columns(omega, terms, float(friction.V_S), float(friction.mu), offset)
-    jacobian = dict(zip(names, columns.T, strict=True))
-    if 'rise' in jacobian:
-        # s = sgn(F_C + (F_S − F_C) e): the F_S column is e, the F_C column what is left of it.
-        fade = jacobian.pop('rise')
-        ratio = np.abs(omega) / float(friction.V_S)
-        jacobian['F_C'], jacobian['F_S'] = jacobian['F_C'] - fade, fade
-        jacobian['V_S'] = rise * fade * float(friction.mu) * ratio ** float(friction.mu) / float(friction.V_S)
-        jacobian['mu'] = -rise * fade * ratio ** float(friction.mu) * np.log(ratio)
-        if 'F_S' in stuck:
-            jacobian['F_C'] = jacobian['F_C'] + fade
-    free = [name for name in jacobian if name not in stuck]
-    try:
-        fit = least_squares(
-            np.stack([jacobian[name] for name in free], axis=1), residual, free, weights=weights, in_time=False
-        )
-    except NotReliableError:
-        return {}
-    return dict(zip(free, (float(value) for value in fit.std), strict=True))

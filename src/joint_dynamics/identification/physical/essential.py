@@ -99,12 +99,8 @@ def _only(triangles: Triangles, kept: FloatArray) -> Triangles:
 
 def _residual(triangles: Triangles, solution: Solution) -> tuple[float, float]:
     """Return ‖ρ‖ and ‖Y‖ of the weighted system."""
-    square = ((triangles.residual_norms(solution.chi) / solution.sigma) ** 2).sum()
-    size = ((np.linalg.norm(triangles.factors[:, :, -1], axis=1) / solution.sigma) ** 2).sum()
-    if triangles.resting is not None and solution.rest_sigma is not None:
-        square += ((triangles.resting.residual_norms(solution.chi) / solution.rest_sigma) ** 2).sum()
-        size += ((np.linalg.norm(triangles.resting.factors[:, :, -1], axis=1) / solution.rest_sigma) ** 2).sum()
-    return float(np.sqrt(square)), float(np.sqrt(size))
+    whole = triangles.stacked(solution.sigma, solution.rest_sigma)
+    return float(np.linalg.norm(whole @ np.append(solution.chi, -1.0))), float(np.linalg.norm(whole[:, -1]))
 
 
 def essential_parameters(

@@ -120,14 +120,7 @@ def solve(
         (b,) bool, columns left out of the condition number.
     """
     b = triangles.own.shape[1]
-    stacked = np.concatenate([factor / deviation for factor, deviation in zip(triangles.factors, sigma, strict=True)])
-    if triangles.resting is not None and rest_sigma is not None:
-        stacked = np.concatenate(
-            [
-                stacked,
-                *(factor / deviation for factor, deviation in zip(triangles.resting.factors, rest_sigma, strict=True)),
-            ]
-        )
+    stacked = triangles.stacked(sigma, rest_sigma)
     if optional is not None and np.any(optional):
         share = RELUCTANCE * optional if optional.dtype == bool else optional
         ridge = np.diag(share * np.linalg.norm(stacked[:, :b], axis=0))
@@ -174,29 +167,26 @@ def wls(triangles: Triangles, optional: FloatArray | None = None, selected: Bool
     Moving and resting rows have separate deviations. One pass, as published: with few rows, repeating it would let a
     joint that is fitted well by chance dominate.
     """
+    parts = [triangles] if triangles.resting is None else [triangles, triangles.resting]
     # an exactly satisfied row set (noise-free data) must not get an infinite weight
-    floor = max(1e-9 * float(np.linalg.norm(triangles.factors[:, :, -1])), np.finfo(float).tiny)
+    floor = max(np.finfo(float).tiny, *(1e-9 * float(np.linalg.norm(part.factors[:, :, -1])) for part in parts))
     ones = np.ones(len(triangles.counts))
-    if triangles.resting is None:
-        first = solve(triangles, ones, optional)
-        return solve(
-            triangles, np.maximum(triangles.residual_deviations(first.chi), floor), optional, selected=selected
-        )
-    floor = max(floor, 1e-9 * float(np.linalg.norm(triangles.resting.factors[:, :, -1])))
-    first = solve(triangles, ones, optional, ones)
-    sigma, rest = (np.maximum(deviation, floor) for deviation in _deviations(triangles, triangles.resting, first.chi))
-    return solve(triangles, sigma, optional, rest, selected)
+    sigma, rest = _deviations(triangles, solve(triangles, ones, optional, ones).chi)
+    rest = None if rest is None else np.maximum(rest, floor)
+    return solve(triangles, np.maximum(sigma, floor), optional, rest, selected)
 
 
-def _deviations(moving: Triangles, resting: Triangles, chi: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _deviations(triangles: Triangles, chi: FloatArray) -> tuple[FloatArray, FloatArray | None]:
     """Return σ̂_j of the moving rows and of the stays at rest, (n,) each.
 
     What too few rows cannot tell is taken from the others.
     """
-    sigma = moving.residual_deviations(chi)
-    square = resting.residual_norms(chi) ** 2
-    stays = resting.counts
-    enough = moving.counts > MIN_ROWS
+    sigma = triangles.residual_deviations(chi)
+    if triangles.resting is None:
+        return sigma, None
+    square = triangles.resting.residual_norms(chi) ** 2
+    stays = triangles.resting.counts
+    enough = triangles.counts > MIN_ROWS
     alone = np.sqrt(square / np.maximum(stays, 1.0))
     drawn = np.sqrt((square + PRIOR_STAYS * (PRIOR_RATIO * sigma) ** 2) / (stays + PRIOR_STAYS))
     rest = np.where(enough, np.maximum(drawn, sigma), alone)

@@ -116,8 +116,7 @@ class Fit:
         moving
             of the samples with |q̇_j| above the moving speed only.
         """
-        mask = self.moving if moving else np.ones_like(self.dq, dtype=bool)
-        return relative(np.where(mask, self.residual, 0.0), np.where(mask, self.tau, 0.0), self.unit is None)
+        return overall_residual([self], moving)
 
     @property
     def rmse(self) -> FloatArray:
@@ -253,13 +252,8 @@ def overall_in_fixed_band(recordings: Sequence[Fit]) -> dict[str, float | None]:
     """
     squares, mixed = [fit.band_squares for fit in recordings], any(fit.unit is None for fit in recordings)
     error, size, moving_error, moving_size = (
-        np.sum(parts, axis=0)
-        for parts in (
-            [one.residual for one in squares],
-            [one.tau for one in squares],
-            [one.moving_residual for one in squares],
-            [one.moving_tau for one in squares],
-        )
+        np.sum([getattr(one, name) for one in squares], axis=0)
+        for name in ('residual', 'tau', 'moving_residual', 'moving_tau')
     )
     count = sum(one.samples * len(one.residual) for one in squares)
     percent, moving = (

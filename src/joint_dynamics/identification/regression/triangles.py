@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import scipy.linalg
@@ -63,6 +63,13 @@ class Triangles:
         free = np.maximum(self.counts - self.own.sum(axis=1), 1)
         return self.residual_norms(chi) / np.sqrt(free)
 
+    def stacked(self, sigma: FloatArray, rest_sigma: FloatArray | None) -> FloatArray:
+        """Return all triangles below each other, each divided by its deviation; without one, rest is left out."""
+        parts = [*zip(self.factors, sigma, strict=True)]
+        if self.resting is not None and rest_sigma is not None:
+            parts += zip(self.resting.factors, rest_sigma, strict=True)
+        return np.concatenate([factor / deviation for factor, deviation in parts])
+
 
 class _Accumulator:
     """Triangles of n joints that grow row by row and, where new columns appear, wider."""
@@ -74,13 +81,15 @@ class _Accumulator:
         self.factors = [np.zeros((0, 0)) for _ in range(n)]
         self.used: list[IntArray] = [np.zeros(0, dtype=int) for _ in range(n)]
 
-    def add(self, j: int, rows: FloatArray, tau: FloatArray, count: float) -> None:
-        """Take rows (b, samples) of joint j with their right-hand sides (samples,)."""
-        present = np.abs(rows).max(axis=1, initial=0.0) > 0
-        if np.any(present & ~self.own[j]) or not len(self.factors[j]):
-            self.own[j] |= present
+    def add(self, j: int, columns: IntArray, rows: FloatArray, count: float) -> None:
+        """Take rows (columns + 1, samples) of joint j, the last one the right-hand side."""
+        present = columns[np.abs(rows[:-1]).max(axis=1, initial=0.0) > 0]
+        if not self.own[j, present].all() or not len(self.factors[j]):
+            self.own[j, present] = True
             self.factors[j], self.used[j] = _widen(self.factors[j], self.used[j], self.own[j])
-        self.factors[j] = _reduce([self.factors[j], np.concatenate([rows[self.used[j]], tau[None]]).T])
+        wide = np.zeros((self.b + 1, rows.shape[1]))
+        wide[np.append(columns, self.b)] = rows
+        self.factors[j] = _reduce([self.factors[j], wide[np.append(self.used[j], self.b)].T])
         self.counts[j] += count
 
     def finish(self, resting: Triangles | None = None) -> Triangles:
@@ -108,38 +117,6 @@ def _widen(factor: FloatArray, used: IntArray, own: BoolArray) -> tuple[FloatArr
         wide[:, np.searchsorted(columns, used)] = factor[:, :-1]
         wide[:, -1] = factor[:, -1]
     return wide, columns
-
-
-def triangulate(blocks: Iterable[Block], weights: Sequence[FloatArray] | None = None) -> Triangles:
-    """Reduce blocks to one triangle per joint, two where rest is looked at.
-
-    Parameters
-    ----------
-    weights
-        per block (joints, samples) factors, such as 0 or 1 / σ.
-    """
-    moving: _Accumulator | None = None
-    resting: _Accumulator | None = None
-    for index, block in enumerate(blocks):
-        n, b, _ = block.rows.shape
-        if moving is None:
-            moving = _Accumulator(n, b)
-            resting = _Accumulator(n, b) if block.resting is not None else None
-        factor = np.ones_like(block.tau) if weights is None else weights[index]
-        if block.scale is not None:
-            factor = factor * block.scale
-        counted = (factor != 0) * (1.0 if block.scale is None else block.scale**2)
-        for j in range(n):
-            rows, tau = block.rows[j] * factor[j], block.tau[j] * factor[j]
-            if resting is None or block.resting is None:
-                moving.add(j, rows, tau, counted[j].sum())
-                continue
-            still = block.resting[j]
-            for part, where in ((moving, ~still), (resting, still)):
-                if where.any():
-                    part.add(j, rows[:, where], tau[where], counted[j][where].sum())
-    assert moving is not None
-    return moving.finish(None if resting is None else resting.finish())
 
 
 class NormalSums:
@@ -193,32 +170,38 @@ class NormalSums:
         return factors
 
 
-def normal_sums(blocks: Iterable[Block]) -> tuple[NormalSums, NormalSums | None]:
-    """Sum up blocks: rows of joints that move, and of those that rest, each stay scaled to one row."""
-    moving: NormalSums | None = None
-    resting: NormalSums | None = None
-    for block in blocks:
+Sums = TypeVar('Sums', _Accumulator, NormalSums)
+
+
+def gathered(
+    blocks: Iterable[Block], make: Callable[[int, int], Sums], weights: Sequence[FloatArray] | None = None
+) -> tuple[Sums, Sums | None]:
+    """Take in all blocks: rows of joints that move, and of those that rest, each stay scaled to one row."""
+    moving: Sums | None = None
+    resting: Sums | None = None
+    for index, block in enumerate(blocks):
         n, b, _ = block.shape
         if moving is None:
-            moving, resting = NormalSums(n, b), None if block.resting is None else NormalSums(n, b)
+            moving, resting = make(n, b), None if block.resting is None else make(n, b)
         packed = block.packed_rows
+        scale = np.ones_like(block.tau) if block.scale is None else block.scale
+        factor = scale if weights is None else weights[index] * scale
+        counted = (factor != 0) * scale**2
         for j in range(n):
             if packed is None:
                 columns: IntArray = np.arange(b)
                 rows = np.concatenate([block.rows[j], block.tau[j][None]])
             else:
                 columns, rows = packed.columns[j], packed.with_right_side(j, block.tau[j])
-            still = None if resting is None or block.resting is None else block.resting[j]
-            scale = None if block.scale is None else block.scale[j]
-            if scale is not None and (scale != 1).any():
-                rows = rows * scale
-            if still is None or resting is None or not still.any():
-                moving.add(j, columns, rows, _count(scale, block.tau[j]))
+            if (factor[j] != 1).any():
+                rows = rows * factor[j]
+            if resting is None or block.resting is None or not block.resting[j].any():
+                moving.add(j, columns, rows, counted[j].sum())
                 continue
+            still = block.resting[j]
             for sums, here in ((moving, ~still), (resting, still)):
                 if here.any():
-                    part = None if scale is None else scale[here]
-                    sums.add(j, columns, rows[:, here], _count(part, block.tau[j][here]))
+                    sums.add(j, columns, rows[:, here], counted[j, here].sum())
     assert moving is not None
     return moving, resting
 
@@ -251,8 +234,16 @@ def _scale(matrix: FloatArray) -> FloatArray:
     return np.where(norms > 0, norms, 1.0)
 
 
-def _count(scale: FloatArray | None, tau: FloatArray) -> float:
-    return float(len(tau)) if scale is None else float((scale**2).sum())
+def triangulate(blocks: Iterable[Block], weights: Sequence[FloatArray] | None = None) -> Triangles:
+    """Reduce blocks to one triangle per joint, two where rest is looked at.
+
+    Parameters
+    ----------
+    weights
+        per block (joints, samples) factors, such as 0 or 1 / σ.
+    """
+    moving, resting = gathered(blocks, _Accumulator, weights)
+    return moving.finish(None if resting is None else resting.finish())
 
 
 def triangulate_long(blocks: Callable[[], Iterable[Block]]) -> Triangles:
@@ -263,7 +254,7 @@ def triangulate_long(blocks: Callable[[], Iterable[Block]]) -> Triangles:
     blocks
         returns the blocks; called again where QR is needed.
     """
-    sums = normal_sums(blocks())
+    sums = gathered(blocks(), NormalSums)
     if not exact_enough(*sums):
         return triangulate(blocks())
     moving, resting = sums
