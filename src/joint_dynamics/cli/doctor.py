@@ -77,16 +77,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         '--mend', metavar='FILE', help='write the configuration that mends the recording, --config with it, to FILE'
     )
     parser.add_argument('--live', action='store_true', help='listen to the robot, which should move, instead of a file')
-    parser.add_argument(
-        '--seconds', type=float, default=SECONDS, metavar='S', help='how long to listen (default: %(default)g)'
-    )
-    parser.add_argument(
-        '--wait',
-        type=float,
-        default=WAIT,
-        metavar='S',
-        help='for the first message of each topic (default: %(default)g)',
-    )
+    for option, default, what in (
+        ('--seconds', SECONDS, 'how long to listen'),
+        ('--wait', WAIT, 'for the first message of each topic'),
+    ):
+        parser.add_argument(option, type=float, default=default, metavar='S', help=f'{what} (default: %(default)g)')
     parser.add_argument(
         '--sim-time',
         action='store_true',
@@ -162,27 +157,16 @@ def _examine(
     show_table(
         'Joints',
         [*moved, f'rms, {effort}', 'left over, %', 'scale by others', '±'],
-        [
-            [
-                joint.name,
-                joint.travel,
-                joint.fastest,
-                100.0 * joint.resting,
-                joint.effort,
-                joint.left,
-                joint.scale,
-                joint.scale_std,
-            ]
-            for joint in examination.joints
-        ],
+        [[*(vars(joint) | {'resting': 100.0 * joint.resting}).values()] for joint in examination.joints],
     )
     show_reasons(console, 'wrong', examination.reasons)
-    for line in examination.odd:
-        console.print(Text.assemble(('odd: ', 'yellow'), line))
-    for line in examination.able:
-        console.print(Text.assemble(('can be identified: ', 'green'), line))
-    for line in examination.unable:
-        console.print(Text.assemble(('cannot be: ', 'yellow'), line))
+    for kind, colour, lines in (
+        ('odd: ', 'yellow', examination.odd),
+        ('can be identified: ', 'green', examination.able),
+        ('cannot be: ', 'yellow', examination.unable),
+    ):
+        for line in lines:
+            console.print(Text.assemble((kind, colour), line))
     if not examination.reasons:
         console.print(Text('nothing wrong found', 'bold green'))
     if mend is not None:

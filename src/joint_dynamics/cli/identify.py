@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         '--validate',
-        action='append',
+        action='extend',
         nargs='+',
         default=[],
         metavar='RECORDING',
@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         '--loaded',
-        action='append',
+        action='extend',
         nargs='+',
         default=[],
         metavar='RECORDING',
@@ -91,11 +91,7 @@ def run(args: argparse.Namespace) -> int:
     folder = prepare_folder(args.out)
     recordings, validation, loaded = (
         load_recordings(specs, config, model.joint_names, model.limits, pieces=True)
-        for specs in (
-            args.recordings,
-            [spec for group in args.validate for spec in group],
-            [spec for group in args.loaded for spec in group],
-        )
+        for specs in (args.recordings, args.validate, args.loaded)
     )
     with progress_display('reading') as progress:
         result = identify(model, recordings, validation, settings, progress=progress, loaded=loaded)
@@ -134,15 +130,9 @@ def show(result: Any) -> None:
     )
     for note in result.notes:
         print(f'note: {note}')
-    show_table(
-        f'Trained on ({band_text(result.training)})', residual_headers(result.training), residual_rows(result.training)
-    )
-    if result.validation:
-        show_table(
-            f'Validated on ({band_text(result.validation)})',
-            residual_headers(result.validation),
-            residual_rows(result.validation),
-        )
+    for done, fits in (('Trained on', result.training), ('Validated on', result.validation)):
+        if fits:
+            show_table(f'{done} ({band_text(fits)})', residual_headers(fits), residual_rows(fits))
     if result.drive_gains is not None:
         show_table(
             'Drive gains (N·m/A, joint side)',

@@ -87,12 +87,12 @@ def unpack(entry: dict[str, Any], text: str) -> FloatArray:
 
 def figure_html(figure: Figure, caption: str, name: str) -> str:
     """Return a figure with its caption; `name` is unique in the page."""
-    count = len(figure.panels)
+    own_axes, last = not figure.linked or figure.columns > 1, len(figure.panels) - 1
     drawn = ''.join(
         '<div class="panel"><div class="head">'
         f'<span class="title">{html.escape(panel.title)}</span><span class="unit">{html.escape(panel.y_label)}</span>'
         f'<span class="note">{html.escape(panel.note)}</span><output></output></div>'
-        f'<div class="static">{panel_svg(figure, panel, _has_axis(figure, k, count))}</div></div>'
+        f'<div class="static">{panel_svg(figure, panel, own_axes or k == last)}</div></div>'
         for k, panel in enumerate(figure.panels)
     )
     legend = ''.join(
@@ -116,16 +116,9 @@ def figure_html(figure: Figure, caption: str, name: str) -> str:
     )
 
 
-def _has_axis(figure: Figure, k: int, count: int) -> bool:
-    return not figure.linked or figure.columns > 1 or k == count - 1
-
-
 def _specification(figure: Figure, packer: Packer) -> dict[str, Any]:
     return {
-        'x_label': figure.x_label,
-        'height': figure.height,
-        'linked': figure.linked,
-        'clock': figure.clock,
+        **{key: getattr(figure, key) for key in ('x_label', 'height', 'linked', 'clock')},
         'panels': [
             {'title': panel.title, 'unit': panel.y_label, 'log': panel.log, **_panel(panel, packer)}
             for panel in figure.panels
@@ -150,12 +143,7 @@ def _panel(panel: Panel, packer: Packer) -> dict[str, Any]:
 
     rows = []
     for series in panel.series:
-        row: dict[str, Any] = {
-            'label': series.label,
-            'colour': series.colour,
-            'kind': series.kind,
-            'dashed': series.dashed,
-        }
+        row: dict[str, Any] = {key: getattr(series, key) for key in ('label', 'colour', 'kind', 'dashed')}
         of = panel.x if series.x is None else series.x
         assert of is not None
         if series.difference_of is None:

@@ -38,11 +38,9 @@ def torque_figure(fit: Fit, filtered: bool = False) -> Figure:
         whether torques are filtered and decimated as in the regression.
     """
     joints = fit.residual_percent()[0] if filtered else fit.raw[0]
-    time, tau, predicted = (
-        (fit.time, fit.tau, fit.predicted) if filtered else (fit.full.time, fit.full.tau, fit.full.predicted)
-    )
+    shown = fit if filtered else fit.full
     # Rounded to a share of the residual nobody sees, a page holds half as much.
-    resolution = np.std(tau - predicted, axis=0) / RESOLUTION
+    resolution = np.std(shown.tau - shown.predicted, axis=0) / RESOLUTION
     panels = [
         Panel(
             name,
@@ -52,14 +50,14 @@ def torque_figure(fit: Fit, filtered: bool = False) -> Figure:
                 Series('predicted', expected, 'predicted', resolution=fine),
                 Series('residual', measured - expected, 'residual', difference_of=(0, 1)),
             ),
-            time,
+            shown.time,
             note=f'residual {share:.1f} %' if np.isfinite(share) else '',
         )
         for name, unit, measured, expected, share, fine in zip(
             fit.joint_names,
             fit.units,
-            np.ascontiguousarray(tau.T),
-            np.ascontiguousarray(predicted.T),
+            np.ascontiguousarray(shown.tau.T),
+            np.ascontiguousarray(shown.predicted.T),
             joints,
             resolution.tolist(),
             strict=True,
@@ -71,7 +69,6 @@ def torque_figure(fit: Fit, filtered: bool = False) -> Figure:
 def identification_report(result: IdentificationResult, title: str = 'Robot identification') -> Report:
     """Return the report of one identification."""
     model = result.problem.model
-    fits = [*result.training, *result.validation]
     report = Report(title, f'{model.pinocchio.name}, {model.n} joints, method {result.settings.method}')
     report.add_section('Verdict')
     add_verdict(report, result.verdict, result.reasons)
@@ -91,15 +88,17 @@ def identification_report(result: IdentificationResult, title: str = 'Robot iden
     for note in result.notes:
         report.add_text(note)
     report.add_section('Residuals')
-    caption = f'Trained on: 100 ‖τ − τ̂‖/‖τ‖, {band_text(result.training)}'
-    report.add_table(residual_headers(result.training), residual_rows(result.training), caption)
-    if result.validation:
-        caption = f'Validated on, not used in training, {band_text(result.validation)}'
-        report.add_table(residual_headers(result.validation), residual_rows(result.validation), caption)
+    roles = {
+        'training': (result.training, 'Trained on: 100 ‖τ − τ̂‖/‖τ‖'),
+        'validation': (result.validation, 'Validated on, not used in training'),
+    }
+    for fits, caption in roles.values():
+        if fits:
+            report.add_table(residual_headers(fits), residual_rows(fits), f'{caption}, {band_text(fits)}')
     report.add_section('Measured and predicted torque')
-    for fit in fits:
-        role = 'validation' if any(fit is other for other in result.validation) else 'training'
-        add_torques(report, fit, f'{fit.short_name} ({role})')
+    for role, (fits, _) in roles.items():
+        for fit in fits:
+            add_torques(report, fit, f'{fit.short_name} ({role})')
     add_parameters(report, result)
     add_friction(report, result)
     add_stiffness(report, result)

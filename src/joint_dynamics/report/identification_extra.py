@@ -65,32 +65,20 @@ def _range(ridges: Collection[float]) -> str:
 
 def _drive_gains(report: Report, entry: dict[str, Any]) -> None:
     report.add_section('Drive gains')
-    rows = [
-        [
-            name,
-            gain['value'],
-            gain['std'],
-            gain['prior'],
-            gain['change_percent'],
-            gain.get('mixed'),
-            gain.get('tls'),
-            gain.get('wls'),
-        ]
-        for name, gain in entry.items()
-    ]
+    keys = ('value', 'std', 'prior', 'change_percent', 'mixed', 'tls', 'wls')
     report.add_table(
         ['joint', 'gain', 'std', 'a priori', 'change %', 'mixed LS-TLS', 'TLS as published', 'WLS'],
-        rows,
+        [[name, *(gain.get(key) for key in keys)] for name, gain in entry.items()],
         'N·m of joint torque per ampere. WLS is biased towards zero by the noise of the currents',
     )
 
 
 def _payload(report: Report, entry: dict[str, Any]) -> None:
     report.add_section('Payload')
-    parameters = {name: value for name, value in entry.items() if isinstance(value, dict)}
     rows = [
         [name, value['value'], value['std'], 'known' if value['known'] else 'identified']
-        for name, value in parameters.items()
+        for name, value in entry.items()
+        if isinstance(value, dict)
     ]
     report.add_table(
         ['parameter', 'value', 'std', ''],
@@ -123,20 +111,7 @@ def _essential(report: Report, entry: dict[str, Any]) -> None:
     report.add_text(f'{entry["count"]} parameters are left: {", ".join(entry["parameters"])}')
     report.add_table(
         ['dropped', 'std %', 'F', 'largest std % / smallest', 'residual % after', 'price %'],
-        [
-            [
-                step[key]
-                for key in (
-                    'dropped',
-                    'relative_std_percent',
-                    'f_statistic',
-                    'ratio',
-                    'residual_percent',
-                    'price_percent',
-                )
-            ]
-            for step in entry['steps']
-        ],
+        [[*step.values()] for step in entry['steps']],
         f'Residual of the weighted system before: {entry["residual_percent_before"]:.4g} %',
     )
 
@@ -156,19 +131,9 @@ def _diagnostics(report: Report, result: IdentificationResult) -> None:
     keys = ('trend', 'largest_autocorrelation', 'spread', 'skewness', 'excess_kurtosis')
     rows = []
     for name, checks in entry['residuals'].items():
-        verdicts = [
-            key.replace('_', ' ')
-            for key in ('linear', 'independent', 'constant_variance', 'normal')
-            if key in checks and not checks[key]
-        ]
-        rows.append(
-            [
-                name,
-                checks['samples'],
-                *(checks.get(key) for key in keys),
-                'not ' + ', not '.join(verdicts) if verdicts else 'as assumed',
-            ]
-        )
+        assumed = ('linear', 'independent', 'constant_variance', 'normal')
+        failed = ', '.join(f'not {key.replace("_", " ")}' for key in assumed if not checks.get(key, True))
+        rows.append([name, checks['samples'], *map(checks.get, keys), failed or 'as assumed'])
     report.add_table(
         ['joint', 'samples', 'trend', 'autocorrelation', 'spread', 'skewness', 'excess kurtosis', 'verdict'],
         rows,

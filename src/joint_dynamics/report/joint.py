@@ -51,15 +51,14 @@ def joint_report(result: JointTestResult, recordings: list[str]) -> Report:
         rows,
         'SI units, joint side, the best known first; standard deviations from the fit',
     )
+    plain = []
     for name, value in result.quality.items():
+        words = name.replace('_', ' ')
         if isinstance(value, list) and value and isinstance(value[0], dict):
             headers = [key for key in value[0] if not isinstance(value[0][key], (list, dict))]
-            report.add_table(headers, [[item.get(key) for key in headers] for item in value], name.replace('_', ' '))
-    plain = [
-        [name.replace('_', ' '), value if np.isscalar(value) else str(value)]
-        for name, value in result.quality.items()
-        if not (isinstance(value, list) and value and isinstance(value[0], dict))
-    ]
+            report.add_table(headers, [[item.get(key) for key in headers] for item in value], words)
+        else:
+            plain.append([words, value if np.isscalar(value) else str(value)])
     if plain:
         report.add_table(['quality', 'value'], plain)
     if result.plots:
@@ -94,17 +93,8 @@ def compensation_report(checks: Sequence[JointCheck], applied: str) -> Report:
     for check in checks:
         series = []
         for side, colour in ((check.positive, CYCLE[0]), (check.negative, CYCLE[1])):
-            reach = 2 * side.deviation
-            series.append(
-                Series(
-                    f'{side.direction} direction',
-                    side.excess,
-                    colour,
-                    side.speed,
-                    low=side.excess - reach,
-                    high=side.excess + reach,
-                )
-            )
+            low, high = (side.excess + k * side.deviation for k in (-2, 2))
+            series.append(Series(f'{side.direction} direction', side.excess, colour, side.speed, low=low, high=high))
         speeds = np.concatenate([check.positive.speed, check.negative.speed])
         ends = np.array([speeds.min(), speeds.max()])
         series.append(Series('', np.zeros(2), 'seventh', ends, dashed=True))

@@ -47,20 +47,18 @@ def text_of(value: float) -> str:
 
 def panel_svg(figure: Figure, panel: Panel, last: bool = True) -> str:
     """Return one panel of a figure as an SVG element; `last`: with numbers and label of the axis below."""
-    width = 720.0 if figure.columns == 1 else 420.0
-    below = BOTTOM + LABEL if last else TOP
-    height = figure.height + below
-    return _Drawing(figure, panel, width, height, below).text(last)
+    return _Drawing(figure, panel, last).text()
 
 
 class _Drawing:
     """Scales of one panel, and what is drawn with them."""
 
-    def __init__(self, figure: Figure, panel: Panel, width: float, height: float, below: float):
-        self.figure, self.panel = figure, panel
-        self.width, self.height = width, height
-        self.left, self.right = LEFT, width - RIGHT
-        self.top, self.bottom = TOP, height - below
+    def __init__(self, figure: Figure, panel: Panel, last: bool):
+        self.figure, self.panel, self.last = figure, panel, last
+        self.width = 720.0 if figure.columns == 1 else 420.0
+        self.height = figure.height + (BOTTOM + LABEL if last else TOP)
+        self.left, self.right = LEFT, self.width - RIGHT
+        self.top, self.bottom = TOP, float(figure.height)
         x = _range([panel.x_of(series) for series in panel.series])
         y = _range(
             [
@@ -78,11 +76,11 @@ class _Drawing:
     def _equal(self, x: tuple[float, float], y: tuple[float, float]) -> tuple[tuple[float, float], tuple[float, float]]:
         unit = max((x[1] - x[0]) / (self.right - self.left), (y[1] - y[0]) / (self.bottom - self.top))
         widths = unit * (self.right - self.left), unit * (self.bottom - self.top)
-        (a, b), (c, d) = (
+        across, up = (
             (0.5 * (low + high - wide), 0.5 * (low + high + wide))
             for (low, high), wide in zip((x, y), widths, strict=True)
         )
-        return (a, b), (c, d)
+        return across, up
 
     def x(self, values: FloatArray) -> FloatArray:
         low, high = self.x_range
@@ -92,15 +90,14 @@ class _Drawing:
         low, high = self.y_range
         return self.bottom - (_scaled(values, self.panel.log) - low) / (high - low) * (self.bottom - self.top)
 
-    def text(self, last: bool) -> str:
-        parts = [self._grid(last)]
-        parts += [self._series(series) for series in self.panel.series]
+    def text(self) -> str:
+        parts = [self._grid(), *map(self._series, self.panel.series)]
         title = html.escape(f'{self.panel.title} {self.panel.y_label}')
         return (
             f'<svg viewBox="0 0 {self.width:g} {self.height:g}" role="img" aria-label="{title}">{"".join(parts)}</svg>'
         )
 
-    def _grid(self, last: bool) -> str:
+    def _grid(self) -> str:
         low, high = self.y_range
         marks = log_ticks(low, high) if self.panel.log else ticks(low, high, max(2, int(self.figure.height / 34)))
         parts = []
@@ -110,9 +107,9 @@ class _Drawing:
         marks = ticks(*self.x_range, 6 if self.width > 500 else 4)
         for value, place in zip(marks, self.x(np.array(marks)), strict=True):
             parts.append(f'<path class="g" d="M{place:.1f} {self.top:g}V{self.bottom:g}"/>')
-            if last:
+            if self.last:
                 parts.append(f'<text x="{place:.1f}" y="{self.bottom + 14:g}" class="m">{text_of(value)}</text>')
-        if last:
+        if self.last:
             middle = 0.5 * (self.left + self.right)
             label = html.escape(self.figure.x_label)
             parts.append(f'<text x="{middle:g}" y="{self.bottom + 29:g}" class="m">{label}</text>')

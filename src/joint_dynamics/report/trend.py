@@ -108,16 +108,8 @@ def _figure(series: Series) -> Figure:
     begin = series.dates[0]
     days = np.array([(date - begin).total_seconds() / DAY for date in series.dates])
     spread = np.where(np.isfinite(series.deviations), DEVIATIONS * series.deviations, 0.0)
-    drawn = [
-        Drawn(
-            'run ± two deviations',
-            series.values,
-            'measured',
-            kind='points',
-            low=series.values - spread,
-            high=series.values + spread,
-        )
-    ]
+    low, high = series.values - spread, series.values + spread
+    drawn = [Drawn('run ± two deviations', series.values, 'measured', kind='points', low=low, high=high)]
     edges = [0, *(change.first for change in series.changes), len(days)]
     for k, (first, last) in enumerate(itertools.pairwise(edges)):
         level, _ = series.level(first, last)

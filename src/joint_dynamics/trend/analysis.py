@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import datetime
 import io
+import itertools
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,7 +19,7 @@ from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.output_files import write_atomically
 from joint_dynamics.settings import Settings, setting
 from joint_dynamics.trend.change import ChangePoint, ChangeTest, change_points, weights_of
-from joint_dynamics.trend.measure import Measurement
+from joint_dynamics.trend.measure import Figure, Measurement
 from joint_dynamics.trend.runs import Run
 
 QUANTITIES = {'coulomb': 'N·m', 'viscous': 'N·m·s/rad', 'stiffness': 'N·m/rad', 'backlash': 'rad', 'residual': '%'}
@@ -129,8 +131,8 @@ class Alarm:
     ----------
     robot, joint, quantity
         names.
-    date, run
-        of the run at which it was detected.
+    run
+        at which it was detected.
     since
         date of the first run after the change.
     before, after
@@ -142,12 +144,16 @@ class Alarm:
     robot: str
     joint: str
     quantity: str
-    date: datetime.datetime
     run: Run
     since: datetime.datetime
     before: tuple[float, float]
     after: tuple[float, float]
     z: float
+
+    @property
+    def date(self) -> datetime.datetime:
+        """Date of the run at which it was detected."""
+        return self.run.date
 
     @property
     def change_percent(self) -> float | None:
@@ -162,23 +168,20 @@ class Alarm:
 
 def series_of(measured: Sequence[tuple[Run, Measurement]], quantities: Sequence[str]) -> list[Series]:
     """Return the series of all robots, joints and quantities, runs in order of time."""
-    points: dict[tuple[str, str, str], list[tuple[Run, float, float, float, float | None]]] = {}
+    points: dict[tuple[str, str, str], list[tuple[Run, Figure, float | None]]] = {}
     for run, measurement in sorted(measured, key=lambda item: (item[0].robot, item[0].date, str(item[0].path))):
         for figure in measurement.figures:
             if figure.quantity in quantities:
-                std = np.nan if figure.std is None else figure.std
-                warm = measurement.temperatures.get(figure.joint, np.nan)
                 points.setdefault((run.robot, figure.joint, figure.quantity), []).append(
-                    (run, figure.value, std, warm, figure.reference)
+                    (run, figure, measurement.temperatures.get(figure.joint))
                 )
     series = []
-    for (robot, joint, quantity), rows in points.items():
-        known = [row[4] for row in rows if row[4] is not None]
-        values, deviations, temperatures = np.array([row[1:4] for row in rows], dtype=float).T
-        runs = tuple(row[0] for row in rows)
-        series.append(
-            Series(robot, joint, quantity, runs, values, deviations, temperatures, known[0] if known else None)
-        )
+    for names, rows in points.items():
+        runs, figures, _ = zip(*rows, strict=True)
+        # None becomes NaN
+        numbers = np.array([(figure.value, figure.std, warm) for _, figure, warm in rows], dtype=float).T
+        known = next((figure.reference for figure in figures if figure.reference is not None), None)
+        series.append(Series(*names, runs, *numbers, known))
     return series
 
 
@@ -188,9 +191,7 @@ def find_alarms(series: Sequence[Series], settings: TrendSettings) -> tuple[list
     The rate of false alarms of a robot is divided evenly among its series (Bonferroni), so that it holds for any
     dependence between them.
     """
-    counts: dict[str, int] = {}
-    for each in series:
-        counts[each.robot] = counts.get(each.robot, 0) + 1
+    counts = Counter(each.robot for each in series)
     with_changes, alarms = [], []
     for each in series:
         test = ChangeTest.at_rate(
@@ -203,20 +204,9 @@ def find_alarms(series: Sequence[Series], settings: TrendSettings) -> tuple[list
         changes = change_points(each.values, test, each.deviations, each.temperatures)
         edges = [0, *(change.first for change in changes), len(each.values)]
         for k, change in enumerate(changes):
-            before, after = each.level(edges[k], edges[k + 1]), each.level(edges[k + 1], edges[k + 2])
-            alarms.append(
-                Alarm(
-                    each.robot,
-                    each.joint,
-                    each.quantity,
-                    each.dates[change.alarm],
-                    each.runs[change.alarm],
-                    each.dates[change.first],
-                    before,
-                    after,
-                    change.z,
-                )
-            )
+            run, since = each.runs[change.alarm], each.dates[change.first]
+            before, after = (each.level(first, last) for first, last in itertools.pairwise(edges[k : k + 3]))
+            alarms.append(Alarm(each.robot, each.joint, each.quantity, run, since, before, after, change.z))
         with_changes.append(replace(each, changes=tuple(changes)))
     return with_changes, sorted(alarms, key=lambda alarm: (alarm.date, alarm.robot, alarm.joint, alarm.quantity))
 

@@ -216,6 +216,11 @@ def trend(
     return Trend([run for run, _ in measured], work.anew, series, alarms, work.left_out, settings, notes)
 
 
+def _sections(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the part of each task that every measurement follows from."""
+    return {name: dict(config.get(name, {})) for name in ('recording', 'identification')}
+
+
 def _references(
     root: Path,
     runs: Sequence[Run],
@@ -249,8 +254,7 @@ def _references(
                 'robot': str(Path(robot).resolve()),
                 'robot_content': content_hash(Path(robot)),
                 'robot_options': dict(config.get('robot', {})),
-                'recording': dict(config.get('recording', {})),
-                'identification': dict(config.get('identification', {})),
+                **_sections(config),
             }
         )
     notes = []
@@ -275,8 +279,7 @@ def _measured(
         task: dict[str, Any] = {
             'kind': 'estimate' if run.estimate else 'recording',
             'paths': [str(run.path.resolve())],
-            'recording': dict(config.get('recording', {})),
-            'identification': dict(config.get('identification', {})),
+            **_sections(config),
         }
         if not run.estimate:
             if run.robot not in references:

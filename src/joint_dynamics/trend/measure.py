@@ -22,7 +22,7 @@ from joint_dynamics.arm import Arm
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.description.export_urdf import joint_friction
-from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.errors import JointDynamicsError, one_line
 from joint_dynamics.identification.identification_settings import IdentificationSettings
 from joint_dynamics.identification.identify import identify
 from joint_dynamics.identification.joint_tests.transmission import identify_transmissions
@@ -97,7 +97,7 @@ def work(task: Mapping[str, Any]) -> dict[str, Any]:
     try:
         return _WORK[task['kind']](task)
     except JointDynamicsError as error:
-        return {'error': ' '.join(str(error).split())}
+        return {'error': one_line(error)}
 
 
 def measure_recording(
@@ -166,8 +166,7 @@ def measure_estimate(description: DynamicsDescription) -> Measurement:
             figures.append(Figure(name, 'coulomb', coulomb, stated.get('F_C0')))
             figures.append(Figure(name, 'viscous', viscous, stated.get('F_V1')))
         figures += _transmission(name, part, {})
-        percent = _residual_of(description)
-        if percent is not None:
+        if (percent := _residual_of(description)) is not None:
             figures.append(Figure(name, 'residual', percent))
     return Measurement(tuple(figures), {})
 
@@ -178,16 +177,11 @@ def _padded(factor: FloatArray) -> FloatArray:
 
 
 def _transmission(name: str, part: Mapping[str, Any], reference: Mapping[str, Any]) -> list[Figure]:
-    figures = []
-    if 'stiffness' in part:
-        value, std = _stiffness(part['stiffness'])
-        known = _stiffness(reference['stiffness'])[0] if 'stiffness' in reference else None
-        figures.append(Figure(name, 'stiffness', value, std, known))
-    if 'backlash' in part:
-        value, std = _mean(part['backlash'])
-        known = _mean(reference['backlash'])[0] if 'backlash' in reference else None
-        figures.append(Figure(name, 'backlash', value, std, known))
-    return figures
+    return [
+        Figure(name, quantity, *of(part[quantity]), of(reference[quantity])[0] if quantity in reference else None)
+        for quantity, of in (('stiffness', _stiffness), ('backlash', _mean))
+        if quantity in part
+    ]
 
 
 def _stiffness(document: Mapping[str, Any]) -> tuple[float, float | None]:
@@ -214,19 +208,15 @@ def _temperatures(recording: Recording) -> dict[str, float]:
     return dict(zip(recording.joint_names, map(float, recording.temperature.mean(axis=0)), strict=True))
 
 
-def _recordings(task: Mapping[str, Any], names: tuple[str, ...], model: RobotModel) -> list[Recording]:
-    settings = RecordingSettings.from_mapping(task['recording'])
-    return [load_recording(path, settings, names, model.limits) for path in task['paths']]
-
-
 def _identify_reference(task: Mapping[str, Any]) -> dict[str, Any]:
     model = RobotModel.load(task['robot'], **task['robot_options'])
     settings = IdentificationSettings.from_config(task['identification'])
+    how = RecordingSettings.from_mapping(task['recording'])
     recordings: list[Recording] = []
     refused: list[str] = []
     for path in task['paths']:
         try:
-            recordings += _recordings({**task, 'paths': [path]}, model.joint_names, model)
+            recordings.append(load_recording(path, how, model.joint_names, model.limits))
         except JointDynamicsError as error:
             refused.append(str(error))
         if len(recordings) == task['count']:
@@ -240,7 +230,8 @@ def _identify_reference(task: Mapping[str, Any]) -> dict[str, Any]:
 def _measure_recording(task: Mapping[str, Any]) -> dict[str, Any]:
     reference = DynamicsDescription.from_yaml(task['reference'])
     settings = IdentificationSettings.from_config(task['identification'])
-    (recording,) = _recordings(task, reference.joint_names, reference.robot_model())
+    how = RecordingSettings.from_mapping(task['recording'])
+    recording = load_recording(task['paths'][0], how, reference.joint_names, reference.robot_model().limits)
     return measure_recording(recording, reference, settings).to_document()
 
 
