@@ -5,7 +5,7 @@ import os
 import re
 import subprocess
 import sys
-from importlib.metadata import requires
+from importlib.metadata import PackageNotFoundError, distribution, requires
 from pathlib import Path
 
 import pytest
@@ -62,19 +62,16 @@ def test_make_installs_what_is_pinned():
     assert re.search(r'^\$\(VENV\)/\.dependencies:.* constraints\.txt', makefile, flags=re.MULTILINE)
 
 
-@pytest.fixture(scope='module')
-def licences():
-    if not (ROOT / 'tools').is_dir():
-        pytest.skip('tools/ is not beside the tests')
-    spec = importlib.util.spec_from_file_location('licences', ROOT / 'tools' / 'licences.py')
+def tool(name):
+    """A module of tools/."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / 'tools' / f'{name}.py')
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
 
-def test_the_licence_of_every_dependency_is_listed(licences):
-    from importlib.metadata import PackageNotFoundError, distribution
-
+def test_the_licence_of_every_dependency_is_listed():
+    licences = tool('licences')
     page = licences.PAGE.read_text(encoding='utf-8')
     asked, rest = page.split(licences.FURTHER.strip().splitlines()[0])
     names = licences.direct()
@@ -91,10 +88,7 @@ def test_the_licence_of_every_dependency_is_listed(licences):
 
 
 def test_what_another_python_needs_gets_a_marker():
-    spec = importlib.util.spec_from_file_location('lock', ROOT / 'tools' / 'lock.py')
-    lock = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(lock)
-    written = lock.lines({'3.10': {'a': '1', 'b': '1', 'c': '2'}, '3.11': {'a': '1', 'b': '2'}})
+    written = tool('lock').lines({'3.10': {'a': '1', 'b': '1', 'c': '2'}, '3.11': {'a': '1', 'b': '2'}})
     assert written == [
         'a==1',
         "b==1 ; python_version == '3.10'",

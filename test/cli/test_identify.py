@@ -204,23 +204,6 @@ def test_every_command_is_listed_and_has_help(run):
         assert 'usage: joint-dynamics' in done.out
 
 
-def test_export_of_a_robot_without_masses_is_refused(run, arm_file, run_file, tmp_path, ur_table):
-    run('identify', run_file(), '--robot', arm_file, '--out', tmp_path / 'out')
-    assert isinstance(DynamicsDescription.load(tmp_path / 'out' / 'dynamics.yaml'), DynamicsDescription)
-    joints = ''.join(
-        f'<link name="l{k}"/><joint name="joint_{k}" type="continuous"><parent link="l{k - 1}"/><child'
-        f' link="l{k}"/></joint>'
-        for k in range(1, 7)
-    )
-    (tmp_path / 'arm.urdf').write_text(f'<robot name="arm"><link name="l0"/>{joints}</robot>')
-    done = run(
-        'export', tmp_path / 'out' / 'dynamics.yaml', '--into', tmp_path / 'arm.urdf', '--out', tmp_path / 'new.urdf'
-    )
-    assert done.status == 2
-    assert 'expected a positive mass behind joint_1' in done.error
-    assert not (tmp_path / 'new.urdf').exists()
-
-
 def test_the_verdict_comes_first_and_validate_has_its_own(run, arm_file, run_file, tmp_path):
     """A prediction that fails exits with 3 and says how; the same words are in summary and report."""
     path = run_file()

@@ -16,7 +16,7 @@ from joint_dynamics.identification.validate import judge_description
 
 
 def test_terms_are_written_where_they_belong():
-    state = SimpleNamespace(load_limit=np.array([30.0, 40.0]), share=np.array([0.25, 0.75]))
+    state = SimpleNamespace(load_limit=np.array([30.0, 40.0]))
     values = {'x': 2.0, 'y': -1.0}
 
     def written(document, *, names=('x',), needs=(), deviation=None, state=state):
@@ -38,20 +38,10 @@ def test_terms_are_written_where_they_belong():
     assert joint['terms'] == [
         {'document': {'function': 'sin(q)', 'tau_max': 40.0}, 'values': [2.0, -1.0], 'std': [0.4, None]}
     ]
-    none = SimpleNamespace(load_limit=None, share=None)
+    none = SimpleNamespace(load_limit=None)
     assert written({'function': 'sin(q)'}, needs=('load',), state=none)['terms'][0]['document'] == {
         'function': 'sin(q)'
     }
-    # Two operators: one slips at once, the other, with its share, after the width.
-    slip = written({'hysteresis': 1e-3})['friction']['maxwell_slip']
-    first = slip['limits'][0]
-    assert slip == {
-        'limits': [first, 1.0], 'stiffness': [0.25 / first, 0.75], 'operators': 2, 'presliding': 1e-3
-    }  # fmt: skip
-    # Narrower than the first: what the larger share does, all does.
-    narrow = written({'hysteresis': 1e-9})['friction']['maxwell_slip']
-    assert (narrow['limits'], narrow['stiffness']) == ([0.5, 1.0], [0.0, 1.0])
-    assert 'maxwell_slip' not in written({'hysteresis': 1e-9}, state=none)['friction']
 
 
 def test_a_payload_is_written_as_not_attached():

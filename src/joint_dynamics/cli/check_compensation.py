@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from joint_dynamics.cli.common import show_table, show_written, write_report
 
 if TYPE_CHECKING:
-    from joint_dynamics.control.compensation import DirectionCheck, JointCheck
+    from joint_dynamics.control.compensation import DirectionCheck
 
 WORDS = {
     'under': 'under-compensated: speeds decay',
@@ -85,7 +84,15 @@ def run(args: argparse.Namespace) -> int:
         print(f'not checked (not in {args.applied}): {", ".join(skipped)}')
     runaway = sorted({check.joint for check in checks if check.runs_away})
     if folder:
-        _write(folder, checks, args)
+        from joint_dynamics.report.joint import compensation_report
+
+        summary = {
+            'description': args.description,
+            'applied': args.applied,
+            'runs_away': bool(runaway),
+            'checks': [check.summary() for check in checks],
+        }
+        write_report(folder, summary, compensation_report(checks, args.applied))
         show_written(folder, ('summary.json', 'report.html'))
     if runaway:
         print(f'joint-dynamics check-compensation: would run away: {", ".join(runaway)}', file=sys.stderr)
@@ -128,15 +135,3 @@ def _read(path: str, joint_names: tuple[str, ...]) -> dict[str, Any]:
             'found another name'
         )
     return document['joints']
-
-
-def _write(folder: Path, checks: list[JointCheck], args: argparse.Namespace) -> None:
-    from joint_dynamics.report.joint import compensation_report
-
-    summary = {
-        'description': args.description,
-        'applied': args.applied,
-        'runs_away': any(check.runs_away for check in checks),
-        'checks': [check.summary() for check in checks],
-    }
-    write_report(folder, summary, compensation_report(checks, args.applied))

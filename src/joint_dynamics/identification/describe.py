@@ -80,12 +80,10 @@ def describe(
         }
     # the payload of a description is at the last link
     at = None if settings.payload is None else settings.payload.joint
-    document: dict[str, Any] = {}
-    if payload is not None and at in (None, model.joint_names[-1]):
-        document['payload'] = payload_part(payload)
+    part = {'payload': payload_part(payload)} if payload is not None and at in (None, model.joint_names[-1]) else {}
     return DynamicsDescription(
-        document
-        | {
+        {
+            **part,
             'robot': {
                 'name': model.pinocchio.name,
                 'joint_names': list(model.joint_names),
@@ -115,9 +113,9 @@ def validity_of(solved: SolvedProblem) -> dict[str, dict[str, Any]]:
         load = np.maximum(load, np.abs(torque).max(axis=0))
     if problem.state.load_limit is not None:
         load = np.maximum(load, problem.state.load_limit)
-    ranges: dict[str, dict[str, Any]] = {}
-    for j, name in enumerate(model.joint_names):
-        ranges[name] = {'speed': checked_speed(problem, j), 'load': float(load[j])}
+    ranges: dict[str, dict[str, Any]] = {
+        name: {'speed': checked_speed(problem, j), 'load': float(load[j])} for j, name in enumerate(model.joint_names)
+    }
     temperatures = [part.temperature[part.kept] for part in problem.observations if part.temperature is not None]
     if temperatures and len(temperatures) == len(problem.observations):
         seen = np.concatenate(temperatures)
@@ -128,11 +126,7 @@ def validity_of(solved: SolvedProblem) -> dict[str, dict[str, Any]]:
 
 def with_provenance(result: IdentificationResult) -> DynamicsDescription:
     """Return the description of a result with where it comes from: recordings, residuals, verdict."""
-    return DynamicsDescription(result.description.document | {'provenance': _provenance(result)})
-
-
-def _provenance(result: IdentificationResult) -> dict[str, Any]:
-    return {
+    provenance = {
         'software': f'joint_dynamics {__version__}',
         'date': datetime.datetime.now(datetime.timezone.utc).isoformat(timespec='seconds'),
         'method': result.settings.method,
@@ -148,6 +142,7 @@ def _provenance(result: IdentificationResult) -> dict[str, Any]:
         **resting_document(result),
         'filters': {name: finite(value) for name, value in vars(result.plan).items()},
     }
+    return DynamicsDescription(result.description.document | {'provenance': provenance})
 
 
 def _coverage(result: IdentificationResult) -> dict[str, Any] | None:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.identification_settings import IdentificationSettings
 from joint_dynamics.identification.identify import identify
@@ -116,6 +115,7 @@ def examine(model: RobotModel, recording: Recording, settings: IdentificationSet
 def _figures(recording: Recording, rest_speed: float, result: IdentificationResult | None) -> Iterator[JointFigures]:
     speed = np.abs(np.gradient(recording.q, recording.period, axis=0))
     effort = recording.tau if recording.tau is not None else recording.current
+    rms = np.full(recording.n, np.nan) if effort is None else np.sqrt(np.mean(effort**2, axis=0))
     left = np.full(recording.n, np.nan) if result is None else overall_residual(result.training, moving=True)[0]
     scales = {} if result is None else result.checks.get('torque_scales') or {}
     for j, name in enumerate(recording.joint_names):
@@ -125,7 +125,7 @@ def _figures(recording: Recording, rest_speed: float, result: IdentificationResu
             travel=float(np.ptp(recording.q[:, j])),
             fastest=float(np.quantile(speed[:, j], 0.99)),
             resting=float(np.mean(speed[:, j] <= rest_speed)),
-            effort=np.nan if effort is None else _rms(effort[:, j]),
+            effort=float(rms[j]),
             left=float(left[j]),
             scale=_number(scale.get('factor')),
             scale_std=_number(scale.get('std')),
@@ -147,16 +147,15 @@ def _joint_models(recording: Recording, able: list[str], unable: list[str]) -> N
         unable.append('stiffness, kinematic error, backlash: expected motor positions, found none')
     else:
         able.append('stiffness, kinematic error and backlash, where joints are loaded (motor positions are there)')
-    temperature = recording.temperature
-    if temperature is None:
+    span = None if recording.temperature is None else np.ptp(recording.temperature, axis=0).max()
+    if span is None:
         unable.append('friction over temperature: expected joint temperatures, found none')
-    elif np.ptp(temperature, axis=0).max() < TEMPERATURE_SPAN:
-        spans = np.ptp(temperature, axis=0).max()
+    elif span < TEMPERATURE_SPAN:
         unable.append(
-            f'friction over temperature: expected a change of {TEMPERATURE_SPAN:g} °C, found {spans:.2g} °C at most'
+            f'friction over temperature: expected a change of {TEMPERATURE_SPAN:g} °C, found {span:.2g} °C at most'
         )
     else:
-        able.append(f'friction over temperature (a joint warms by {np.ptp(temperature, axis=0).max():.3g} °C)')
+        able.append(f'friction over temperature (a joint warms by {span:.3g} °C)')
     steps = np.diff(recording.q[:: max(1, recording.samples // BLOCKS)], axis=0)
     forwards, backwards = np.maximum(steps, 0).sum(axis=0), np.maximum(-steps, 0).sum(axis=0)
     one_way = [
@@ -182,10 +181,6 @@ def _oddities(recording: Recording) -> Iterator[str]:
         if abs(np.corrcoef(tau, current)[0, 1]) > ONE_SIGNAL:
             ratio = float((tau - tau.mean()) @ (current - current.mean()) / np.sum((current - current.mean()) ** 2))
             yield f'the torque of {name} is {ratio:.4g} times its current: computed by a drive gain, not measured'
-
-
-def _rms(x: FloatArray) -> float:
-    return float(np.sqrt(np.mean(x**2)))
 
 
 def _number(value: float | None) -> float:

@@ -64,16 +64,24 @@ class FilterPlan:
         return self.least_samples(rate) / rate if rate else 0.0
 
 
-def filter_plan(recordings: Sequence[Recording], settings: IdentificationSettings) -> FilterPlan:
-    """Return the cut-offs: the settings' own, the rest from the bandwidth of the training recordings' motion."""
-    f_dyn = settings.f_dyn or dynamics_bandwidth(
-        [recording.q for recording in recordings], [recording.rate for recording in recordings]
+def filter_plan(
+    recordings: Sequence[Recording], settings: IdentificationSettings, before: Mapping[str, float] | None = None
+) -> FilterPlan:
+    """Return the cut-offs: the settings' own, the rest from the bandwidth of the training recordings' motion.
+
+    before: fields of an earlier plan, taken in place of what follows from the motion where the settings have no f_dyn.
+    """
+    known = {} if before is None or settings.f_dyn is not None else before
+    f_dyn = (
+        settings.f_dyn
+        or known.get('f_dyn')
+        or dynamics_bandwidth([recording.q for recording in recordings], [recording.rate for recording in recordings])
     )
-    position = settings.position_cutoff or 5.0 * f_dyn
+    position = settings.position_cutoff or known.get('position_cutoff', 5.0 * f_dyn)
     return FilterPlan(
         f_dyn,
         position,
-        settings.parallel_cutoff or 2.0 * f_dyn,
+        settings.parallel_cutoff or known.get('parallel_cutoff', 2.0 * f_dyn),
         settings.decimation,
         1.0 / position if settings.trim is None else settings.trim,
     )

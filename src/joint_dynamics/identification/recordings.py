@@ -174,19 +174,15 @@ def _pieces(recording: Recording, repetition: Repetition, cutoff: float, shortes
         mean = average_periods(periodic, repetition.period).recording
     except JointDynamicsError as error:
         return [replace(recording, notes=(*recording.notes, f'not averaged over periods: {error}'))]
-    pieces = [replace(mean, name=f'{recording.name} (mean of {repetition.count} periods)')]
+    mean = replace(mean, name=f'{recording.name} (mean of {repetition.count} periods)')
     start, end = float(recording.time[0]), float(recording.time[-1])
-    if repetition.start - start >= shortest:
-        pieces.insert(
-            0, replace(recording.window(start, repetition.start), name=f'{recording.name} (before)', notes=())
-        )
-    if end - repetition.end >= shortest:
-        pieces.append(
-            replace(
-                recording.window(repetition.end, end + recording.period), name=f'{recording.name} (after)', notes=()
-            )
-        )
-    return pieces
+
+    def rest(begin: float, stop: float, word: str) -> Recording:
+        return replace(recording.window(begin, stop), name=f'{recording.name} ({word})', notes=())
+
+    before = [rest(start, repetition.start, 'before')] if repetition.start - start >= shortest else []
+    after = [rest(repetition.end, end + recording.period, 'after')] if end - repetition.end >= shortest else []
+    return [*before, mean, *after]
 
 
 def _difference(periodic: Recording, repetition: Repetition, cutoff: float) -> str | None:

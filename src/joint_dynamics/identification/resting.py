@@ -12,7 +12,7 @@ and the interval holds for any H.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -101,23 +101,11 @@ def resting_of_description(
         resting = problem.rest(index).resting
         low, high = (observation.at_kept(_torque(arm, observation, H)).T for H in (-1.0, 1.0))
         tau, base, level = observation.at_kept(observation.tau).T, 0.5 * (low + high), 0.5 * np.abs(high - low)
-        ends = np.ones(tau.shape)
+        ends, narrow = np.ones(tau.shape), np.zeros(tau.shape, dtype=bool)
         half_width = ndtri(LEVEL) * np.sqrt(sigma[:, None] ** 2 + spread[index])
+        first = not_slipped(observation)
         entries.append(
-            Resting(
-                observation.name,
-                resting,
-                tau,
-                base,
-                base,
-                level,
-                -ends,
-                ends,
-                half_width,
-                not_slipped(observation),
-                np.zeros(tau.shape, dtype=bool),
-                *ratio,
-            )
+            Resting(observation.name, resting, tau, base, base, level, -ends, ends, half_width, first, narrow, *ratio)
         )
     return resting_summary(entries, names, arm.robot.mixed)
 
@@ -145,22 +133,16 @@ def resting_summary(recordings: Sequence[Resting], joint_names: Sequence[str], m
 
     mixed: whether some joints slide and others turn, see `relative_of_squares`.
     """
-    count = sum(recording.stated.sum(axis=1) for recording in recordings)
-    unstated = int(sum((recording.resting & ~recording.stated).sum() for recording in recordings))
-    within = sum(recording.within.sum(axis=1) for recording in recordings)
-    width = sum(
-        np.subtract(recording.upper, recording.lower, out=np.zeros(recording.tau.shape), where=recording.stated).sum(
-            axis=1
-        )
-        / 2
-        for recording in recordings
-    )
-    error = sum(
-        (((recording.tau - recording.expected) * recording.stated) ** 2).sum(axis=1) for recording in recordings
-    )
-    size = sum(((recording.tau * recording.stated) ** 2).sum(axis=1) for recording in recordings)
-    if not recordings or not np.sum(count):
+    unstated = int(sum((part.resting & ~part.stated).sum() for part in recordings))
+    if not any(part.stated.any() for part in recordings):
         return {'samples': 0, 'unstated': unstated}
+
+    def total(of: Callable[[Resting], FloatArray | BoolArray]) -> FloatArray:
+        return np.sum([np.where(part.stated, of(part), 0.0).sum(axis=1) for part in recordings], axis=0)
+
+    count, within = total(lambda part: part.stated), total(lambda part: part.within)
+    width = total(lambda part: part.half_width + 0.5 * part.held * (part.high - part.low))
+    error, size = total(lambda part: (part.tau - part.expected) ** 2), total(lambda part: part.tau**2)
     percent, overall = relative_of_squares(error, size, mixed)
 
     def by_joint(values: FloatArray, whole: float | None = None) -> dict[str, float | None]:

@@ -138,7 +138,14 @@ class IdentificationResult:
         """Return summary.json of `joint-dynamics identify`: plain keys, finite numbers or None."""
         deviation = self.deviation
         relative = relative_deviation_percent(self.solution.chi, deviation)
-        training = [fit.summary() for fit in self.training]
+        residuals: dict[str, Any] = {}
+        for kind, fits in (('training', self.training), ('validation', self.validation)):
+            residuals |= {
+                kind: [fit.summary() for fit in fits],
+                f'{kind}_overall_percent': finite(overall_residual(fits)[1]) if fits else None,
+                f'{kind}_moving_overall_percent': finite(overall_residual(fits, moving=True)[1]) if fits else None,
+                f'{kind}_fixed_band': overall_in_fixed_band(fits) if fits else None,
+            }
         return {
             'method': self.settings.method,
             'samples': self.samples,
@@ -149,16 +156,7 @@ class IdentificationResult:
             'doubtful_parameters': self.poorly_determined,
             'seconds': self.seconds,
             'filters': {name: finite(value) for name, value in vars(self.plan).items()},
-            'training': training,
-            'training_overall_percent': finite(overall_residual(self.training)[1]),
-            'training_moving_overall_percent': finite(overall_residual(self.training, moving=True)[1]),
-            'validation': [fit.summary() for fit in self.validation],
-            'validation_overall_percent': finite(overall_residual(self.validation)[1]) if self.validation else None,
-            'validation_moving_overall_percent': (
-                finite(overall_residual(self.validation, moving=True)[1]) if self.validation else None
-            ),
-            'training_fixed_band': overall_in_fixed_band(self.training),
-            'validation_fixed_band': overall_in_fixed_band(self.validation) if self.validation else None,
+            **residuals,
             'residual_deviation': dict(
                 zip(self.problem.model.joint_names, map(float, self.solution.sigma), strict=True)
             ),

@@ -15,7 +15,7 @@ from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.drive_gains.estimate import with_torque
 from joint_dynamics.identification.drive_gains.payload import payload_changes
 from joint_dynamics.identification.identification_settings import IdentificationSettings
-from joint_dynamics.identification.observations import FilterPlan, Observation, filter_plan, observe
+from joint_dynamics.identification.observations import Observation, filter_plan, observe
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.residuals import Fit, FullRate, band_of, overall_residual, relative
 from joint_dynamics.identification.reliability.coverage import Coverage, Training, judge_coverage
@@ -98,10 +98,8 @@ def validate_description(
     JointDynamicsError
         Where robot, description and recordings do not fit together.
     """
-    settings = settings or IdentificationSettings()
     arm = Arm.from_description(None, description)
-    observations = _observed(description, arm, recordings, settings, drive_gains)
-    return [validation_fit(arm, observation, settings.moving_speed) for observation in observations]
+    return _predicted(description, arm, recordings, settings or IdentificationSettings(), drive_gains)[1]
 
 
 def judge_description(
@@ -114,8 +112,7 @@ def judge_description(
     """
     settings = settings or IdentificationSettings()
     arm = Arm.from_description(None, description)
-    observations = _observed(description, arm, recordings, settings, None)
-    fits = [validation_fit(arm, observation, settings.moving_speed) for observation in observations]
+    observations, fits = _predicted(description, arm, recordings, settings)
     notes = [f'{part.name}: {text}' for part in observations for text in beyond_validity(arm, part)]
     problem = Problem(arm.robot, observations, rest_speed=settings.rest_speed)
     known = description.document.get('provenance', {})
@@ -124,10 +121,8 @@ def judge_description(
     base = [parameter.get('name') for parameter in description.document['inertial'].get('base', [])]
     if percent is not None and known.get('coverage') and base == problem.names:
         training = Training.from_document(known['coverage'], percent, arm.joint_names)
-        covered, covariance = (
-            judge_coverage(training, problem, overall_residual(fits, moving=True)[1]),
-            training.covariance,
-        )
+        covered = judge_coverage(training, problem, overall_residual(fits, moving=True)[1])
+        covariance = training.covariance
     explained = covered.summary.get('coverage', {}).get('validation_deviation_percent')
     reasons = [*judge_prediction(fits, percent, payload_changes(problem, fits), explained), *covered.reasons]
     summary = dict(covered.summary)
@@ -142,13 +137,13 @@ def judge_description(
     )
 
 
-def _observed(
+def _predicted(
     description: DynamicsDescription,
     arm: Arm,
     recordings: Sequence[Recording],
     settings: IdentificationSettings,
-    gains: Mapping[str, float] | None,
-) -> list[Observation]:
+    gains: Mapping[str, float] | None = None,
+) -> tuple[list[Observation], list[Fit]]:
     if not recordings:
         raise JointDynamicsError('validate: expected at least one recording, found none')
     model = arm.robot
@@ -160,8 +155,15 @@ def _observed(
         recordings = [
             recording if recording.current is None else with_torque(model, recording, gains) for recording in recordings
         ]
-    plan = _plan(description, recordings, settings)
-    return [observe(recording, plan, gains) for recording in recordings]
+    plan = filter_plan(recordings, settings, _filters(description))
+    observations = [observe(recording, plan, gains) for recording in recordings]
+    return observations, [validation_fit(arm, observation, settings.moving_speed) for observation in observations]
+
+
+def _filters(description: DynamicsDescription) -> dict[str, Any]:
+    """Return the filters with which the description was identified, as far as it says so."""
+    filters: dict[str, Any] = description.document.get('provenance', {}).get('filters', {})
+    return filters
 
 
 def beyond_validity(arm: Arm, observation: Observation) -> list[str]:
@@ -186,22 +188,6 @@ def predict_torque(
     """
     arm = Arm.from_description(None, description)
     recording = recording.select(arm.joint_names)
-    plan = replace(_plan(description, [recording], settings or IdentificationSettings()), trim=0.0)
+    plan = filter_plan([recording], settings or IdentificationSettings(), _filters(description))
     motion = replace(recording, tau=np.zeros_like(recording.q), current=None)
-    return predicted_torque(arm, observe(motion, plan))
-
-
-def _plan(
-    description: DynamicsDescription, recordings: Sequence[Recording], settings: IdentificationSettings
-) -> FilterPlan:
-    used = description.document.get('provenance', {}).get('filters', {})
-    if settings.f_dyn is not None or 'f_dyn' not in used:
-        return filter_plan(recordings, settings)
-    position = settings.position_cutoff or used['position_cutoff']
-    return FilterPlan(
-        used['f_dyn'],
-        position,
-        settings.parallel_cutoff or used['parallel_cutoff'],
-        settings.decimation,
-        1.0 / position if settings.trim is None else settings.trim,
-    )
+    return predicted_torque(arm, observe(motion, replace(plan, trim=0.0)))

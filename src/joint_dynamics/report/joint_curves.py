@@ -69,10 +69,8 @@ def add_friction(report: Report, result: IdentificationResult) -> None:
     arm = Arm.from_description(result.problem.model, result.description)
     if arm.friction is None:
         return
-    panels = []
-    for j, (speed, load, torque) in enumerate(friction_samples(result)):
-        if len(speed) >= 20:
-            panels.append(friction_panel(arm, j, speed, load, torque))
+    samples = enumerate(friction_samples(result))
+    panels = [friction_panel(arm, j, *arrays) for j, arrays in samples if len(arrays[0]) >= 20]
     if not panels:
         return
     report.add_section('Friction')

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -125,27 +124,14 @@ def capsules(model: RobotModel) -> list[Shape]:
     for link, offsets in enumerate(children, start=-1):
         radius = THICKNESS * total * (1 + (TIP - 1) * max(link, 0) / max(n - 1, 1)) * 0.6
         for offset in offsets:
-            shapes += _capsule(link, offset, radius)
+            length = float(np.linalg.norm(offset))
+            if length >= 1e-6:
+                size, tone = {'radius': radius, 'length': length}, 2 if link < 0 else 0
+                shapes.append(Shape('capsule', link, _turned_to(offset), 0.5 * offset, size, tone))
         if link >= 0:
-            shapes.append(
-                Shape(
-                    'cylinder',
-                    link,
-                    _turned_to(chain.axis[link]),
-                    np.zeros(3),
-                    {'radius': 1.25 * radius, 'length': 2.6 * radius},
-                    1,
-                )
-            )
+            size = {'radius': 1.25 * radius, 'length': 2.6 * radius}
+            shapes.append(Shape('cylinder', link, _turned_to(chain.axis[link]), np.zeros(3), size, 1))
     return shapes
-
-
-def _capsule(link: int, offset: FloatArray, radius: float) -> Sequence[Shape]:
-    length = float(np.linalg.norm(offset))
-    if length < 1e-6:
-        return ()
-    tone = 2 if link < 0 else 0
-    return (Shape('capsule', link, _turned_to(offset), 0.5 * offset, {'radius': radius, 'length': length}, tone),)
 
 
 def _turned_to(direction: FloatArray) -> FloatArray:

@@ -179,9 +179,10 @@ def series_of(measured: Sequence[tuple[Run, Measurement]], quantities: Sequence[
     for names, rows in points.items():
         runs, figures, _ = zip(*rows, strict=True)
         # None becomes NaN
-        numbers = np.array([(figure.value, figure.std, warm) for _, figure, warm in rows], dtype=float).T
+        numbers = np.array([(figure.value, figure.std, warm) for _, figure, warm in rows], dtype=float)
+        values, deviations, temperatures = numbers.T
         known = next((figure.reference for figure in figures if figure.reference is not None), None)
-        series.append(Series(*names, runs, *numbers, known))
+        series.append(Series(*names, runs, values, deviations, temperatures, known))
     return series
 
 

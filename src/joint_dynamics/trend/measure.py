@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 
 from joint_dynamics.arm import Arm
-from joint_dynamics.arrays import FloatArray
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.description.export_urdf import joint_friction
 from joint_dynamics.errors import JointDynamicsError, one_line
@@ -151,7 +150,7 @@ def friction_change(fit: Fit, j: int) -> tuple[tuple[float, float], tuple[float,
     weighted = np.column_stack([rows, left]) / sigma
     (labels,) = blocks_of_time([len(full.dq)])
     factors = [np.asarray(np.linalg.qr(weighted[labels[moving] == g], mode='r')) for g in range(labels[-1] + 1)]
-    deviation = np.sqrt(np.diag(scatter([_padded(factor) for factor in factors], inverse * sigma**2)))
+    deviation = np.sqrt(np.diag(scatter(factors, inverse * sigma**2)))
     return (float(change[0]), float(deviation[0])), (float(change[1]), float(deviation[1]))
 
 
@@ -169,11 +168,6 @@ def measure_estimate(description: DynamicsDescription) -> Measurement:
         if (percent := _residual_of(description)) is not None:
             figures.append(Figure(name, 'residual', percent))
     return Measurement(tuple(figures), {})
-
-
-def _padded(factor: FloatArray) -> FloatArray:
-    """Return a triangle of few rows with rows of zeros below."""
-    return np.vstack([factor, np.zeros((factor.shape[1] - len(factor), factor.shape[1]))])
 
 
 def _transmission(name: str, part: Mapping[str, Any], reference: Mapping[str, Any]) -> list[Figure]:

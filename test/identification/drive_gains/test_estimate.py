@@ -321,10 +321,6 @@ def test_bad_recordings(robot, clean):
         identify_drive_gains(robot.model, [unloaded], [mixed_kinds], WEIGHED, PLAN)
     with pytest.raises(JointDynamicsError, match='mixed, tls, wls'):
         DriveGainOptions(solver='magic')
-
-
-def test_the_solver_is_a_setting_and_its_former_name_is_refused():
-    assert DriveGainOptions.from_mapping({'solver': 'tls'}).solver == 'tls'
     with pytest.raises(JointDynamicsError, match="expected the key solver, found its former name 'way'"):
         DriveGainOptions.from_mapping({'way': 'tls'})
 

@@ -47,8 +47,6 @@ def test_the_model_is_as_rich_as_the_data_and_no_richer(make_joint, motions):
     assert few.quality['parameters_allowed'] == 2
     with pytest.raises(JointDynamicsError, match='7 speeds'):
         identify_friction([joint.data(motions.trapezoids([0.5, -0.5, 1.0, -1.0]))], FrictionSettings(model='stribeck'))
-    with pytest.raises(JointDynamicsError, match='method'):
-        identify_friction([joint.data(motions.trapezoids([0.5]))], FrictionSettings(method='guess'))
 
 
 def test_deviations_cover_the_errors(make_joint, motions):

@@ -103,8 +103,6 @@ def test_one_direction_only_and_swapped_signs_are_refused(make_joint, motions):
         identify_hysteresis([replace(data, q=2 * data.theta - data.q)])
     with pytest.raises(JointDynamicsError, match='motor-side angle'):
         identify_hysteresis([replace(data, two_sided=False)])
-    with pytest.raises(JointDynamicsError, match='methods'):
-        HysteresisSettings(methods=('magic',))
 
 
 def test_torque_without_friction_is_not_reliable(make_joint, motions, says):

@@ -50,8 +50,6 @@ def test_no_load_dependence_and_small_spans_are_flagged(make_joint, theta, says)
 def test_without_a_load_there_is_nothing_to_fit(make_joint, theta):
     with pytest.raises(JointDynamicsError, match='load torque'):
         identify_load([make_joint().data(theta)])
-    with pytest.raises(JointDynamicsError, match='form'):
-        identify_load([make_joint().data(theta)], LoadSettings(form='cubic'))
 
 
 RECORDING = SimpleNamespace(joint='j', name='run', load_source='recorded load', need=lambda *names: None)

@@ -72,8 +72,6 @@ def test_bad_input_is_refused(make_joint):
     data = gauge(make_joint())
     with pytest.raises(JointDynamicsError, match='motor-side angle'):
         identify_stiffness([replace(data, two_sided=False)])
-    with pytest.raises(JointDynamicsError, match='source'):
-        identify_stiffness([data], StiffnessSettings(source='guess'))
 
 
 def test_what_a_test_of_the_stiffness_tells(make_joint, tells):

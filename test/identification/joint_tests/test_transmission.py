@@ -115,8 +115,6 @@ def test_bad_input_has_one_line():
         identify_transmission([replace(data, tau_J=None)])
     with pytest.raises(NotReliableError, match='samples under load, found'):
         identify_transmission([run(seconds=1.0)])
-    with pytest.raises(JointDynamicsError, match=r'transmission.harmonics: expected a whole number, 1 … 12, found 13'):
-        identify_transmission([run()], TransmissionSettings(harmonics=13))
 
 
 def test_what_a_test_of_the_transmission_tells(tells):

@@ -115,14 +115,3 @@ def test_directions_that_no_sample_shows_stay_at_zero_and_are_told(dense, blocks
     without = solve(triangles, np.ones(N), selected=hidden)
     shown = (A / np.where(np.linalg.norm(A, axis=0) > 0, np.linalg.norm(A, axis=0), 1.0))[:, ~hidden]
     assert without.condition_number == pytest.approx(np.linalg.cond(shown), rel=1e-7)
-
-
-def test_weights_leave_rows_out(dense, blocks, system):
-    rows, tau, _, _ = system
-    _, _, SAMPLES = rows.shape
-    rng = np.random.default_rng(9)
-    weights = (rng.random(tau.shape) < 0.8).astype(float)
-    parts = [weights[:, start : start + 50] for start in range(0, SAMPLES, 50)]
-    triangles = triangulate(blocks(rows, tau), parts)
-    np.testing.assert_array_equal(triangles.counts, weights.sum(axis=1))
-    check(solve(triangles, np.array([0.5, 1.0, 2.0])), *dense(rows, tau, weights / np.array([[0.5], [1.0], [2.0]])))

@@ -48,20 +48,36 @@ def system(estimate):
     return A, y, np.concatenate([weight.ravel() for weight in estimate.weights])
 
 
-def test_the_solution_is_that_of_the_rows_kept(found):
-    A, y, weight = system(found)
+@pytest.mark.parametrize('known', [[], [1, 4]])
+def test_the_solution_is_that_of_the_rows_kept_and_known_columns_keep_their_value(problem, first, known):
+    """What is known has no deviation, and does not count when the excitation is judged."""
+    fixed = np.isin(np.arange(problem.columns), known)
+    given = replace(first, chi=np.where(fixed, first.chi + 0.3, first.chi))
+    estimate = reweight(problem, given, fixed=fixed)
+    solution = estimate.solution
+    np.testing.assert_array_equal(solution.chi[fixed], given.chi[fixed])
+    np.testing.assert_array_equal(solution.inflation[fixed], 1.0)
+    assert not solution.inverse[fixed].any() and not solution.inverse[:, fixed].any()
+    A, y, weight = system(estimate)
     assert set(np.unique(weight)) == {0.0, 1.0}
     A, y = A[weight > 0], y[weight > 0]
-    np.testing.assert_allclose(found.solution.chi, np.linalg.lstsq(A, y, rcond=None)[0], rtol=1e-6, atol=1e-9)
-    np.testing.assert_allclose(found.solution.inverse, np.linalg.inv(A.T @ A), rtol=1e-6, atol=1e-12)
-    assert found.solution.condition_number == pytest.approx(np.linalg.cond(A / np.linalg.norm(A, axis=0)), rel=1e-6)
-    np.testing.assert_array_equal(found.solution.sigma, found.noise.sigma)
-    np.testing.assert_array_equal(found.solution.rest_sigma, found.noise.rest_sigma)
+    y = y - A[:, fixed] @ given.chi[fixed]
+    free = A[:, ~fixed]
+    np.testing.assert_allclose(solution.chi[~fixed], np.linalg.lstsq(free, y, rcond=None)[0], rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(
+        solution.inverse[np.ix_(~fixed, ~fixed)], np.linalg.inv(free.T @ free), rtol=1e-6, atol=1e-12
+    )
+    scaled = free / np.linalg.norm(free, axis=0)
+    np.testing.assert_allclose(
+        solution.inflation[~fixed], np.sqrt(np.diag(np.linalg.inv(scaled.T @ scaled))), rtol=1e-6
+    )
+    assert solution.condition_number == pytest.approx(np.linalg.cond(scaled), rel=1e-6)
+    np.testing.assert_array_equal(solution.sigma, estimate.noise.sigma)
+    np.testing.assert_array_equal(solution.rest_sigma, estimate.noise.rest_sigma)
     # a stay at rest counts as one row, those left out not at all
-    scale = np.concatenate([block.scale.ravel() for block in found.problem.blocks()])
-    whole = triangulate(whitened(found.problem.blocks(), found.noise), found.weights)
-    assert found.solution.rows == whole.rows
-    assert found.solution.rows <= weight.sum() and scale.min() < 1.0
+    scale = np.concatenate([block.scale.ravel() for block in problem.blocks()])
+    assert solution.rows == triangulate(whitened(problem.blocks(), estimate.noise), estimate.weights).rows
+    assert solution.rows <= weight.sum() and scale.min() < 1.0
 
 
 def test_weights_are_those_of_the_normalised_residuals(found):
@@ -136,31 +152,6 @@ def test_a_lower_threshold_leaves_more_out(problem, first, found, threshold):
         assert other.rejected_percent > found.rejected_percent
     clean = irls(problem, first, threshold)
     assert (clean.rejected_percent > found.rejected_percent) == (threshold < 4.0)
-
-
-def test_fixed_columns_keep_their_value_and_have_no_deviation(problem, first):
-    fixed = np.zeros(problem.columns, dtype=bool)
-    fixed[[1, 4]] = True
-    known = replace(first, chi=np.where(fixed, first.chi + 0.3, first.chi))
-    estimate = reweight(problem, known, fixed=fixed)
-    solution = estimate.solution
-    np.testing.assert_array_equal(solution.chi[fixed], known.chi[fixed])
-    np.testing.assert_array_equal(solution.inflation[fixed], 1.0)
-    assert not solution.inverse[fixed].any() and not solution.inverse[:, fixed].any()
-    A, y, weight = system(estimate)
-    A, y = A[weight > 0], y[weight > 0]
-    y = y - A[:, fixed] @ known.chi[fixed]
-    free = A[:, ~fixed]
-    np.testing.assert_allclose(solution.chi[~fixed], np.linalg.lstsq(free, y, rcond=None)[0], rtol=1e-6, atol=1e-9)
-    np.testing.assert_allclose(solution.inverse[np.ix_(~fixed, ~fixed)], np.linalg.inv(free.T @ free), rtol=1e-6)
-    scaled = free / np.linalg.norm(free, axis=0)
-    np.testing.assert_allclose(
-        solution.inflation[~fixed], np.sqrt(np.diag(np.linalg.inv(scaled.T @ scaled))), rtol=1e-6
-    )
-    # what is known does not count when the excitation is judged
-    assert solution.condition_number == pytest.approx(np.linalg.cond(scaled), rel=1e-6)
-    np.testing.assert_array_equal(solution.sigma, estimate.noise.sigma)
-    np.testing.assert_array_equal(solution.rest_sigma, estimate.noise.rest_sigma)
 
 
 @pytest.fixture(scope='module')
@@ -241,17 +232,6 @@ def test_of_friction_found_in_turn_the_deviations_are_those_of_all_columns(with_
     names = estimate.problem.names
     absent = np.array([name in ('Fv_1', 'Fv_2') for name in names])
     assert (solution.chi[absent] == 0.0).all()
-    np.testing.assert_array_equal(solution.inflation[absent], 1.0)
-    assert not solution.inverse[absent].any() and not solution.inverse[:, absent].any()
     A, _, weight = system(estimate)
     A = A[weight > 0][:, ~absent]
     np.testing.assert_allclose(solution.inverse[np.ix_(~absent, ~absent)], np.linalg.inv(A.T @ A), rtol=1e-5)
-    scaled = A / np.linalg.norm(A, axis=0)
-    np.testing.assert_allclose(
-        solution.inflation[~absent], np.sqrt(np.diag(np.linalg.inv(scaled.T @ scaled))), rtol=1e-5
-    )
-    assert solution.condition_number == pytest.approx(np.linalg.cond(scaled), rel=1e-5)
-    np.testing.assert_array_equal(solution.sigma, estimate.noise.sigma)
-    np.testing.assert_array_equal(solution.rest_sigma, estimate.noise.rest_sigma)
-    whole = triangulate(whitened(estimate.problem.blocks(), estimate.noise), estimate.weights)
-    assert solution.rows == whole.rows

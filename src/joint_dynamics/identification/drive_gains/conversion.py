@@ -52,13 +52,11 @@ def stated_or_assumed(
         return stated, None
     if not gains or all(recording.current is None for recording in recordings):
         return 0.0, None
-    return (
-        ASSUMED,
-        (
-            'drive_gain_deviation was not stated: deviations hold for drive gains off by '
-            f'{100 * ASSUMED:.2g} % (standard deviation; ± 10 % of a data sheet)'
-        ),
+    note = (
+        'drive_gain_deviation was not stated: deviations hold for drive gains off by '
+        f'{100 * ASSUMED:.2g} % (standard deviation; ± 10 % of a data sheet)'
     )
+    return ASSUMED, note
 
 
 def gain_covariance(deviation: float | Mapping[str, float], joint_names: Sequence[str]) -> FloatArray:

@@ -172,7 +172,7 @@ class CurrentSystem:
     """
 
     def __init__(self, robot: Problem, loaded: Problem, known: Mapping[str, float], rest_speed: float):
-        self.robot, self.loaded, self.rest_speed = robot, loaded, rest_speed
+        self.robot, self.loaded = robot, loaded
         self.values, self.known = known_payload(known)
         if not self.known.any() or not self.values[self.known].any():
             raise JointDynamicsError(
@@ -182,49 +182,33 @@ class CurrentSystem:
         self.matrix = coupling_matrix(robot.model)
         self.decouple = np.linalg.inv(self.matrix).T
         self.coupled = robot.model.coupling is not None
-        self._rest: dict[int, Any] = {}
+        self._rests = [
+            find_rest(replace(part, dtheta=part.dtheta @ self.matrix.T), rest_speed)
+            for part in (*robot.observations, *loaded.observations)
+            if rest_speed > 0
+        ]
 
     @property
     def optional(self) -> FloatArray:
         """Ridge on each unknown (n + b + u,), as of `solve`."""
         return np.concatenate([np.zeros(len(self.matrix)), self.robot.optional, np.zeros(int((~self.known).sum()))])
 
-    def _motor_rest(self, index: int, observation: Observation) -> Any:
-        if index not in self._rest:
-            self._rest[index] = find_rest(
-                replace(observation, dtheta=observation.dtheta @ self.matrix.T), self.rest_speed
-            )
-        return self._rest[index]
-
-    def _block(self, block: Block, index: int, observation: Observation, W: FloatArray, known: FloatArray) -> Block:
-        if self.coupled:
-            W = np.einsum('mj,jbs->mbs', self.decouple, W)
-            known = self.decouple @ known
-        rows = np.concatenate([block.tau[:, None], -W], axis=1)
-        resting = scale = None
-        if self.rest_speed > 0:
-            rest = self._motor_rest(index, observation)
-            resting, scale = rest.resting[:, block.kept], rest.scale[:, block.kept]
-        return replace(block, rows=rows, tau=known, observation=index, resting=resting, scale=scale)
-
     def blocks(self) -> Iterator[Block]:
         """Yield all blocks."""
-        unknown = int((~self.known).sum())
-        for block in self.robot.blocks():
-            n, _, samples = block.rows.shape
-            W = np.concatenate([block.rows, np.zeros((n, unknown, samples))], axis=1)
-            yield self._block(
-                block, block.observation, self.robot.observations[block.observation], W, np.zeros((n, samples))
-            )
-        for block, W, W_L in split(self.loaded):
-            index = block.observation + len(self.robot.observations)
-            yield self._block(
-                block,
-                index,
-                self.loaded.observations[block.observation],
-                np.concatenate([W, W_L[:, ~self.known]], axis=1),
-                np.einsum('jps,p->js', W_L, self.values),
-            )
+        unloaded = (
+            (block, block.rows, np.zeros((len(self.matrix), COUNT, len(block.tau.T)))) for block in self.robot.blocks()
+        )
+        for start, parts in ((0, unloaded), (len(self.robot.observations), split(self.loaded))):
+            for block, W, W_L in parts:
+                W, known = np.concatenate([W, W_L[:, ~self.known]], axis=1), np.einsum('jps,p->js', W_L, self.values)
+                if self.coupled:
+                    W, known = np.einsum('mj,jbs->mbs', self.decouple, W), self.decouple @ known
+                index, resting, scale = start + block.observation, None, None
+                if self._rests:
+                    rest = self._rests[index]
+                    resting, scale = rest.resting[:, block.kept], rest.scale[:, block.kept]
+                rows = np.concatenate([block.tau[:, None], -W], axis=1)
+                yield replace(block, rows=rows, tau=known, observation=index, resting=resting, scale=scale)
 
 
 def current_observations(

@@ -139,7 +139,7 @@ def payload_changes(problem: Problem, fits: Sequence[Fit]) -> list[tuple[float, 
         moving = np.ones_like(block.tau) if block.resting is None else np.where(block.resting, 0.0, 1.0)
         rest = fits[block.observation].residual[block.kept].T
         blocks.append((W_L, rest, moving, np.full(rest.shape[1], block.observation)))
-    rows, rest, weight, index = (np.concatenate([entry[k] for entry in blocks], axis=-1) for k in range(4))
+    rows, rest, weight, index = (np.concatenate(part, axis=-1) for part in zip(*blocks, strict=True))
     whole = float(np.sum((rest * weight) ** 2))
     cases = [('the robot', np.ones(len(index), dtype=bool))]
     cases += [(f'the robot of {fit.name}', index == k) for k, fit in enumerate(fits) if len(fits) > 1]
@@ -174,13 +174,11 @@ def payload_differences(
     if len(loaded) < 2:
         return []
     system = payload_problem(problem, loaded, joint=joint)
-    blocks = [
-        (block.observation, W_L, block.tau - np.einsum('jbs,b->js', W, chi, optimize=True), block.tau)
-        for block, W, W_L in split(system)
-    ]
-    rows = np.concatenate([entry[1] for entry in blocks], axis=2)
-    rest, tau = (np.concatenate([entry[k] for entry in blocks], axis=1) for k in (2, 3))
-    index = np.concatenate([np.full(entry[1].shape[2], entry[0]) for entry in blocks])
+    blocks = []
+    for block, W, W_L in split(system):
+        rest = block.tau - np.einsum('jbs,b->js', W, chi, optimize=True)
+        blocks.append((W_L, rest, block.tau, np.full(rest.shape[1], block.observation)))
+    rows, rest, tau, index = (np.concatenate(part, axis=-1) for part in zip(*blocks, strict=True))
     weight = np.concatenate([row_weights(system, k) for k in range(len(loaded))], axis=1)
     pooled = NormalEquations(rows, weight)
     given = pooled.fit(rest)

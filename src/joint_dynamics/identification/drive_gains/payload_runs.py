@@ -115,17 +115,12 @@ def payload_problem(problem: Problem, observations: Sequence[Observation], joint
     )
 
 
-def payload_columns(problem: Problem) -> slice:
-    """Return where the payload's columns are in a `payload_problem`."""
-    return slice(problem.base.count - COUNT, problem.base.count)
-
-
 def split(problem: Problem) -> Iterator[tuple[Block, FloatArray, FloatArray]]:
     """Yield (block, W, W_L) of a `payload_problem`.
 
     Rows of the robot's own columns (joints, b, samples), of the payload's (joints, 10, samples).
     """
-    where = payload_columns(problem)
+    where = slice(problem.base.count - COUNT, problem.base.count)
     for block in problem.blocks():
         yield (
             block,

@@ -104,7 +104,7 @@ def identify_damping(recordings: Sequence[JointData], settings: DampingSettings 
             'found none'
         )
     result = JointTestResult('damping', recordings[0].joint)
-    rates, weights, decrements, frequencies, series = [], [], [], [], []
+    found, series = [], []
     for data in recordings:
         x = data.theta - data.q if data.two_sided else data.q
         time, size = oscillation_peaks(data.time, x, settings.noise)
@@ -114,10 +114,7 @@ def identify_damping(recordings: Sequence[JointData], settings: DampingSettings 
             )
         decrement = -float(np.polyfit(time, np.log(size), 1, w=size)[0])
         rate, std, frequency, envelope = _fit_decay(data.time, x, time, size, decrement)
-        rates.append(rate)
-        decrements.append(decrement)
-        frequencies.append(frequency)
-        weights.append(1.0 / max(std, 1e-12) ** 2)
+        found.append((rate, 1.0 / max(std, 1e-12) ** 2, decrement, frequency))
         line = np.polyfit(time, size, 1)
         misfit = float(np.sum((size - envelope) ** 2))
         straight = float(np.sum((size - np.polyval(line, time)) ** 2))
@@ -128,6 +125,7 @@ def identify_damping(recordings: Sequence[JointData], settings: DampingSettings 
             )
         series.append(Series(f'extrema of {data.name}', time, size))
         series.append(Series('exponential fit', time, envelope, 'line'))
+    rates, weights, decrements, frequencies = np.array(found).T
     rate = float(np.average(rates, weights=weights))
     spread = float(np.sqrt(1.0 / np.sum(weights)))
     if len(rates) > 1:

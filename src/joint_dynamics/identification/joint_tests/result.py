@@ -250,13 +250,7 @@ class JointTestResult:
             'warnings': self.warnings,
             'reasons': self.reasons,
             'parameters': [
-                {
-                    'name': name,
-                    'value': item.value,
-                    'std': item.std,
-                    'relative_std_percent': item.relative_std_percent,
-                    'unit': item.unit,
-                }
+                {'name': name, **vars(item), 'relative_std_percent': item.relative_std_percent}
                 for name, item in self.parameters.items()
             ],
             **self.quality,

@@ -85,8 +85,12 @@ def identify_transmission(
         Without θ or a load torque.
     """
     settings = settings or TransmissionSettings()
-    rows = [_rows(data, settings) for data in recordings]
-    theta, phi, tau = np.concatenate(rows, axis=1)
+    rows = []
+    for data in recordings:
+        data.need('theta', 'tau_J')
+        assert data.tau_J is not None
+        rows.append(_thinned(data, np.stack([data.theta, data.theta - data.q, data.tau_J], axis=1), settings))
+    theta, phi, tau = np.concatenate(rows).T
     largest = float(np.abs(tau).max(initial=0.0))
     loaded = int(np.sum(np.abs(tau) > settings.loaded * largest))
     columns = SPRING + len(LOADS) + 1 + 2 * settings.harmonics
@@ -101,7 +105,7 @@ def identify_transmission(
     width = 2.0 * settings.amplitude
     for spring in (SPRING, 1):
         for _ in range(ROUNDS):
-            place = np.concatenate([_filtered_place(data, width, settings) for data in recordings])
+            place = np.concatenate([_thinned(data, place_in_play(data.theta, width), settings) for data in recordings])
             W = np.column_stack([u, *([-(u**3)] if spring == SPRING else []), place[:, None] * left, basis])
             solution, covariance, residual = _solve(W, phi, spring, settings)
             play = slice(spring, spring + len(LOADS))
@@ -149,19 +153,8 @@ def identify_transmission(
     return result
 
 
-def _rows(data: JointData, settings: TransmissionSettings) -> FloatArray:
-    """θ, φ and τ_J (3, rows) of the moving samples, filtered alike and thinned to what the bandwidth needs."""
-    data.need('theta', 'tau_J')
-    assert data.tau_J is not None
-    return _thinned(data, np.stack([data.theta, data.theta - data.q, data.tau_J], axis=1), settings).T
-
-
-def _filtered_place(data: JointData, width: float, settings: TransmissionSettings) -> FloatArray:
-    """Return the place x within a play of 𝓑 = `width` rad at the samples of `_rows`, filtered as they are."""
-    return _thinned(data, place_in_play(data.theta, width), settings)
-
-
 def _thinned(data: JointData, signals: FloatArray, settings: TransmissionSettings) -> FloatArray:
+    """Return the moving samples of signals (N, …), filtered and thinned to what the bandwidth needs."""
     cutoff = min(2.0 * settings.f_dyn, 0.4 * data.rate)
     edge = min(int(data.rate / cutoff) + 1, data.samples // 10)
     rows = np.arange(edge, data.samples - edge, max(1, int(0.2 * data.rate / cutoff)))

@@ -142,7 +142,7 @@ class _Search:
     def robots(self) -> Iterator[FloatArray]:
         """Yield coordinates that lie in C but for the rows of dissipation, every `CHECKED` iterations."""
         y = self._projected(np.zeros(len(self._scale)))
-        y[: 10 * self._n] = np.tile(_identity(), self._n)
+        y[: 10 * self._n] = np.tile(np.einsum('prr->p', _SYMMETRIC), self._n)
         u = np.zeros_like(y)
         for k in range(ITERATIONS):
             x = scipy.linalg.cho_solve(self._factor, self._target + self._rho * (y - u), check_finite=False)
@@ -198,7 +198,3 @@ def _symmetric_basis() -> FloatArray:
 
 
 _SYMMETRIC = _symmetric_basis()
-
-
-def _identity() -> FloatArray:
-    return np.einsum('prc,rc->p', _SYMMETRIC, np.eye(4))

@@ -164,6 +164,14 @@ class FrictionState:
     width: FloatArray | None = None
     share: FloatArray | None = None
 
+    def load(self, loads: LoadTorques, observation: Observation, part: slice = slice(None)) -> FloatArray | None:
+        """Return the bounded load torque of (a part of) an observation, (n, samples) [N·m]; None without `links`."""
+        if self.links is None:
+            return None
+        load = loads.of(observation, self.links, part)
+        limit = np.inf if self.load_limit is None else self.load_limit[:, None]
+        return np.clip(load, -limit, limit)
+
 
 class AdditionalColumns:
     """Columns of terms for some observations of one robot, kept with what of a state they are made with.
@@ -247,7 +255,7 @@ class AdditionalColumns:
         """Return the columns of consecutive samples, (columns, samples); slips: see `slips_of`."""
         q, dtheta = (np.ascontiguousarray(values[part].T) for values in (observation.q, observation.dtheta))
         direction = np.sign(dtheta)
-        load = self._load(observation, part, terms, state)
+        load = state.load(self._loads, observation, part) if any('load' in term.needs for term in terms) else None
         rows = np.empty((sum(len(term.names) for term in terms), q.shape[1]))
         first = 0
         for term in terms:
@@ -272,15 +280,6 @@ class AdditionalColumns:
             )
             rows[columns] = term.of(motion)
         return rows
-
-    def _load(
-        self, observation: Observation, part: slice, terms: Sequence[Term], state: FrictionState
-    ) -> FloatArray | None:
-        if state.links is None or not any('load' in term.needs for term in terms):
-            return None
-        load = self._loads.of(observation, state.links, part)
-        limit = state.load_limit
-        return load if limit is None else np.clip(load, -limit[:, None], limit[:, None])
 
 
 def slips_of(

@@ -176,18 +176,7 @@ class PowerColumns:
         tables = []
         for observation in problem.observations:
             sign, size = np.sign(observation.dtheta), np.abs(observation.dtheta)
-            tables.append(
-                np.array(
-                    [
-                        (
-                            sign * size**node
-                            if observation.decimator is None
-                            else observation.decimator.apply(sign * size**node)
-                        )
-                        for node in self.nodes
-                    ]
-                )
-            )
+            tables.append(np.array([observation.at_kept(sign * size**node) for node in self.nodes]))
         self._table = np.concatenate(tables, axis=1)
 
     def at(self, exponents: FloatArray) -> FloatArray:
@@ -195,12 +184,8 @@ class PowerColumns:
         out = np.empty(self._table.shape[:0:-1])
         for j, exponent in enumerate(exponents):
             distance = exponent - self.nodes
-            if np.any(distance == 0):
-                share = (distance == 0).astype(float)
-            else:
-                share = self._weights / distance
-                share /= share.sum()
-            out[j] = share @ self._table[:, :, j]
+            share = self._weights / distance if distance.all() else (distance == 0).astype(float)
+            out[j] = share / share.sum() @ self._table[:, :, j]
         return out
 
 

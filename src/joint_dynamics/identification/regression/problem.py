@@ -83,16 +83,12 @@ class Problem:
     @property
     def optional(self) -> FloatArray:
         """Ridge of each column, (b,): 0 for the base parameters, the terms' `ridge`."""
-        return np.concatenate(
-            [np.zeros(self.base.count), *(np.full(len(term.names), term.ridge) for term in self.terms)]
-        )
+        return np.array([0.0] * self.base.count + [term.ridge for term in self.terms for _ in term.names])
 
     @property
     def selected(self) -> BoolArray:
         """Which columns were selected on held-out data, (b,) bool; they do not count when the excitation is judged."""
-        return np.concatenate(
-            [np.zeros(self.base.count, dtype=bool), *(np.full(len(term.names), term.selected) for term in self.terms)]
-        )
+        return np.array([False] * self.base.count + [term.selected for term in self.terms for _ in term.names])
 
     @property
     def joints_of_extra(self) -> list[dict[int, float]]:

@@ -77,15 +77,16 @@ class Resting:
     @property
     def lower(self) -> FloatArray:
         """Lower end of the interval (n, K) [N·m], −∞ where none is stated."""
-        return np.where(self.stated, self.base + self._held * self.low - self.half_width, -np.inf)
+        return np.where(self.stated, self.base + self.held * self.low - self.half_width, -np.inf)
 
     @property
     def upper(self) -> FloatArray:
         """Upper end of the interval (n, K) [N·m], ∞ where none is stated."""
-        return np.where(self.stated, self.base + self._held * self.high + self.half_width, np.inf)
+        return np.where(self.stated, self.base + self.held * self.high + self.half_width, np.inf)
 
     @property
-    def _held(self) -> FloatArray:
+    def held(self) -> FloatArray:
+        """Friction that holds the joint at H = 1, (n, K) [N·m]."""
         first = self.first_ratio if np.isfinite(self.first_ratio) else 1.0
         return np.where(self.narrow, 1.0, np.where(self.first, first, self.ratio)) * self.level
 
@@ -102,15 +103,12 @@ def level_columns(problem: Problem, observation: Observation) -> dict[str, tuple
         name: (j, np.ones(len(kept))) for j in range(problem.model.n) if (name := f'Fc_{j + 1}') in problem.names
     }
     directed = [term for term in problem.terms if is_directed(term)]
-    load = None
-    if any('load' in term.needs for term in directed) and problem.state.links is not None:
-        load = problem.loads.of(observation, problem.state.links)[:, kept]
-        if problem.state.load_limit is not None:
-            load = np.clip(load, -problem.state.load_limit[:, None], problem.state.load_limit[:, None])
+    needed = any('load' in term.needs for term in directed)
+    load = problem.state.load(problem.loads, observation) if needed else None
     for term in directed:
         j = problem.model.joint_names.index(term.joint)
         slow = Motion(
-            observation.q[kept, j], np.zeros(len(kept)), np.ones(len(kept)), None if load is None else load[j]
+            observation.q[kept, j], np.zeros(len(kept)), np.ones(len(kept)), None if load is None else load[j, kept]
         )
         by_parameter |= {name: (j, column) for name, column in zip(term.names, term.of(slow), strict=True)}
     return by_parameter
@@ -155,14 +153,9 @@ def resting_torque(
     if hysteresis is None:
         hysteresis = [hysteresis_at_rest(observation, problem.state) for observation in problem.observations]
     levels = [friction_level(problem, chi, observation) for observation in problem.observations]
-    free = chi.copy()
-    directed = [f'Fc_{j + 1}' for j in range(n)]
-    for name in [
-        *directed,
-        *(name for term in problem.terms if is_directed(term) or term.width is not None for name in term.names),
-    ]:
-        if name in names:
-            free[names.index(name)] = 0.0
+    directed = {f'Fc_{j + 1}' for j in range(n)}
+    directed |= {name for term in problem.terms if is_directed(term) or term.width is not None for name in term.names}
+    free = np.where([name in directed for name in names], 0.0, chi)
     turned = [names.index(name) for term in problem.terms if term.width is not None for name in term.names]
     torques = []
     for index, own in groupby(problem.blocks(), key=lambda block: block.observation):
@@ -189,21 +182,9 @@ def resting_torque(
             entries.append((block.resting, block.tau, predict(block, free), spread))
         resting, tau, base, spread = (np.concatenate(arrays, axis=1) for arrays in zip(*entries, strict=True))
         half_width = ndtri(LEVEL) * np.sqrt(sigma[:, None] ** 2 + np.maximum(spread, 0.0))
+        name, expected = problem.observations[index].name, base + level * H.expected
         torques.append(
-            Resting(
-                problem.observations[index].name,
-                resting,
-                tau,
-                base + level * H.expected,
-                base,
-                level,
-                H.low,
-                H.high,
-                half_width,
-                H.first,
-                H.narrow,
-                *ratio,
-            )
+            Resting(name, resting, tau, expected, base, level, H.low, H.high, half_width, H.first, H.narrow, *ratio)
         )
     return torques
 
