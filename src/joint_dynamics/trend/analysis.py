@@ -195,13 +195,8 @@ def find_alarms(series: Sequence[Series], settings: TrendSettings) -> tuple[list
     counts = Counter(each.robot for each in series)
     with_changes, alarms = [], []
     for each in series:
-        test = ChangeTest.at_rate(
-            settings.false_alarm_rate / counts[each.robot],
-            settings.before,
-            settings.after,
-            settings.window,
-            settings.least_change,
-        )
+        runs = settings.before, settings.after, settings.window
+        test = ChangeTest.at_rate(settings.false_alarm_rate / counts[each.robot], *runs, settings.least_change)
         changes = change_points(each.values, test, each.deviations, each.temperatures)
         edges = [0, *(change.first for change in changes), len(each.values)]
         for k, change in enumerate(changes):

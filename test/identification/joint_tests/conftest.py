@@ -332,20 +332,15 @@ def rows():
 
 @pytest.fixture(scope='session')
 def solved():
-    def make(columns, y):
-        return dict(
-            zip(columns, np.linalg.lstsq(np.stack(list(columns.values()), axis=1), y, rcond=None)[0], strict=True)
-        )
-
-    return make
+    """Return the least-squares values {name: number} of columns by name."""
+    return lambda columns, y: dict(
+        zip(columns, np.linalg.lstsq(np.stack(list(columns.values()), axis=1), y, rcond=None)[0], strict=True)
+    )
 
 
 @pytest.fixture(scope='session')
 def rms():
-    def make(x):
-        return float(np.sqrt(np.mean(np.square(x))))
-
-    return make
+    return lambda x: float(np.sqrt(np.mean(np.square(x))))
 
 
 @pytest.fixture(scope='session')

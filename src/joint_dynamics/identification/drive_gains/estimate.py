@@ -287,9 +287,11 @@ def identify_drive_gains(
     samples = [*system.robot.samples, *system.loaded.samples]
     regression = mixed(triangles, system.blocks, system.optional, start, samples)
     n, b = model.n, robot.columns
-    solutions = {'mixed': regression}
-    for name, x, spread in (('tls', x_total, spread_total), ('wls', start.chi, start.inverse)):
-        solutions[name] = GainSolution(x, spread, start.inflation)
+    solutions = {
+        'mixed': regression,
+        'tls': GainSolution(x_total, spread_total, start.inflation),
+        'wls': GainSolution(start.chi, start.inverse, start.inflation),
+    }
     best = solutions[solver]
     std = np.where(np.isfinite(best.inflation), np.sqrt(np.maximum(np.diag(best.covariance), 0.0)), np.inf)
     values, payload_std = system.values.copy(), np.zeros(COUNT)

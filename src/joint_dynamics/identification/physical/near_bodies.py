@@ -131,12 +131,12 @@ class _Search:
         held, values = np.zeros(len(self._scale), dtype=bool), np.zeros(len(self._scale))
         first = len(self._scale) - count
         drives, hidden = kept_columns(self._problem, self._solution, self._others)
-        base = self._problem.base
-        for k in drives:
-            at = 10 * self._n + self._others.index(base.independent[k])
-            held[at], values[at] = True, self._solution.chi[k] / self._scale[at]
+        for k, value in drives.items():
+            at = 10 * self._n + k
+            held[at], values[at] = True, value / self._scale[at]
         held[first + hidden] = True
-        values[first + hidden] = self._solution.chi[base.count + hidden] / self._scale[first + hidden]
+        known = self._solution.chi[self._problem.base.count :]
+        values[first + hidden] = known[hidden] / self._scale[first + hidden]
         return held, values
 
     def robots(self) -> Iterator[FloatArray]:

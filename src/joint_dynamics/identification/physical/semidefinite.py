@@ -179,7 +179,10 @@ def physical(
             part.rows_standard @ drive[[others.index(k) for k in part.standard]] + part.rows_extra @ extra >= 0
             for part in dissipation_rows(problem)
         ]
-    constraints += _kept(problem, solution, others, drive, extra)
+    drives, hidden = kept_columns(problem, solution, others)
+    constraints += [drive[k] == value for k, value in drives.items()]
+    if extra is not None and len(hidden):
+        constraints.append(extra[hidden] == solution.chi[base.count :][hidden])
     if options.mass is not None:
         total = sum(factor[3] @ body @ factor[3] for factor, body in zip(factors, Z, strict=True))
         constraints += [total >= options.mass[0], total <= options.mass[1]]
@@ -245,29 +248,19 @@ def nonnegative_columns(problem: Problem, others: list[int]) -> FloatArray:
     )
 
 
-def kept_columns(problem: Problem, solution: Solution, others: list[int]) -> tuple[IntArray, IntArray]:
-    """Return the indices of drives' base parameters, and of further terms, that no row contains.
+def kept_columns(problem: Problem, solution: Solution, others: list[int]) -> tuple[dict[int, float], IntArray]:
+    """Return what no row contains: {place among `others`: value} of drives, and the indices of further terms.
 
     They keep their values: another column replaces them, as a fitted power of the speed replaces Fv.
     """
     base = problem.base
     blind = np.diag(solution.inverse) <= 0
-    drives = [
-        k
+    drives = {
+        others.index(base.independent[k]): float(solution.chi[k])
         for k in np.flatnonzero(blind[: base.count])
         if base.independent[k] in others and np.count_nonzero(base.matrix[k]) == 1
-    ]
-    return np.array(drives, dtype=int), np.flatnonzero(blind[base.count :])
-
-
-def _kept(problem: Problem, solution: Solution, others: list[int], drive: Any, extra: Any) -> list[Any]:
-    """Return the constraints that fix what no row contains, see `kept_columns`."""
-    base = problem.base
-    drives, hidden = kept_columns(problem, solution, others)
-    constraints = [drive[others.index(base.independent[k])] == solution.chi[k] for k in drives]
-    if len(hidden):
-        constraints.append(extra[hidden] == solution.chi[base.count :][hidden])
-    return constraints
+    }
+    return drives, np.flatnonzero(blind[base.count :])
 
 
 def _solve(cp: Any, programme: Any, what: str) -> None:

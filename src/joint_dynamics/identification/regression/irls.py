@@ -158,15 +158,6 @@ class WeightedEstimate:
         return covariance(lambda: kept, plain, self.problem.samples, of=of)
 
 
-def _residuals(problem: Problem, chi: FloatArray) -> tuple[list[FloatArray], list[BoolArray]]:
-    """Return residuals and where joints rest, (n, samples) per block."""
-    residuals, resting = [], []
-    for block in problem.blocks():
-        residuals.append(block.tau - predict(block, chi))
-        resting.append(np.zeros(block.tau.shape, dtype=bool) if block.resting is None else block.resting)
-    return residuals, resting
-
-
 def _noise(
     problem: Problem, solution: Solution, first: Solution, weights: list[FloatArray] | None, threshold: float
 ) -> Noise:
@@ -174,13 +165,15 @@ def _noise(
 
     Resting rows keep the ratio they had in the first solution.
     """
-    residuals, resting = _residuals(problem, solution.chi)
-    residual, still = np.concatenate(residuals, axis=1), np.concatenate(resting, axis=1)
+    parts = [
+        (block.tau, predict(block, solution.chi), np.zeros(block.tau.shape) if block.resting is None else block.resting)
+        for block in problem.blocks()
+    ]
+    torque, predicted, still = (np.concatenate(part, axis=1) for part in zip(*parts, strict=True))
+    residual, still = torque - predicted, still.astype(bool)
     kept = ~still if weights is None else ~still & (np.concatenate(weights, axis=1) > 0)
     n = len(residual)
-    floor = 1e-9 * max(
-        float(np.abs(np.concatenate([block.tau for block in problem.blocks()], axis=1)).max()), np.finfo(float).tiny
-    )
+    floor = 1e-9 * max(float(np.abs(torque).max()), np.finfo(float).tiny)
     # the deviation of a normal distribution cut at T is a little too small
     density = np.exp(-(threshold**2) / 2) / np.sqrt(2 * np.pi)
     cut = 1.0 if weights is None else np.sqrt(1 - 2 * threshold * density / (2 * ndtr(threshold) - 1))
