@@ -16,7 +16,6 @@ import xml.etree.ElementTree as ET
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-from xml.parsers import expat
 
 import yaml
 
@@ -158,32 +157,33 @@ def parse_xml(text: str, what: str, max_bytes: int = MAX_BYTES) -> ET.Element:
         Beginning with `what`.
     """
     _check_size(text, what, max_bytes)
-    depth = 0
-
-    def start(*_: object) -> None:
-        nonlocal depth
-        depth += 1
-        if depth > MAX_DEPTH:
-            raise _too_deep(what)
-
-    def end(*_: object) -> None:
-        nonlocal depth
-        depth -= 1
-
-    def refuse(*_: object) -> None:
-        raise JointDynamicsError(
-            f'{what}: expected XML without a document type (<!DOCTYPE …>), found one; entities are not expanded'
-        )
-
-    parser = expat.ParserCreate()
-    parser.StartElementHandler, parser.EndElementHandler, parser.StartDoctypeDeclHandler = start, end, refuse
     try:
-        parser.Parse(text.encode('utf-8', 'surrogatepass'), True)
-        return ET.fromstring(text)
+        return ET.XML(text, ET.XMLParser(target=_BoundedTree(what)))
     except JointDynamicsError:
         raise
-    except (expat.ExpatError, ET.ParseError, ValueError, LookupError) as error:
+    except (ET.ParseError, ValueError, LookupError) as error:
         raise JointDynamicsError(f'{what}: expected XML, found text that does not parse: {_one_line(error)}') from None
+
+
+class _BoundedTree(ET.TreeBuilder):
+    def __init__(self, what: str) -> None:
+        super().__init__()
+        self._what, self._depth = what, 0
+
+    def start(self, tag: str, attributes: dict[str, str], /) -> ET.Element:
+        self._depth += 1
+        if self._depth > MAX_DEPTH:
+            raise _too_deep(self._what)
+        return super().start(tag, attributes)
+
+    def end(self, tag: str, /) -> ET.Element:
+        self._depth -= 1
+        return super().end(tag)
+
+    def doctype(self, *_: object) -> None:
+        raise JointDynamicsError(
+            f'{self._what}: expected XML without a document type (<!DOCTYPE …>), found one; entities are not expanded'
+        )
 
 
 def _each_once(pairs: list[tuple[str, Any]], what: str) -> dict[str, Any]:

@@ -3,12 +3,11 @@
 It is evaluated for whole recordings and sample by sample (docs/explanation/arm.md).
 """
 
-from joint_dynamics.arm.arm import Arm
+from joint_dynamics.arm.arm import Arm, MotorTorque
 from joint_dynamics.arm.described_friction import SteadyFriction, apply_friction_scale, with_reversal
 from joint_dynamics.arm.described_terms import DescribedTerms
 from joint_dynamics.arm.reading import FrictionDetail
 from joint_dynamics.arm.sample import ArmConstants
-from joint_dynamics.arm.stream import MotorTorque
 from joint_dynamics.arm.term_columns import FRICTION, Motion, slip_of
 from joint_dynamics.arm.terms import (
     RELUCTANCE,

@@ -310,7 +310,21 @@ class Arm:
 
     # The motor torque of recordings; `MotorTorque` is the same sample by sample.
 
-    def motor_torque(
+    def motor_torque(self, q: FloatArray, dq: FloatArray, ddq: FloatArray, **motor: FloatArray | None) -> FloatArray:
+        """Return τ_m (N, n) [N·m] of a recording; arguments as in `drives`."""
+        tau_J, drives, _ = self.drives(q, dq, ddq, **motor)
+        return tau_J + drives
+
+    def transmission_torque(
+        self, motor_torque: FloatArray, q: FloatArray, dq: FloatArray, ddq: FloatArray, **motor: FloatArray | None
+    ) -> FloatArray:
+        """Return τ_J (N, n) [N·m], measured motor torque (N, n) [N·m] less that of the drives.
+
+        The inverse of `motor_torque`; further arguments as in `drives`.
+        """
+        return motor_torque - self.drives(q, dq, ddq, **motor)[1]
+
+    def drives(
         self,
         q: FloatArray,
         dq: FloatArray,
@@ -321,8 +335,9 @@ class Arm:
         ddtheta: FloatArray | None = None,
         temperature: FloatArray | None = None,
         load: FloatArray | None = None,
-    ) -> FloatArray:
-        """Return τ_m (N, n) [N·m] of a recording. The hysteresis is undeformed at the first sample.
+        sliders: FloatArray | None = None,
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return τ_J of the rigid bodies and τ_m − τ_J [N·m], and H without unit, (N, n) each.
 
         Parameters
         ----------
@@ -333,62 +348,53 @@ class Arm:
         temperature
             (N, n) [°C]; None: T0, at which it has no effect.
         load
-            τ_J (N, n) [N·m] for friction and terms; None: that of the rigid bodies.
+            τ_J (N, n) [N·m] for friction and terms; None: that of the rigid bodies, which deforms the transmission.
+        sliders
+            as in `slip_direction`; None: the hysteresis is undeformed at the first sample.
         """
         tau_J = self.link_torque(q, dq, ddq)
-        drives, _ = self.drives(tau_J if load is None else load, tau_J, q, dq, ddq, theta, dtheta, ddtheta, temperature)
-        return tau_J + drives
-
-    def transmission_torque(
-        self,
-        motor_torque: FloatArray,
-        q: FloatArray,
-        dq: FloatArray,
-        ddq: FloatArray,
-        *,
-        theta: FloatArray | None = None,
-        dtheta: FloatArray | None = None,
-        ddtheta: FloatArray | None = None,
-        temperature: FloatArray | None = None,
-        load: FloatArray | None = None,
-    ) -> FloatArray:
-        """Return τ_J (N, n) [N·m], measured motor torque less that of the drives: the inverse of `motor_torque`.
-
-        Parameters
-        ----------
-        motor_torque, q, dq, ddq, theta, dtheta, ddtheta, temperature, load
-            τ_m (N, n) [N·m], and as in `motor_torque`.
-        """
-        tau_J = self.link_torque(q, dq, ddq)
-        drives, _ = self.drives(tau_J if load is None else load, tau_J, q, dq, ddq, theta, dtheta, ddtheta, temperature)
-        return motor_torque - drives
-
-    def drives(
-        self,
-        load: FloatArray,
-        tau_J: FloatArray,
-        q: FloatArray,
-        dq: FloatArray,
-        ddq: FloatArray,
-        theta: FloatArray | None,
-        dtheta: FloatArray | None,
-        ddtheta: FloatArray | None,
-        temperature: FloatArray | None,
-        sliders: FloatArray | None = None,
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return τ_m − τ_J [N·m] and H without unit, (N, n) both.
-
-        Parameters
-        ----------
-        load, tau_J
-            τ_J (N, n) [N·m] for friction and terms, and that of the rigid bodies, which deforms the transmission.
-        q, dq, ddq, theta, dtheta, ddtheta, temperature, sliders
-            as in `motor_torque` and `slip_direction`.
-        """
         theta = self.motor_angle(q, tau_J) if theta is None else theta
         speed, acceleration = dq if dtheta is None else dtheta, ddq if ddtheta is None else ddtheta
         H = self.slip_direction(theta, speed, sliders)
-        return self.drive_torque(H, q, speed, acceleration, load, temperature), H
+        return tau_J, self.drive_torque(H, q, speed, acceleration, tau_J if load is None else load, temperature), H
+
+
+class MotorTorque:
+    """τ_m of one state after the other, the hysteresis kept between calls; arguments as in `Arm.drives`, (n,) each.
+
+    Attributes
+    ----------
+    load
+        τ_J (n,) N·m of the last step.
+    H
+        hysteresis (n,) of the last step.
+
+    """
+
+    def __init__(self, arm: Arm):
+        self.arm = arm
+        self.load = self.H = np.zeros(arm.n)
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget the hysteresis: it is undeformed at the next sample."""
+        self._sliders = self.arm.begin()
+
+    def drives(self, q: FloatArray, dq: FloatArray, ddq: FloatArray, **motor: FloatArray | None) -> FloatArray:
+        """Return τ_m − τ_J (n,) N·m. Sets `load` and `H`."""
+        self.load, drives, self.H = self.arm.drives(q, dq, ddq, **motor, sliders=self._sliders)
+        return drives
+
+    def step(self, q: FloatArray, dq: FloatArray, ddq: FloatArray, **motor: FloatArray | None) -> FloatArray:
+        """Return τ_m (n,) N·m."""
+        drives = self.drives(q, dq, ddq, **motor)
+        return self.load + drives
+
+    def inverse(
+        self, motor_torque: FloatArray, q: FloatArray, dq: FloatArray, ddq: FloatArray, **motor: FloatArray | None
+    ) -> FloatArray:
+        """Return τ_J (n,) N·m, a measured motor torque (n,) less that of the drives."""
+        return motor_torque - self.drives(q, dq, ddq, **motor)
 
 
 def _known(temperature: ArrayLike | None) -> ArrayLike:

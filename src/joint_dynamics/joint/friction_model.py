@@ -31,6 +31,7 @@ from joint_dynamics.joint.static_friction import (
     QUADRANT_PARAMETERS,
     QuadrantFriction,
     as_parameter,
+    check_bound,
     check_temperatures,
     direction,
 )
@@ -99,8 +100,7 @@ class FrictionModel:
         for name, values in p.items():
             if name != 'tau_max':
                 as_parameter(name, values, positive=name in ('V_S', 'mu'))
-        if not np.all(p['tau_max'] >= 0):
-            raise JointDynamicsError(f'tau_max: expected values >= 0, found {p["tau_max"]!r}')
+        check_bound(p['tau_max'])
         check_temperatures(p['T_min'], p['T_max'], p['T_0'])
 
     def write_constants(self, joints: Record) -> None:

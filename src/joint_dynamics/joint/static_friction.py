@@ -59,6 +59,12 @@ class FrictionPart:
             value = np.array(given, dtype=float) if bounds else as_parameter(name, given, positive=positive)
             object.__setattr__(self, name, value)
 
+    def _of(self, law: int, *given: ArrayLike) -> FloatArray:
+        """Return a law, by its name in `laws`, with the fields as its constants of the same names."""
+        values = {'F_C0' if field.name == 'F_C' else field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+        records, joints = of_fields(**values)
+        return laws.evaluate(law, joints, records, NONE, *given)
+
 
 @dataclass(frozen=True)
 class StaticFriction(FrictionPart):
@@ -84,11 +90,6 @@ class StaticFriction(FrictionPart):
         if self.F_S is None:
             object.__setattr__(self, 'F_S', self.F_C)
         super().__post_init__()
-
-    def _of(self, law: int, *given: ArrayLike) -> FloatArray:
-        values = {'F_C0' if field.name == 'F_C' else field.name: getattr(self, field.name) for field in fields(self)}
-        records, joints = of_fields(**values)
-        return laws.evaluate(law, joints, records, NONE, *given)
 
     def stribeck(self, omega: ArrayLike) -> FloatArray:
         """Magnitude of the Stribeck term (F_S − F_C) exp(−(|ω|/V_S)^μ), N·m, without a sign."""
@@ -132,6 +133,12 @@ def root_speed(omega: ArrayLike) -> FloatArray:
     return laws.evaluate(laws.ROOT_SPEED, None, blank(1), NONE, omega)
 
 
+def check_bound(tau_max: ArrayLike) -> None:
+    """Raise JointDynamicsError unless the bound of |τ_J| [N·m] is a number ≥ 0, or infinite."""
+    if not np.all(np.asarray(tau_max, dtype=float) >= 0):
+        raise JointDynamicsError(f'tau_max: expected values >= 0, found {tau_max!r}')
+
+
 def check_temperatures(low: FloatArray, high: FloatArray, T_0: FloatArray | None = None) -> None:
     """Raise JointDynamicsError unless 0 < T_min < T_max [°C], and T_0, where given, lies between them."""
     if not (np.all(low > 0) and np.all(high > low)):
@@ -159,8 +166,7 @@ class TemperatureFriction(FrictionPart):
 
     def factor(self, temperature: ArrayLike) -> FloatArray:
         """F_T1 (T − T0) + F_T2 (T⁻³ − T0⁻³) at the bounded temperature (°C)."""
-        records, joints = of_fields(F_T1=self.F_T1, F_T2=self.F_T2, T_0=self.T_0, T_min=self.T_min, T_max=self.T_max)
-        return laws.evaluate(laws.WARMTH, joints, records, NONE, temperature)
+        return self._of(laws.WARMTH, temperature)
 
     def torque(self, omega: ArrayLike, temperature: ArrayLike) -> FloatArray:
         """Friction torque f_T, N·m."""
@@ -209,15 +215,12 @@ class CoulombLevel(FrictionPart):
     tau_max: Parameter = np.inf
 
     def __post_init__(self) -> None:
-        bound = np.array(self.tau_max, dtype=float)
-        if not np.all(bound >= 0):
-            raise JointDynamicsError(f'tau_max: expected values >= 0, found {self.tau_max!r}')
+        check_bound(self.tau_max)
         super().__post_init__()
 
     def level(self, tau_J: ArrayLike) -> FloatArray:
         """F(τ_J), N·m, at the transmission torque τ_J (N·m, joint side)."""
-        records, joints = of_fields(F_C0=self.F_C0, F_Cl=self.F_Cl, F_C1=self.F_C1, tau_max=self.tau_max)
-        return laws.evaluate(laws.COULOMB_LEVEL, joints, records, NONE, tau_J)
+        return self._of(laws.COULOMB_LEVEL, tau_J)
 
 
 @dataclass(frozen=True)
