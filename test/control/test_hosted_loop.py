@@ -56,7 +56,8 @@ def gains(robot, **values):
     return {f'{name}.{joint}': value for name, value in values.items() for joint in robot.joint_names}
 
 
-def motion_of(robot):
+@pytest.fixture(scope='module')
+def motion(robot):
     points = HOME + np.random.default_rng(3).uniform(-0.3, 0.3, (3, robot.n)).cumsum(axis=0)
     zero = np.zeros_like(points)
     path = Path([0.0, 0.6, 1.2], points, zero, zero)
@@ -97,8 +98,7 @@ def node_torques(robot, document, motion, measured, alpha, temperature, given):
 
 @pytest.mark.parametrize('law', ['computed_torque', 'adaptive_friction'])
 @pytest.mark.parametrize('output', ['effort', 'current'])
-def test_node_and_plugin_give_the_same_torque(robot, document, host, law, output):
-    motion = motion_of(robot)
+def test_node_and_plugin_give_the_same_torque(robot, motion, document, host, law, output):
     rng = np.random.default_rng(11)
     measured = motion[:, 0] + 1e-4 * rng.standard_normal(motion[:, 0].shape)
     alpha = 1.0 + 0.2 * rng.standard_normal((len(motion), robot.n, 2)) * [1.0, 0.05] - [0.0, 1.0]
@@ -124,8 +124,7 @@ def test_node_and_plugin_give_the_same_torque(robot, document, host, law, output
 
 
 @pytest.mark.parametrize('output', ['effort', 'current'])
-def test_effort_that_is_asked_for_is_added_before_the_gate_in_the_unit_of_the_law(robot, host, output):
-    motion = motion_of(robot)
+def test_effort_that_is_asked_for_is_added_before_the_gate_in_the_unit_of_the_law(motion, host, output):
     plain, more = (host(law='computed_torque', output=output) for _ in range(2))
     for k in range(400):
         for made in (plain, more):
@@ -138,8 +137,7 @@ def test_effort_that_is_asked_for_is_added_before_the_gate_in_the_unit_of_the_la
     assert more.command[5] == pytest.approx(more.loop.gate.limit[5])
 
 
-def test_a_reference_that_gets_old_leads_to_gravity_and_says_so(robot, host):
-    motion = motion_of(robot)
+def test_a_reference_that_gets_old_leads_to_gravity_and_says_so(motion, host):
     made = host(law='computed_torque')
     follow(made, motion, 300)
     for k in range(300, 700):
@@ -165,9 +163,9 @@ def play_effort(made, motion, effort, steps, first=0, q=None):
     return np.array(found)
 
 
-def test_an_effort_alone_takes_over_without_a_step_and_gives_back_without_one(robot, host):
+def test_an_effort_alone_takes_over_without_a_step_and_gives_back_without_one(motion, host):
     """From the law to an effort PID of somebody else's, as when feedforward is switched off under a load, and back."""
-    motion, effort = motion_of(robot), np.array([1.0, -2.0, 0.5, 0.0, 0.3, -0.1])
+    motion, effort = motion, np.array([1.0, -2.0, 0.5, 0.0, 0.3, -0.1])
     made = host(law='computed_torque', handover_time=1.0)
     follow(made, motion, 400)
     law = made.command.copy()
@@ -206,9 +204,8 @@ def follow(made, motion, steps, first=0):
 
 @pytest.mark.parametrize('output', ['effort', 'current'])
 @pytest.mark.parametrize('source', ['measured', 'left'])
-def test_it_takes_over_from_the_effort_that_is_on_the_joints(robot, host, source, output):
+def test_it_takes_over_from_the_effort_that_is_on_the_joints(motion, host, source, output):
     """The arm was held by a controller that this one knows nothing of; friction bears a part of its weight."""
-    motion = motion_of(robot)
     made = host(False, law='computed_torque', handover_time=1.0, output=output)
     arm = made.loop.arm
     speed = np.full(6, 1e-6)
@@ -232,8 +229,7 @@ def test_it_takes_over_from_the_effort_that_is_on_the_joints(robot, host, source
 
 
 @pytest.mark.parametrize('what', ['zeros', 'of another posture', 'not known', 'one joint not known'])
-def test_it_begins_at_gravity_where_nothing_tells_what_is_on_the_joints(robot, host, what):
-    motion = motion_of(robot)
+def test_it_begins_at_gravity_where_nothing_tells_what_is_on_the_joints(motion, host, what):
     made = host(False, law='computed_torque')
     q = motion[0][0]
     gravity = made.loop.arm.rigid.gravity(q)
@@ -255,8 +251,8 @@ def test_it_begins_at_gravity_where_nothing_tells_what_is_on_the_joints(robot, h
     assert found[-1] == pytest.approx(follow(host(law='computed_torque'), motion, 800)[-1])
 
 
-def test_it_begins_at_zero_where_that_is_safe_or_nothing_is_known(robot, host):
-    q = motion_of(robot)[0][0]
+def test_it_begins_at_zero_where_that_is_safe_or_nothing_is_known(motion, host):
+    q = motion[0][0]
     held = np.array([1.0, -30.0, -12.0, -3.0, 0.5, 0.1])
     assert not take_over(host(False, law='computed_torque'), np.full(6, np.nan), held, held).any()
     assert not take_over(host(False, law='computed_torque', safe_command='zero'), q).any()
@@ -266,9 +262,8 @@ def test_it_begins_at_zero_where_that_is_safe_or_nothing_is_known(robot, host):
     assert take_over(made, q, held) == pytest.approx(held - made.loop.arm.rigid.gravity(q))
 
 
-def test_a_fault_while_it_takes_over_makes_no_step(robot, host):
+def test_a_fault_while_it_takes_over_makes_no_step(motion, host):
     """The first references are late, and some in between: to gravity for as long, and back."""
-    motion = motion_of(robot)
     made = host(False, law='computed_torque', handover_time=1.0)
     gravity = made.loop.arm.rigid.gravity(motion[0][0])
     held = gravity + 5.0
@@ -291,8 +286,7 @@ def test_a_fault_while_it_takes_over_makes_no_step(robot, host):
     assert law == pytest.approx(follow(host(law='computed_torque'), motion, 800)[-1])
 
 
-def test_an_effort_alone_is_passed_on_within_the_limits_only(robot, host):
-    motion = motion_of(robot)
+def test_an_effort_alone_is_passed_on_within_the_limits_only(robot, motion, host):
     made = host(law='computed_torque', handover_time=0.0)
     limit, rate = made.loop.gate.limit, made.loop.gate.rate
     last = None
@@ -318,9 +312,8 @@ def test_an_effort_alone_is_passed_on_within_the_limits_only(robot, host):
         assert made.reason
 
 
-def test_a_bad_reference_is_no_missing_one(robot, host):
+def test_a_bad_reference_is_no_missing_one(motion, host):
     """A position that is asked for and not near the arm leads to gravity, whatever effort is asked for beside it."""
-    motion = motion_of(robot)
     made = host(law='computed_torque')
     for k in range(300):
         feed(made, k * PERIOD, motion[0], motion[0][0] + 1.0)
@@ -378,9 +371,8 @@ def faulty(monkeypatch):
 @pytest.mark.parametrize(
     ('then', 'said'), [(RuntimeError('broken'), 'RuntimeError: broken'), (np.nan, 'not finite'), (np.inf, 'not finite')]
 )
-def test_a_law_that_fails_is_a_failure_and_the_safe_command_is_gravity(robot, host, faulty, then, said):
+def test_a_law_that_fails_is_a_failure_and_the_safe_command_is_gravity(motion, host, faulty, then, said):
     faulty(then)
-    motion = motion_of(robot)
     made = host(law='faulty')
     outcomes = []
     for k in range(130):
@@ -449,10 +441,9 @@ def test_the_first_step_of_a_law_in_python_compiles_and_loads_nothing(document):
     assert (done.returncode, done.stdout.strip()) == (0, ''), done.stderr
 
 
-def test_a_compiled_step_makes_no_object(robot, host):
+def test_a_compiled_step_makes_no_object(motion, host):
     made = host(law='adaptive_friction')
     assert made.entry and made.table and gc.isenabled()
-    motion = motion_of(robot)
     follow(made, motion, 50)
     before = gc.get_count()[0]
     for k in range(50, 250):
@@ -461,13 +452,13 @@ def test_a_compiled_step_makes_no_object(robot, host):
     assert gc.get_count()[0] - before < 10
 
 
-def test_the_arrays_stay_where_they_are(robot, host):
+def test_the_arrays_stay_where_they_are(motion, host):
     made = host(False)
     names = ('clock', 'state', 'state_time', 'reference', 'reference_time', 'command', 'safe')
     before = {name: getattr(made, name).__array_interface__['data'] for name in names}
     for _ in range(2):
         made.activate()
-        feed(made, 0.0, motion_of(robot)[0])
+        feed(made, 0.0, motion[0])
         made.step()
         made.deactivate()
     assert made.step() == Outcome.CLOSED
@@ -496,7 +487,7 @@ class MotorSpring(Faulty):
         self.command['effort'] = self.state['motor_position'] + 10.0 * self.state['motor_velocity']
 
 
-def test_motor_signals_are_reflected_by_ratio_and_offset(robot, host, faulty, monkeypatch):
+def test_motor_signals_are_reflected_by_ratio_and_offset(robot, motion, host, faulty, monkeypatch):
     faulty(None)
     monkeypatch.setattr(interface.entry_points(name='faulty')[0], 'load', lambda: MotorSpring)
     ratios, offsets = np.linspace(50, 100, 6), np.linspace(-0.1, 0.1, 6)
@@ -505,7 +496,6 @@ def test_motor_signals_are_reflected_by_ratio_and_offset(robot, host, faulty, mo
         **{f'zero_offset.{name}': offset for name, offset in zip(robot.joint_names, offsets, strict=True)},
     }
     made = host(law='faulty', **given)
-    motion = motion_of(robot)
     speed = np.full(6, 0.02)
     for k in range(300):
         motor = (motion[0][0] - offsets) * ratios

@@ -407,6 +407,13 @@ def test_where_no_position_is_desired_none_is_looked_at(arm, given_law, referenc
     looked_at = references[0] == 'position'
     loop.activate()
     first = arm.joint_names[0]
+
+    def step(k, position, velocity):
+        loop.state.write('position', np.zeros(6), k * T)
+        loop.reference.write('position', position, k * T)
+        loop.reference.write('velocity', velocity, k * T)
+        return loop.step(k * T, T)
+
     loop.step(0.0, T)
     assert loop.fallback_reason == f'state position of {first} has not come yet'
     loop.state.write('position', np.zeros(6), 0.0)
@@ -415,26 +422,17 @@ def test_where_no_position_is_desired_none_is_looked_at(arm, given_law, referenc
     limit = arm.robot.limits
     far, speed = limit.upper + 10.0, np.linspace(-0.5, 0.5, 6)
     for k in range(300):
-        loop.state.write('position', np.zeros(6), k * T)
-        loop.reference.write('position', far, k * T)
-        loop.reference.write('velocity', speed, k * T)
-        out = loop.step(k * T, T)
+        out = step(k, far, speed)
     if looked_at:
         assert loop.fallback_reason.startswith(f'desired position of {first} is {far[0]:.6g}, allowed are ')
         np.testing.assert_array_equal(out, 0.0)
     else:
         assert loop.fallback_reason == ''
         np.testing.assert_allclose(out, 10.0 * speed)
-    loop.reference.write('position', np.full(6, 0.2), 300 * T)
-    loop.reference.write('velocity', speed, 300 * T)
-    loop.state.write('position', np.zeros(6), 300 * T)
-    loop.step(300 * T, T)
+    step(300, np.full(6, 0.2), speed)
     wrong = f'distance from the desired position of {arm.joint_names[0]} is -0.2, allowed are -0.1 … 0.1'
     assert loop.fallback_reason == (wrong if looked_at else '')
-    loop.reference.write('position', np.zeros(6), 301 * T)
-    loop.reference.write('velocity', 100.0 * np.eye(6)[3], 301 * T)
-    loop.state.write('position', np.zeros(6), 301 * T)
-    loop.step(301 * T, T)
+    step(301, np.zeros(6), 100.0 * np.eye(6)[3])
     assert loop.fallback_reason.startswith(f'desired speed of {arm.joint_names[3]} is 100, allowed are ')
 
 
