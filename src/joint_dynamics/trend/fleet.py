@@ -6,7 +6,7 @@ import contextlib
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -133,7 +133,7 @@ class _Work:
     store: _Store
     execution: Execution
     progress: Progress
-    left_out: dict[str, str] = field(default_factory=dict)
+    left_out: dict[str, str]
     anew: int = 0
 
     def outcomes(self, tasks: Sequence[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
@@ -200,18 +200,14 @@ def trend(
     """
     settings, config = settings or TrendSettings(), config or {}
     runs, left_out = find_runs(root, out)
-    own = execution is None
-    execution = execution or Processes(settings.processes)
-    work = _Work(
-        _Store(None if out is None else Path(out).expanduser() / 'runs'), execution, progress or (lambda done, of: None)
+    store = _Store(None if out is None else Path(out).expanduser() / 'runs')
+    place: contextlib.AbstractContextManager[Execution] = (
+        contextlib.closing(Processes(settings.processes)) if execution is None else contextlib.nullcontext(execution)
     )
-    work.left_out.update(left_out)
-    try:
+    with place as where:
+        work = _Work(store, where, progress or (lambda done, of: None), left_out)
         references, notes = _references(Path(root).expanduser(), runs, settings, robot, reference, config, work)
         measured = list(_measured(runs, references, config, work))
-    finally:
-        if own:
-            execution.close()
     series, alarms = find_alarms(series_of(measured, settings.quantities), settings)
     return Trend([run for run, _ in measured], work.anew, series, alarms, work.left_out, settings, notes)
 

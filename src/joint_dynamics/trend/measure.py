@@ -12,7 +12,7 @@ the deformation as in `identify`. A saved estimate states all of them directly.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -229,11 +229,11 @@ def _measure_recording(task: Mapping[str, Any]) -> dict[str, Any]:
     return measure_recording(recording, reference, settings).to_document()
 
 
-def _measure_estimate(task: Mapping[str, Any]) -> dict[str, Any]:
-    return measure_estimate(DynamicsDescription.load(task['paths'][0])).to_document()
-
-
-_WORK = {'reference': _identify_reference, 'recording': _measure_recording, 'estimate': _measure_estimate}
+_WORK: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
+    'reference': _identify_reference,
+    'recording': _measure_recording,
+    'estimate': lambda task: measure_estimate(DynamicsDescription.load(task['paths'][0])).to_document(),
+}
 
 
 def serve_measurements() -> None:

@@ -147,7 +147,7 @@ def _date_of(path: Path, parts: tuple[str, ...], estimate: bool) -> datetime.dat
                 )
             except ValueError:
                 continue
-    date = _description_date(path) if estimate else _bag_date(path)
+    date = _stated_date(path if estimate else path / 'metadata.yaml', estimate)
     if date is None or date < _EARLIEST:
         raise JointDynamicsError(
             f'{path}: expected a date, found none in its name nor in the file; put it into the name, as 2026-03-01 or'
@@ -156,22 +156,16 @@ def _date_of(path: Path, parts: tuple[str, ...], estimate: bool) -> datetime.dat
     return date
 
 
-def _bag_date(path: Path) -> datetime.datetime | None:
-    metadata = path / 'metadata.yaml'
-    if not metadata.is_file():
+def _stated_date(path: Path, estimate: bool) -> datetime.datetime | None:
+    """Return the date that a description, or the metadata of a bag, states; None where it states none."""
+    if not path.is_file():
         return None
-    document: Any = parse_yaml(read_text(metadata, str(metadata)), str(metadata))
-    try:
-        start = document['rosbag2_bagfile_information']['starting_time']['nanoseconds_since_epoch']
-        return datetime.datetime.fromtimestamp(int(start) * 1e-9, tz=_UTC)
-    except (KeyError, TypeError, ValueError, OverflowError, OSError):
-        return None
-
-
-def _description_date(path: Path) -> datetime.datetime | None:
     document: Any = parse_yaml(read_text(path, str(path)), str(path))
     try:
+        if not estimate:
+            start = document['rosbag2_bagfile_information']['starting_time']['nanoseconds_since_epoch']
+            return datetime.datetime.fromtimestamp(int(start) * 1e-9, tz=_UTC)
         date = datetime.datetime.fromisoformat(str(document['provenance']['date']))
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, OverflowError, OSError):
         return None
     return date if date.tzinfo is not None else date.replace(tzinfo=_UTC)
