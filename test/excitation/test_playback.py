@@ -9,12 +9,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from joint_dynamics import JointDynamicsError
 from joint_dynamics.cli.excite import PROFILES
 from joint_dynamics.cli.main import main
-from joint_dynamics.excitation import FourierBasis, FourierTrajectory, MotionSamples, Playback, SampledTrajectory
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.excitation import (
+    FourierBasis,
+    FourierTrajectory,
+    MotionSamples,
+    Playback,
+    SampledTrajectory,
+    load_trajectory,
+    to_csv,
+    to_joint_trajectory,
+)
 from joint_dynamics.excitation.excitation_settings import LimitSettings
-from joint_dynamics.excitation.files import coefficients, load_trajectory
+from joint_dynamics.excitation.files import coefficients, seconds_and_nanoseconds
 from joint_dynamics.excitation.playback import LONGEST_DELAY, SHORTEST, come_to_rest, delay_of
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation import ur5e_urdf
@@ -27,7 +36,7 @@ def robot():
     return RobotModel.load(ur5e_urdf())
 
 
-def series(robot, period=3.0, ramp=0.8):
+def waves(robot, period=3.0, ramp=0.8):
     waves = np.column_stack([POSTURE, np.full((6, 4), 0.02)])
     return FourierTrajectory(robot.joint_names, FourierBasis(period, 2, 1, ramp, True), waves)
 
@@ -73,7 +82,7 @@ def test_what_excite_writes_is_what_the_node_checks_and_sends(robot, tmp_path, p
 @pytest.mark.parametrize('times', [{'period': 1e-100}, {'period': 1e-300}, {'ramp': 1e-300}, {'ramp': 1e-100}])
 def test_times_too_short_for_a_message_are_refused_as_what_they_are(robot, tmp_path, times):
     file = tmp_path / 'summary.json'
-    file.write_text(json.dumps({'trajectory': coefficients(series(robot)) | times}))
+    file.write_text(json.dumps({'trajectory': coefficients(waves(robot)) | times}))
     with pytest.raises(JointDynamicsError, match=r'found: period .* ramp .* at least 1e-06 s') as caught:
         load_trajectory(file)
     assert '\n' not in str(caught.value)
@@ -94,13 +103,13 @@ def test_a_time_that_is_no_whole_number_is_named(robot, tmp_path):
 def test_a_motion_far_over_its_limits_is_refused_with_joint_time_and_value(robot, period):
     """Of 1e-100 s the margins are no numbers."""
     with pytest.raises(JointDynamicsError, match=r'of \w+_joint .* at .* s, allowed are'):
-        Playback(robot, LimitSettings(), series(robot, period))
+        Playback(robot, LimitSettings(), waves(robot, period))
 
 
 @pytest.mark.parametrize('field', ['q', 'dq', 'ddq'])
 @pytest.mark.parametrize('wrong', [np.nan, np.inf, -np.inf, 50.0])
 def test_every_sample_is_looked_at_before_it_is_sent(robot, field, wrong):
-    motion = series(robot)
+    motion = waves(robot)
     playback, samples = Playback(robot, LimitSettings(), motion), motion.sample(100.0)
     playback.refuse_samples(samples)
     values = getattr(samples, field).copy()
@@ -151,3 +160,130 @@ def test_coming_to_rest_keeps_the_allowed_deceleration(q, dq):
     assert duration >= SHORTEST
     assert np.all(np.abs(dq) / duration <= limit * (1 + 1e-12))
     assert_allclose(target, np.array(q) + np.array(dq) * duration / 2)
+
+
+@pytest.fixture(params=[None, [0.1, -0.2]])
+def series(request):
+    basis = FourierBasis(3.0, 2, 2, 0.5, request.param is None)
+    return FourierTrajectory(
+        ['first', 'second'], basis, np.random.default_rng(0).standard_normal((2, 5)), request.param
+    )
+
+
+def test_csv_has_the_columns_of_the_interface(series):
+    samples = series.sample(40.0)
+    header, *rows = to_csv(samples).splitlines()
+    assert header == 'time,q1,q2,dq1,dq2,ddq1,ddq2'
+    table = np.array([[float(value) for value in row.split(',')] for row in rows])
+    np.testing.assert_allclose(
+        table, np.column_stack([samples.time, samples.q, samples.dq, samples.ddq]), rtol=1e-9, atol=1e-15
+    )
+
+
+def test_yaml_is_a_joint_trajectory_message(series):
+    samples = series.sample(30.0)
+    document = yaml.safe_load(to_joint_trajectory(series, samples))
+    assert set(document) == {'header', 'joint_names', 'points'}
+    assert document['header'] == {'stamp': {'sec': 0, 'nanosec': 0}, 'frame_id': ''}
+    assert document['joint_names'] == ['first', 'second']
+    times = [
+        point['time_from_start']['sec'] + 1e-9 * point['time_from_start']['nanosec'] for point in document['points']
+    ]
+    np.testing.assert_allclose(times, samples.time, atol=1e-9)
+    for point in document['points']:
+        assert set(point) == {'positions', 'velocities', 'accelerations', 'effort', 'time_from_start'}
+        assert all(
+            isinstance(value, float) for key in ('positions', 'velocities', 'accelerations') for value in point[key]
+        )
+    np.testing.assert_allclose([point['velocities'] for point in document['points']], samples.dq, atol=1e-9)
+
+
+def test_times_split_without_carrying_errors():
+    assert seconds_and_nanoseconds(1.9999999999) == (2, 0)
+    assert seconds_and_nanoseconds(3.25) == (3, 250_000_000)
+
+
+def test_a_series_comes_back_from_its_coefficients(series, tmp_path):
+    path = tmp_path / 'summary.json'
+    path.write_text(json.dumps({'profile': 'fourier', 'trajectory': coefficients(series)}))
+    again = load_trajectory(path)
+    t = np.linspace(0, series.duration, 100)
+    np.testing.assert_array_equal(again.acceleration(t), series.acceleration(t))
+    assert again.joint_names == series.joint_names
+
+
+def test_a_motion_comes_back_from_its_points(series, tmp_path):
+    path = tmp_path / 'trajectory.yaml'
+    path.write_text(to_joint_trajectory(series, series.sample(50.0)))
+    t = np.linspace(0, series.duration, 100)
+    np.testing.assert_allclose(load_trajectory(path).position(t), series.position(t), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    'text',
+    [
+        '',
+        'a: 1',
+        '{"trajectory": {"joint_names": ["a"]}}',
+        'points: [{positions: [0]}]\njoint_names: [a]',
+        '{[',
+        '- 1',
+        '{"trajectory": {"joint_names": ["a"], "period": 1, "harmonics": 1, "repeats": 1, "ramp": 1, "posture": null, '
+        '"coefficients": [[1, 2]]}}',
+    ],
+)
+def test_what_is_no_trajectory_is_refused(tmp_path, text):
+    path = tmp_path / 'file'
+    path.write_text(text)
+    with pytest.raises(JointDynamicsError, match=r'trajectory .*: expected'):
+        load_trajectory(path)
+
+
+def test_a_file_that_is_not_there_is_refused(tmp_path):
+    with pytest.raises(JointDynamicsError, match=r'trajectory .*: expected a readable file'):
+        load_trajectory(tmp_path / 'none')
+
+
+@pytest.mark.parametrize(
+    'names',
+    [
+        ['on', 'off'],
+        ['1', '1e3'],
+        ['null', '~'],
+        ['a, b', 'c]'],
+        ["it's", '"q"'],
+        ['ü: x', '# no'],
+        ['2026-01-01', ' padded '],
+    ],
+)
+def test_any_joint_name_comes_back_as_text(names, tmp_path):
+    series = FourierTrajectory(
+        names, FourierBasis(3.0, 2, 2, 0.5, True), np.random.default_rng(0).standard_normal((2, 5))
+    )
+    text = to_joint_trajectory(series, series.sample(10.0))
+    assert yaml.safe_load(text)['joint_names'] == names
+    (tmp_path / 'trajectory.yaml').write_text(text, encoding='utf-8')
+    assert load_trajectory(tmp_path / 'trajectory.yaml').joint_names == tuple(names)
+
+
+@pytest.mark.parametrize(
+    ('key', 'value'),
+    [
+        ('period', 0.0),
+        ('period', -1),
+        ('repeats', 10**12),
+        ('repeats', 0),
+        ('harmonics', 0),
+        ('ramp', 0),
+        ('ramp', 1e300),
+        ('joint_names', [True, 'b']),
+        ('joint_names', ['a', 'a']),
+        ('posture', [1.0]),
+        ('posture', ['x', 'y']),
+    ],
+)
+def test_coefficients_of_no_motion_are_refused(series, tmp_path, key, value):
+    path = tmp_path / 'summary.json'
+    path.write_text(json.dumps({'trajectory': {**coefficients(series), key: value}}))
+    with pytest.raises(JointDynamicsError, match=r'trajectory .*: expected all fields of a trajectory'):
+        load_trajectory(path)

@@ -59,12 +59,16 @@ def header(stamp, frame=''):
     return SimpleNamespace(stamp=SimpleNamespace(sec=int(stamp // 10**9), nanosec=int(stamp % 10**9)), frame_id=frame)
 
 
+JOINT_STATE = 'sensor_msgs/msg/JointState'
+
+
 class Messages:
-    """Messages by attribute, as bags and DDS both give them."""
+    """Messages by attribute, as bags and DDS both give them; `kind` is their type."""
 
     @staticmethod
     def joint_state(stamp, names, position=(), velocity=(), effort=()):
         return SimpleNamespace(
+            kind=JOINT_STATE,
             header=header(stamp),
             name=list(names),
             position=np.array(position, float),
@@ -74,15 +78,18 @@ class Messages:
 
     @staticmethod
     def temperature(stamp, frame, value):
-        return SimpleNamespace(header=header(stamp, frame), temperature=float(value), variance=0.0)
+        kind = 'sensor_msgs/msg/Temperature'
+        return SimpleNamespace(kind=kind, header=header(stamp, frame), temperature=float(value), variance=0.0)
 
     @staticmethod
     def array(values):
-        return SimpleNamespace(layout=SimpleNamespace(dim=[], data_offset=0), data=np.array(values, float))
+        layout, data = SimpleNamespace(dim=[], data_offset=0), np.array(values, float)
+        return SimpleNamespace(kind='std_msgs/msg/Float64MultiArray', layout=layout, data=data)
 
     @staticmethod
     def dynamic(stamp, joints, interfaces, values):
         return SimpleNamespace(
+            kind='control_msgs/msg/DynamicJointState',
             header=header(stamp),
             joint_names=list(joints),
             interface_values=[
@@ -93,11 +100,19 @@ class Messages:
 
     @staticmethod
     def keys(stamp, keys):
-        return SimpleNamespace(header=header(stamp), keys=list(keys))
+        return SimpleNamespace(kind='control_msgs/msg/Keys', header=header(stamp), keys=list(keys))
 
     @staticmethod
     def values(stamp, values):
-        return SimpleNamespace(header=header(stamp), values=np.array(values, float))
+        return SimpleNamespace(
+            kind='control_msgs/msg/Float64Values', header=header(stamp), values=np.array(values, float)
+        )
+
+    @staticmethod
+    def rows(topic, stamps, make):
+        """(topic, type, received, message) of the message that `make` gives for each stamp, received at that time."""
+        made = [(stamp, make(stamp)) for stamp in stamps.tolist()]
+        return [(topic, message.kind, stamp, message) for stamp, message in made]
 
 
 @pytest.fixture(scope='session')
@@ -137,26 +152,18 @@ def write_bag(store):
     return write
 
 
-JOINT_STATE = 'sensor_msgs/msg/JointState'
-
-
 @pytest.fixture(scope='session')
 def joint_state_rows(motion, messages):
     """Rows of /joint_states with position, velocity and torque, for the stamps given."""
 
     def rows(stamps=None, topic='/joint_states', names=NAMES, late=1_000_000):
-        stamps = motion.stamps() if stamps is None else stamps
-        q, dq, tau = motion.q(stamps), motion.dq(stamps), motion.tau(stamps)
         columns = [NAMES.index(name) for name in names]
-        return [
-            (
-                topic,
-                JOINT_STATE,
-                stamp + late,
-                messages.joint_state(stamp, names, q[k, columns], dq[k, columns], tau[k, columns]),
-            )
-            for k, stamp in enumerate(stamps.tolist())
-        ]
+
+        def message(stamp):
+            return messages.joint_state(stamp, names, *(of(stamp)[columns] for of in (motion.q, motion.dq, motion.tau)))
+
+        made = messages.rows(topic, motion.stamps() if stamps is None else stamps, message)
+        return [(topic, kind, stamp + late, message) for topic, kind, stamp, message in made]
 
     return rows
 
@@ -179,7 +186,7 @@ def raw_rows(encoded, joint_state_rows, messages, motion):
     """Encoded rows of /joint_states, with one temperature among them."""
     rows = joint_state_rows()
     warm = messages.temperature(motion.start, 'elbow', 31.5)
-    rows.insert(7, ('/elbow/temperature', 'sensor_msgs/msg/Temperature', rows[7][2], warm))
+    rows.insert(7, ('/elbow/temperature', warm.kind, rows[7][2], warm))
     return encoded(rows)
 
 

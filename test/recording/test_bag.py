@@ -195,23 +195,15 @@ def test_a_topic_that_is_not_there_lists_those_that_are(bag):
 
 
 def test_a_topic_of_another_type(tmp_path, write_bag, motion, messages):
-    rows = [
-        ('/joint_states', 'std_msgs/msg/Float64MultiArray', stamp, messages.array([1.0]))
-        for stamp in motion.stamps().tolist()
-    ]
-    damaged(
-        write_bag(tmp_path / 'run', rows),
-        'expected sensor_msgs/msg/JointState on /joint_states, found std_msgs/msg/Float64MultiArray',
-    )
+    rows = messages.rows('/joint_states', motion.stamps(), lambda t: messages.array([1.0]))
+    reason = 'expected sensor_msgs/msg/JointState on /joint_states, found std_msgs/msg/Float64MultiArray'
+    damaged(write_bag(tmp_path / 'run', rows), reason)
 
 
 def test_a_topic_without_messages(tmp_path, write_bag, joint_state_rows):
-    path = write_bag(
-        tmp_path / 'run', joint_state_rows(topic='/other'), empty=[('/joint_states', 'sensor_msgs/msg/JointState')]
-    )
-    damaged(path, 'found none on /joint_states')
-    nothing = write_bag(tmp_path / 'nothing', [], empty=[('/joint_states', 'sensor_msgs/msg/JointState')])
-    damaged(nothing, 'found none on /joint_states')
+    for name, rows in (('run', joint_state_rows(topic='/other')), ('nothing', [])):
+        path = write_bag(tmp_path / name, rows, empty=[('/joint_states', 'sensor_msgs/msg/JointState')])
+        damaged(path, 'found none on /joint_states')
 
 
 def test_messages_without_any_position(tmp_path, write_bag, joint_state_rows):
@@ -260,8 +252,8 @@ def test_a_folder_without_metadata_or_a_file_without_end_is_read_as_far_as_it_go
 
 
 def warm(messages, motion, *topics):
-    kind = 'sensor_msgs/msg/Temperature'
-    return [(topic, kind, motion.start, messages.temperature(motion.start, '', 31.5)) for topic in topics]
+    message = messages.temperature(motion.start, '', 31.5)
+    return [(topic, message.kind, motion.start, message) for topic in topics]
 
 
 @pytest.mark.parametrize(

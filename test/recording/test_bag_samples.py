@@ -73,24 +73,21 @@ def numbers(rng, count):
 def rows(messages, motion):
     """Rows of every input form, in 300 instants, received with other times than their stamps."""
     rng = np.random.default_rng(0)
-    names, found = motion.names, []
-    found.append(('/names', 'control_msgs/msg/Keys', 0, messages.keys(1, [f'{name}/velocity' for name in names])))
+    names = motion.names
+    found = [('/names', 0, messages.keys(1, [f'{name}/velocity' for name in names]))]
     for k, stamp in enumerate(motion.stamps(150.0)[:300].tolist()):
         received = stamp + 1000 + int(rng.integers(900))
         for topic in ('/joint_states', '/motor_states', '/link_states'):
             message = messages.joint_state(stamp, names, numbers(rng, 3), numbers(rng, 3), numbers(rng, 3))
             message.header.frame_id = 'base'
-            found.append((topic, JOINT_STATE, received, message))
+            found.append((topic, received, message))
         temperature = messages.temperature(stamp if k % 3 else 0, 'elbow', rng.uniform(20, 60))
-        found.append(('/elbow/temperature', 'sensor_msgs/msg/Temperature', received, temperature))
-        found.append(('/efforts', 'std_msgs/msg/Float64MultiArray', received, messages.array(numbers(rng, 3))))
+        found.append(('/elbow/temperature', received, temperature))
+        found.append(('/efforts', received, messages.array(numbers(rng, 3))))
         values = [numbers(rng, 3) for _ in names]
-        interfaces = [('load', 'current', 'other')] * 3
-        dynamic = messages.dynamic(stamp, names, interfaces, values)
-        found.append(('/dynamic', 'control_msgs/msg/DynamicJointState', received, dynamic))
-        broadcast = messages.values(stamp, numbers(rng, 3))
-        found.append(('/values', 'control_msgs/msg/Float64Values', received, broadcast))
-    return found
+        found.append(('/dynamic', received, messages.dynamic(stamp, names, [('load', 'current', 'other')] * 3, values)))
+        found.append(('/values', received, messages.values(stamp, numbers(rng, 3))))
+    return [(topic, message.kind, received, message) for topic, received, message in found]
 
 
 @pytest.mark.parametrize(('storage', 'compression'), [('MCAP', 'STORAGE'), ('MCAP', 'MESSAGE'), ('SQLITE3', None)])

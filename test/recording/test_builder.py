@@ -12,8 +12,6 @@ from hypothesis import strategies as st
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.recording import QUANTITIES, RecordingBuilder
 
-JOINT_STATE = 'sensor_msgs/msg/JointState'
-
 
 def refused(reason):
     """Expect the one error, for this reason."""
@@ -22,15 +20,6 @@ def refused(reason):
 
 def build(feed, rows, config=None, names=('shoulder', 'elbow', 'wrist'), window=(None, None)):
     return feed(RecordingBuilder(names, config), rows).build('run', window)
-
-
-def test_uniform_samples_come_back_as_they_are(feed, joint_state_rows, motion):
-    recording = build(feed, joint_state_rows())
-    np.testing.assert_array_equal(recording.q, motion.q(motion.stamps()))
-    np.testing.assert_array_equal(recording.dq, motion.dq(motion.stamps()))
-    np.testing.assert_array_equal(recording.tau, motion.tau(motion.stamps()))
-    assert recording.rate == pytest.approx(200)
-    assert recording.notes == ()
 
 
 @settings(max_examples=25, deadline=None)
@@ -58,10 +47,7 @@ def test_publishers_with_some_of_the_joints_each_share_a_topic(feed, joint_state
     stamps = motion.stamps()
     arm = joint_state_rows(stamps, names=('wrist', 'shoulder'))
     elbow = joint_state_rows(stamps[:-1] + 1_500_000, names=('elbow',))
-    gripper = [
-        ('/joint_states', JOINT_STATE, stamp, messages.joint_state(stamp, ['finger'], [0.0]))
-        for stamp in stamps[::50].tolist()
-    ]
+    gripper = messages.rows('/joint_states', stamps[::50], lambda t: messages.joint_state(t, ['finger'], [0.0]))
     rows = sorted(arm + elbow + gripper, key=lambda row: row[2])
     recording = build(feed, rows)
     expected = motion.q(motion.start + np.rint(recording.time * 1e9).astype(np.int64) + 5_000_000)
@@ -118,10 +104,7 @@ def test_the_stamp_of_the_header_counts_and_reception_where_there_is_none(feed, 
         rows = joint_state_rows(late=40_000_000)
         for *_, message in [] if header else rows:
             message.header.stamp.sec = message.header.stamp.nanosec = 0
-        rows += [
-            ('/current', 'std_msgs/msg/Float64MultiArray', received, messages.array(motion.tau(received)))
-            for received in late.tolist()
-        ]
+        rows += messages.rows('/current', late, lambda t: messages.array(motion.tau(t)))
         rows.sort(key=lambda row: row[2])
         config = {
             'joint_states': {'effort': 'none'},
@@ -148,11 +131,8 @@ def test_jitter_is_resampled_on_a_uniform_grid(feed, joint_state_rows, motion):
 
 
 def test_a_slower_topic_is_interpolated_and_the_error_reported(feed, joint_state_rows, motion, messages):
-    slow = motion.stamps(40, 2)
-    rows = joint_state_rows() + [
-        ('/current', 'std_msgs/msg/Float64MultiArray', stamp, messages.array(motion.tau(stamp)))
-        for stamp in slow.tolist()
-    ]
+    slow = messages.rows('/current', motion.stamps(40, 2), lambda t: messages.array(motion.tau(t)))
+    rows = joint_state_rows() + slow
     config = {'arrays': [{'topic': 'current', 'quantity': 'current', 'joints': list(motion.names)}]}
     recording = build(feed, sorted(rows, key=lambda row: row[2]), config)
     np.testing.assert_allclose(recording.current, motion.tau(motion.stamps()), atol=0.1)
@@ -321,9 +301,8 @@ def test_malformed_messages_are_refused(motion, messages):
 
 
 def test_topics_of_different_clocks_have_no_time_in_common(feed, joint_state_rows, motion, messages):
-    rows = joint_state_rows() + [
-        ('/current', 'std_msgs/msg/Float64MultiArray', k * 5_000_000, messages.array([1, 2, k])) for k in range(400)
-    ]
+    times = np.arange(400) * 5_000_000
+    rows = joint_state_rows() + messages.rows('/current', times, lambda t: messages.array([1, 2, t]))
     config = {'arrays': [{'topic': '/current', 'quantity': 'current', 'joints': list(motion.names)}]}
     with refused(r'that have time in common, found /joint_states .* /current 0 to 1.995 s .*stamps: received'):
         build(feed, rows, config)

@@ -40,40 +40,31 @@ def test_motor_side_joint_states(record, joint_state_rows, motion, messages):
     stamps = motion.stamps()
     ratio = {'shoulder': 100.0, 'elbow': -50.0, 'wrist': 80.0}
     r = np.array([ratio[name] for name in NAMES])
-    q, dq, tau = motion.q(stamps) + 1e-3, motion.dq(stamps), motion.tau(stamps)
-    rows = [
-        (
-            '/motor_states',
-            'sensor_msgs/msg/JointState',
-            stamp,
-            messages.joint_state(stamp, ORDER, (q * r)[k, COLUMNS], (dq * r)[k, COLUMNS], (tau / r)[k, COLUMNS]),
-        )
-        for k, stamp in enumerate(stamps.tolist())
-    ]
+
+    def message(stamp):
+        q, dq, tau = (motion.q(stamp) + 1e-3) * r, motion.dq(stamp) * r, motion.tau(stamp) / r
+        return messages.joint_state(stamp, ORDER, q[COLUMNS], dq[COLUMNS], tau[COLUMNS])
+
     config = {
         'joint_states': {'effort': 'none'},
         'motor_states': {'effort': 'torque', 'gear_ratio': ratio, 'zero_offsets': [0.1, 0.0, 0.0]},
     }
-    recording = record(merged(rows, joint_state_rows()), config)
-    np.testing.assert_allclose(recording.theta, np.add(q, [0.1, 0, 0]), atol=1e-12)
-    np.testing.assert_allclose(recording.dtheta, dq, atol=1e-12)
-    np.testing.assert_allclose(recording.tau, tau, atol=1e-12)
+    recording = record(merged(messages.rows('/motor_states', stamps, message), joint_state_rows()), config)
+    np.testing.assert_allclose(recording.theta, np.add(motion.q(stamps) + 1e-3, [0.1, 0, 0]), atol=1e-12)
+    np.testing.assert_allclose(recording.dtheta, motion.dq(stamps), atol=1e-12)
+    np.testing.assert_allclose(recording.tau, motion.tau(stamps), atol=1e-12)
     np.testing.assert_array_equal(recording.q, motion.q(stamps))
 
 
 def test_coupled_drives_without_a_link_side(record, motion, messages):
     stamps = motion.stamps()
     coupling = np.array([[32.0, 0, 0], [0, 45, 0], [0, 32, 32]])
-    q, tau = motion.q(stamps), motion.tau(stamps)
-    rows = [
-        (
-            '/motor_states',
-            'sensor_msgs/msg/JointState',
-            stamp,
-            messages.joint_state(stamp, ['m1', 'm2', 'm3'], q_m, (), tau_m),
-        )
-        for stamp, q_m, tau_m in zip(stamps.tolist(), q @ coupling.T, tau @ np.linalg.inv(coupling), strict=True)
-    ]
+    q, tau, back = motion.q(stamps), motion.tau(stamps), np.linalg.inv(coupling)
+    rows = messages.rows(
+        '/motor_states',
+        stamps,
+        lambda t: messages.joint_state(t, ['m1', 'm2', 'm3'], coupling @ motion.q(t), (), motion.tau(t) @ back),
+    )
     config = {
         'joint_states': None,
         'names': {'m1': 'shoulder', 'm2': 'elbow', 'm3': 'wrist'},
@@ -92,15 +83,11 @@ def test_coupled_drives_without_a_link_side(record, motion, messages):
 
 def test_second_encoders_replace_the_link_side_of_the_joints_they_have(record, joint_state_rows, motion, messages):
     stamps = motion.stamps()
-    rows = [
-        (
-            '/link_states',
-            'sensor_msgs/msg/JointState',
-            stamp,
-            messages.joint_state(stamp, ['elbow'], q[1:2] + 0.01, dq[1:2] + 0.02),
-        )
-        for stamp, q, dq in zip(stamps.tolist(), motion.q(stamps), motion.dq(stamps), strict=True)
-    ]
+    rows = messages.rows(
+        '/link_states',
+        stamps,
+        lambda t: messages.joint_state(t, ['elbow'], motion.q(t)[1:2] + 0.01, motion.dq(t)[1:2] + 0.02),
+    )
     config = {'link_states': '/link_states', 'motor_states': {'topic': '/joint_states', 'effort': 'none'}}
     recording = record(merged(joint_state_rows(), rows), config)
     np.testing.assert_allclose(recording.q, np.add(motion.q(stamps), [0, 0.01, 0]), atol=1e-12)
@@ -178,13 +165,9 @@ def test_temperatures_too_far_away_or_incomplete_or_nameless(
 
 def test_arrays_without_header_in_their_stated_order(record, joint_state_rows, motion, messages):
     stamps = motion.stamps()
-    rows = [
-        ('/rtde/joint_temperatures', ARRAY, stamp, messages.array(30 + motion.tau(stamp)[COLUMNS]))
-        for stamp in stamps[::20].tolist()
-    ]
-    rows += [
-        ('/rtde/actual_current', ARRAY, stamp, messages.array(motion.tau(stamp)[COLUMNS])) for stamp in stamps.tolist()
-    ]
+    rows = messages.rows(
+        '/rtde/joint_temperatures', stamps[::20], lambda t: messages.array(30 + motion.tau(t)[COLUMNS])
+    ) + messages.rows('/rtde/actual_current', stamps, lambda t: messages.array(motion.tau(t)[COLUMNS]))
     config = {
         'joint_states': {'effort': 'none'},
         'arrays': [
@@ -198,7 +181,7 @@ def test_arrays_without_header_in_their_stated_order(record, joint_state_rows, m
 
 
 def test_an_array_of_another_length_is_refused(record, joint_state_rows, motion, messages):
-    rows = [('/a', ARRAY, stamp, messages.array([1.0, 2.0])) for stamp in motion.stamps().tolist()]
+    rows = messages.rows('/a', motion.stamps(), lambda t: messages.array([1.0, 2.0]))
     with refused(r'/a: expected 3 values \(wrist, shoulder, elbow\), found 2'):
         record(
             merged(joint_state_rows(), rows), {'arrays': [{'topic': 'a', 'quantity': 'current', 'joints': list(ORDER)}]}
@@ -207,7 +190,7 @@ def test_an_array_of_another_length_is_refused(record, joint_state_rows, motion,
 
 @pytest.mark.parametrize('quantity', ['load', 'load_torque'])
 def test_a_configuration_says_load_for_the_load_torque(record, joint_state_rows, motion, messages, quantity):
-    rows = [('/force', ARRAY, stamp, messages.array(motion.tau(stamp))) for stamp in motion.stamps().tolist()]
+    rows = messages.rows('/force', motion.stamps(), lambda t: messages.array(motion.tau(t)))
     recording = record(
         merged(joint_state_rows(late=0), rows),
         {'arrays': [{'topic': 'force', 'quantity': quantity, 'joints': list(NAMES)}]},
@@ -216,7 +199,7 @@ def test_a_configuration_says_load_for_the_load_torque(record, joint_state_rows,
 
 
 def test_positions_may_come_from_arrays(record, motion, messages):
-    rows = [('/q', ARRAY, stamp, messages.array(motion.q(stamp))) for stamp in motion.stamps().tolist()]
+    rows = messages.rows('/q', motion.stamps(), lambda t: messages.array(motion.q(t)))
     recording = record(rows, {'arrays': [{'topic': 'q', 'quantity': 'position', 'joints': list(NAMES)}]})
     np.testing.assert_array_equal(recording.q, motion.q(motion.stamps()))
 
@@ -229,37 +212,13 @@ def dynamic_rows(motion, messages):
         ['position', 'effort', 'mode', 'temperature'],
     ]
 
-    def values(joint, name, stamp):
-        return {
-            'position': motion.q(stamp)[joint],
-            'effort': motion.tau(stamp)[joint],
-            'temperature': 30.0 + joint,
-            'mode': 7.0,
-        }[name]
+    def message(stamp):
+        values = {'position': motion.q(stamp), 'effort': motion.tau(stamp)}
+        values |= {'temperature': 30.0 + np.arange(3), 'mode': np.full(3, 7.0)}
+        rows = [[values[name][joint] for name in row] for joint, row in zip(COLUMNS, interfaces, strict=True)]
+        return messages.dynamic(stamp, ['gpio', *ORDER], [['in_1'], *interfaces], [[1.0], *rows])
 
-    def rows(stamps):
-        return [
-            (
-                '/dynamic_joint_states',
-                'control_msgs/msg/DynamicJointState',
-                stamp,
-                messages.dynamic(
-                    stamp,
-                    ['gpio', *ORDER],
-                    [['in_1'], *interfaces],
-                    [
-                        [1.0],
-                        *(
-                            [values(joint, name, stamp) for name in row]
-                            for joint, row in zip(COLUMNS, interfaces, strict=True)
-                        ),
-                    ],
-                ),
-            )
-            for stamp in stamps.tolist()
-        ]
-
-    return rows
+    return lambda stamps: messages.rows('/dynamic_joint_states', stamps, message)
 
 
 @pytest.mark.parametrize('definitions', [True, False])
@@ -298,15 +257,11 @@ def test_dynamic_joint_states_that_contradict_themselves(motion, messages):
 def test_state_interfaces(record, motion, messages, late):
     stamps = motion.stamps()
     keys = [f'{joint}/{name}' for name in ('position', 'torque') for joint in ORDER] + ['gpio/in_1', 'tool/frame/x']
-    rows = [
-        (
-            '/state_interfaces_broadcaster/values',
-            'control_msgs/msg/Float64Values',
-            stamp,
-            messages.values(stamp, [*q[COLUMNS], *tau[COLUMNS], 1.0, 2.0]),
-        )
-        for stamp, q, tau in zip(stamps.tolist(), motion.q(stamps), motion.tau(stamps), strict=True)
-    ]
+    rows = messages.rows(
+        '/state_interfaces_broadcaster/values',
+        stamps,
+        lambda t: messages.values(t, [*motion.q(t)[COLUMNS], *motion.tau(t)[COLUMNS], 1.0, 2.0]),
+    )
     latched = motion.start + (500_000_000 if late else -1)
     rows.append(('/state_interfaces_broadcaster/names', 'control_msgs/msg/Keys', latched, messages.keys(latched, keys)))
     recording = record(merged(rows), {'state_interfaces': {}})

@@ -31,10 +31,8 @@ def built(feed, motion, messages):
             # as of an arm that is held: within microradians
             q[rests_from:] = q[rests_from] + 1e-9 * np.arange(len(q) - rests_from)[:, None]
             dq[rests_from:] = 0.0
-        rows = [
-            ('/joint_states', 'sensor_msgs/msg/JointState', int(t), messages.joint_state(t, NAMES, *row))
-            for t, *row in zip(stamps, q, dq, tau, strict=True)
-        ]
+        values = zip(q, dq, tau, strict=True)
+        rows = messages.rows('/joint_states', stamps, lambda t: messages.joint_state(t, NAMES, *next(values)))
         return feed(RecordingBuilder(NAMES, config), rows).build_pieces('run', window)
 
     return build

@@ -6,6 +6,9 @@ import pytest
 
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.robot import INERTIAL, PER_JOINT, RobotModel
+from joint_dynamics.robot.dependent import DriveCoupling
+from joint_dynamics.robot.regressor import RowPacker, regressor_rows
+from joint_dynamics.robot.standard_parameters import drive_columns
 
 URDF = """<robot name="mixed"><link name="base"/>
 <link name="a"><inertial><origin xyz="0.1 0.02 -0.03" rpy="0.2 0.1 0"/><mass value="3"/>
@@ -202,3 +205,114 @@ def test_random_states_fill_their_ranges(scara_table):
         # the chance that 4000 uniform samples leave the outer percent of a side free is 2e-9
         assert np.all(states.max(axis=0) > 0.98 * bound)
         assert np.all(states.min(axis=0) < -0.98 * bound)
+
+
+def states(model, samples=70, seed=0):
+    """q, dq, ddq and, of the motors, dtheta and ddtheta, (samples, joints); some stand."""
+    q, dq, ddq = model.random_states(samples, np.random.default_rng(seed))
+    dq[:3] = 0.0
+    return q, dq, ddq, dq + np.sign(dq), ddq - 2.0
+
+
+def expected_rows(model, q, dq, ddq, dtheta, ddtheta):
+    rows = regressor_rows(model.chain, *(np.ascontiguousarray(state.T) for state in (q, dq, ddq)))
+    for j in range(model.n):
+        rows[j, drive_columns(j)][:3] = ddtheta[:, j], dtheta[:, j], np.sign(dtheta[:, j])
+    return rows
+
+
+def test_they_are_the_columns_of_the_regressor(model):
+    wanted = model.base_parameters().independent
+    motion = states(model)
+    packed = RowPacker(model.chain, wanted).rows(*motion)
+    expected = expected_rows(model, *motion)[:, wanted]
+    np.testing.assert_array_equal(packed.dense(), expected)
+    assert packed.shape == expected.shape
+    for j, (columns, part) in enumerate(zip(packed.columns, packed.parts, strict=True)):
+        np.testing.assert_array_equal(packed.values[part], expected[j, columns])
+        assert not expected[j, np.setdiff1d(np.arange(len(wanted)), columns)].any()
+
+
+def test_sums_of_samples_and_a_right_hand_side(model):
+    wanted = model.base_parameters().independent
+    motion = states(model)
+    packed = RowPacker(model.chain, wanted).rows(*motion)
+    weights = np.random.default_rng(1).standard_normal((70, 5))
+    np.testing.assert_allclose((packed @ weights + packed @ weights).dense(), 2 * packed.dense() @ weights, atol=1e-9)
+    y = np.arange(70.0)
+    dense = packed.dense()
+    for joint in range(model.n):
+        below = packed.with_right_side(joint, (joint + 1) * y)
+        np.testing.assert_array_equal(below[-1], (joint + 1) * y)
+        np.testing.assert_array_equal(below[:-1], packed.values[packed.parts[joint]])
+    np.testing.assert_array_equal(packed.dense(), dense)
+
+
+def test_a_parameter_wanted_twice_and_motors_that_move_otherwise(model):
+    wanted = np.array([0, 5, 10, 11, 12, 5, 10])
+    motion = states(model)
+    packed = RowPacker(model.chain, wanted).rows(*motion).dense()
+    np.testing.assert_array_equal(packed[:, 5:], packed[:, 1:3])
+    np.testing.assert_array_equal(packed[0, 2:5], expected_rows(model, *motion)[0, 10:13])
+
+
+def test_rows_that_nothing_is_written_into_are_zero(model):
+    """The caller's, and what is zero by itself: `rows` begins with memory that holds anything."""
+    every = np.arange(14 * model.n)
+    further = np.zeros((model.n, len(every) + 2), dtype=bool)
+    further[0, -2:] = True
+    packed = RowPacker(model.chain, np.append(every, [len(every), len(every) + 1]), further).rows(*states(model))
+    np.testing.assert_array_equal(packed.dense()[:, : len(every)], expected_rows(model, *states(model)))
+    assert not packed.dense()[:, -2:].any()
+    assert not any(packed.values[part.stop].any() for part in packed.parts)  # where right-hand sides will be
+
+
+#: Motors 2 and 4 of four turn with more than one joint; the diagonal is the gear ratios.
+MATRIX = [[20.0, 0.0, 0.0, 0.0], [0.0, 50.0, -25.0, 0.0], [0.0, 0.0, 40.0, 0.0], [3.0, 0.0, 15.0, 30.0]]
+
+
+@pytest.fixture
+def coupling():
+    return DriveCoupling(MATRIX)
+
+
+def test_rows_are_by_the_motors_own_joint(coupling):
+    np.testing.assert_allclose(
+        coupling.matrix, [[1, 0, 0, 0], [0, 1, -0.5, 0], [0, 0, 1, 0], [0.1, 0, 0.5, 1]], rtol=1e-15
+    )
+    assert coupling.ratios.tolist() == coupling.matrix[[1, 3]].tolist() and coupling.coupled
+    assert coupling.parameter_names == ['Ia_m2', 'Fv_m2', 'Fs_m2', 'Ia_m4', 'Fv_m4', 'Fs_m4']
+    assert DriveCoupling(np.diag([3, 4])).parameter_names == []
+
+
+def test_columns_are_the_motors_torque_less_the_own_part(coupling):
+    rng = np.random.default_rng(8)
+    dq, ddq = rng.normal(size=(2, 4, 30))
+    parameters = rng.uniform(0.5, 2.0, 6)
+    expected = np.zeros((4, 30))
+    for m, (Ia, Fv, Fs) in zip((1, 3), parameters.reshape(2, 3), strict=True):
+        c = coupling.matrix[m]
+        torque = Ia * (c @ ddq) + Fv * (c @ dq) + Fs * np.sign(c @ dq)
+        # what the joint's own motion does is in its own Ia and Fv
+        expected += c[:, None] * torque - (c**2)[:, None] * (Ia * ddq + Fv * dq)
+    rows = coupling.regressor_rows(dq, ddq)
+    assert rows.shape == (4, 6, 30)
+    np.testing.assert_allclose(np.einsum('jps,p->js', rows, parameters), expected, atol=1e-13)
+    assert not coupling.regressor_rows(np.zeros((4, 2)), np.zeros((4, 2))).any()
+
+
+@pytest.mark.parametrize(
+    ('matrix', 'message'),
+    [
+        ([['a']], r"expected a square matrix of numbers, found \[\['a'\]\]"),
+        ([[1.0], [1.0, 2.0]], r'expected a square matrix of numbers, found \[\[1.0\], \[1.0, 2.0\]\]'),
+        ([1.0, 2.0], r'expected a square matrix, found shape \(2,\)'),
+        ([[1.0, 1.0], [1.0, 1.0]], 'expected a regular matrix of finite numbers without zeros on the diagonal, found'),
+        ([[0.0, 1.0], [1.0, 0.0]], 'expected a regular matrix of finite numbers without zeros on the diagonal, found'),
+        ([[1e9, 0.0], [0.0, 1.0]], 'expected a regular matrix of finite numbers without zeros on the diagonal, found'),
+        ([[np.nan, 0.0], [0.0, 1.0]], 'expected a regular matrix of finite numbers without zeros on the diagonal'),
+    ],
+)
+def test_what_couples_nothing_is_refused(matrix, message):
+    with pytest.raises(JointDynamicsError, match=f'^coupling: {message}'):
+        DriveCoupling(matrix)

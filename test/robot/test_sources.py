@@ -254,9 +254,7 @@ def test_limits_are_those_of_the_urdf_and_zero_means_unknown(limit, expected):
 @pytest.mark.parametrize('attribute', ['lower', 'upper', 'velocity', 'effort'])
 def test_a_limit_that_is_no_number_is_named(attribute):
     text = arm_with().replace(f'{attribute}="', f'{attribute}="much')
-    with pytest.raises(
-        JointDynamicsError, match=f"^robot robot_description, joint j1: expected a number for {attribute}, found 'much"
-    ):
+    with pytest.raises(JointDynamicsError, match=f"joint j1: expected a number for {attribute}, found 'much"):
         RobotModel.from_urdf(text)
 
 
@@ -364,9 +362,7 @@ def test_kinematics_of_joints_that_slide_and_of_coupled_drives(scara_table):
 def test_options_of_a_urdf_are_refused_for_a_table(tmp_path, ur_table, option):
     (tmp_path / 'arm.yaml').write_text(yaml.safe_dump(ur_table))
     (name,) = option
-    with pytest.raises(
-        JointDynamicsError, match=f'^robot .*arm.yaml: expected a URDF where `{name}` is given, found an MDH table$'
-    ):
+    with pytest.raises(JointDynamicsError, match=f'arm.yaml: expected a URDF where `{name}` is given, found an MDH'):
         RobotModel.load(tmp_path / 'arm.yaml', **option)
     assert RobotModel.load(tmp_path / 'arm.yaml', joints=None, mounting=[np.pi, 0, 0]).chain.gravity[2] > 9
 

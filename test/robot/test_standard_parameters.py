@@ -6,6 +6,7 @@ import pytest
 
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.robot import INERTIAL, JOINT, PER_JOINT, StandardParameters
+from joint_dynamics.robot.limits import column_unit, joint_unit
 from joint_dynamics.robot.standard_parameters import (
     body_of,
     column,
@@ -119,7 +120,15 @@ def test_a_link_as_a_document_and_back(coupled):
 
 @pytest.mark.parametrize(('values', 'shape'), [(np.zeros(41), r'\(41,\)'), (np.zeros((3, 14)), r'\(3, 14\)')])
 def test_too_few_numbers_are_refused(values, shape):
-    with pytest.raises(
-        JointDynamicsError, match=f'^standard parameters: expected 42 numbers or more for 3 links, found shape {shape}$'
-    ):
+    with pytest.raises(JointDynamicsError, match=f'expected 42 numbers or more for 3 links, found shape {shape}$'):
         StandardParameters(values, 3)
+
+
+@pytest.mark.parametrize(
+    ('turning', 'sliding'), [('N·m', 'N'), ('N·m/rad', 'N/m'), ('N·m·s/rad', 'N·s/m'), ('kg·m²', 'kg'), ('mrad', 'mm')]
+)
+def test_a_sliding_joint_has_lengths_for_angles_and_forces_for_torques(turning, sliding):
+    assert joint_unit(turning, False) == turning and joint_unit(turning, True) == sliding
+    assert column_unit(turning, [False, False]) == turning
+    assert column_unit(turning, [True]) == sliding
+    assert column_unit(turning, [True, False]) == column_unit(turning, [False, True]) == f'{turning} or {sliding}'
