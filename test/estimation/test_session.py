@@ -156,17 +156,6 @@ def test_five_percent_of_messages_are_lost(feed, bound):
     assert settled(feed.session)
 
 
-def test_motor_stamps_are_ten_milliseconds_wrong(feed, bound):
-    """Stamped late as well: nobody can know; errors stay bounded, and grow with the speed only."""
-    for k in range(3, 3000):
-        feed.send('q', k)
-        for quantity in ('current', 'theta'):
-            feed.send(quantity, k, late=10_000_000)
-        feed.step()
-    assert np.isfinite(feed.worst).all()
-    assert np.all(feed.worst[1:] < 10 * bound[1:])
-
-
 def test_values_that_are_no_numbers(feed, bound):
     for k in range(2500):
         feed.sample(k)

@@ -76,8 +76,6 @@ def test_a_limit_that_cannot_be_given_is_refused(make_urdf, change, settings, me
     [
         ({'height': [2, 1]}, r'limits.height: expected \[lower, upper\], lower < upper'),
         ({'floor': 0.0, 'clearance': None}, r'limits.floor'),
-        ({'payload': {'mass': -1}}, r'payload.mass'),
-        ({'payload': {'weight': 1}}, r"limits.payload: expected the keys mass, com, inertia, found 'weight'"),
         ({'ignored_pairs': ['ab']}, r'limits.ignored_pairs'),
     ],
 )

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from joint_dynamics.excitation.motion import LinkFrames, RegressorGradient
+from joint_dynamics.excitation.motion import RegressorGradient
 from joint_dynamics.robot import RobotModel
 
 ROBOTS = ('ur_table', 'pa10_table', 'scara_table')
@@ -48,34 +48,3 @@ def test_the_slope_of_the_sign_itself_is_zero(arm, states):
     weight = np.zeros_like(regressor.rows)
     weight[:, 12::14] = 1.0
     assert not any(part.any() for part in regressor.pull_back(weight))
-
-
-def test_link_frames_are_those_of_pinocchio(robot, states):
-    import pinocchio
-
-    q = states(robot, 3, 4)[0]
-    frames = LinkFrames(robot.chain, q)
-    data = robot.pinocchio.createData()
-    for sample in range(q.shape[1]):
-        pinocchio.forwardKinematics(robot.pinocchio, data, q[:, sample].copy())
-        for j in range(robot.n):
-            np.testing.assert_allclose(frames.origin[j][:, sample], data.oMi[j + 1].translation, atol=1e-12)
-            np.testing.assert_allclose(frames.rotation[j][:, :, sample], data.oMi[j + 1].rotation, atol=1e-12)
-
-
-def test_the_gradient_of_a_point_is_its_derivative(robot, states):
-    rng = np.random.default_rng(2)
-    q = states(robot, 4, 2)[0]
-    offset, weight, direction = rng.standard_normal(3), rng.standard_normal((3, 4)), rng.standard_normal(q.shape)
-    frames = LinkFrames(robot.chain, q)
-    link = robot.n - 1
-    gradient = frames.pull_back(link, frames.point(link, offset), weight)
-    slope = (
-        sum(
-            sign * (weight * LinkFrames(robot.chain, q + sign * 1e-6 * direction).point(link, offset)).sum()
-            for sign in (1, -1)
-        )
-        / 2e-6
-    )
-    assert sum((gradient[j] * direction[j]).sum() for j in gradient) == pytest.approx(slope, rel=1e-6)
-    assert frames.pull_back(-1, frames.point(-1, offset), weight) == {}

@@ -193,7 +193,6 @@ def test_the_same_seed_is_the_same_motion(arm):
         ('slow_reversals', {'joint': 'a', 'cycle': 1.0}, r'slow_reversals.cycle: expected time to reverse, more than'),
         ('waypoints', {}, r'waypoints.waypoints: expected postures for the 3 joints'),
         ('waypoints', {'waypoints': [[0, 0, 0]]}, r'waypoints.waypoints: expected at least two postures'),
-        ('bang_coast_bang', {'least': 2}, r'bang_coast_bang.least: expected a number, > 0 and ≤ 1, found 2'),
     ],
 )
 def test_what_does_not_fit_is_refused(arm, name, options, message):

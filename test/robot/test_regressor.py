@@ -73,12 +73,6 @@ def test_torque_is_regressor_times_parameters(model):
     assert np.abs(model.inverse_dynamics(q, dq, ddq, parameters) - expected).max() < 1e-9 * np.abs(expected).max()
 
 
-def test_one_state_is_a_row_of_many(model):
-    states = model.random_states(5, np.random.default_rng(1))
-    W = model.regressor(*states)
-    assert np.allclose(W[3], model.regressor(*(state[3] for state in states)), atol=1e-13)
-
-
 def test_rigid_body_functions_agree_with_the_regressor(model):
     rng = np.random.default_rng(2)
     q, dq, ddq = (state[0] for state in model.random_states(1, rng))

@@ -13,7 +13,6 @@ from joint_dynamics.signals.filtering import (
     central_difference,
     decimation_factor,
     filtered,
-    forward_backward,
     running_median,
     second_difference,
     zero_phase_kernel,
@@ -126,23 +125,6 @@ def test_it_is_the_median_of_the_neighbours(size, length):
         assert np.array_equal(found, np.median(around, axis=1))
         if length >= size:  # scipy 1.15 gives zeros for a window longer than the signal
             assert np.array_equal(found, median_filter(x, size=size, mode='nearest'))
-
-
-CASES = [(4, 20.0, 1000.0), (4, 0.5, 1000.0), (4, 57.0, 5000.0), (4, 440.0, 1000.0), (1, 3.0, 100.0), (3, 10.0, 50.0)]
-
-
-@pytest.mark.parametrize(('order', 'cutoff', 'rate'), CASES)
-@pytest.mark.parametrize('shape', [(2000,), (2000, 1), (2000, 3)])
-def test_forward_and_backward_is_that_of_scipy(order, cutoff, rate, shape):
-    """To rounding times what a recursion with poles this close to 1 makes of it, (rate / cut-off)²."""
-    x = np.cumsum(np.random.default_rng(0).standard_normal(shape), axis=0)
-    padding = min(len(x) - 1, int(np.ceil(1.5 * rate / cutoff)))
-    expected = scipy.signal.sosfiltfilt(
-        scipy.signal.butter(order, cutoff, fs=rate, output='sos'), x, axis=0, padlen=padding
-    )
-    found = forward_backward(butterworth_sections(order, cutoff, rate), x, padding)
-    assert found.shape == x.shape
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-15 * np.abs(x).max() * (rate / cutoff) ** 2 + 1e-12)
 
 
 def test_a_signal_that_stands_stays_exactly_as_it_is():

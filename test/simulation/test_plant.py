@@ -275,12 +275,8 @@ def test_a_motion_that_is_no_number_any_more_is_an_error():
 @pytest.mark.parametrize(
     'wrong',
     [
-        {'rate': 10.0},
-        {'max_step': 1e-3},
-        {'heat_speed': -1.0},
         {'gains': {'kp': 'stiff'}},
         {'gains': {'kp': np.nan}},
-        {'feedback': 'both'},
         {'gains': {'p': 1.0}},
         {'gains': {'kp': -1.0}},
         {'position': [0.0] * 5},

@@ -119,20 +119,6 @@ def test_without_errors_truth_and_description_agree():
     np.testing.assert_allclose(robot.truth.drive_gains, robot.nominal_gains)
 
 
-@pytest.mark.parametrize(
-    'wrong', [{'inertia': -0.1}, {'drive_gain': 0.9}, {'current_lag': 5.0}, {'temperature_lag': -1.0}]
-)
-def test_wrong_errors_are_refused(wrong):
-    with pytest.raises(JointDynamicsError, match=r'model errors\.\w+: expected'):
-        ModelErrors(**wrong)
-
-
-@pytest.mark.parametrize('wrong', [{'link_bits': -1}, {'current_noise': np.nan}, {'speed_bandwidth': 0.0}])
-def test_wrong_sensors_are_refused(wrong):
-    with pytest.raises(JointDynamicsError, match=r'sensors\.\w+: expected'):
-        Sensors(**wrong)
-
-
 def test_errors_scale():
     half = ModelErrors().scaled(0.5)
     assert half.inertia == pytest.approx(0.025)

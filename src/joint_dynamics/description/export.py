@@ -23,7 +23,7 @@ from joint_dynamics.description.description import DynamicsDescription
 from joint_dynamics.description.export_mjcf import export_mjcf
 from joint_dynamics.description.export_pinocchio import export_pinocchio
 from joint_dynamics.description.export_sdf import export_sdf
-from joint_dynamics.description.export_urdf import export_urdf, not_exported
+from joint_dynamics.description.export_urdf import export_urdf, not_exported, words
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.output_files import write_atomically
 from joint_dynamics.robot import RobotModel, gravity_in_base
@@ -168,32 +168,20 @@ def urdf_text(model: RobotModel) -> str:
     for k, joint_name in enumerate(model.joint_names, start=1):
         ET.SubElement(root, 'link', name=names[k])
         bounded = np.isfinite(model.limits.lower[k - 1]) and np.isfinite(model.limits.upper[k - 1])
-        prismatic = bool(model.chain.prismatic[k - 1])
-        joint = ET.SubElement(
-            root, 'joint', name=joint_name, type='prismatic' if prismatic else 'revolute' if bounded else 'continuous'
-        )
+        kind = 'prismatic' if model.chain.prismatic[k - 1] else 'revolute' if bounded else 'continuous'
+        joint = ET.SubElement(root, 'joint', name=joint_name, type=kind)
         placement = model.pinocchio.jointPlacements[k]
         ET.SubElement(joint, 'parent', link=names[model.pinocchio.parents[k]])
         ET.SubElement(joint, 'child', link=names[k])
-        ET.SubElement(
-            joint, 'origin', xyz=_text(placement.translation), rpy=_text(pinocchio.rpy.matrixToRpy(placement.rotation))
-        )
-        ET.SubElement(joint, 'axis', xyz=_text(model.chain.axis[k - 1]))
-        limits = {name: getattr(model.limits, name)[k - 1] for name in ('lower', 'upper', 'velocity', 'effort')}
-        ET.SubElement(
-            joint,
-            'limit',
-            {
-                name: repr(float(value)) if np.isfinite(value) else UNKNOWN_LIMIT if value > 0 else f'-{UNKNOWN_LIMIT}'
-                for name, value in limits.items()
-            },
-        )
+        angles = pinocchio.rpy.matrixToRpy(placement.rotation)
+        ET.SubElement(joint, 'origin', xyz=words(placement.translation), rpy=words(angles))
+        ET.SubElement(joint, 'axis', xyz=words(model.chain.axis[k - 1]))
+        limit = ET.SubElement(joint, 'limit')
+        for name in ('lower', 'upper', 'velocity', 'effort'):
+            value = float(getattr(model.limits, name)[k - 1])
+            limit.set(name, repr(value) if np.isfinite(value) else UNKNOWN_LIMIT if value > 0 else f'-{UNKNOWN_LIMIT}')
     ET.indent(root)
     return ET.tostring(root, encoding='unicode')
-
-
-def _text(values: np.ndarray) -> str:
-    return ' '.join(repr(float(value)) for value in values)
 
 
 PLUGIN = 'kdl_inverse_dynamics_solver/InverseDynamicsSolverKDL'
@@ -239,15 +227,8 @@ def solver_parameters(description: DynamicsDescription, urdf: str | Path) -> dic
         )
     gravity = gravity_in_base(description.document.get('mounting'))
     solver = {'root': base, 'tip': tip, 'gravity': [float(value) for value in gravity]}
-    return {
-        '/**': {
-            'ros__parameters': {
-                'robot_description': text,
-                'inverse_dynamics_solver_plugin_name': PLUGIN,
-                NAMESPACE: solver,
-            }
-        }
-    }
+    parameters = {'robot_description': text, 'inverse_dynamics_solver_plugin_name': PLUGIN, NAMESPACE: solver}
+    return {'/**': {'ros__parameters': parameters}}
 
 
 def write_solver_parameters(description: DynamicsDescription, urdf: str | Path, out: str | Path) -> None:

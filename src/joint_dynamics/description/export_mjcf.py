@@ -23,6 +23,7 @@ from joint_dynamics.description.export_urdf import (
     joint_friction,
     payload_name,
     remove_children,
+    words,
 )
 from joint_dynamics.description.placement import Posture, placements_in
 from joint_dynamics.documents import parse_xml, read_text
@@ -179,7 +180,7 @@ def export_mjcf(
     for carrier, body, placement in zip(carriers, bodies, placements, strict=True):
         _write_inertial(carrier, body, placement)
     for name, carrier in zip(model.joint_names, carriers, strict=False):
-        joint = _joint_of(carrier, name)
+        joint = next(joint for joint in carrier.findall('joint') if joint.get('name') == name)
         part = description.joint(name)
         armature, (damping, friction) = part.get('rotor_inertia', {}).get('value', 0.0), joint_friction(part)
         joint.attrib.update(armature=repr(float(armature)), damping=repr(damping), frictionloss=repr(friction))
@@ -196,31 +197,26 @@ def _new_model(model: RobotModel) -> tuple[ET.Element, list[ET.Element], list[pi
     """Return the document, the body of each link, and where the joint's frame is in it: the same."""
     root = ET.Element('mujoco', model=model.pinocchio.name or 'robot')
     ET.SubElement(root, 'compiler', angle='radian', autolimits='false')
-    ET.SubElement(root, 'option', gravity=_text(model.pinocchio.gravity.linear))
+    ET.SubElement(root, 'option', gravity=words(model.pinocchio.gravity.linear))
     parents, tree = [ET.SubElement(root, 'worldbody')], model.chain.tree
     for row, name in enumerate(tree.names):
         placement = model.pinocchio.jointPlacements[row + 1]
         x, y, z, w = pinocchio.Quaternion(placement.rotation).coeffs()
-        body = ET.SubElement(
-            parents[model.pinocchio.parents[row + 1]],
-            'body',
-            name=f'{name}_link',
-            pos=_text(placement.translation),
-            quat=_text([w, x, y, z]),
-        )
+        body = ET.SubElement(parents[model.pinocchio.parents[row + 1]], 'body', name=f'{name}_link')
+        body.attrib.update(pos=words(placement.translation), quat=words([w, x, y, z]))
         parents.append(body)
         prismatic = bool(model.chain.prismatic[row])
         joint = ET.SubElement(body, 'joint', name=name, type='slide' if prismatic else 'hinge')
-        joint.set('axis', _text(model.chain.axis[row]))
+        joint.set('axis', words(model.chain.axis[row]))
         if not tree.moving[row]:
             continue
         k = model.joint_names.index(name)
         lower, upper = model.limits.lower[k], model.limits.upper[k]
         if np.isfinite(lower) and np.isfinite(upper):
-            joint.attrib.update(limited='true', range=_text([lower, upper]))
+            joint.attrib.update(limited='true', range=words([lower, upper]))
         if np.isfinite(model.limits.effort[k]):
             effort = model.limits.effort[k]
-            joint.attrib.update(actuatorfrclimited='true', actuatorfrcrange=_text([-effort, effort]))
+            joint.attrib.update(actuatorfrclimited='true', actuatorfrcrange=words([-effort, effort]))
     _write_equalities(root, tree.dependent)
     return root, [parents[row + 1] for row in tree.row], [pinocchio.SE3.Identity()] * len(tree.row)
 
@@ -233,13 +229,13 @@ def _write_equalities(root: ET.Element, dependent: Mapping[str, Follows]) -> Non
     for name, follows in dependent.items():
         if len(follows.ratios) == 1:
             ((leader, ratio),) = follows.ratios.items()
-            polynomial = _text([follows.offset, ratio, 0, 0, 0])
+            polynomial = words([follows.offset, ratio, 0, 0, 0])
             ET.SubElement(equalities, 'joint', joint1=name, joint2=leader, polycoef=polynomial)
             continue
         tendon = ET.SubElement(tendons, 'fixed', name=f'{name}_follows')
         for key, factor in ((name, 1.0), *((key, -ratio) for key, ratio in follows.ratios.items())):
-            ET.SubElement(tendon, 'joint', joint=key, coef=_text([factor]))
-        length = _text([follows.offset, 0, 0, 0, 0])
+            ET.SubElement(tendon, 'joint', joint=key, coef=words([factor]))
+        length = words([follows.offset, 0, 0, 0, 0])
         ET.SubElement(equalities, 'tendon', tendon1=f'{name}_follows', polycoef=length)
     if len(tendons):
         root.append(tendons)
@@ -256,10 +252,6 @@ def _carriers(root: ET.Element, model: RobotModel, source: str) -> list[ET.Eleme
         hint = '; it includes other files: merge them first' if root.find('.//include') is not None else ''
         raise JointDynamicsError(f'MJCF {source}: expected the joints {", ".join(missing)}, found {there}{hint}')
     return [elements[name] for name in model.link_names]
-
-
-def _joint_of(body: ET.Element, name: str) -> ET.Element:
-    return next(joint for joint in body.findall('joint') if joint.get('name') == name)
 
 
 def _keep_inertials(root: ET.Element) -> None:
@@ -287,10 +279,6 @@ def _write_inertial(body: ET.Element, link: FloatArray, placement: pinocchio.SE3
     """Write ten inertial parameters of a joint's frame; placement: of that frame in the body's."""
     inertia = placement.act(inertia_of(link))
     remove_children(body, 'inertial')
-    inertial = ET.Element('inertial', pos=_text(inertia.lever), mass=repr(float(inertia.mass)))
-    inertial.set('fullinertia', _text([inertia.inertia[i] for i in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))]))
+    inertial = ET.Element('inertial', pos=words(inertia.lever), mass=repr(float(inertia.mass)))
+    inertial.set('fullinertia', words([inertia.inertia[i] for i in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))]))
     body.insert(0, inertial)
-
-
-def _text(values: object) -> str:
-    return ' '.join(repr(float(value)) for value in np.ravel(np.asarray(values, dtype=float)))

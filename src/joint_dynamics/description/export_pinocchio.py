@@ -148,22 +148,14 @@ def export_pinocchio(
     described = pinocchio_model(description, payload, model)
     tree = model.chain.tree
     friction = described.upperDryFrictionLimit if hasattr(described, 'upperDryFrictionLimit') else described.friction
+    limits = [getattr(described, key) for key in LIMITS]
     joints = []
     for k, name in enumerate(tree.names):
         joint, placement = described.joints[k + 1], described.jointPlacements[k + 1]
-        row = (
-            name,
-            joint.shortname(),
-            int(described.parents[k + 1]),
-            _plain(placement.rotation),
-            _plain(placement.translation),
-            _plain(model.chain.axis[k]),
-            _plain(described.inertias[k + 1].toDynamicParameters()),
-            float(described.armature[k]),
-            float(described.damping[k]),
-            float(friction[k]),
-            *(float(getattr(described, key)[k]) for key in LIMITS),
-        )
+        body = described.inertias[k + 1].toDynamicParameters()
+        arrays = map(_plain, (placement.rotation, placement.translation, model.chain.axis[k], body))
+        numbers = (float(values[k]) for values in (described.armature, described.damping, friction, *limits))
+        row = (name, joint.shortname(), int(described.parents[k + 1]), *arrays, *numbers)
         joints.append(f'    ({", ".join(_text(value) for value in row)}),')
     taken = {'universe', *tree.names}
     frames = []

@@ -17,6 +17,7 @@ from joint_dynamics.description.export_urdf import (
     joint_friction,
     payload_name,
     remove_children,
+    words,
 )
 from joint_dynamics.description.placement import placements_in
 from joint_dynamics.description.sdf_kinematics import SdfKinematics
@@ -113,9 +114,7 @@ def export_sdf(
         held_link = ET.SubElement(owner, 'link', name=name)
         ET.SubElement(held_link, 'pose', relative_to=last).text = _pose(pinocchio.SE3.Identity())
         _write_inertial(held_link, placements[model.n - 1].act(inertia_of(apart)))
-        joint = ET.SubElement(owner, 'joint', name=f'{name}_joint', type='fixed')
-        ET.SubElement(joint, 'parent').text = last
-        ET.SubElement(joint, 'child').text = name
+        _joint(owner, f'{name}_joint', 'fixed', last, name)
     ET.indent(root)
     write_atomically(out, '<?xml version="1.0"?>\n' + ET.tostring(root, encoding='unicode') + '\n')
     return unphysical, apart_by
@@ -129,19 +128,15 @@ def _new_model(model: RobotModel) -> tuple[ET.Element, list[ET.Element]]:
     tree = model.chain.tree
     names = ['base_link', *(f'{joint}_link' for joint in tree.names)]
     links = [ET.SubElement(robot, 'link', name=name) for name in names]
-    fixed = ET.SubElement(robot, 'joint', name='base_joint', type='fixed')
-    ET.SubElement(fixed, 'parent').text = 'world'
-    ET.SubElement(fixed, 'child').text = names[0]
+    _joint(robot, 'base_joint', 'fixed', 'world', names[0])
     for row, name in enumerate(tree.names):
         parent = names[model.pinocchio.parents[row + 1]]
         ET.SubElement(links[row + 1], 'pose', relative_to=name).text = _pose(pinocchio.SE3.Identity())
         prismatic = bool(model.chain.prismatic[row])
-        joint = ET.SubElement(robot, 'joint', name=name, type='prismatic' if prismatic else 'revolute')
+        joint = _joint(robot, name, 'prismatic' if prismatic else 'revolute', parent, names[row + 1])
         ET.SubElement(joint, 'pose', relative_to=parent).text = _pose(model.pinocchio.jointPlacements[row + 1])
-        ET.SubElement(joint, 'parent').text = parent
-        ET.SubElement(joint, 'child').text = names[row + 1]
         axis = ET.SubElement(joint, 'axis')
-        ET.SubElement(axis, 'xyz').text = _text(model.chain.axis[row])
+        ET.SubElement(axis, 'xyz').text = words(model.chain.axis[row])
         limit, follows = ET.SubElement(axis, 'limit'), tree.dependent.get(name)
         if follows is not None and len(follows.ratios) == 1:
             ((leader, ratio),) = follows.ratios.items()
@@ -154,6 +149,12 @@ def _new_model(model: RobotModel) -> tuple[ET.Element, list[ET.Element]]:
             unlimited = f'-{UNLIMITED}' if key == 'lower' else UNLIMITED
             ET.SubElement(limit, key).text = repr(value) if np.isfinite(value) else unlimited
     return root, [links[row + 1] for row in tree.row]
+
+
+def _joint(model: ET.Element, name: str, kind: str, parent: str, child: str) -> ET.Element:
+    joint = ET.SubElement(model, 'joint', name=name, type=kind)
+    ET.SubElement(joint, 'parent').text, ET.SubElement(joint, 'child').text = parent, child
+    return joint
 
 
 def _hold(theirs: SdfKinematics, name: str) -> FloatArray:
@@ -170,7 +171,7 @@ def _hold(theirs: SdfKinematics, name: str) -> FloatArray:
 def _write_inertial(link: ET.Element, inertia: pinocchio.Inertia) -> None:
     remove_children(link, 'inertial')
     inertial = ET.Element('inertial')
-    ET.SubElement(inertial, 'pose').text = _text([*inertia.lever, 0.0, 0.0, 0.0])
+    ET.SubElement(inertial, 'pose').text = words([*inertia.lever, 0.0, 0.0, 0.0])
     ET.SubElement(inertial, 'mass').text = repr(float(inertia.mass))
     tensor = ET.SubElement(inertial, 'inertia')
     for key, index in TENSOR.items():
@@ -190,8 +191,4 @@ def _child(element: ET.Element, tag: str) -> ET.Element:
 
 
 def _pose(placement: pinocchio.SE3) -> str:
-    return _text([*placement.translation, *pinocchio.rpy.matrixToRpy(placement.rotation)])
-
-
-def _text(values: list[float] | FloatArray) -> str:
-    return ' '.join(repr(float(value) + 0.0) for value in values)
+    return words([*placement.translation, *pinocchio.rpy.matrixToRpy(placement.rotation)])

@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.description.description import DynamicsDescription
+from joint_dynamics.description.schema import JOINT
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.output_files import write_atomically
 from joint_dynamics.robot import RobotModel, mounting_rotation
@@ -109,19 +111,8 @@ def not_exported(description: DynamicsDescription, payload: str = 'merged', held
     }
     for name in description.joint_names:
         part = description.joint(name)
-        for key in (
-            'drive_gain',
-            'rotor_inertia',
-            'stiffness',
-            'damping',
-            'kinematic_error',
-            'backlash',
-            'terms',
-            'gear_ratio',
-            'temperature_range',
-            'validity',
-        ):
-            if key in part and key not in held:
+        for key in JOINT.fields:
+            if key in part and key != 'friction' and key not in held:
                 lacking.setdefault(key, []).append(name)
         for key, what in friction.items():
             given = part.get('friction', {}).get(key, {})
@@ -189,11 +180,8 @@ def export_urdf(
     if missing:
         raise JointDynamicsError(f'robot {name}: expected joint {missing[0]!r}, found {", ".join(map(str, joints))}')
     robot = description.document['robot']
-    model = RobotModel.from_urdf(
-        text,
-        joints=description.joint_names,
-        **{key: robot.get(key) for key in ('locked', 'coupling', 'parallelograms')},
-    )
+    options = {key: robot.get(key) for key in ('locked', 'coupling', 'parallelograms')}
+    model = RobotModel.from_urdf(text, joints=description.joint_names, **options)
     description.check_robot(model, mass=False)
     moved = {}
     for joint_name in description.link_names:
@@ -226,9 +214,8 @@ def _fixed_below(link: str | None, joints: dict[str | None, Any], moving: set[st
 def payload_name(elements: Iterable[ET.Element]) -> str:
     """Return a name for the payload that none of the elements has."""
     taken = {element.get('name') for element in elements}
-    return next(
-        name for name in (PAYLOAD_LINK, *(f'{PAYLOAD_LINK}_{k}' for k in range(2, len(taken) + 3))) if name not in taken
-    )
+    names = (PAYLOAD_LINK, *(f'{PAYLOAD_LINK}_{k}' for k in range(2, len(taken) + 3)))
+    return next(name for name in names if name not in taken)
 
 
 def _write_payload(root: ET.Element, parent: str | None, body: FloatArray) -> None:
@@ -242,6 +229,11 @@ def _write_payload(root: ET.Element, parent: str | None, body: FloatArray) -> No
     _write_inertial(link, body)
 
 
+def words(values: ArrayLike) -> str:
+    """Return numbers as XML has them, to the last digit."""
+    return ' '.join(repr(float(value) + 0.0) for value in np.ravel(values))
+
+
 def remove_children(element: ET.Element, tag: str) -> None:
     """Remove the children of an element that have this tag."""
     for child in element.findall(tag):
@@ -252,7 +244,7 @@ def _write_inertial(link: ET.Element, body: FloatArray) -> None:
     remove_children(link, 'inertial')
     inertia = inertia_of(body)
     inertial = ET.Element('inertial')
-    ET.SubElement(inertial, 'origin', xyz=' '.join(repr(float(value)) for value in inertia.lever), rpy='0 0 0')
+    ET.SubElement(inertial, 'origin', xyz=words(inertia.lever), rpy='0 0 0')
     ET.SubElement(inertial, 'mass', value=repr(float(inertia.mass)))
     tensor = {name: repr(float(inertia.inertia[index])) for name, index in TENSOR.items()}
     ET.SubElement(inertial, 'inertia', tensor)

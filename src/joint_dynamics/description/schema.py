@@ -8,7 +8,7 @@ Every refusal names the path of the field, what was expected there and what was 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from joint_dynamics.description.field_checks import (
@@ -52,13 +52,17 @@ SLIP = Record(
 )
 
 
+def _read_by(read: Callable[[Any], Any], what: str, value: Any, path: str) -> None:
+    try:
+        read(value)
+    except (JointDynamicsError, TypeError, LookupError, ValueError, AttributeError) as error:
+        fail(path, f'{what} (docs/reference/joint_models.md)', str(error))
+
+
 def _friction(value: Any, path: str) -> None:
     from joint_dynamics.joint import FrictionModel
 
-    try:
-        FrictionModel.from_dict(value)
-    except (JointDynamicsError, TypeError, LookupError, ValueError, AttributeError) as error:
-        fail(path, 'a friction document (docs/reference/joint_models.md)', str(error))
+    _read_by(FrictionModel.from_dict, 'a friction document', value, path)
 
 
 def periodic_map(value: Any, path: str) -> None:
@@ -66,10 +70,7 @@ def periodic_map(value: Any, path: str) -> None:
     from joint_dynamics.joint import PeriodicMap
 
     anything_plain(value, path)
-    try:
-        PeriodicMap.from_dict(value)
-    except (JointDynamicsError, TypeError, LookupError, AttributeError, ValueError) as error:
-        fail(path, 'a periodic map (docs/reference/joint_models.md)', str(error))
+    _read_by(PeriodicMap.from_dict, 'a periodic map', value, path)
 
 
 def _stiffness(value: Any, path: str) -> None:
@@ -89,10 +90,8 @@ class _Interval(ListOf):
             fail(path, 'the lower number first', value)
 
 
-VALUE = Record({'value': number}, {'std': optional_number, 'prior': number, 'unit': text, 'method': text})
-ROTOR = Record(
-    {'value': number}, {'std': optional_number, 'prior': number, 'unit': text, 'method': text, 'identifiable': truth}
-)
+OF_VALUE = {'std': optional_number, 'prior': number, 'unit': text, 'method': text}
+VALUE, ROTOR = Record({'value': number}, OF_VALUE), Record({'value': number}, {**OF_VALUE, 'identifiable': truth})
 FRICTION = Record(
     {'parameters': MappingOf(number)},
     {
@@ -223,19 +222,15 @@ def migrated(document: Mapping[str, Any]) -> dict[str, Any]:
     joints = {name: dict(part) if isinstance(part, Mapping) else part for name, part in document['joints'].items()}
     current: dict[str, Any] = {**document, 'version': VERSION, 'joints': joints}
     for name, part in joints.items():
-        slip = (
-            part.get('friction', {}).get('maxwell_slip')
-            if isinstance(part, Mapping) and isinstance(part.get('friction', {}), Mapping)
-            else None
-        )
+        friction = part.get('friction') if isinstance(part, Mapping) else None
+        slip = friction.get('maxwell_slip') if isinstance(friction, Mapping) else None
         if not isinstance(slip, dict) or 'presliding' in slip:
             continue
+        path = f'joints.{name}.backlash'
         if 'backlash' not in part:
-            fail(
-                f'joints.{name}.backlash', 'this field beside a Maxwell-slip part in a document of version 1', 'nothing'
-            )
+            fail(path, 'this field beside a Maxwell-slip part in a document of version 1', 'nothing')
         width = part['backlash']
-        periodic_map(width, f'joints.{name}.backlash')
+        periodic_map(width, path)
         # Joints may share a part of the document, as YAML's aliases do: each gets its own.
         length = {key: item for key, item in width.items() if key not in ('standard_deviations', 'coverage')}
         part['friction'] = {**part['friction'], 'maxwell_slip': {**slip, 'presliding': length}}

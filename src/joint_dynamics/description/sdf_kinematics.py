@@ -14,13 +14,13 @@ import numpy as np
 import pinocchio
 
 from joint_dynamics.arrays import FloatArray
+from joint_dynamics.description.export_urdf import TENSOR
 from joint_dynamics.description.placement import Posture
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.robot.urdf_checks import MAX_PARTS
 
 MODEL = '__model__'
 ONE_AXIS = ('revolute', 'continuous', 'prismatic')
-_TENSOR = {'ixx': (0, 0), 'iyy': (1, 1), 'izz': (2, 2), 'ixy': (0, 1), 'ixz': (0, 2), 'iyz': (1, 2)}
 
 
 class SdfKinematics:
@@ -110,7 +110,7 @@ class SdfKinematics:
         mass = self._number(inertial.findtext('mass', '1'), f'the mass of {link}')
         tensor = np.eye(3)
         if (element := inertial.find('inertia')) is not None:
-            for key, (row, column) in _TENSOR.items():
+            for key, (row, column) in TENSOR.items():
                 value = self._number(element.findtext(key, '1' if row == column else '0'), f'{key} of {link}')
                 tensor[row, column] = tensor[column, row] = value
         pose = inertial.find('pose')

@@ -5,7 +5,7 @@ A condition is a level, a message and values; an estimate has a value and a devi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -47,11 +47,21 @@ def _joints(names: Sequence[str], mask: BoolArray) -> str:
     return ', '.join(name for name, value in zip(names, mask, strict=True) if value)
 
 
+def _of_joints(names: Sequence[str], reasons: Mapping[str, BoolArray]) -> str:
+    return '; '.join(f'{reason}: {_joints(names, mask)}' for reason, mask in reasons.items() if mask.any())
+
+
 def _by_joint(names: Sequence[str], values: FloatArray, form: str = '.4g') -> dict[str, str]:
     return {
         name: ' '.join(format(number, form) for number in np.atleast_1d(row))
         for name, row in zip(names, values, strict=True)
     }
+
+
+def _first(values: dict[str, Any], otherwise: str, *said: tuple[Any, str, str]) -> Condition:
+    """Return the condition with the first message of (whether, level, message) that holds, `otherwise` without any."""
+    level, message = next(((level, message) for holds, level, message in said if holds), (OK, otherwise))
+    return Condition(level, message, values)
 
 
 def conditions(session: Running) -> dict[str, Condition]:
@@ -84,34 +94,24 @@ def _samples(session: Running) -> Condition:
         'begun_anew': session.begun_anew,
         'step_us': 1e6 * session.seconds / max(session.steps, 1),
     }
-    beyond = line.beyond
-    line.error, line.beyond = 0.0, ''
-    if session.begun_anew > session.begun_anew_said:
-        session.begun_anew_said = session.begun_anew
-        return Condition(ERROR, 'torques were not finite: the filters have begun anew', values)
-    if beyond:
-        return Condition(ERROR, f'dropped, no joint can do this: {beyond}', values)
-    missing, silent = line.missing(), line.silent()
-    if missing:
-        text = '; '.join(f'{quantity} of {", ".join(joints)}' for quantity, joints in missing.items())
-        return Condition(ERROR, f'nothing yet of {text}', values)
-    if silent:
-        return Condition(ERROR, f'waiting for {"; ".join(silent)}', values)
-    if line.period is None:
-        return Condition(WARNING, 'finding the sample period', values)
-    estimator = session.estimator
-    if estimator is None or not estimator.filter.ready:
-        return Condition(WARNING, 'filling the filters', values)
-    double = line.duplicates()
-    if double:
-        return Condition(WARNING, f'several publishers give {", ".join(double)}', values)
-    if line.repeated > 0.01 * line.given + 10:
-        return Condition(WARNING, 'stamps repeat, dropped: a clock that stands still, or messages sent twice', values)
-    if line.late > 0.01 * line.given + 10:
-        return Condition(WARNING, 'samples out of order, dropped: several publishers, or clocks that differ', values)
-    if line.bridged > 0.01 * line.given + 10:
-        return Condition(WARNING, 'samples are lost on the way, and bridged', values)
-    return Condition(OK, 'aligned', values)
+    beyond, anew = line.beyond, session.begun_anew > session.begun_anew_said
+    line.error, line.beyond, session.begun_anew_said = 0.0, '', session.begun_anew
+    missing = '; '.join(f'{quantity} of {", ".join(joints)}' for quantity, joints in line.missing().items())
+    silent, double, many = '; '.join(line.silent()), ', '.join(line.duplicates()), 0.01 * line.given + 10
+    return _first(
+        values,
+        'aligned',
+        (anew, ERROR, 'torques were not finite: the filters have begun anew'),
+        (beyond, ERROR, f'dropped, no joint can do this: {beyond}'),
+        (missing, ERROR, f'nothing yet of {missing}'),
+        (silent, ERROR, f'waiting for {silent}'),
+        (line.period is None, WARNING, 'finding the sample period'),
+        (session.estimator is None or not session.estimator.filter.ready, WARNING, 'filling the filters'),
+        (double, WARNING, f'several publishers give {double}'),
+        (line.repeated > many, WARNING, 'stamps repeat, dropped: a clock that stands still, or messages sent twice'),
+        (line.late > many, WARNING, 'samples out of order, dropped: several publishers, or clocks that differ'),
+        (line.bridged > many, WARNING, 'samples are lost on the way, and bridged'),
+    )
 
 
 def _friction(estimator: JointEstimator) -> Condition:
@@ -122,37 +122,32 @@ def _friction(estimator: JointEstimator) -> Condition:
     if not estimator.learning:
         return Condition(WARNING, 'not adapting: switched off', values)
     if isinstance(friction, CoulombViscousEstimator):
-        waiting = friction.seen == 0
-        return (
-            Condition(WARNING, f'not excited yet: {_joints(names, waiting)}', values)
-            if waiting.any()
-            else Condition(OK, 'adapting', values)
-        )
-    # Nothing here follows from whether a joint moves just now: a stop is no news.
-    begun = friction.excitation >= 1.0
-    reasons = {
-        'saturated, at a bound of its parameters': np.any(friction.saturated, axis=1),
-        'not excited yet': ~begun,
-        'not excited, motion tells Coulomb from viscous friction too little': ~friction.informative & begun,
-    }
-    said = [f'{reason}: {_joints(names, mask)}' for reason, mask in reasons.items() if mask.any()]
-    if said:
-        return Condition(WARNING, '; '.join(said), values)
-    return Condition(OK, 'adapting', values)
+        reasons = {'not excited yet': friction.seen == 0}
+    else:
+        # Nothing here follows from whether a joint moves just now: a stop is no news.
+        begun = friction.excitation >= 1.0
+        reasons = {
+            'saturated, at a bound of its parameters': np.any(friction.saturated, axis=1),
+            'not excited yet': ~begun,
+            'not excited, motion tells Coulomb from viscous friction too little': ~friction.informative & begun,
+        }
+    said = _of_joints(names, reasons)
+    return _first(values, 'adapting', (said, WARNING, said))
 
 
 def _temperature(estimator: JointEstimator, measured: bool) -> Condition:
     names, present, model = estimator.arm.joint_names, estimator.temperature, estimator.friction_model
     values = _by_joint(names, present, '.1f')
-    unknown = np.isnan(present)
     if model is None or not measured:
         return Condition(OK, 'not used' if measured else 'not measured', values)
-    if unknown.any():
-        return Condition(WARNING, f'nothing yet of {_joints(names, unknown)}', values)
-    outside = (present < model.parameters['T_min']) | (present > model.parameters['T_max'])
-    if outside.any():
-        return Condition(WARNING, f'out of the range of the friction model, bounded: {_joints(names, outside)}', values)
-    return Condition(OK, 'in range', values)
+    unknown = _joints(names, np.isnan(present))
+    outside = _joints(names, (present < model.parameters['T_min']) | (present > model.parameters['T_max']))
+    return _first(
+        values,
+        'in range',
+        (unknown, WARNING, f'nothing yet of {unknown}'),
+        (outside, WARNING, f'out of the range of the friction model, bounded: {outside}'),
+    )
 
 
 def _stiffness(names: Sequence[str], stiffness: StiffnessEstimator) -> Condition:
@@ -162,21 +157,23 @@ def _stiffness(names: Sequence[str], stiffness: StiffnessEstimator) -> Condition
         'torque and deformation do not fit, nothing learnt': ~stiffness.reliable & (stiffness.excitation >= 5.0),
         'changed suddenly': stiffness.changes > 0,
     }
-    said = '; '.join(f'{reason}: {_joints(names, mask)}' for reason, mask in reasons.items() if mask.any())
+    said = _of_joints(names, reasons)
     return Condition(OK if stiffness.reliable.any() else WARNING, said or 'learnt', values)
 
 
 def contact_condition(estimator: JointEstimator) -> Condition:
     """Return the condition of contacts."""
     names, detector = estimator.arm.joint_names, estimator.detector
-    values = _by_joint(names, estimator.external, '.2f')
-    if detector.lasting.any():
-        return Condition(WARNING, f'a load that the model does not have: {_joints(names, detector.lasting)}', values)
-    if estimator.contact.any():
-        return Condition(WARNING, f'contact: {_joints(names, estimator.contact)}', values)
-    if not detector.armed.all():
-        return Condition(OK, f'learning what is usual: {_joints(names, ~detector.armed)}', values)
-    return Condition(OK, 'none', values)
+    lasting, contact, learning = (
+        _joints(names, mask) for mask in (detector.lasting, estimator.contact, ~detector.armed)
+    )
+    return _first(
+        _by_joint(names, estimator.external, '.2f'),
+        'none',
+        (lasting, WARNING, f'a load that the model does not have: {lasting}'),
+        (contact, WARNING, f'contact: {contact}'),
+        (learning, OK, f'learning what is usual: {learning}'),
+    )
 
 
 def _payload(payload: PayloadEstimator) -> Condition:
@@ -185,9 +182,7 @@ def _payload(payload: PayloadEstimator) -> Condition:
         'deviation_kg': payload.mass_deviation,
         'first_moments_kgm': ' '.join(f'{v:.4g}' for v in payload.first_moments),
     }
-    return (
-        Condition(OK, 'known', values) if payload.known else Condition(WARNING, 'not known yet: move the arm', values)
-    )
+    return _first(values, 'known', (not payload.known, WARNING, 'not known yet: move the arm'))
 
 
 def _health(names: Sequence[str], health: list[JointHealth]) -> Condition:

@@ -97,16 +97,11 @@ def adapted_description(
             'std': _plain(deviations),
             'attached': True,
         }
-    run = {
-        'date': date,
-        'joints': {
-            name: {
-                part: finite(ratio)
-                for part, ratio in (('stiffness', item.stiffness_ratio), ('friction', item.friction_ratio))
-            }
-            for name, item in zip(names, health, strict=True)
-        },
+    ratios = {
+        name: {'stiffness': finite(item.stiffness_ratio), 'friction': finite(item.friction_ratio)}
+        for name, item in zip(names, health, strict=True)
     }
+    run = {'date': date, 'joints': ratios}
     provenance = document.get('provenance')
     document['provenance'] = {
         **(provenance if isinstance(provenance, Mapping) else {}),

@@ -131,14 +131,5 @@ class EstimationSettings(Settings):
         101 samples, untapered; RLS-DF* in raw units; the published excitation condition. changes: settings that
         override these.
         """
-        return cls(
-            **{
-                'window': 0.1,
-                'taper': False,
-                'information': 0.0,
-                'friction_upper': (1.5, 0.05),
-                'viscous_share': 0.0,
-                'stiffness_preset': 'thesis',
-                **changes,
-            }
-        )
+        preset = {'window': 0.1, 'taper': False, 'information': 0.0, 'friction_upper': (1.5, 0.05)}
+        return cls(**{**preset, 'viscous_share': 0.0, 'stiffness_preset': 'thesis', **changes})

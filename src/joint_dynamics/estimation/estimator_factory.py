@@ -107,11 +107,7 @@ def make_stiffness(arm: Arm, use: EstimationSettings, period: float) -> Stiffnes
     if known is not None:
         start[:, : known.order] = np.where(described[:, None], known.coefficients, 0.0)
     # Within the backlash the deformation is not elastic, and shortly beyond it a part of it is not.
-    gate = (
-        np.maximum(0.2 * use.stiffness_scale, 2.0 * largest_backlash(arm))
-        if use.stiffness_gate == 0.0
-        else use.stiffness_gate
-    )
+    gate = use.stiffness_gate or np.maximum(0.2 * use.stiffness_scale, 2.0 * largest_backlash(arm))
     unit = use.stiffness_scale ** (2 * np.arange(order) + 1)
     # A described stiffness is taken to be right to some 30 %; an unknown one is free.
     covariance = np.where(described[:, None], np.maximum((0.3 * start * unit / 0.1) ** 2, 1.0), 1e4)

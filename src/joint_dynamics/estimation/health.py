@@ -126,9 +126,9 @@ class HealthMonitor:
                 'friction_deviation': np.sqrt(friction.covariance[:, 0, 0]),
                 'friction_excitation': friction.excitation,
             }
-        return (
-            self.judge(**given) if given else [JointHealth(UNKNOWN, 'neither stiffness nor a described friction')] * n
-        )
+        if not given:
+            return [JointHealth(UNKNOWN, 'neither stiffness nor a described friction')] * n
+        return self.judge(**given)
 
     def judge(
         self,
@@ -162,11 +162,7 @@ class HealthMonitor:
         if given is None:
             raise JointDynamicsError('health: expected stiffness or friction, found neither')
         ratios = self.stiffness_ratios(stiffness) if stiffness is not None else None
-        scale = (
-            None
-            if friction is None
-            else friction / np.broadcast_to(np.asarray(self.friction_reference, dtype=float), np.shape(friction))
-        )
+        scale = None if friction is None else friction / np.asarray(self.friction_reference, dtype=float)
         parts = (
             ('stiffness', ratios, stiffness_deviation, stiffness_excitation, self.thresholds.stiffness),
             ('Coulomb friction', scale, friction_deviation, friction_excitation, self.thresholds.friction),

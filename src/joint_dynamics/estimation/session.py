@@ -298,12 +298,5 @@ class EstimationSession:
         """Return the adapted description; `date` of this run, ISO 8601."""
         if self.estimator is None:
             return self.description
-        return adapted_description(
-            self.description,
-            self.estimator,
-            base=self.base,
-            date=date,
-            health=self.health(),
-            history=self.history,
-            reference=self.monitor.reference,
-        )
+        run: dict[str, Any] = {'base': self.base, 'date': date, 'health': self.health(), 'history': self.history}
+        return adapted_description(self.description, self.estimator, reference=self.monitor.reference, **run)

@@ -31,6 +31,8 @@ Array = FloatArray
 REOPENED = 0.3
 # No transmission deforms by a thousand times its scale; what is beyond is a broken sample and would only overflow.
 LARGEST = 1e3
+# Every sample teaches, and nothing is a jump.
+EVERY_SAMPLE = {'gate': 0.0, 'novelty': 0.0, 'change_share': np.inf}
 
 
 class StiffnessMap:
@@ -189,19 +191,8 @@ class StiffnessEstimator(StiffnessMap):
         Raw units, P(0) = diag(1e9, 1e18), δ = 0.1, μ = 0.99995, α(0) = 0, at 1 kHz; no gate. options: parameters of the
         class, which override these.
         """
-        return cls(
-            joints,
-            2,
-            period=1e-3,
-            scale=1.0,
-            mu=0.99995,
-            delta=0.1,
-            initial_covariance=[1e9, 1e18],
-            gate=0.0,
-            novelty=0.0,
-            change_share=np.inf,
-            **options,
-        )
+        preset = {'period': 1e-3, 'scale': 1.0, 'mu': 0.99995, 'delta': 0.1, 'initial_covariance': [1e9, 1e18]}
+        return cls(joints, 2, **{**preset, **EVERY_SAMPLE, **options})
 
     @classmethod
     def ordinary(cls, joints: int = 1, order: int = 2, **options: Any) -> StiffnessEstimator:
@@ -209,9 +200,7 @@ class StiffnessEstimator(StiffnessMap):
 
         μ = 1, δ = 0, no gate. options: parameters of the class, which override these.
         """
-        return cls(
-            joints, order, **{'mu': 1.0, 'delta': 0.0, 'gate': 0.0, 'novelty': 0.0, 'change_share': np.inf, **options}
-        )
+        return cls(joints, order, **{'mu': 1.0, 'delta': 0.0, **EVERY_SAMPLE, **options})
 
     def reset(self, coefficients: ArrayLike | None = None) -> None:
         """Restart with P(0) and α(0), or with the given coefficients (P,) or (n, P), N·m/rad^{2p−1}."""

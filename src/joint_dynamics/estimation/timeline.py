@@ -55,10 +55,6 @@ class _Source:
         self.values.clear()
         self.past = 0
 
-    def rearrange(self, names: tuple[str, ...], joint_names: Sequence[str]) -> None:
-        """Take messages with the same joints in the order `names` from now on."""
-        self.columns, self.names = np.array([names.index(joint_names[joint]) for joint in self.joints]), names
-
     def trim(self, time: float) -> None:
         """Forget what lies before the last sample at or before `time` (ns)."""
         stamps = self.stamps
@@ -182,7 +178,7 @@ class Timeline:
         if source is None:
             return
         if order != source.names:
-            source.rearrange(order, self.joint_names)
+            source.columns, source.names = np.array([order.index(self.joint_names[k]) for k in source.joints]), order
         given = np.asarray(values, dtype=float)[source.columns]
         if not source.plausible.values(given):
             self._drop(source, given)
@@ -195,7 +191,9 @@ class Timeline:
                     self.repeated += step == 0
                     return
                 self.jumps += 1
-                self._begin_again()
+                for each in filter(None, self._sources.values()):
+                    each.clear()
+                self._next = None
             elif step > self._gap_ns:
                 # The others may have gone on; what they have of the hole is forgotten with the next grid.
                 self.gaps += 1
@@ -268,32 +266,20 @@ class Timeline:
         source.past_stamp = stamp
         return source.past >= CONVINCED
 
-    def _begin_again(self) -> None:
-        for source in self._sources.values():
-            if source is not None:
-                source.clear()
-        self._next = None
-
     def _open(self, key: tuple[str, tuple[str, ...]], names: tuple[str, ...]) -> _Source | None:
         if len(self._sources) >= SOURCES:
             self.gaps += 1
             self.reset()
         row = self._rows.get(key[0])
         pairs = [(self._index[name], column) for column, name in enumerate(names) if name in self._index]
-        source = None
-        if row is not None and pairs:
-            source = self._sources[key] = _Source(
-                row,
-                [joint for joint, _ in pairs],
-                [column for _, column in pairs],
-                names,
-                self._plausible[self.quantities[row]],
-            )
-            for joint, _ in pairs:
-                self._of[row][joint] = self._of[row][joint] or source
-            self._settle()
-        else:
-            self._sources[key] = None
+        self._sources[key] = None
+        if row is None or not pairs:
+            return None
+        joints, columns = map(list, zip(*pairs, strict=True))
+        source = self._sources[key] = _Source(row, joints, columns, names, self._plausible[self.quantities[row]])
+        for joint in joints:
+            self._of[row][joint] = self._of[row][joint] or source
+        self._settle()
         return source
 
     def _settle(self) -> None:
@@ -302,9 +288,7 @@ class Timeline:
         if needed != self._needed:
             self._needed, self._next = needed, None
         self._whole = all(source is not None for row in self._of for source in row)
-        for source in self._needed:
-            source.foreign = []
-        for source in (*self._needed, *(item for item in self._sources.values() if item is not None)):
+        for source in filter(None, self._sources.values()):
             source.foreign = [int(k) for k in source.joints if self._of[source.row][k] is not source]
 
     def _take_over(self, source: _Source, stamp: int) -> None:

@@ -267,26 +267,16 @@ def optimise(
     state.cut = ended in (TIME, INTERRUPTED)
     finished = sum(start < state.enough() for start in state.done)
     if ended == TIME:
-        _LOG.warning(
-            'excitation: the time budget of %g s ended the search after %d of %d starts',
-            budget,
-            finished,
-            settings.starts,
-        )
+        told = 'excitation: the time budget of %g s ended the search after %d of %d starts'
+        _LOG.warning(told, budget, finished, settings.starts)
     return _result(problem, state, finished, ended, began)
 
 
 def _progress(state: Search, settings: ExcitationSettings, seconds: float) -> Progress:
-    best = state.best()
-    return Progress(
-        seconds,
-        None if best is None else best.value,
-        len(state.done),
-        settings.starts,
-        None if best is None else best.trajectory.repeated(settings.repeats),
-        state.remaining(seconds),
-        settings.criterion,
-    )
+    best, done = state.best(), len(state.done)
+    value, trajectory = (None, None) if best is None else (best.value, best.trajectory.repeated(settings.repeats))
+    left = state.remaining(seconds)
+    return Progress(seconds, value, done, settings.starts, trajectory, left, settings.criterion)
 
 
 def _result(problem: ExcitationProblem, state: Search, finished: int, ended: str, began: float) -> ExcitationResult:
@@ -301,14 +291,7 @@ def _result(problem: ExcitationProblem, state: Search, finished: int, ended: str
             f'excitation: expected a motion that keeps every limit, found none {where}'
             + (f'; broken to the last: {reason}' if reason else '')
         )
+    trajectory = best.trajectory.repeated(settings.repeats)
     assessment, was = problem.assess(best.trajectory), problem.assess(before.trajectory)
-    return ExcitationResult(
-        best.trajectory.repeated(settings.repeats),
-        assessment,
-        was,
-        settings,
-        time.monotonic() - began,
-        finished,
-        state.history(),
-        ended,
-    )
+    seconds = time.monotonic() - began
+    return ExcitationResult(trajectory, assessment, was, settings, seconds, finished, state.history(), ended)

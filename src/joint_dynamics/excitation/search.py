@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.optimize
@@ -102,14 +103,7 @@ def repaired_trajectory(problem: ExcitationProblem, rng: np.random.Generator) ->
     for _ in range(5):
         x = 0.3 * rng.uniform(-1, 1, problem.size)
         for penalty in (1e2, 1e4):
-            x = scipy.optimize.minimize(
-                problem.objective,
-                x,
-                args=(1.0, penalty, False),
-                jac=True,
-                method='L-BFGS-B',
-                options={'maxiter': 200, 'maxcor': MEMORY},
-            ).x
+            x = _minimum(lambda point, penalty=penalty: problem.objective(point, 1.0, penalty, False), x, maxiter=200).x
         trajectory = problem.feasible(problem.trajectory(x))
         if trajectory is not None:
             return trajectory
@@ -179,6 +173,12 @@ def _report_feasible(
         report(_assessed(problem, start, stage, trajectory, share))
 
 
+def _minimum(objective: Callable[..., tuple[float, FloatArray]], x: FloatArray, keep: Any = None, **most: int) -> Any:
+    """Minimise `objective`, which returns its gradient too, by a quasi-Newton method; most: evaluations."""
+    options = {'maxcor': MEMORY, **most}
+    return scipy.optimize.minimize(objective, x, jac=True, method='L-BFGS-B', callback=keep, options=options)
+
+
 def _descend(
     problem: ExcitationProblem,
     x: FloatArray,
@@ -202,14 +202,7 @@ def _descend(
         last[0] = point.copy()
 
     try:
-        result = scipy.optimize.minimize(
-            objective,
-            x,
-            jac=True,
-            method='L-BFGS-B',
-            callback=keep,
-            options={'maxiter': iterations, 'maxcor': MEMORY, 'maxfun': 2 * iterations},
-        )
+        result = _minimum(objective, x, keep, maxiter=iterations, maxfun=2 * iterations)
     except OutOfTime:
         return last[0], np.inf, False
     return result.x, float(result.fun), True

@@ -11,7 +11,7 @@ import re
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -38,23 +38,41 @@ FLOAT64_VALUES = 'control_msgs/msg/Float64Values'
 MAX_WAITING_SAMPLES = 10_000
 
 
-class Input(Protocol):
-    """One adapter: the topics it reads, and how a message becomes samples."""
+@dataclass
+class Input:
+    """One adapter: the topic it reads, and how a message becomes samples.
+
+    Attributes
+    ----------
+    topic
+        which may contain the placeholder `{joint}`.
+    header
+        whether the header's stamp counts, not the time of reception.
+    replaces
+        whether its samples replace those of another input (a second encoder) instead of contradicting them.
+    """
+
+    kind: ClassVar[str]
+    topic: str
+    header: bool = field(default=True, kw_only=True)
+    replaces: bool = field(default=False, kw_only=True)
 
     @property
     def topics(self) -> Mapping[str, str]:
-        """Topic (which may contain the placeholder `{joint}`) -> message type."""
+        """Topic -> message type."""
+        return {self.topic: self.kind}
 
     @property
     def quantities(self) -> tuple[str, ...]:
         """What its samples may be of."""
-
-    @property
-    def replaces(self) -> bool:
-        """Whether its samples replace those of another input (a second encoder) instead of contradicting them."""
+        raise NotImplementedError
 
     def read(self, topic: str, message: Any, received: int) -> Iterator[Sample]:
         """Yield the samples of one message, received at time `received` (ns)."""
+        raise NotImplementedError
+
+    def _stamp(self, message: Any, received: int) -> int:
+        return stamp_of(message, received) if self.header else received
 
 
 def stamp_of(message: Any, received: int) -> int:
@@ -63,21 +81,14 @@ def stamp_of(message: Any, received: int) -> int:
     return int(stamp.sec) * 1_000_000_000 + int(stamp.nanosec) or received
 
 
-@dataclass(frozen=True)
-class JointStateInput:
+@dataclass
+class JointStateInput(Input):
     """`sensor_msgs/JointState`: each of its three arrays may be one quantity, or empty."""
 
-    topic: str
+    kind = JOINT_STATE
     position: str | None = None
     velocity: str | None = None
     effort: str | None = None
-    replaces: bool = False
-    header: bool = True
-
-    @property
-    def topics(self) -> Mapping[str, str]:
-        """Topic -> message type."""
-        return {self.topic: JOINT_STATE}
 
     @property
     def quantities(self) -> tuple[str, ...]:
@@ -86,7 +97,7 @@ class JointStateInput:
 
     def read(self, topic: str, message: Any, received: int) -> Iterator[Sample]:
         """Yield up to three samples: position, velocity and effort, as far as they are configured and present."""
-        stamp = stamp_of(message, received) if self.header else received
+        stamp = self._stamp(message, received)
         for quantity, values in (
             (self.position, message.position),
             (self.velocity, message.velocity),
@@ -101,36 +112,27 @@ class JointStateInput:
                 yield quantity, stamp, message.name, values
 
 
-@dataclass(frozen=True)
-class TemperatureInput:
+@dataclass
+class TemperatureInput(Input):
     """`sensor_msgs/Temperature`, one joint each.
 
     The joint is named by `{joint}` in the topic, by frame_id, or by the topic's path.
     """
 
-    pattern: str
+    kind = TEMPERATURE
+    quantities = ('temperature',)
     joint_names: tuple[str, ...] = ()
-    header: bool = True
-    replaces: bool = False
-    quantities: tuple[str, ...] = ('temperature',)
-
-    @property
-    def topics(self) -> Mapping[str, str]:
-        """Topic, with its placeholder -> message type."""
-        return {self.pattern: TEMPERATURE}
 
     def read(self, topic: str, message: Any, received: int) -> Iterator[Sample]:
         """Yield one sample of one joint."""
-        stamp = stamp_of(message, received) if self.header else received
-        yield 'temperature', stamp, (self._joint(topic, message.header.frame_id),), (message.temperature,)
+        joint = self._joint(topic, message.header.frame_id)
+        yield 'temperature', self._stamp(message, received), (joint,), (message.temperature,)
 
     def _joint(self, topic: str, frame: str) -> str:
-        if '{joint}' in self.pattern:
-            match = topic_regex(self.pattern).fullmatch(absolute(topic))
-            if match:
-                return match['joint']
-        segments = topic.strip('/').split('/')
-        for name in (frame, *segments):
+        match = topic_regex(self.topic).fullmatch(absolute(topic))
+        if match and 'joint' in match.groupdict():
+            return match['joint']
+        for name in (frame, *topic.strip('/').split('/')):
             if name in self.joint_names:
                 return name
         if frame and not self.joint_names:
@@ -142,22 +144,16 @@ class TemperatureInput:
         )
 
 
-@dataclass(frozen=True)
-class ArrayInput:
+@dataclass
+class ArrayInput(Input):
     """`std_msgs/Float64MultiArray` without header and names.
 
     Its values have a configured joint order and the time of reception.
     """
 
-    topic: str
+    kind = FLOAT64_MULTI_ARRAY
     quantity: str
     joints: tuple[str, ...]
-    replaces: bool = False
-
-    @property
-    def topics(self) -> Mapping[str, str]:
-        """Topic -> message type."""
-        return {self.topic: FLOAT64_MULTI_ARRAY}
 
     @property
     def quantities(self) -> tuple[str, ...]:
@@ -173,19 +169,12 @@ class ArrayInput:
         yield self.quantity, received, self.joints, message.data
 
 
-@dataclass(frozen=True)
-class DynamicJointStateInput:
+@dataclass
+class DynamicJointStateInput(Input):
     """`control_msgs/DynamicJointState`: per joint a list of interface names and values."""
 
-    topic: str
+    kind = DYNAMIC_JOINT_STATE
     interfaces: Mapping[str, str]
-    header: bool = True
-    replaces: bool = False
-
-    @property
-    def topics(self) -> Mapping[str, str]:
-        """Topic -> message type."""
-        return {self.topic: DYNAMIC_JOINT_STATE}
 
     @property
     def quantities(self) -> tuple[str, ...]:
@@ -194,7 +183,6 @@ class DynamicJointStateInput:
 
     def read(self, topic: str, message: Any, received: int) -> Iterator[Sample]:
         """Yield one sample per quantity, of the joints that have it."""
-        stamp = stamp_of(message, received) if self.header else received
         lengths = [
             (len(message.joint_names), len(message.interface_values)),
             *((len(item.interface_names), len(item.values)) for item in message.interface_values),
@@ -209,52 +197,40 @@ class DynamicJointStateInput:
             for joint, item in zip(message.joint_names, message.interface_values, strict=True)
             for interface, value in zip(item.interface_names, item.values, strict=True)
         ]
-        yield from _by_quantity(topic, stamp, pairs, self.interfaces)
+        yield from _by_quantity(topic, self._stamp(message, received), pairs, self.interfaces)
 
 
 @dataclass
-class StateInterfacesInput:
+class StateInterfacesInput(DynamicJointStateInput):
     """`control_msgs/Keys` (latched, names as `joint/interface`) with `control_msgs/Float64Values`.
 
     As published by the state_interfaces_broadcaster.
     """
 
-    values: str
+    kind = FLOAT64_VALUES
     names: str
-    interfaces: Mapping[str, str]
-    header: bool = True
-    replaces: bool = False
     keys: tuple[str, ...] = ()
     waiting: deque[tuple[int, Any]] = field(default_factory=lambda: deque(maxlen=MAX_WAITING_SAMPLES))
 
     @property
     def topics(self) -> Mapping[str, str]:
         """Topics -> message types."""
-        return {self.names: KEYS, self.values: FLOAT64_VALUES}
-
-    @property
-    def quantities(self) -> tuple[str, ...]:
-        """What its samples may be of."""
-        return tuple(dict.fromkeys(self.interfaces.values()))
+        return {self.names: KEYS, **super().topics}
 
     def read(self, topic: str, message: Any, received: int) -> Iterator[Sample]:
         """Yield one sample per quantity; values that arrive before their names are kept until these arrive."""
         if hasattr(message, 'keys'):
             self.keys = tuple(message.keys)
             return
-        self.waiting.append(
-            (stamp_of(message, received) if self.header else received, np.array(message.values, dtype=np.float64))
-        )
+        self.waiting.append((self._stamp(message, received), np.array(message.values, dtype=np.float64)))
         while self.keys and self.waiting:
-            yield from self._samples(topic, *self.waiting.popleft())
-
-    def _samples(self, topic: str, stamp: int, values: Any) -> Iterator[Sample]:
-        if len(values) != len(self.keys):
-            raise JointDynamicsError(
-                f'{topic}: expected {len(self.keys)} values, as many as names on {self.names}, found {len(values)}'
-            )
-        pairs = [(*key.rpartition('/')[::2], value) for key, value in zip(self.keys, values, strict=True)]
-        yield from _by_quantity(topic, stamp, pairs, self.interfaces)
+            stamp, values = self.waiting.popleft()
+            if len(values) != len(self.keys):
+                raise JointDynamicsError(
+                    f'{topic}: expected {len(self.keys)} values, as many as names on {self.names}, found {len(values)}'
+                )
+            pairs = [(*key.rpartition('/')[::2], value) for key, value in zip(self.keys, values, strict=True)]
+            yield from _by_quantity(topic, stamp, pairs, self.interfaces)
 
 
 def _by_quantity(

@@ -90,18 +90,9 @@ def bounds(
     if limits is None or robot_joints is None:
         return greatest
     widest = np.maximum(np.abs(limits.lower), np.abs(limits.upper))
-    stated = {
-        'q': widest,
-        'theta': widest,
-        'dq': limits.velocity,
-        'dtheta': limits.velocity,
-        'tau': limits.effort,
-        'load_torque': limits.effort,
-    }
-    if quantity in stated:
-        own = np.array(
-            [stated[quantity][robot_joints.index(name)] if name in robot_joints else np.inf for name in joints]
-        )
+    limited = ((('q', 'theta'), widest), (('dq', 'dtheta'), limits.velocity), (('tau', 'load_torque'), limits.effort))
+    for stated in (values for quantities, values in limited if quantity in quantities):
+        own = np.array([stated[robot_joints.index(name)] if name in robot_joints else np.inf for name in joints])
         greatest = np.minimum(greatest, ORDERS * own)
     return greatest
 
@@ -258,7 +249,11 @@ def check_signals(
                     f'joint moves by {motion[index]:.3g} rad'
                 )
             notes.append(f'{quantity} of {joints[index]} is constant: {values[0, index]:.6g} {unit}')
-    notes += _implausible(name, joints, time, arrays, implausible)
+    for quantity, values in arrays.items():
+        # here after reflection to the joint side, where a wrong gear ratio shows
+        odd = first_beyond(quantity, time, values, bounds(quantity, joints))
+        if odd is not None:
+            notes.append(note_of(name, f'{quantity} of {joints[odd.column]}', odd, implausible))
     usable = dict(arrays)
     for quantity, position in (('dq', 'q'), ('dtheta', 'theta')):
         if quantity not in arrays or position not in arrays:
@@ -278,18 +273,3 @@ def check_signals(
                 del usable[quantity]
             notes.append(note)
     return usable, notes
-
-
-def _implausible(
-    name: str, joints: Sequence[str], time: Array, arrays: Mapping[str, Array], implausible: str
-) -> list[str]:
-    """Raise for what no arm has, or return notes of it.
-
-    Here after reflection to the joint side, where a wrong gear ratio shows.
-    """
-    notes = []
-    for quantity, values in arrays.items():
-        odd = first_beyond(quantity, time, values, bounds(quantity, joints))
-        if odd is not None:
-            notes.append(note_of(name, f'{quantity} of {joints[odd.column]}', odd, implausible))
-    return notes

@@ -274,28 +274,29 @@ class RecordingSettings(Corrections, Settings):
 
     def inputs(self, joint_names: Sequence[str] = ()) -> tuple[Input, ...]:
         """Return one new adapter per input; `joint_names` of the robot help to assign temperatures."""
-        header = self.stamps == 'header'
         known = (*joint_names, *(theirs for theirs, ours in self.names.items() if ours in joint_names))
         adapters: list[Input] = []
         if self.joint_states:
             effort = LINK_EFFORT[self.joint_states.effort]
-            adapters.append(JointStateInput(self.joint_states.topic, 'q', 'dq', effort, header=header))
+            adapters.append(JointStateInput(self.joint_states.topic, 'q', 'dq', effort))
         if self.motor_states:
             effort = MOTOR_EFFORT[self.motor_states.effort]
-            adapters.append(JointStateInput(self.motor_states.topic, *MOTOR_SIDE[:2], effort, header=header))
+            adapters.append(JointStateInput(self.motor_states.topic, *MOTOR_SIDE[:2], effort))
         if self.motor_current:
-            adapters.append(JointStateInput(self.motor_current, effort='current', header=header))
+            adapters.append(JointStateInput(self.motor_current, effort='current'))
         if self.link_states:
-            adapters.append(JointStateInput(self.link_states, 'q', 'dq', replaces=True, header=header))
+            adapters.append(JointStateInput(self.link_states, 'q', 'dq', replaces=True))
         if self.load_torques:
-            adapters.append(JointStateInput(self.load_torques, effort='load_torque', header=header))
-        adapters += [TemperatureInput(topic, known, header) for topic in self.temperatures]
+            adapters.append(JointStateInput(self.load_torques, effort='load_torque'))
+        adapters += [TemperatureInput(topic, known) for topic in self.temperatures]
         adapters += [
             ArrayInput(array.topic, ALIASES.get(array.quantity, array.quantity), tuple(array.joints))
             for array in self.arrays
         ]
         if (dynamic := self.dynamic_joint_states) is not None:
-            adapters.append(DynamicJointStateInput(dynamic.topic, dynamic.quantities, header=header))
+            adapters.append(DynamicJointStateInput(dynamic.topic, dynamic.quantities))
         if (state := self.state_interfaces) is not None:
-            adapters.append(StateInterfacesInput(state.values, state.names, state.quantities, header=header))
+            adapters.append(StateInterfacesInput(state.values, state.quantities, state.names))
+        for adapter in adapters:
+            adapter.header = self.stamps == 'header'
         return tuple(adapters)

@@ -241,19 +241,9 @@ class RobotModel(LinearDynamics):
         """
         mounting = self.mounting if mounting is None else mounting
         coupling = (self.coupling.matrix if self.coupling else None) if coupling is None else coupling
-        return RobotModel(
-            self.pinocchio.copy(),
-            self.limits,
-            mounting=mounting,
-            coupling=coupling,
-            dependent=self.chain.tree.dependent,
-            has_inertials=self.parameters is not None,
-            urdf=self.urdf,
-            locked=self.locked,
-            held=self.held,
-            parallelograms=self.parallelograms,
-            mdh=self.mdh,
-        )
+        same = {name: getattr(self, name) for name in ('urdf', 'locked', 'held', 'parallelograms', 'mdh')}
+        same |= {'dependent': self.chain.tree.dependent, 'has_inertials': self.parameters is not None}
+        return RobotModel(self.pinocchio.copy(), self.limits, mounting=mounting, coupling=coupling, **same)
 
     def kinematics(self) -> dict[str, Any]:
         """Return the data to rebuild this robot from a document, apart from joint names and mounting.

@@ -24,12 +24,8 @@ from joint_dynamics.robot import RigidBody
 from joint_dynamics.simulation.robot import FlexibleJointRobot
 from joint_dynamics.simulation.trajectory import Command, Reference, Samples, TrajectoryPoints
 
-TRAJECTORY, EFFORT, COMMANDS, NONE = (
-    'joint_trajectory_controller',
-    'forward_effort_controller',
-    'joint_commands',
-    'none',
-)
+TRAJECTORY, EFFORT = 'joint_trajectory_controller', 'forward_effort_controller'
+COMMANDS, NONE = 'joint_commands', 'none'
 CONTROLLERS = (TRAJECTORY, EFFORT, COMMANDS, NONE)
 #: A trajectory must end at rest, as by default in ros2_control: rad/s that count as rest.
 AT_REST = 1e-3
@@ -63,12 +59,7 @@ class Controllers:
         self.add_gravity = add_gravity
         self._rigid: RigidBody | None = None
         self.effort_joints = tuple(effort_joints or robot.joint_names)
-        if sorted(self.effort_joints) != sorted(robot.joint_names):
-            raise JointDynamicsError(
-                f'{EFFORT}: expected the joints {", ".join(robot.joint_names)} in any order, found '
-                f'{", ".join(self.effort_joints)}'
-            )
-        self._order = [self.effort_joints.index(name) for name in robot.joint_names]
+        self._order = self._columns(EFFORT, self.effort_joints)
         self.active = NONE
         self.switch(active)
 
@@ -95,6 +86,16 @@ class Controllers:
                 f'{name}: expected the active controller, found that {self.active} is: the command is ignored'
             )
 
+    def _columns(self, controller: str, joint_names: Sequence[str]) -> list[int]:
+        """Return where each joint of the robot stands among the names; raise where they are not those of all joints."""
+        expected = self._robot.joint_names
+        if sorted(joint_names) != sorted(expected):
+            raise JointDynamicsError(
+                f'{controller}: expected the joints {", ".join(expected)} in any order, found '
+                f'{", ".join(joint_names) or "none"}'
+            )
+        return [list(joint_names).index(name) for name in expected]
+
     def follow(self, joint_names: Sequence[str], trajectory: TrajectoryPoints, start: float | None = None) -> None:
         """Take a trajectory of `joint_names` in any order, from simulated time `start` [s] (default: now) on.
 
@@ -107,11 +108,7 @@ class Controllers:
         """
         self._expect(TRAJECTORY)
         robot, now = self._robot, self._robot.time
-        if sorted(joint_names) != sorted(robot.joint_names):
-            raise JointDynamicsError(
-                f'{TRAJECTORY}: expected the joints {", ".join(robot.joint_names)} in any order, found '
-                f'{", ".join(joint_names) or "none"}'
-            )
+        columns = self._columns(TRAJECTORY, joint_names)
         if trajectory.n != robot.n:
             raise JointDynamicsError(f'{TRAJECTORY}: expected {robot.n} positions per point, found {trajectory.n}')
         if trajectory.dq is not None and not np.abs(trajectory.dq[-1]).max() <= AT_REST:
@@ -125,7 +122,7 @@ class Controllers:
             )
         moment = np.array([now])
         before = self._reference(moment)
-        ordered = trajectory.select([list(joint_names).index(name) for name in robot.joint_names])
+        ordered = trajectory.select(columns)
         # The part of the wait before a start in the future belongs to the first segment.
         shifted = ordered.delayed(max(begin - now, 0.0))
         self._trajectory, self._start = shifted.from_here(before.q[0], before.dq[0]), min(begin, now)
@@ -159,20 +156,14 @@ class Controllers:
         positions and efforts.
         """
         self._expect(COMMANDS)
-        robot = self._robot
-        if sorted(joint_names) != sorted(robot.joint_names):
-            raise JointDynamicsError(
-                f'{COMMANDS}: expected the joints {", ".join(robot.joint_names)} in any order, found '
-                f'{", ".join(joint_names) or "none"}'
-            )
-        given = {}
+        robot, columns, given = self._robot, self._columns(COMMANDS, joint_names), {}
         for name, values in (('position', position), ('velocity', velocity), ('effort', effort)):
             array = np.asarray(values, dtype=float)
             if array.size not in (0, robot.n):
                 raise JointDynamicsError(f'{COMMANDS}: expected {robot.n} values of {name} or none, found {array.size}')
             finite = np.isfinite(array)
             if array.size and finite.all():
-                given[name] = array[[list(joint_names).index(joint) for joint in robot.joint_names]]
+                given[name] = array[columns]
             elif finite.any():
                 raise JointDynamicsError(
                     f'{COMMANDS}: expected {name} for all joints or for none, found {array.tolist()}'
@@ -180,10 +171,8 @@ class Controllers:
         if 'position' in given:
             zero = np.zeros(robot.n)
             speed, feedforward = given.get('velocity', zero), given.get('effort', zero)
-            self._torque, self._held = (
-                None,
-                Reference(given['position'][None], speed[None], zero[None], feedforward[None]),
-            )
+            self._torque = None
+            self._held = Reference(given['position'][None], speed[None], zero[None], feedforward[None])
         elif 'effort' in given:
             self._torque = given['effort']
         else:
@@ -195,16 +184,13 @@ class Controllers:
             return self._trajectory.sample(times - self._start)
         return Reference(*(np.repeat(row, times.size, axis=0) for row in self._held))
 
-    def _gravity(self) -> FloatArray:
-        if self._rigid is None:
-            self._rigid = self._robot.model.rigid_body()
-        return self._rigid.gravity(self._robot.truth.position)
-
     def commands(self, ticks: int) -> Command:
         """Return the commands of the next `ticks` ticks in the present state."""
         robot = self._robot
-        if self._torque is not None:
-            torque = self._torque + self._gravity() if self.add_gravity else self._torque
+        if (torque := self._torque) is not None:
+            if self.add_gravity:
+                self._rigid = self._rigid or robot.model.rigid_body()
+                torque = torque + self._rigid.gravity(robot.truth.position)
             return Command.torque(np.repeat(torque[None], ticks, axis=0))
         reference = self._reference(robot.time + robot.period * np.arange(ticks, dtype=float))
         return Command.track(reference.q, reference.dq, reference.effort)
@@ -252,16 +238,6 @@ def recording_of(samples: Samples, *, name: str = 'simulation', torque: bool = F
     if every < 1:
         raise JointDynamicsError(f'simulation: expected every >= 1 sample, found {every}')
     samples = samples.every(every)
-    tau, current = (samples.effort, None) if torque else (None, samples.current)
-    return Recording(
-        samples.joint_names,
-        samples.time - samples.time[0],
-        samples.q,
-        dq=samples.dq,
-        tau=tau,
-        current=current,
-        theta=samples.theta,
-        dtheta=samples.dtheta,
-        temperature=samples.temperature,
-        name=name,
-    )
+    arrays: dict[str, Any] = {key: getattr(samples, key) for key in ('q', 'dq', 'theta', 'dtheta', 'temperature')}
+    arrays |= {'tau': samples.effort} if torque else {'current': samples.current}
+    return Recording(samples.joint_names, samples.time - samples.time[0], name=name, **arrays)

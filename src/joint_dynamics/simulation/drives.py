@@ -5,6 +5,7 @@ The kernels take one record per joint, so that a call passes a pointer instead o
 
 from __future__ import annotations
 
+from collections import namedtuple
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +17,20 @@ from joint_dynamics.simulation.model_errors import ModelErrors
 from joint_dynamics.simulation.transmission import four_operators, fourier_tables, smooth_operators, travel_tables
 
 
-class Drives(NamedTuple):
+class Drives(
+    namedtuple(
+        'Drives',
+        'rotor_inertia gain nominal_gain gain_slope max_current current_lag cogging cogging_phase gear_ratio '
+        'stiffness stiffness_cubic damping kinematic_error backlash travel_rate travel gear_error gear_phase '
+        'lash_load coulomb coulomb_load load_linear static stribeck_speed stribeck_shape viscous '
+        'viscous_square viscous_cubic temperature_linear temperature_cubic reference_temperature '
+        'temperature_range friction_direction friction_position position_phase radius weight wear_friction '
+        'wear_stiffness resistance winding_capacity joint_capacity winding_path joint_path temperature_lag '
+        'cogging_cycles gear_cycles gain_ripple gain_saturation stiffness_quintic windup windup_range '
+        'slip_stiffness slip_range lash_law lash_lag stribeck_form viscous_power viscous_bend '
+        'bristle_damping bristle_speed viscosity_slope viscosity_share bristle unloading',
+    )
+):
     """Constants of n drives, arrays (n,) in SI on the joint side of the gear unless another shape is given.
 
     Motor: `rotor_inertia` B [kg·m²]; `gain` K_τ at 25 °C and `nominal_gain`, what the drive takes it for [N·m/A];
@@ -50,72 +64,6 @@ class Drives(NamedTuple):
     1 + viscosity_share (e − 1);
     `bristle` σ > 0: H by dH/dx = σ(1 − H sgn dx) instead of the plays, while |H| falls σ(1 + `unloading` |H|).
     """
-
-    rotor_inertia: FloatArray
-    gain: FloatArray
-    nominal_gain: FloatArray
-    gain_slope: FloatArray
-    max_current: FloatArray
-    current_lag: FloatArray
-    cogging: FloatArray
-    cogging_phase: FloatArray
-    gear_ratio: FloatArray
-    stiffness: FloatArray
-    stiffness_cubic: FloatArray
-    damping: FloatArray
-    kinematic_error: FloatArray
-    backlash: FloatArray
-    travel_rate: FloatArray
-    travel: FloatArray
-    gear_error: FloatArray
-    gear_phase: FloatArray
-    lash_load: FloatArray
-    coulomb: FloatArray
-    coulomb_load: FloatArray
-    load_linear: FloatArray
-    static: FloatArray
-    stribeck_speed: FloatArray
-    stribeck_shape: FloatArray
-    viscous: FloatArray
-    viscous_square: FloatArray
-    viscous_cubic: FloatArray
-    temperature_linear: FloatArray
-    temperature_cubic: FloatArray
-    reference_temperature: FloatArray
-    temperature_range: FloatArray
-    friction_direction: FloatArray
-    friction_position: FloatArray
-    position_phase: FloatArray
-    radius: FloatArray
-    weight: FloatArray
-    wear_friction: FloatArray
-    wear_stiffness: FloatArray
-    resistance: FloatArray
-    winding_capacity: FloatArray
-    joint_capacity: FloatArray
-    winding_path: FloatArray
-    joint_path: FloatArray
-    temperature_lag: FloatArray
-    cogging_cycles: FloatArray
-    gear_cycles: FloatArray
-    gain_ripple: FloatArray
-    gain_saturation: FloatArray
-    stiffness_quintic: FloatArray
-    windup: FloatArray
-    windup_range: FloatArray
-    slip_stiffness: FloatArray
-    slip_range: FloatArray
-    lash_law: FloatArray
-    lash_lag: FloatArray
-    stribeck_form: FloatArray
-    viscous_power: FloatArray
-    viscous_bend: FloatArray
-    bristle_damping: FloatArray
-    bristle_speed: FloatArray
-    viscosity_slope: FloatArray
-    viscosity_share: FloatArray
-    bristle: FloatArray
-    unloading: FloatArray
 
     def with_backlash(self, backlash: FloatArray) -> Drives:
         """Return these drives with another backlash map (n, nodes, 2) [rad], half the width.
@@ -225,46 +173,25 @@ def plausible_drives(effort: FloatArray, seed: int, errors: ModelErrors) -> Driv
     return Drives(**{name: np.zeros(n) for name in Drives._fields} | stated)
 
 
+def _record(names: str) -> np.dtype[Any]:
+    return np.dtype([(name, np.float64) for name in names.split()], align=True)
+
+
 #: Columns of the maps in `PlantConstants.maps`: value here, slope in the next.
 ERROR, WIDTH, TRAVEL = 0, 2, 4
 #: Drives' arrays that are not one number per joint.
 _SHARED = ('kinematic_error', 'backlash', 'travel', 'reference_temperature', 'temperature_range', 'radius', 'weight')
-CONSTANTS = np.dtype(
-    [(name, np.float64) for name in Drives._fields if name not in _SHARED]
-    + [(name, np.float64) for name in ('reference_temperature', 'coldest', 'hottest')],
-    align=True,
+CONSTANTS = _record(
+    ' '.join([*(name for name in Drives._fields if name not in _SHARED), 'reference_temperature coldest hottest'])
 )
 #: State of one joint: `current` [A] behind the current loop; `load` τ_J low-passed and the share `lash_gain` of the
 #: lost motion it leaves; `lash` [1] where the lost motion's play stands,
 #: `wind` [rad] where the spring's slipping part does; `winding`, `gear`, `sensed` temperatures [°C],
 #: `temperature_effect` what the gear's does to friction (`dynamics.temperature_effect`); `heating` [W];
 #: `wear`, its goal and rate [1/s]; `external` [N·m]; `integral` of the PID [N·m]; encoder readings and speeds.
-JOINT = np.dtype(
-    [
-        (name, np.float64)
-        for name in (
-            'current',
-            'load',
-            'lash_gain',
-            'lash',
-            'wind',
-            'winding',
-            'gear',
-            'sensed',
-            'temperature_effect',
-            'heating',
-            'wear',
-            'wear_goal',
-            'wear_rate',
-            'external',
-            'integral',
-            'link_reading',
-            'motor_reading',
-            'link_speed',
-            'motor_speed',
-        )
-    ],
-    align=True,
+JOINT = _record(
+    'current load lash_gain lash wind winding gear sensed temperature_effect heating wear wear_goal wear_rate '
+    'external integral link_reading motor_reading link_speed motor_speed'
 )
 #: Works that the energy audit integrates, in the order of `PlantState.work`; the last is booked when a setting jumps.
 MOTOR, COGGING, EXTERNAL, FRICTION, DAMPING, CONTACT, SETTINGS = range(7)

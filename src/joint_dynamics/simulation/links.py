@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from joint_dynamics.arrays import BoolArray, FloatArray
+from joint_dynamics.arrays import BoolArray, FloatArray, IntArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.robot import RobotModel, StandardParameters
 
@@ -24,7 +24,7 @@ class Links(NamedTuple):
     about the centre of mass [kg·m²].
     """
 
-    parent: FloatArray
+    parent: IntArray
     rotation: FloatArray
     translation: FloatArray
     axis: FloatArray
@@ -93,17 +93,11 @@ def links_of(model: RobotModel) -> Links:
             f'{", ".join(chain.tree.dependent)}, which follow others: simulate its export to MJCF'
         )
     bodies = [model.pinocchio.inertias[k + 1] for k in range(model.n)]
-    return Links(
-        np.array(chain.parent, dtype=np.int64),
-        np.ascontiguousarray(chain.rotation),
-        np.ascontiguousarray(chain.translation),
-        np.ascontiguousarray(chain.axis),
-        np.array(chain.prismatic, dtype=np.bool_),
-        np.array(chain.gravity, dtype=float),
-        np.array([body.mass for body in bodies]),
-        np.array([body.lever for body in bodies]),
-        np.array([body.inertia for body in bodies]),
-    )
+    rotation, translation, axis = map(np.ascontiguousarray, (chain.rotation, chain.translation, chain.axis))
+    mass, com, inertia = (np.array([getattr(body, name) for body in bodies]) for name in ('mass', 'lever', 'inertia'))
+    parent, prismatic = np.array(chain.parent, dtype=np.int64), np.array(chain.prismatic, dtype=np.bool_)
+    gravity = np.array(chain.gravity, dtype=float)
+    return Links(parent, rotation, translation, axis, prismatic, gravity, mass, com, inertia)
 
 
 def workspace(n: int) -> Workspace:

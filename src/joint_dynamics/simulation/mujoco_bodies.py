@@ -71,18 +71,8 @@ class MujocoBodies:
         self._library = _library(mujoco)
         forward = ctypes.cast(self._library.mj_forward, ctypes.c_void_p).value
         assert forward is not None
-        self.outside = ExternalBodies(
-            forward,
-            m._address,
-            d._address,
-            d.qpos,
-            d.qvel,
-            d.qfrc_applied,
-            d.qacc,
-            d.qfrc_smooth,
-            d.qfrc_bias,
-            d.qfrc_constraint,
-        )
+        arrays = d.qpos, d.qvel, d.qfrc_applied, d.qacc, d.qfrc_smooth, d.qfrc_bias, d.qfrc_constraint
+        self.outside = ExternalBodies(forward, m._address, d._address, *arrays)
 
     def load_inertials(self, links: Links) -> None:
         """Give the bodies the inertials of `links`, payload included; speeds and positions stay."""
@@ -131,9 +121,9 @@ def _text(values: Any) -> str:
     return ' '.join(repr(float(value)) for value in np.ravel(values))
 
 
-def _quaternion(rotation: FloatArray) -> str:
+def _place(translation: FloatArray, rotation: FloatArray) -> dict[str, str]:
     x, y, z, w = pinocchio.Quaternion(np.ascontiguousarray(rotation)).coeffs()
-    return _text([w, x, y, z])
+    return {'pos': _text(translation), 'quat': _text([w, x, y, z])}
 
 
 def _document(model: RobotModel, links: Links, step: float, floor: float | None) -> str:
@@ -148,44 +138,19 @@ def _document(model: RobotModel, links: Links, step: float, floor: float | None)
     bodies: list[ET.Element] = []
     for k in range(links.mass.size):
         parent = world if links.parent[k] < 0 else bodies[links.parent[k]]
-        body = ET.SubElement(
-            parent, 'body', name=f'link_{k}', pos=_text(links.translation[k]), quat=_quaternion(links.rotation[k])
-        )
-        ET.SubElement(
-            body,
-            'joint',
-            type='slide' if links.prismatic[k] else 'hinge',
-            axis=_text(links.axis[k]),
-            name=model.joint_names[k],
-        )
+        body = ET.SubElement(parent, 'body', _place(links.translation[k], links.rotation[k]), name=f'link_{k}')
+        kind = 'slide' if links.prismatic[k] else 'hinge'
+        ET.SubElement(body, 'joint', type=kind, axis=_text(links.axis[k]), name=model.joint_names[k])
         ET.SubElement(body, 'inertial', pos='0 0 0', mass='1', diaginertia='1 1 1')
         bodies.append(body)
     if floor is not None:
         up = -links.gravity / np.linalg.norm(links.gravity)
-        ET.SubElement(
-            world,
-            'geom',
-            name='floor',
-            type='plane',
-            size='0 0 1',
-            pos=_text(floor * up),
-            zaxis=_text(up),
-            contype='1',
-            conaffinity='0',
-        )
+        plane = {'type': 'plane', 'size': '0 0 1', 'contype': '1', 'conaffinity': '0'}
+        ET.SubElement(world, 'geom', plane, name='floor', pos=_text(floor * up), zaxis=_text(up))
         for joint, placement, kind, size in _shapes(model):
             if joint > 0:
-                ET.SubElement(
-                    bodies[joint],
-                    'geom',
-                    type=kind,
-                    size=_text(size),
-                    pos=_text(placement.translation),
-                    quat=_quaternion(placement.rotation),
-                    contype='0',
-                    conaffinity='1',
-                    mass='0',
-                )
+                shape = {'type': kind, 'size': _text(size), 'contype': '0', 'conaffinity': '1', 'mass': '0'}
+                ET.SubElement(bodies[joint], 'geom', shape | _place(placement.translation, placement.rotation))
     return ET.tostring(root, encoding='unicode')
 
 

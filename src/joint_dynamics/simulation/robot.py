@@ -65,14 +65,14 @@ def largest_inertia(links: Links, work: Workspace, n: int) -> FloatArray:
     return largest
 
 
-UR_JOINTS = (
+UR_JOINTS = [
     'shoulder_pan_joint',
     'shoulder_lift_joint',
     'elbow_joint',
     'wrist_1_joint',
     'wrist_2_joint',
     'wrist_3_joint',
-)
+]
 #: Where a UR stands at first, rad: clear of itself and of the floor.
 HOME = (0.0, -1.2, 1.4, -1.7, -1.5, 0.3)
 

@@ -154,28 +154,6 @@ class Truth:
         `friction_curve`: at the present wear and temperature without load, mean of both directions; `spring_curve`: to
         1.2 times the torque limit.
         """
-        numbers = {
-            name: getattr(self.drives, name).tolist()
-            for name in (
-                'coulomb',
-                'coulomb_load',
-                'load_linear',
-                'static',
-                'stribeck_speed',
-                'stribeck_shape',
-                'viscous',
-                'viscous_square',
-                'viscous_cubic',
-                'temperature_linear',
-                'temperature_cubic',
-                'reference_temperature',
-                'wear_friction',
-                'wear_stiffness',
-                'nominal_gain',
-                'gear_ratio',
-            )
-        }
-        properties = 'parameters', 'rotor_inertia', 'damping', 'stiffness', 'wear', 'temperature', 'winding_temperature'
         speed = SPEEDS[:, None] * np.ones(len(self.drives.gain))
         reach = 1.2 * self.drives.max_current * self.drives.gain / self.stiffness[:, 0]
         deformation = np.linspace(-1.0, 1.0, 101)[:, None] * reach
@@ -184,8 +162,13 @@ class Truth:
             'joint_names': list(self._model.joint_names),
             'parameter_names': list(self._model.parameter_names),
             'drive_gain': self.drive_gains.tolist(),
-            **{name: getattr(self, name).tolist() for name in properties},
-            'friction': numbers,
+            **_lists(self, 'parameters rotor_inertia damping stiffness wear temperature winding_temperature'),
+            'friction': _lists(
+                self.drives,
+                'coulomb coulomb_load load_linear static stribeck_speed stribeck_shape viscous viscous_square '
+                'viscous_cubic temperature_linear temperature_cubic reference_temperature wear_friction '
+                'wear_stiffness nominal_gain gear_ratio',
+            ),
             'laws': asdict(self.laws),
             'friction_curve': {
                 'speed': SPEEDS.tolist(),
@@ -198,3 +181,7 @@ class Truth:
             'kinematic_error': self.kinematic_error(turn).T.tolist(),
             'backlash': self.backlash(turn).T.tolist(),
         }
+
+
+def _lists(source: Any, names: str) -> dict[str, list[Any]]:
+    return {name: getattr(source, name).tolist() for name in names.split()}
