@@ -5,10 +5,16 @@ A simulated robot.
 Nothing here uses joint_dynamics.joint: elasticity, hysteresis and friction are written out anew.
 """
 
+import copy
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+
+from joint_dynamics.arm import Arm
+from joint_dynamics.description import DynamicsDescription
+from joint_dynamics.robot import RobotModel
+from joint_dynamics.simulation import FlexibleJointRobot, Payload, TrajectoryPoints, play, ur5e_urdf
 
 MOVES = {'v': np.pi, 'a': 12.0, 'distance': 2 * np.pi}
 
@@ -92,9 +98,6 @@ def make_joint(seed=0, seconds=35.0, period=1e-3, stiffness=(2e4, 3e9), noise=0.
 @pytest.fixture(scope='session')
 def arm():
     """A rigid UR5e; where a test file needs one with friction and springs, its own `arm` is the worn one."""
-    from joint_dynamics.robot import RobotModel
-    from joint_dynamics.simulation import ur5e_urdf
-
     return RobotModel.load(ur5e_urdf())
 
 
@@ -167,14 +170,8 @@ def waypoint_motion(cycles, dwell=0.0, spacing=0.004, speed=np.pi, acceleration=
         ramp = peak / acceleration
         total = way / peak + ramp
         t = np.arange(int(round(total / spacing))) * spacing
-        share = (
-            np.select(
-                [t < ramp, t < total - ramp],
-                [0.5 * acceleration * t**2, peak * (t - ramp / 2)],
-                way - 0.5 * acceleration * (total - t) ** 2,
-            )
-            / way
-        )
+        up, steady, down = 0.5 * acceleration * t**2, peak * (t - ramp / 2), way - 0.5 * acceleration * (total - t) ** 2
+        share = np.select([t < ramp, t < total - ramp], [up, steady], down) / way
         pieces += [now + share[:, None] * (goal - now), np.repeat(goal[None], int(dwell / spacing), axis=0)]
         now = goal
     q = np.concatenate([*pieces, now[None]])
@@ -189,10 +186,6 @@ def changed(description, **parts):
 
     A function: of the old value.
     """
-    import copy
-
-    from joint_dynamics.description import DynamicsDescription
-
     document = copy.deepcopy(description.document)
     for joint in document['joints'].values():
         for key, value in parts.items():
@@ -212,47 +205,35 @@ def tools():
 @pytest.fixture(scope='session')
 def worn_description(true_description):
     """A description of the simulated UR5e with everything in it, friction worn to α = [0.9, 0.02]; no simulation."""
-    from joint_dynamics.simulation import FlexibleJointRobot
-
     return true_description(FlexibleJointRobot(seed=3, rate=500.0), scale=[0.9, 0.02])
 
 
 @pytest.fixture(scope='session')
 def worn_arm(worn_description):
     """The arm of that description."""
-    from joint_dynamics.arm import Arm
-    from joint_dynamics.simulation import FlexibleJointRobot
-
     return Arm.from_description(FlexibleJointRobot(seed=3, rate=500.0).model, worn_description)
 
 
-@pytest.fixture(scope='session')
-def waypoint_run(true_description):
-    """Seven waypoint cycles of a simulated UR5e with 7.5 kg at 500 Hz, all model errors on.
-
-    Robot, samples, description, 93 s.
-    """
-    from joint_dynamics.simulation import FlexibleJointRobot, Payload, TrajectoryPoints, play
-
-    robot = FlexibleJointRobot(seed=1, rate=500.0, temperature=35.0)
-    robot.attach_payload(Payload(7.5, (0.0, 0.0, 0.08)))
-    description = true_description(robot)
-    time, q = waypoint_motion(7)
+def played(described, seed, kilograms, cycles, spacing=0.004):
+    """Waypoint cycles of a simulated UR5e with a payload at 500 Hz: robot, samples, description."""
+    robot = FlexibleJointRobot(seed=seed, rate=500.0, temperature=35.0)
+    robot.attach_payload(Payload(kilograms, (0.0, 0.0, 0.08)))
+    description = described(robot)
+    time, q = waypoint_motion(cycles, spacing=spacing)
     samples = play(robot, TrajectoryPoints(time, q, np.gradient(q, time, axis=0)))
     return SimpleNamespace(robot=robot, samples=samples, description=description)
 
 
 @pytest.fixture(scope='session')
-def short_run(true_description):
-    """Two waypoint cycles of a simulated UR5e with 5 kg at 250 Hz, 27 s: robot, samples, description."""
-    from joint_dynamics.simulation import FlexibleJointRobot, Payload, TrajectoryPoints, play
+def waypoint_run(true_description):
+    """Seven cycles with 7.5 kg, 93 s."""
+    return played(true_description, 1, 7.5, 7)
 
-    robot = FlexibleJointRobot(seed=3, rate=500.0, temperature=35.0)
-    robot.attach_payload(Payload(5.0, (0.0, 0.0, 0.08)))
-    description = true_description(robot)
-    time, q = waypoint_motion(2, spacing=0.008)
-    played = play(robot, TrajectoryPoints(time, q, np.gradient(q, time, axis=0)))
-    samples = SimpleNamespace(
-        **{name: getattr(played, name)[::2] for name in ('time', 'q', 'theta', 'current', 'temperature')}
-    )
-    return SimpleNamespace(robot=robot, samples=samples, description=description, period=4e-3)
+
+@pytest.fixture(scope='session')
+def short_run(true_description):
+    """Two cycles with 5 kg, every second sample, 27 s."""
+    run, names = played(true_description, 3, 5.0, 2, spacing=0.008), ('time', 'q', 'theta', 'current', 'temperature')
+    run.samples = SimpleNamespace(**{name: getattr(run.samples, name)[::2] for name in names})
+    run.period = 4e-3
+    return run

@@ -39,15 +39,8 @@ def identified():
     swing = (np.sin(np.outer(t, k)) @ amplitude) * np.minimum(t / 3, 1)[:, None] ** 2 * np.array([1, 0.7, 1, 1, 1, 1])
     q = arm.truth.position + swing
     samples = play(arm, TrajectoryPoints(t, q, np.gradient(q, t, axis=0)))
-    recording = Recording(
-        arm.joint_names,
-        samples.time - samples.time[0],
-        samples.q,
-        current=samples.current,
-        theta=samples.theta,
-        temperature=samples.temperature,
-        name='excitation',
-    )
+    signals = {name: getattr(samples, name) for name in ('current', 'theta', 'temperature')}
+    recording = Recording(arm.joint_names, samples.time - samples.time[0], samples.q, **signals, name='excitation')
     gains = dict(zip(arm.joint_names, arm.drives.nominal_gain, strict=True))
     return identify(arm.model, [recording], settings=IdentificationSettings(drive_gains=gains)).description
 

@@ -1,15 +1,16 @@
 """The whole estimation on a simulated UR5e: friction of thesis chapter 6, torques of three sides, payload."""
 
+import copy
 from types import SimpleNamespace
 
 import numpy as np
+import pinocchio
 import pytest
-
-pytest.importorskip('numba', reason='the simulated robot is compiled by numba')
 
 from joint_dynamics.arm import Arm
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.estimation import EstimationSettings, JointEstimator
+from joint_dynamics.simulation import Command, FlexibleJointRobot, TrajectoryPoints
 
 PERIOD = 2e-3
 AFTER = 27500
@@ -146,12 +147,6 @@ def test_a_push_of_ten_newton_at_the_tool(adaptive, waypoint_run, tools):
     A direction through the axes gives no joint a torque worth telling from friction; `bench_contact.py` has the shares
     of all directions.
     """
-    import copy
-
-    import pinocchio
-
-    from joint_dynamics.simulation import Command, TrajectoryPoints
-
     estimator, robot = copy.deepcopy(adaptive[0]), copy.deepcopy(waypoint_run.robot)
     time, q = tools.waypoint_motion(1)
     trajectory = TrajectoryPoints(time, q, np.gradient(q, time, axis=0))
@@ -187,8 +182,6 @@ def test_a_push_of_ten_newton_at_the_tool(adaptive, waypoint_run, tools):
 
 def test_payload_of_unknown_mass(waypoint_run, true_description):
     """The robot is known without its payload; one cycle of waypoints, friction 10 % wrong: 7.5 kg within 2 %."""
-    from joint_dynamics.simulation import FlexibleJointRobot
-
     bare = true_description(FlexibleJointRobot(seed=1, rate=500.0, temperature=35.0), scale=[0.9, 0.0])
     cycle = SimpleNamespace(
         **{name: getattr(waypoint_run.samples, name)[:6750] for name in ('q', 'theta', 'current', 'temperature')}
@@ -222,8 +215,6 @@ def test_without_a_friction_model(waypoint_run, tools):
 
 
 def test_a_copy_goes_on_by_itself(waypoint_run):
-    import copy
-
     samples = waypoint_run.samples
     one = JointEstimator(Arm.from_description(waypoint_run.robot.model, waypoint_run.description), PERIOD)
     for k in range(800):

@@ -20,12 +20,8 @@ def loaded_samples(arm, payload, scale, samples=300, seed=0, noise=0.2):
     last = PER_JOINT * 5
     columns = [last + 9, last + 6, last + 7, last + 8]
     coulomb = np.sign(dq) * np.array([8, 8, 7, 2, 2, 2.0])
-    torque = (
-        arm.regressor(q, dq, ddq)[:, :, columns] @ payload
-        + coulomb * scale[0]
-        + dq * scale[1]
-        + rng.normal(0, noise, q.shape)
-    )
+    torque = arm.regressor(q, dq, ddq)[:, :, columns] @ payload + coulomb * scale[0] + dq * scale[1]
+    torque += rng.normal(0, noise, q.shape)
     return q, dq, ddq, torque, coulomb
 
 

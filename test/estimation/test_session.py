@@ -6,8 +6,6 @@ Bounded errors, the right words, recovery by itself.
 import numpy as np
 import pytest
 
-pytest.importorskip('numba', reason='the simulated robot is compiled by numba')
-
 from joint_dynamics.estimation import EstimationSession, HealthThresholds
 
 OFFERED = ('q', 'current', 'theta', 'temperature')
@@ -227,20 +225,16 @@ def test_a_long_silence(feed, bound, short_run):
 
 def test_worn_joints_are_named(short_run, tools):
     """The description remembers stiffer joints with less friction than the robot has."""
-    worn = tools.changed(
-        short_run.description,
-        stiffness=lambda part: {'coefficients': [1.6 * k for k in part['coefficients']]},
-        friction=lambda part: {
-            **part,
-            'parameters': {
-                **part['parameters'],
-                'F_C0': 0.7 * part['parameters']['F_C0'],
-                'F_S': 0.7 * part['parameters']['F_S'],
-                'F_Cl': 0.0,
-                'F_C1': 0.0,
-            },
-        },
-    )
+
+    def less(part):
+        before = part['parameters']
+        now = {'F_C0': 0.7 * before['F_C0'], 'F_S': 0.7 * before['F_S'], 'F_Cl': 0.0, 'F_C1': 0.0}
+        return {**part, 'parameters': {**before, **now}}
+
+    def stiffer(part):
+        return {'coefficients': [1.6 * k for k in part['coefficients']]}
+
+    worn = tools.changed(short_run.description, stiffness=stiffer, friction=less)
     session = EstimationSession(short_run.robot.model, worn, OFFERED, thresholds=HealthThresholds(excitation=2.0))
     feed = Feed(short_run, session).play(0, 6000)
     assert feed.level('health') == 'error'

@@ -4,14 +4,11 @@ On signals without noise that no physics made; the parts are tested by themselve
 """
 
 import math
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-
-pytest.importorskip('numba', reason='the simulated robot is compiled by numba')
-
-from dataclasses import replace
 
 from joint_dynamics.arm import Validity
 from joint_dynamics.errors import JointDynamicsError

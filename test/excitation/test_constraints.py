@@ -32,12 +32,9 @@ def test_limits_are_those_of_the_urdf_times_the_safety_factor(arm):
 
 
 def test_what_is_given_takes_the_place_of_the_urdf(arm):
-    limits = MotionLimits.of(
-        arm,
-        LimitSettings(
-            velocity={'a': 1, 'b': 2, 'c': 2.5}, acceleration=[4, 5, 6], torque=20, lower=-1, upper=[1, 2, 0.5]
-        ),
-    )
+    speeds = {'a': 1, 'b': 2, 'c': 2.5}
+    given = LimitSettings(velocity=speeds, acceleration=[4, 5, 6], torque=20, lower=-1, upper=[1, 2, 0.5])
+    limits = MotionLimits.of(arm, given)
     np.testing.assert_allclose(limits.velocity, [1, 2, 2.5])
     np.testing.assert_allclose(limits.acceleration, [4, 5, 6])
     np.testing.assert_allclose(limits.torque, 20)
@@ -132,10 +129,6 @@ def test_end_effector_bounds_are_those_of_forward_kinematics(arm):
 @pytest.mark.parametrize('kind', ['position', 'velocity', 'acceleration', 'torque', 'radius', 'height'])
 @pytest.mark.parametrize('seed', range(2))
 def test_gradients_are_derivatives(ur5e, check_slack_gradient, kind, seed):
-    settings = {
-        'radius': [0.1, 0.8],
-        'height': [None, 0.7],
-        'payload': PayloadSettings(2.0, (0, 0, 0.1)),
-        'viscous_friction': 3.0,
-    }
-    check_slack_gradient(by_kind(ur5e, **settings)[kind], ur5e, seed)
+    payload = PayloadSettings(2.0, (0, 0, 0.1))
+    constraints = by_kind(ur5e, radius=[0.1, 0.8], height=[None, 0.7], payload=payload, viscous_friction=3.0)
+    check_slack_gradient(constraints[kind], ur5e, seed)

@@ -30,13 +30,9 @@ def test_the_reverse_pass_is_the_derivative(robot, states, seed):
     gradient = regressor.pull_back(weight)
     for k in range(3):
         direction = rng.standard_normal(arrays[k].shape)
-        rows = [
-            RegressorGradient(
-                robot, *(array + h * direction * (k == m) for m, array in enumerate(arrays)), sign_speed=0.5
-            ).rows
-            for h in (1e-5, -1e-5)
-        ]
-        slope = (weight * (rows[0] - rows[1])).sum(axis=(0, 1)) / 2e-5
+        moved = ([array + h * direction * (k == m) for m, array in enumerate(arrays)] for h in (1e-5, -1e-5))
+        after, before = (RegressorGradient(robot, *motion, sign_speed=0.5).rows for motion in moved)
+        slope = (weight * (after - before)).sum(axis=(0, 1)) / 2e-5
         np.testing.assert_allclose(
             (gradient[k] * direction).sum(axis=0), slope, rtol=1e-6, atol=1e-6 * np.abs(slope).max()
         )

@@ -38,12 +38,7 @@ from joint_dynamics.robot import PER_JOINT, RobotModel
 RATE = 10.0
 """Samples per second of a search for motions as here: 20 per cycle of the highest harmonic."""
 LIMITS = LimitSettings(
-    height=[-0.6, 1.6],
-    radius=[0.0, 1.3],
-    torque=25.0,
-    payload=PayloadSettings(1.0),
-    viscous_friction=0.5,
-    coulomb_friction=2.0,
+    height=[-0.6, 1.6], radius=[0, 1.3], torque=25, payload=PayloadSettings(1), viscous_friction=0.5, coulomb_friction=2
 )
 KINDS = ('series', 'series from a posture', 'move', 'points', 'pieces', 'succession', 'braking', 'braking pieces')
 RADIUS = 0.05
@@ -84,15 +79,10 @@ def draw(arm, kind, rng):
         motion = pieces(arm, rng)
         return Braking(motion, rng.uniform(0, motion.duration), MotionLimits.of(arm, LIMITS))
     if kind == 'points':
-        points = [scale * rng.standard_normal((int(rng.integers(4, 9)), arm.n)) for scale in (0.4,)]
-        count = len(points[0])
-        return SampledTrajectory(
-            arm.joint_names,
-            np.cumsum(rng.uniform(0.1, 0.6, count)),
-            points[0],
-            0.5 * rng.standard_normal((count, arm.n)),
-            rng.standard_normal((count, arm.n)),
-        )
+        q = 0.4 * rng.standard_normal((int(rng.integers(4, 9)), arm.n))
+        time = np.cumsum(rng.uniform(0.1, 0.6, len(q)))
+        dq = 0.5 * rng.standard_normal(q.shape)
+        return SampledTrajectory(arm.joint_names, time, q, dq, rng.standard_normal(q.shape))
     series = fourier(arm, rng)
     motion = pieces(arm, rng)
     return Succession([series, Move(arm.joint_names, series.posture, motion.position(0.0)[0], 1.5), motion])
@@ -195,28 +185,11 @@ def test_bounds_of_the_derivatives_are_bounds(arm, kind):
         assert np.all(np.abs(after - 2 * here + before) / h**2 <= 24 * bounds[4] * (1 + 1e-6) + 4 * size / h**2)
 
 
-BETWEEN = {
-    'position': 'lower',
-    'velocity': 'velocity',
-    'acceleration': 'acceleration',
-    'torque': 'torque',
-    'height': 'height',
-    'radius': 'radius',
-    'clearance': 'clearance',
-}
-
-
-@pytest.mark.parametrize('kind', sorted(BETWEEN))
+@pytest.mark.parametrize('kind', ['acceleration', 'clearance', 'height', 'position', 'radius', 'torque', 'velocity'])
 def test_a_limit_that_is_broken_between_the_samples_only_is_seen(arm, kind):
     """The limit is put half way between the worst sample of a grid and the worst there is."""
     wide = LimitSettings(
-        safety_factor=1.0,
-        velocity=50.0,
-        acceleration=500.0,
-        torque=500.0,
-        height=[-5, 5],
-        radius=[-1.0, 5],
-        clearance=0.001,
+        safety_factor=1, velocity=50, acceleration=500, torque=500, height=[-5, 5], radius=[-1, 5], clearance=0.001
     )
     found = 0
     for seed in range(12):
@@ -233,7 +206,7 @@ def test_a_limit_that_is_broken_between_the_samples_only_is_seen(arm, kind):
             'position': {'lower': -limit, 'upper': limit},
             'height': {'height': [None, limit]},
             'radius': {'radius': [None, limit]},
-        }.get(kind, {BETWEEN[kind]: limit})
+        }.get(kind, {kind: limit})
         constraints = [one for one in all_constraints(arm, replace(wide, **changed)) if one.kind == kind]
         assert keeps(arm, trajectory, grid, constraints)
         assert not certified_within_limits(arm, trajectory, constraints)
@@ -267,13 +240,9 @@ def test_a_limit_that_is_just_kept_is_not_called_broken(arm, kind):
 
 def test_a_motion_given_to_reach_its_limits_exactly_is_within_them(arm):
     limits = MotionLimits.of(arm, LimitSettings())
-    options = {
-        'joint': 'a',
-        'start': float(limits.lower[0]),
-        'stop': float(limits.upper[0]),
-        'speeds': [float(limits.velocity[0])],
-        'acceleration': float(limits.acceleration[0]),
-    }
+    of_a = (limits.lower, limits.upper, limits.velocity, limits.acceleration)
+    start, stop, speed, acceleration = (float(limit[0]) for limit in of_a)
+    options = {'joint': 'a', 'start': start, 'stop': stop, 'speeds': [speed], 'acceleration': acceleration}
     _, assessment = make_profile(arm, 'constant_speed', options, LimitSettings(clearance=None), posture=[0, 0, 0.2])
     assert assessment.feasible
     for kind in ('position', 'velocity', 'acceleration'):

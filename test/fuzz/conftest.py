@@ -17,16 +17,9 @@ HUGE = [10**400, -(10**30), 1e300, -1e300, 1e308, 5e-324, float('inf'), float('n
 WORDS = [
     '', 'on', 'joint_1', '9**9**9**9', 'sin()', '2026-01-01', '{joint}', '../x', '\0', 'nan', '1e400', '*a', '!!int x',
 ]  # fmt: skip
+PLAIN = st.none() | st.booleans() | st.integers(-10, 10) | st.sampled_from(HUGE)
 JUNK = st.recursive(
-    st.one_of(
-        st.none(),
-        st.booleans(),
-        st.integers(-10, 10),
-        st.sampled_from(HUGE),
-        st.floats(),
-        st.text(max_size=8),
-        st.sampled_from(WORDS),
-    ),
+    st.one_of(PLAIN, st.floats(), st.text(max_size=8), st.sampled_from(WORDS)),
     lambda inner: st.one_of(
         st.lists(inner, max_size=4),
         st.dictionaries(st.one_of(st.text(max_size=6), st.integers(0, 3), st.booleans()), inner, max_size=3),

@@ -102,17 +102,14 @@ NUMBERS = st.one_of(st.floats(), st.sampled_from([1e308, -1e308, 5e-324, math.na
 WHOLE = st.integers(-(2**63), 2**63 - 1)
 WORDS = st.one_of(st.text(st.characters(exclude_categories=['Cs']), max_size=8), st.sampled_from(['', *JOINTS, 'on']))
 WORDS = WORDS.filter(lambda text: '\0' not in text)
-VALUES = st.one_of(
-    st.booleans(),
-    WHOLE,
-    NUMBERS,
-    WORDS,
+LISTS = st.one_of(
     st.lists(st.booleans(), max_size=4),
     st.lists(WHOLE, min_size=1, max_size=4).map(lambda values: array('q', values)),
     st.lists(NUMBERS, min_size=1, max_size=7).map(lambda values: array('d', values)),
     st.lists(WORDS, max_size=7),
     st.lists(st.binary(min_size=1, max_size=1), max_size=4),
 )
+VALUES = st.one_of(st.booleans(), WHOLE, NUMBERS, WORDS, LISTS)
 
 
 class Nodes:
@@ -240,6 +237,7 @@ def test_any_value_over_ros_of_every_parameter(nodes, value, joint):
 # Messages.
 
 STAMPS = st.builds(Time, sec=st.one_of(st.integers(0, 2**31 - 1), st.integers(1, 3)), nanosec=st.integers(0, 10**9 - 1))
+HEADERS = st.builds(Header, stamp=STAMPS)
 NAMES = st.one_of(
     st.just(JOINTS), st.permutations(JOINTS), st.lists(st.one_of(st.sampled_from(JOINTS), WORDS), max_size=8)
 )
@@ -249,31 +247,16 @@ ARRAYS = st.one_of(
     st.lists(NUMBERS, max_size=8),
     st.lists(NUMBERS, min_size=6, max_size=6),
 )
+SOME = st.just([]) | ARRAYS
+SECONDS, NANOSECONDS = st.integers(-(2**31), 2**31 - 1), st.integers(0, 2**32 - 1)
+TIMES = st.builds(Duration, sec=st.integers(0, 3) | SECONDS, nanosec=st.integers(0, 10**9 - 1) | NANOSECONDS)
 POINTS = st.builds(
-    JointTrajectoryPoint,
-    positions=ARRAYS,
-    velocities=st.one_of(st.just([]), ARRAYS),
-    accelerations=st.one_of(st.just([]), ARRAYS),
-    effort=st.one_of(st.just([]), ARRAYS),
-    time_from_start=st.builds(
-        Duration,
-        sec=st.one_of(st.integers(0, 3), st.integers(-(2**31), 2**31 - 1)),
-        nanosec=st.one_of(st.integers(0, 10**9 - 1), st.integers(0, 2**32 - 1)),
-    ),
+    JointTrajectoryPoint, positions=ARRAYS, velocities=SOME, accelerations=SOME, effort=SOME, time_from_start=TIMES
 )
 DIMENSIONS = st.builds(MultiArrayDimension, size=st.integers(0, 2**32 - 1), stride=st.integers(0, 20))
 MESSAGES = {
-    JointState: st.builds(
-        JointState,
-        header=st.builds(Header, stamp=STAMPS),
-        name=NAMES,
-        position=ARRAYS,
-        velocity=st.one_of(st.just([]), ARRAYS),
-        effort=st.one_of(st.just([]), ARRAYS),
-    ),
-    JointTrajectory: st.builds(
-        JointTrajectory, header=st.builds(Header, stamp=STAMPS), joint_names=NAMES, points=st.lists(POINTS, max_size=4)
-    ),
+    JointState: st.builds(JointState, header=HEADERS, name=NAMES, position=ARRAYS, velocity=SOME, effort=SOME),
+    JointTrajectory: st.builds(JointTrajectory, header=HEADERS, joint_names=NAMES, points=st.lists(POINTS, max_size=4)),
     Temperature: st.builds(
         Temperature, header=st.builds(Header, stamp=STAMPS, frame_id=WORDS), temperature=NUMBERS, variance=NUMBERS
     ),

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from joint_dynamics.arm import Arm
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.robot import RobotModel, StandardParameters, mounting_rotation
 
@@ -85,6 +86,21 @@ def described_of():
         return DynamicsDescription({'robot': frames, 'joints': joints, 'inertial': {'standard': links}, **more})
 
     return of
+
+
+@pytest.fixture
+def check_torque():
+    """Hold `exported.torque(q, dq, ddq)` against a description's: bodies, rotors and viscous friction."""
+
+    def check(exported, description, robot):
+        arm = Arm.from_description(robot, description)
+        damping = np.array([description.joint(name)['friction']['parameters']['F_V1'] for name in robot.joint_names])
+        for q, dq, ddq in zip(*robot.random_states(30, np.random.default_rng(1)), strict=True):
+            wanted = arm.rigid.inverse_dynamics(q, dq, ddq) + arm.rotor_inertia * ddq + damping * dq
+            limit = 1e-6 * max(1.0, np.abs(wanted).max())
+            np.testing.assert_allclose(exported.torque(q, dq, ddq), wanted, rtol=0, atol=limit)
+
+    return check
 
 
 @pytest.fixture(params=range(6))

@@ -9,7 +9,6 @@ import pytest
 
 mujoco = pytest.importorskip('mujoco', reason='the extra `mujoco` is not installed')
 
-from joint_dynamics.arm import Arm  # noqa: E402
 from joint_dynamics.description.export_mjcf import export_mjcf  # noqa: E402
 from joint_dynamics.description.import_inertials import import_inertials  # noqa: E402
 from joint_dynamics.errors import JointDynamicsError  # noqa: E402
@@ -36,24 +35,12 @@ class Exported:
         return self.data.qfrc_inverse[self.dofs].copy()
 
 
-def expected(description, robot, q, dq, ddq):
-    arm = Arm.from_description(robot, description)
-    damping = np.array([description.joint(name)['friction']['parameters']['F_V1'] for name in robot.joint_names])
-    return arm.rigid.inverse_dynamics(q, dq, ddq) + arm.rotor_inertia * ddq + damping * dq
-
-
-def check(exported, description, robot):
-    for state in zip(*robot.random_states(30, np.random.default_rng(1)), strict=True):
-        wanted = expected(description, robot, *state)
-        np.testing.assert_allclose(exported.torque(*state), wanted, rtol=0, atol=1e-6 * max(1.0, np.abs(wanted).max()))
-
-
 @pytest.mark.parametrize('payload', ['merged', 'apart'])
-def test_a_new_model_has_the_torque_of_the_description(robot, tmp_path, payload, described_of):
+def test_a_new_model_has_the_torque_of_the_description(robot, tmp_path, payload, described_of, check_torque):
     description = described_of(robot, np.random.default_rng(2), payload=PAYLOAD)
     assert export_mjcf(description, robot, tmp_path / 'arm.xml', payload) == ([], 0.0)
     exported = Exported(tmp_path / 'arm.xml', robot.joint_names)
-    check(exported, description, robot)
+    check_torque(exported, description, robot)
     friction = [description.joint(name)['friction']['parameters']['F_C0'] for name in robot.joint_names]
     np.testing.assert_allclose(exported.model.dof_frictionloss[exported.dofs], friction)
     joints = [exported.model.joint(name) for name in robot.joint_names]
@@ -99,7 +86,7 @@ def body_at(parent, name, place):
     return ET.SubElement(parent, 'body', name=name, pos=words(place.translation), quat=words([w, x, y, z]))
 
 
-def test_into_an_mjcf_of_other_frames_by_joint_name(robot, tmp_path, monkeypatch, described_of):
+def test_into_an_mjcf_of_other_frames_by_joint_name(robot, tmp_path, monkeypatch, described_of, check_torque):
     (tmp_path / 'elsewhere').mkdir()
     monkeypatch.chdir(tmp_path / 'elsewhere')
     pinocchio.seed(4)
@@ -109,7 +96,7 @@ def test_into_an_mjcf_of_other_frames_by_joint_name(robot, tmp_path, monkeypatch
     unphysical, apart = export_mjcf(description, robot, tmp_path / 'arm.xml', into=tmp_path / 'theirs.xml')
     assert unphysical == []
     assert apart < 1e-6
-    check(Exported(tmp_path / 'arm.xml', robot.joint_names, gravity), description, robot)
+    check_torque(Exported(tmp_path / 'arm.xml', robot.joint_names, gravity), description, robot)
     read = StandardParameters(import_inertials(tmp_path / 'arm.xml', robot), robot.n).links
     wanted = StandardParameters(description.standard_parameters(robot), robot.n).links
     # by the frames of both, which are found from lines to rounding

@@ -7,7 +7,6 @@ import pinocchio
 import pytest
 from scipy.spatial.transform import Rotation
 
-from joint_dynamics.arm import Arm
 from joint_dynamics.description.export_sdf import export_sdf
 from joint_dynamics.description.import_inertials import import_inertials
 from joint_dynamics.description.sdf_kinematics import SdfKinematics
@@ -93,22 +92,14 @@ class Read:
         return tau + np.array([self.damping[name] for name in self.names]) * dq
 
 
-def check(read, description, robot):
-    arm = Arm.from_description(robot, description)
-    damping = np.array([description.joint(name)['friction']['parameters']['F_V1'] for name in robot.joint_names])
-    for q, dq, ddq in zip(*robot.random_states(30, np.random.default_rng(1)), strict=True):
-        wanted = arm.rigid.inverse_dynamics(q, dq, ddq) + damping * dq
-        np.testing.assert_allclose(read.torque(q, dq, ddq), wanted, rtol=0, atol=1e-6 * max(1.0, np.abs(wanted).max()))
-
-
 @pytest.mark.parametrize('payload', ['merged', 'apart'])
-def test_a_new_model_has_the_descriptions_torque(robot, payload, tmp_path, described_of):
+def test_a_new_model_has_the_descriptions_torque(robot, payload, tmp_path, described_of, check_torque):
     rng = np.random.default_rng(5)
     description = described_of(robot, rng, rotors=False, payload={**PAYLOAD, 'attached': True})
     unphysical, apart = export_sdf(description, robot, tmp_path / 'arm.sdf', payload)
     assert apart == 0.0
     assert not unphysical
-    check(Read(tmp_path / 'arm.sdf', robot.joint_names), description, robot)
+    check_torque(Read(tmp_path / 'arm.sdf', robot.joint_names), description, robot)
     links = [link.get('name') for link in ET.parse(tmp_path / 'arm.sdf').iter('link')]
     assert ('payload' in links) == (payload == 'apart')
 
@@ -187,7 +178,7 @@ def others_sdf(robot, rng, gripper=True):
     return ET.tostring(root, encoding='unicode')
 
 
-def test_into_an_sdf_with_other_frames(robot, tmp_path, described_of):
+def test_into_an_sdf_with_other_frames(robot, tmp_path, described_of, check_torque):
     rng = np.random.default_rng(8)
     text = others_sdf(robot, rng)
     (tmp_path / 'in.sdf').write_text(text)
@@ -205,7 +196,7 @@ def test_into_an_sdf_with_other_frames(robot, tmp_path, described_of):
         links, StandardParameters(wanted, robot.n).links, rtol=0, atol=1e-9 * np.abs(wanted).max()
     )
     read = Read(tmp_path / 'out.sdf', robot.joint_names, base @ robot.pinocchio.gravity.linear)
-    check(read, description, robot)
+    check_torque(read, description, robot)
     before, after = ET.fromstring(text), ET.parse(tmp_path / 'out.sdf').getroot()
     for path in ('.//light', './/visual', './/frame', './/spring_stiffness'):
         assert len(after.findall(path)) == len(before.findall(path)) > 0

@@ -26,15 +26,8 @@ def system(request):
 
 
 def blocks(rows, tau, size=64):
-    return [
-        Block(
-            rows=rows[:, :, k : k + size],
-            tau=tau[:, k : k + size],
-            dq=np.zeros_like(tau[:, k : k + size]),
-            observation=0,
-        )
-        for k in range(0, tau.shape[1], size)
-    ]
+    parts = [slice(k, k + size) for k in range(0, tau.shape[1], size)]
+    return [Block(rows=rows[:, :, k], tau=tau[:, k], dq=np.zeros_like(tau[:, k]), observation=0) for k in parts]
 
 
 def stacked(rows, tau, sigma):

@@ -9,6 +9,8 @@ import pytest
 mujoco = pytest.importorskip('mujoco', reason='the extra `mujoco` is not installed')
 
 from joint_dynamics.robot import RobotModel, gravity_in_base  # noqa: E402
+from joint_dynamics.simulation.links import links_of, workspace  # noqa: E402
+from joint_dynamics.simulation.rigid_body import forward_dynamics  # noqa: E402
 
 MOUNTINGS = [None, [0.4, -0.7, 0.2]]
 
@@ -68,10 +70,6 @@ def test_the_mass_matrix_is_that_of_mujoco(pair):
 
 
 def test_the_simulated_arm_accelerates_as_in_mujoco(pair):
-    pytest.importorskip('numba', reason='the simulated robot is compiled by numba')
-    from joint_dynamics.simulation.links import links_of, workspace
-    from joint_dynamics.simulation.rigid_body import forward_dynamics
-
     links, work, ddq = links_of(pair.ours), workspace(pair.ours.n), np.empty(pair.ours.n)
     rng = np.random.default_rng(3)
     for q, dq, _ in zip(*pair.ours.random_states(20, rng), strict=True):

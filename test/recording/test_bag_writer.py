@@ -3,6 +3,7 @@
 Bit for bit what was given, numbered on, never overwritten, readable after a kill or a full disk.
 """
 
+import pickle
 import subprocess
 import sys
 
@@ -55,6 +56,13 @@ def empty(tmp_path):
     folder = tmp_path / 'recording_1'
     folder.mkdir()
     return folder
+
+
+@pytest.fixture
+def rows_file(tmp_path, raw_rows):
+    """The rows in a file, for another process."""
+    (tmp_path / 'rows').write_bytes(pickle.dumps(raw_rows))
+    return tmp_path / 'rows'
 
 
 def read_back(folder):
@@ -125,17 +133,10 @@ def test_an_output_folder_that_cannot_be(tmp_path):
         new_recording(tmp_path / 'file')
 
 
-def test_a_killed_writer_leaves_what_it_handed_over(tmp_path, raw_rows, motion):
-    import pickle
-
-    (tmp_path / 'rows').write_bytes(pickle.dumps(raw_rows))
+def test_a_killed_writer_leaves_what_it_handed_over(tmp_path, rows_file, raw_rows, motion):
     handed = 300
-    child = subprocess.Popen(
-        [sys.executable, '-c', CHILD, tmp_path / 'rows', tmp_path / 'out', str(handed), '390'],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
+    command = [sys.executable, '-c', CHILD, rows_file, tmp_path / 'out', str(handed), '390']
+    child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert child.stdout.readline() == 'written\n'
     child.kill()
     child.wait()
@@ -272,16 +273,7 @@ def test_a_refused_recording_stays_with_the_reason(empty, raw_rows):
     assert read_back(empty) == raw_rows
 
 
-def test_a_full_disk_is_said_once_and_what_was_written_stays(tmp_path, raw_rows, empty):
-    """A limit on the size of files stands for the disk: the system call fails in the same place."""
-    import pickle
-
-    (tmp_path / 'rows').write_bytes(pickle.dumps(raw_rows))
-    child = subprocess.run(
-        [
-            sys.executable,
-            '-c',
-            """
+FULL_DISK = """
 import sys, pickle, resource
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.recording import BagWriter
@@ -299,14 +291,13 @@ for attempt in (writer.flush, writer.flush, lambda: writer.write(*rows[0]), writ
         print('nothing')
     except JointDynamicsError as error:
         print(error)
-""",
-            tmp_path / 'rows',
-            empty,
-        ],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+"""
+
+
+def test_a_full_disk_is_said_once_and_what_was_written_stays(tmp_path, rows_file, raw_rows, empty):
+    """A limit on the size of files stands for the disk: the system call fails in the same place."""
+    command = [sys.executable, '-c', FULL_DISK, rows_file, empty]
+    child = subprocess.run(command, capture_output=True, text=True, check=True)
     first, *others = child.stdout.splitlines()
     assert first == f'{empty}: expected a recording that can be written, found: File too large'
     assert others == ['nothing'] * 3

@@ -15,12 +15,8 @@ def periodic(periods, period=1.0, rate=500.0, seed=5, tail=0.0):
     rng = np.random.default_rng(seed)
     time = np.arange(round((periods * period + tail) * rate)) / rate
     q = np.column_stack([np.sin(2 * np.pi * time / period), 0.3 * np.cos(4 * np.pi * time / period)])
-    return Recording(
-        ('a', 'b'),
-        time,
-        q + SIGMA['q'] * rng.standard_normal(q.shape),
-        tau=5 * q + SIGMA['tau'] * rng.standard_normal(q.shape),
-    )
+    measured = q + SIGMA['q'] * rng.standard_normal(q.shape)
+    return Recording(('a', 'b'), time, measured, tau=5 * q + SIGMA['tau'] * rng.standard_normal(q.shape))
 
 
 def test_noise_of_the_mean_falls_with_the_number_of_periods():

@@ -62,14 +62,9 @@ def test_kr300_link_side_encoders_and_motor_torque(data, meta, run):
     assert np.ptp(deformation[:, :3], axis=0).min() > 1e-4
     np.testing.assert_array_equal(deformation[:, 3:], 0)
     ratios = dict(zip(JOINTS, meta['kr300']['gear_ratios'], strict=False))
-    motor = Recording.load(
-        data / 'kr300' / run,
-        {
-            'joint_states': {'effort': 'none'},
-            'motor_states': {'topic': '/motor_torque', 'effort': 'torque', 'gear_ratio': ratios},
-        },
-        JOINTS[:6],
-    )
+    motor_states = {'topic': '/motor_torque', 'effort': 'torque', 'gear_ratio': ratios}
+    settings = {'joint_states': {'effort': 'none'}, 'motor_states': motor_states}
+    motor = Recording.load(data / 'kr300' / run, settings, JOINTS[:6])
     np.testing.assert_allclose(motor.tau, recording.tau, rtol=1e-3, atol=1e-3 * np.abs(recording.tau).max())
 
 

@@ -35,15 +35,9 @@ def random_chain(rng, kinds):
     """A chain with random lengths and angles, some of them right or zero as in real arms."""
     rows = [{'alpha': 0.0, 'a': 0.0, 'd': float(rng.uniform(0, 0.5)), 'theta': 0.0, 'type': kinds[0]}]
     for kind in kinds[1:]:
-        rows.append(
-            {
-                'alpha': float(rng.choice([HALF, -HALF, rng.uniform(0.3, 1.2)])),
-                'a': float(rng.choice([0.0, rng.uniform(0.1, 0.5)])),
-                'd': float(rng.choice([0.0, rng.uniform(0.1, 0.5)])),
-                'theta': float(rng.uniform(-3, 3)),
-                'type': kind,
-            }
-        )
+        alpha = float(rng.choice([HALF, -HALF, rng.uniform(0.3, 1.2)]))
+        a, d = (float(rng.choice([0.0, rng.uniform(0.1, 0.5)])) for _ in range(2))
+        rows.append({'alpha': alpha, 'a': a, 'd': d, 'theta': float(rng.uniform(-3, 3)), 'type': kind})
     return {'joints': rows}
 
 

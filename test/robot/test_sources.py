@@ -286,23 +286,10 @@ INERTIAL_TAG = (
 
 def test_inertials_become_parameters_about_the_joint_frame():
     values = RobotModel.from_urdf(arm_with(INERTIAL_TAG)).parameters
-    x, y, z, m = 0.1, 0.2, 0.3, 2.0
-    np.testing.assert_allclose(
-        values[:10],
-        [
-            1 + m * (y * y + z * z),
-            0.1 - m * x * y,
-            0.2 - m * x * z,
-            1.5 + m * (x * x + z * z),
-            0.3 - m * y * z,
-            1.2 + m * (x * x + y * y),
-            m * x,
-            m * y,
-            m * z,
-            m,
-        ],
-        rtol=1e-12,
-    )
+    m, centre = 2.0, np.array([0.1, 0.2, 0.3])
+    about_centre = np.array([[1, 0.1, 0.2], [0.1, 1.5, 0.3], [0.2, 0.3, 1.2]])
+    inertia = about_centre + m * (centre @ centre * np.eye(3) - np.outer(centre, centre))
+    np.testing.assert_allclose(values[:10], [*inertia[np.triu_indices(3)], *m * centre, m], rtol=1e-12)
     assert not values[10:].any()
     assert RobotModel.from_urdf(arm_with()).parameters is None
 
@@ -340,13 +327,8 @@ def test_what_was_locked_is_kept_with_the_kinematics():
 def test_kinematics_of_joints_that_slide_and_of_coupled_drives(scara_table):
     matrix = np.eye(4)
     matrix[3, 2] = 0.5
-    model = RobotModel.from_mdh(
-        {
-            **scara_table,
-            'position_coupling_R': (np.diag([10.0, 20, 30, 40]) @ matrix).tolist(),
-            'velocity_limit_rad_s': [1, 2, 3, 4],
-        }
-    )
+    table = {**scara_table, 'position_coupling_R': (np.diag([10.0, 20, 30, 40]) @ matrix).tolist()}
+    model = RobotModel.from_mdh({**table, 'velocity_limit_rad_s': [1, 2, 3, 4]})
     np.testing.assert_allclose(model.coupling.matrix, matrix)
     document = model.kinematics()
     again = RobotModel.from_mdh(document['mdh'], coupling=document['coupling'])

@@ -67,12 +67,8 @@ def test_every_number_stands_where_its_name_says(coupled):
     # behind the joints: coupled motors
     assert coupled.values[coupled_columns(3)].tolist() == coupled.coupled.tolist() == [43, 44, 45, 46, 47, 48]
     assert coupled.links[1].tolist() == list(range(15, 25))
-    assert [view[1] for view in (coupled.rotor_inertia, coupled.viscous, coupled.coulomb, coupled.offset)] == [
-        25,
-        26,
-        27,
-        28,
-    ]
+    views = coupled.rotor_inertia, coupled.viscous, coupled.coulomb, coupled.offset
+    assert [view[1] for view in views] == [25, 26, 27, 28]
 
 
 def test_writing_into_a_view_changes_the_values_and_a_copy_does_not(coupled):

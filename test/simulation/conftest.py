@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from joint_dynamics.simulation import FlexibleJointRobot, ModelErrors, Sensors, TrajectoryPoints
+from joint_dynamics.robot import RobotModel
+from joint_dynamics.simulation import FlexibleJointRobot, ModelErrors, Sensors, TrajectoryPoints, ur5e_urdf
 
 VERTICAL = """<robot name="turntable"><link name="base"/><link name="table"><inertial><origin xyz="0.1 0.05 0.2"/>
   <mass value="5"/>
@@ -33,6 +34,14 @@ SLIDER = """<robot name="gantry"><link name="base"/><link name="rail"><inertial>
 def gantry_urdf():
     """A tree: a rail that slides, and two arms on it."""
     return SLIDER
+
+
+@pytest.fixture(params=['ur5e', 'gantry', 'mounted'])
+def model(request, gantry_urdf):
+    """An arm, a tree with a slide, and an arm mounted at an angle."""
+    if request.param == 'gantry':
+        return RobotModel.from_urdf(gantry_urdf)
+    return RobotModel.from_urdf(ur5e_urdf(), mounting=[0.4, -0.7, 0.2] if request.param == 'mounted' else None)
 
 
 @pytest.fixture

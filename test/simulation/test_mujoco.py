@@ -5,8 +5,7 @@ import pinocchio
 import pytest
 
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.robot import RobotModel
-from joint_dynamics.simulation import Command, FlexibleJointRobot, Laws, ModelErrors, Payload, Sensors, play, ur5e_urdf
+from joint_dynamics.simulation import Command, FlexibleJointRobot, Laws, ModelErrors, Payload, Sensors, play
 from joint_dynamics.simulation.links import links_of, spread, standard_parameters, with_payload, workspace
 from joint_dynamics.simulation.rigid_body import forward_dynamics
 
@@ -15,13 +14,6 @@ mujoco = pytest.importorskip('mujoco', reason='the extra mujoco is not installed
 from joint_dynamics.simulation.mujoco_bodies import MujocoBodies  # noqa: E402
 
 TOOL = Payload(2.5, (0.05, -0.03, 0.1), np.diag([0.01, 0.02, 0.015]))
-
-
-@pytest.fixture(params=['ur5e', 'gantry', 'mounted'])
-def model(request, gantry_urdf):
-    if request.param == 'gantry':
-        return RobotModel.from_urdf(gantry_urdf)
-    return RobotModel.from_urdf(ur5e_urdf(), mounting=[0.4, -0.7, 0.2] if request.param == 'mounted' else None)
 
 
 def test_its_inverse_dynamics_is_pinocchios_and_its_forward_dynamics_our_own(model):
@@ -75,14 +67,8 @@ def test_the_same_motion_comes_out_of_both(laws, waves):
 
 def lowering(height, dynamics='mujoco'):
     """The arm stretched out flat, its shoulder lowered onto a floor and pressed on."""
-    robot = FlexibleJointRobot(
-        seed=2,
-        dynamics=dynamics,
-        floor=height,
-        errors=ModelErrors.none(),
-        sensors=Sensors.ideal(),
-        position=[0.0, -0.1, 0.0, -1.5, 0.0, 0.0],
-    )
+    flat, ideal = [0.0, -0.1, 0.0, -1.5, 0.0, 0.0], {'errors': ModelErrors.none(), 'sensors': Sensors.ideal()}
+    robot = FlexibleJointRobot(seed=2, dynamics=dynamics, floor=height, position=flat, **ideal)
     goal = robot.truth.position.copy()
     ticks = 2500
     way = np.tile(goal, (ticks, 1))

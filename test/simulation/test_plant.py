@@ -62,12 +62,8 @@ def test_samples_obey_link_and_rotor_equations(waves):
     torque = samples.transmission_torque[2:-2][inner]
     link = robot.model.inverse_dynamics(q, dq, ddq, _rigid(robot)) - torque - np.array([1.0, -2.0, 0.5, 0.2, 0.0, -0.1])
     assert np.sqrt(np.mean(link**2, axis=0)).max() < 0.02
-    rotor = (
-        robot.truth.rotor_inertia * derivative(samples.true_dtheta)
-        + samples.friction[2:-2][inner]
-        + torque
-        - samples.current[2:-2][inner] * robot.truth.drive_gains
-    )
+    friction, drive = samples.friction[2:-2][inner], samples.current[2:-2][inner] * robot.truth.drive_gains
+    rotor = robot.truth.rotor_inertia * derivative(samples.true_dtheta) + friction + torque - drive
     # One tick's current is a staircase behind a lag; what is left of the lever ∂φ/∂θ is below 1e-3.
     assert np.sqrt(np.mean(rotor**2, axis=0)).max() < 0.3
 

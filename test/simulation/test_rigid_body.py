@@ -10,13 +10,6 @@ from joint_dynamics.simulation.links import links_of, spread, standard_parameter
 from joint_dynamics.simulation.rigid_body import forward_dynamics, link_energy, mass_and_bias
 
 
-@pytest.fixture(params=['ur5e', 'gantry', 'mounted'])
-def model(request, gantry_urdf):
-    if request.param == 'gantry':
-        return RobotModel.from_urdf(gantry_urdf)
-    return RobotModel.from_urdf(ur5e_urdf(), mounting=[0.4, -0.7, 0.2] if request.param == 'mounted' else None)
-
-
 def states(n, count=20):
     return np.random.default_rng(5).normal(scale=2.0, size=(count, 3, n))
 
