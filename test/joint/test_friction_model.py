@@ -85,10 +85,6 @@ def test_adaptive_regressor_at_its_nominal_value_is_the_coulomb_part():
     assert np.allclose(friction.regressor(H, omega, load) @ [0, 1], omega)
 
 
-def test_load_is_bounded():
-    assert model(tau_max=20.0).level(1e9) == model().level(20.0)
-
-
 def test_documents_go_round():
     friction = model(2, F_C0=[6.0, 3.0], F_S=[7.0, 3.5])
     documents = [friction.to_dict(j) for j in range(2)]

@@ -67,6 +67,7 @@ class Robot:
         self.reference = ros.probe.create_publisher(JointTrajectory, f'{NODE}/reference', 10)
         self.commands = ros.listen(Float64MultiArray, f'{NODE}/commands')
         self.trajectories = ros.listen(JointTrajectory, f'{NODE}/joint_trajectory')
+        self.heard = ros.listen(JointState, 'joint_states')
         self.conditions = conditions
 
     def say(self, q=None, dq=None, names=None, stamp=None):
@@ -78,12 +79,17 @@ class Robot:
         self.states.publish(message)
 
     def talk(self, seconds, q=None, until=None, **state):
-        """Talk at about 200 Hz for so long, or until a condition is met (then return what it was)."""
+        """Talk at 200 Hz or less for so long, or until a condition is met (then return what it was).
+
+        Anew once the last was heard here, or was lost: said faster than a busy machine hears them, states wait their
+        turn, and all of them are old when it comes.
+        """
         end = time.monotonic() + (seconds if until is None else self.ros.PATIENCE)
         while time.monotonic() < end:
+            self.heard.clear()
             self.say(q, **state)
             pause = time.monotonic() + 0.004
-            while time.monotonic() < pause:
+            while (now := time.monotonic()) < pause or (not self.heard and now < pause + 0.5):
                 self.ros.executor.spin_once(timeout_sec=0.001)
             value = until() if until is not None else None
             if value:
