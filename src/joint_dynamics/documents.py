@@ -172,7 +172,7 @@ class _BoundedTree(ET.TreeBuilder):
 
     def start(self, tag: str, attributes: dict[str, str], /) -> ET.Element:
         self._depth += 1
-        if self._depth > MAX_DEPTH:
+        if not self._depth <= MAX_DEPTH:
             raise _too_deep(self._what)
         return super().start(tag, attributes)
 

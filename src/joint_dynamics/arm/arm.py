@@ -311,7 +311,7 @@ class Arm:
     # The motor torque of recordings; `MotorTorque` is the same sample by sample.
 
     def motor_torque(self, q: FloatArray, dq: FloatArray, ddq: FloatArray, **motor: FloatArray | None) -> FloatArray:
-        """Return τ_m (N, n) [N·m] of a recording; arguments as in `drives`."""
+        """Return τ_m (N, n) [N·m] of a recording: q, dq, ddq (N, n) [rad, rad/s, rad/s²] and others as in `drives`."""
         tau_J, drives, _ = self.drives(q, dq, ddq, **motor)
         return tau_J + drives
 
@@ -320,7 +320,7 @@ class Arm:
     ) -> FloatArray:
         """Return τ_J (N, n) [N·m], measured motor torque (N, n) [N·m] less that of the drives.
 
-        The inverse of `motor_torque`; further arguments as in `drives`.
+        The inverse of `motor_torque`; q, dq, ddq (N, n) [rad, rad/s, rad/s²] and others as in `drives`.
         """
         return motor_torque - self.drives(q, dq, ddq, **motor)[1]
 
