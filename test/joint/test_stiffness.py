@@ -1,4 +1,4 @@
-"""The stiffness polynomial, its derivative, its range and its inverse: against scipy's roots."""
+"""The stiffness polynomial, its derivative, its range and its inverse, against scipy's roots; lost motion."""
 
 import warnings
 
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq
 
 from joint_dynamics.joint import TorsionalStiffness
-from joint_dynamics.joint.stiffness import SOFTEST, check_range
+from joint_dynamics.joint.stiffness import SOFTEST, check_range, loads_of, lost_motion_share, place_in_play
 
 alphas = st.lists(st.sampled_from([0.0, 1.0, 3e3, 2.1e4, 5e9]), min_size=1, max_size=4).filter(any)
 
@@ -176,3 +176,29 @@ def test_a_joint_that_stays_stiff_is_taken():
     check_range(TorsionalStiffness([[2e4, 0.0], [0.0, 1e9]]), ARM, np.full(2, np.inf))
     # however soft it is
     check_range(TorsionalStiffness([[0.5, 0.0], [0.0, 0.5]]), ARM, np.full(2, np.inf))
+
+
+def test_loads_are_shares_of_the_torque_limit():
+    assert loads_of(50.0).tolist() == pytest.approx([0.5, 2.0])
+    np.testing.assert_allclose(loads_of([10.0, 200.0]), [[0.1, 0.4], [2.0, 8.0]])
+
+
+def test_half_is_left_at_its_load_and_it_falls_on_either_side():
+    ratio = np.linspace(-5, 5, 101)
+    left = lost_motion_share(ratio)
+    assert lost_motion_share(np.array([0.0, 1.0, -1.0, 3.0])).tolist() == pytest.approx([1.0, 0.5, 0.5, 0.1])
+    np.testing.assert_allclose(left, left[::-1])
+    assert (np.diff(left[:51]) > 0).all()
+
+
+def test_the_place_in_the_play_is_the_clip_of_the_motion():
+    """x ← clip(x + Δθ/𝓑, ±1), sample by sample, from the middle on."""
+    width = 4e-4
+    theta = 1.0 + np.cumsum(np.random.default_rng(3).normal(scale=3e-4, size=500))
+    expected, x = [0.0], 0.0
+    for change in np.diff(theta):
+        x = float(np.clip(x + change / width, -1.0, 1.0))
+        expected.append(x)
+    found = place_in_play(theta, width)
+    np.testing.assert_allclose(found, expected, atol=1e-9)
+    assert {-1.0, 1.0} <= set(found)
