@@ -74,10 +74,14 @@ def draw(arm, kind, rng):
         return pieces(arm, rng)
     if kind == 'braking':
         series = fourier(arm, rng)
-        return Braking(series, rng.uniform(0, series.duration), MotionLimits.of(arm, LIMITS))
+        return Braking(
+            series, rng.uniform(0, series.duration), MotionLimits.of(arm, LIMITS), lead=rng.uniform(0.0, 0.3)
+        )
     if kind == 'braking pieces':
         motion = pieces(arm, rng)
-        return Braking(motion, rng.uniform(0, motion.duration), MotionLimits.of(arm, LIMITS))
+        return Braking(
+            motion, rng.uniform(0, motion.duration), MotionLimits.of(arm, LIMITS), lead=rng.uniform(0.0, 0.3)
+        )
     if kind == 'points':
         q = 0.4 * rng.standard_normal((int(rng.integers(4, 9)), arm.n))
         time = np.cumsum(rng.uniform(0.1, 0.6, len(q)))

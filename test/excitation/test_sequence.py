@@ -85,6 +85,14 @@ def test_braking_stays_on_the_path_and_ends_at_rest(limits, series, at):
     path = series.position(np.linspace(at, at + braking.duration / 2, 4000))
     apart = np.abs(samples.q[:, None] - path[None]).max(axis=2).min(axis=1)
     assert apart.max() < 1e-3
+    # With a lead the motion goes on first, and the same braking follows.
+    later = Braking(series, at - 0.2, limits, lead=0.2)
+    assert later.duration == pytest.approx(0.2 + braking.duration)
+    t = np.linspace(0.0, 0.2, 21)
+    np.testing.assert_allclose(later.position(t), series.position(at - 0.2 + t), atol=1e-12)
+    t = np.linspace(0.0, braking.duration, 50)
+    np.testing.assert_allclose(later.position(0.2 + t), braking.position(t), atol=1e-12)
+    derivatives_fit(later, 1e-5)
 
 
 def test_braking_takes_no_longer_than_it_must(limits, series):

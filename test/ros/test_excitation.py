@@ -21,7 +21,7 @@ from std_msgs.msg import Bool, String  # noqa: E402
 from trajectory_msgs.msg import JointTrajectory  # noqa: E402
 
 from joint_dynamics.excitation import to_joint_trajectory  # noqa: E402
-from joint_dynamics.nodes.excitation.node import LEAD, ExcitationNode  # noqa: E402
+from joint_dynamics.nodes.excitation.node import BRAKE_LEAD, LEAD, ExcitationNode  # noqa: E402
 from joint_dynamics.nodes.framework.heartbeat import HEARTBEAT  # noqa: E402
 from joint_dynamics.nodes.framework.tables import LATCHED  # noqa: E402
 from joint_dynamics.nodes.interfaces.trajectory_controller import STAY  # noqa: E402
@@ -416,10 +416,10 @@ def test_a_stop_that_takes_long_to_plan_is_stamped_with_the_moment_it_was_planne
     t, q, dq = played_until(ros, robot, statuses, 2.5)
     braking, asked = node.playback.braking, []
 
-    def slow(motion, at):
+    def slow(motion, at, lead):
         asked.append(at)
         time.sleep(0.3)  # a busy machine
-        return braking(motion, at)
+        return braking(motion, at, lead)
 
     monkeypatch.setattr(node.playback, 'braking', slow)
     ros.trigger('excitation/stop')
@@ -432,6 +432,11 @@ def test_a_stop_that_takes_long_to_plan_is_stamped_with_the_moment_it_was_planne
     assert stop_t[0] == 0
     at = interpolated(asked[0], t, q), interpolated(asked[0], t, dq)
     np.testing.assert_allclose([stop_q[0], stop_dq[0]], at, atol=1e-3)  # points are 10 ms apart
+    # A controller that has it within the lead is on the motion still.
+    early = stop_t <= BRAKE_LEAD
+    assert early.sum() >= 3
+    for instant, position in zip(stop_t[early], stop_q[early], strict=True):
+        np.testing.assert_allclose(position, interpolated(asked[0] + instant, t, q), atol=1e-3)
 
 
 def test_an_executor_that_was_blocked_does_not_count_as_silence(ros, robot, summary):

@@ -216,6 +216,6 @@ class Playback:
         self._refuse(approach, 'way from here to the start of the trajectory')
         return Succession([approach, self.trajectory])
 
-    def braking(self, trajectory: Trajectory, at: float) -> Braking:
-        """Return the end of `trajectory` when it is stopped at time `at` [s], as fast as allowed along its path."""
-        return Braking(trajectory, at, self.limits)
+    def braking(self, trajectory: Trajectory, at: float, lead: float = 0.0) -> Braking:
+        """Return the end of `trajectory` from `at` [s], which goes on for `lead` [s] and brakes as fast as allowed."""
+        return Braking(trajectory, at, self.limits, lead)

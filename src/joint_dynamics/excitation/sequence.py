@@ -141,19 +141,33 @@ class Succession(Trajectory):
 class Braking(Trajectory):
     """The end of a motion that is stopped: the same path, slowing down to rest.
 
-    Time on the path runs as s(t) = t_0 + t − t³/T² + t⁴/2T³, from full rate to zero without a jump in speed or
-    acceleration; since it stays on the path, clearance and position limits hold as on the motion itself. T is the
-    shortest of a few at which no joint exceeds `factor` times its allowed acceleration.
+    The motion goes on for `lead`, t = −lead … 0. Then time on the path runs as s(t) = t_0 + t − t³/T² + t⁴/2T³, from
+    full rate to zero without a jump in speed or acceleration; since it stays on the path, clearance and position limits
+    hold as on the motion itself. T is the shortest of a few at which no joint exceeds `factor` times its allowed
+    acceleration.
+
+    Parameters
+    ----------
+    trajectory, at
+        the motion, and the time at which this begins on it [s].
+    limits
+        of the joints.
+    lead
+        how long the motion goes on [s].
+    factor
+        of the allowed acceleration.
     """
 
-    def __init__(self, trajectory: Trajectory, at: float, limits: MotionLimits, factor: float = 2.0):
+    def __init__(self, trajectory: Trajectory, at: float, limits: MotionLimits, lead: float = 0.0, factor: float = 2.0):
         self.joint_names = trajectory.joint_names
         self.jumps = trajectory.jumps
         self._trajectory = trajectory
         self._at = float(np.clip(at, 0.0, trajectory.duration))
+        self._lead = lead
         allowed = factor * limits.acceleration[:, None]
-        for duration in np.geomspace(0.05, 5.0, 24):
-            self.duration = float(duration)
+        for slowing in np.geomspace(0.05, 5.0, 24):
+            self._slowing = float(slowing)
+            self.duration = lead + self._slowing
             if self._accelerates_within(allowed):
                 break
 
@@ -176,22 +190,26 @@ class Braking(Trajectory):
         return least.bound >= 0
 
     def _path(self, t: FloatArray) -> FloatArray:
-        """Return the first Taylor coefficients of the time on the path, (ORDERS, samples)."""
-        T = self.duration
-        x = t / T
+        """Return the first Taylor coefficients of the time on the path, (ORDERS, samples).
+
+        Those of third and fourth order are for bounds: while the motion goes on they are those of the instant after.
+        """
+        T = self._slowing
+        slowed = np.maximum(t - self._lead, 0.0)
+        x = slowed / T
         return np.array(
             [
-                self._at + t - t * x**2 + t * x**3 / 2,
+                self._at + t - slowed * x**2 + slowed * x**3 / 2,
                 1 - 3 * x**2 + 2 * x**3,
                 (-3 * x + 3 * x**2) / T,
-                (-1 + 2 * t / T) / T**2,
+                (-1 + 2 * x) / T**2,
                 np.full_like(t, 0.5 / T**3),
             ]
         )
 
     @property
     def knots(self) -> FloatArray:
-        """Times at which the path passes the knots of the motion, and its end [s]."""
+        """Times at which it slows down, the path passes the knots of the motion, and its end [s]."""
         path = np.append(self._trajectory.knots, self._trajectory.duration)
         met = path[(path > self._at) & (path < self._path(np.array([self.duration]))[0])]
         low, high = np.zeros_like(met), np.full_like(met, self.duration)
@@ -199,7 +217,7 @@ class Braking(Trajectory):
             middle = (low + high) / 2
             before = self._path(middle)[0] < met
             low, high = np.where(before, middle, low), np.where(before, high, middle)
-        return np.unique(np.concatenate([[0.0], high, [self.duration]]))
+        return np.unique(np.concatenate([[0.0, self._lead], high, [self.duration]]))
 
     def one_sided(self, t: FloatArray, inside: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return q, dq and ddq at t by the piece of the motion that `inside` (samples,) is in, (joints, samples)."""
@@ -211,11 +229,12 @@ class Braking(Trajectory):
 
     def majorants(self, begin: FloatArray, end: FloatArray) -> FloatArray:
         """Return bounds of |q^(k)|/k! over intervals, (ORDERS, joints, N)."""
-        T = self.duration
+        T = self._slowing
+        middle = self._lead + T / 2
         # rate and slope of the path have their extremes at the ends of an interval or, the slope, in the middle of the
         # braking
         path = np.maximum(np.abs(self._path(begin)), np.abs(self._path(end)))
-        path[2] = np.where((begin < T / 2) & (end > T / 2), 0.75 / T, path[2])
+        path[2] = np.where((begin < middle) & (end > middle), 0.75 / T, path[2])
         last = self._trajectory.duration
         inner = self._trajectory.majorants(*(np.clip(self._path(t)[0], 0.0, last) for t in (begin, end)))
         bounds = compose_series(inner, path[:, None, :])
@@ -225,7 +244,7 @@ class Braking(Trajectory):
     def magnitude(self) -> FloatArray:
         """Return the sums of magnitudes of the terms of q, dq, ddq, (3, joints)."""
         inner = self._trajectory.magnitude()
-        return np.array([inner[0], inner[1], inner[2] + 1.5 / self.duration * inner[1]])
+        return np.array([inner[0], inner[1], inner[2] + 1.5 / self._slowing * inner[1]])
 
 
 class SampledTrajectory(_Hermite):

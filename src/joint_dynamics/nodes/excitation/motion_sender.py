@@ -81,7 +81,8 @@ class MotionSender:
         """Send a motion that ends the one the controller has, and stay at its end.
 
         With its first point at the moment it was planned for, `now` s, which is past when it arrives: the controller
-        goes on in the middle of it. To a first point that is still to come it would hurry from the measured state.
+        goes on in the middle of it, where the braking still is the motion itself. To a first point that is still to
+        come it would hurry from the measured state.
         """
         self.send(staying(self.message(braking)), now)
 

@@ -35,6 +35,9 @@ from joint_dynamics.nodes.interfaces.trajectory_controller import (
 
 LEAD = 1.0
 """A motion begins so long after it was sent [s]: a controller that gets it later joins in the middle, with a jump."""
+BRAKE_LEAD = 0.1
+"""A braking goes on with the motion for so long after it was planned [s]: a controller that gets it by then does not
+jump."""
 
 
 class ExcitationNode(DynamicsNode):
@@ -219,7 +222,7 @@ class ExcitationNode(DynamicsNode):
         if not apart <= self.parameters['tracking_error']:
             return self._hold(f'{reason}, and the robot was {apart:.3g} rad from its path')
         now = self.clock_time()
-        braking = self.playback.braking(motion, now - began - delay)
+        braking = self.playback.braking(motion, now - began - delay, BRAKE_LEAD)
         self._sender.brake(braking, now)
         self._end(f'stopped: {reason}')
         return braking.duration
