@@ -197,7 +197,7 @@ def soak(minutes, rate, out, description=None, executor='single_threaded'):
         Processes(logs) as processes,
         ros_client(processes.check) as client,
     ):
-        context = DemoContext(DemoSettings(speed=1.0, budget=60.0), out, display, processes, client)
+        context = DemoContext(DemoSettings(speed=1.0), out, display, processes, client)
         if description is None:
             for stage in FIRST_HALF:
                 stage(context)

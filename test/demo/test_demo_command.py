@@ -139,8 +139,10 @@ def test_mujoco_is_asked_for_by_name_and_a_seed_is_a_number_from_0(tmp_path, mon
 def test_the_first_half_finds_the_robot(tmp_path, engine):
     if engine == 'mujoco':
         pytest.importorskip('mujoco', reason='the extra mujoco is not installed')
-    settings = DemoSettings(seed=1, engine=engine, budget=15.0, period=8.0, repeats=1, online=False)
+    settings = DemoSettings(seed=1, engine=engine, period=8.0, repeats=1, online=False)
     summary, results = run_demo(settings, tmp_path)
+    # no clock ends the search of the motion: it is the same on a busy machine
+    assert 'time budget' not in (tmp_path / 'logs' / 'excitation.log').read_text()
     assert summary['identification']['validation_moving_percent'] < 3.0
     # a joint that rests holds any torque within its friction's level: no residual says how good the model is, only the
     # stated 95 % interval does

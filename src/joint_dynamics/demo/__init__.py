@@ -18,6 +18,7 @@ class RunSettings(Settings):
     engine: str = setting('own', "who computes the robot's rigid bodies", choices=('own', 'mujoco'))
     period: float = setting(10.0, 'of the exciting motion', 's', above=0)
     repeats: int = setting(2, 'periods of the exciting motion', lower=1)
+    starts: int = setting(1, "of the excitation's search", lower=1)
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,6 @@ class DemoSettings(RunSettings):
     SECTION = 'demo'
 
     speed: float = setting(2.0, 'simulated seconds per second of the wall, at most; 0: as fast as possible', lower=0)
-    budget: float = setting(12.0, "wall time of the excitation's search", 's', above=0)
     online: bool = setting(True, 'whether the robot is worn, warmed, estimated and compensated after it was identified')
 
 
@@ -38,5 +38,4 @@ class ChainSettings(RunSettings):
     SECTION = 'chain'
 
     methods_laws: bool = setting(False, 'whether the plant has the laws of the methods instead of drawn ones')
-    starts: int = setting(1, "of the excitation's search", lower=1)
     cycles: int = setting(2, 'of the work that the estimator learns from', lower=0)

@@ -73,7 +73,6 @@ def exciting_motion(period: float, repeats: int, starts: int) -> Plan:
                     'starts': starts,
                     'candidates': 2,
                     'samples_per_cycle': 10,
-                    'time_budget': 600.0,
                     'processes': 1,
                 },
             }

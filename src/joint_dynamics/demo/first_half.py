@@ -43,7 +43,7 @@ def start(demo: DemoContext) -> None:
                     'excitation': {
                         'posture': first.tolist(),
                         'limits': {'lower': lower, 'upper': upper, 'floor': FLOOR},
-                        'fourier': {'period': use.period, 'time_budget': use.budget},
+                        'fourier': {'period': use.period, 'starts': use.starts},
                     }
                 }
             ),
@@ -119,11 +119,7 @@ def excite(demo: DemoContext) -> None:
     status = StatusOf(demo.client, '/excitation')
     with demo.display.stage('Optimise the excitation') as step:
         demo.client.trigger('/excitation/plan')
-        status.wait(
-            'ready',
-            lambda seconds, words: step(min(1.0, seconds / demo.settings.budget), words),
-            demo.settings.budget + 60.0,
-        )
+        status.wait('ready', lambda seconds, words: step(0.0, words), 600.0)
     robot = demo.the_robot
     with demo.display.stage('Play and record it') as step:
         demo.client.trigger('/identifier/start_recording')

@@ -74,13 +74,14 @@ class DemoRobot:
     ) -> float:
         """Send a motion, arrays (points, n), times s from now.
 
-        Return the simulated time [s] after which it is over.
-
-        That is counted from the present truth on, with a second for what the truth may be late.
+        Return the simulated time [s] after which it is over, and recorded: a second later, as `max_lead` lets
+        recorders be half a second behind. When it begins, only the robot knows: a busy machine delivers late.
         """
         self._client.until(self._publisher.get_subscription_count, 'somebody to take trajectories')
+        before = self.truth['motion_end']
         self._publisher.publish(joint_trajectory(self.joint_names, times, q, dq, ddq, effort))
-        return self.time + 1.0 + float(times[-1])
+        self._client.until(lambda: self.truth['motion_end'] != before, 'the robot to take a motion')
+        return float(self.truth['motion_end']) + 1.0
 
     def refer(
         self, topic: str, start: float, times: FloatArray, q: FloatArray, dq: FloatArray, ddq: FloatArray

@@ -76,9 +76,14 @@ class Controllers:
         self._torque: FloatArray | None = None
 
     @property
+    def end(self) -> float:
+        """Simulated time at which the last trajectory ends [s]; 0 where there was none."""
+        return 0.0 if self._trajectory is None else self._start + self._trajectory.duration
+
+    @property
     def busy(self) -> bool:
         """Whether a trajectory is still running."""
-        return self._trajectory is not None and self._robot.time < self._start + self._trajectory.duration
+        return self._robot.time < self.end
 
     def _expect(self, name: str) -> None:
         if self.active != name:

@@ -269,7 +269,8 @@ class SimulatorNode(DynamicsNode):
                 self._publish_truth()
 
     def _publish_truth(self) -> None:
-        document = {'time': self.simulated.time, **self.simulated.truth.as_document()}
+        when = {'time': self.simulated.time, 'motion_end': self.controllers.end}
+        document = {**when, **self.simulated.truth.as_document()}
         self._truth.publish(String(data=json.dumps(document)))
 
     def _report(self) -> None:
