@@ -130,6 +130,8 @@ def temperature_range(observations: Sequence[Observation]) -> FloatArray | None:
 def gather(problem: Problem, solution: Solution, candidates: Problem) -> Rows:
     """Return weighted rows of `candidates` (the columns of `problem`, the tried ones), thinned to `MAX_ROWS`.
 
+    Samples at which all joints rest are left out: blocks of a long stay would hold nothing of any law, and its gain
+    would seem to vary as long as the robot waited.
     Their parts are the quarters of the recordings. Samples of an observation whose motion repeats are in the order of
     the phase: what a model misses repeats with it, so that a block of time would be held out in one period and learnt
     from in others.
@@ -142,7 +144,7 @@ def gather(problem: Problem, solution: Solution, candidates: Problem) -> Rows:
     thinned: list[tuple[FloatArray, FloatArray, IntArray, FloatArray]] = []
     for block in candidates.blocks():
         kept = np.arange(problem.samples[block.observation])[block.kept]
-        use = kept % every == 0
+        use = (kept % every == 0) & (True if block.resting is None else ~block.resting.all(axis=0))
         factor = solution.row_factors(block)[:, use]
         observation = np.full(int(use.sum()), block.observation)
         at = phase[block.observation][kept[use]]
