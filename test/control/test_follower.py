@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from joint_dynamics.control import Follower, Path, Points
-from joint_dynamics.control.follower import BRAKING_FACTOR, braking
+from joint_dynamics.control.follower import BRAKING_FACTOR, SPACING, braking
 from joint_dynamics.control.inputs import AgedInterfaces
 from joint_dynamics.control.interface import REFERENCES
 from joint_dynamics.errors import JointDynamicsError
@@ -209,6 +209,14 @@ def test_a_longer_one_is_had_where_the_first_is_no_good():
     path = paths()[0]
     first = braking(path, 0.9)
     assert first.end < braking(path, 0.9, longer_than=first.end).end
+    # With a lead the motion goes on first, and the same braking follows.
+    later = braking(path, 0.8, lead=0.1)
+    assert later.end == pytest.approx(first.end + 0.1)
+    t = np.linspace(0.0, 0.1, 6)
+    np.testing.assert_allclose(later.sample(t)[:, :3], path.sample(0.8 + t)[:, :3], atol=1e-4)
+    # At its points; between them the first piece of either has a jerk of its own.
+    t = np.linspace(0.0, first.end, max(9, int(np.ceil(first.end / SPACING)) + 1))
+    np.testing.assert_allclose(later.sample(0.1 + t)[:, :3], first.sample(t)[:, :3], atol=1e-9)
 
 
 def test_what_is_not_followed_needs_no_braking():

@@ -12,6 +12,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.nodes.estimator.node import EstimatorNode
+from joint_dynamics.nodes.feedforward.planning import AHEAD
 from joint_dynamics.nodes.framework.heartbeat import HEARTBEAT
 from joint_dynamics.nodes.identifier.node import IdentifierNode
 
@@ -69,6 +70,14 @@ def test_in_trajectory_mode_the_controller_is_told_to_brake(ros, feedforward, st
     assert np.isfinite([point.effort[0] for point in brake.points]).all()
     arm.talk(lambda: node.follower.motion(node.now()) is not None and node.follower.path.end < 10)
     assert brake.points[0].positions[0] == pytest.approx(node.follower.path.at(0.0)[0, 0], abs=1e-9)
+    # A controller that has it within the lead is on the motion still, which speeds up for half a minute.
+    early = [
+        point.velocities[0]
+        for point in brake.points
+        if point.time_from_start.sec + 1e-9 * point.time_from_start.nanosec < AHEAD + 1e-6
+    ]
+    assert len(early) >= 5
+    assert (np.diff(early) > 0).all()
 
 
 def test_an_end_in_good_order_and_a_loss_of_one_that_did_nothing_stop_nothing(ros, feedforward, standing, heart):

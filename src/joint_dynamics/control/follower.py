@@ -30,7 +30,7 @@ SPACING = 0.02
 """Time between the points of a braking [s]; at least nine."""
 
 
-def braking(path: Path, at: float, longer_than: float = 0.0) -> Path:
+def braking(path: Path, at: float, longer_than: float = 0.0, lead: float = 0.0) -> Path:
     """Return the path on which the motion along `path` comes to rest from its time `at` [s]; times count from there.
 
     The duration is the shortest of a series (0.1 … 3.2 s) at which no joint accelerates more than twice as hard as
@@ -44,12 +44,14 @@ def braking(path: Path, at: float, longer_than: float = 0.0) -> Path:
         s, when it ends.
     longer_than
         s; only longer durations are considered.
+    lead
+        s, for which the motion goes on before it slows down.
     """
     motion = path.at(at)
     allowed = BRAKING_FACTOR * path.largest_acceleration
-    chosen = _slowed(path, at, DURATIONS[-1])
+    chosen = _slowed(path, at, DURATIONS[-1], lead)
     for duration in DURATIONS[longer_than < DURATIONS]:
-        slowed = _slowed(path, at, duration)
+        slowed = _slowed(path, at, duration, lead)
         if (np.abs(slowed[3]) <= allowed * (1 + 1e-9)).all():
             chosen = slowed
             break
@@ -57,18 +59,21 @@ def braking(path: Path, at: float, longer_than: float = 0.0) -> Path:
     return Path(time, q, dq, ddq, start=motion)
 
 
-def _slowed(path: Path, at: float, duration: float) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Return time (N,), q, dq and ddq (N, n) of the braking that lasts `duration` s."""
+def _slowed(
+    path: Path, at: float, duration: float, lead: float
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Return time (N,), q, dq and ddq (N, n) of the braking that lasts `duration` s after `lead` s of the motion."""
+    before = np.arange(0.0, lead, SPACING)
     x = np.linspace(0.0, 1.0, max(9, int(np.ceil(duration / SPACING)) + 1))
     step, slope, _ = smooth_step(x)
-    speed, change = 1.0 - step, -slope / duration
+    speed, change = np.append(np.ones_like(before), 1.0 - step), np.append(np.zeros_like(before), -slope / duration)
     # The integral of S is 2.5 x⁴ − 3 x⁵ + x⁶.
-    place = duration * (x - 2.5 * x**4 + 3.0 * x**5 - x**6)
+    place = np.append(before, lead + duration * (x - 2.5 * x**4 + 3.0 * x**5 - x**6))
     q, along, bend = path.sample(at + place)[:, :3].transpose(1, 0, 2)
     speed, change = speed[:, None], change[:, None]
     dq, ddq = along * speed, bend * speed**2 + along * change
     dq[-1] = ddq[-1] = 0.0
-    return x * duration, q, dq, ddq
+    return np.append(before, lead + x * duration), q, dq, ddq
 
 
 BROUGHT_IN = 0.5

@@ -28,7 +28,7 @@ from joint_dynamics.nodes.interfaces.trajectory_controller import STANDING_DISTA
 MAX_WAITING = 10
 """Trajectories that wait while one is being planned; a further one is refused."""
 AHEAD = 0.1
-"""A braking is stamped so far ahead [s]: until then the controller goes on with the motion."""
+"""A braking goes on with the motion for so long [s]: a controller that gets it by then does not jump."""
 AT_REST = 1e-9
 """Largest derivative of a motion that rests: where it waits for the next, a later start changes nothing."""
 
@@ -187,27 +187,27 @@ class Planning:
         being followed.
         """
         self.cancel()
-        ahead = 0.0 if self._output is None else AHEAD
-        followed = self._follower.followed(now + ahead)
+        lead = 0.0 if self._output is None else AHEAD
+        followed = self._follower.followed(now)
         if followed is None:
             return None
         path, at = followed
-        first = braking(path, at)
+        first = braking(path, at, lead=lead)
         if self._output is None:
             return PlannedPath(first, now, True, path.at(at))
         self.check_idle()
-        fill = self._filler(Header(stamp=stamp(round((clock + ahead) * 1e9))), now, self._offset(now))
+        fill = self._filler(Header(stamp=stamp(round(clock * 1e9))), now, self._offset(now))
 
         def work(say: Callable[[str], None]) -> PlannedPath:
             brake = first
             while True:
                 try:
-                    return fill(PlannedPath(brake, now + ahead, True, path.at(at), brakes=True), say)
+                    return fill(PlannedPath(brake, now, True, path.at(at), brakes=True), say)
                 except JointDynamicsError:
                     # More torque than there is: more slowly, then.
-                    if not brake.end <= DURATIONS[-2]:
+                    if not brake.end - lead <= DURATIONS[-2]:
                         raise
-                    brake = braking(path, at, longer_than=brake.end * 1.1)
+                    brake = braking(path, at, 1.1 * (brake.end - lead), lead)
 
         self._work = Background(work, 'braking')
         return None
