@@ -437,7 +437,7 @@ return_type FeedforwardController::update_reference_from_subscribers(
 return_type FeedforwardController::update_and_write_commands(
   const rclcpp::Time & time, const rclcpp::Duration & period)
 {
-  // Only who deactivates holds it: the loop never waits.
+  // Held while it is activated or deactivated: the loop never waits.
   const std::unique_lock<std::mutex> lock(update_mutex_, std::try_to_lock);
   if (!lock || !active_) {
     return return_type::OK;

@@ -21,10 +21,10 @@ from std_msgs.msg import Bool, String  # noqa: E402
 from trajectory_msgs.msg import JointTrajectory  # noqa: E402
 
 from joint_dynamics.excitation import to_joint_trajectory  # noqa: E402
-from joint_dynamics.nodes.excitation.node import BRAKE_LEAD, LEAD, ExcitationNode  # noqa: E402
+from joint_dynamics.nodes.excitation.node import LEAD, ExcitationNode  # noqa: E402
 from joint_dynamics.nodes.framework.heartbeat import HEARTBEAT  # noqa: E402
 from joint_dynamics.nodes.framework.tables import LATCHED  # noqa: E402
-from joint_dynamics.nodes.interfaces.trajectory_controller import STAY  # noqa: E402
+from joint_dynamics.nodes.interfaces.trajectory_controller import BRAKE_LEAD, STAY  # noqa: E402
 from joint_dynamics.robot import RobotModel  # noqa: E402
 from joint_dynamics.simulation import ur5e_description  # noqa: E402
 

@@ -12,9 +12,9 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.nodes.estimator.node import EstimatorNode
-from joint_dynamics.nodes.feedforward.planning import AHEAD
 from joint_dynamics.nodes.framework.heartbeat import HEARTBEAT
 from joint_dynamics.nodes.identifier.node import IdentifierNode
+from joint_dynamics.nodes.interfaces.trajectory_controller import BRAKE_LEAD
 
 LOST = DiagnosticStatus.ERROR
 
@@ -74,7 +74,7 @@ def test_in_trajectory_mode_the_controller_is_told_to_brake(ros, feedforward, st
     early = [
         point.velocities[0]
         for point in brake.points
-        if point.time_from_start.sec + 1e-9 * point.time_from_start.nanosec < AHEAD + 1e-6
+        if point.time_from_start.sec + 1e-9 * point.time_from_start.nanosec < BRAKE_LEAD + 1e-6
     ]
     assert len(early) >= 5
     assert (np.diff(early) > 0).all()

@@ -141,10 +141,10 @@ class Succession(Trajectory):
 class Braking(Trajectory):
     """The end of a motion that is stopped: the same path, slowing down to rest.
 
-    The motion goes on for `lead`, t = −lead … 0. Then time on the path runs as s(t) = t_0 + t − t³/T² + t⁴/2T³, from
-    full rate to zero without a jump in speed or acceleration; since it stays on the path, clearance and position limits
-    hold as on the motion itself. T is the shortest of a few at which no joint exceeds `factor` times its allowed
-    acceleration.
+    The motion goes on for `lead` first, if it has begun. From then on, at t = 0, time on the path runs as s(t) = t_0 +
+    t − t³/T² + t⁴/2T³, from full rate to zero without a jump in speed or acceleration; since it stays on the path,
+    clearance and position limits hold as on the motion itself. T is the shortest of a few at which no joint exceeds
+    `factor` times its allowed acceleration.
 
     Parameters
     ----------
@@ -163,11 +163,11 @@ class Braking(Trajectory):
         self.jumps = trajectory.jumps
         self._trajectory = trajectory
         self._at = float(np.clip(at, 0.0, trajectory.duration))
-        self._lead = lead
+        self._lead = lead if at > 0.0 else 0.0
         allowed = factor * limits.acceleration[:, None]
         for slowing in np.geomspace(0.05, 5.0, 24):
             self._slowing = float(slowing)
-            self.duration = lead + self._slowing
+            self.duration = self._lead + self._slowing
             if self._accelerates_within(allowed):
                 break
 

@@ -27,6 +27,7 @@ from joint_dynamics.nodes.framework.run import run
 from joint_dynamics.nodes.framework.tables import SENSOR, STATUS
 from joint_dynamics.nodes.interfaces.robot_states import ClockCheck, RobotStates
 from joint_dynamics.nodes.interfaces.trajectory_controller import (
+    BRAKE_LEAD,
     MANAGER_GONE,
     NOT_TAKEN,
     ControllerWatch,
@@ -35,9 +36,6 @@ from joint_dynamics.nodes.interfaces.trajectory_controller import (
 
 LEAD = 1.0
 """A motion begins so long after it was sent [s]: a controller that gets it later joins in the middle, with a jump."""
-BRAKE_LEAD = 0.1
-"""A braking goes on with the motion for so long after it was planned [s]: a controller that gets it by then does not
-jump."""
 
 
 class ExcitationNode(DynamicsNode):

@@ -23,12 +23,10 @@ from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.nodes.framework.worker import Background, CancelledError
 from joint_dynamics.nodes.interfaces.messages import joint_trajectory, stamp
 from joint_dynamics.nodes.interfaces.trajectory_bytes import TrajectoryBytes
-from joint_dynamics.nodes.interfaces.trajectory_controller import STANDING_DISTANCE, staying
+from joint_dynamics.nodes.interfaces.trajectory_controller import BRAKE_LEAD, STANDING_DISTANCE, staying
 
 MAX_WAITING = 10
 """Trajectories that wait while one is being planned; a further one is refused."""
-AHEAD = 0.1
-"""A braking goes on with the motion for so long [s]: a controller that gets it by then does not jump."""
 AT_REST = 1e-9
 """Largest derivative of a motion that rests: where it waits for the next, a later start changes nothing."""
 
@@ -187,7 +185,7 @@ class Planning:
         being followed.
         """
         self.cancel()
-        lead = 0.0 if self._output is None else AHEAD
+        lead = 0.0 if self._output is None else BRAKE_LEAD
         followed = self._follower.followed(now)
         if followed is None:
             return None

@@ -39,6 +39,9 @@ ACTION_ROW = TopicRow(
 
 STAY = 2.0
 """How long a trajectory that ends a motion stays at rest [s]."""
+BRAKE_LEAD = 0.1
+"""A braking goes on with the motion for so long after it was planned [s]: a controller that gets it by then does not
+jump."""
 
 
 def staying(message: JointTrajectory) -> JointTrajectory:
