@@ -94,39 +94,39 @@ CallbackReturn FeedforwardController::on_init()
 controller_interface::InterfaceConfiguration
 FeedforwardController::command_interface_configuration() const
 {
-  controller_interface::InterfaceConfiguration found{
+  controller_interface::InterfaceConfiguration interfaces{
     controller_interface::interface_configuration_type::INDIVIDUAL, {}};
   for (const auto & joint : params_.joints) {
-    found.names.push_back(joint + "/" + params_.command_interface);
+    interfaces.names.push_back(joint + "/" + params_.command_interface);
   }
-  return found;
+  return interfaces;
 }
 
 controller_interface::InterfaceConfiguration
 FeedforwardController::state_interface_configuration() const
 {
-  controller_interface::InterfaceConfiguration found{
+  controller_interface::InterfaceConfiguration interfaces{
     controller_interface::interface_configuration_type::INDIVIDUAL, {}};
   for (const auto & state : states_) {
     for (const auto & joint : params_.joints) {
-      found.names.push_back(joint + "/" + state.second);
+      interfaces.names.push_back(joint + "/" + state.second);
     }
   }
-  return found;
+  return interfaces;
 }
 
 std::vector<hardware_interface::CommandInterface::SharedPtr>
 FeedforwardController::on_export_reference_interfaces_list()
 {
-  std::vector<hardware_interface::CommandInterface::SharedPtr> found;
+  std::vector<hardware_interface::CommandInterface::SharedPtr> references;
   for (const char * quantity : REFERENCES) {
     for (const auto & joint : params_.joints) {
-      found.push_back(std::make_shared<hardware_interface::CommandInterface>(
+      references.push_back(std::make_shared<hardware_interface::CommandInterface>(
         std::string(get_node()->get_name()) + "/" + joint, quantity));
-      (void)found.back()->set_value(NONE);
+      (void)references.back()->set_value(NONE);
     }
   }
-  return found;
+  return references;
 }
 
 bool FeedforwardController::on_set_chained_mode(bool /*chained_mode*/) { return true; }
@@ -214,20 +214,20 @@ Values FeedforwardController::read_parameters()
       }
     }
   }
-  Values found;
+  Values parameters;
   Value value;
   // Those that nobody declared may be misspelt, which the host knows.
   for (const auto & item : node->get_node_parameters_interface()->get_parameter_overrides()) {
     if (converted(item.second, value)) {
-      found[item.first] = value;
+      parameters[item.first] = value;
     }
   }
   for (const auto & name : node->list_parameters({}, 0).names) {
     if (converted(node->get_parameter(name).get_parameter_value(), value)) {
-      found[name] = value;
+      parameters[name] = value;
     }
   }
-  return found;
+  return parameters;
 }
 
 std::string FeedforwardController::read_description()
@@ -261,12 +261,12 @@ void FeedforwardController::subscribe()
   const std::size_t n = params_.joints.size();
   const auto node = get_node();
   subscriptions_.clear();
-  friction_told_ = {std::vector<double>(2 * n, NONE), 0};
-  friction_.writeFromNonRT(friction_told_);
-  reference_told_ = {std::vector<double>(REFERENCE_ROWS * n, NONE), 0};
-  reference_.writeFromNonRT(reference_told_);
-  temperature_told_ = {std::vector<double>(n, NONE), 0};
-  temperature_.writeFromNonRT(temperature_told_);
+  friction_received_ = {std::vector<double>(2 * n, NONE), 0};
+  friction_.writeFromNonRT(friction_received_);
+  reference_received_ = {std::vector<double>(REFERENCE_ROWS * n, NONE), 0};
+  reference_.writeFromNonRT(reference_received_);
+  temperature_received_ = {std::vector<double>(n, NONE), 0};
+  temperature_.writeFromNonRT(temperature_received_);
   friction_seen_ = temperature_seen_ = reference_seen_ = 0;
 
   if (!params_.friction_topic.empty()) {
@@ -281,10 +281,10 @@ void FeedforwardController::subscribe()
         }
         // From rows of joints to a row for each of the law's states.
         for (std::size_t k = 0; k < 2 * n; ++k) {
-          friction_told_.values[(k % 2) * n + k / 2] = message.data[k];
+          friction_received_.values[(k % 2) * n + k / 2] = message.data[k];
         }
-        ++friction_told_.count;
-        friction_.writeFromNonRT(friction_told_);
+        ++friction_received_.count;
+        friction_.writeFromNonRT(friction_received_);
       }));
   }
   const std::string mark = "{joint}";
@@ -299,8 +299,8 @@ void FeedforwardController::subscribe()
         topic, rclcpp::SensorDataQoS(),
         [this, k, named = place == std::string::npos](const sensor_msgs::msg::Temperature & message) {
           const auto & joints = params_.joints;
-          const auto found = std::find(joints.begin(), joints.end(), message.header.frame_id);
-          const auto joint = named ? static_cast<std::size_t>(found - joints.begin()) : k;
+          const auto match = std::find(joints.begin(), joints.end(), message.header.frame_id);
+          const auto joint = named ? static_cast<std::size_t>(match - joints.begin()) : k;
           if (joint < joints.size()) {
             take_temperature(joint, message.temperature);
           }
@@ -320,11 +320,11 @@ void FeedforwardController::subscribe()
           return;
         }
         for (std::size_t k = 0; k < n; ++k) {
-          reference_told_.values[row * n + k] = rows[row]->empty() ? NONE : (*rows[row])[k];
+          reference_received_.values[row * n + k] = rows[row]->empty() ? NONE : (*rows[row])[k];
         }
       }
-      ++reference_told_.count;
-      reference_.writeFromNonRT(reference_told_);
+      ++reference_received_.count;
+      reference_.writeFromNonRT(reference_received_);
     }));
 
   state_ = State();
@@ -343,9 +343,9 @@ void FeedforwardController::subscribe()
 
 void FeedforwardController::take_temperature(std::size_t joint, double value)
 {
-  temperature_told_.values[joint] = value;
-  ++temperature_told_.count;
-  temperature_.writeFromNonRT(temperature_told_);
+  temperature_received_.values[joint] = value;
+  ++temperature_received_.count;
+  temperature_.writeFromNonRT(temperature_received_);
 }
 
 CallbackReturn FeedforwardController::on_activate(const rclcpp_lifecycle::State & /*state*/)
@@ -423,12 +423,12 @@ double FeedforwardController::now(const rclcpp::Time & time)
 return_type FeedforwardController::update_reference_from_subscribers(
   const rclcpp::Time & time, const rclcpp::Duration & /*period*/)
 {
-  const Told & told = *reference_.readFromRT();
-  if (told.count != reference_seen_) {
-    reference_seen_ = told.count;
+  const Received & received = *reference_.readFromRT();
+  if (received.count != reference_seen_) {
+    reference_seen_ = received.count;
     (void)now(time);
-    for (std::size_t k = 0; k < told.values.size(); ++k) {
-      (void)ordered_exported_reference_interfaces_[k]->set_value(told.values[k]);
+    for (std::size_t k = 0; k < received.values.size(); ++k) {
+      (void)ordered_exported_reference_interfaces_[k]->set_value(received.values[k]);
     }
   }
   return return_type::OK;
@@ -504,16 +504,16 @@ void FeedforwardController::take_references(double time)
 }
 
 void FeedforwardController::write_slow(
-  realtime_tools::RealtimeBuffer<Told> & source, std::size_t & seen, std::size_t first_row,
+  realtime_tools::RealtimeBuffer<Received> & source, std::size_t & seen, std::size_t first_row,
   std::size_t count, double time)
 {
-  const Told & told = *source.readFromRT();
-  if (told.count == seen) {
+  const Received & received = *source.readFromRT();
+  if (received.count == seen) {
     return;
   }
-  seen = told.count;
+  seen = received.count;
   const Arrays & arrays = host_->arrays();
-  std::copy(told.values.begin(), told.values.end(), arrays.state + first_row * arrays.joints);
+  std::copy(received.values.begin(), received.values.end(), arrays.state + first_row * arrays.joints);
   std::fill_n(arrays.state_time + first_row, count, time);
 }
 

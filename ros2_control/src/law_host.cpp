@@ -115,7 +115,7 @@ struct LawHost::Shared
   Entry entry = nullptr;
   void * table = nullptr;
   Py_buffer codes = {};
-  std::array<std::int64_t, CODES> told{};
+  std::array<std::int64_t, CODES> reported{};
 
   std::atomic<bool> scheduled{true};
   mutable std::mutex reason_mutex;
@@ -195,7 +195,7 @@ struct LawHost::Shared
     }
     table = address("table");
     entry = reinterpret_cast<Entry>(address("entry"));
-    told.fill(-1);
+    reported.fill(-1);
   }
 
   /// Look at the reason where the compiled step has another one; from a thread that may wait.
@@ -203,13 +203,13 @@ struct LawHost::Shared
   {
     std::array<std::int64_t, CODES> now;
     std::copy_n(static_cast<const std::int64_t *>(codes.buf), CODES, now.begin());
-    if (now == told) {
+    if (now == reported) {
       return;
     }
     const PyGILState_STATE lock = PyGILState_Ensure();
     look();
     PyGILState_Release(lock);
-    told = now;
+    reported = now;
   }
 
   /// Call a method of the loop; say what it raised.
@@ -220,7 +220,7 @@ struct LawHost::Shared
       tell(python::error());
       if (entry != nullptr) {
         // Until the compiled step has something else to say.
-        std::copy_n(static_cast<const std::int64_t *>(codes.buf), CODES, told.begin());
+        std::copy_n(static_cast<const std::int64_t *>(codes.buf), CODES, reported.begin());
       }
     }
     return static_cast<bool>(result);
@@ -381,18 +381,18 @@ bool LawHost::ready()
 
 std::vector<Declaration> LawHost::to_declare(const std::string & law)
 {
-  std::vector<Declaration> found;
+  std::vector<Declaration> declarations;
   run([&] {
     const python::Object rows = python::call(
       "joint_dynamics.control.hosted_parameters", "to_declare", Py_BuildValue("(s)", law.c_str()));
     for (Py_ssize_t k = 0; k < PyList_Size(rows.get()); ++k) {
       PyObject * const row = PyList_GetItem(rows.get(), k);
-      found.push_back(
+      declarations.push_back(
         {python::to_string(PyTuple_GetItem(row, 0)), python::to_value(PyTuple_GetItem(row, 1)),
          python::to_string(PyTuple_GetItem(row, 2)), PyTuple_GetItem(row, 3) == Py_True});
     }
   });
-  return found;
+  return declarations;
 }
 
 std::vector<std::string> LawHost::configure(

@@ -110,8 +110,8 @@ Object check(PyObject * result)
 Object call(const char * module, const char * name, PyObject * arguments)
 {
   const Object owned = check(arguments);
-  const Object found = check(PyImport_ImportModule(module));
-  const Object callable = check(PyObject_GetAttrString(found.get(), name));
+  const Object imported = check(PyImport_ImportModule(module));
+  const Object callable = check(PyObject_GetAttrString(imported.get(), name));
   return check(PyObject_CallObject(callable.get(), owned.get()));
 }
 
@@ -145,14 +145,14 @@ Object from_value(const Value & value)
 
 Object from_values(const Values & values)
 {
-  Object found = check(PyDict_New());
+  Object parameters = check(PyDict_New());
   for (const auto & [name, value] : values) {
     const Object converted = from_value(value);
-    if (PyDict_SetItemString(found.get(), name.c_str(), converted.get()) != 0) {
+    if (PyDict_SetItemString(parameters.get(), name.c_str(), converted.get()) != 0) {
       throw std::runtime_error(error());
     }
   }
-  return found;
+  return parameters;
 }
 
 Value to_value(PyObject * object)

@@ -67,7 +67,7 @@ private:
   using State = control_msgs::msg::JointTrajectoryControllerState;
 
   /// Values of a topic; `count` goes up with every message, so that a new one is known as such.
-  struct Told
+  struct Received
   {
     std::vector<double> values;
     std::size_t count = 0;
@@ -81,7 +81,7 @@ private:
   void write_states(double time);
   void take_references(double time);
   void write_slow(
-    realtime_tools::RealtimeBuffer<Told> & source, std::size_t & seen, std::size_t first_row,
+    realtime_tools::RealtimeBuffer<Received> & source, std::size_t & seen, std::size_t first_row,
     std::size_t count, double time);
   void write_commands(const std::vector<double> & values);
   void publish(const rclcpp::Time & time);
@@ -110,10 +110,10 @@ private:
   /// Whether the interfaces may be touched; under `update_mutex_`.
   bool active_ = false;
 
-  realtime_tools::RealtimeBuffer<Told> friction_, temperature_, reference_;
+  realtime_tools::RealtimeBuffer<Received> friction_, temperature_, reference_;
   std::unique_ptr<realtime_tools::RealtimePublisher<State>> publisher_;
   // Of the callbacks.
-  Told friction_told_, temperature_told_, reference_told_;
+  Received friction_received_, temperature_received_, reference_received_;
   std::vector<rclcpp::SubscriptionBase::SharedPtr> subscriptions_;
 
   std::mutex description_mutex_;
