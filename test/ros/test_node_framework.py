@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 from functools import partial
 from pathlib import Path
 
@@ -17,6 +19,7 @@ from std_msgs.msg import Float64, String
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.nodes.framework.lifecycle import DynamicsNode
 from joint_dynamics.nodes.framework.tables import LATCHED, ParameterRow, TopicRow, documentation_table
+from joint_dynamics.simulation import ur5e_urdf
 
 LINK = (
     '<link name="{}"><inertial><origin xyz="0.1 0 0"/><mass value="1"/>'
@@ -291,6 +294,35 @@ def test_signals_that_go_on_coming_do_not_end_what_is_ending(ros, example_proces
     while process.poll() is None:
         process.send_signal(signal.SIGINT)
     assert ros.stop(process)[0] == 0, process.output
+
+
+@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    ('node', 'kernel', 'parameters'),
+    [
+        ('simulator', 'engine.run-', {}),
+        ('estimator', 'sample.sample_entry-', {}),
+        ('feedforward', 'step_entry.step_entry-', {'mode': 'streaming'}),
+    ],
+    ids=['simulator', 'estimator', 'feedforward'],
+)
+def test_a_signal_breaks_off_the_compilation(tmp_path, ros_domain, ur5e_file, number, node, kernel, parameters):
+    documents = {} if node == 'simulator' else {'robot_file': ur5e_urdf(), 'description_file': ur5e_file}
+    command = [sys.executable, '-u', '-m', f'joint_dynamics.nodes.{node}.node', '--ros-args', '-p', 'autostart:=true']
+    for name, value in {**parameters, **documents}.items():
+        command += ['-p', f'{name}:={value}']
+    environment = {**os.environ, 'NUMBA_CACHE_DIR': str(tmp_path)}
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment)
+    try:
+        lines = [next(line for line in process.stdout if 'the first start on a machine compiles' in line)]
+        process.send_signal(number)
+        rest, _ = process.communicate(timeout=600)
+    finally:
+        process.kill()
+    assert process.returncode == 0, [*lines, rest]
+    assert 'Traceback' not in rest
+    # Had it gone on to the end, every kernel would be there.
+    assert not list(tmp_path.rglob(f'{kernel}*.nbc'))
 
 
 def test_a_wrong_parameter_ends_a_process_with_one_line(ros, example_process):

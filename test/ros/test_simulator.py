@@ -1,8 +1,6 @@
 """The simulated robot from outside: what a driver gives, what controllers take, and how simulated time flows."""
 
 import json
-import os
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -326,23 +324,6 @@ def test_as_a_process_in_a_namespace_it_starts_by_itself_and_ends_cleanly(ros):
 )
 def test_in_a_namespace_the_clock_is_published_only_when_asked_for(ros, given, published):
     assert ros.node(SimulatorNode, **given).parameters['publish_clock'] is published
-
-
-@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_breaks_off_the_compilation(ros, tmp_path, number):
-    environment = {**os.environ, 'NUMBA_CACHE_DIR': str(tmp_path)}
-    command = [sys.executable, '-u', '-m', 'joint_dynamics.nodes.simulator.node', '--ros-args', '-p', 'autostart:=true']
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment)
-    try:
-        lines = [next(line for line in process.stdout if 'building the robot' in line)]
-        process.send_signal(number)
-        rest, _ = process.communicate(timeout=600)
-    finally:
-        process.kill()
-    assert process.returncode == 0, [*lines, rest]
-    assert 'Traceback' not in rest
-    # Had it gone on to the end, every kernel would be there.
-    assert not list(tmp_path.rglob('engine.run-*.nbc'))
 
 
 def test_the_last_words_are_written_and_exit_functions_called_before_the_process_leaves():

@@ -30,6 +30,7 @@ from joint_dynamics.nodes.interfaces.input_parameters import recording_settings
 from joint_dynamics.nodes.interfaces.inputs import InputSet
 from joint_dynamics.nodes.interfaces.messages import joint_state
 from joint_dynamics.nodes.interfaces.messages import stamp as stamp_message
+from joint_dynamics.python_process import interruptible
 from joint_dynamics.settings import ParameterValues
 
 LEVELS = {'ok': OK, 'warning': WARN, 'error': ERROR}
@@ -57,18 +58,21 @@ class EstimatorNode(DynamicsNode):
         inputs = recording_settings(values, self.robot.joint_names)
         offered = [quantity for item in inputs.inputs(self.robot.joint_names) for quantity in item.quantities]
         self._path = self.output_folder(self.get_fully_qualified_name().strip('/').replace('/', '_')) / FILE
-        self._session = EstimationSession(
-            self.robot,
-            self.description,
-            offered,
-            settings_of(values),
-            period=1.0 / values['sample_rate'] if values['sample_rate'] else None,
-            max_gap=values['max_gap'],
-            motor_side=inputs.motor_side,
-            saved=self._saved(),
-            thresholds=HealthThresholds(tuple(values['stiffness_change']), tuple(values['friction_change'])),
-            working_range=values['working_range'],
-        )
+        with interruptible():
+            self.get_logger().info('building the estimator; the first start on a machine compiles it')
+            self._session = EstimationSession(
+                self.robot,
+                self.description,
+                offered,
+                settings_of(values),
+                period=1.0 / values['sample_rate'] if values['sample_rate'] else None,
+                max_gap=values['max_gap'],
+                motor_side=inputs.motor_side,
+                saved=self._saved(),
+                thresholds=HealthThresholds(tuple(values['stiffness_change']), tuple(values['friction_change'])),
+                working_range=values['working_range'],
+            )
+            quantities = self._session.quantities()
         self._session.learning = values['learn']
         for remark in self._session.remarks:
             self.get_logger().info(remark)
@@ -81,9 +85,7 @@ class EstimatorNode(DynamicsNode):
             name: self.advertise(Float64MultiArray, f'~/{name}')
             for name in ('friction_parameters', 'friction_covariance', 'stiffness_parameters', 'stiffness_covariance')
         }
-        self._estimates = {
-            name: self.advertise(JointState, f'~/estimates/{name}') for name in self._session.quantities()
-        }
+        self._estimates = {name: self.advertise(JointState, f'~/estimates/{name}') for name in quantities}
         self._payload = self.advertise(InertiaStamped, '~/payload')
         self._description_publisher = self.advertise(String, '~/dynamics_description', LATCHED, when_inactive=True)
         self.serve('~/reset', self._reset)
