@@ -69,12 +69,13 @@ def test_any_recording_comes_back(tmp_path_factory, values, period):
     assert back.rate == pytest.approx(1 / period, rel=1e-6)
 
 
-def test_columns_may_stand_in_any_order_and_others_are_named(tmp_path, motion):
+@pytest.mark.parametrize('first', [0, 1])
+def test_columns_may_stand_in_any_order_and_others_are_named(tmp_path, motion, first):
     time = np.arange(200) * 5e-3
     q = np.sin(time[:, None] + [0, 1])
     path = write(
         tmp_path / 'run.csv',
-        ['cur2', 'q2', ' time', 'comment_7', 'cur1', 'q1'],
+        [f'cur{first + 1}', f'q{first + 1}', ' time', 'comment_7', f'cur{first}', f'q{first}'],
         np.column_stack([q[:, 1] * 2, q[:, 1], time + 12.5, time, q[:, 0] * 2, q[:, 0]]).tolist(),
     )
     recording = load_recording(f'{path}@0.5:')
@@ -100,7 +101,8 @@ def changed(*row):
         (['t', 'q1', 'q2'], GOOD, 'expected columns time'),
         (['time', 'q1', 'q1'], GOOD, 'expected column q1 once'),
         (['time', 'q1', 'q3'], GOOD, 'expected columns q1 to q2, found q1, q3'),
-        (['time', 'q0', 'q1'], GOOD, 'expected columns q1 to q2, found q0, q1'),
+        (['time', 'q0', 'q2'], GOOD, 'expected columns q0 to q1, found q0, q2'),
+        (['time', 'q0', 'tau1'], GOOD, 'expected columns tau0 to tau0, found tau1'),
         (['time', 'q1', 'tau2'], GOOD, 'expected columns tau1 to tau1, found tau2'),
         (TWO, [], 'expected samples, found only a header'),
         (['', 'time', 'q1', 'q2'], GOOD, 'expected 4 fields in line 2, found 3'),

@@ -1,4 +1,4 @@
-"""CSV files: a column `time` [s] and, for joints k = 1…n in the robot's order, the columns below.
+"""CSV files: a column `time` [s] and, for joints k = 1…n (or 0…n − 1) in the robot's order, the columns below.
 
 q<k> dq<k> tau<k> cur<k> theta<k> dtheta<k> temp<k> load<k>.
 """
@@ -83,9 +83,11 @@ def _columns(path: Path, header: list[str], samples: Samples) -> tuple[dict[str,
     if 'time' not in header or 'q' not in numbered:
         raise JointDynamicsError(f'{path}: expected columns time, q1, q2, …, found {", ".join(header) or "none"}')
     n = len(samples.joint_names or numbered['q'])
+    first = min(1, *numbered['q'])
+    numbers = range(first, first + n)
     for quantity, places in numbered.items():
-        if sorted(places) != list(range(1, n + 1)):
-            expected = f'{COLUMNS[quantity]}1 to {COLUMNS[quantity]}{n}'
+        if sorted(places) != list(numbers):
+            expected = f'{COLUMNS[quantity]}{numbers[0]} to {COLUMNS[quantity]}{numbers[-1]}'
             joints = f' (joints {", ".join(samples.joint_names)})' if samples.joint_names else ''
             raise JointDynamicsError(
                 f'{path}: expected columns {expected}{joints}, found '
@@ -93,7 +95,7 @@ def _columns(path: Path, header: list[str], samples: Samples) -> tuple[dict[str,
                 + " (no part of the arm, as a gripper? list the arm's in robot.joints)"
                 * bool(samples.joint_names and len(places) < n)
             )
-    return {quantity: [places[k + 1] for k in range(n)] for quantity, places in numbered.items()}, tuple(unused)
+    return {quantity: [places[k] for k in numbers] for quantity, places in numbered.items()}, tuple(unused)
 
 
 def _numbers(path: Path, header: list[str]) -> FloatArray:

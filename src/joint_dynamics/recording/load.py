@@ -46,8 +46,10 @@ def read_samples(spec: str | Path, samples: Samples) -> Window:
         read_csv(path, samples)
     else:
         ending = path.suffix or 'without ending'
+        convert = f' of ROS 1; convert it: rosbags-convert --src {path} --dst {path.with_suffix("")}'
         raise JointDynamicsError(
             f'{path}: expected a rosbag2 folder, a .mcap, .db3 or .csv file, found a file {ending}'
+            + convert * (path.suffix == '.bag')
         )
     return window
 
