@@ -137,15 +137,14 @@ def show_verdict(line: str, reasons: Sequence[Any]) -> None:
 
 
 def show_reasons(console: Any, kind: str, reasons: Sequence[Any], first: int = 0) -> None:
-    """Print reasons from the `first` on, a line each, and in one more what explains the same about as well."""
+    """Print reasons from the `first` on, a line each, and in a line each what explains the same about as well."""
     from rich.text import Text
 
     for index, reason in enumerate(reasons):
         if index >= first:
             console.print(Text.assemble((f'{kind}: ', 'bold red'), str(reason)))
-        if reason.variants:
-            others = '; '.join(variant.text.partition(':')[0] for variant in reason.variants)
-            console.print(Text.assemble(('   or, about as well: ', 'dim'), (others, 'dim')))
+        for variant in reason.variants:
+            console.print(Text(f'   or, about as well: {variant.text.partition(":")[0]}', 'dim'))
 
 
 def mend_of(summary: Mapping[str, Any]) -> dict[str, Any]:

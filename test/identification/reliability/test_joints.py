@@ -16,11 +16,15 @@ NAMES = ('j1', 'j2', 'j3', 'j4')
 
 
 @pytest.fixture(scope='module')
-def verdicts():
+def fit():
     """j1 known within 1 % of its torque, j2 at the floor of its sensor, j3 half left over, j4 named by a reason."""
     tau = np.random.default_rng(0).normal(size=(400, 4))
     predicted = tau * (1 - np.array([0.01, 0.4, 0.5, 0.01]))
-    fit = Fit('run', NAMES, np.arange(400.0), tau, predicted, np.ones((400, 4)), 0.1, (np.zeros(4), 0.0), None)
+    return Fit('run', NAMES, np.arange(400.0), tau, predicted, np.ones((400, 4)), 0.1, (np.zeros(4), 0.0), None)
+
+
+@pytest.fixture(scope='module')
+def verdicts(fit):
     reason = Reason('changed_midway', 'run: the position of j4 is off from 3 s on: use the part before', joints=('j4',))
     return judge_joints([fit], [reason], ['j2'], np.array([100.0, 100.0, np.nan, 100.0]))
 
@@ -36,6 +40,15 @@ def test_each_joint_has_its_state_and_why(verdicts):
     assert [one.why for one in verdicts] == why
     assert verdicts[0].percent == pytest.approx(1.0) and verdicts[2].percent == pytest.approx(50.0)
     assert [one.rated for one in verdicts] == [100.0, 100.0, None, 100.0]
+
+
+def test_what_is_wrong_with_the_whole_arm_is_why_little_is_explained(fit):
+    mounting = Reason('mounting', 'the base stands otherwise', mend={'robot': {'mounting': [0.0, 1.57, 0.0]}})
+    joints = judge_joints([fit], [mounting], ['j2'], np.full(4, 100.0))
+    assert [one.state for one in joints] == ['reliable', 'wrong', 'wrong', 'reliable']
+    assert joints[1].why == joints[2].why == CODES['mounting']
+    excitation = Reason('excitation', 'the motion does not excite the robot enough')
+    assert judge_joints([fit], [excitation], ['j2'], np.full(4, 100.0))[2].state == 'weak'
 
 
 def test_nothing_is_known_of_a_joint_that_does_not_move():

@@ -57,6 +57,15 @@ def test_a_motion_that_the_files_links_do_not_make_is_named(true_robot, change, 
     assert by_file(true_robot, change(recording), standard)[0][0] == code
 
 
+def test_the_same_correction_by_free_parameters_and_by_the_file_is_named_once(true_robot, checked):
+    model = copy.copy(true_robot.model)
+    model.parameters = np.where(np.arange(14) < 10, true_robot.standard, 0.0).ravel()
+    recording = true_robot.record(0, 6.0, rate=100.0, noise=0.05, frequency=0.4)
+    reason = checked(model, [replace(recording, tau=-recording.tau)]).reasons[0]
+    assert reason.code == 'torque_sign' and len(reason.joints) == 6
+    assert all(variant.mend != reason.mend for variant in reason.variants)
+
+
 def test_a_file_says_nothing_by_links_that_free_parameters_leave_far_behind(true_robot, problem_of):
     """Links off by factors, torque of joint 2 turned."""
     standard = wrong(true_robot, 'factors', np.random.default_rng(4))

@@ -268,7 +268,7 @@ class Alternatives:
                 continue
             turned = self.fitted(
                 'mounting',
-                f'the base stands otherwise: with {text} of its own frame',
+                f'the base stands otherwise, with {text} of its own frame',
                 self.normal_on(replace(chain, gravity=gravity)),
                 self.samples.tau,
             )

@@ -238,7 +238,10 @@ def _follow(state: State, start: Explanation, named_beside: Sequence[Explanation
     tied = [start, *(one for one in named_beside if one is not start)]
     while tied:
         best = tied[0]
-        reasons.append(replace(best.reason, variants=tuple(other.reason for other in tied[1:])))
+        reason, others = best.reason, [other.reason for other in tied[1:]]
+        # The same correction by another model is no variant.
+        variants = tuple(other for other in others if not other.mend or other.mend != reason.mend)
+        reasons.append(replace(reason, variants=variants))
         by_file |= state.by_file is not None and best.given is state.by_file.given
         if best.mend is None or len(reasons) > len(names):
             return Causes(first, state, reasons, mend, {}, by_file, best)

@@ -1,6 +1,7 @@
 """The verdict joint by joint: how far its torque is known, in N·m and of what it is rated for, and for which uses.
 
-A joint is **wrong** where a reason names it; **weak** where much of its torque is left over, as a reason would say if
+A joint is **wrong** where a reason names it, or one that can be mended holds for the whole arm and little of the joint's
+torque is explained; **weak** where much of its torque is left over, as a reason would say if
 that were not at the floor of its sensor (`FLOOR_SHARE` of what it is rated for), or where it does not move; else
 **reliable** within what is left over of its torque in motion, in the validation or else the training. A weak joint
 refuses no arm.
@@ -115,13 +116,15 @@ def judge_joints(
     fits
         of the validation, else of the training.
     reasons
-        why the result cannot be relied on; those that name no joint make none wrong.
+        why the result cannot be relied on; one that can be mended and names no joint makes those wrong of which little
+        is explained.
     weak
         joints whose torque is no better known than their sensor resolves.
     rated
         (n,) [N·m], NaN where not known.
     """
     verdicts = []
+    whole = next((CODES[reason.code] for reason in reasons if reason.mend and not reason.joints), '')
     for j, name in enumerate(fits[0].joint_names):
         moving = [fit.moving[:, j] for fit in fits]
         error, torque = (
@@ -129,13 +132,16 @@ def judge_joints(
             for key in ('residual', 'tau')
         )
         faults = [CODES[reason.code] for reason in reasons if name in reason.joints]
+        little = error >= thresholds.MIN_UNEXPLAINED_SHARE * torque
         if faults:
             state, why = 'wrong', faults[0]
+        elif little and whole:
+            state, why = 'wrong', whole
         elif name in weak:
             state, why = 'weak', 'at the floor of its sensor'
         elif not np.isfinite(error):
             state, why = 'weak', 'it does not move'
-        elif error >= thresholds.MIN_UNEXPLAINED_SHARE * torque:
+        elif little:
             state, why = 'weak', 'little of its torque is explained'
         else:
             state, why = 'reliable', ''
