@@ -74,6 +74,15 @@ def test_two_signs_and_the_time_are_found_one_after_the_other(arm, measured, che
         assert entry['after'] < 10 and entry['after'] < entry['before']
 
 
+def test_speeds_correct_the_time_of_a_motion_too_slow_for_torques_to_tell(arm, true_robot_of, check):
+    model, _ = arm
+    slow = true_robot_of(model).record(1, duration=60.0, rate=50.0, frequency=0.01, noise=0.02)
+    slow = replace(slow, dq=np.gradient(slow.q, slow.period, axis=0), time=3.0 * slow.time)
+    checked = check(model, slow)
+    assert checked.summary['mend']['recording']['time_scale'] == pytest.approx(1 / 3, rel=0.01)
+    assert len(checked.reasons) == 1 and 'lasted 60 s, its stamps say 180 s' in checked.reasons[0].text
+
+
 @pytest.mark.parametrize(
     ('after', 'proved'),
     [([0.8, 0.7, 0.9, 0.8, 0.8], True), ([0.9, 1.2, 0.1, 1.4, 0.8], False), ([0.9, 0.9, 0.9, 0.9, 0.1], True)],

@@ -237,7 +237,7 @@ def test_speeds_that_no_arm_has(factor, code):
         span = np.ptp(q, axis=0).max()
         said_slow = (
             rf'no joint moves faster than (\S+) rad/s \(rms, {name}\) or farther than {span:.2g} rad; '
-            'expected a motion of more than 0.01 rad/s: look whether the robot moves, and at the unit of the time stamps'
+            'expected a motion of more than 0.01 rad/s: look whether the robot moves'
         )
         said_fast = rf'{name} moves at (\S+) rad/s \(rms\), which no arm reaches: look whether time stamps'
         shown = re.search(said_slow if factor < 1 else said_fast, found[code]).group(1)

@@ -8,7 +8,8 @@ most in all is taken. Faults of a wrist may hide each other: signed swaps of any
 last three, compete with the whole path.
 
 The proof: parameters learnt from four fifths of each recording, as given and as corrected, predict the other fifth, for
-each fifth. Corrections that do not lower what is left over there steadily, or to less than half, are dropped.
+each fifth. Corrections that do not lower what is left over there steadily, or to less than half, are dropped, but that
+of speeds only where it raises it steadily.
 """
 
 from __future__ import annotations
@@ -127,19 +128,23 @@ def find_causes(alternatives: Alternatives, observations: Sequence[Observation],
     """Return the causes; measured: a reason that needs no explanation of torques, with its correction.
 
     Steps that data that took no part do not prove, by free parameters or by the file's links where these tell them, are
-    left out, the last one first, and noted.
+    left out, the last one first, and noted; what was measured, only where these data are predicted steadily worse.
     """
     first, names = State.of(alternatives, observations), alternatives.names
-    path = _best_path(first if measured is None else first.corrected(_mend(measured)))
+    path = replace(_best_path(first if measured is None else first.corrected(_mend(measured))), first=first)
     steps, unproved = [*([] if measured is None else [measured]), *path.reasons], list[str]()
     whole = len(steps)
     while steps:
         mend = functools.reduce(lambda total, step: total.then(_mend(step), names), steps, Corrections())
         if not mend.stated():
-            return replace(path, first=first, reasons=steps, unproved=unproved)
+            return replace(path, reasons=steps, unproved=unproved)
         if len(steps) < whole:
             path = Causes(first, first.corrected(mend), by_file=path.by_file)
-        proved = next((both for both in _held_out(path, mend) if proves(*both)), None)
+        pairs = list(_held_out(path, mend))
+        proved = next((both for both in pairs if proves(*both)), None)
+        # What was measured, which torques of a slow motion cannot prove, they may only disprove.
+        if proved is None and steps == [measured] and not any(steadily_lower(*both) for both in pairs):
+            proved = pairs[0]
         if proved is not None:
             break
         unproved.insert(0, f'{steps.pop()} (data that took no part are predicted no better so)')
@@ -153,7 +158,7 @@ def find_causes(alternatives: Alternatives, observations: Sequence[Observation],
     left = zip(*(100 * np.sqrt(part.mean(axis=0)) for part in (before, after)), strict=True)
     reasons = [replace(steps[0], text=proof), *steps[1:]]
     named_left = dict(zip(names, left, strict=True))
-    return replace(path, first=first, reasons=reasons, mend=mend, left=named_left, unproved=unproved)
+    return replace(path, reasons=reasons, mend=mend, left=named_left, unproved=unproved)
 
 
 def _held_out(path: Causes, mend: Corrections) -> Iterator[tuple[FloatArray, FloatArray]]:

@@ -1,10 +1,9 @@
 """The verdict joint by joint: how far its torque is known, in N·m and of what it is rated for, and for which uses.
 
-A joint is **wrong** where a reason names it, or one that can be mended holds for the whole arm and little of the joint's
-torque is explained; **weak** where much of its torque is left over, as a reason would say if
-that were not at the floor of its sensor (`FLOOR_SHARE` of what it is rated for), or where it does not move; else
-**reliable** within what is left over of its torque in motion, in the validation or else the training. A weak joint
-refuses no arm.
+A joint is **wrong** where a reason names it, or one that can be mended holds for the whole arm and little of its torque
+is explained; **weak** where much of its torque is left over, as a reason would say if that were not at the floor of its
+sensor (`FLOOR_SHARE` of what it is rated for), or where it does not move; else **reliable** within what is left over of
+its torque in motion, in the validation or else the training. A weak joint refuses no arm.
 
 What a joint is rated for is the effort limit of the robot file, unless that is a placeholder: all limits are one round
 number, or far above what any joint of an arm of such masses could need.

@@ -50,8 +50,8 @@ def _speeds(recording: Recording) -> Iterator[Reason]:
         yield Reason(
             'time_scale',
             f'{recording.name}: no joint moves faster than {fastest:.2g} rad/s (rms, {name}) or farther than '
-            f'{np.ptp(recording.q, axis=0).max():.2g} rad; expected a motion of more than {thresholds.SLOWEST:g} rad/s: '
-            'look whether the robot moves, and at the unit of the time stamps',
+            f'{np.ptp(recording.q, axis=0).max():.2g} rad; expected a motion of more than {thresholds.SLOWEST:g} '
+            'rad/s: look whether the robot moves, and at the unit of the time stamps',
         )
     elif fastest > thresholds.FASTEST:
         spans = np.ptp(recording.q, axis=0).max()
