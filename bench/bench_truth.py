@@ -5,9 +5,8 @@ up to 20 % off the URDF, an unknown tool, flexible joints. `plain`: Coulomb and 
 no other error, so that Fc and Fv have true values; `drawn`: the laws and the data sheet of the seed.
 
 Columns: share (%) of the parameters of bodies and rotors within 1 / 2 / 3 stated deviations (68 / 95 / 99.7 is right);
-the same of Fc and Fv; the largest |error| of Fv in deviations and the largest relative one; relative rms error of the
-torque that bodies and rotors need for the work, which was not trained on, all joints, and of the worst joint; the terms
-that the identification chose.
+the same of Fc and Fv; relative rms error of the torque that bodies and rotors need for the work, which was not trained
+on, all joints, and of the worst joint; the terms that the identification chose.
 """
 
 import sys
@@ -82,27 +81,19 @@ def identified(robot, model, deviation):
 
 
 def compared(result, truth, model, work):
-    """Return z of bodies and rotors, of friction, relative errors of Fv, and torque errors (all, by joint)."""
+    """Return z of bodies and rotors and of friction, and torque errors (all, by joint)."""
     base = result.problem.base
     chi, deviation = result.solution.chi[: base.count], result.deviation[: base.count]
     true = base.regroup(truth.parameters)
     z = (chi - true) / deviation
     friction = np.array([name.startswith(('Fv_', 'Fc_')) for name in base.names])
     offset = np.array([name.startswith('off_') for name in base.names])
-    viscous = np.array([name.startswith('Fv_') for name in base.names])
     bodies = ~friction & ~offset
     states = (work.q, work.dq, work.ddq)
     W = np.array([model.regressor(*(s[k] for s in states))[:, base.independent] for k in range(0, len(work.q), 5)])
     wrong, needed = W[:, :, bodies] @ (chi - true)[bodies], W[:, :, bodies] @ true[bodies]
     by_joint = np.linalg.norm(wrong, axis=0) / np.linalg.norm(needed, axis=0)
-    return (
-        z[bodies],
-        z[friction],
-        z[viscous],
-        (chi / true - 1.0)[viscous],
-        np.linalg.norm(wrong) / np.linalg.norm(needed),
-        by_joint,
-    )
+    return z[bodies], z[friction], np.linalg.norm(wrong) / np.linalg.norm(needed), by_joint
 
 
 def shares(z):
@@ -132,7 +123,7 @@ def main(engine='mujoco', seeds=SEEDS):
         for seed in seeds:
             robot = plain_robot(seed, engine, start) if kind == 'plain' else demo_robot(seed, engine, start)
             result, work = identified(robot, model, 0.0 if kind == 'plain' else GAIN_DEVIATION)
-            z, rubs, _, _, total, joints = compared(result, robot.truth, model, work)
+            z, rubs, total, joints = compared(result, robot.truth, model, work)
             every.append((z, rubs, total, joints.max()))
             terms = ', '.join(sorted({step['term'] for step in result.details.selection['chosen']}))
             friction = shares(rubs) if kind == 'plain' else None
