@@ -18,8 +18,11 @@ from joint_dynamics.description import DynamicsDescription, export
 from joint_dynamics.recording import Recording
 
 
-def test_without_a_report_there_is_none_of_an_earlier_run_either(run, arm_file, run_file, tmp_path):
-    path, out = run_file(), tmp_path / 'out'
+def test_without_a_report_there_is_none_of_an_earlier_run_either(run, ur, motion, arm_file, run_file, tmp_path):
+    t, q, tau = motion
+    rotors = 0.5 * np.gradient(np.gradient(q, t, axis=0), t, axis=0)
+    path, out = tmp_path / 'rotors.csv', tmp_path / 'out'
+    Recording(ur.joint_names, t, q, tau=tau + rotors).save_csv(path)
     for options, files in (
         ([], ['dynamics.yaml', 'report.html', 'summary.json']),
         (['--no-report'], ['dynamics.yaml', 'summary.json']),
@@ -38,6 +41,9 @@ def test_without_a_report_there_is_none_of_an_earlier_run_either(run, arm_file, 
         yaml.safe_load((out / 'dynamics.yaml').read_text())['provenance']['run'],
     }
     assert len(runs) == 1
+    # Without rotors, an inertia comes out below 0.
+    done = run('identify', f'{run_file()}@0:6', '--robot', arm_file, '--out', out)
+    assert done.status == 0 and 'next: the same with identification: {physical: true}' in done.out
 
 
 NOT_NEEDED = {

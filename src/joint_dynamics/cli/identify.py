@@ -70,6 +70,7 @@ def run(args: argparse.Namespace) -> int:
     from joint_dynamics.description import next_command, prepare_folder, write_result
     from joint_dynamics.identification import IdentificationSettings, identify
     from joint_dynamics.identification.identification_settings import KnownPayload, PhysicalOptions
+    from joint_dynamics.identification.reliability.joints import NOT_POSITIVE
 
     config = load_config(args.config)
     settings = IdentificationSettings.from_config(config.get('identification', {}))
@@ -108,7 +109,9 @@ def run(args: argparse.Namespace) -> int:
     if not reliable and mend_of(result.summary()):
         write_mend(folder / 'mend.yaml', result.summary(), config, model.joint_names)
     if reliable:
-        print(f'next: {next_command(args.robot, folder, recordings[0].rate, args.config)}')
+        refused = result.summary()['uses']['simulation'] == NOT_POSITIVE
+        command = next_command(args.robot, folder, recordings[0].rate, args.config)
+        print(f'next: {"the same with identification: {physical: true} in --config" if refused else command}')
         return 0
     reasons = [reason.text.partition(';')[0] for reason in result.reasons]
     return exit_status('identify', reasons, ' (--proceed accepts it)')

@@ -73,3 +73,15 @@ def test_what_needs_no_programme_is_what_the_programme_says(model_and_robot, mon
         assert [reason.code for reason in found] == [reason.code for reason in by_programme]
         decided.append(bool(found))
     assert decided[0] is False and decided[-1] is True
+
+
+def test_inertias_of_rotors_and_of_postures_below_zero_are_seen(model_and_robot, problem_of):
+    model, robot = model_and_robot
+    problem = problem_of(model, [robot.record(1, rate=100.0, noise=0.0)])
+    chi = np.zeros(len(problem.names))
+    chi[: problem.base.count] = problem.base.regroup(robot.standard.ravel())
+    assert bodies.positive_inertia(problem, chi)
+    rotor = next(k for k, name in enumerate(problem.names) if name.startswith('Ia_'))
+    first = problem.names.index('ZZR_1')
+    for index, value in ((rotor, -1e-6), (first, -100.0), (rotor, np.nan)):
+        assert not bodies.positive_inertia(problem, np.where(np.arange(len(chi)) == index, value, chi))

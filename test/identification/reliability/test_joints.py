@@ -58,7 +58,7 @@ def test_nothing_is_known_of_a_joint_that_does_not_move():
     held = judge_joints([fit], [], [], np.full(2, 100.0))[1]
     assert held.state == 'weak' and str(held).startswith('held: weak (it does not move; ')
     assert 'nan' not in str(held) and held.summary()['error'] is None
-    assert 'held' in uses([held], [], True)['contact'] and uses([held], [], True)['payload']
+    assert 'held' in uses([held], [], True, True)['contact'] and uses([held], [], True, True)['payload']
 
 
 def test_a_sliding_joint_is_known_in_newtons():
@@ -73,14 +73,20 @@ def test_a_sliding_joint_is_known_in_newtons():
     assert 'within 0.1 N;' in lift and 'within 0.1 N·m;' in turn
 
 
+def test_what_has_inertias_below_zero_is_good_for_no_law_and_no_simulator():
+    good = [JointVerdict('turn', 'reliable', 0.1, 10.0, 100.0)]
+    assert uses(good, [], True, True) == dict.fromkeys(('feedforward', 'contact', 'payload', 'simulation'), '')
+    assert [use for use, why in uses(good, [], True, False).items() if why] == ['feedforward', 'simulation']
+
+
 def test_forces_and_torques_do_not_add_up_to_one_percentage():
     """A lift of 1000 N known to 1 %, a wrist of 1 N·m of which a third is left over."""
     joints = [
         JointVerdict('lift', 'reliable', 10.0, 1000.0, None, unit='N'),
         JointVerdict('wrist', 'weak', 0.33, 1.0, None),
     ]
-    assert uses(joints, [], True)['payload'] == '23 % of all torque is left over'
-    assert uses([replace(one, unit='N·m') for one in joints], [], True)['payload'] == ''
+    assert uses(joints, [], True, True)['payload'] == '23 % of all torque is left over'
+    assert uses([replace(one, unit='N·m') for one in joints], [], True, True)['payload'] == ''
 
 
 LIFT = """<robot name="lift"><link name="base"/>

@@ -31,6 +31,7 @@ from joint_dynamics.identification.reliability import thresholds
 from joint_dynamics.identification.reliability.alternatives import Alternatives
 from joint_dynamics.identification.reliability.evidence import ExplanationFit, gain, inverse_of
 from joint_dynamics.identification.reliability.verdict import Reason
+from joint_dynamics.robot import RobotModel
 
 POSTURES = 100
 """Random postures in which the mass matrix is looked at."""
@@ -97,18 +98,8 @@ def _solution(alternatives: Alternatives) -> Solution:
 
 def _by_mass_matrix(alternatives: Alternatives) -> list[Reason]:
     """Return a reason where the mass matrix of the base parameters is negative by far more than its deviation."""
-    model, chi = alternatives.model, alternatives.given.chi
-    independent = model.base_parameters().independent
-    q = model.random_states(POSTURES, np.random.default_rng(0))[0]
-    zero = np.zeros_like(q)
-    still = model.regressor(q, zero, zero)[:, :, independent]
-    columns = []
-    for k in range(model.n):
-        unit = zero.copy()
-        unit[:, k] = 1.0
-        columns.append(model.regressor(q, zero, unit)[:, :, independent] - still)
-    mass = np.stack(columns, axis=2)  # (postures, rows, columns, parameters)
-    base = chi[: len(independent)]
+    mass = _mass_matrices(alternatives.model)
+    base = alternatives.given.chi[: mass.shape[-1]]
     spread = _solution(alternatives).inverse[: len(base), : len(base)]
     values, vectors = np.linalg.eigh(0.5 * (mass @ base + (mass @ base).transpose(0, 2, 1)))
     form = np.einsum('qi,qijp,qj->qp', vectors[:, :, 0], mass, vectors[:, :, 0])
@@ -125,3 +116,30 @@ def _by_mass_matrix(alternatives: Alternatives) -> list[Reason]:
             ' and mounting are the right ones',
         )
     ]
+
+
+def positive_inertia(problem: Problem, chi: FloatArray) -> bool:
+    """Whether parameters chi (b,) have no rotor inertia, and in random postures no mass matrix, below 0.
+
+    That of a joint that never moved may be 0, within rounding.
+    """
+    mass = _mass_matrices(problem.model)
+    rotors = (value for name, value in zip(problem.names, chi, strict=True) if name.startswith('Ia_'))
+    if not all(value >= 0 for value in rotors):
+        return False
+    values = np.linalg.eigvalsh(mass @ chi[: mass.shape[-1]])
+    return bool(values.min() >= -1e-9 * values.max())
+
+
+def _mass_matrices(model: RobotModel) -> FloatArray:
+    """Return what each base parameter adds to the mass matrix in random postures, (POSTURES, n, n, b)."""
+    independent = model.base_parameters().independent
+    q = model.random_states(POSTURES, np.random.default_rng(0))[0]
+    zero = np.zeros_like(q)
+    still = model.regressor(q, zero, zero)[:, :, independent]
+    columns = []
+    for k in range(model.n):
+        unit = zero.copy()
+        unit[:, k] = 1.0
+        columns.append(model.regressor(q, zero, unit)[:, :, independent] - still)
+    return np.stack(columns, axis=2)

@@ -24,13 +24,13 @@ from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.residuals import Fit, overall_residual
 from joint_dynamics.identification.reliability import thresholds
 from joint_dynamics.identification.reliability.alternatives import Alternatives
-from joint_dynamics.identification.reliability.bodies import impossible_inertials
+from joint_dynamics.identification.reliability.bodies import impossible_inertials, positive_inertia
 from joint_dynamics.identification.reliability.causes import better_uncorrected, find_causes
 from joint_dynamics.identification.reliability.coverage import Coverage, Training, excitation_reasons, judge_coverage
 from joint_dynamics.identification.reliability.differences import parts_summary
 from joint_dynamics.identification.reliability.efforts import spikes, without_spikes
 from joint_dynamics.identification.reliability.filtered_samples import kept, samples_of
-from joint_dynamics.identification.reliability.joints import judge_joints, rated_torques, uses
+from joint_dynamics.identification.reliability.joints import NOT_POSITIVE, judge_joints, rated_torques, uses
 from joint_dynamics.identification.reliability.moments import moment_reasons
 from joint_dynamics.identification.reliability.prediction import judge_prediction
 from joint_dynamics.identification.reliability.residual_reasons import at_floor, residual_reasons
@@ -184,7 +184,9 @@ def check_recordings(
     reasons = without_duplicates(reasons)
     seen = validation or training
     joints = judge_joints(seen, reasons, checked.weak, rated_torques(problem.model)[0])
-    good = uses(joints, reasons, not poorly_determined_parameters(problem.names, solution))
+    positive = positive_inertia(problem, solution.chi)
+    good = uses(joints, reasons, not poorly_determined_parameters(problem.names, solution), positive)
     notes = [*checked.notes, *covered.notes, *(str(one) for one in joints if one.state == 'weak'), *against]
     verdicts = compared | {'joints': {one.name: one.summary() for one in joints}, 'uses': good}
+    notes += [] if positive else [f'{NOT_POSITIVE}: laws, gains and simulators refuse it']
     return CheckResult(reasons, notes, checked.summary | covered.summary | verdicts, checked.weak)

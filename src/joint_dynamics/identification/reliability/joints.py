@@ -32,6 +32,7 @@ HELP = {
     'wrong': 'identify it anew from a recording without that fault: `joint-dynamics doctor` names what mends one',
 }
 """What would help, by state."""
+NOT_POSITIVE = 'a rotor inertia, or the inertia matrix in a posture, is below 0 (identification.physical has none such)'
 
 
 @dataclass(frozen=True)
@@ -148,11 +149,14 @@ def judge_joints(
     return verdicts
 
 
-def uses(joints: Sequence[JointVerdict], reasons: Sequence[Reason], determined: bool) -> dict[str, str]:
-    """Return {use: '' where the result is good for it, else why not}; determined: whether every parameter is.
+def uses(joints: Sequence[JointVerdict], reasons: Sequence[Reason], determined: bool, positive: bool) -> dict[str, str]:
+    """Return {use: '' where the result is good for it, else why not}.
 
-    feedforward: the torque of a motion; contact: what the torques leave over is a contact; payload: a mass by the
-    torques that it adds; simulation: a forward model, which needs every parameter.
+    determined: whether every parameter is; positive: whether rotor inertias and mass matrix are.
+
+    feedforward: the torque of a motion, by laws that take no negative rotor inertia; contact: what the torques leave
+    over is a contact; payload: a mass by the torques that it adds; simulation: a forward model, which needs every
+    parameter and a positive mass matrix.
     """
     if reasons:
         return dict.fromkeys(('feedforward', 'contact', 'payload', 'simulation'), 'the result is not reliable')
@@ -163,13 +167,16 @@ def uses(joints: Sequence[JointVerdict], reasons: Sequence[Reason], determined: 
     contact = '' if rated else 'no rated torques are known'
     if coarse:
         contact = f'{", ".join(coarse)} not within {100 * thresholds.CONTACT_SHARE:g} % of the rated torque'
+    feedforward = f'{", ".join(poor)} not within {thresholds.FEEDFORWARD_PERCENT:g} % of torque' if poor else ''
+    simulation = '' if determined else 'not every parameter is determined'
+    simulation = NOT_POSITIVE if not positive else f'weak: {", ".join(weak)}' if weak else simulation
     error, torque = np.nan_to_num([(one.error**2, one.torque**2) for one in joints]).T
     percent = relative_of_squares(error, torque, len({one.unit for one in joints}) > 1)[1]
     return {
-        'feedforward': f'{", ".join(poor)} not within {thresholds.FEEDFORWARD_PERCENT:g} % of torque' if poor else '',
+        'feedforward': NOT_POSITIVE if not positive else feedforward,
         'contact': contact,
         'payload': '' if percent < thresholds.PAYLOAD_PERCENT else f'{percent:.2g} % of all torque is left over',
-        'simulation': f'weak: {", ".join(weak)}' if weak else '' if determined else 'not every parameter is determined',
+        'simulation': simulation,
     }
 
 
