@@ -4,12 +4,16 @@ Which side shows a push depends on the state of the joint. In settled slip it is
 best there. Otherwise, between reversal and slip and at rest, friction may take any part of a push, but the spring
 carries all of it: there the spring's torque is used, less its lost motion, and its change within a fifth of a second,
 in which neither the model error nor the play changes much. A joint that slides, however slowly, feels a push on both
-sides: what the spring shows and the motor side does not by half is an error of its stiffness. For a joint without a
-spring torque, the motor side is used in slip and presliding, and its change at rest.
+sides: what one side shows and the other does not by half is an error of its friction or of its stiffness, and a
+stiffness that was wrong while the joint slid is so when it stops. For a joint without a spring torque, the motor side
+is used in slip and presliding, and its change at rest.
 
-Every error is measured in units of its stated deviation, so that a level learnt under one load holds under another. The
-threshold is a multiple of the usual error, and at least one and a half times the largest of the last ten minutes. An
-error that exceeded it only slightly and briefly raises it for some minutes, because a task repeats its worst moments.
+Every error is measured in units of its stated deviation, so that a level learnt under one load holds under another. A
+visit is a stay in one regime, for a second at most; what counts of it is its largest error, which is taken to have a
+Rayleigh distribution. With m the mean square of N visits, the next one exceeds √(N (e^{d²/N} − 1) m) with a probability
+of e^{−d²}: the ratio of its square to m has an F-distribution of 2 and 2 N degrees of freedom. A visit teaches when it
+is over, or a push would be measured against its own beginning; not if it ends in a contact, and no more than the
+threshold, unless the contact lasts.
 """
 
 from __future__ import annotations
@@ -27,23 +31,22 @@ SLIP, PRESLIDING, REST = range(3)
 # Which of motor side, change of the spring, spring counts in slip, presliding, rest; for joints without and with a
 # spring torque.
 COUNTS = np.array([[[1, 1, 0], [0, 0, 1], [0, 0, 0]], [[1, 0, 0], [0, 1, 1], [0, 1, 1]]], dtype=bool)
-# Threshold over the largest error; s after which that is forgotten; errors beyond so many usual ones teach no more than
-# that.
-MARGIN, FORGET, BOUND = 1.5, 600.0, 10.0
+# s of a stay that are one visit.
+VISIT = 1.0
 # Share of a change of the lost motion that is not known.
 CHANGE = 0.3
 
 
 CONTACT = record(
-    'floor noise deviations omega_min learning memory settle slip confirm patience brief calm forget follow '
-    'still fast one_way over since quiet raised ratio worst', 'begun armed contact',
-    base=(2,), seen=(3,), squares=(3, 3), largest=(3, 3),
+    'floor noise deviations omega_min learning memory settle slip confirm patience calm visit follow '
+    'still fast one_way over since quiet ratio regime stay', 'begun armed contact wrong',
+    base=(2,), largest=(3,), seen=(3,), visits=(3,), squares=(3, 3),
 )  # fmt: skip
-"""Settings of one joint: N·m, (N·m)²; rad/s; times in samples; shares per sample by which largest errors are forgotten
-and the base follows. Its state: samples at rest, in slip, one way (with its sign), over the threshold, of contact,
-since it was felt last; factor of the threshold; error over threshold, now and at worst; torque of the spring and of its
-lost motion, N·m; samples in each regime; mean squares and largest errors of each side in each regime, in stated
-deviations."""
+"""Settings of one joint: N·m, (N·m)²; rad/s; visits; times in samples; share per sample by which the base follows. Its
+state: samples at rest, in slip, one way (with its sign), over the threshold, of contact, since it was felt last; error
+over threshold; of the present visit its regime, its samples, and its largest error of each side; whether the stiffness
+was wrong when the joint slid last; torque of the spring and of its lost motion, N·m; samples in each regime and visits
+to it, and the mean squares of their largest errors of each side, in stated deviations."""
 
 
 @compiled
@@ -58,37 +61,34 @@ def regime_of(s, omega):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def count_events(s):  # type: ignore[no-untyped-def]
-    """Count how long a contact lasts; raise the threshold after what was brief and only just over it.
+def count_contact(s):  # type: ignore[no-untyped-def]
+    """Count how long a contact lasts.
 
-    A contact is over when there was none for 0.3 s: joints that reverse pass through regimes of another threshold.
+    It is over when there was none for 0.3 s: joints that reverse pass through regimes of another threshold.
     """
-    s.raised -= s.forget * (s.raised - 1.0)
-    if s.contact:
-        s.worst, s.quiet = max(s.worst, s.ratio), 0.0
-    else:
-        s.quiet += 1.0
-    ended = s.since > 0.0 and s.quiet >= s.calm
-    if ended:
-        if s.since - s.quiet < s.brief and s.worst < 1.5:
-            s.raised = min(s.raised * 1.1 * s.worst, 2.0)
-        s.worst = 0.0
-    s.since = s.since + 1.0 if not ended and (s.contact or s.since > 0.0) else 0.0
+    s.quiet = 0.0 if s.contact else s.quiet + 1.0
+    s.since = s.since + 1.0 if s.contact or (s.since > 0.0 and s.quiet < s.calm) else 0.0
 
 
 @compiled
-def learn_levels(s, regime, errors):  # type: ignore[no-untyped-def]
-    """Learn mean and largest of the errors (3,) in a regime."""
-    count = s.seen[regime]
-    for side in range(3):
-        error, square = errors[side], s.squares[side, regime]
-        taken, peak = error * error, error
-        # One sample adds a bounded amount, so that a push that just misses the threshold raises it little.
-        if count >= s.learning:
-            taken, peak = min(taken, 9.0 * square), min(error, BOUND * np.sqrt(square))
-        s.squares[side, regime] = square + (taken - square) / min(count + 1.0, s.memory)
-        s.largest[side, regime] = max(s.largest[side, regime] * (1.0 - s.forget), peak)
-    s.seen[regime] = count + 1.0
+def threshold(s, side, regime):  # type: ignore[no-untyped-def]
+    """Return the largest error that is usual, in stated deviations."""
+    N = s.visits[regime]
+    return np.sqrt(N * np.expm1(s.deviations * s.deviations / N) * s.squares[side, regime]) if N > 0.0 else np.inf
+
+
+@compiled
+def begin_visit(s, regime):  # type: ignore[no-untyped-def]
+    """Learn from the visit that ends, unless it ends in a contact that does not last; begin one to `regime`."""
+    lasts = s.since > s.patience
+    if s.stay > 0.0 and (lasts or not s.contact):
+        last = int(s.regime)
+        for side in range(3):
+            most, square = np.inf if lasts else threshold(s, side, last), s.squares[side, last]
+            error = most if s.largest[side] > most else s.largest[side]
+            s.squares[side, last] = square + (error * error - square) / min(s.visits[last] + 1.0, s.memory)
+        s.visits[last] = min(s.visits[last] + 1.0, s.memory)
+    s.regime, s.stay, s.largest[:] = regime, 0.0, 0.0
 
 
 @compiled
@@ -109,31 +109,37 @@ def contact_step(s, motor, spring, lost, elastic, doubted, omega, adapted):  # t
         np.sqrt(spring[1] * spring[1] + s.noise),
     )
     errors = abs(motor[0]) / units[0], abs(change) / units[1], abs(spring[0]) / units[2]
-    learning, most, distrusted = s.seen[regime] < s.learning, 0.0, False
-    for side in range(3):
-        limit = max(s.deviations * np.sqrt(s.squares[side, regime]), MARGIN * s.largest[side, regime])
-        limit = max(limit, s.floor / units[side]) * s.raised
-        if learning or not COUNTS[1 if elastic else 0, side, regime]:
-            continue
+    if regime != s.regime or s.stay >= s.visit:
+        begin_visit(s, regime)
+    s.armed, s.ratio, distrusted = s.seen[regime] >= s.learning, 0.0, False
+    for side in range(2, -1, -1):
+        limit = max(threshold(s, side, regime), s.floor / units[side])
         # A joint that slides feels a push on both sides; one that rests or reverses may hold it by friction.
-        value = change if side == 1 else spring[0]
-        if elastic and regime > 0 and (doubted or (slides and motor[0] * value < 0.5 * value * value)):
+        value, other = (motor[0], spring[0]) if side == 0 else (change if side == 1 else spring[0], motor[0])
+        alone = elastic and slides and other * value < 0.5 * value * value
+        if side == 2 and slides:
+            s.wrong = alone and s.armed and errors[2] > limit
+        if not s.armed or not COUNTS[1 if elastic else 0, side, regime]:
+            continue
+        if alone or (elastic and side > 0 and (doubted or (side == 2 and s.wrong))):
             distrusted = distrusted or errors[side] > limit
         else:
-            most = max(most, errors[side] / limit)
+            s.ratio = max(s.ratio, errors[side] / limit)
     if distrusted:
         s.base[0], s.base[1] = spring[0], lost[0]
     # What has begun goes on through a regime that cannot tell.
-    over = s.contact if learning else most > 1.0
+    over = s.ratio > 1.0 if s.armed else s.contact
     s.over = s.over + 1.0 if over else 0.0
-    s.ratio, s.armed, s.contact = most, not learning, s.over >= s.confirm
-    count_events(s)
-    if (over or distrusted) and not s.since > s.patience:
-        return
-    if adapted:
-        learn_levels(s, regime, errors)
-    s.base[0] += s.follow * change
-    s.base[1] += s.follow * change_lost
+    s.contact = s.over >= s.confirm
+    count_contact(s)
+    if adapted and not distrusted:
+        s.stay += 1.0
+        s.seen[regime] += 1.0
+        for side in range(3):
+            s.largest[side] = s.largest[side] if errors[side] <= s.largest[side] else errors[side]
+    if not (over or distrusted) or s.since > s.patience:
+        s.base[0] += s.follow * change
+        s.base[1] += s.follow * change_lost
 
 
 class ContactDetector:
@@ -150,9 +156,10 @@ class ContactDetector:
     noise
         (n,) N·m, deviation of any torque; None: a sixth of `floor`.
     deviations
-        threshold, as a multiple of the root mean square of the error in free motion.
+        threshold, as a multiple of the root mean square of the largest errors of visits in free motion, where these
+        are many; d above.
     memory
-        s in a regime over which that is averaged.
+        visits to a regime over which that is averaged.
     learning
         s in a regime before a joint is armed there.
     omega_min
@@ -184,8 +191,8 @@ class ContactDetector:
         *,
         floor: ArrayLike,
         noise: ArrayLike | None = None,
-        deviations: float = 6.0,
-        memory: float = 30.0,
+        deviations: float = 4.0,
+        memory: float = 100.0,
         learning: float = 5.0,
         omega_min: float = 0.01,
         settle: float = 0.15,
@@ -196,12 +203,12 @@ class ContactDetector:
         self.joints, self.period = int(joints), positive('period', period)
         self.floor = per_joint('floor', floor, self.joints)
         self.deviations, self.omega_min = positive('deviations', deviations), positive('omega_min', omega_min)
-        names, times = ['memory', 'learning', 'settle', 'slip', 'patience'], (memory, learning, settle, slip, patience)
+        names, times = ['learning', 'settle', 'slip', 'patience'], (learning, settle, slip, patience)
         self.states = filled(
-            self.joints, CONTACT, floor=self.floor, raised=1.0, deviations=self.deviations, omega_min=self.omega_min,
+            self.joints, CONTACT, floor=self.floor, deviations=self.deviations, omega_min=self.omega_min,
             noise=(self.floor / 6.0 if noise is None else per_joint('noise', noise, self.joints)) ** 2,
-            confirm=max(int(np.ceil(confirm / self.period - 1e-6)), 1), brief=0.25 / self.period,
-            calm=0.3 / self.period, forget=min(self.period / FORGET, 1.0), follow=min(self.period / 0.2, 1.0),
+            memory=positive('memory', memory), confirm=max(int(np.ceil(confirm / self.period - 1e-6)), 1),
+            calm=0.3 / self.period, visit=VISIT / self.period, follow=min(self.period / 0.2, 1.0),
             **{name: max(int(round(time / self.period)), 1) for name, time in zip(names, times, strict=True)},
         )  # fmt: skip
         self._start = self.states.copy()
@@ -212,7 +219,7 @@ class ContactDetector:
 
     def reset_signals(self) -> None:
         """Forget the present state, not the levels."""
-        kept = ['raised', 'seen', 'squares', 'largest']
+        kept = ['seen', 'visits', 'squares']
         levels = self.states[kept].copy()
         self.states[:] = self._start
         self.states[kept] = levels
@@ -224,7 +231,7 @@ class ContactDetector:
 
     @property
     def level(self) -> Array:
-        """Root mean square of the error of each side in each regime, (3, 3, n), in stated deviations."""
+        """Root mean square of what visits showed of each side in each regime, (3, 3, n), in stated deviations."""
         return np.sqrt(self.states['squares'].transpose(1, 2, 0))
 
     def update(

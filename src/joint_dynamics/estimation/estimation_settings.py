@@ -97,10 +97,12 @@ class EstimationSettings(Settings):
         0.002, 'smallest deviation of a torque, as a share of the torque limit', lower=1e-6, upper=1
     )
     contact_deviations: float = setting(
-        6.0, 'contact: external torque beyond so many of its usual deviations', lower=1, upper=1000
+        4.0, 'contact: external torque beyond so many of its usual largest errors', lower=1, upper=20
     )
     contact_share: float = setting(0.008, 'and beyond this share of the torque limit', lower=1e-6, upper=1)
-    contact_memory: float = setting(30.0, 'motion over which the usual deviation is learnt', 's', lower=1, upper=36000)
+    contact_memory: float = setting(
+        100.0, 'stays at rest, in slip or between, of up to 1 s, over which these are learnt', lower=1, upper=1e6
+    )
     temperature: float | None = setting(
         None,
         'joint temperature where none is measured',
