@@ -10,13 +10,14 @@ from joint_dynamics.cli.main import main
 from joint_dynamics.identification import IdentificationSettings
 from joint_dynamics.identification.observations import filter_plan, observe
 from joint_dynamics.identification.regression.problem import Problem
-from joint_dynamics.identification.reliability import causes
+from joint_dynamics.identification.reliability import causes, checks
 from joint_dynamics.identification.reliability.alternatives import Alternatives
 from joint_dynamics.identification.reliability.causes import State
 from joint_dynamics.identification.reliability.checks import check_training
 from joint_dynamics.identification.reliability.filtered_samples import samples_of
 from joint_dynamics.identification.reliability.moments import best_moment
 from joint_dynamics.identification.reliability.thresholds import LOG_LIKELIHOOD_THRESHOLD, MOST_SAMPLES
+from joint_dynamics.identification.reliability.verdict import Reason
 from joint_dynamics.recording import Recording
 from joint_dynamics.robot import RobotModel
 
@@ -155,6 +156,24 @@ def test_a_jump_is_named_first_and_does_not_raise_the_work(arm, monkeypatch, che
     assert max(seen) <= MOST_SAMPLES
     assert found.reasons[0].code == 'changed_midway' and found.reasons[0].joints == (model.joint_names[1],)
     assert 'off by +0.1 rad from 12 s on' in found.reasons[0].text
+
+
+def test_a_jump_that_its_torques_show_as_well_is_named_once(arm, monkeypatch, check):
+    model, recording = arm
+    q, joints = recording.q.copy(), (model.joint_names[1],)
+    q[len(q) // 2 :, 1] += 0.1
+    again = Reason('changed_midway', 'the position is off by +0.11 rad from 9 s on', joints=joints)
+    monkeypatch.setattr(checks, 'moment_reasons', lambda *_: ([again], []))
+    reasons = check(model, replace(recording, q=q, dq=None)).reasons
+    assert [reason.joints for reason in reasons if reason.code == 'changed_midway'] == [joints]
+
+
+def test_of_torques_in_another_unit_no_residual_is_judged(arm, monkeypatch, check):
+    """By what a sensor resolves, which is a share of what the joints are rated for in N·m."""
+    model, recording = arm
+    beyond = Reason('residual', 'more torque is left over than details of friction make')
+    monkeypatch.setattr(checks, 'residual_reasons', lambda *_: [beyond])
+    assert [one.code for one in check(model, replace(recording, tau=1e3 * recording.tau)).reasons] == ['current']
 
 
 def test_an_axis_that_points_the_other_way_is_one_cause(arm, check):

@@ -108,13 +108,18 @@ def check_training(problem: Problem, recordings: Sequence[Recording]) -> CheckRe
     reasons += better_uncorrected(alternatives, problem.observations, [recordings[k].corrections for k in of])
     reasons += [reason for reason in own if reason.code == 'spikes' and reason not in harmless]
     floor = at_floor(alternatives, rated)
-    inferred = [*causes.reasons, *check_units(alternatives, rated)]
-    inferred += residual_reasons(alternatives, causes.fitted(), torque_noise(problem.observations), floor)
+    units = check_units(alternatives, rated)
+    inferred = [*causes.reasons, *units]
+    # what a sensor resolves is not known in another unit
+    if not units:
+        inferred += residual_reasons(alternatives, causes.fitted(), torque_noise(problem.observations), floor)
     # a torque that no correction explains is one thing that is wrong; the others were inferred with it
     inferred.sort(key=lambda reason: reason.code != 'torque_unrelated')
     vague = [reason for reason in causes.reasons if reason.code in ('recordings_differ', 'payload_mixed')]
     parts = max((cause.gain for cause in causes.last.differences if cause.clear and vague), default=0.0)
     begun, begun_notes = moment_reasons(causes.last.alternatives, causes.last.observations, parts)
+    shown = {(reason.code, reason.joints) for reason in own}
+    begun = [reason for reason in begun if (reason.code, reason.joints) not in shown]
     if begun and len(vague) == len(causes.reasons):
         inferred = [replace(begun[0], variants=tuple(vague)), *(reason for reason in inferred if reason not in vague)]
     elif causes.mend.stated():
