@@ -109,11 +109,6 @@ class Alternatives:
         """Return `evidence.vuong_statistic` of a fit that leaves so much over, (n, samples), weighted."""
         return vuong_statistic((self.given, self.residuals), (fitted, left), count, self.samples.weight, self.blocks)
 
-    def counted(self, normal: NormalEquations, target: FloatArray, fitted: ExplanationFit) -> FloatArray:
-        """Return the independent samples that each joint's are worth by what is left over, now or by a fit, (n,)."""
-        own = effective_samples(normal.residuals(target, fitted.chi), normal.weight, self.samples.part)
-        return np.maximum(self.count, own)
-
     @functools.cached_property
     def held_out(self) -> FloatArray:
         """`NormalEquations.held_out` of the given explanation, (folds, n)."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +11,7 @@ from joint_dynamics.arrays import FloatArray, finite
 from joint_dynamics.identification.observations import Observation
 from joint_dynamics.identification.reliability import thresholds
 from joint_dynamics.identification.reliability.alternatives import Alternatives
-from joint_dynamics.identification.reliability.evidence import gain, peak
+from joint_dynamics.identification.reliability.evidence import effective_samples, gain, peak
 from joint_dynamics.identification.reliability.explanation import Explanation, overdispersion
 from joint_dynamics.recording.conversions import Corrections
 
@@ -24,30 +24,30 @@ STEP = 0.1
 def estimate_delay(alternatives: Alternatives, observations: Sequence[Observation]) -> Explanation:
     """Return the delay, one for all joints and recordings, to which the likelihood points.
 
-    The torques are filtered once at the full rate and read at the kept samples plus the delay; ends are held. It
-    matters by what it costs [share of the torque, rms], or by its length.
+    The torques are filtered once at the full rate and read at the kept samples plus the delay; samples nearer to an end
+    than the longest delay are left out. It has to gain over friction that comes late by itself: presliding takes each
+    joint some time at every reversal, whatever the clocks do [M4]. It matters by what it costs [share of the
+    torque, rms], or by its length.
     """
-    smooth = [_smooth(observation) for observation in observations]
-    normal = alternatives.normal
     bandwidth = min(_bandwidth(observation) for observation in observations)
-    longest = longest_delay(observations)
+    longest, width = longest_delay(observations), 0.02 / bandwidth
+    torque = _reading(observations, [observation.tau for observation in observations])
+    sign = _reading(observations, [np.sign(observation.dtheta) for observation in observations])
+    late = np.eye(len(alternatives.names))[:, :, None] * (sign(width) - sign(-width))
+    kept = [(one.time[one.kept], one.time[0] + longest, one.time[-1] - longest) for one in observations]
+    inside = np.concatenate([(at >= first) & (at <= last) for at, first, last in kept])
+    normal = alternatives.normal.beside(np.concatenate([alternatives.rows, late], axis=1)).of_samples(inside)
 
     def target(seconds: float) -> FloatArray:
-        return np.concatenate(
-            [_read(observation, values, seconds) for observation, values in zip(observations, smooth, strict=True)],
-            axis=1,
-        )
+        return torque(seconds)[:, inside]
 
     start = normal.fit(target(0.0))
-
-    def better(seconds: float) -> float:
-        return gain(start, normal.fit(target(seconds)), alternatives.count)
-
     steps = max(2, int(np.ceil(longest * bandwidth / STEP)))
-    seconds = peak(better, longest, steps, PRECISION)
+    seconds = peak(lambda at: gain(start, normal.fit(target(at)), alternatives.count), longest, steps, PRECISION)
     fit = normal.fit(target(seconds))
-    count = alternatives.counted(normal, target(seconds), fit)
-    gained, width = gain(start, fit, count), 0.02 / bandwidth
+    left = normal.residuals(target(seconds), fit.chi)
+    count = np.maximum(alternatives.count, effective_samples(left, normal.weight, alternatives.samples.part[inside]))
+    gained = gain(start, fit, count)
     # the likelihood is a parabola near its maximum: its curvature is the information
     beside = [gain(start, normal.fit(target(at)), count) for at in (seconds - width, seconds + width)]
     curvature = (2 * gained - sum(beside)) / width**2
@@ -64,7 +64,7 @@ def estimate_delay(alternatives: Alternatives, observations: Sequence[Observatio
         f'the torques come {abs(1000 * seconds):.3g} ± {1000 * deviation:.2g} ms '
         f'{"after" if seconds > 0 else "before"} the motion they belong to',
         alternatives.names,
-        alternatives.given,
+        replace(start, count=alternatives.count),
         replace(fit, count=count),
         gained,
         dispersion=overdispersion(normal, target(seconds), fit, count),
@@ -75,30 +75,32 @@ def estimate_delay(alternatives: Alternatives, observations: Sequence[Observatio
 
 
 def longest_delay(observations: Sequence[Observation]) -> float:
-    """Return up to which delay [s] is looked for: `MAX_DELAY`, less where held ends would be too much of the whole.
+    """Return up to which delay [s] is looked for: `MAX_DELAY`, less where ends left out would be too much.
 
-    A delay holds as much of every recording, however short that one is: what counts is the mean duration.
+    As much is left out of every recording, however short that one is: what counts is the mean duration.
     """
     durations = [observation.time[-1] - observation.time[0] for observation in observations]
-    return min(thresholds.MAX_DELAY, thresholds.HELD * float(np.mean(durations)))
+    return min(thresholds.MAX_DELAY, thresholds.LEFT_OUT * float(np.mean(durations)))
 
 
 def _bandwidth(observation: Observation) -> float:
-    kept = observation.time[observation.kept]
-    return 0.4 * (len(kept) - 1) / (kept[-1] - kept[0])
+    return 0.4 * (len(observation.kept) - 1) / float(np.ptp(observation.time[observation.kept]))
 
 
-def _smooth(observation: Observation) -> FloatArray:
+def _reading(observations: Sequence[Observation], signals: Sequence[FloatArray]) -> Callable[[float], FloatArray]:
+    """Return a function: seconds -> signals (samples, joints) of observations, filtered, so much later than kept."""
+    smooth = [(one.time, one.time[one.kept], _smooth(one, x)) for one, x in zip(observations, signals, strict=True)]
+    return lambda seconds: np.concatenate(
+        [[np.interp(at + seconds, time, column) for column in values.T] for time, at, values in smooth], axis=1
+    )
+
+
+def _smooth(observation: Observation, signal: FloatArray) -> FloatArray:
     if observation.decimator is None:
-        return observation.tau
+        return signal
     kernel, half = observation.decimator.kernel, observation.decimator.half
-    padded = np.pad(observation.tau, ((half, half), (0, 0)), mode='edge')
+    padded = np.pad(signal, ((half, half), (0, 0)), mode='edge')
     size = 1 << (len(padded) - 1).bit_length()
     both = np.fft.rfft(padded, size, axis=0) * np.fft.rfft(kernel, size)[:, None]
     # what wraps around is in the first 2 half samples
     return np.fft.irfft(both, size, axis=0)[2 * half : len(padded)]
-
-
-def _read(observation: Observation, smooth: FloatArray, seconds: float) -> FloatArray:
-    at = observation.time[observation.kept] + seconds
-    return np.array([np.interp(at, observation.time, column) for column in smooth.T])

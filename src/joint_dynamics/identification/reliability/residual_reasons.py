@@ -85,8 +85,7 @@ def residual_reasons(
 
 def _beyond_friction(alternatives: Alternatives, noise: FloatArray | None) -> list[int]:
     """Return the joints that move and leave more torque over than noise and details of friction make."""
-    samples = alternatives.samples
-    size = alternatives.power
+    samples, size = alternatives.samples, alternatives.power
     square = alternatives.given.unexplained * size
     if noise is not None:
         square = np.maximum(square - noise**2 * (samples.weight**2).sum(axis=1), 0.0)

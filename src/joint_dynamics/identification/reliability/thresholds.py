@@ -86,9 +86,8 @@ LATE = 0.025
 where the likelihood falls off again on both sides of it."""
 MAX_DELAY = 0.4
 """[s] Delays up to this are looked for."""
-HELD = 0.1
-"""[share] Share of all recorded time that the torques held beyond the recordings' ends may make, at the longest
-delay."""
+LEFT_OUT = 0.1
+"""[share] Share of all recorded time that the longest delay may make: so much is left out at each end."""
 MIN_EFFECT = 0.05
 """[share] Share of the torque (rms) that a delay has to cost before it is held against the recordings."""
 
