@@ -146,7 +146,7 @@ def test_the_zero_of_the_first_joint_and_the_base_that_leans_are_the_same(two_li
     shifted = replace(samples, q=samples.q - np.array([[TURNS[turn]], [0.0]]))
     assert set(clear(two_links, shifted)[:2]) == {
         ('position_offset', f'the zero position of {two_links.joint_names[0]} is off by about {turn}'),
-        ('mounting', f'the base stands otherwise: with {LEANING[turn]} of its own frame'),
+        ('mounting', f'the base stands otherwise, with {LEANING[turn]} of its own frame'),
     }
 
 

@@ -153,7 +153,7 @@ def test_a_short_recording_among_longer_ones_does_not_end_the_search(true_robot,
 
 
 def test_friction_that_comes_late_at_reversals_is_no_delay(true_robot, delay_named):
-    """Presliding of 2 mrad, by Dahl's law, takes a slow joint some 50 ms at a reversal; 40 ms of all torques are told."""
+    """Presliding of 2 mrad, by Dahl's law, takes a slow joint some 50 ms at a reversal; 40 ms of all torques show."""
     _, _, speed, _ = true_robot.motion(np.random.default_rng(3), 30.0, 100.0, frequency=0.03)
     plain = true_robot.record(3, 30.0, rate=100.0, frequency=0.03)
     friction, state = [], np.zeros(plain.n)
