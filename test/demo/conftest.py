@@ -20,5 +20,5 @@ def pytest_collection_modifyitems(items):
 def chain():
     """Excite, record, identify, estimate, feed forward, push; links by MuJoCo where that is installed."""
     engine = 'mujoco' if find_spec('mujoco') else 'own'
-    # Two cycles: the contact detector first learns how far off the model usually is.
-    return run_chain(ChainSettings(seed=1, engine=engine, repeats=2, cycles=2))
+    # Three cycles, 55 s: the contact detector first learns how far off the model usually is.
+    return run_chain(ChainSettings(seed=1, engine=engine, repeats=2, cycles=3))
