@@ -17,6 +17,7 @@ from rclpy.parameter import Parameter
 from std_msgs.msg import Float64, String
 
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.nodes.feedforward.senders import LAST_WORD
 from joint_dynamics.nodes.framework.lifecycle import DynamicsNode
 from joint_dynamics.nodes.framework.tables import LATCHED, ParameterRow, TopicRow, documentation_table
 from joint_dynamics.simulation import ur5e_urdf
@@ -77,6 +78,8 @@ class Example(DynamicsNode):
     def deactivate(self):
         # Publishers still work here: the last command of a controller depends on it.
         self.publisher.publish(Float64(data=-1.0))
+        # A process that ends takes with it what a lost packet would have repeated.
+        self.publisher.wait_for_all_acked(LAST_WORD)
 
 
 @pytest.fixture
