@@ -212,11 +212,11 @@ def test_short_windows_of_good_recordings_are_accepted(gen3, seed, checked):
         assert 'would explain the torques better' in found.notes[0] and 'it may be the model' in found.notes[0]
 
 
-def test_a_delay_counts_by_what_it_costs_beyond_its_deviation(gen3, checked):
-    """17.6 ± 1.3 ms cost 5.3 % of the torque, so 4.6 % for sure: this window was refused for 5."""
+def test_what_late_friction_explains_is_no_cost_of_a_delay(gen3, checked):
+    """17.6 ± 1.3 ms would cost 5.3 % of the torque, more than the 5 that refuse, if friction came at once."""
     model, recordings = gen3
     found = checked(model, longer(recordings, 46))
-    assert found.summary['delay']['cost_percent'] > 5 and found.summary['delay']['std'] < 0.002
+    assert found.summary['delay']['cost_percent'] < 2
     assert [reason.text for reason in found.reasons] == []
 
 
