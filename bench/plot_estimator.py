@@ -1,6 +1,6 @@
 """Draw the figure of docs/how-to/tune-the-estimator.md: what good and bad tuning look like.
 
-`python bench/plot_estimator.py [file]`, two minutes.
+`python bench/plot_estimator.py [file]`, ten seconds.
 
 A simulated UR5e with 7.5 kg on the waypoint cycle of thesis chapter 6, all model errors on, friction described with α =
 [0.47, 0.04], and a push of 10 N at the tool for one second.
