@@ -66,6 +66,19 @@ def test_the_same_correction_by_free_parameters_and_by_the_file_is_named_once(tr
     assert all(variant.mend != reason.mend for variant in reason.variants)
 
 
+@pytest.mark.parametrize('sign', [1.0, -1.0])
+def test_torques_in_another_unit_that_the_file_tells_are_corrected(true_robot, checked, sign):
+    """Which torques alone cannot prove: one factor of all leaves as much over; a sign is corrected with it."""
+    model = copy.copy(true_robot.model)
+    model.parameters = np.where(np.arange(14) < 10, true_robot.standard, 0.0).ravel()
+    recording = true_robot.record(0, 6.0, rate=100.0, noise=0.05, frequency=0.4)
+    found = checked(model, [replace(recording, tau=1e3 * recording.tau * [1, sign, 1, 1, 1, 1])])
+    mend = found.summary['mend']['recording']
+    assert mend.pop('torque_scale') == dict.fromkeys(model.joint_names, pytest.approx(1e-3))
+    assert mend == ({} if sign > 0 else {'torque_sign': {model.joint_names[1]: -1.0}})
+    assert [reason.code for reason in found.reasons] == ['current', 'torque_sign'][: 1 + len(mend)]
+
+
 def test_a_file_says_nothing_by_links_that_free_parameters_leave_far_behind(true_robot, problem_of):
     """Links off by factors, torque of joint 2 turned."""
     standard = wrong(true_robot, 'factors', np.random.default_rng(4))

@@ -124,18 +124,22 @@ class Causes:
         return self.compared(by_file=False)[-1][1] if self.reasons else None
 
 
-def find_causes(alternatives: Alternatives, observations: Sequence[Observation], measured: Reason | None) -> Causes:
-    """Return the causes; measured: a reason that needs no explanation of torques, with its correction.
+def find_causes(alternatives: Alternatives, observations: Sequence[Observation], measured: Sequence[Reason]) -> Causes:
+    """Return the causes; measured: reasons that need no explanation of torques, with their corrections.
 
     Steps that data that took no part do not prove, by free parameters or by the file's links where these tell them, are
     left out, the last one first, and noted; what was measured, only where these data are predicted steadily worse.
     """
     first, names = State.of(alternatives, observations), alternatives.names
-    path = replace(_best_path(first if measured is None else first.corrected(_mend(measured))), first=first)
-    steps, unproved = [*([] if measured is None else [measured]), *path.reasons], list[str]()
+
+    def total(steps: Sequence[Reason]) -> Corrections:
+        return functools.reduce(lambda before, step: before.then(_mend(step), names), steps, Corrections())
+
+    path = replace(_best_path(first.corrected(total(measured)) if measured else first), first=first)
+    steps, unproved = [*measured, *path.reasons], list[str]()
     whole = len(steps)
     while steps:
-        mend = functools.reduce(lambda total, step: total.then(_mend(step), names), steps, Corrections())
+        mend = total(steps)
         if not mend.stated():
             return replace(path, reasons=steps, unproved=unproved)
         if len(steps) < whole:
@@ -143,22 +147,24 @@ def find_causes(alternatives: Alternatives, observations: Sequence[Observation],
         pairs = list(_held_out(path, mend))
         proved = next((both for both in pairs if proves(*both)), None)
         # What was measured, which torques of a slow motion cannot prove, they may only disprove.
-        if proved is None and steps == [measured] and not any(steadily_lower(*both) for both in pairs):
+        if proved is None and len(steps) <= len(measured) and not any(steadily_lower(*both) for both in pairs):
             proved = pairs[0]
         if proved is not None:
             break
         unproved.insert(0, f'{steps.pop()} (data that took no part are predicted no better so)')
     else:
-        return Causes(first, first, [] if measured is None else [replace(measured, mend={})], unproved=unproved)
+        return Causes(first, first, [replace(reason, mend={}) for reason in measured], unproved=unproved)
     before, after = proved
-    proof = (
-        f'{steps[0].text}; of data that took no part, {_rms(before):.3g} % is left over as it is, {_rms(after):.3g} % '
-        f'{"with all corrections" if len(steps) > 1 else "so corrected"} (rms over the joints)'
-    )
+    # no torque tells one factor of all
+    if not np.allclose(before, after):
+        proof = (
+            f'{steps[0].text}; of data that took no part, {_rms(before):.3g} % is left over as it is, '
+            f'{_rms(after):.3g} % {"with all corrections" if len(steps) > 1 else "so corrected"} (rms over the joints)'
+        )
+        steps[0] = replace(steps[0], text=proof)
     left = zip(*(100 * np.sqrt(part.mean(axis=0)) for part in (before, after)), strict=True)
-    reasons = [replace(steps[0], text=proof), *steps[1:]]
     named_left = dict(zip(names, left, strict=True))
-    return replace(path, reasons=reasons, mend=mend, left=named_left, unproved=unproved)
+    return replace(path, reasons=steps, mend=mend, left=named_left, unproved=unproved)
 
 
 def _held_out(path: Causes, mend: Corrections) -> Iterator[tuple[FloatArray, FloatArray]]:

@@ -95,9 +95,10 @@ def check_training(problem: Problem, recordings: Sequence[Recording]) -> CheckRe
     samples = replace(samples_of(problem), timed=all(map(confirm_stamps, recordings)))
     alternatives = Alternatives(problem.model, samples)
     rated, placeholder = rated_torques(problem.model)
-    measured = next((reason for reason in own if 'recording' in reason.mend), None)
-    causes = find_causes(alternatives, problem.observations, measured)
-    own = [reason for reason in own if measured is None or reason.code != measured.code]
+    units = check_units(alternatives, rated)
+    measured = [reason for reason in own if 'recording' in reason.mend][:1]
+    own = [reason for reason in own if reason.code not in {one.code for one in measured}]
+    causes = find_causes(alternatives, problem.observations, [*measured, *(one for one in units if one.mend)])
     own += resting_reasons(problem, alternatives)
     harmless = [reason for recording in recordings for reason in spikes(recording, positions=False)]
     if not harmless or _spikes_matter(alternatives, problem.observations):
@@ -108,8 +109,7 @@ def check_training(problem: Problem, recordings: Sequence[Recording]) -> CheckRe
     reasons += better_uncorrected(alternatives, problem.observations, [recordings[k].corrections for k in of])
     reasons += [reason for reason in own if reason.code == 'spikes' and reason not in harmless]
     floor = at_floor(alternatives, rated)
-    units = check_units(alternatives, rated)
-    inferred = [*causes.reasons, *units]
+    inferred = [*causes.reasons, *(reason for reason in units if not reason.mend)]
     # what a sensor resolves is not known in another unit
     if not units:
         inferred += residual_reasons(alternatives, causes.fitted(), torque_noise(problem.observations), floor)

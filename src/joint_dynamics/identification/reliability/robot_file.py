@@ -170,19 +170,20 @@ def check_units(alternatives: Alternatives, rated: FloatArray) -> list[Reason]:
         ]
     reach = sum(float(np.linalg.norm(place.translation)) for place in list(model.pinocchio.jointPlacements)[2:])
     heaviest = thresholds.HEAVIEST * reach**4 * GRAVITY
-    if reach > 0 and largest.max() > heaviest and not np.any(model.chain.prismatic):
-        return [
-            Reason(
-                'current',
-                f'{alternatives.names[int(largest.argmax())]} gives {largest.max():.3g} N·m, more than an arm of '
-                f'{reach:.2g} m could weigh ({heaviest:.2g} N·m for a tenth of a block of steel of its reach): look '
-                'whether efforts are in mN·m, or another unit than N·m',
-            )
-        ]
-    if model.parameters is None or not np.any(model.parameters):
-        return []
-    factors = _factors(alternatives)
+    known = model.parameters is not None and np.any(model.parameters)
+    factors = _factors(alternatives) if known else np.full(model.n, np.nan)
     seen = factors[np.isfinite(factors)]
+    if reach > 0 and largest.max() > heaviest and not np.any(model.chain.prismatic):
+        text = (
+            f'{alternatives.names[int(largest.argmax())]} gives {largest.max():.3g} N·m, more than an arm of '
+            f'{reach:.2g} m could weigh ({heaviest:.2g} N·m for a tenth of a block of steel of its reach)'
+        )
+        times = 1e-3 * float(np.median(seen)) if len(seen) >= 2 else np.nan
+        if not 1 / thresholds.DISAGREEMENT_FACTOR < times < thresholds.DISAGREEMENT_FACTOR:
+            return [Reason('current', f'{text}: look whether efforts are in mN·m, or another unit than N·m')]
+        mend = {'recording': {'torque_scale': dict.fromkeys(alternatives.names, 1e-3)}}
+        text = f'{text}: efforts are in mN·m, as which they are {times:.2g} times what its inertials let expect'
+        return [Reason('current', f'{text} (recording.torque_scale)', mend)]
     # far above them says nothing: many robot files hold a mass of 1 kg for every link
     if len(seen) >= 2 and np.median(seen) < 1 / thresholds.DISAGREEMENT_FACTOR:
         listed = ', '.join(
