@@ -51,6 +51,8 @@ MODULES = (
 )
 #: s to listen by default, so that it is done within ten; and what is allowed.
 SECONDS, WAIT, MIN_SECONDS, MAX_SECONDS = 6.0, 5.0, 1.0, 600.0
+#: s, for `max_gap` where stamps are too far apart.
+ANY_GAP = 1e3
 NODE_CHECK = """
 import sys
 sys.path[:] = [folder for folder in sys.path if folder]
@@ -108,9 +110,24 @@ def run(args: argparse.Namespace) -> int:
     if args.mend and len(args.recordings) > 1:
         raise JointDynamicsError(f'doctor --mend: expected one RECORDING, found {len(args.recordings)}')
     wrong = False
-    for recording in load_recordings(args.recordings, config, model.joint_names, model.limits):
+    for recording in [_read(one, config, model) for one in args.recordings]:
         wrong |= _examine(model, recording, config, args.mend, load_config(args.config))
     return 3 if wrong else 0
+
+
+def _read(path: str, config: dict[str, Any], model: Any) -> Any:
+    """Read a recording; one with gaps only where its speeds show that its stamps, and so its gaps, are too long."""
+    from joint_dynamics.identification.reliability.signals import faults
+
+    try:
+        return load_recordings([path], config, model.joint_names, model.limits)[0]
+    except JointDynamicsError:
+        bridged = {**config, 'recording': {**config['recording'], 'max_gap': ANY_GAP}}
+        recording = load_recordings([path], bridged, model.joint_names, model.limits)[0]
+        scales = [reason.mend['recording'].get('time_scale', 1.0) for reason in faults(recording) if reason.mend]
+        if min(scales, default=1.0) >= 1.0:
+            raise
+        return recording
 
 
 def _live(args: argparse.Namespace) -> int:

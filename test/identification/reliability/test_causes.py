@@ -16,6 +16,7 @@ from joint_dynamics.identification.reliability.causes import State
 from joint_dynamics.identification.reliability.checks import check_training
 from joint_dynamics.identification.reliability.filtered_samples import samples_of
 from joint_dynamics.identification.reliability.moments import best_moment
+from joint_dynamics.identification.reliability.signals import faults
 from joint_dynamics.identification.reliability.thresholds import LOG_LIKELIHOOD_THRESHOLD, MOST_SAMPLES
 from joint_dynamics.identification.reliability.verdict import Reason
 from joint_dynamics.recording import Recording
@@ -166,6 +167,24 @@ def test_a_jump_that_its_torques_show_as_well_is_named_once(arm, monkeypatch, ch
     monkeypatch.setattr(checks, 'moment_reasons', lambda *_: ([again], []))
     reasons = check(model, replace(recording, q=q, dq=None)).reasons
     assert [reason.joints for reason in reasons if reason.code == 'changed_midway'] == [joints]
+
+
+def test_a_torque_that_is_stuck_is_not_said_to_have_little_to_do_with_the_motion(arm, check):
+    model, recording = arm
+    tau, third = recording.tau.copy(), recording.samples // 3
+    tau[third : 2 * third, 1] = tau[third, 1]
+    reasons = check(model, replace(recording, tau=tau, dq=None)).reasons
+    assert reasons[0].code == 'stuck' and reasons[0].joints == (model.joint_names[1],)
+    assert not {reason.code for reason in reasons} & {'torque_unrelated', 'residual'}
+
+
+def test_degrees_that_speeds_show_and_torques_correct_are_one_reason(arm, true_robot_of, check):
+    model, _ = arm
+    recording = true_robot_of(model).record(1, duration=20.0, rate=200.0, frequency=0.3)
+    degrees = replace(recording, q=np.rad2deg(recording.q))
+    assert [reason.code for reason in faults(degrees)] == ['degrees']
+    reasons = check(model, degrees).reasons
+    assert [reason.code for reason in reasons] == ['degrees'] and 'position_scale' in reasons[0].mend['recording']
 
 
 def test_of_torques_in_another_unit_no_residual_is_judged(arm, monkeypatch, check):

@@ -50,6 +50,15 @@ def test_a_drive_gain_that_is_off_is_named_or_noted(model_and_robot, problem_of)
         assert any('joint_2 1.3' in note and '--loaded' in note for note in found.notes) == noted
 
 
+def test_a_torque_far_off_is_corrected_beside_others_within_a_data_sheet(model_and_robot, problem_of):
+    """Those of 0.72 and 1.4 times the others' are not held against it, whose correction is written."""
+    model, robot = model_and_robot
+    given = scaled(robot.record(1, duration=40.0, rate=100.0), [1.0, 1.0, 1.0, 0.3, 0.72, 1.4])
+    reason = check_training(problem_of(model, [given]), [given]).reasons[0]
+    assert reason.code == 'drive_gain' and reason.joints == (model.joint_names[3],)
+    assert reason.mend['recording']['torque_scale'][model.joint_names[3]] == pytest.approx(1 / 0.3, rel=0.15)
+
+
 @pytest.mark.parametrize('joint', [3, 4])
 def test_a_wrist_torque_far_off_is_named_with_joint_and_factor(model_and_robot, problem_of, joint):
     """Three times: between it and one the torque fits neither the others' parameters nor a scale of its own."""

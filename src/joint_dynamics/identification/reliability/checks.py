@@ -97,8 +97,9 @@ def check_training(problem: Problem, recordings: Sequence[Recording]) -> CheckRe
     rated, placeholder = rated_torques(problem.model)
     units = check_units(alternatives, rated)
     measured = [reason for reason in own if 'recording' in reason.mend][:1]
-    own = [reason for reason in own if reason.code not in {one.code for one in measured}]
     causes = find_causes(alternatives, problem.observations, [*measured, *(one for one in units if one.mend)])
+    # what has a correction among the causes is said there
+    own = [reason for reason in own if reason.code not in {cause.code for cause in causes.reasons}]
     own += resting_reasons(problem, alternatives)
     harmless = [reason for recording in recordings for reason in spikes(recording, positions=False)]
     if not harmless or _spikes_matter(alternatives, problem.observations):
@@ -110,9 +111,11 @@ def check_training(problem: Problem, recordings: Sequence[Recording]) -> CheckRe
     reasons += [reason for reason in own if reason.code == 'spikes' and reason not in harmless]
     floor = at_floor(alternatives, rated)
     inferred = [*causes.reasons, *(reason for reason in units if not reason.mend)]
-    # what a sensor resolves is not known in another unit
+    # what a sensor resolves is not known in another unit; a signal that is stuck is said to be
     if not units:
-        inferred += residual_reasons(alternatives, causes.fitted(), torque_noise(problem.observations), floor)
+        stuck = {name for reason in own if reason.code == 'stuck' for name in reason.joints}
+        judged = floor | np.isin(alternatives.names, list(stuck))
+        inferred += residual_reasons(alternatives, causes.fitted(), torque_noise(problem.observations), judged)
     # a torque that no correction explains is one thing that is wrong; the others were inferred with it
     inferred.sort(key=lambda reason: reason.code != 'torque_unrelated')
     vague = [reason for reason in causes.reasons if reason.code in ('recordings_differ', 'payload_mixed')]

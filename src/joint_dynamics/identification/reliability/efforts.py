@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -15,7 +16,11 @@ from joint_dynamics.signals.filtering import running_median
 
 def effort_reasons(recording: Recording) -> list[Reason]:
     """Return the faults of the torques and currents of one recording."""
-    return [reason for effort in _efforts(recording) for reason in _effort(recording, *effort)]
+    return [
+        replace(reason, joints=(what.rpartition(' of ')[2],))
+        for what, *effort in _efforts(recording)
+        for reason in _effort(recording, what, *effort)
+    ]
 
 
 def runs_of(mask: BoolArray) -> IntArray:

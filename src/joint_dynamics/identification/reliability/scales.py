@@ -104,12 +104,11 @@ def _described(explanation: Explanation, factor: FloatArray, deviation: FloatArr
 def _off(factor: FloatArray, deviation: FloatArray, known: BoolArray) -> list[int]:
     """Return the joints whose scale is not that of the others, the farthest first.
 
-    None within `DATA_SHEET_FACTOR` or two deviations.
+    Apart by more than `DATA_SHEET_FACTOR` from most others, and from their median by more than two deviations.
     """
     size = np.where(known, np.log(factor), 0.0)
-    if not known.any() or np.ptp(size[known]) < np.log(thresholds.DATA_SHEET_FACTOR):
-        return []
-    away = np.flatnonzero((np.abs(size) > 0.5 * np.log(thresholds.DATA_SHEET_FACTOR)) & (np.abs(size) > 2 * deviation))
+    apart = (np.abs(size[:, None] - size[known]) > np.log(thresholds.DATA_SHEET_FACTOR)).sum(axis=1)
+    away = np.flatnonzero(known & (2 * apart > known.sum() - 1) & (np.abs(size) > 2 * deviation))
     return [int(j) for j in away[np.argsort(-np.abs(size[away]))]]
 
 
