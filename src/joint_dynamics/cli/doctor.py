@@ -125,9 +125,9 @@ def _read(path: str, config: dict[str, Any], model: Any) -> Any:
         bridged = {**config, 'recording': {**config['recording'], 'max_gap': ANY_GAP}}
         recording = load_recordings([path], bridged, model.joint_names, model.limits)[0]
         scales = [reason.mend['recording'].get('time_scale', 1.0) for reason in faults(recording) if reason.mend]
-        if min(scales, default=1.0) >= 1.0:
-            raise
-        return recording
+        if any(scale < 1.0 for scale in scales):
+            return recording
+        raise
 
 
 def _live(args: argparse.Namespace) -> int:
