@@ -137,6 +137,33 @@ def test_nothing_is_detected_where_nothing_changes(three):
     assert estimator.reopened.tolist() == [0, 0, 0]
 
 
+def test_a_jump_takes_the_window_of_excited_motion():
+    """A map that is wrong by half from the first sample on: few samples are no mean."""
+    estimator = StiffnessEstimator(1, 1, period=5e-3, initial_coefficients=1e4, initial_covariance=1e-9)
+    phi, jumps = 1e-3 * (1.0 + 0.3 * np.sin(0.5 * np.arange(180))), []
+    for k, one in enumerate(phi):
+        estimator.update([one], [2e4 * one])
+        if len(jumps) < estimator.reopened[0]:
+            jumps.append(k + 1)
+    assert jumps == [60]
+
+
+def test_after_a_jump_the_described_map_stays_until_the_window_explains_another():
+    """Opened, the covariance lets any map explain the next sample."""
+    estimator = StiffnessEstimator(
+        1, 1, period=5e-3, keep=True, initial_coefficients=2e4, initial_covariance=200.0, noise=0.5
+    )
+    phi, jumped, taken = 1e-3 * (1.0 + 0.3 * np.sin(0.5 * np.arange(900))), None, None
+    for k, one in enumerate(phi):
+        estimator.update([one], [(2e4 if k < 600 else 2e3) * one])
+        if jumped is None and estimator.reopened[0]:
+            jumped = k
+        if taken is None and estimator.coefficients[0, 0] < 1e4:
+            taken = k
+    assert 600 <= jumped <= 660 < jumped + 60 < taken
+    assert estimator.coefficients[0, 0] == pytest.approx(2e3, rel=0.05)
+
+
 def test_where_little_is_transmitted_an_error_of_friction_is_no_jump():
     """3 N·m are over half of what a joint carries for a second, and a seventh of the rms that it usually carries."""
     estimator, rng = StiffnessEstimator(1, period=2e-3), np.random.default_rng(5)

@@ -30,9 +30,6 @@ SPRING_CHECK, COULOMB_CHECK = 64, 16
 (1/μ) to this power."""
 MIN_EXCITED_TIME = 2.0
 """s of excited motion before a stiffness may count as reliable."""
-MIN_TAKEN_TIME = 0.02
-"""s of excited motion before what is learnt takes the place of what was described. That it explains the torque is what
-decides; of fewer samples no mean square says whether it does."""
 GAINS_EVERY = 10
 """Updates after which the gains of the friction follow the means."""
 LAGS, PARTS = (0.1, 0.3), len(LOADS)
@@ -49,11 +46,11 @@ LEVELS = record('seen excitation short long level usual samples squares torque')
 """Levels of prediction error and torque of one joint: samples since the last jump; s of all; present and usual mean
 square of the error, (N·m)², and of the torque; since the last evaluation the samples, Σ ε²/(1 + r) and Σ torque²."""
 SPRING = record(
-    'gate top per_scale novelty floor mu delta period window change_share hold stride anchor still updates',
+    'gate top per_scale novelty floor mu delta period window fewest change_share hold stride anchor still updates',
     'keep fresh excited reliable jumped', levels=LEVELS,
 )  # fmt: skip
-"""Settings of one joint: rad, rad, 1/rad, rad, (N·m)²; s; updates. What is learnt beside P and α: rad, the deformation
-that was new last, and updates since."""
+"""Settings of one joint: rad, rad, 1/rad, rad, (N·m)²; s; updates; excited samples before what is learnt is taken. What
+is learnt beside P and α: rad, the deformation that was new last, and updates since."""
 FRICTION = record(
     'omega_min hold length enough information seen still adapted updates', 'moving informative excited',
     lower=(2,), upper=(2,), rate=(2,), floor=(2,), means=(4,), gain=(2,),
@@ -148,7 +145,7 @@ def stiffness_step(s, learnt, in_force, phi, y, allowed, scratch):  # type: igno
         at_scale += (2.0 * p + 1.0) * alpha[p]
     fits = levels.long <= 0.2 * levels.usual and alpha[0] > 0.0 and at_scale > 0.0
     s.reliable = fits and levels.excitation >= MIN_EXCITED_TIME
-    if not s.keep or (fits and levels.short <= 0.2 * levels.usual and levels.excitation >= MIN_TAKEN_TIME):
+    if not s.keep or (fits and levels.short <= 0.2 * levels.usual and levels.seen >= s.fewest):
         in_force[0][:], in_force[1][:], in_force[2][0] = P, alpha, levels.long
     s.updates += 1
     looked = s.updates % s.stride == 0

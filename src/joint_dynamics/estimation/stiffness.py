@@ -31,6 +31,9 @@ Array = FloatArray
 REOPENED = 0.3
 # No transmission deforms by a thousand times its scale; what is beyond is a broken sample and would only overflow.
 LARGEST = 1e3
+# s of excited motion before what is learnt takes the place of what was described. That it explains the torque is what
+# decides; of fewer samples no mean square says whether it does.
+MIN_TAKEN_TIME = 0.02
 # Every sample teaches, and nothing is a jump.
 EVERY_SAMPLE = {'gate': 0.0, 'novelty': 0.0, 'change_share': np.inf}
 
@@ -127,8 +130,9 @@ class StiffnessEstimator(StiffnessMap):
                          (30 %). inf: no detection.
     noise                N·m, number or (n,): smallest deviation that a torque is taken to have.
     keep                 bool or (n,): joints of which α(0) with P(0) is in force until what is learnt has 0.02 s of
-                         excited motion and explains the torque as for `reliable`, in the last `change_window` as
-                         well; then the last that did. The others: what is learnt, at once.
+                         excited motion, once P was opened `change_window`, and explains the torque as for
+                         `reliable`, in the last `change_window` as well; then the last that did. The others: what
+                         is learnt, at once.
 
     Coefficients, covariance, torque, stiffness and variance are those of the map in force, `P` and `alpha`. (n,) each:
     `changes` (number of changes named), `reopened` (number of jumps of the error), `excited` (bool, of the last
@@ -177,6 +181,7 @@ class StiffnessEstimator(StiffnessMap):
             novelty=0.02 * self.scale if novelty is None else per_joint('novelty', novelty, self.joints, zero=True),
             delta=self.delta, period=self.period, change_share=self.change_share, keep=keep, hold=wait, still=wait,
             window=max(int(round(positive('change_window', change_window) / self.period)), 1),
+            fewest=MIN_TAKEN_TIME / self.period,
             stride=max(int(round(0.005 / self.period)), 1), anchor=np.inf, fresh=True,
         )  # fmt: skip
         self.states['levels']['long'] = self._floor
@@ -228,9 +233,10 @@ class StiffnessEstimator(StiffnessMap):
         self._forget(np.array([joint]))
 
     def _forget(self, joints: IntArray) -> None:
-        """Begin to watch for jumps anew; the usual levels stay."""
+        """Begin to watch for jumps anew: with the covariance open any map explains the next few samples."""
         for name in ('short', 'level', 'seen'):
             self.states['levels'][name][joints] = 0.0
+        self.states['fewest'][joints] = self.states['window'][joints]
 
     @property
     def excitation(self) -> Array:
