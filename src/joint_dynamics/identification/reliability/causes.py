@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from joint_dynamics.arrays import FloatArray
+from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.identification.observations import Observation
 from joint_dynamics.identification.reliability import thresholds
 from joint_dynamics.identification.reliability.alternatives import Alternatives, by_recorded_columns
@@ -264,9 +264,14 @@ def _follow(state: State, start: Explanation, named_beside: Sequence[Explanation
 def held_out(given: Alternatives, other: Alternatives, mend: Corrections) -> tuple[FloatArray, FloatArray]:
     """Return the share of each torque's power left over where parameters are learnt from other blocks, (folds, n).
 
-    Of the recording as given, and as corrected by `mend`: the torque that is then the joint's.
+    Of the recording as given, and as corrected by `mend`: the torque that is then the joint's, where it was recorded.
     """
-    return given.held_out[:, mend.torque_columns(given.names)[0]], other.held_out
+    shown = other.samples.weight.any(axis=0)
+    before, after = (
+        one.normal.of_samples(shown).held_out(one.samples.tau[:, shown], one.samples.part[shown])
+        for one in (given, other)
+    )
+    return before[:, mend.torque_columns(given.names)[0]], after
 
 
 def steadily_lower(left: FloatArray, other: FloatArray, errors: float = thresholds.MIN_VUONG_STATISTIC) -> bool:
@@ -287,15 +292,20 @@ def _rms(left: FloatArray) -> float:
 def _corrected(
     alternatives: Alternatives, observations: Sequence[Observation], mend: Corrections
 ) -> tuple[FilteredSamples, list[Observation]]:
-    """Return samples and observations (torques and time) as corrected; a delay is one of torques at the full rate."""
-    names = alternatives.names
-    samples, (order, scale), corrected = alternatives.samples.corrected(mend, names), mend.torque_columns(names), []
+    """Return samples and observations (torques and time) as corrected; a delay is one of torques at the full rate.
+
+    Rows whose torque is none that was recorded weigh nothing.
+    """
+    names, corrected, recorded = alternatives.names, list[Observation](), list[BoolArray]()
+    samples, (order, scale) = alternatives.samples.corrected(mend, names), mend.torque_columns(names)
     for one in observations:
         tau = one.tau[:, order] * scale
         if mend.torque_delay:
             at = one.time + mend.torque_delay / mend.time_scale
             tau = np.array([np.interp(at, one.time, column) for column in tau.T]).T
+            recorded.append(((at >= one.time[0]) & (at <= one.time[-1]))[one.kept])
         corrected.append(replace(one, tau=tau, time=one.time * mend.time_scale))
     if mend.torque_delay:
-        samples = replace(samples, tau=np.concatenate([kept(one, one.tau) for one in corrected], axis=1))
+        tau = np.concatenate([kept(one, one.tau) for one in corrected], axis=1)
+        samples = replace(samples, tau=tau, weight=samples.weight * np.concatenate(recorded))
     return samples, corrected

@@ -7,18 +7,22 @@ from dataclasses import replace
 
 import numpy as np
 
+from joint_dynamics.arm import slip_of
 from joint_dynamics.arrays import FloatArray, finite
 from joint_dynamics.identification.observations import Observation
 from joint_dynamics.identification.reliability import thresholds
 from joint_dynamics.identification.reliability.alternatives import Alternatives
 from joint_dynamics.identification.reliability.evidence import effective_samples, gain, peak
 from joint_dynamics.identification.reliability.explanation import Explanation, overdispersion
+from joint_dynamics.identification.reliability.filtered_samples import kept
 from joint_dynamics.recording.conversions import Corrections
 
 PRECISION = 1e-4
 """To which the delay is looked for [s]."""
 STEP = 0.1
 """First steps, as a share of a period of the torque's bandwidth: fine enough not to miss the maximum."""
+PRESLIDING = 1e-3
+"""Way [rad or m] over which friction turns at a reversal: joints take some tenths of a milliradian to a few."""
 
 
 def estimate_delay(alternatives: Alternatives, observations: Sequence[Observation]) -> Explanation:
@@ -26,16 +30,16 @@ def estimate_delay(alternatives: Alternatives, observations: Sequence[Observatio
 
     The torques are filtered once at the full rate and read at the kept samples plus the delay; samples nearer to an end
     than the longest delay are left out. It has to gain over friction that comes late by itself: presliding takes each
-    joint some time at every reversal, whatever the clocks do [M4]. It matters by what it costs [share of the
-    torque, rms], or by its length.
+    joint some way at every reversal, one Maxwell-slip operator beside the sign of its speed [M6 eq 12], whatever the
+    clocks do. It matters by what it costs [share of the torque, rms], or by its length.
     """
     bandwidth = min(_bandwidth(observation) for observation in observations)
     longest, width = longest_delay(observations), 0.02 / bandwidth
-    torque = _reading(observations, [observation.tau for observation in observations])
-    sign = _reading(observations, [np.sign(observation.dtheta) for observation in observations])
-    late = np.eye(len(alternatives.names))[:, :, None] * (sign(width) - sign(-width))
-    kept = [(one.time[one.kept], one.time[0] + longest, one.time[-1] - longest) for one in observations]
-    inside = np.concatenate([(at >= first) & (at <= last) for at, first, last in kept])
+    torque = _torque(observations)
+    slip = np.concatenate([kept(one, slip_of(one.theta, PRESLIDING)) for one in observations], axis=1)
+    late = np.eye(len(alternatives.names))[:, :, None] * slip
+    spans = [(one.time[one.kept], one.time[0] + longest, one.time[-1] - longest) for one in observations]
+    inside = np.concatenate([(at >= first) & (at <= last) for at, first, last in spans])
     normal = alternatives.normal.beside(np.concatenate([alternatives.rows, late], axis=1)).of_samples(inside)
 
     def target(seconds: float) -> FloatArray:
@@ -87,9 +91,9 @@ def _bandwidth(observation: Observation) -> float:
     return 0.4 * (len(observation.kept) - 1) / float(np.ptp(observation.time[observation.kept]))
 
 
-def _reading(observations: Sequence[Observation], signals: Sequence[FloatArray]) -> Callable[[float], FloatArray]:
-    """Return a function: seconds -> signals (samples, joints) of observations, filtered, so much later than kept."""
-    smooth = [(one.time, one.time[one.kept], _smooth(one, x)) for one, x in zip(observations, signals, strict=True)]
+def _torque(observations: Sequence[Observation]) -> Callable[[float], FloatArray]:
+    """Return a function: seconds -> torques (joints, samples) of observations, filtered, so much later than kept."""
+    smooth = [(one.time, one.time[one.kept], _smooth(one, one.tau)) for one in observations]
     return lambda seconds: np.concatenate(
         [[np.interp(at + seconds, time, column) for column in values.T] for time, at, values in smooth], axis=1
     )
