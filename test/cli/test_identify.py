@@ -31,6 +31,9 @@ def test_without_a_report_there_is_none_of_an_earlier_run_either(run, ur, motion
         assert done.status == 0, done.err
         assert sorted(item.name for item in out.iterdir()) == files
         assert ('report.html' in done.out) == ('report.html' in files)
+        # what a base parameter is made of is in the report; each column has a name
+        lines = done.out.partition('Parameters (SI')[2].splitlines()
+        assert max(map(len, lines[:40])) < 100 and all(map(str.strip, lines[2].strip('┃').split('┃')))
         (command,) = (line for line in done.out.splitlines() if line.startswith('next: '))
         words = shlex.split(command)
         assert words[1:3] == ['joint-dynamics', 'gains']

@@ -164,11 +164,9 @@ def show(result: Any) -> None:
             value,
             deviation,
             100 * deviation / abs(value) if value else None,
-            'not told apart' if name in poorly_determined else '',
-            expression,
+            'no' if name in poorly_determined else '',
         ]
-        for name, value, deviation, expression in zip(
-            result.names, result.solution.chi, result.deviation, result.expressions, strict=True
-        )
+        for name, value, deviation in zip(result.names, result.solution.chi, result.deviation, strict=True)
     ]
-    show_table('Parameters (SI, joint side)', ['parameter', 'value', 'std', 'std %', '', 'made of'], rows)
+    # what a base parameter is made of, which may be a line of 200 characters, is in the report
+    show_table('Parameters (SI, joint side)', ['parameter', 'value', 'std', 'std %', 'told apart'], rows)
