@@ -95,6 +95,17 @@ def test_a_correction_is_proved_that_is_steadily_better_or_by_half(after, proved
     assert causes.proves(before[:, None], np.array(after)[:, None]) is proved
 
 
+@pytest.mark.parametrize('free', [0.9, 1.0, 1.1])
+def test_what_the_files_links_prove_and_free_parameters_contradict_is_a_note(arm, monkeypatch, free, check):
+    """Power left over in five folds, by free parameters that many times as much, by the file's links 0.8 times."""
+    model, recording = arm
+    before, wobble = np.ones((5, model.n)), 0.01 * np.eye(5)[:, :1]
+    pairs = [(before, free * before + wobble), (before, 0.8 * before + wobble)]
+    monkeypatch.setattr(causes, '_held_out', lambda *_: iter(pairs))
+    found = check(model, replace(recording, tau=turned(recording.tau, 2), dq=None))
+    assert ('mend' in found.summary) == (free <= 1.0) != any('took no part' in note for note in found.notes)
+
+
 def test_torques_of_a_wrist_in_another_order_with_other_signs(arm, check):
     model, recording = arm
     names = model.joint_names

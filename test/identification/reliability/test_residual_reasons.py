@@ -23,13 +23,13 @@ def hand_made(seed, torque):
     samples, b = 800, 10
     rows = np.zeros((3, b, samples))
     speed = rng.normal(size=(3, samples))
-    for j in range(3):
+    for j in range(2):
         rows[j, 0] = rng.normal(size=samples)
         rows[j, 1 + 3 * j : 4 + 3 * j] = speed[j], np.sign(speed[j]), rng.normal(size=samples)
     weight = np.where(rng.random((3, samples)) < 0.2, 0.3, 1.0)
     friction = [np.array([1 + 3 * j, 2 + 3 * j]) for j in range(3)]
     power = np.zeros((3, b))
-    for j in range(3):
+    for j in range(2):
         power[j, friction[j]] = (rows[j, friction[j]] * speed[j] * weight[j] ** 2).sum(axis=1)
     normal = NormalEquations(rows, weight, friction, power, np.array([3, 6, 9]))
     tau = torque(rng, rows)
@@ -259,6 +259,17 @@ def test_what_friction_can_hold_at_rest_is_no_fault(true_robot, told):
     """A joint may hold twice its Coulomb level, one way and the other; what it cannot hold is told."""
     assert told(true_robot.model, resting(true_robot, 3, 2.0)) == {}
     assert 'stuck' in told(true_robot.model, resting(true_robot, 3, 6.0))
+
+
+def test_torques_that_no_motion_makes_are_first_and_say_nothing_of_joints_at_rest(true_robot, checked):
+    """Noise, of one joint four times as large while it stands."""
+    recording, rng = resting(true_robot, 3, 2.0), np.random.default_rng(0)
+    knots = np.arange(0.0, 21.0, 0.2)
+    tau = [np.interp(recording.time, knots, column) for column in 10.0 * rng.normal(size=(6, len(knots)))]
+    tau[3][recording.samples // 2 :] *= 4.0
+    reasons = checked(true_robot.model, [replace(recording, tau=np.stack(tau, axis=1))]).reasons
+    assert reasons[0].code == 'torque_unrelated' and len(reasons[0].joints) > 3
+    assert 'stuck' not in {reason.code for reason in reasons}
 
 
 def test_a_joint_that_has_not_slipped_yet_may_hold_anything(true_robot, told):

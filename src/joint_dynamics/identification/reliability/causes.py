@@ -127,8 +127,8 @@ class Causes:
 def find_causes(alternatives: Alternatives, observations: Sequence[Observation], measured: Sequence[Reason]) -> Causes:
     """Return the causes; measured: reasons that need no explanation of torques, with their corrections.
 
-    Steps that data that took no part do not prove, by free parameters or by the file's links where these tell them, are
-    left out, the last one first, and noted; what was measured, only where these data are predicted steadily worse.
+    Steps that data that took no part do not prove, by free parameters or by the file's links where these tell them, or
+    that either predicts steadily worse, are left out, the last one first, and noted; what was measured, only the latter.
     """
     first, names = State.of(alternatives, observations), alternatives.names
 
@@ -145,10 +145,11 @@ def find_causes(alternatives: Alternatives, observations: Sequence[Observation],
         if len(steps) < whole:
             path = Causes(first, first.corrected(mend), by_file=path.by_file)
         pairs = list(_held_out(path, mend))
-        proved = next((both for both in pairs if proves(*both)), None)
         # What was measured, which torques of a slow motion cannot prove, they may only disprove.
-        if proved is None and len(steps) <= len(measured) and not any(steadily_lower(*both) for both in pairs):
-            proved = pairs[0]
+        proved = pairs[0] if len(steps) <= len(measured) else None
+        proved = next((both for both in pairs if proves(*both)), proved)
+        if any(steadily_lower(*both) for both in pairs):
+            proved = None
         if proved is not None:
             break
         unproved.insert(0, f'{steps.pop()} (data that took no part are predicted no better so)')

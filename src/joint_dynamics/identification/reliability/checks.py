@@ -100,7 +100,14 @@ def check_training(problem: Problem, recordings: Sequence[Recording]) -> CheckRe
     causes = find_causes(alternatives, problem.observations, [*measured, *(one for one in units if one.mend)])
     # what has a correction among the causes is said there
     own = [reason for reason in own if reason.code not in {cause.code for cause in causes.reasons}]
-    own += resting_reasons(problem, alternatives)
+    floor = at_floor(alternatives, rated)
+    # what a sensor resolves is not known in another unit; a signal that is stuck is said to be
+    judged = floor | np.isin(alternatives.names, [name for one in own if one.code == 'stuck' for name in one.joints])
+    noise = torque_noise(problem.observations)
+    left = [] if units else residual_reasons(alternatives, causes.fitted(), noise, judged)
+    # where most torques have little to do with the motion, it does not say what they should be at rest
+    if not any(2 * len(reason.joints) > len(alternatives.names) for reason in left):
+        own += resting_reasons(problem, alternatives)
     harmless = [reason for recording in recordings for reason in spikes(recording, positions=False)]
     if not harmless or _spikes_matter(alternatives, problem.observations):
         harmless = []
@@ -109,13 +116,7 @@ def check_training(problem: Problem, recordings: Sequence[Recording]) -> CheckRe
     reasons = [reason for reason in own if reason.code != 'spikes']
     reasons += better_uncorrected(alternatives, problem.observations, [recordings[k].corrections for k in of])
     reasons += [reason for reason in own if reason.code == 'spikes' and reason not in harmless]
-    floor = at_floor(alternatives, rated)
-    inferred = [*causes.reasons, *(reason for reason in units if not reason.mend)]
-    # what a sensor resolves is not known in another unit; a signal that is stuck is said to be
-    if not units:
-        stuck = {name for reason in own if reason.code == 'stuck' for name in reason.joints}
-        judged = floor | np.isin(alternatives.names, list(stuck))
-        inferred += residual_reasons(alternatives, causes.fitted(), torque_noise(problem.observations), judged)
+    inferred = [*causes.reasons, *(reason for reason in units if not reason.mend), *left]
     # a torque that no correction explains is one thing that is wrong; the others were inferred with it
     inferred.sort(key=lambda reason: reason.code != 'torque_unrelated')
     vague = [reason for reason in causes.reasons if reason.code in ('recordings_differ', 'payload_mixed')]
