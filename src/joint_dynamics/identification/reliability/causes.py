@@ -128,7 +128,7 @@ def find_causes(alternatives: Alternatives, observations: Sequence[Observation],
     """Return the causes; measured: reasons that need no explanation of torques, with their corrections.
 
     Steps that data that took no part do not prove, by free parameters or by the file's links where these tell them, or
-    that either predicts steadily worse, are left out, the last one first, and noted; what was measured, only the latter.
+    that either predicts steadily worse, are left out, the last one first, and noted; of what was measured, the latter.
     """
     first, names = State.of(alternatives, observations), alternatives.names
 
