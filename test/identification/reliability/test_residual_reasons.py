@@ -23,13 +23,13 @@ def hand_made(seed, torque):
     samples, b = 800, 10
     rows = np.zeros((3, b, samples))
     speed = rng.normal(size=(3, samples))
-    for j in range(2):
+    for j in range(3):
         rows[j, 0] = rng.normal(size=samples)
         rows[j, 1 + 3 * j : 4 + 3 * j] = speed[j], np.sign(speed[j]), rng.normal(size=samples)
     weight = np.where(rng.random((3, samples)) < 0.2, 0.3, 1.0)
     friction = [np.array([1 + 3 * j, 2 + 3 * j]) for j in range(3)]
     power = np.zeros((3, b))
-    for j in range(2):
+    for j in range(3):
         power[j, friction[j]] = (rows[j, friction[j]] * speed[j] * weight[j] ** 2).sum(axis=1)
     normal = NormalEquations(rows, weight, friction, power, np.array([3, 6, 9]))
     tau = torque(rng, rows)
