@@ -101,7 +101,7 @@ def test_what_the_files_links_prove_and_free_parameters_contradict_is_a_note(arm
     model, recording = arm
     before, wobble = np.ones((5, model.n)), 0.01 * np.eye(5)[:, :1]
     pairs = [(before, free * before + wobble), (before, 0.8 * before + wobble)]
-    monkeypatch.setattr(causes, '_held_out', lambda *_: iter(pairs))
+    monkeypatch.setattr(causes, 'held_out_pairs', lambda *_: iter(pairs))
     found = check(model, replace(recording, tau=turned(recording.tau, 2), dq=None))
     assert ('mend' in found.summary) == (free <= 1.0) != any('took no part' in note for note in found.notes)
 

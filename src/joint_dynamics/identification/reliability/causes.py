@@ -144,7 +144,7 @@ def find_causes(alternatives: Alternatives, observations: Sequence[Observation],
             return replace(path, reasons=steps, unproved=unproved)
         if len(steps) < whole:
             path = Causes(first, first.corrected(mend), by_file=path.by_file)
-        pairs = list(_held_out(path, mend))
+        pairs = list(held_out_pairs(path, mend))
         # What was measured, which torques of a slow motion cannot prove, they may only disprove.
         proved = pairs[0] if len(steps) <= len(measured) else None
         proved = next((both for both in pairs if proves(*both)), proved)
@@ -168,7 +168,7 @@ def find_causes(alternatives: Alternatives, observations: Sequence[Observation],
     return replace(path, reasons=steps, mend=mend, left=named_left, unproved=unproved)
 
 
-def _held_out(path: Causes, mend: Corrections) -> Iterator[tuple[FloatArray, FloatArray]]:
+def held_out_pairs(path: Causes, mend: Corrections) -> Iterator[tuple[FloatArray, FloatArray]]:
     """Yield `held_out` of a path's ends, and by the file's links where these tell a cause."""
     first, last = path.first, path.last
     yield held_out(first.alternatives, last.alternatives, mend)
