@@ -222,3 +222,24 @@ def test_an_alternative_is_judged_by_the_samples_that_are_left_to_either(
         np.testing.assert_allclose(found.fitted.unexplained, unexplained)
         expected = vuong_statistic((bad.given, bad.residuals), (fit, left[back]), count, good.weight, bad.blocks)
         assert found.vuong_statistic == pytest.approx(expected)
+
+
+def test_what_a_torque_that_is_wrong_hides_is_not_its_samples_worth(resting_problem, two_links, base_parameters_of):
+    """Residuals that hold a torque doubled half-way are worth few samples: another joint's small loss outweighed it."""
+    rng = np.random.default_rng(3)
+    chi = base_parameters_of(two_links, {'ZZ_1': 0.5, 'ZZ_2': 0.3, 'M_2': 2.0, 'MX_2': 0.6, 'Ia_1': 0.4, 'Ia_2': 0.2})
+    plain = Problem(two_links, resting_problem.observations)
+    torques = [full_rate_torque(plain, run, chi) for run in plain.observations]
+    noisy = [
+        replace(run, tau=tau + 0.05 * tau.std(axis=0) * rng.normal(size=tau.shape))
+        for run, tau in zip(plain.observations, torques, strict=True)
+    ]
+    good = samples_of(Problem(two_links, noisy))
+    given = good.tau.copy()
+    given[1, good.tau.shape[1] // 2 :] *= 2.0
+    bad = Alternatives(two_links, replace(good, tau=given))
+    other = good.tau.copy()
+    other[0] += 0.03 * other[0].std() * rng.normal(size=other.shape[1])
+    found = bad.fitted('code', 'text', bad.normal, other)
+    assert gain(bad.given, bad.normal.fit(other), bad.count) < 0
+    assert found.gain > 20 and np.isfinite(found.vuong_statistic)

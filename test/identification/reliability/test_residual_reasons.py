@@ -1,6 +1,7 @@
 """What residuals of the given explanation are a reason for."""
 
 import math
+import re
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -9,6 +10,7 @@ import pytest
 
 from joint_dynamics.identification import IdentificationSettings
 from joint_dynamics.identification.observations import ABOVE, filter_plan, observe, torque_noise
+from joint_dynamics.identification.reliability.checks import check_training
 from joint_dynamics.identification.reliability.evidence import NormalEquations, effective_samples, gain
 from joint_dynamics.identification.reliability.residual_reasons import residual_reasons
 from joint_dynamics.recording import Recording
@@ -291,3 +293,18 @@ def test_the_recorded_tx40_whose_encoder_stays_at_a_reversal_is_told(data, told)
     for kind, array in values.items():
         array[stuck:, 1] = array[stuck, 1] if kind in ('q', 'theta') else 0.0
     assert 'reads at rest from' in told(model, replace(recording, **values))['stuck']
+
+
+@pytest.mark.parametrize('joint', [1, 3])
+def test_a_torque_that_changes_half_way_is_one_reason(model_and_robot, problem_of, joint):
+    """What is left over of it is what the change explains."""
+    model, robot = model_and_robot
+    recording = robot.record(2, duration=20.0, rate=100.0)
+    begun = int(0.6 * recording.samples)
+    tau = recording.tau.copy()
+    tau[begun:, joint] *= 2.0
+    given = replace(recording, tau=tau)
+    (reason,) = check_training(problem_of(model, [given]), [given]).reasons
+    assert reason.code == 'changed_midway' and reason.joints == (model.joint_names[joint],)
+    at = float(re.search(r'from (\S+) s on', reason.text).group(1))
+    assert at == pytest.approx(recording.time[begun], abs=0.5)

@@ -13,11 +13,12 @@ from joint_dynamics.identification import IdentificationSettings, identify
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.reliability.alternatives import Alternatives
 from joint_dynamics.identification.reliability.checks import check_training
-from joint_dynamics.identification.reliability.evidence import vuong_statistic
+from joint_dynamics.identification.reliability.evidence import effective_samples, vuong_statistic
 from joint_dynamics.identification.reliability.filtered_samples import samples_of
 from joint_dynamics.identification.reliability.scales import estimate_scales
 from joint_dynamics.identification.reliability.thresholds import RESOLVED
 from joint_dynamics.recording import Recording
+from joint_dynamics.recording.conversions import Corrections
 from joint_dynamics.robot import RobotModel
 
 PLAIN = IdentificationSettings(selection=False)
@@ -34,9 +35,25 @@ def test_scales_are_found_within_their_deviations(model_and_robot, alternatives_
     by, std = (np.array([entry[key] for entry in found.figures.values()]) for key in ('factor', 'std'))
     error = np.log(by) - np.log(factor / np.median(factor))
     assert chi2.sf(np.sum((error * by / std) ** 2), model.n - 1) > 1e-3
-    assert found.clear and found.matters and found.code == 'current' and found.mend is None
-    assert all(f'{name} {by[j]:.3g} ± ' in found.text for j, name in enumerate(model.joint_names) if j in (0, 4))
-    assert not any(f'{name} ' in found.text for j, name in enumerate(model.joint_names) if j not in (0, 4))
+    assert found.clear and found.matters and found.code == 'drive_gain'
+    assert found.mend == Corrections(torque_scale={model.joint_names[4]: 1 / by[4]})
+    named = [name for name in model.joint_names if f'{name} ' in found.text]
+    assert named == [model.joint_names[4]] and f'{named[0]} {by[4]:.3g} ± ' in found.text
+
+
+def test_two_torques_off_are_corrected_one_after_the_other(model_and_robot, problem_of):
+    """Four of six go together and say what the others' scales are; of six that all differ none does."""
+    model, robot = model_and_robot
+    recording = robot.record(1, rate=100.0)
+    given = scaled(recording, [1.0, 1.0, 5.0, 0.2, 1.0, 1.0])
+    mended = {}
+    for reason in check_training(problem_of(model, [given]), [given]).reasons:
+        assert reason.code == 'drive_gain'
+        mended |= reason.mend['recording']['torque_scale']
+    assert mended == pytest.approx({model.joint_names[2]: 0.2, model.joint_names[3]: 5.0}, rel=0.1)
+    given = scaled(recording, [1.0, 0.5, 1.3, 2.0, 0.7, 3.0])
+    (reason,) = check_training(problem_of(model, [given]), [given]).reasons
+    assert reason.code == 'current' and not reason.mend
 
 
 def test_a_drive_gain_that_is_off_is_named_or_noted(model_and_robot, problem_of):
@@ -59,14 +76,15 @@ def test_a_torque_far_off_is_corrected_beside_others_within_a_data_sheet(model_a
     assert reason.mend['recording']['torque_scale'][model.joint_names[3]] == pytest.approx(1 / 0.3, rel=0.15)
 
 
-@pytest.mark.parametrize('joint', [3, 4])
-def test_a_wrist_torque_far_off_is_named_with_joint_and_factor(model_and_robot, problem_of, joint):
-    """Three times: between it and one the torque fits neither the others' parameters nor a scale of its own."""
+@pytest.mark.parametrize('joint', [1, 3, 4])
+@pytest.mark.parametrize('factor', [3.0, 6.0])
+def test_a_torque_far_off_is_named_with_joint_and_factor(model_and_robot, problem_of, joint, factor):
+    """Between its factor and one, the torque fits neither the others' parameters nor a scale of its own."""
     model, robot = model_and_robot
-    given = scaled(robot.record(1, rate=200.0), np.where(np.arange(model.n) == joint, 3.0, 1.0))
+    given = scaled(robot.record(1, rate=100.0), np.where(np.arange(model.n) == joint, factor, 1.0))
     (reason,) = check_training(problem_of(model, [given]), [given]).reasons
     assert reason.code == 'drive_gain' and reason.joints == (model.joint_names[joint],)
-    assert 1 / reason.mend['recording']['torque_scale'][model.joint_names[joint]] == pytest.approx(3.0, rel=0.1)
+    assert 1 / reason.mend['recording']['torque_scale'][model.joint_names[joint]] == pytest.approx(factor, rel=0.1)
 
 
 def test_one_factor_for_all_torques_changes_nothing_that_is_looked_at(model_and_robot):
@@ -129,14 +147,15 @@ def test_scales_are_the_likeliest(two_links, two_link_runs, factor):
         apart = best.x[0] - best.x[1]
         truth = math.log(factor[0] / factor[1])
         assert abs(apart - truth) < 5 * float(np.hypot(*(std / by)))
-        # one ratio is known, and costs half a logarithm
-        alike = scipy.optimize.minimize_scalar(lambda b: cost([b, b]), bounds=(-5, 5), method='bounded').fun
-        expected = min(alike, cost([0.0, 0.0])) - best.fun - 0.5 * math.log(count.sum())
-        assert found.gain == pytest.approx(expected, abs=0.1 + 0.02 * abs(expected))
+        # by what they leave over, samples are worth more than as given; one ratio is known, and costs half a logarithm
         other = normal.fit(tau * np.exp(-best.x)[:, None])
         left = normal.residuals(tau * np.exp(-best.x)[:, None], other.chi)
+        independent = np.maximum(count, effective_samples(left, normal.weight, alternatives.samples.part))
+        lower = (alternatives.given.unexplained + RESOLVED**2) / (other.unexplained + RESOLVED**2)
+        expected = 0.5 * independent @ np.log(lower) - 0.5 * math.log(count.sum())
+        assert found.gain == pytest.approx(expected, abs=0.1 + 0.02 * abs(expected))
         steady = vuong_statistic(
-            (alternatives.given, alternatives.residuals), (other, left), count, alternatives.samples.weight,
+            (alternatives.given, alternatives.residuals), (other, left), independent, alternatives.samples.weight,
             alternatives.blocks,
         )  # fmt: skip
         if factor != (1.0, 1.0):

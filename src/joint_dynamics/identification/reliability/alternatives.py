@@ -84,12 +84,14 @@ class Alternatives:
         def back(fit: ExplanationFit) -> ExplanationFit:
             return fit if order is None else by_recorded_columns(fit, order)
 
-        fit = normal.fit(target, lambda free: gain(self.given, back(free), self.count) > 0)
-        gained = gain(self.given, back(fit), self.count)
+        # residuals of a wrong explanation hold signal, which makes samples look worth less than they are: at first, all
+        # joints take the most of any
+        most = np.full(len(self.names), self.count.max())
+        fit = normal.fit(target, lambda free: gain(self.given, back(free), most) > 0)
+        gained = gain(self.given, back(fit), most)
         one = Explanation(code, text, self.names, self.given, back(fit), gained, least=self.least(code))
         if not gained > 0:
             return one
-        # residuals of a wrong explanation hold signal, which makes samples look worth less than they are
         left = normal.residuals(target, fit.chi)
         own = effective_samples(left, normal.weight, self.samples.part)
         if order is not None:
@@ -104,6 +106,10 @@ class Alternatives:
             vuong_statistic=self.vuong_statistic(back(fit), left, count),
             dispersion=overdispersion(normal, target, fit, count if order is None else count[order]),
         )
+
+    def independent_samples(self, left: FloatArray) -> FloatArray:
+        """Return what samples are worth (n,), by what is left over of them (n, samples), weighted, or as given."""
+        return np.maximum(self.count, effective_samples(left, self.samples.weight, self.samples.part))
 
     def vuong_statistic(self, fitted: ExplanationFit, left: FloatArray, count: FloatArray) -> float:
         """Return `evidence.vuong_statistic` of a fit that leaves so much over, (n, samples), weighted."""

@@ -100,9 +100,17 @@ def check_training(problem: Problem, recordings: Sequence[Recording]) -> CheckRe
     causes = find_causes(alternatives, problem.observations, [*measured, *(one for one in units if one.mend)])
     # what has a correction among the causes is said there
     own = [reason for reason in own if reason.code not in {cause.code for cause in causes.reasons}]
+    vague = [reason for reason in causes.reasons if reason.code in ('recordings_differ', 'payload_mixed')]
+    parts = max((cause.gain for cause in causes.last.differences if cause.clear and vague), default=0.0)
+    begun, begun_notes = moment_reasons(causes.last.alternatives, causes.last.observations, parts)
+    shown = {(reason.code, reason.joints) for reason in own}
+    begun = [reason for reason in begun if (reason.code, reason.joints) not in shown]
     floor = at_floor(alternatives, rated)
-    # what a sensor resolves is not known in another unit; a signal that is stuck is said to be
-    judged = floor | np.isin(alternatives.names, [name for one in own if one.code == 'stuck' for name in one.joints])
+    # what a sensor resolves is not known in another unit; a torque that is stuck, or changes, is said to be
+    judged = floor | np.isin(
+        alternatives.names,
+        [name for one in (*own, *begun) if one.code in ('stuck', 'changed_midway') for name in one.joints],
+    )
     noise = torque_noise(problem.observations)
     left = [] if units else residual_reasons(alternatives, causes.fitted(), noise, judged)
     # where most torques have little to do with the motion, it does not say what they should be at rest
@@ -119,11 +127,6 @@ def check_training(problem: Problem, recordings: Sequence[Recording]) -> CheckRe
     inferred = [*causes.reasons, *(reason for reason in units if not reason.mend), *left]
     # a torque that no correction explains is one thing that is wrong; the others were inferred with it
     inferred.sort(key=lambda reason: reason.code != 'torque_unrelated')
-    vague = [reason for reason in causes.reasons if reason.code in ('recordings_differ', 'payload_mixed')]
-    parts = max((cause.gain for cause in causes.last.differences if cause.clear and vague), default=0.0)
-    begun, begun_notes = moment_reasons(causes.last.alternatives, causes.last.observations, parts)
-    shown = {(reason.code, reason.joints) for reason in own}
-    begun = [reason for reason in begun if (reason.code, reason.joints) not in shown]
     if begun and len(vague) == len(causes.reasons):
         inferred = [replace(begun[0], variants=tuple(vague)), *(reason for reason in inferred if reason not in vague)]
     elif causes.mend.stated():

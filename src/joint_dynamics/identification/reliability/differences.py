@@ -30,7 +30,7 @@ import numpy as np
 from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.identification.reliability import thresholds
 from joint_dynamics.identification.reliability.alternatives import Alternatives
-from joint_dynamics.identification.reliability.evidence import NormalEquations, effective_samples, regressor_columns
+from joint_dynamics.identification.reliability.evidence import NormalEquations, regressor_columns
 from joint_dynamics.identification.reliability.explanation import Explanation, overdispersion
 from joint_dynamics.identification.reliability.filtered_samples import FilteredSamples
 from joint_dynamics.robot import INERTIAL
@@ -136,11 +136,10 @@ def _own(alternatives: Alternatives, kind: str, part: str, columns: FloatArray, 
 
 def _with(alternatives: Alternatives, columns: FloatArray) -> tuple[Explanation, NormalEquations]:
     """Return the explanation with columns of a part's own, and its normal equations."""
-    samples, given = alternatives.samples, alternatives.given
+    tau, given = alternatives.samples.tau, alternatives.given
     normal = alternatives.normal.beside(np.concatenate([alternatives.rows, columns], axis=1))
-    fitted = normal.fit(samples.tau)
-    left = normal.residuals(samples.tau, fitted.chi)
-    count = np.maximum(alternatives.count, effective_samples(left, normal.weight, samples.part))
+    fitted = normal.fit(tau)
+    count = alternatives.independent_samples(normal.residuals(tau, fitted.chi))
     own = Explanation('recordings_differ', '', alternatives.names, given, replace(fitted, count=count), 0.0)
     return replace(own, gain=own.gained(count)), normal
 

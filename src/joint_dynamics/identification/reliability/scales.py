@@ -8,7 +8,9 @@ the ratios b_i/b_j, with a deviation that says how well. β_j = ln b_j and χ ma
 
     [M_j  M_j χ; χᵀM_j  χᵀM_j χ] [dχ; dβ_j] = [W_jᵀρ_j; χᵀW_jᵀρ_j],    M_j = W_jᵀW_j,
 
-summed over joints with the variance of each one's independent samples.
+summed over joints with the variance of each one's independent samples. They may have several maxima: a torque that is
+far off is best left unexplained until its own scale is near. They are sought from the given scales and from those at
+which one torque is closest to what the others say it is, the γ of least squares of γ y_j = W_j χ beside y_i = W_i χ.
 """
 
 from __future__ import annotations
@@ -28,8 +30,6 @@ from joint_dynamics.recording.conversions import Corrections
 STEPS = 40
 MAX_STEP = 0.7
 """Largest step of any β: a factor of two."""
-SIDES = 0.5 * np.log(2.0) * np.array([-4, -3, -2, -1, 1, 2, 3, 4])
-"""β of one joint from which they are sought, too: factors of a quarter to four."""
 
 
 def estimate_scales(alternatives: Alternatives) -> Explanation:
@@ -39,20 +39,21 @@ def estimate_scales(alternatives: Alternatives) -> Explanation:
     gains of a data sheet. The gain is over the known ones being alike, less ½ ln N for each of their ratios.
     """
     names, n = alternatives.names, len(alternatives.names)
-    beta, information, fitted, gained = _search(alternatives, np.ones(n, dtype=bool), np.zeros(n))
+    beta, information, fitted = _search(alternatives, np.ones(n, dtype=bool), np.zeros(n))
     known, deviation = _known(np.asarray(np.linalg.inv(information), dtype=float))
     explanation = Explanation('drive_gain', '', names, alternatives.given, fitted, 0.0, matters=False)
     if known.sum() < 2:
         return _described(explanation, np.ones(n), deviation, np.zeros(n, dtype=bool))
     ratios = 0.5 * (known.sum() - 1) * np.log(max(alternatives.count.sum(), 2.0))
-    alike = _search(alternatives, np.logical_not(known), np.where(known, 0.0, beta - np.median(beta[known])))[3]
+    alike = _search(alternatives, np.logical_not(known), np.where(known, 0.0, beta - np.median(beta[known])))[2]
     target = alternatives.samples.tau * np.exp(-beta)[:, None]
     residuals = alternatives.normal.residuals(target, fitted.chi)
+    count = alternatives.independent_samples(residuals)
     explanation = replace(
         explanation,
-        gain=gained - alike - float(ratios),
-        vuong_statistic=alternatives.vuong_statistic(fitted, residuals, alternatives.count),
-        dispersion=overdispersion(alternatives.normal, target, fitted, alternatives.count),
+        gain=gain(alike, fitted, count) - float(ratios),
+        vuong_statistic=alternatives.vuong_statistic(fitted, residuals, count),
+        dispersion=overdispersion(alternatives.normal, target, fitted, count),
     )
     return _described(explanation, np.exp(beta - np.median(beta[known])), deviation, known)
 
@@ -60,7 +61,8 @@ def estimate_scales(alternatives: Alternatives) -> Explanation:
 def _described(explanation: Explanation, factor: FloatArray, deviation: FloatArray, known: BoolArray) -> Explanation:
     """Return the explanation with what it says: scales (n,), deviations (n,) of their logarithms, known (n,) or not.
 
-    One torque that is off is brought to the scale of the others; where several are, none tells which are right.
+    The torque that is surest off is brought to the scale of the others, where most of these go together; where they do
+    not, none tells which are right.
     Noted are scales apart by what drive gains of a data sheet may be, and joints whose scale no other confirms.
     """
     off = _off(factor, deviation, known)
@@ -102,23 +104,22 @@ def _described(explanation: Explanation, factor: FloatArray, deviation: FloatArr
 
 
 def _off(factor: FloatArray, deviation: FloatArray, known: BoolArray) -> list[int]:
-    """Return the joints whose scale is not that of the others, the farthest first.
+    """Return the joint that is surest not to have the scale of the others, or all such where fewer go together.
 
     Apart by more than `DATA_SHEET_FACTOR` from most others, and from their median by more than two deviations.
     """
     size = np.where(known, np.log(factor), 0.0)
     apart = (np.abs(size[:, None] - size[known]) > np.log(thresholds.DATA_SHEET_FACTOR)).sum(axis=1)
     away = np.flatnonzero(known & (2 * apart > known.sum() - 1) & (np.abs(size) > 2 * deviation))
-    return [int(j) for j in away[np.argsort(-np.abs(size[away]))]]
+    away = away[np.argsort(-np.abs(size[away]) / deviation[away])]
+    return away[: 1 if 2 * len(away) < known.sum() else None].tolist()
 
 
 def _search(
     alternatives: Alternatives, free: BoolArray, beta: FloatArray
-) -> tuple[FloatArray, FloatArray, ExplanationFit, float]:
-    """Return β (n,), its information (n, n), fit and gain, with the scales `free` (n,) sought from `beta`."""
+) -> tuple[FloatArray, FloatArray, ExplanationFit]:
+    """Return β (n,), its information (n, n) and fit, with the scales `free` (n,) sought from `beta`."""
     tau, count, normal = alternatives.samples.tau, alternatives.count, alternatives.normal
-    # a torque that is far off is best left unexplained until its own scale is near: it is looked for from all sides
-    sides = [beta + size * joint for joint in np.eye(len(beta))[free] for size in SIDES]
     weighted = tau * alternatives.samples.weight
 
     def penalised(beta: FloatArray) -> tuple[ExplanationFit, float]:
@@ -128,7 +129,8 @@ def _search(
             + 0.5 * (beta @ beta) / thresholds.PRIOR_DEVIATION**2
         )
 
-    beta = min([beta, *sides], key=lambda start: penalised(start)[1])
+    closest = _closest(alternatives, weighted * np.exp(-beta)[:, None], penalised(beta)[0])
+    beta = min([beta, *(beta + np.diag(closest)[free])], key=lambda start: penalised(start)[1])
     damping, (fit, least) = 1e-3, penalised(beta)
     for _ in range(STEPS):
         information, slope = _profile(alternatives, weighted * np.exp(-beta)[:, None], fit, beta)
@@ -150,7 +152,7 @@ def _search(
         if better < 1e-3:
             break
     information = _profile(alternatives, weighted * np.exp(-beta)[:, None], fit, beta)[0]
-    return beta, information, fit, gain(alternatives.given, fit, count)
+    return beta, information, fit
 
 
 def _known(covariance: FloatArray) -> tuple[BoolArray, FloatArray]:
@@ -165,17 +167,33 @@ def _known(covariance: FloatArray) -> tuple[BoolArray, FloatArray]:
         known[worst] = False
 
 
+def _summed(
+    alternatives: Alternatives, weighted: FloatArray, fit: ExplanationFit
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return each torque's variance (n,), W_jᵀ y_j over it (n, b), and the inverse (b, b) of the matrices summed so."""
+    normal = alternatives.normal
+    variance = (fit.unexplained + thresholds.RESOLVED**2) * (weighted**2).sum(axis=1) / alternatives.count
+    variance = np.maximum(variance, np.finfo(float).tiny)
+    right = np.einsum('jbs,js->jb', normal.rows, weighted, optimize=True) / variance[:, None]
+    return variance, right, inverse_of(np.tensordot(1 / variance, normal.matrix, axes=1))
+
+
+def _closest(alternatives: Alternatives, weighted: FloatArray, fit: ExplanationFit) -> FloatArray:
+    """Return β (n,) at which each torque by itself is closest to what the others say; 0 where they say none."""
+    variance, right, inverse = _summed(alternatives, weighted, fit)
+    said = np.einsum('jb,jb->j', right @ inverse, right.sum(axis=0) - right)
+    size = (weighted**2).sum(axis=1) / variance - np.einsum('jb,jb->j', right @ inverse, right)
+    return -np.log(np.divide(said, size, out=np.ones(len(said)), where=(said > 0) & (size > 0)))
+
+
 def _profile(
     alternatives: Alternatives, weighted: FloatArray, fit: ExplanationFit, beta: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Return information (n, n) and slope (n,) of β with χ eliminated; weighted (n, samples): torques over scales."""
-    normal, chi = alternatives.normal, fit.chi
-    variance = (fit.unexplained + thresholds.RESOLVED**2) * (weighted**2).sum(axis=1) / alternatives.count
-    variance = np.maximum(variance, np.finfo(float).tiny)
-    own = normal.matrix @ chi / variance[:, None]
-    right = np.einsum('jbs,js->jb', normal.rows, weighted, optimize=True) / variance[:, None] - own
-    shared = np.tensordot(1 / variance, normal.matrix, axes=1)
-    inverse = inverse_of(shared)
+    chi = fit.chi
+    variance, right, inverse = _summed(alternatives, weighted, fit)
+    own = alternatives.normal.matrix @ chi / variance[:, None]
+    right = right - own
     information = np.diag(own @ chi + 1 / thresholds.PRIOR_DEVIATION**2) - own @ inverse @ own.T
     slope = right @ chi - own @ (inverse @ right.sum(axis=0)) - beta / thresholds.PRIOR_DEVIATION**2
     return 0.5 * (information + information.T), slope

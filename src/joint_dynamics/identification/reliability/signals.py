@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from joint_dynamics.arrays import FloatArray
+from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.reliability import thresholds
 from joint_dynamics.identification.reliability.efforts import effort_reasons, runs_of, spikes
@@ -128,7 +128,9 @@ def _measured_speeds(recording: Recording) -> Iterator[Reason]:
 def _missing(recording: Recording) -> Iterator[Reason]:
     # a logger faster than the robot's messages writes each several times; a joint that is held creeps by single counts
     steps = np.abs(np.diff(recording.q[:, np.ptp(recording.q, axis=0) >= thresholds.LEAST_JUMP], axis=0))
-    steps = steps[np.ix_(steps.any(axis=1), steps.any(axis=0))]
+    # what only one of several moving joints shows is its encoder's
+    moves, own = steps.any(axis=1), _single_jumps(recording).any(axis=1) & (np.count_nonzero(steps, axis=1) > 1)
+    steps, own = steps[np.ix_(moves, steps.any(axis=0))], own[moves]
     if not steps.size:
         return
     size = np.sqrt(np.mean(steps**2, axis=0))
@@ -141,7 +143,7 @@ def _missing(recording: Recording) -> Iterator[Reason]:
     ordinary = np.maximum(around, np.quantile(np.abs(path - around), 0.9)) + quantum
     jumps = path > thresholds.JUMP_FACTOR * ordinary
     # a spike goes there and back: its two jumps are next to each other
-    single = jumps & ~np.roll(jumps, 1) & ~np.roll(jumps, -1)
+    single = jumps & ~np.roll(jumps, 1) & ~np.roll(jumps, -1) & ~own
     lost = float(np.sum(path[single] / np.maximum(ordinary[single], 1e-12) - 1))
     if lost > thresholds.FAULTY_SHARE * len(steps):
         yield Reason(
@@ -152,8 +154,8 @@ def _missing(recording: Recording) -> Iterator[Reason]:
         )
 
 
-def _jumps(recording: Recording) -> Iterator[Reason]:
-    """Yield a reason for each joint whose position jumps, farther than a joint can go, where no other's does."""
+def _single_jumps(recording: Recording) -> BoolArray:
+    """Return where one joint's position jumps (samples − 1, n), farther than a joint can go, and no other's does."""
     steps = np.diff(recording.q, axis=0)
     beyond = np.abs(steps - np.stack([running_median(column, 5) for column in steps.T], axis=1))
     ordinary = np.maximum(
@@ -167,7 +169,11 @@ def _jumps(recording: Recording) -> Iterator[Reason]:
     still = np.concatenate([[False, False], ~steps.any(axis=1)])
     resumed = (still[:-2] | still[1:-1]) & (np.count_nonzero(steps, axis=1) > 1)
     alone = (jumps.sum(axis=1) == 1) & ~resumed
-    single = jumps & ~np.roll(jumps, 1, axis=0) & ~np.roll(jumps, -1, axis=0) & alone[:, None]
+    return jumps & ~np.roll(jumps, 1, axis=0) & ~np.roll(jumps, -1, axis=0) & alone[:, None]
+
+
+def _jumps(recording: Recording) -> Iterator[Reason]:
+    steps, single = np.diff(recording.q, axis=0), _single_jumps(recording)
     for j, name in enumerate(recording.joint_names):
         at = np.flatnonzero(single[:, j])
         if len(at):
