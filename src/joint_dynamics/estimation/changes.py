@@ -193,6 +193,11 @@ class ChangeDetector:
         left, most = v.load_cost[last].sum(), max(LEFT * v.samples[last].sum(), UNEXPLAINED * v.cost[last].sum())
         if length < SHORTEST or not v.load[last] > GAIN or not left <= most or not self._possible_load(v.payload[last]):
             return None
+        # a push that is over is no load: where nothing is felt any more, a load shows all the same
+        felt = np.flatnonzero(self.blocks.disturbed[self._since(length)])
+        after = length - 1 - felt[-1] if len(felt) else 0
+        if after and not v.load_cost[after - 1].sum() + 2.0 * BODY < v.cost[after - 1].sum():
+            return None
         return Change('load', -1, 0.0, self._since(length)[0], length)
 
     def _single(self, last: int, side: int, joint: int) -> Change | None:
