@@ -175,7 +175,7 @@ def test_a_jump_that_its_torques_show_as_well_is_named_once(arm, monkeypatch, ch
     q, joints = recording.q.copy(), (model.joint_names[1],)
     q[len(q) // 2 :, 1] += 0.1
     again = Reason('changed_midway', 'the position is off by +0.11 rad from 9 s on', joints=joints)
-    monkeypatch.setattr(checks, 'moment_reasons', lambda *_: ([again], []))
+    monkeypatch.setattr(checks, 'moment_reasons', lambda *_: ([again], [], None))
     reasons = check(model, replace(recording, q=q, dq=None)).reasons
     assert [reason.joints for reason in reasons if reason.code == 'changed_midway'] == [joints]
 

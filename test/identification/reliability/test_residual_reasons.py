@@ -308,3 +308,14 @@ def test_a_torque_that_changes_half_way_is_one_reason(model_and_robot, problem_o
     assert reason.code == 'changed_midway' and reason.joints == (model.joint_names[joint],)
     at = float(re.search(r'from (\S+) s on', reason.text).group(1))
     assert at == pytest.approx(recording.time[begun], abs=0.5)
+
+
+def test_noise_in_place_of_a_torque_does_not_change_half_way(model_and_robot, problem_of):
+    """Noise gains by a change of its scale at some moment as well, and nearly all of it is still left over."""
+    model, robot = model_and_robot
+    recording = robot.record(1, duration=20.0, rate=200.0)
+    tau = recording.tau.copy()
+    tau[:, 1] = tau[:, 1].std() * np.random.default_rng(1).normal(size=recording.samples)
+    given = replace(recording, tau=tau)
+    (reason,) = check_training(problem_of(model, [given]), [given]).reasons
+    assert reason.code == 'torque_unrelated' and reason.joints == (model.joint_names[1],)

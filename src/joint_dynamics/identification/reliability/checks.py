@@ -102,17 +102,15 @@ def check_training(problem: Problem, recordings: Sequence[Recording]) -> CheckRe
     own = [reason for reason in own if reason.code not in {cause.code for cause in causes.reasons}]
     vague = [reason for reason in causes.reasons if reason.code in ('recordings_differ', 'payload_mixed')]
     parts = max((cause.gain for cause in causes.last.differences if cause.clear and vague), default=0.0)
-    begun, begun_notes = moment_reasons(causes.last.alternatives, causes.last.observations, parts)
-    shown = {(reason.code, reason.joints) for reason in own}
-    begun = [reason for reason in begun if (reason.code, reason.joints) not in shown]
+    begun, begun_notes, changed = moment_reasons(causes.last.alternatives, causes.last.observations, parts)
     floor = at_floor(alternatives, rated)
-    # what a sensor resolves is not known in another unit; a torque that is stuck, or changes, is said to be
-    judged = floor | np.isin(
-        alternatives.names,
-        [name for one in (*own, *begun) if one.code in ('stuck', 'changed_midway') for name in one.joints],
-    )
+    # what a sensor resolves is not known in another unit; a signal that is stuck is said to be
+    judged = floor | np.isin(alternatives.names, [name for one in own if one.code == 'stuck' for name in one.joints])
     noise = torque_noise(problem.observations)
-    left = [] if units else residual_reasons(alternatives, causes.fitted(), noise, judged)
+    left = [] if units else residual_reasons(alternatives, causes.fitted() or changed, noise, judged)
+    unrelated = {name for reason in left if reason.code == 'torque_unrelated' for name in reason.joints}
+    shown = {(reason.code, reason.joints) for reason in own}
+    begun = [one for one in begun if (one.code, one.joints) not in shown and unrelated.isdisjoint(one.joints)]
     # where most torques have little to do with the motion, it does not say what they should be at rest
     if not any(2 * len(reason.joints) > len(alternatives.names) for reason in left):
         own += resting_reasons(problem, alternatives)

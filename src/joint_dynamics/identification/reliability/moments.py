@@ -22,7 +22,7 @@ from joint_dynamics.arrays import FloatArray
 from joint_dynamics.identification.observations import Observation
 from joint_dynamics.identification.reliability import thresholds
 from joint_dynamics.identification.reliability.alternatives import Alternatives
-from joint_dynamics.identification.reliability.evidence import inverse_of
+from joint_dynamics.identification.reliability.evidence import ExplanationFit, inverse_of
 from joint_dynamics.identification.reliability.verdict import Reason
 
 LIMITS = {
@@ -52,19 +52,19 @@ class Moment:
 
 def moment_reasons(
     alternatives: Alternatives, observations: Sequence[Observation], other: float = 0.0
-) -> tuple[list[Reason], list[str]]:
-    """Return a reason for what begins at a moment, and notes of what is not held against a result (friction).
+) -> tuple[list[Reason], list[str], ExplanationFit | None]:
+    """Return a reason for what begins at a moment with its fit, and notes of what is not held against a result.
 
     observations: of the samples' recordings; other: what parts that differ otherwise gain [nats]: of a moment that
     gains less nothing is said.
     """
     moment = best_moment(alternatives)
     if moment is None or not LIMITS[moment.kind][0] < abs(moment.size) < LIMITS[moment.kind][1]:
-        return [], []
+        return [], [], None
     samples, name = alternatives.samples, alternatives.names[moment.joint]
     without = alternatives.fitted('changed_midway', '', alternatives.normal, samples.tau - moment.column)
     if not without.clear or without.gain < other:
-        return [], []
+        return [], [], None
     index = int(samples.part[moment.sample])
     observation = observations[index]
     time = observation.time[observation.kept[moment.sample - int(np.argmax(samples.part == index))]]
@@ -78,8 +78,8 @@ def moment_reasons(
         f'{100 * moment.effect:.2g} % of a torque): use the part before or after it'
     )
     if moment.kind == 'friction' or not moment.effect > thresholds.MIN_EFFECT:
-        return [], [text]
-    return [Reason('changed_midway', text, joints=(name,))], []
+        return [], [text], None
+    return [Reason('changed_midway', text, joints=(name,))], [], without.fitted
 
 
 def best_moment(alternatives: Alternatives) -> Moment | None:

@@ -61,8 +61,8 @@ def estimate_scales(alternatives: Alternatives) -> Explanation:
 def _described(explanation: Explanation, factor: FloatArray, deviation: FloatArray, known: BoolArray) -> Explanation:
     """Return the explanation with what it says: scales (n,), deviations (n,) of their logarithms, known (n,) or not.
 
-    The torque that is surest off is brought to the scale of the others, where most of these go together; where they do
-    not, none tells which are right.
+    The torque that is surest off is brought to the scale of the others, while `MOST_OFF` leaves enough of these; of
+    more that are off, none tells which are right.
     Noted are scales apart by what drive gains of a data sheet may be, and joints whose scale no other confirms.
     """
     off = _off(factor, deviation, known)
@@ -104,7 +104,7 @@ def _described(explanation: Explanation, factor: FloatArray, deviation: FloatArr
 
 
 def _off(factor: FloatArray, deviation: FloatArray, known: BoolArray) -> list[int]:
-    """Return the joint that is surest not to have the scale of the others, or all such where fewer go together.
+    """Return the joint that is surest not to have the scale of the others, or all such where they are too many.
 
     Apart by more than `DATA_SHEET_FACTOR` from most others, and from their median by more than two deviations.
     """
@@ -112,7 +112,7 @@ def _off(factor: FloatArray, deviation: FloatArray, known: BoolArray) -> list[in
     apart = (np.abs(size[:, None] - size[known]) > np.log(thresholds.DATA_SHEET_FACTOR)).sum(axis=1)
     away = np.flatnonzero(known & (2 * apart > known.sum() - 1) & (np.abs(size) > 2 * deviation))
     away = away[np.argsort(-np.abs(size[away]) / deviation[away])]
-    return away[: 1 if 2 * len(away) < known.sum() else None].tolist()
+    return away[: 1 if len(away) <= thresholds.MOST_OFF * known.sum() else None].tolist()
 
 
 def _search(

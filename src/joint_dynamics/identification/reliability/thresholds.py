@@ -109,6 +109,9 @@ stays there."""
 DATA_SHEET_FACTOR = 1.5
 """[factor] Scales up to this factor apart may be drive gains of a data sheet or another robot of the series, and are no
 other unit."""
+MOST_OFF = 1 / 3
+"""Share of the scales that may be off by a unit or a gain each: the others say what they are. Of more, they are of
+another kind, as currents."""
 NOTED_FACTOR = 1.2
 """[factor] Factor apart from which scales are noted where data tell: of drive gains each within a tenth."""
 SCALES_STATISTIC_FACTOR = 2.0
