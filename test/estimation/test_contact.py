@@ -123,6 +123,17 @@ def test_a_joint_that_slides_feels_a_push_on_both_sides(detector, motor, spring,
     assert found[: int(4.0 / PERIOD)].any() == felt
 
 
+def test_a_spring_that_was_off_before_does_not_confirm_friction_that_jumps(detector):
+    rng = np.random.default_rng(0)
+    t = np.arange(int(90.0 / PERIOD)) * PERIOD
+    omega = np.where(t % 3.0 < 2.0, 0.5, 0.0)
+    errors = 0.1 * rng.normal(size=(2, t.size))
+    drive(detector, *errors, omega)
+    assert detector.armed.all()
+    found = drive(detector, errors[0] + 6.0 * (t >= 1.0), errors[1] + 6.0, omega)
+    assert not found[int(0.9 / PERIOD) : int(2.0 / PERIOD)].any()
+
+
 def test_the_threshold_is_higher_of_few_visits(detector):
     """Rayleigh-distributed errors exceed it with a probability of e^(−d²), of however many visits it is learnt."""
     rng = np.random.default_rng(3)
@@ -233,7 +244,7 @@ class Joint:
             self.regime, self.visit = regime, {side: [] for side in SIDES}
         self.armed = self.seen[regime] >= self.learning
         limit = {side: max(self.threshold(side, regime), self.floor / unit[side]) for side in SIDES}
-        other = {'motor': spring, 'change': motor, 'spring': motor}
+        other = {'motor': spring if self.since > 0 else change, 'change': motor, 'spring': motor}
         alone = {side for side in SIDES if elastic and slides and other[side] * shown[side] < 0.5 * shown[side] ** 2}
         if slides:
             self.wrong = self.armed and 'spring' in alone and error['spring'] > limit['spring']

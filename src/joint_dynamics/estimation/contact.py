@@ -4,9 +4,10 @@ Which side shows a push depends on the state of the joint. In settled slip it is
 best there. Otherwise, between reversal and slip and at rest, friction may take any part of a push, but the spring
 carries all of it: there the spring's torque is used, less its lost motion, and its change within a fifth of a second,
 in which neither the model error nor the play changes much. A joint that slides, however slowly, feels a push on both
-sides: what one side shows and the other does not by half is an error of its friction or of its stiffness, and a
-stiffness that was wrong while the joint slid is so when it stops. For a joint without a spring torque, the motor side
-is used in slip and presliding, and its change at rest.
+sides: what the motor side shows is an error of friction unless the spring changes by half as much when it begins, what
+the spring shows one of stiffness unless the motor side shows half of it, and a stiffness that was wrong while the joint
+slid is so when it stops. For a joint without a spring torque, the motor side is used in slip and presliding, and its
+change at rest.
 
 Every error is measured in units of its stated deviation, so that a level learnt under one load holds under another. A
 visit is a stay in one regime, for a second at most; what counts of it is its largest error, which is taken to have a
@@ -115,7 +116,10 @@ def contact_step(s, motor, spring, lost, elastic, doubted, omega, adapted):  # t
     for side in range(2, -1, -1):
         limit = max(threshold(s, side, regime), s.floor / units[side])
         # A joint that slides feels a push on both sides; one that rests or reverses may hold it by friction.
-        value, other = (motor[0], spring[0]) if side == 0 else (change if side == 1 else spring[0], motor[0])
+        if side == 0:
+            value, other = motor[0], spring[0] if s.since > 0.0 else change
+        else:
+            value, other = change if side == 1 else spring[0], motor[0]
         alone = elastic and slides and other * value < 0.5 * value * value
         if side == 2 and slides:
             s.wrong = alone and s.armed and errors[2] > limit
