@@ -128,8 +128,9 @@ def _measured_speeds(recording: Recording) -> Iterator[Reason]:
 def _missing(recording: Recording) -> Iterator[Reason]:
     # a logger faster than the robot's messages writes each several times; a joint that is held creeps by single counts
     steps = np.abs(np.diff(recording.q[:, np.ptp(recording.q, axis=0) >= thresholds.LEAST_JUMP], axis=0))
-    # what only one of several moving joints shows is its encoder's
-    moves, own = steps.any(axis=1), _single_jumps(recording).any(axis=1) & (np.count_nonzero(steps, axis=1) > 1)
+    # what only one of several moving joints shows, or one out of rest, is its encoder's
+    moves, several = steps.any(axis=1), np.count_nonzero(steps, axis=1) > 1
+    own = _single_jumps(recording).any(axis=1) & (several | ~np.roll(moves, 1))
     steps, own = steps[np.ix_(moves, steps.any(axis=0))], own[moves]
     if not steps.size:
         return
