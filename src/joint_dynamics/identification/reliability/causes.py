@@ -267,7 +267,7 @@ def held_out(given: Alternatives, other: Alternatives, mend: Corrections) -> tup
 
     Of the recording as given, and as corrected by `mend`: the torque that is then the joint's, where it was recorded.
     """
-    shown = other.samples.weight.any(axis=0)
+    shown = np.any(other.samples.weight > 0, axis=0)
     before, after = (
         one.normal.of_samples(shown).held_out(one.samples.tau[:, shown], one.samples.part[shown])
         for one in (given, other)

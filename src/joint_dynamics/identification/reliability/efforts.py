@@ -17,9 +17,9 @@ from joint_dynamics.signals.filtering import running_median
 def effort_reasons(recording: Recording) -> list[Reason]:
     """Return the faults of the torques and currents of one recording."""
     return [
-        replace(reason, joints=(what.rpartition(' of ')[2],))
-        for what, *effort in _efforts(recording)
-        for reason in _effort(recording, what, *effort)
+        replace(reason, joints=(name,))
+        for name, what, values, moving in _efforts(recording)
+        for reason in _effort(recording, what, values, moving)
     ]
 
 
@@ -28,8 +28,8 @@ def runs_of(mask: BoolArray) -> IntArray:
     return np.flatnonzero(np.diff(np.concatenate([[False], mask, [False]]).astype(int))).reshape(-1, 2)
 
 
-def _efforts(recording: Recording) -> Iterator[tuple[str, FloatArray, BoolArray]]:
-    """Yield (what, values (N,), where the joint moves (N,)) of each torque and current of a joint that does."""
+def _efforts(recording: Recording) -> Iterator[tuple[str, str, FloatArray, BoolArray]]:
+    """Yield (joint, what, values (N,), where the joint moves (N,)) of each torque and current of a joint that does."""
     speed = np.abs(np.gradient(recording.q, recording.period, axis=0))
     moving = speed > np.maximum(0.1 * np.sqrt(np.mean(speed**2, axis=0)), thresholds.SLOWEST)
     for quantity in ('tau', 'current'):
@@ -38,7 +38,7 @@ def _efforts(recording: Recording) -> Iterator[tuple[str, FloatArray, BoolArray]
             continue
         for j, name in enumerate(recording.joint_names):
             if moving[:, j].sum() >= 20 and np.ptp(values[:, j]) > 0:
-                yield f'{quantity} of {name}', values[:, j], moving[:, j]
+                yield name, f'{quantity} of {name}', values[:, j], moving[:, j]
 
 
 def _effort(recording: Recording, what: str, x: FloatArray, moving: BoolArray) -> Iterator[Reason]:
@@ -72,7 +72,7 @@ def _effort(recording: Recording, what: str, x: FloatArray, moving: BoolArray) -
 
 def spikes(recording: Recording, positions: bool = True) -> Iterator[Reason]:
     """Yield a reason for each torque and current, and each position if wanted, with single samples far off."""
-    signals = [(what, x, False) for what, x, _ in _efforts(recording)]
+    signals = [(what, x, False) for _, what, x, _ in _efforts(recording)]
     if positions:
         signals += [
             (f'the position of {name}', recording.q[:, j], True) for j, name in enumerate(recording.joint_names)
