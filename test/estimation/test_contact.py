@@ -108,15 +108,20 @@ def drive(detector, by_motor, by_spring, omega):
     return np.array([detector.update(*side, NOTHING, *yes, *no, w, *yes)[0] for side, w in given])
 
 
+def slide(detector):
+    """Let it learn from 90 s of sliding for 2 s and resting for 1 s; return times, speeds and errors of both sides."""
+    t = np.arange(int(90.0 / PERIOD)) * PERIOD
+    omega = np.where(t % 3.0 < 2.0, 0.5, 0.0)
+    errors = 0.1 * np.random.default_rng(0).normal(size=(2, t.size))
+    drive(detector, *errors, omega)
+    assert detector.armed.all()
+    return t, omega, errors
+
+
 @pytest.mark.parametrize(('motor', 'spring', 'felt'), [(6.0, 6.0, True), (6.0, 0.0, False), (0.0, 6.0, False)])
 def test_a_joint_that_slides_feels_a_push_on_both_sides(detector, motor, spring, felt):
     """One side alone is an error of friction or of stiffness, while the joint slides and when it stops."""
-    rng = np.random.default_rng(0)
-    t = np.arange(int(90.0 / PERIOD)) * PERIOD
-    omega = np.where(t % 3.0 < 2.0, 0.5, 0.0)
-    errors = 0.1 * rng.normal(size=(2, t.size))
-    drive(detector, *errors, omega)
-    assert detector.armed.all()
+    t, omega, errors = slide(detector)
     late = t >= 1.0
     found = drive(detector, errors[0] + motor * late * (omega > 0.0), errors[1] + spring * late, omega)
     assert found[: int(3.0 / PERIOD)].any() == felt
@@ -124,12 +129,7 @@ def test_a_joint_that_slides_feels_a_push_on_both_sides(detector, motor, spring,
 
 
 def test_a_spring_that_was_off_before_does_not_confirm_friction_that_jumps(detector):
-    rng = np.random.default_rng(0)
-    t = np.arange(int(90.0 / PERIOD)) * PERIOD
-    omega = np.where(t % 3.0 < 2.0, 0.5, 0.0)
-    errors = 0.1 * rng.normal(size=(2, t.size))
-    drive(detector, *errors, omega)
-    assert detector.armed.all()
+    t, omega, errors = slide(detector)
     found = drive(detector, errors[0] + 6.0 * (t >= 1.0), errors[1] + 6.0, omega)
     assert not found[int(0.9 / PERIOD) : int(2.0 / PERIOD)].any()
 

@@ -21,8 +21,6 @@ PRECISION = 1e-4
 """To which the delay is looked for [s]."""
 STEP = 0.1
 """First steps, as a share of a period of the torque's bandwidth: fine enough not to miss the maximum."""
-PRESLIDING = 1e-3
-"""Way [rad or m] over which friction turns at a reversal: joints take some tenths of a milliradian to a few."""
 
 
 def estimate_delay(alternatives: Alternatives, observations: Sequence[Observation]) -> Explanation:
@@ -36,7 +34,7 @@ def estimate_delay(alternatives: Alternatives, observations: Sequence[Observatio
     bandwidth = min(_bandwidth(observation) for observation in observations)
     longest, width = longest_delay(observations), 0.02 / bandwidth
     torque = _torque(observations)
-    slip = np.concatenate([kept(one, slip_of(one.theta, PRESLIDING)) for one in observations], axis=1)
+    slip = np.concatenate([kept(one, slip_of(one.theta, thresholds.PRESLIDING)) for one in observations], axis=1)
     late = np.eye(len(alternatives.names))[:, :, None] * slip
     spans = [(one.time[one.kept], one.time[0] + longest, one.time[-1] - longest) for one in observations]
     inside = np.concatenate([(at >= first) & (at <= last) for at, first, last in spans])

@@ -181,8 +181,9 @@ def _summed(
 def _closest(alternatives: Alternatives, weighted: FloatArray, fit: ExplanationFit) -> FloatArray:
     """Return β (n,) at which each torque by itself is closest to what the others say; 0 where they say none."""
     variance, right, inverse = _summed(alternatives, weighted, fit)
-    said = np.einsum('jb,jb->j', right @ inverse, right.sum(axis=0) - right)
-    size = (weighted**2).sum(axis=1) / variance - np.einsum('jb,jb->j', right @ inverse, right)
+    explained = right @ inverse
+    said = (explained * (right.sum(axis=0) - right)).sum(axis=1)
+    size = (weighted**2).sum(axis=1) / variance - (explained * right).sum(axis=1)
     return -np.log(np.divide(said, size, out=np.ones(len(said)), where=(said > 0) & (size > 0)))
 
 
