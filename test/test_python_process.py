@@ -1,5 +1,6 @@
 """Whatever starts Python never takes code from the working folder; a signal interrupts where it can be passed on."""
 
+import contextlib
 import os
 import shutil
 import signal
@@ -13,7 +14,14 @@ import pytest
 import yaml
 
 import joint_dynamics
-from joint_dynamics.python_process import environment, held_back, module_command, terminated_like_interrupted
+from joint_dynamics.python_process import (
+    Stop,
+    environment,
+    held_back,
+    interruptible,
+    module_command,
+    terminated_like_interrupted,
+)
 
 SHADOWED = (
     'argparse', 'importlib', 'json', 'matplotlib', 'numba', 'numpy', 'pickle', 'pinocchio', 'rclpy', 'rich', 'runpy',
@@ -181,3 +189,33 @@ def test_in_another_thread_nothing_changes():
     thread.start()
     thread.join()
     assert seen == [signal.default_int_handler]
+
+
+@pytest.fixture
+def stop():
+    numbers = signal.SIGINT, signal.SIGTERM, signal.SIGALRM
+    before = {number: signal.getsignal(number) for number in numbers}
+    yield Stop()
+    Stop.current = None
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
+def test_a_signal_is_remembered_and_breaks_off_only_what_is_interruptible(stop, number):
+    with interruptible():
+        pass
+    os.kill(os.getpid(), number)
+    assert stop.requested
+    entered = []
+    with pytest.raises(KeyboardInterrupt), interruptible():  # it came just before
+        entered.append(True)
+    assert not entered
+
+
+def test_an_interrupt_that_is_lost_comes_again(stop):
+    with pytest.raises(KeyboardInterrupt), interruptible():
+        with contextlib.suppress(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        time.sleep(600)
+    assert signal.getitimer(signal.ITIMER_REAL)[0] == 0.0

@@ -225,41 +225,53 @@ def terminated_like_interrupted() -> Iterator[None]:
             signal.signal(number, handler)
 
 
+class Stop:
+    """Remembers that SIGINT or SIGTERM came, so that a node can shut down properly; `interruptible` code it breaks off.
+
+    rclpy's own handler would close the context before a node could send its last torque.
+    """
+
+    current: Stop | None = None
+
+    def __init__(self) -> None:
+        self.requested = self.interrupts = False
+        Stop.current = self
+        signal.signal(signal.SIGALRM, self._again)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._handle)
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        self.requested = True
+        if self.interrupts:
+            # Raised where nobody can pass it on, in a destructor or a call back from C, the interrupt is lost: again,
+            # until it is heard.
+            signal.setitimer(signal.ITIMER_REAL, AGAIN, AGAIN)
+            raise KeyboardInterrupt
+
+    def _again(self, number: int, frame: FrameType | None) -> None:
+        if self.interrupts:
+            raise KeyboardInterrupt
+
+
 @contextlib.contextmanager
 def interruptible() -> Iterator[None]:
-    """Let SIGINT and SIGTERM also raise KeyboardInterrupt in the code inside, in addition to their usual effect.
+    """Let a signal that `Stop` remembers also raise KeyboardInterrupt in the code inside, one that came before too.
 
-    `run` only records a signal and handles it between callbacks, so that a node can shut down properly; a compilation
-    of half a minute is too long for that, since launch waits 5 s. Outside the main thread, and without signal handlers,
-    nothing changes.
+    What waits for a document or compiles is too long for a signal to wait, since launch waits 5 s. Outside the main
+    thread, and where nothing remembers signals, nothing changes.
     """
-    if threading.current_thread() is not threading.main_thread():
+    stop = Stop.current
+    if stop is None or threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM)}
-
-    def handle(number: int, frame: FrameType | None) -> None:
-        noted = before[signal.Signals(number)]
-        if callable(noted):
-            noted(number, frame)
-        # Raised where nobody can pass it on, in a destructor or a call back from C, the interrupt is lost: again, until
-        # it is heard.
-        signal.setitimer(signal.ITIMER_REAL, AGAIN, AGAIN)
-        raise KeyboardInterrupt
-
-    def again(number: int, frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    taken = [number for number in (signal.SIGINT, signal.SIGTERM) if callable(before[number])]
     try:
-        signal.signal(signal.SIGALRM, again)
-        for number in taken:
-            signal.signal(number, handle)
+        stop.interrupts = True
+        if stop.requested:
+            raise KeyboardInterrupt
         yield
     finally:
+        stop.interrupts = False
         signal.setitimer(signal.ITIMER_REAL, 0.0)
-        for number in (*taken, signal.SIGALRM):
-            signal.signal(number, before[number])
 
 
 def leave(status: int) -> None:

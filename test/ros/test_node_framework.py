@@ -13,6 +13,8 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from lifecycle_msgs.msg import Transition, TransitionEvent
+from lifecycle_msgs.srv import ChangeState
 from rclpy.parameter import Parameter
 from std_msgs.msg import Float64, String
 
@@ -288,6 +290,20 @@ def test_a_signal_ends_a_process_in_good_order(ros, example_process, robot_file,
     assert status == 0, output
     assert 'Traceback' not in output
     ros.until(lambda: out[-1].data == -1.0, what='the last word')
+
+
+@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_breaks_off_the_wait_for_a_document(ros, example_process, number):
+    process = example_process(namespace='/p', parameters={'description_timeout': 60.0})
+    events = ros.listen(TransitionEvent, '/p/example/transition_event')
+    configure = ros.probe.create_client(ChangeState, '/p/example/change_state')
+    ros.until(lambda: configure.service_is_ready() and ros.probe.count_publishers('/p/example/transition_event'))
+    configure.call_async(ChangeState.Request(transition=Transition(id=Transition.TRANSITION_CONFIGURE)))
+    ros.until(lambda: any(event.goal_state.label == 'configuring' for event in events), what='that it configures')
+    status, output = ros.stop(process, number)
+    assert status == 0, output
+    assert 'expected a document' not in output  # as it says when the time is over
+    assert 'Traceback' not in output
 
 
 def test_signals_that_go_on_coming_do_not_end_what_is_ending(ros, example_process, robot_file):

@@ -30,7 +30,6 @@ from joint_dynamics.nodes.interfaces.input_parameters import recording_settings
 from joint_dynamics.nodes.interfaces.inputs import InputSet
 from joint_dynamics.nodes.interfaces.messages import joint_state
 from joint_dynamics.nodes.interfaces.messages import stamp as stamp_message
-from joint_dynamics.python_process import interruptible
 from joint_dynamics.settings import ParameterValues
 
 LEVELS = {'ok': OK, 'warning': WARN, 'error': ERROR}
@@ -58,21 +57,20 @@ class EstimatorNode(DynamicsNode):
         inputs = recording_settings(values, self.robot.joint_names)
         offered = [quantity for item in inputs.inputs(self.robot.joint_names) for quantity in item.quantities]
         self._path = self.output_folder(self.get_fully_qualified_name().strip('/').replace('/', '_')) / FILE
-        with interruptible():
-            self.get_logger().info('building the estimator; the first start on a machine compiles it')
-            self._session = EstimationSession(
-                self.robot,
-                self.description,
-                offered,
-                settings_of(values),
-                period=1.0 / values['sample_rate'] if values['sample_rate'] else None,
-                max_gap=values['max_gap'],
-                motor_side=inputs.motor_side,
-                saved=self._saved(),
-                thresholds=HealthThresholds(tuple(values['stiffness_change']), tuple(values['friction_change'])),
-                working_range=values['working_range'],
-            )
-            quantities = self._session.quantities()
+        self.get_logger().info('building the estimator; the first start on a machine compiles it')
+        self._session = EstimationSession(
+            self.robot,
+            self.description,
+            offered,
+            settings_of(values),
+            period=1.0 / values['sample_rate'] if values['sample_rate'] else None,
+            max_gap=values['max_gap'],
+            motor_side=inputs.motor_side,
+            saved=self._saved(),
+            thresholds=HealthThresholds(tuple(values['stiffness_change']), tuple(values['friction_change'])),
+            working_range=values['working_range'],
+        )
+        quantities = self._session.quantities()
         self._session.learning = values['learn']
         for remark in self._session.remarks:
             self.get_logger().info(remark)

@@ -33,7 +33,6 @@ from joint_dynamics.nodes.interfaces.input_parameters import recording_settings
 from joint_dynamics.nodes.interfaces.inputs import InputSet
 from joint_dynamics.nodes.interfaces.messages import message_class
 from joint_dynamics.nodes.interfaces.trajectory_bytes import read_trajectory
-from joint_dynamics.python_process import interruptible
 
 MAX_STEP_PERIOD = 0.02
 """Longest time between two steps of a streaming node [s]: then it goes on without joint states."""
@@ -88,12 +87,11 @@ class FeedforwardNode(DynamicsNode):
                 f'mode: expected streaming for the law {values["law"]}, which has to measure, found trajectory'
             )
         self._streaming = values['mode'] == 'streaming'
-        with interruptible():
-            self.get_logger().info('building the law; the first start on a machine compiles it')
-            self.loop = build_loop(values, self.robot, self.description)
-            if self._streaming:
-                # Compiled or loaded here, while the gate is closed, so that the first command is not late.
-                self.loop.step(0.0, 0.0)
+        self.get_logger().info('building the law; the first start on a machine compiles it')
+        self.loop = build_loop(values, self.robot, self.description)
+        if self._streaming:
+            # Compiled or loaded here, while the gate is closed, so that the first command is not late.
+            self.loop.step(0.0, 0.0)
         arm = self.loop.arm
         for remark in self.loop.remarks:
             self.get_logger().info(remark)

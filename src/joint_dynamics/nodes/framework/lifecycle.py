@@ -28,6 +28,7 @@ from joint_dynamics.nodes.framework.entities import (
 )
 from joint_dynamics.nodes.framework.sources import create_sources, load_description, load_robot
 from joint_dynamics.nodes.framework.tables import NodeParameters, ParameterRow
+from joint_dynamics.python_process import interruptible
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.settings import ParameterValues
 
@@ -160,7 +161,7 @@ class DynamicsNode(EntityNode):
     # Transitions, called by rclpy.
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Load robot and description, then call the hook."""
+        """Load robot and description, then call the hook; a signal breaks it off."""
 
         def work() -> None:
             timeout = self.parameters['description_timeout'] if self.sources else 0.0
@@ -175,7 +176,8 @@ class DynamicsNode(EntityNode):
                     self.description.check_robot(self.robot)
             self.configure()
 
-        result = self._transition('configure', 'inactive', work, lambda: Node.on_configure(self, state))
+        with interruptible():
+            result = self._transition('configure', 'inactive', work, lambda: Node.on_configure(self, state))
         if result != SUCCESS:
             self.destroy_entities()
         return result

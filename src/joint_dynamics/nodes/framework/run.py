@@ -10,7 +10,6 @@ import signal
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from types import FrameType
 
 import rclpy
 from rclpy._rclpy_pybind11 import RCLError
@@ -21,6 +20,7 @@ from rclpy.signals import SignalHandlerOptions
 from joint_dynamics.errors import JointDynamicsError, one_line
 from joint_dynamics.nodes.framework.executor import StreamExecutor
 from joint_dynamics.nodes.framework.lifecycle import DynamicsNode
+from joint_dynamics.python_process import Stop
 
 SIGNALS = signal.SIGINT, signal.SIGTERM
 # rclpy's MultiThreadedExecutor is not offered: at 500 Hz it loses nearly every message.
@@ -64,21 +64,6 @@ def leave_out_shared_memory() -> None:
     os.environ.update(without_shared_memory(os.environ))
 
 
-class _Stop:
-    """Remembers that a signal came.
-
-    rclpy's own handler would close the context before a node could send its last torque.
-    """
-
-    def __init__(self) -> None:
-        self.requested = False
-        for number in SIGNALS:
-            signal.signal(number, self._handle)
-
-    def _handle(self, number: int, frame: FrameType | None) -> None:
-        self.requested = True
-
-
 def make_executor(kind: str) -> Executor:
     """Return an executor of the kind the parameter `executor` names, `single_threaded` or `events`."""
     if kind == 'events':
@@ -105,7 +90,7 @@ def run(node_class: type[DynamicsNode], arguments: list[str] | None = None) -> i
     node = None
     status = 0
     try:
-        stop = _Stop()
+        stop = Stop()
         sys.setswitchinterval(_SWITCH)
         node = _begin(node_class, arguments)
         executor = make_executor(node.parameters['executor'])

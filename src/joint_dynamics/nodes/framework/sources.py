@@ -11,13 +11,13 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, QoSProfile
-from rclpy.wait_for_message import wait_for_message
 from std_msgs.msg import String
 
 from joint_dynamics.documents import read_text
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.nodes.framework.diagnostics import WARN
 from joint_dynamics.nodes.framework.entities import EntityNode
+from joint_dynamics.nodes.framework.executor import LOOK_PERIOD
 from joint_dynamics.nodes.framework.tables import LATCHED
 from joint_dynamics.robot import RobotModel
 
@@ -103,14 +103,15 @@ class LatchedText:
         path = self._path()
         if path:
             return read_text(path, f'{self._topic}: {path}')
-        if self._last is None and timeout > 0:
-            # Called from inside a callback, where the node's own executor cannot deliver: a subscription for the
-            # moment.
-            received, message = wait_for_message(
-                String, self._node, self._topic, qos_profile=LATCHED, time_to_wait=timeout
-            )
-            if received:
-                self._last = message.data
+        # Called from inside a callback, where the node's own executor cannot deliver.
+        end = time.monotonic() + timeout
+        while self._last is None and time.monotonic() < end:
+            with self._subscription.handle:
+                taken = self._subscription.handle.take_message(String, False)
+            if taken is None:
+                time.sleep(LOOK_PERIOD)
+            else:
+                self._last = taken[0].data
         if self._last is None:
             raise JointDynamicsError(
                 f'{self._topic}: expected a document on {self._subscription.topic_name} or a file, found neither yet'

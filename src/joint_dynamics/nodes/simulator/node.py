@@ -25,7 +25,7 @@ from joint_dynamics.nodes.framework.tables import LATCHED, RELIABLE_SENSOR, SENS
 from joint_dynamics.nodes.interfaces.messages import JointStateWriter, stamp, temperature
 from joint_dynamics.nodes.simulator.parameters import PARAMETERS, TOPICS
 from joint_dynamics.nodes.simulator.plant import build_robot, plant_change, trajectory_points
-from joint_dynamics.python_process import interruptible, leave
+from joint_dynamics.python_process import leave
 from joint_dynamics.recording.inputs import stamp_of
 from joint_dynamics.settings import ParameterValues
 from joint_dynamics.simulation import Controllers, Pace, Samples
@@ -58,12 +58,11 @@ class SimulatorNode(DynamicsNode):
     def configure(self) -> None:
         """Build the robot (the first time on a machine this compiles the plant) and everything it is commanded with."""
         value = self.parameters
-        with interruptible():
-            self.get_logger().info('building the robot; the first start on a machine compiles the plant')
-            self.simulated = build_robot(value)
-            # The first call compiles the plant, where that has not been done on this machine: here, not in the middle
-            # of a motion.
-            self.simulated.compile()
+        self.get_logger().info('building the robot; the first start on a machine compiles the plant')
+        self.simulated = build_robot(value)
+        # The first call compiles the plant, where that has not been done on this machine: here, not in the middle
+        # of a motion.
+        self.simulated.compile()
         self._first_position = self.simulated.truth.position
         self.parameters.declare_joints(self.simulated.joint_names)
         for parameter in ('heating', 'wear', 'external_torque', 'payload_mass', 'push_force'):
