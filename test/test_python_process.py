@@ -214,8 +214,12 @@ def test_a_signal_is_remembered_and_breaks_off_only_what_is_interruptible(stop, 
 
 
 def test_an_interrupt_that_is_lost_comes_again(stop):
-    with pytest.raises(KeyboardInterrupt), interruptible():
-        with contextlib.suppress(KeyboardInterrupt):
-            signal.raise_signal(signal.SIGINT)
-        time.sleep(600)
+    def work():
+        with interruptible():
+            with contextlib.suppress(KeyboardInterrupt):
+                signal.raise_signal(signal.SIGINT)
+            time.sleep(600)
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
     assert signal.getitimer(signal.ITIMER_REAL)[0] == 0.0
