@@ -201,5 +201,5 @@ def test_what_does_not_fit_is_refused(arm, name, options, message):
 
 
 def test_a_motion_that_needs_too_much_torque_is_refused(arm):
-    with pytest.raises(JointDynamicsError, match=r'found torque exceeded by'):
+    with pytest.raises(JointDynamicsError, match=r'found torque exceeded by .* by b at [\d.]+ s: choose'):
         make_profile(arm, 'trapezoids', {'joint': 'b'}, LimitSettings(torque=10.0))

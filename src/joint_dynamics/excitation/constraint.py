@@ -20,7 +20,7 @@ from joint_dynamics.excitation.trajectory import Trajectory
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.signals.polynomial import ROUNDING, certified_minimum
 
-BLOCK = 1000
+BLOCK, EXAMINED = 1000, 20_000
 LIMIT_TOLERANCE = 1e-9
 """Share of a limit that does not count as broken.
 
@@ -49,11 +49,14 @@ class Constraint(ABC):
         margin, as a fraction of the limit, per smallest slack.
     tolerance
         of the certified margin, as a fraction of the limit.
+    of_joints
+        whether the slack has one row per joint.
 
     """
 
     kind: str
     scale: float = 1.0
+    of_joints: bool = False
     tolerance: float = 1e-4
 
     @abstractmethod
@@ -148,3 +151,15 @@ def certified_within_limits(model: RobotModel, trajectory: Trajectory, constrain
     once = trajectory.without_repetition()
     begin, end = intervals(once)
     return all(one.certified(model, once, begin, end, enough=0.0) >= 0.0 for one in constraints)
+
+
+def excess(model: RobotModel, trajectory: Trajectory, constraint: Constraint, margin: float) -> str:
+    """Return in words by how much a limit is exceeded, and, where it is one of joints, by which of them and when."""
+    words = f'{constraint.kind} exceeded by {-margin:.2%} of its limit'
+    if not constraint.of_joints:
+        return words
+    times = np.linspace(0.0, trajectory.duration, EXAMINED)
+    blocks = [times[k : k + BLOCK] for k in range(0, EXAMINED, BLOCK)]
+    slack = np.concatenate([constraint.slack(RobotMotion(model, *trajectory.motion(t))) for t in blocks], axis=1)
+    joint, sample = divmod(int(np.argmin(slack)), EXAMINED)
+    return f'{words} by {model.joint_names[joint]} at {times[sample]:.4g} s'

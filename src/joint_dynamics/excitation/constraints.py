@@ -22,7 +22,7 @@ class TorqueBound(SmoothConstraint):
     The Coulomb friction of a drive at rest may have either sign.
     """
 
-    kind = 'torque'
+    kind, of_joints = 'torque', True
 
     def __init__(self, model: RobotModel, parameters: FloatArray, limit: FloatArray):
         self._parameters = parameters
@@ -95,6 +95,8 @@ class JointBound(SmoothConstraint):
 
     Slack = 1 − |value − middle| / half range.
     """
+
+    of_joints = True
 
     def __init__(self, kind: str, quantity: str, lower: FloatArray, upper: FloatArray):
         self.kind = kind

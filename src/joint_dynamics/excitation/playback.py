@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.excitation.constraint import Constraint, certified_margins
+from joint_dynamics.excitation.constraint import EXAMINED, Constraint, certified_margins, excess
 from joint_dynamics.excitation.excitation_settings import LimitSettings
 from joint_dynamics.excitation.fourier import FourierTrajectory
 from joint_dynamics.excitation.limits import MotionLimits
@@ -63,8 +63,6 @@ REST = 1e-3
 """Speed [rad/s] below which a joint rests."""
 ROUNDING = 1e-6
 """Share of a limit that rounding in a file may take beyond it."""
-EXAMINED = 20_000
-"""Samples that are looked at for the one to name where a motion is refused."""
 
 
 class Reordered(Trajectory):
@@ -173,15 +171,17 @@ class Playback:
     def _refuse(self, trajectory: Trajectory, name: str) -> None:
         margins = certified_margins(self._model, trajectory, self._constraints)
         # Written so that what is no number is broken.
-        broken = {kind: margin for kind, margin in margins.items() if not margin >= -ROUNDING}
-        if broken:
-            kind = min(broken, key=lambda each: broken[each] if np.isfinite(broken[each]) else -np.inf)
-            size = f'exceeded by {-broken[kind]:.2%} of its limit' if np.isfinite(broken[kind]) else 'that is no number'
-            with np.errstate(all='ignore'):
-                where = self.limits.worst(self._model.joint_names, trajectory.sample(EXAMINED / trajectory.duration))
-            raise JointDynamicsError(
-                f'{name}: expected one within the limits, found {kind} {size}{where and f"; {where}"}'
-            )
+        broken = [one for one in self._constraints if not margins[one.kind] >= -ROUNDING]
+        if not broken:
+            return
+        worst = min(broken, key=lambda one: margins[one.kind] if np.isfinite(margins[one.kind]) else -np.inf)
+        with np.errstate(all='ignore'):
+            if np.isfinite(margins[worst.kind]):
+                words = excess(self._model, trajectory, worst, margins[worst.kind])
+            else:
+                words = f'{worst.kind} that is no number'
+            where = self.limits.worst(self._model.joint_names, trajectory.sample(EXAMINED / trajectory.duration))
+        raise JointDynamicsError(f'{name}: expected one within the limits, found {words}{where and f"; {where}"}')
 
     def refuse_samples(self, samples: MotionSamples) -> None:
         """Check samples that are about to be sent.

@@ -16,7 +16,7 @@ import numpy as np
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.excitation.assessment import Assessment, assess, keeps
-from joint_dynamics.excitation.constraint import Constraint, certified_within_limits
+from joint_dynamics.excitation.constraint import Constraint, certified_within_limits, excess
 from joint_dynamics.excitation.excitation_settings import KINDS, LimitSettings
 from joint_dynamics.excitation.limits import MotionLimits, parameters_with_payload
 from joint_dynamics.excitation.problem import all_constraints
@@ -221,9 +221,9 @@ def checked(model: RobotModel, trajectory: PiecewiseTrajectory, constraints: lis
     assessment = assess(model, trajectory, check_times(trajectory), constraints, KINDS)
     if not assessment.feasible:
         kind, margin = assessment.worst
+        words = excess(model, trajectory, next(one for one in constraints if one.kind == kind), margin)
         raise JointDynamicsError(
-            f'profile: expected a motion within the limits, found {kind} exceeded by {-margin:.2%} of its limit: '
-            'choose other ends, speeds or posture'
+            f'profile: expected a motion within the limits, found {words}: choose other ends, speeds or posture'
         )
     return assessment
 
