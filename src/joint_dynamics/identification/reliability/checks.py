@@ -134,8 +134,8 @@ def check_training(problem: Problem, recordings: Sequence[Recording]) -> CheckRe
         reasons += impossible_inertials(problem, alternatives)
     first = causes.first
     notes = [cause.doubt for cause in (*first.better[:1], *first.better_by_file[:1]) if not cause.clear and not reasons]
-    smaller = [cause for cause in (*first.better, *first.better_by_file, *first.differences) if not cause.matters]
-    notes += [note for cause in smaller if cause.clear for note in cause.notes]
+    smaller = [*first.better, *first.better_by_file, *first.differences, causes.last.delay]
+    notes += [note for cause in smaller if cause.clear and not cause.matters for note in cause.notes]
     notes += causes.unproved
     notes += [*begun_notes, *(f'{reason} (it is explained no better without them)' for reason in harmless)]
     notes += first.scales.notes

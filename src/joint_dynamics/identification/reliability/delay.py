@@ -12,7 +12,7 @@ from joint_dynamics.arrays import FloatArray, finite
 from joint_dynamics.identification.observations import Observation
 from joint_dynamics.identification.reliability import thresholds
 from joint_dynamics.identification.reliability.alternatives import Alternatives
-from joint_dynamics.identification.reliability.evidence import effective_samples, gain, peak
+from joint_dynamics.identification.reliability.evidence import NormalEquations, effective_samples, gain, peak
 from joint_dynamics.identification.reliability.explanation import Explanation, overdispersion
 from joint_dynamics.identification.reliability.filtered_samples import kept
 from joint_dynamics.recording.conversions import Corrections
@@ -29,7 +29,8 @@ def estimate_delay(alternatives: Alternatives, observations: Sequence[Observatio
     The torques are filtered once at the full rate and read at the kept samples plus the delay; samples nearer to an end
     than the longest delay are left out. It has to gain over friction that comes late by itself: presliding takes each
     joint some way at every reversal, one Maxwell-slip operator beside the sign of its speed [M6 eq 12], whatever the
-    clocks do. It matters by what it costs [share of the torque, rms], or by its length.
+    clocks do. It matters by what it costs [share of the torque, rms], or by its length; one that is clear and does not
+    is noted.
     """
     bandwidth = min(_bandwidth(observation) for observation in observations)
     longest, width = longest_delay(observations), 0.02 / bandwidth
@@ -50,30 +51,55 @@ def estimate_delay(alternatives: Alternatives, observations: Sequence[Observatio
     left = normal.residuals(target(seconds), fit.chi)
     count = np.maximum(alternatives.count, effective_samples(left, normal.weight, alternatives.samples.part[inside]))
     gained = gain(start, fit, count)
-    # the likelihood is a parabola near its maximum: its curvature is the information
-    beside = [gain(start, normal.fit(target(at)), count) for at in (seconds - width, seconds + width)]
-    curvature = (2 * gained - sum(beside)) / width**2
-    deviation = 1 / np.sqrt(curvature) if curvature > 0 else np.inf
+    deviation = _deviation(normal, target, seconds, width, count)
     # A delay has a peak of likelihood; where any lateness is as good, as of a slow motion one way, whose columns make
     # up for it, there is none.
     fall = gained - max(gain(start, normal.fit(target(end)), count) for end in (-longest, longest))
     cost = alternatives.share(start.unexplained - fit.unexplained)
     # its deviation is as much in what it costs as in itself
-    beyond = max(abs(seconds) - 2 * deviation, 0.0)
+    beyond = max(abs(seconds) - deviation, 0.0)
     costs = cost * beyond > thresholds.MIN_EFFECT * abs(seconds)
+    text = (
+        f'the torques come {abs(1000 * seconds):.3g} ± {1000 * deviation:.2g} ms '
+        f'{"after" if seconds > 0 else "before"} the motion they belong to'
+    )
+    matters = costs or (beyond > thresholds.LATE and fall > thresholds.LOG_LIKELIHOOD_THRESHOLD)
+    note = f'{text}: that costs {100 * cost:.2g} % of the torque and is not corrected (recording.torque_delay)'
     return Explanation(
         'delay',
-        f'the torques come {abs(1000 * seconds):.3g} ± {1000 * deviation:.2g} ms '
-        f'{"after" if seconds > 0 else "before"} the motion they belong to',
+        text,
         alternatives.names,
         replace(start, count=alternatives.count),
         replace(fit, count=count),
         gained,
         dispersion=overdispersion(normal, target(seconds), fit, count),
         mend=Corrections(torque_delay=seconds),
-        matters=costs or (beyond > thresholds.LATE and fall > thresholds.LOG_LIKELIHOOD_THRESHOLD),
+        matters=matters,
+        notes=(note,) if abs(seconds) > 2 * deviation and not matters else (),
         figures={'seconds': seconds, 'std': finite(deviation), 'cost_percent': 100 * cost},
     )
+
+
+def _deviation(
+    normal: NormalEquations, target: Callable[[float], FloatArray], seconds: float, width: float, count: FloatArray
+) -> float:
+    """Return the standard deviation [s] of a delay, by the likelihood at it and `width` to both sides.
+
+    The likelihood is a parabola near its maximum, whose curvature is the information: of noise, as much as `count`
+    independent samples of each joint have. A clock is late for all joints alike, friction at each by its own way: what
+    that makes is told by the delays without one joint each [jackknife, Efron and Stein 1981], whose others know no less
+    than an equal share.
+    """
+    before, here, after = (
+        -0.5 * count * np.log(normal.fit(target(at)).unexplained + thresholds.RESOLVED**2)
+        for at in (seconds - width, seconds, seconds + width)
+    )
+    slope, bend = (after - before) / (2 * width), (2 * here - before - after) / width**2
+    information, joints = bend.sum(), len(bend)
+    if not information > 0:
+        return np.inf
+    without = -slope / np.maximum(information - bend, information / joints)
+    return float(np.sqrt(1 / information + (joints - 1) * without.var()))
 
 
 def longest_delay(observations: Sequence[Observation]) -> float:

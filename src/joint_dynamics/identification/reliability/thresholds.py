@@ -82,7 +82,7 @@ to 0.6 (real robots) and up to 1.0 (simulated flexible joints)."""
 
 # Delay
 LATE = 0.025
-"""[s] A delay that is longer than this by two deviations is never the drives' own filters, whatever it costs,
+"""[s] A delay that is longer than this by its deviation is never the drives' own filters, whatever it costs,
 where the likelihood falls off again on both sides of it."""
 PRESLIDING = 1e-3
 """[rad or m] Way over which friction turns at a reversal: of joints some tenths of a milliradian to a few."""
