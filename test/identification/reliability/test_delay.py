@@ -129,7 +129,7 @@ def test_a_motion_one_way_tells_no_delay(gen3, delay_named, problem_of):
     found = estimate_delay(Alternatives(model, samples_of(problem)), problem.observations)
     seconds, deviation, cost = found.figures.values()
     assert found.gain > 20 and cost < 5 and seconds - 2 * deviation > 0.2
-    assert not found.matters
+    assert not found.matters and not found.notes
     assert not delay_named(model, recording)
 
 

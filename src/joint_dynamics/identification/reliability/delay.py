@@ -55,6 +55,7 @@ def estimate_delay(alternatives: Alternatives, observations: Sequence[Observatio
     # A delay has a peak of likelihood; where any lateness is as good, as of a slow motion one way, whose columns make
     # up for it, there is none.
     fall = gained - max(gain(start, normal.fit(target(end)), count) for end in (-longest, longest))
+    peaked = fall > thresholds.LOG_LIKELIHOOD_THRESHOLD
     cost = alternatives.share(start.unexplained - fit.unexplained)
     # its deviation is as much in what it costs as in itself
     beyond = max(abs(seconds) - deviation, 0.0)
@@ -63,7 +64,8 @@ def estimate_delay(alternatives: Alternatives, observations: Sequence[Observatio
         f'the torques come {abs(1000 * seconds):.3g} ± {1000 * deviation:.2g} ms '
         f'{"after" if seconds > 0 else "before"} the motion they belong to'
     )
-    matters = costs or (beyond > thresholds.LATE and fall > thresholds.LOG_LIKELIHOOD_THRESHOLD)
+    matters = costs or (beyond > thresholds.LATE and peaked)
+    noted = peaked and not matters and abs(seconds) > min(2 * deviation, thresholds.LATE)
     note = f'{text}: that costs {100 * cost:.2g} % of the torque and is not corrected (recording.torque_delay)'
     return Explanation(
         'delay',
@@ -75,7 +77,7 @@ def estimate_delay(alternatives: Alternatives, observations: Sequence[Observatio
         dispersion=overdispersion(normal, target(seconds), fit, count),
         mend=Corrections(torque_delay=seconds),
         matters=matters,
-        notes=(note,) if abs(seconds) > 2 * deviation and not matters else (),
+        notes=(note,) if noted else (),
         figures={'seconds': seconds, 'std': finite(deviation), 'cost_percent': 100 * cost},
     )
 
