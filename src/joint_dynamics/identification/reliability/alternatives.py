@@ -7,7 +7,6 @@ be made behind the filters.
 from __future__ import annotations
 
 import functools
-import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -17,9 +16,11 @@ from joint_dynamics.arrays import FloatArray, IntArray
 from joint_dynamics.identification.reliability import thresholds
 from joint_dynamics.identification.reliability.changes import (
     Change,
+    offset_change,
     order_changes,
     position_changes,
     scale_changes,
+    time_change,
     torque_changes,
 )
 from joint_dynamics.identification.reliability.evidence import (
@@ -41,7 +42,6 @@ from joint_dynamics.identification.reliability.explanation import (
     overdispersion,
 )
 from joint_dynamics.identification.reliability.filtered_samples import FilteredSamples
-from joint_dynamics.recording.conversions import Corrections
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.robot.chain import GRAVITY, Chain, mounting_rotation
 
@@ -51,15 +51,6 @@ def by_recorded_columns(fitted: ExplanationFit, order: IntArray) -> ExplanationF
     place = np.argsort(order)
     count = None if fitted.count is None else fitted.count[place]
     return replace(fitted, unexplained=fitted.unexplained[place], count=count)
-
-
-def time_text(scale: float) -> str:
-    """Say that all stamps have to be multiplied by `scale`."""
-    return (
-        f'the recordings lasted {scale:.4g} times as long as their stamps say'
-        if scale > 1
-        else f'the recordings lasted {scale:.4g} of what their stamps say (stamps {1 / scale:.4g} times too far apart)'
-    )
 
 
 class Alternatives:
@@ -173,6 +164,7 @@ class Alternatives:
         """Yield every alternative, fitted."""
         yield from self.torques()
         yield from self.motions()
+        yield from self.zeros()
         yield from self.orders()
         yield from self.times()
         yield from self.mountings()
@@ -210,9 +202,8 @@ class Alternatives:
             yield replace(self.fitted(change.code, change.text, normal, samples.tau, order), mend=change.mend)
 
     def motions(self) -> Iterator[Explanation]:
-        """Yield signs, zeros and units of positions, and time that runs backwards."""
-        turning = tuple(itertools.compress(self.names, ~self.model.prismatic))
-        yield from self.changed(position_changes(self.names, turning))
+        """Yield signs and units of positions, and time that runs backwards."""
+        yield from self.changed(position_changes(self.names))
         backwards = next(self.normals([self.samples.backwards()]))
         yield self.fitted('time_reversed', 'the recordings run backwards in time', backwards, self.samples.tau)
         yield self.fitted(
@@ -221,6 +212,40 @@ class Alternatives:
             self.normal,
             self.samples.mirrored(),
         )
+
+    @functools.cached_property
+    def position_columns(self) -> FloatArray:
+        """Torque that one unit more of each position makes by the given explanation, (n, joints, samples)."""
+        steps = thresholds.JUMP_STEP * np.eye(self.model.n)[:, :, None]
+        moved = [self.rows, *(self.columns(replace(self.samples, q=self.samples.q + step)) for step in steps)]
+        torque, *others = (np.einsum('jbs,b->js', rows, self.given.chi, optimize=True) for rows in moved)
+        # an arm whose encoder reads δ too much stands at q − δ
+        return (torque - np.array(others)) / thresholds.JUMP_STEP
+
+    def zeros(self) -> Iterator[Explanation]:
+        """Yield the zero of each turning joint that explains most, refined where it explains the torques better at all.
+
+        Begun at quarter turns, and where the slope of the torques points to.
+        """
+        yield from (self._zero(k) for k in range(self.model.n) if not self.model.prismatic[k])
+
+    def _zero(self, k: int) -> Explanation:
+        def off(*sizes: float) -> Iterator[Explanation]:
+            return self.changed([offset_change(self.names[k], size) for size in sizes])
+
+        column, widest = self.position_columns[k][:, None], thresholds.ZERO_RANGE
+        step = self.normal.beside(np.concatenate([self.rows, column], axis=1)).free(self.samples.tau).chi[-1]
+        sizes = [*thresholds.TURNS, float(np.clip(step, -widest, widest))]
+        found = list(off(*sizes))
+        best = int(np.argmax([one.gain for one in found]))
+        one, size = found[best], sizes[best]
+        if one.better:
+            near = highest(lambda by: next(off(by)).gain, size - widest, size + widest, thresholds.LEAST_JUMP)
+            # who counts turns from another zero counts right angles
+            if size not in thresholds.TURNS or abs(near - size) > thresholds.ROUND:
+                one = next(off(near))
+        effect = float((one.given.unexplained - one.fitted.unexplained).max())
+        return replace(one, matters=effect > thresholds.MIN_EFFECT**2)
 
     def orders(self) -> Iterator[Explanation]:
         """Yield columns of any two joints swapped, or of all in reverse: of torques, of positions, of both."""
@@ -236,9 +261,7 @@ class Alternatives:
             return
 
         def scaled(*factors: float) -> Iterator[Explanation]:
-            return self.changed(
-                [Change('time_scale', time_text(factor), Corrections(time_scale=factor)) for factor in factors]
-            )
+            return self.changed([time_change(factor) for factor in factors])
 
         best = max(scaled(*thresholds.TIME_FACTORS), key=lambda one: one.gain)
         if best.better and best.mend is not None:
@@ -249,7 +272,7 @@ class Alternatives:
             )
             refined = next(scaled(float(f'{np.exp(scale):.4g}')))
             # units and rates are round
-            best = best if abs(scale - middle) < thresholds.ROUND_TIME else refined
+            best = best if abs(scale - middle) < thresholds.ROUND else refined
             # accelerations that are noise make any slower motion likelier: one without any has to be less likely still
             still = next(scaled(thresholds.DECOUPLING_FACTORS[1]))
             count = most_samples([self.given, best.fitted, still.fitted])

@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from joint_dynamics.identification.reliability import thresholds
 from joint_dynamics.recording.conversions import Corrections
 
 
@@ -88,20 +87,33 @@ def group_changes(names: tuple[str, ...]) -> tuple[Change, ...]:
 
 
 @functools.cache
-def position_changes(names: tuple[str, ...], turning: tuple[str, ...]) -> tuple[Change, ...]:
-    """Return signs, zeros and units of positions; turning: the joints that may have another zero."""
+def position_changes(names: tuple[str, ...]) -> tuple[Change, ...]:
+    """Return signs and units of positions."""
     changes = []
     for name in names:
         turned, what = {name: -1.0}, f'the position of {name} has the opposite sign'
         both = Corrections(position_sign=turned, torque_sign=turned)
         axis = f'position and torque of {name} both have the opposite sign: its axis points the other way'
         changes += [Change('position_sign', what, Corrections(position_sign=turned)), Change('axis_sign', axis, both)]
-        for turn, angle in thresholds.TURNS.items() if name in turning else ():
-            what = f'the zero position of {name} is off by about {turn}'
-            changes.append(Change('position_offset', what, Corrections(zero_offset={name: angle})))
     for factor, what in (
         (np.pi / 180, 'the positions are in degrees, not in rad'),
         (180 / np.pi, 'the positions were converted from degrees twice'),
     ):
         changes.append(Change('degrees', what, Corrections(position_scale=dict.fromkeys(names, factor))))
     return tuple(changes)
+
+
+def offset_change(name: str, size: float) -> Change:
+    """Return a position that reads `size` [rad] too much throughout."""
+    what = f'the position of {name} is off by about {np.degrees(size):+.3g}° throughout'
+    return Change('position_offset', what, Corrections(zero_offset={name: float(f'{-size:.3g}')}))
+
+
+def time_change(scale: float) -> Change:
+    """Return stamps that have to be multiplied by `scale`."""
+    what = (
+        f'the recordings lasted {scale:.4g} times as long as their stamps say'
+        if scale > 1
+        else f'the recordings lasted {scale:.4g} of what their stamps say (stamps {1 / scale:.4g} times too far apart)'
+    )
+    return Change('time_scale', what, Corrections(time_scale=scale))

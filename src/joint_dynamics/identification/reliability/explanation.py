@@ -151,14 +151,13 @@ def least_evidence(model: RobotModel, code: str, kinds: int = thresholds.KINDS) 
     [Bonferroni].
     `MIN_EVIDENCE` where a code is none of these kinds.
     """
-    n, turning = model.n, int(np.sum(~model.prismatic))
+    n = model.n
     orders = n * (n - 1) // 2 + (n > 2)
     of_kind = {
         'torque_sign': n + 1,
         'drive_gain': n * len(thresholds.TORQUE_FACTORS),
         'position_sign': n,
         'axis_sign': n,
-        'position_offset': len(thresholds.TURNS) * turning,
         'degrees': 2,
         'time_reversed': 2,
         'torque_order': orders,

@@ -14,7 +14,7 @@ explanation is; it has to make `MIN_EFFECT` of a torque.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -130,12 +130,10 @@ def best_moment(alternatives: Alternatives) -> Moment | None:
 
 def _columns(alternatives: Alternatives) -> Iterator[tuple[str, int, FloatArray]]:
     """Yield (kind, joint, column (joints, samples)) of what may begin: the change of the torque by one unit of it."""
-    samples, chi, rows = alternatives.samples, alternatives.given.chi, alternatives.rows
+    chi, rows = alternatives.given.chi, alternatives.rows
     torque = np.einsum('jbs,b->js', rows, chi, optimize=True)
-    for k, step in enumerate(thresholds.JUMP_STEP * np.eye(alternatives.model.n)[:, :, None]):
-        shifted = alternatives.columns(replace(samples, q=samples.q + step))
-        # an arm whose encoder reads δ too much stands at q − δ
-        yield 'encoder', k, (torque - np.einsum('jbs,b->js', shifted, chi, optimize=True)) / thresholds.JUMP_STEP
+    for k, column in enumerate(alternatives.position_columns):
+        yield 'encoder', k, column
     for j, columns in enumerate(alternatives.normal.friction):
         own = np.zeros_like(torque)
         own[j] = torque[j]

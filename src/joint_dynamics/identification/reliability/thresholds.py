@@ -16,16 +16,16 @@ model is wrong."""
 FREE_SCALE_THRESHOLD = 3.0
 """[nats] Log-likelihood by which a sign or a scale has to beat a torque without any scale: odds of twenty."""
 MIN_EVIDENCE = float(np.log(300 * 1000))
-"""[nats] Evidence that a delay, scales or a difference between parts has to bring, each one of a continuum:
+"""[nats] Evidence that a zero, a delay, scales or a difference between parts has to bring, each one of a continuum:
 worth three hundred alternatives, with a prior that trusts the user a thousandfold. Evidence is a gain of log-
 likelihood divided by how much worse the model fits than its noise lets expect (`overdispersion`)."""
 KINDS = 16
-"""[kinds] Kinds of faults that are looked for by likelihood: the twelve of `least_evidence`, a delay, scales, a
-payload, parts that differ. A fault is first of a kind, and then one of those of its kind."""
+"""[kinds] Kinds of faults that are looked for by likelihood: the eleven of `least_evidence`, zeros, a delay,
+scales, a payload, parts that differ. A fault is first of a kind, and then one of those of its kind."""
 TORQUE_KINDS = ('torque_sign', 'drive_gain', 'torque_order')
 """[codes]"""
 MOTION_KINDS = 9
-"""[kinds] Kinds of `least_evidence` that are none of `TORQUE_KINDS`: of positions, time and mounting."""
+"""[kinds] Zeros, and kinds of `least_evidence` that are none of `TORQUE_KINDS`: of positions, time and mounting."""
 FALSE_ALARMS = 0.01
 """[share] Share of good recordings that each of three may refuse for any of its alternatives, at most: the data
 alone, the torques by the robot file, the motion by it."""
@@ -33,8 +33,8 @@ TORQUE_FACTORS = (1e-3, 0.01, 0.1, 0.25, 0.5, 2.0, 4.0, 10.0, 100.0, 1e3)
 """[factors] Factors tried on one joint's torque."""
 TIME_FACTORS = (1e-3, 1e-2, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.4, 2.0, 3.0, 5.0, 10.0, 20.0, 100.0, 1e3)
 """[factors] Of time stamps that are tried; between them the best is refined."""
-TIME_STEP, TIME_PRECISION, ROUND_TIME = 1.5, 1e-3, 0.03
-"""[factor, of ln, of ln] The best is refined so far to both sides, to this; nearer than the last it stays."""
+TIME_STEP, TIME_PRECISION, ROUND = 1.5, 1e-3, 0.03
+"""[factor, of ln, of ln or rad] The best is refined so far to both sides, to this; nearer than the last it stays."""
 UP_DIRECTIONS = {
     'up along +x': (0.0, -np.pi / 2, 0.0),
     'up along −x': (0.0, np.pi / 2, 0.0),
@@ -44,8 +44,8 @@ UP_DIRECTIONS = {
     'up along −z': (np.pi, 0.0, 0.0),
 }
 """[rad] Ways a base may stand, with the roll, pitch and yaw of `robot.mounting`."""
-TURNS = {'+90°': np.pi / 2, '−90°': -np.pi / 2, '180°': np.pi}
-"""[rad]"""
+TURNS, ZERO_RANGE = (np.pi / 2, -np.pi / 2, np.pi), np.pi / 4
+"""[rad] Another zero of a joint is looked for at these and at a first step, and so far to both sides of the best."""
 DECOUPLING_FACTORS = (1e-6, 1e6)
 """[factors] Factors that take one joint's torque out of the common system."""
 SCALE_PENALTY = 1.5
