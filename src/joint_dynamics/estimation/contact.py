@@ -5,9 +5,9 @@ best there. Otherwise, between reversal and slip and at rest, friction may take 
 carries all of it: there the spring's torque is used, less its lost motion, and its change within a fifth of a second,
 in which neither the model error nor the play changes much. A joint that slides, however slowly, feels a push on both
 sides: what the motor side shows is an error of friction unless the spring changes by half as much when it begins, what
-the spring shows one of stiffness unless the motor side shows half of it, and a stiffness that was wrong while the joint
-slid is so when it stops. For a joint without a spring torque, the motor side is used in slip and presliding, and its
-change at rest.
+the spring shows one of stiffness unless the motor side shows half of it. What the spring alone showed when the joint
+slid last is such an error still when it stops: half of what it shows there must have come since. For a joint without a
+spring torque, the motor side is used in slip and presliding, and its change at rest.
 
 Every error is measured in units of its stated deviation, so that a level learnt under one load holds under another. A
 visit is a stay in one regime, for a second at most; what counts of it is its largest error, which is taken to have a
@@ -40,14 +40,14 @@ CHANGE = 0.3
 
 CONTACT = record(
     'floor noise deviations omega_min learning memory settle slip confirm patience calm visit follow '
-    'still fast one_way over since quiet ratio regime stay', 'begun armed contact wrong',
+    'still fast over since quiet ratio regime stay slid', 'begun armed contact',
     base=(2,), largest=(3,), seen=(3,), visits=(3,), squares=(3, 3),
 )  # fmt: skip
 """Settings of one joint: N·m, (N·m)²; rad/s; visits; times in samples; share per sample by which the base follows. Its
-state: samples at rest, in slip, one way (with its sign), over the threshold, of contact, since it was felt last; error
-over threshold; of the present visit its regime, its samples, and its largest error of each side; whether the stiffness
-was wrong when the joint slid last; torque of the spring and of its lost motion, N·m; samples in each regime and visits
-to it, and the mean squares of their largest errors of each side, in stated deviations."""
+state: samples at rest, in slip, over the threshold, of contact, since it was felt last; error over threshold; of the
+present visit its regime, its samples, and its largest error of each side; what the spring, and not the motor side,
+showed when the joint slid last, N·m; torque of the spring and of its lost motion, N·m; samples in each regime and
+visits to it, and the mean squares of their largest errors of each side, in stated deviations."""
 
 
 @compiled
@@ -55,10 +55,8 @@ def regime_of(s, omega):  # type: ignore[no-untyped-def]
     """Return the regime of a joint at ω, and whether it slides."""
     speed = abs(omega)
     s.still = s.still + 1.0 if speed < 0.2 * s.omega_min else 0.0
-    way = 0.0 if speed < s.omega_min else np.sign(omega)
-    s.one_way = s.one_way + way if way * s.one_way > 0.0 else way
     s.fast = 0.0 if speed < 5.0 * s.omega_min else s.fast + 1.0
-    return REST if s.still >= s.settle else SLIP if s.fast >= s.slip else PRESLIDING, abs(s.one_way) >= s.slip
+    return REST if s.still >= s.settle else SLIP if s.fast >= s.slip else PRESLIDING, speed >= s.omega_min
 
 
 @compiled
@@ -102,6 +100,8 @@ def contact_step(s, motor, spring, lost, elastic, doubted, omega, adapted):  # t
     if not s.begun:
         s.base[0], s.base[1], s.begun = spring[0], lost[0], True
     regime, slides = regime_of(s, omega)
+    if elastic and slides:
+        s.slid = spring[0] - min(max(motor[0], min(spring[0], 0.0)), max(spring[0], 0.0))
     change, change_lost = spring[0] - s.base[0], lost[0] - s.base[1]
     of_change = CHANGE * change_lost
     units = (
@@ -115,17 +115,18 @@ def contact_step(s, motor, spring, lost, elastic, doubted, omega, adapted):  # t
     s.armed, s.ratio, distrusted = s.seen[regime] >= s.learning, 0.0, False
     for side in range(2, -1, -1):
         limit = max(threshold(s, side, regime), s.floor / units[side])
-        # A joint that slides feels a push on both sides; one that rests or reverses may hold it by friction.
+        # A joint that slides feels a push on both sides; one that rests or reverses may hold it by friction, and what
+        # the spring showed alone while it slid is no push.
         if side == 0:
             value, other = motor[0], spring[0] if s.since > 0.0 else change
         else:
             value, other = change if side == 1 else spring[0], motor[0]
-        alone = elastic and slides and other * value < 0.5 * value * value
-        if side == 2 and slides:
-            s.wrong = alone and s.armed and errors[2] > limit
+        if side == 2 and not slides:
+            other = value - s.slid
+        alone = elastic and (slides or side == 2) and other * value < 0.5 * value * value
         if not s.armed or not COUNTS[1 if elastic else 0, side, regime]:
             continue
-        if alone or (elastic and side > 0 and (doubted or (side == 2 and s.wrong))):
+        if alone or (elastic and side > 0 and doubted):
             distrusted = distrusted or errors[side] > limit
         else:
             s.ratio = max(s.ratio, errors[side] / limit)
@@ -168,7 +169,7 @@ class ContactDetector:
         s in a regime before a joint is armed there.
     omega_min
         rad/s: a joint slower than a fifth of it for `settle` s is at rest; one faster than five times it for `slip` s
-        is in slip; one that moves one way faster than it for as long slides.
+        is in slip; one faster than it slides.
     confirm
         s for which a contact must last to be reported.
     patience
