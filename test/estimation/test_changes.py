@@ -135,15 +135,17 @@ def test_friction_that_jumps_does_not_spoil_a_load_that_is_known(run):
     assert out.estimator.payload.mass == pytest.approx(2.0, abs=0.05)
 
 
-def found_in(blocks, draw, carried=0.0, felt=()):
+def found_in(blocks, draw, carried=0.0, felt=(), loaded=None):
     """Return what is found, block by block, where 3 joints slip, and a spring of 20 N·m/rad is described.
 
     draw(block, rng): of its samples a body more than the one of `carried` kg, deformations rad, and N·m of errors.
-    felt: blocks with a contact, in the only postures that tell of the load.
+    felt: blocks with a contact, in the only postures that tell of the load. loaded: block with which a load was named.
     """
     rng, n, body, weight, found = np.random.default_rng(0), 3, np.zeros(BODY), np.full(3, 5.0), []
     detector, body[-1] = ChangeDetector(n, 1, 8e-3, np.ones(n)), carried
     for block in range(blocks):
+        if block == loaded:
+            detector.begin_anew(loaded=True)
         begin_block(detector.blocks, body, np.tile([1.0, 0.0], (n, 1)), np.full((n, 1), 20.0))
         added, deformation, error = draw(block, rng)
         for phi in deformation:
@@ -212,6 +214,18 @@ def test_errors_that_stay_for_seconds_are_no_softer_spring():
         return np.zeros(BODY), 0.2 + rng.normal(0.0, 0.002, (31, 3)), held[block // 12]
 
     assert found_in(960, draw) == []
+
+
+def test_errors_that_another_load_brings_are_no_softer_spring():
+    """A joint without one error that stays in a minute has one of a quarter of its torque, for 4 s since the load."""
+
+    def draw(block, rng):
+        phi, error = 0.1 + rng.normal(0.0, 0.002, (31, 3)), np.zeros(3)
+        error[1] = 0.5 * (block >= 240)
+        return np.zeros(BODY), phi, error
+
+    assert found_in(256, draw)
+    assert found_in(256, draw, loaded=240) == []
 
 
 def test_rows_of_the_last_link_are_those_of_pinocchio(worn_arm):

@@ -27,8 +27,8 @@ BLOCK, WINDOW, SHORTEST = 0.25, 24, 6
 """s of motion of a block; blocks that are looked back on; blocks that a change needs."""
 CORRELATION = 0.1
 """s after which torque errors are independent."""
-STAYS = 1.5
-"""Deviation of an error that stays for a block, in usual errors, until blocks have shown it."""
+STAYS, LEAST = 1.5, 0.1
+"""Deviation of an error that stays for a block, in usual errors, until blocks have shown it; its least mean square."""
 MEMORY = 30.0
 """s of motion over which the usual errors are learnt; less at first."""
 USUAL_FRICTION, USUAL_STIFFNESS = 0.1, 0.05
@@ -139,8 +139,10 @@ class ChangeDetector:
         self._blocks_seen = np.full((2, self.joints), float(SHORTEST))
         self.begin_anew()
 
-    def begin_anew(self) -> None:
-        """Forget the last seconds."""
+    def begin_anew(self, loaded: bool = False) -> None:
+        """Forget the last seconds; of another load, nothing has shown yet that its errors do not stay."""
+        if loaded:
+            self.stays = np.maximum(self.stays, STAYS**2)
         self._filled, self._weighed, self.load_suspected = 0, -1, False
         self.blocks.place[:], self.blocks.disturbed[:], self.spring_doubted[:] = 0, False, False
 
@@ -256,7 +258,7 @@ class ChangeDetector:
         square = np.minimum(square, 9.0 * (self.stays + of_samples)) - of_samples
         self._blocks_seen += there
         share = np.where(there, 1.0 / np.minimum(self._blocks_seen, MEMORY / BLOCK), 0.0)
-        self.stays = np.maximum(self.stays + share * (square - self.stays), 1e-6)
+        self.stays = np.maximum(self.stays + share * (square - self.stays), LEAST)
 
     def weigh(self, change: Change) -> None:
         """Forget what was before the change of a stiffness, and go on with it as long as the blocks since are here."""

@@ -14,8 +14,9 @@ from joint_dynamics.estimation.contact import contact_step
 from joint_dynamics.estimation.learning import ADAPTIVE, AS_DESCRIBED, BEGUN, COMPLETE, COULOMB_VISCOUS
 from joint_dynamics.estimation.torques import HYSTERESIS, NO_FRICTION
 
-SLACK, CHANGE_SLACK = 0.1, 0.3
-"""Share of the lost motion that is not known; the same where an error that stays would be taken for a change."""
+SLACK, CHANGE_SLACK = 0.1, 0.2
+"""Share of the lost motion that is not known; that of the backlash where an error that stays would be taken for a
+change: how far a load takes up the play is assumed."""
 ADAPTED = 15.0
 """s of motion after which friction counts as that of today."""
 SLOW = 30.0
@@ -169,7 +170,7 @@ def watch_changes(e, u, known, disturbed):  # type: ignore[no-untyped-def]
             for p in range(e.spring_map.shape[1]):
                 e.spring_map[j, p] += share * (e.spring.alpha[j, p] - e.spring_map[j, p])
         k, variance = rigidity(e, j)
-        play, link = k * (CHANGE_SLACK * lost.slack + lost.uncertainty), s.link_noise * s.torque_link
+        play, link = k * (CHANGE_SLACK * s.half_backlash + lost.uncertainty), s.link_noise * s.torque_link
         variance += play * play + link * link + s.floor + k * k * s.deformation_noise
         spring[0, j] = s.damping_torque - s.torque_link
         spring[1, j] = 1.0 / np.sqrt(variance) if motor[3, j] > 0.0 and s.elastic else 0.0

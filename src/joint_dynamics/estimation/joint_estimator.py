@@ -326,7 +326,7 @@ class JointEstimator(Estimates):
         elif self.friction is not None:
             unit = float(self.estimate['coulomb_unit'][change.joint])
             self.friction.set_coulomb(change.joint, change.value * unit)
-        self.changes.begin_anew()
+        self.changes.begin_anew(change.kind == 'load')
 
     def _scale_spring(self, joint: int, scaled: Array) -> None:
         """Take the stiffness of a joint to be `scaled` (P,), as of the map, for all that is judged as well."""
