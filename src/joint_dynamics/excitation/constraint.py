@@ -21,6 +21,7 @@ from joint_dynamics.robot import RobotModel
 from joint_dynamics.signals.polynomial import ROUNDING, certified_minimum
 
 BLOCK, EXAMINED = 1000, 20_000
+"""Samples evaluated at once; looked at for the one to name where a motion is refused."""
 LIMIT_TOLERANCE = 1e-9
 """Share of a limit that does not count as broken.
 
