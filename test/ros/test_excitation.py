@@ -536,6 +536,16 @@ def test_a_further_plan_adds_to_what_was_played_and_says_so(ros, robot, tmp_path
     assert np.abs(motions[1] - motions[0]).max() > 0.1
 
 
+def test_a_motion_is_done_no_earlier_than_its_end_by_the_clock_whatever_the_stamps(ros, robot, summary):
+    node, statuses = begin(ros, trajectory_file=str(summary))
+    robot.ahead = 1.0
+    assert started(ros, robot).success
+    playing = node.playing
+    robot.follow = lambda now: setattr(robot, 'q', playing.motion.position(now + robot.ahead - playing.began)[0])
+    robot.until(lambda: last(statuses) == 'done', 'the end of the motion')
+    assert node.clock_time() - playing.began > playing.motion.duration
+
+
 def test_a_plan_without_a_torque_limit_is_taken_as_such(ros, robot, summary, monkeypatch):
     """The same motion needs 1 % of the torque that the robot file allows, or nothing is asked of it."""
     document = json.loads(summary.read_text())

@@ -292,7 +292,8 @@ class ExcitationNode(DynamicsNode):
                 f' be'
                 f'{playing.cause(self.states, self.parameters["standstill"], self.output.name)}'
             )
-        elif self.states.time - playing.began > playing.motion.duration and self._starting is None:
+        # a stamp may be ahead of the time, and the robot is not where it will be then
+        elif min(self.states.time, self.clock_time()) - playing.began > playing.motion.duration and not self._starting:
             self.playing = None
             assert self.playback is not None
             self._played.append(self.playback.trajectory)
