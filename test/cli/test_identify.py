@@ -44,8 +44,9 @@ def test_without_a_report_there_is_none_of_an_earlier_run_either(run, ur, motion
         yaml.safe_load((out / 'dynamics.yaml').read_text())['provenance']['run'],
     }
     assert len(runs) == 1
-    # Without rotors, an inertia comes out below 0.
-    done = run('identify', f'{run_file()}@0:6', '--robot', arm_file, '--out', out)
+    # a rotor that comes out below 0, and known to
+    Recording(ur.joint_names, t, q, tau=tau - 0.1 * rotors).save_csv(path)
+    done = run('identify', f'{path}@0:6', '--robot', arm_file, '--out', out)
     assert done.status == 0 and 'next: the same with identification: {physical: true}' in done.out
 
 

@@ -5,11 +5,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.optimize import lsq_linear
 
+from joint_dynamics.arm import Arm
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification import IdentificationSettings, identify
-from joint_dynamics.identification.regression.methods import least_squares
+from joint_dynamics.identification.regression.least_squares import Solution
+from joint_dynamics.identification.regression.methods import least_squares, with_rotors_at_zero
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.report.identification import identification_report
 
@@ -44,3 +47,42 @@ def test_fewer_rows_than_parameters_are_refused_with_the_joints_that_never_move(
     for method in ('ols', 'wls'):
         with pytest.raises(JointDynamicsError, match=message):
             least_squares(problem, method)
+
+
+def test_a_rotor_not_known_to_be_below_zero_is_zero_as_of_bounded_least_squares():
+    """Columns that resemble each other, so that the others take what it had; of a true inertia 0."""
+    rng = np.random.default_rng(4)
+    names, seen = ('ZZ_1', 'Ia_2', 'Ia_3', 'Fv_1'), 0
+    for _ in range(20):
+        A = rng.standard_normal((60, 4)) @ (np.eye(4) + 0.6)
+        y = A @ [1.0, 0.0, 0.0, -1.0] + rng.standard_normal(60)
+        inverse = np.linalg.inv(A.T @ A)
+        plain = Solution(inverse @ A.T @ y, np.ones(1), inverse, 1.0, np.ones(4))
+        solution, zero = with_rotors_at_zero(names, plain, inverse)
+        if np.any(plain.chi[1:3] < -1.96 * np.sqrt(np.diag(inverse))[1:3]):
+            continue
+        seen += zero is not None
+        bounded = lsq_linear(A, y, ([-np.inf, 0.0, 0.0, -np.inf], np.inf), tol=1e-14).x
+        np.testing.assert_allclose(solution.chi, bounded, atol=1e-6)
+        assert [name for name, value in zip(names, solution.chi, strict=True) if value == 0] == (zero or [])
+    assert seen > 5
+
+
+@pytest.mark.parametrize(('share', 'zero'), [(1.9, ['Ia_1']), (2.0, None)])
+def test_a_rotor_known_to_be_below_zero_stays(share, zero):
+    solution = Solution(np.array([-share, -share]), np.ones(1), np.eye(2), 1.0, np.ones(2))
+    done, found = with_rotors_at_zero(('Ia_1', 'Fv_1'), solution, np.eye(2))
+    assert found == zero and done.chi.tolist() == [0.0 if zero else -share, -share]
+
+
+def test_a_rotor_at_zero_has_its_deviation_and_laws_take_it(true_robot, monkeypatch):
+    """Motors without inertia, and a short recording of them."""
+    monkeypatch.setattr(true_robot, 'standard', true_robot.standard * (np.arange(14) != 10))
+    run = true_robot.record(6, duration=6.0, rate=200.0)
+    result = identify(true_robot.model, [run], settings=IdentificationSettings(selection=False))
+    zero = result.summary()['rotors_at_zero']
+    assert 'Ia_4' in zero and result.summary()['uses']['feedforward'] == ''
+    assert f'{", ".join(zero)} below 0 within the deviation, so not known to be above: taken as 0' in result.notes
+    rotors = {name: result.description.joint(f'joint_{name[-1]}')['rotor_inertia'] for name in zero}
+    assert all(rotor['value'] == 0 and rotor['std'] > 0 for rotor in rotors.values())
+    Arm.from_description(None, result.description).check_drives()

@@ -92,6 +92,8 @@ class MethodDetails:
         parameters dropped, by the rule that was asked for.
     physical
         price of the set of bodies, in all and per row, and the prior.
+    rotors_at_zero
+        names of the rotor inertias that least squares has below 0, within their 95 % interval, and that are taken as 0.
     """
 
     selection: dict[str, Any] | None = None
@@ -100,6 +102,7 @@ class MethodDetails:
     rejected_rows_percent: float | None = None
     essential: dict[str, Any] | None = None
     physical: dict[str, Any] | None = None
+    rotors_at_zero: list[str] | None = None
 
 
 def solve(

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
+from scipy.special import ndtri
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.description.import_inertials import import_inertials
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.identification_settings import IdentificationSettings, PhysicalOptions
+from joint_dynamics.identification.regression.covariance import LEVEL
 from joint_dynamics.identification.regression.covariance import covariance as scatter_covariance
 from joint_dynamics.identification.regression.friction_loop import iterate_to_fixed_point, state_from
 from joint_dynamics.identification.regression.least_squares import MethodDetails, Solution, ols, wls
@@ -200,5 +202,28 @@ def _afterwards(
         prior_file = {} if options.prior is None else {'prior': options.prior}
         details = replace(details, physical=entry | prior_file)
         return SolvedProblem(problem, estimate.solution, covariance, covariance_of, details, estimate.standard)
+    solution, zero = with_rotors_at_zero(problem.names, solution, covariance)
+    details = replace(details, rotors_at_zero=zero)
     standard = standard_set(problem.base, solution.chi[: problem.base.count], problem.model.parameters)
+    # as it is, without the rounding of the set
+    standard[np.isin(problem.base.standard_names, zero or [])] = 0.0
     return SolvedProblem(problem, solution, covariance, covariance_of, details, standard)
+
+
+def with_rotors_at_zero(
+    names: Sequence[str], solution: Solution, covariance: FloatArray
+) -> tuple[Solution, list[str] | None]:
+    """Return the solution with rotor inertias of 0 where it has some below, and their names; None: there are none.
+
+    One whose 95 % interval reaches above 0 is not known to be below: the likeliest robot has none there, and as its
+    other parameters χ − M_h (M_hh)⁻¹ χ_h, M = (AᵀA)⁻¹, h those held at 0. covariance (b, b): of the parameters, which
+    gives the interval.
+    """
+    rotors = np.array([name.startswith('Ia_') for name in names])
+    interval = ndtri(LEVEL) * solution.deviation(covariance)
+    chi, held, M = solution.chi, np.zeros(len(names), dtype=bool), solution.inverse
+    while (doubtful := rotors & (chi < 0) & (-chi < interval) & np.isfinite(interval)).any():
+        held |= doubtful
+        chi = solution.chi - M[:, held] @ np.linalg.solve(M[np.ix_(held, held)], solution.chi[held])
+        chi[held] = 0.0
+    return replace(solution, chi=chi), [name for name, zero in zip(names, held, strict=True) if zero] or None
