@@ -9,6 +9,7 @@ from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.examine import examine
 from joint_dynamics.identification.reliability.signals import faults
 from joint_dynamics.recording import Recording
+from joint_dynamics.robot.limits import JointLimits
 
 
 @pytest.fixture(scope='module')
@@ -44,6 +45,18 @@ def test_what_is_odd_of_a_recording_is_told_once(true_robot, good, name):
     odd = 'resampled at 200 Hz'
     assert [note for note in examine(true_robot.model, replace(good, name=name, notes=(odd,))).odd if odd in note] == [
         odd
+    ]
+
+
+def test_a_position_outside_the_robot_files_limits_is_odd(true_robot, good, monkeypatch):
+    """By joint, time and value; a position at the limit is inside."""
+    limits, k = JointLimits.unlimited(good.n), int(np.argmax(good.q[:, 1]))
+    limits.upper[:2], limits.lower[2] = good.q[:, :2].max(axis=0) - [0.0, 0.25], good.q[:, 2].min()
+    monkeypatch.setattr(true_robot.model, 'limits', limits)
+    told = [line for line in examine(true_robot.model, good).odd if 'outside' in line]
+    assert told == [
+        f"joint_2 is at {good.q[k, 1]:.5g} rad at {good.time[k]:.4g} s, outside the robot file's limits"
+        f' -inf … {limits.upper[1]:.5g} rad'
     ]
 
 

@@ -17,6 +17,7 @@ from joint_dynamics.identification.reliability.verdict import Reason, without_du
 from joint_dynamics.identification.result import IdentificationResult
 from joint_dynamics.recording import Recording, with_short_names
 from joint_dynamics.robot import RobotModel
+from joint_dynamics.robot.limits import joint_unit
 
 #: Correlation from which torque and current of a joint are one signal at some scale.
 ONE_SIGNAL = 0.9999
@@ -105,7 +106,7 @@ def examine(model: RobotModel, recording: Recording, settings: IdentificationSet
         recording,
         tuple(_figures(recording, settings.rest_speed, result)),
         tuple(without_duplicates(reasons)),
-        tuple(dict.fromkeys((*recording.notes, *notes, *_oddities(recording)))),
+        tuple(dict.fromkeys((*recording.notes, *notes, *_outside(recording, model), *_oddities(recording)))),
         tuple(able),
         tuple(unable),
         result,
@@ -165,6 +166,18 @@ def _joint_models(recording: Recording, able: list[str], unable: list[str]) -> N
     ]
     if one_way:
         unable.append(f'Coulomb friction apart from an offset, in one direction only: {", ".join(one_way)}')
+
+
+def _outside(recording: Recording, model: RobotModel) -> Iterator[str]:
+    """Yield for each joint the sample farthest outside the robot file's position limits."""
+    limits = model.limits
+    beyond = np.maximum(limits.lower - recording.q, recording.q - limits.upper)
+    for j in np.flatnonzero(beyond.max(axis=0) > 0):
+        k, unit = int(np.argmax(beyond[:, j])), joint_unit('rad', model.prismatic[j])
+        yield (
+            f'{recording.joint_names[j]} is at {recording.q[k, j]:.5g} {unit} at {recording.time[k]:.4g} s, outside the'
+            f" robot file's limits {limits.lower[j]:.5g} … {limits.upper[j]:.5g} {unit}"
+        )
 
 
 def _oddities(recording: Recording) -> Iterator[str]:
