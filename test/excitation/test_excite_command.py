@@ -146,5 +146,7 @@ def test_it_says_what_is_not_looked_after(excite, capsys):
     printed = capsys.readouterr().out
     assert 'note: nothing keeps the arm above what it stands on' in printed
     assert 'note: the arm may hit itself' in printed
-    assert excite('--profile', 'waypoints', config={**motion, 'limits': {'floor': 0.1}})[0] == 0
+    assert 'note: the torque limit is kept without friction' in printed
+    known = {'floor': 0.1, 'coulomb_friction': 0.1}
+    assert excite('--profile', 'waypoints', config={**motion, 'limits': known})[0] == 0
     assert 'note:' not in capsys.readouterr().out

@@ -110,8 +110,14 @@ class Plan:
     def notes(self) -> list[str]:
         """Notes for the person who plays the motion."""
         notes = []
-        if self.settings.limits.floor is None and self.settings.limits.height is None:
+        limits = self.settings.limits
+        if limits.floor is None and limits.height is None:
             notes.append(NO_FLOOR)
+        if 'torque' in self.assessment.margins and limits.viscous_friction == limits.coulomb_friction == 0.0:
+            notes.append(
+                'the torque limit is kept without friction, which is not read from a robot file: set'
+                ' limits.viscous_friction and limits.coulomb_friction where they are known'
+            )
         if 'clearance' not in self.assessment.margins:
             notes.append(
                 'the arm may hit itself: clearance was not checked, as it is switched off or the robot has no collision'
