@@ -12,7 +12,8 @@ import numpy as np
 from scipy.special import ndtri
 
 from joint_dynamics.identification import IdentificationResult
-from joint_dynamics.identification.regression.diagnostics import AUTOCORRELATION, autocorrelation, moving_rows
+from joint_dynamics.identification.regression.covariance import autocorrelation
+from joint_dynamics.identification.regression.diagnostics import AUTOCORRELATION, LAGS, moving_rows
 from joint_dynamics.recording import short_name
 from joint_dynamics.report.figure import Figure, Panel, Series
 from joint_dynamics.report.html import Report
@@ -162,7 +163,7 @@ def _residual_figure(result: IdentificationResult) -> Figure:
             continue
         every = max(1, len(residual) // POINTS)
         fitted, some = fitted[::every], residual[::every]
-        correlation = autocorrelation(residual[:, None])[:, 0]
+        correlation = autocorrelation(residual, LAGS)
         lags = np.arange(len(correlation), dtype=float)
         limit = np.full(len(lags), AUTOCORRELATION)
         ordered = np.sort(some)

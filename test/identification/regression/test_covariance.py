@@ -12,8 +12,8 @@ from joint_dynamics.identification.regression.covariance import (
     MOST,
     SPEEDS,
     blocks_of_time,
-    correlation_length,
     covariance,
+    samples_per_independent,
     scatter,
 )
 from joint_dynamics.identification.regression.least_squares import wls
@@ -159,10 +159,11 @@ def test_blocks_of_time_never_cross_recordings():
     assert np.concatenate(blocks_of_time([10] * 200)).max() == MOST - 1
 
 
-def test_correlation_length():
-    assert correlation_length(np.random.default_rng(0).standard_normal(5000)) <= 2
-    assert 20 < correlation_length(np.convolve(np.random.default_rng(0).standard_normal(5000), np.ones(40))) < 60
-    assert correlation_length(np.zeros(10)) == 0
+def test_samples_that_one_independent_one_is_worth():
+    noise = np.random.default_rng(0).standard_normal(5000)
+    assert samples_per_independent(noise) <= 5
+    assert 41 < samples_per_independent(np.convolve(noise, np.ones(40))) < 121
+    assert samples_per_independent(np.zeros(10)) == 1
 
 
 def test_the_covariance_is_bell_and_mccaffreys(dense, blocks, system):

@@ -31,7 +31,7 @@ from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import NotReliableError
 from joint_dynamics.identification.joint_tests.data import JointData, joint_data
 from joint_dynamics.identification.joint_tests.result import JointTestResult, Series, Value, nrmse_percent
-from joint_dynamics.identification.regression.covariance import correlation_length
+from joint_dynamics.identification.regression.covariance import samples_per_independent
 from joint_dynamics.joint import FourierSeries, PeriodicMap, TorsionalStiffness
 from joint_dynamics.joint.stiffness import LOADS, loads_of, lost_motion_share, place_in_play
 from joint_dynamics.recording import Recording
@@ -179,7 +179,7 @@ def _solve(
         prior = np.diag(noise * np.sqrt(repeated) / plausible)
         solution = _bounded(np.vstack([W, prior]), np.concatenate([phi, np.zeros(W.shape[1])]), lower)
         residual = phi - W @ solution
-        noise, repeated = float(np.std(residual)), 1.0 + 2.0 * correlation_length(residual)
+        noise, repeated = float(np.std(residual)), samples_per_independent(residual)
     covariance = noise**2 * repeated * np.linalg.inv(W.T @ W + prior.T @ prior)
     return solution, covariance, residual
 

@@ -17,7 +17,7 @@ from scipy.sparse import csr_array, hstack
 from joint_dynamics.arrays import BoolArray, FloatArray, IntArray
 from joint_dynamics.errors import NotReliableError
 from joint_dynamics.identification.joint_tests.data import JointData
-from joint_dynamics.identification.regression.covariance import correlation_length
+from joint_dynamics.identification.regression.covariance import samples_per_independent
 from joint_dynamics.joint import PeriodicMap, TorsionalStiffness
 
 TURN = 2 * np.pi
@@ -136,7 +136,7 @@ def _fit_tables(
     residual = value - W @ solution
     inverse = np.linalg.inv(penalised)
     # Residuals of one stroke hang together (quantisation, ripple): fewer independent samples than rows.
-    growth = 1.0 + 2.0 * correlation_length(residual, longest=2000)
+    growth = samples_per_independent(residual, longest=2000)
     covariance = np.sum((inverse @ normal) * inverse, axis=1) * float(np.mean(residual**2)) * growth
     std = np.sqrt(covariance)
     nearest = np.mod(np.round(place).astype(int), points)

@@ -63,17 +63,22 @@ ALONE = 1e-6
 LEVEL = 0.975
 
 
-def correlation_length(residual: FloatArray, longest: int | None = None) -> int:
-    """Samples until the autocorrelation of a residual (N,) first falls below 0.05, at most N/5 or `longest`."""
-    centred = residual - residual.mean()
-    size = centred.size
-    power = np.fft.rfft(centred, 2 * size)
-    correlation = np.fft.irfft(power * np.conj(power))[:size]
-    if correlation[0] <= 0:
-        return 0
-    bound = min(size // 5, longest if longest is not None else size)
-    below = np.nonzero(correlation[: bound + 1] / correlation[0] < 0.05)[0]
-    return int(below[0]) if below.size else bound
+def autocorrelation(residual: FloatArray, lags: int) -> FloatArray:
+    """Return the autocorrelation of residuals (K, …) at lags 0…, (lags + 1, …) at most; 0 of constant ones."""
+    centred = residual - residual.mean(axis=0)
+    spectrum = np.fft.rfft(centred, 2 * len(centred), axis=0)
+    correlation = np.fft.irfft(spectrum * np.conj(spectrum), axis=0)[: min(lags + 1, len(centred) - 1)]
+    return np.asarray(correlation / np.where(np.any(centred, axis=0), correlation[0], 1.0))
+
+
+def samples_per_independent(residual: FloatArray, longest: int | None = None) -> float:
+    """Return how many samples of a residual (N,) one independent one is worth, 2 L + 1.
+
+    L: until the autocorrelation first falls below 0.05, at most N/5 or `longest`.
+    """
+    bound = min(len(residual) // 5, len(residual) if longest is None else longest)
+    below = np.flatnonzero(autocorrelation(residual, bound) < 0.05)
+    return 1.0 + 2.0 * (int(below[0]) if below.size else bound)
 
 
 def blocks_of_time(samples: Sequence[int], count: int = BLOCKS, most: int = MOST) -> list[IntArray]:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from joint_dynamics.arrays import FloatArray
+from joint_dynamics.identification.regression.covariance import autocorrelation
 from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.residuals import Fit, band_of_all, relative_of_squares
@@ -28,15 +29,6 @@ HEAVY = 3.0
 """Excess kurtosis from which residuals count as not normal."""
 INFLATED = 30.0
 """Factor by which a deviation grows because columns resemble each other: such a parameter is not told from others."""
-
-
-def autocorrelation(residual: FloatArray, lags: int = LAGS) -> FloatArray:
-    """Return the autocorrelation of residuals (K, joints) at lags 0…, (lags + 1, joints)."""
-    centred = residual - residual.mean(axis=0)
-    power = (centred**2).sum(axis=0)
-    power = np.where(power > 0, power, 1.0)
-    lags = min(lags, len(residual) - 2)
-    return np.array([(centred[lag:] * centred[: len(centred) - lag]).sum(axis=0) / power for lag in range(lags + 1)])
 
 
 def rank_correlation(a: FloatArray, b: FloatArray) -> float:
@@ -79,7 +71,7 @@ def _joint(fits: Sequence[Fit], j: int) -> dict[str, Any]:
     if len(residual) < 20 or np.ptp(fitted) == 0 or np.ptp(residual) == 0:
         return {'samples': len(residual)}
     series = np.concatenate([np.where(fit.moving[:, j], fit.residual[:, j], 0.0) for fit in fits])
-    largest = float(np.abs(autocorrelation(series[:, None])[1:]).max())
+    largest = float(np.abs(autocorrelation(series, LAGS)[1:]).max())
     trend = rank_correlation(fitted, residual)
     spread = rank_correlation(np.abs(fitted), np.abs(residual))
     centred = residual - residual.mean()
