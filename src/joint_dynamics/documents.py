@@ -146,7 +146,7 @@ def parse_json(text: str, what: str, max_bytes: int = MAX_BYTES) -> Any:
         raise JointDynamicsError(f'{what}: expected JSON, found: {_one_line(error)}') from None
 
 
-def parse_xml(text: str, what: str, max_bytes: int = MAX_BYTES) -> ET.Element:
+def parse_xml(text: str, what: str) -> ET.Element:
     """Return the root of an XML text, bounded in size and depth and without a document type.
 
     A document type may define entities that expand.
@@ -156,7 +156,7 @@ def parse_xml(text: str, what: str, max_bytes: int = MAX_BYTES) -> ET.Element:
     JointDynamicsError
         Beginning with `what`.
     """
-    _check_size(text, what, max_bytes)
+    _check_size(text, what, MAX_BYTES)
     try:
         return ET.XML(text, ET.XMLParser(target=_BoundedTree(what)))
     except JointDynamicsError:

@@ -27,7 +27,9 @@ def test_noise_of_the_mean_falls_with_the_number_of_periods():
     for name, true in (('q', q), ('tau', 5 * q)):
         np.testing.assert_allclose(average.noise_variance[name], SIGMA[name] ** 2, rtol=0.05)
         np.testing.assert_allclose(
-            ((getattr(average.recording, name) - true) ** 2).mean(axis=0), average.mean_variance[name], rtol=0.2
+            ((getattr(average.recording, name) - true) ** 2).mean(axis=0),
+            average.noise_variance[name] / average.periods,
+            rtol=0.2,
         )
     assert 'mean of 40 periods of 1 s: noise variance divided by 40' in average.recording.notes
 

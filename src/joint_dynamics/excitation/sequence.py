@@ -138,13 +138,17 @@ class Succession(Trajectory):
         return self if motions == self._motions else Succession(motions)
 
 
+BRAKING = 2.0
+"""Times the allowed acceleration that a braking may take."""
+
+
 class Braking(Trajectory):
     """The end of a motion that is stopped: the same path, slowing down to rest.
 
     The motion goes on for `lead` first, if it has begun. From then on, at t = 0, time on the path runs as s(t) = t_0 +
     t − t³/T² + t⁴/2T³, from full rate to zero without a jump in speed or acceleration; since it stays on the path,
     clearance and position limits hold as on the motion itself. T is the shortest of a few at which no joint exceeds
-    `factor` times its allowed acceleration.
+    `BRAKING` times its allowed acceleration.
 
     Parameters
     ----------
@@ -154,17 +158,15 @@ class Braking(Trajectory):
         of the joints.
     lead
         how long the motion goes on [s].
-    factor
-        of the allowed acceleration.
     """
 
-    def __init__(self, trajectory: Trajectory, at: float, limits: MotionLimits, lead: float = 0.0, factor: float = 2.0):
+    def __init__(self, trajectory: Trajectory, at: float, limits: MotionLimits, lead: float = 0.0):
         self.joint_names = trajectory.joint_names
         self.jumps = trajectory.jumps
         self._trajectory = trajectory
         self._at = float(np.clip(at, 0.0, trajectory.duration))
         self._lead = lead if at > 0.0 else 0.0
-        allowed = factor * limits.acceleration[:, None]
+        allowed = BRAKING * limits.acceleration[:, None]
         for slowing in np.geomspace(0.05, 5.0, 24):
             self._slowing = float(slowing)
             self.duration = self._lead + self._slowing

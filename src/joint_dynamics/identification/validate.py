@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -31,16 +31,7 @@ def predicted_torque(arm: Arm, observation: Observation) -> FloatArray:
     It is `Arm.motor_torque` of its motion; without motor encoders the hysteresis is driven by the motor angle that
     follows from the described transmission.
     """
-    two_sides = observation.theta is not observation.q
-    return arm.motor_torque(
-        observation.q,
-        observation.dq,
-        observation.ddq,
-        theta=observation.theta if two_sides else None,
-        dtheta=observation.dtheta,
-        ddtheta=observation.ddtheta,
-        temperature=observation.temperature,
-    )
+    return arm.motor_torque(observation.q, observation.dq, observation.ddq, **observation.motor)
 
 
 def validation_fit(arm: Arm, observation: Observation, moving_speed: float) -> Fit:
@@ -75,10 +66,7 @@ class Validation:
 
 
 def validate_description(
-    description: DynamicsDescription,
-    recordings: Sequence[Recording],
-    settings: IdentificationSettings | None = None,
-    drive_gains: Mapping[str, float] | None = None,
+    description: DynamicsDescription, recordings: Sequence[Recording], settings: IdentificationSettings | None = None
 ) -> list[Fit]:
     """Predict the torque of every recording and return one Fit each; `judge_description` judges them.
 
@@ -89,9 +77,8 @@ def validate_description(
     recordings
         with torque, or with current and drive gains.
     settings
-        its cut-offs, otherwise those with which the description was identified, otherwise from the recordings.
-    drive_gains
-        {joint: N·m/A}; None: the settings', or the description's.
+        its drive gains, otherwise the description's; its cut-offs, otherwise those with which the description was
+        identified, otherwise from the recordings.
 
     Raises
     ------
@@ -99,7 +86,7 @@ def validate_description(
         Where robot, description and recordings do not fit together.
     """
     arm = Arm.from_description(None, description)
-    return _predicted(description, arm, recordings, settings or IdentificationSettings(), drive_gains)[1]
+    return _predicted(description, arm, recordings, settings or IdentificationSettings())[1]
 
 
 def judge_description(
@@ -138,17 +125,13 @@ def judge_description(
 
 
 def _predicted(
-    description: DynamicsDescription,
-    arm: Arm,
-    recordings: Sequence[Recording],
-    settings: IdentificationSettings,
-    gains: Mapping[str, float] | None = None,
+    description: DynamicsDescription, arm: Arm, recordings: Sequence[Recording], settings: IdentificationSettings
 ) -> tuple[list[Observation], list[Fit]]:
     if not recordings:
         raise JointDynamicsError('validate: expected at least one recording, found none')
     model = arm.robot
     recordings = [recording.select(model.joint_names) for recording in recordings]
-    gains = gains or settings.drive_gains
+    gains = settings.drive_gains
     if gains is None and np.all(np.isfinite(arm.drive_gain)):
         gains = dict(zip(model.joint_names, arm.drive_gain, strict=True))
     if model.coupling is not None and gains is not None:

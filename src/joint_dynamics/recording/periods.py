@@ -1,7 +1,7 @@
 """Recordings of a motion that repeats: where the periods are, and their mean.
 
 Candidates for the period are the lags at which the autocorrelation of the speeds peaks; a lag is accepted when, for at
-least one whole period, all joints are within `tolerance` of their positions one lag later, and move in between.
+least one whole period, all joints are within `TOLERANCE` of their positions one lag later, and move in between.
 
 With M periods x_m(t) = x(t) + n_m(t) of a periodic excitation, averaging over m divides the noise variance by M,
 without any filter, and the spread between the periods gives the variance of the noise of one period,
@@ -33,6 +33,13 @@ TURNS = 5
 """How often the lag may move on; a lag in half samples of the thinned motion is off by a few of them."""
 
 
+TOLERANCE = 0.05
+"""Of a joint's deviation from its mean position (rms), or of a tenth of the largest such of all joints if that is more.
+
+By so much may its positions one lag later differ.
+"""
+
+
 @dataclass(frozen=True)
 class Repetition:
     """`count` periods of `period` s each, the first beginning at `start` s of the recording's time."""
@@ -47,7 +54,7 @@ class Repetition:
         return self.start + self.count * self.period
 
 
-def find_repetition(recording: Recording, period: float | None = None, *, tolerance: float = 0.05) -> Repetition | None:
+def find_repetition(recording: Recording, period: float | None = None) -> Repetition | None:
     """Return the stretch with the most periods of the shortest lag at which the motion repeats, None where it does not.
 
     Parameters
@@ -56,9 +63,6 @@ def find_repetition(recording: Recording, period: float | None = None, *, tolera
         of any length.
     period
         s, the only lag to consider; None: all.
-    tolerance
-        as a share of a joint's deviation from its mean position (rms), or of a tenth of the largest such deviation of
-        all joints, if that is more.
     """
     step = max(1, int(recording.rate / RATE))
     position = recording.q[::step]
@@ -72,9 +76,7 @@ def find_repetition(recording: Recording, period: float | None = None, *, tolera
         # what rests before and after pulls a peak of the correlation aside by a sample or two, and a period is no whole
         # number of them
         runs = [
-            (run, lag)
-            for lag in peak + np.arange(-4, 5) / 2
-            if (run := _longest_run(scaled, speed, lag, tolerance)) is not None
+            (run, lag) for lag in peak + np.arange(-4, 5) / 2 if (run := _longest_run(scaled, speed, lag)) is not None
         ]
         if not runs:
             continue
@@ -106,21 +108,14 @@ class PeriodAverage:
         M, number of periods averaged.
     noise_variance
         array of the recording -> (n,) variance of one sample's noise, unit of the quantity squared.
-    mean_variance
-        the same of the mean, noise_variance / M.
     """
 
     recording: Recording
     periods: int
     noise_variance: dict[str, Array]
 
-    @property
-    def mean_variance(self) -> dict[str, Array]:
-        """Variance of the mean of M periods: noise_variance / M."""
-        return {name: variance / self.periods for name, variance in self.noise_variance.items()}
 
-
-def average_periods(recording: Recording, period: float, *, tolerance: float = 0.05) -> PeriodAverage:
+def average_periods(recording: Recording, period: float) -> PeriodAverage:
     """Return the mean over all whole periods of `period` s in the recording, from its start on.
 
     The transient at the start is not periodic and has to be excluded by a window. A period that is not a whole number
@@ -130,7 +125,7 @@ def average_periods(recording: Recording, period: float, *, tolerance: float = 0
     ------
     JointDynamicsError
         When there are fewer than two periods, or the motion does not repeat: the positions of a joint differ between
-        periods by more than `tolerance` of their own deviation from the mean position (rms).
+        periods by more than `TOLERANCE` of their own deviation from the mean position (rms).
     """
     if not (np.isfinite(period) and period > 2 * recording.period):
         raise JointDynamicsError(
@@ -155,7 +150,7 @@ def average_periods(recording: Recording, period: float, *, tolerance: float = 0
         arrays[name] = mean
     spread, motion = np.sqrt(variance['q']), arrays['q'].std(axis=0)
     # A joint that hardly moves is measured by a tenth of the motion of the one that moves most.
-    for joint in np.flatnonzero(spread > tolerance * np.maximum(motion, 0.1 * motion.max())):
+    for joint in np.flatnonzero(spread > TOLERANCE * np.maximum(motion, 0.1 * motion.max())):
         raise JointDynamicsError(
             f'{recording.name}: expected a motion that repeats every {period:.6g} s, found that '
             f'{recording.joint_names[joint]} '
@@ -178,7 +173,7 @@ def _candidates(speed: FloatArray, sample: float) -> list[int]:
     return sorted(int(lag) for lag in peaks[np.argsort(correlation[peaks])[::-1][:CANDIDATES]])
 
 
-def _longest_run(scaled: FloatArray, speed: FloatArray, lag: float, tolerance: float) -> tuple[int, int] | None:
+def _longest_run(scaled: FloatArray, speed: FloatArray, lag: float) -> tuple[int, int] | None:
     """First and last sample t of the longest moving stretch that is the same at t + lag (in half samples).
 
     None where it is shorter than lag.
@@ -188,7 +183,7 @@ def _longest_run(scaled: FloatArray, speed: FloatArray, lag: float, tolerance: f
         return None
     later = 0.5 * (scaled[whole:-1] + scaled[whole + 1 :]) if half else scaled[whole:]
     # three times the mean tolerance at any one instant; the mean is held against it later, when periods are averaged
-    same = np.abs(later - scaled[: len(later)]).max(axis=1) <= 3.0 * tolerance
+    same = np.abs(later - scaled[: len(later)]).max(axis=1) <= 3.0 * TOLERANCE
     edges = np.flatnonzero(np.diff(np.concatenate([[False], same, [False]]).astype(np.int8)))
     starts, ends = edges[::2], edges[1::2]
     usual = (speed**2).mean()

@@ -119,18 +119,18 @@ POINTS = 300
 """Stretches of a long series in a static figure; each gives its least and its largest value."""
 
 
-def envelope(x: FloatArray, y: FloatArray, stretches: int = POINTS) -> tuple[FloatArray, FloatArray]:
+def envelope(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return (x, y) for a static drawing: unchanged, or for long series the smallest and largest value of each stretch.
 
     They are in their original order, so that no peak is lost.
     """
-    length = len(y) // stretches
+    length = len(y) // POINTS
     if length < 4:
         return x, y
-    pieces = y[: length * stretches].reshape(stretches, length)
+    pieces = y[: length * POINTS].reshape(POINTS, length)
     pair = np.sort(np.stack([pieces.argmin(axis=1), pieces.argmax(axis=1)], axis=1), axis=1)
-    index = (pair + length * np.arange(stretches)[:, None]).ravel()
-    rest = np.arange(length * stretches, len(y))
+    index = (pair + length * np.arange(POINTS)[:, None]).ravel()
+    rest = np.arange(length * POINTS, len(y))
     if len(rest):
         index = np.concatenate([index, np.unique([rest[y[rest].argmin()], rest[y[rest].argmax()]])])
     return x[index], y[index]

@@ -66,10 +66,12 @@ def torque_figure(fit: Fit, filtered: bool = False) -> Figure:
     return Figure(panels, 'time [s]', linked=True, height=120)
 
 
-def identification_report(result: IdentificationResult, title: str = 'Robot identification') -> Report:
+def identification_report(result: IdentificationResult) -> Report:
     """Return the report of one identification."""
     model = result.problem.model
-    report = Report(title, f'{model.pinocchio.name}, {model.n} joints, method {result.settings.method}')
+    report = Report(
+        'Robot identification', f'{model.pinocchio.name}, {model.n} joints, method {result.settings.method}'
+    )
     report.add_section('Verdict')
     add_verdict(report, result.verdict, result.reasons)
     report.add_numbers(

@@ -17,9 +17,12 @@ from numpy.typing import ArrayLike
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.robot import RobotModel
-from joint_dynamics.simulation.drives import Drives, plausible_drives
+from joint_dynamics.simulation.drives import plausible_drives
 from joint_dynamics.simulation.model_errors import ModelErrors
 from joint_dynamics.simulation.transmission import evaluate
+
+BANDWIDTH = 10.0
+"""Cut-off of the difference that gives q̈ [Hz]."""
 
 LONGEST_STEP = 0.1
 """A longer silence starts the differences anew [s]."""
@@ -43,14 +46,12 @@ class MotorSideModel:
 
     Parameters
     ----------
-    drives
-        constants; None: `plausible_drives` of the robot's torque limits and `seed`, without model errors.
+    seed
+        of `plausible_drives` for the robot's torque limits, without model errors.
     temperature
         initial temperature of all parts, and that of the surroundings [°C].
     heat_speed
         how many times faster than in reality heat flows.
-    bandwidth
-        cut-off of the difference that gives q̈ [Hz].
 
     Raises
     ------
@@ -58,27 +59,14 @@ class MotorSideModel:
         Where the robot's torque limits are unknown.
     """
 
-    def __init__(
-        self,
-        model: RobotModel,
-        *,
-        seed: int = 0,
-        drives: Drives | None = None,
-        temperature: float = 25.0,
-        heat_speed: float = 1.0,
-        bandwidth: float = 10.0,
-    ):
+    def __init__(self, model: RobotModel, *, seed: int = 0, temperature: float = 25.0, heat_speed: float = 1.0):
         self.model = model
-        self.drives = plausible_drives(model.limits.effort, seed, ModelErrors.none()) if drives is None else drives
-        if not (self.drives.stiffness_cubic > 0).all():
-            raise JointDynamicsError(
-                f'motor side: expected a cubic stiffness > 0 of every joint, found {self.drives.stiffness_cubic}'
-            )
+        self.drives = plausible_drives(model.limits.effort, seed, ModelErrors.none())
         self.ambient = float(temperature)
         self.heat_speed = heat_speed
         # One state at a time, at the rate of a controller: compiled recursion, not the regressor of whole recordings.
         self._bodies = None if model.parameters is None else model.rigid_body()
-        self._lag = 1.0 / (2 * np.pi * bandwidth)
+        self._lag = 1.0 / (2 * np.pi * BANDWIDTH)
         # The presliding range: half of the backlash, averaged over the turn.
         self._range = self.drives.backlash[:, :, 0].mean(axis=1)
         self.winding = np.full(model.n, self.ambient)

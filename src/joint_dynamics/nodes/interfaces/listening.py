@@ -203,15 +203,14 @@ class Listener:
                 self._heard = time.monotonic()
 
 
+EVERY = 0.25
+"""Time between two tables [s]."""
+
+
 def watch(
-    name: str,
-    show: Callable[[Watched, float | None], None],
-    *,
-    every: float = 0.25,
-    seconds: float | None = None,
-    once: bool = False,
+    name: str, show: Callable[[Watched, float | None], None], *, seconds: float | None = None, once: bool = False
 ) -> bool:
-    """Show what the estimator `name` says, `every` s; return whether it was ever heard.
+    """Show what the estimator `name` says, `EVERY` s; return whether it was ever heard.
 
     SIGINT and SIGTERM end it by KeyboardInterrupt, between two messages.
 
@@ -238,7 +237,7 @@ def watch(
                     executor.spin_once(timeout_sec=0.05)
                 if once and listener.whole:
                     break
-                if not once and time.monotonic() - shown >= every:
+                if not once and time.monotonic() - shown >= EVERY:
                     shown = time.monotonic()
                     show(listener.watched, listener.age)
         show(listener.watched, listener.age)
