@@ -179,6 +179,12 @@ class Observation:
         """Indices of the samples that count."""
         return np.arange(len(self.time)) if self.decimator is None else self.decimator.kept
 
+    @property
+    def motor(self) -> dict[str, FloatArray | None]:
+        """What `Arm.drives` takes of the motor side, by name; no θ where it was not measured."""
+        theta = None if self.theta is self.q else self.theta
+        return {'theta': theta, 'dtheta': self.dtheta, 'ddtheta': self.ddtheta, 'temperature': self.temperature}
+
     def at_kept(self, x: FloatArray) -> FloatArray:
         """Return a signal x (samples, …) behind the parallel filter at the samples that count, (K, …)."""
         return x if self.decimator is None else self.decimator.apply(x)

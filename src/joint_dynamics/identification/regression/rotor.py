@@ -66,18 +66,8 @@ class RotorSide:
 
         The hysteresis is undeformed at the first sample.
         """
-        two_sides = observation.theta is not observation.q
-        tau = self.arm.transmission_torque(
-            observation.tau,
-            observation.q,
-            observation.dq,
-            observation.ddq,
-            theta=observation.theta if two_sides else None,
-            dtheta=observation.dtheta,
-            ddtheta=observation.ddtheta,
-            temperature=observation.temperature,
-        )
-        return replace(observation, tau=tau)
+        o = observation
+        return replace(o, tau=self.arm.transmission_torque(o.tau, o.q, o.dq, o.ddq, **o.motor))
 
     def document_of(self, name: str, identified: dict[str, float]) -> dict[str, Any]:
         """Return rotor inertia, friction and maps of one joint with what was found on top of them: Ia, Fv, Fc, off."""
