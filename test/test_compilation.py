@@ -23,47 +23,52 @@ def test_the_stamp_changes_with_every_file_that_holds_a_kernel_and_no_other(tmp_
     assert compilation.stamp_of(tmp_path) != before
 
 
-def test_what_a_kernel_calls_in_another_file_counts_when_it_is_fetched_from_disk(tmp_path):
+@pytest.fixture
+def package(tmp_path):
+    """A package of that name which has its compilation alone."""
+    folder = tmp_path / 'joint_dynamics'
+    folder.mkdir()
+    (folder / '__init__.py').write_text('')
+    shutil.copy(Path(compilation.__file__), folder)
+    return folder
+
+
+@pytest.fixture
+def run(tmp_path):
+    """What a program with it prints, as a number; kernels are kept from one run to the next."""
+    environment = {**os.environ, 'PYTHONPATH': str(tmp_path), 'NUMBA_CACHE_DIR': str(tmp_path / 'cache')}
+
+    def number(program):
+        words = [sys.executable, '-c', program]
+        done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return float(done.stdout)
+
+    return number
+
+
+def test_what_a_kernel_calls_in_another_file_counts_when_it_is_fetched_from_disk(package, run):
     """An edit of the called file alone: numba by itself would go on with what it had kept."""
-    package = tmp_path / 'joint_dynamics'
-    package.mkdir()
-    (package / '__init__.py').write_text('')
-    shutil.copy(Path(compilation.__file__), package)
     header = 'from joint_dynamics.compilation import compiled\n'
     (package / 'outer.py').write_text(
         f'{header}from joint_dynamics.inner import factor\n\n\n@compiled\ndef scaled(x):\n    return factor() * x\n'
     )
-    environment = {**os.environ, 'PYTHONPATH': str(tmp_path), 'NUMBA_CACHE_DIR': str(tmp_path / 'cache')}
     found = []
     for number in (2.0, 3.0):
         (package / 'inner.py').write_text(f'{header}\n\n@compiled\ndef factor():\n    return {number}\n')
-        program = 'from joint_dynamics.outer import scaled; print(scaled(1.0))'
-        done = subprocess.run(
-            [sys.executable, '-c', program], env=environment, capture_output=True, text=True, check=True
-        )
-        found.append(float(done.stdout))
+        found.append(run('from joint_dynamics.outer import scaled; print(scaled(1.0))'))
     assert found == [2.0, 3.0]
 
 
-def test_a_kernel_kept_for_a_class_that_has_moved_since_is_compiled_anew(tmp_path):
+def test_a_kernel_kept_for_a_class_that_has_moved_since_is_compiled_anew(package, run, tmp_path):
     """As after an upgrade: what numba kept stays beside the new files, and names a class that is not there any more."""
-    package = tmp_path / 'joint_dynamics'
-    package.mkdir()
-    (package / '__init__.py').write_text('')
-    shutil.copy(Path(compilation.__file__), package)
     kernel = 'from joint_dynamics.compilation import compiled\n\n\n@compiled\ndef first(pair):\n    return pair.a\n'
     pair = 'from typing import NamedTuple\n\n\nclass Pair(NamedTuple):\n    a: int\n    b: int\n\n\n'
-    environment = {**os.environ, 'PYTHONPATH': str(tmp_path), 'NUMBA_CACHE_DIR': str(tmp_path / 'cache')}
     for place in ('outer', 'types_of'):
         # the kernel on the same line, by which numba names what it keeps
         above = pair if place == 'outer' else '\n' * pair.count('\n')
         (package / 'outer.py').write_text(above + kernel)
         (package / 'types_of.py').write_text(pair)
         program = f'from joint_dynamics import {place}, outer; print(outer.first({place}.Pair(3, 4)))'
-        for _ in range(2):
-            done = subprocess.run(
-                [sys.executable, '-c', program], env=environment, capture_output=True, text=True, check=False
-            )
-            assert done.returncode == 0, done.stderr
-            assert int(done.stdout) == 3
+        assert [run(program), run(program)] == [3.0, 3.0]
     assert list((tmp_path / 'cache').rglob('*.nbi'))

@@ -368,11 +368,18 @@ def test_a_loaded_recording_gives_the_payload(ros, identifier, robot_file, tmp_p
         assert abs(payload[name]['value']) < 3 * payload[name]['std'] + 0.02
 
 
-def test_the_executor_goes_on_while_the_worker_works(ros, identifier, robot_file):
+@pytest.fixture
+def at_work(ros, identifier, robot_file):
+    """An identifier whose worker is at work, and the answer to come."""
     node = identifier()
     record(ros, node, simulated(RobotModel.load(robot_file), 6.0))
     future = ros.ask('/x/identifier/identify')
     ros.until(lambda: node.worker is not None)
+    return node, future
+
+
+def test_the_executor_goes_on_while_the_worker_works(ros, at_work):
+    _, future = at_work
     arrays = ros.listen(DiagnosticArray, '/diagnostics')
     assert not ros.trigger('/x/identifier/identify').success
     assert ros.trigger('/x/identifier/start_recording').success
@@ -383,11 +390,8 @@ def test_the_executor_goes_on_while_the_worker_works(ros, identifier, robot_file
     assert arrays
 
 
-def test_deactivating_cancels_the_work_and_leaves_no_process(ros, identifier, robot_file):
-    node = identifier()
-    record(ros, node, simulated(RobotModel.load(robot_file), 6.0))
-    future = ros.ask('/x/identifier/identify')
-    ros.until(lambda: node.worker is not None)
+def test_deactivating_cancels_the_work_and_leaves_no_process(ros, at_work):
+    node, future = at_work
     pid = node.worker.pid
     assert ros.transition('/x/identifier', 'deactivate')
     ros.until(future.done)

@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
+from joint_dynamics.identification.regression.least_squares import wls
 from joint_dynamics.identification.regression.rows import Block
+from joint_dynamics.identification.regression.triangles import triangulate
 
 N, B, SAMPLES = 3, 6, 240
 
@@ -19,6 +21,12 @@ def system(request):
     sigma = np.array([0.1, 1.0, 3.0])[:, None] * np.where(resting, 4.0, 1.0)
     tau = np.einsum('jbs,b->js', rows, rng.normal(size=B)) + sigma * rng.normal(size=(N, SAMPLES))
     return rows, tau, resting, scale
+
+
+@pytest.fixture(scope='module')
+def first(problem):
+    """The weighted solution of the module's problem."""
+    return wls(triangulate(problem.blocks()))
 
 
 @pytest.fixture(scope='session')

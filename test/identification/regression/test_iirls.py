@@ -14,7 +14,7 @@ from joint_dynamics.identification import IdentificationSettings, identify
 from joint_dynamics.identification.observations import filter_plan, observe
 from joint_dynamics.identification.regression.iirls import FrictionOptions, iirls
 from joint_dynamics.identification.regression.irls import irls
-from joint_dynamics.identification.regression.least_squares import ols, wls
+from joint_dynamics.identification.regression.least_squares import ols
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.residuals import predict
 from joint_dynamics.identification.regression.triangles import triangulate
@@ -60,11 +60,6 @@ def plan(training):
 @pytest.fixture(scope='module')
 def problem(ur, training, plan):
     return Problem(ur, [observe(recording, plan) for recording in training], rest_speed=0.01)
-
-
-@pytest.fixture(scope='module')
-def first(problem):
-    return wls(triangulate(problem.blocks()))
 
 
 @pytest.fixture(scope='module')

@@ -31,11 +31,6 @@ def problem(two_links, observed):
 
 
 @pytest.fixture(scope='module')
-def first(problem):
-    return wls(triangulate(problem.blocks()))
-
-
-@pytest.fixture(scope='module')
 def found(problem, first):
     return reweight(problem, first)
 
