@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from joint_dynamics.control import Follower, Path, Points
+from joint_dynamics.control.aged_interfaces import AgedInterfaces
 from joint_dynamics.control.follower import BRAKING_FACTOR, SPACING, braking
-from joint_dynamics.control.inputs import AgedInterfaces
 from joint_dynamics.control.interface import REFERENCES
 from joint_dynamics.errors import JointDynamicsError
 

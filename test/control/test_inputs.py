@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from joint_dynamics.control import LoopSettings
-from joint_dynamics.control.inputs import FINE, JUMPED, OTHER_CLOCK, RECOVERY_TIME, AgedInterfaces, out_of_bounds
+from joint_dynamics.control.aged_interfaces import OTHER_CLOCK, AgedInterfaces, out_of_bounds
+from joint_dynamics.control.inputs import FINE, JUMPED, RECOVERY_TIME
 
 NAMES = ('a', 'b', 'c')
 

@@ -123,7 +123,7 @@ import numpy as np
 from joint_dynamics.excitation import ExcitationSettings
 from joint_dynamics.excitation.excitation_settings import CRITERIA
 from joint_dynamics.excitation.problem import ExcitationProblem
-from joint_dynamics.excitation.motion import compile_kernels
+from joint_dynamics.excitation.regressor_gradient import compile_kernels
 from joint_dynamics.excitation.search import search
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation import ur5e_urdf
@@ -140,7 +140,7 @@ def compiled():
 model = RobotModel.load(ur5e_urdf())
 compile_kernels(model)
 before = compiled()
-assert 'joint_dynamics.excitation.motion.pull_back' in before, before
+assert 'joint_dynamics.excitation.regressor_gradient.pull_back' in before, before
 for criterion in CRITERIA:
     settings = ExcitationSettings(period=6.0, harmonics=3, starts=1, candidates=1, criterion=criterion)
     search(ExcitationProblem(model, settings), 0, np.inf, lambda found: None)

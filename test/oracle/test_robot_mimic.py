@@ -9,7 +9,8 @@ import pytest
 
 from joint_dynamics.arm import Arm
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.excitation.motion import LinkFrames, RegressorGradient
+from joint_dynamics.excitation.motion import LinkFrames
+from joint_dynamics.excitation.regressor_gradient import RegressorGradient
 from joint_dynamics.robot import INERTIAL, RobotModel
 
 SEEDS = range(8)

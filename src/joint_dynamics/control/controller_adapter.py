@@ -9,7 +9,7 @@ import numpy as np
 
 from joint_dynamics.arm import Arm
 from joint_dynamics.arrays import FloatArray
-from joint_dynamics.control.inputs import AgedInterfaces
+from joint_dynamics.control.aged_interfaces import AgedInterfaces
 from joint_dynamics.control.interface import COMMANDS, REFERENCES, STATES, Controller, ControllerSetup, Interfaces
 from joint_dynamics.errors import JointDynamicsError
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from joint_dynamics.arrays import FloatArray
-from joint_dynamics.control.inputs import AgedInterfaces
+from joint_dynamics.control.aged_interfaces import AgedInterfaces
 from joint_dynamics.control.path import DERIVATIVES, REST, Path, order_joints
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.signals.polynomial import smooth_step

@@ -10,9 +10,10 @@ import numpy as np
 
 from joint_dynamics.arm import Arm
 from joint_dynamics.arrays import FloatArray, IntArray
+from joint_dynamics.control.aged_interfaces import AgedInterfaces
 from joint_dynamics.control.controller_adapter import ControllerAdapter
 from joint_dynamics.control.friction import FrictionCompensation
-from joint_dynamics.control.inputs import FINE, AgedInterfaces
+from joint_dynamics.control.inputs import FINE
 from joint_dynamics.control.interface import REFERENCES, STATES, Controller
 from joint_dynamics.control.law import TorqueLaw, command_scale, delay_margin
 from joint_dynamics.control.loop_sample import (

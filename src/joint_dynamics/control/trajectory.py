@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from joint_dynamics.arrays import FloatArray
-from joint_dynamics.control.inputs import out_of_bounds
+from joint_dynamics.control.aged_interfaces import out_of_bounds
 from joint_dynamics.control.loop import ControlLoop
 from joint_dynamics.control.path import DERIVATIVES, Path
 from joint_dynamics.errors import JointDynamicsError

@@ -15,8 +15,8 @@ from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.excitation.assessment import Assessment
 from joint_dynamics.excitation.excitation_settings import ExcitationSettings
 from joint_dynamics.excitation.fourier import FourierTrajectory
-from joint_dynamics.excitation.motion import compile_kernels
 from joint_dynamics.excitation.problem import ExcitationProblem
+from joint_dynamics.excitation.regressor_gradient import compile_kernels
 from joint_dynamics.excitation.search import FeasibleMotion
 from joint_dynamics.excitation.trajectory import Trajectory
 from joint_dynamics.python_process import Worker, cores
