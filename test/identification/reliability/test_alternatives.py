@@ -253,3 +253,25 @@ def test_a_zero_that_is_off_is_found_with_its_size(model_and_robot, alternatives
     moved = replace(recording, q=recording.q + size * np.eye(model.n)[1])
     found = max(alternatives_of(model, [moved]).zeros(), key=lambda one: one.gain)
     assert found.clear and found.mend.zero_offset == {model.joint_names[1]: pytest.approx(-size, abs=0.01)}
+
+
+@pytest.mark.parametrize(
+    ('before', 'after', 'matters'), [(0.858, 0.856, False), (0.25, 0.22, True), (0.07, 0.055, False)]
+)
+def test_a_zero_counts_by_a_torque_that_tells_it(model_and_robot, alternatives_of, monkeypatch, before, after, matters):
+    """Not by one that is left over anyway, a little less of which comes with any other fit; nor by 4 % of a torque.
+
+    It is another joint's torque that gains the likelihood, and of that it makes little: an encoder's own 0.8 degrees.
+    """
+    model, robot = model_and_robot
+    alternatives = alternatives_of(model, [robot.record(1, duration=20.0, rate=100.0)])
+    count = np.full(model.n, 200.0)
+    given, fitted = (
+        replace(alternatives.given, unexplained=np.array([0.013, first, *[0.01] * (model.n - 2)]) ** 2, count=count)
+        for first in (before, after)
+    )
+    fitted = replace(fitted, unexplained=np.where(np.arange(model.n) == 0, 0.007**2, fitted.unexplained))
+    found = Explanation('position_offset', '', model.joint_names, given, fitted, gain(given, fitted, count))
+    monkeypatch.setattr(alternatives, 'changed', lambda changes: iter([found] * len(changes)))
+    assert {one.matters for one in alternatives.zeros()} == {matters}
+    assert found.clear

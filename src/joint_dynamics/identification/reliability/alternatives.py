@@ -28,6 +28,7 @@ from joint_dynamics.identification.reliability.evidence import (
     NormalEquations,
     effective_samples,
     gain,
+    gains,
     highest,
     normal_equations,
     normals_of,
@@ -244,8 +245,12 @@ class Alternatives:
             # who counts turns from another zero counts right angles
             if size not in thresholds.TURNS or abs(near - size) > thresholds.ROUND:
                 one = next(off(near))
-        effect = float((one.given.unexplained - one.fitted.unexplained).max())
-        return replace(one, matters=effect > thresholds.MIN_EFFECT**2)
+        if one.fitted.count is None:
+            return one
+        # what a joint leaves over that is no matter of this zero moves a little with every fit
+        effect = one.given.unexplained - one.fitted.unexplained
+        told = gains(one.given, one.fitted, one.fitted.count) > thresholds.MIN_EVIDENCE * one.dispersion
+        return replace(one, matters=bool((told & (effect > thresholds.MIN_EFFECT**2)).any()))
 
     def orders(self) -> Iterator[Explanation]:
         """Yield columns of any two joints swapped, or of all in reverse: of torques, of positions, of both."""

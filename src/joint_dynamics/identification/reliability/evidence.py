@@ -309,11 +309,16 @@ def vuong_statistic(
     return float(sums.sum()) / error if error > 0 else np.inf
 
 
+def gains(given: ExplanationFit, other: ExplanationFit, count: FloatArray) -> FloatArray:
+    """Return what `other` gains over `given` by the torque of each joint, (n,) [nats]; count (n,): as of `gain`."""
+    floor = thresholds.RESOLVED**2
+    return 0.5 * count * np.log((given.unexplained + floor) / (other.unexplained + floor))
+
+
 def gain(given: ExplanationFit, other: ExplanationFit, count: FloatArray) -> float:
     """Return ΔL of `other` over `given` [nats]; count (n,): see `effective_samples`."""
-    floor = thresholds.RESOLVED**2
-    ratio = np.log((given.unexplained + floor) / (other.unexplained + floor))
-    return float(0.5 * count @ ratio - 0.5 * (other.rank - given.rank) * np.log(max(count.sum(), 2.0)))
+    further = other.rank - given.rank
+    return float(gains(given, other, count).sum() - 0.5 * further * np.log(max(count.sum(), 2.0)))
 
 
 def highest(function: Callable[[float], float], low: float, high: float, precision: float) -> float:
