@@ -132,13 +132,26 @@ def test_what_begins_at_a_moment_is_named_with_joint_and_moment(arm, kind, check
     assert abs(moment - 10.0) < 0.5
 
 
+@pytest.mark.parametrize(('joint', 'factor'), [(2, 1.6), (3, 0.6), (4, 1.6)])
+def test_a_torque_that_changes_early_in_a_short_recording_is_named_with_its_factor(arm, joint, factor, check):
+    """What has the new scale most of the time is first explained by parameters that are as much too large."""
+    model, recording = arm
+    short = {name: getattr(recording, name)[:800] for name in ('time', 'q', 'tau')}
+    short['tau'] = short['tau'] * np.where(
+        np.arange(model.n) == joint, np.where(short['time'] > 2.8, factor, 1.0)[:, None], 1.0
+    )
+    (reason,) = check(model, replace(recording, dq=None, **short)).reasons
+    assert reason.code == 'changed_midway' and reason.joints == (model.joint_names[joint],)
+    assert abs(float(reason.text.partition(' is ')[2].partition(' times')[0]) / factor - 1) < 0.15
+
+
 @pytest.mark.parametrize('factor', [0.5, 2.0])
 def test_a_drive_gain_that_is_off_throughout_begins_at_no_moment(arm, factor):
     """Most of what it explains it also explains from any early moment on: that is not what explains most."""
     model, recording = arm
     scaled = replace(recording, tau=recording.tau * np.where(np.arange(model.n) == 2, factor, 1.0))
     moment = best_moment(alternatives_of(model, scaled)[0])
-    assert moment.kind != 'scale' and moment.gain < LOG_LIKELIHOOD_THRESHOLD
+    assert moment.explanation.gain < LOG_LIKELIHOOD_THRESHOLD and not moment.proved
 
 
 def test_encoder_spikes_are_named_before_a_sign_that_is_inferred(arm, check):

@@ -96,6 +96,23 @@ def test_an_encoder_that_jumps_is_not_missing_samples():
         assert 'changed_midway' in said(recording(moved)) and 'missing_samples' not in said(recording(moved))
 
 
+def test_an_encoder_that_jumps_between_two_times_of_the_grid_is_off_by_both_steps():
+    """Half-way between two samples resampling puts one that belongs to neither: a spike would go back again."""
+    q = smooth(1)
+    q[999:, 0] += 0.4 * 0.25
+    q[1000:, 0] += 0.6 * 0.25
+    size = float(re.search(r'off by (\S+) rad', said(recording(q))['changed_midway'])[1])
+    assert abs(size - 0.25) < 0.002
+
+
+def test_a_joint_that_jumps_at_rest_would_have_had_to_go_on_for_longer_than_is_recorded():
+    """Another joint creeps by one count just before: the one that jumps is the only one that moves."""
+    q = np.concatenate([smooth(1)[:1000], np.tile(smooth(1)[999], (200, 1)), smooth(1)[1000:]])
+    q[1099:, 1] += 1e-4
+    q[1100:, 0] += 0.5
+    assert 'changed_midway' in said(recording(q)) and 'missing_samples' not in said(recording(q))
+
+
 def test_few_missing_samples_and_spikes_are_not_missing_samples():
     # 2 % of the samples, as the jumps tell them, are the limit
     assert 'missing_samples' not in said(recording(without(line(SAMPLES), 2, 30)))

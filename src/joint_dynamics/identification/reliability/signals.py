@@ -128,9 +128,11 @@ def _measured_speeds(recording: Recording) -> Iterator[Reason]:
 def _missing(recording: Recording) -> Iterator[Reason]:
     # a logger faster than the robot's messages writes each several times; a joint that is held creeps by single counts
     steps = np.abs(np.diff(recording.q[:, np.ptp(recording.q, axis=0) >= thresholds.LEAST_JUMP], axis=0))
-    # what only one of several moving joints shows, or one out of rest, is its encoder's
+    # what only one of several moving joints shows is its encoder's, and what one would need longer for than is recorded
     moves, several = steps.any(axis=1), np.count_nonzero(steps, axis=1) > 1
-    own = _single_jumps(recording).any(axis=1) & (several | ~np.roll(moves, 1))
+    jumps = _single_jumps(recording)
+    far = np.abs(np.diff(recording.q, axis=0)) > len(steps) * np.abs(_ordinary_steps(recording))
+    own = (jumps & (several[:, None] | far)).any(axis=1)
     steps, own = steps[np.ix_(moves, steps.any(axis=0))], own[moves]
     if not steps.size:
         return
@@ -155,10 +157,18 @@ def _missing(recording: Recording) -> Iterator[Reason]:
         )
 
 
+def _ordinary_steps(recording: Recording) -> FloatArray:
+    """Return how far each joint goes from one sample to the next around there, (samples − 1, n)."""
+    return np.stack([running_median(column, 5) for column in np.diff(recording.q, axis=0).T], axis=1)
+
+
 def _single_jumps(recording: Recording) -> BoolArray:
-    """Return where one joint's position jumps (samples − 1, n), farther than a joint can go, and no other's does."""
+    """Return where one joint's position jumps (samples − 1, n), farther than a joint can go, and no other's does.
+
+    Of a jump that is spread over two steps, as where one was logged beside the grid of time, the first.
+    """
     steps = np.diff(recording.q, axis=0)
-    beyond = np.abs(steps - np.stack([running_median(column, 5) for column in steps.T], axis=1))
+    beyond = np.abs(steps - _ordinary_steps(recording))
     ordinary = np.maximum(
         thresholds.SPIKE_FACTOR * np.quantile(beyond, 0.99, axis=0), thresholds.BRAKING * recording.period**2
     )
@@ -170,17 +180,21 @@ def _single_jumps(recording: Recording) -> BoolArray:
     still = np.concatenate([[False, False], ~steps.any(axis=1)])
     resumed = (still[:-2] | still[1:-1]) & (np.count_nonzero(steps, axis=1) > 1)
     alone = (jumps.sum(axis=1) == 1) & ~resumed
-    return jumps & ~np.roll(jumps, 1, axis=0) & ~np.roll(jumps, -1, axis=0) & alone[:, None]
+    way = np.sign(steps) * jumps
+    before, after = np.roll(way, 1, axis=0), np.roll(way, -1, axis=0)
+    goes_on = (after == way) & np.roll(alone, -1)[:, None]
+    return jumps & (before == 0) & ((after == 0) | goes_on) & alone[:, None]
 
 
 def _jumps(recording: Recording) -> Iterator[Reason]:
-    steps, single = np.diff(recording.q, axis=0), _single_jumps(recording)
+    beyond, single = np.diff(recording.q, axis=0) - _ordinary_steps(recording), _single_jumps(recording)
     for j, name in enumerate(recording.joint_names):
         at = np.flatnonzero(single[:, j])
         if len(at):
+            size = beyond[at[0] : at[0] + 2, j].sum()
             yield Reason(
                 'changed_midway',
-                f'{recording.name}: the position of {name} jumps, and is off by {steps[at[0], j]:+.3g} rad from '
+                f'{recording.name}: the position of {name} jumps, and is off by {size:+.3g} rad from '
                 f'{recording.time[at[0] + 1]:.3g} s on: use the part before or after it, and look at its encoder',
                 joints=(name,),
             )

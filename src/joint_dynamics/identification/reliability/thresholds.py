@@ -96,8 +96,8 @@ MIN_EFFECT = 0.05
 # What begins at a moment
 LEAST_JUMP, JUMP_SHARE, JUMP_STEP = 0.01, 0.01, 1e-3
 """[rad, of the travel, rad] Encoders that jump by less are a matter of transmissions; the step of the derivative."""
-LARGEST_JUMP, OWN_SHARE = 0.5, 1e-3
-"""[rad, share] What a derivative says of a jump holds up to this; of a column's power this much has to be its own."""
+OWN_SHARE = 1e-3
+"""[share] Of a column's power this much has to be its own."""
 LEAST_SCALE_CHANGE, LEAST_FRICTION_CHANGE = 0.1, 0.2
 """[share] By which a torque, or a joint's friction, has to change at a moment: warm joints change theirs by as much."""
 
