@@ -242,9 +242,10 @@ class Alternatives:
         one, size = found[best], sizes[best]
         if one.better:
             near = highest(lambda by: next(off(by)).gain, size - widest, size + widest, thresholds.LEAST_JUMP)
+            refined = next(off(near))
             # who counts turns from another zero counts right angles
-            if size not in thresholds.TURNS or abs(near - size) > thresholds.ROUND:
-                one = next(off(near))
+            if size not in thresholds.TURNS or refined.gain > one.gain + thresholds.FREE_SCALE_THRESHOLD:
+                one = refined
         if one.fitted.count is None:
             return one
         # what a joint leaves over that is no matter of this zero moves a little with every fit

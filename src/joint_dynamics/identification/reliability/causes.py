@@ -3,9 +3,9 @@
 What was measured comes first: speeds that contradict the positions by one factor are a matter of time. Then, greedily:
 the best of all explanations that are clearly better (`alternatives`, by the robot file, a delay, scales, parts that
 differ) corrects the samples, and all are tried again, until none is clear or the best has no correction. Explanations
-that gain about as much as the best are its variants; those of the first step are followed, too, and the path that gains
-most in all is taken. Faults of a wrist may hide each other: signed swaps of any two torques, and signed orders of the
-last three, compete with the whole path.
+that gain about as much as the best are its variants; those of the first step are followed, too, and the path, or its
+beginning, that gains most in all is taken. Faults of a wrist may hide each other: signed swaps of any two torques, and
+signed orders of the last three, compete with the whole path.
 
 The proof: parameters learnt from four fifths of each recording, as given and as corrected, predict the other fifth, for
 each fifth. Corrections that do not lower what is left over there steadily, or to less than half, are dropped, but that
@@ -217,7 +217,7 @@ def _best_path(given: State) -> Causes:
     tied = given.named()
     # efforts of the other sign are the mirror image of time reversed, and the likelier fault
     starts = [start for start in tied if start.code != 'time_reversed'] or tied
-    paths = [Causes(given, given), *(_follow(given, start, tied) for start in starts)]
+    paths = [Causes(given, given), *itertools.chain(*(_follow(given, start, tied) for start in starts))]
     best = max(_gains(paths))
     groups = given.alternatives.changed(group_changes(given.alternatives.names))
     clear = [
@@ -227,7 +227,7 @@ def _best_path(given: State) -> Causes:
     ]
     if clear:
         start = max(clear, key=lambda group: group.gain)
-        paths.append(_follow(given, start, [start]))
+        paths += _follow(given, start, [start])
     return paths[int(np.argmax(_gains(paths)))]
 
 
@@ -244,22 +244,23 @@ def _gains(paths: Sequence[Causes]) -> list[float]:
     ]
 
 
-def _follow(state: State, start: Explanation, named_beside: Sequence[Explanation]) -> Causes:
-    """Return the path that begins so and then always takes the best."""
-    names, first, mend, reasons, by_file = state.alternatives.names, state, Corrections(), [], False
+def _follow(state: State, start: Explanation, named_beside: Sequence[Explanation]) -> Iterator[Causes]:
+    """Yield the path that begins so and then always takes the best, as far as it is after each step."""
+    names, first, mend, reasons, by_file = state.alternatives.names, state, Corrections(), list[Reason](), False
     tied = [start, *(one for one in named_beside if one is not start)]
-    while tied:
+    while tied and len(reasons) <= len(names):
         best = tied[0]
         reason, others = best.reason, [other.reason for other in tied[1:]]
         # The same correction by another model is no variant.
         variants = tuple(other for other in others if not other.mend or other.mend != reason.mend)
-        reasons.append(replace(reason, variants=variants))
+        reasons = [*reasons, replace(reason, variants=variants)]
         by_file |= state.by_file is not None and best.given is state.by_file.given
-        if best.mend is None or len(reasons) > len(names):
-            return Causes(first, state, reasons, mend, {}, by_file, best)
+        if best.mend is None:
+            yield Causes(first, state, reasons, mend, {}, by_file, best)
+            return
         mend, state = mend.then(best.mend, names), state.corrected(best.mend)
+        yield Causes(first, state, reasons, mend, {}, by_file)
         tied = state.named()
-    return Causes(first, state, reasons, mend, {}, by_file)
 
 
 def held_out(given: Alternatives, other: Alternatives, mend: Corrections) -> tuple[FloatArray, FloatArray]:

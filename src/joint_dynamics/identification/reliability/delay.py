@@ -15,7 +15,9 @@ from joint_dynamics.identification.reliability.alternatives import Alternatives
 from joint_dynamics.identification.reliability.evidence import NormalEquations, effective_samples, gain, peak
 from joint_dynamics.identification.reliability.explanation import Explanation, overdispersion
 from joint_dynamics.identification.reliability.filtered_samples import kept
+from joint_dynamics.identification.selection.candidate_terms import STRIBECK_SPEEDS
 from joint_dynamics.recording.conversions import Corrections
+from joint_dynamics.robot import INERTIAL
 
 PRECISION = 1e-4
 """To which the delay is looked for [s]."""
@@ -27,19 +29,17 @@ def estimate_delay(alternatives: Alternatives, observations: Sequence[Observatio
     """Return the delay, one for all joints and recordings, to which the likelihood points.
 
     The torques are filtered once at the full rate and read at the kept samples plus the delay; samples nearer to an end
-    than the longest delay are left out. It has to gain over friction that comes late by itself: presliding takes each
-    joint some way at every reversal, one Maxwell-slip operator beside the sign of its speed [M6 eq 12], whatever the
+    than the longest delay are left out. It has to gain over what friction does by itself (`_friction`), whatever the
     clocks do. It matters by what it costs [share of the torque, rms], or by its length; one that is clear and does not
     is noted.
     """
     bandwidth = min(_bandwidth(observation) for observation in observations)
     longest, width = longest_delay(observations), 0.02 / bandwidth
     torque = _torque(observations)
-    slip = np.concatenate([kept(one, slip_of(one.theta, thresholds.PRESLIDING)) for one in observations], axis=1)
-    late = np.eye(len(alternatives.names))[:, :, None] * slip
     spans = [(one.time[one.kept], one.time[0] + longest, one.time[-1] - longest) for one in observations]
     inside = np.concatenate([(at >= first) & (at <= last) for at, first, last in spans])
-    normal = alternatives.normal.beside(np.concatenate([alternatives.rows, late], axis=1)).of_samples(inside)
+    rows = np.concatenate([alternatives.rows, _friction(alternatives, observations)], axis=1)
+    normal = alternatives.normal.beside(rows).of_samples(inside)
 
     def target(seconds: float) -> FloatArray:
         return torque(seconds)[:, inside]
@@ -80,6 +80,27 @@ def estimate_delay(alternatives: Alternatives, observations: Sequence[Observatio
         notes=(note,) if noted else (),
         figures={'seconds': seconds, 'std': finite(deviation), 'cost_percent': 100 * cost},
     )
+
+
+def _friction(alternatives: Alternatives, observations: Sequence[Observation]) -> FloatArray:
+    """Return columns (joints, columns, samples) of friction beside the sign of the speed, of each joint.
+
+    Presliding takes a joint some way at every reversal, one Maxwell-slip operator [M6 eq 12]. What slips so is in
+    proportion to the load, by the links of the given explanation, or falls with the speed as Stribeck's law, at the
+    speeds that `identify` tries: both are largest at other phases of the motion than Coulomb friction, as what comes
+    late is.
+    """
+    model, given = alternatives.model, alternatives.given
+    links = np.isin(model.base_parameters().independent, model.columns(INERTIAL))
+    inertial = np.where(links, given.chi[: len(links)], 0.0)
+    load = np.abs(np.einsum('jbs,b->js', alternatives.rows[:, : len(links)], inertial, optimize=True))
+
+    def slip(V_S: float = np.inf) -> FloatArray:
+        slips = [slip_of(one.theta, thresholds.PRESLIDING) * np.exp(-np.abs(one.dtheta) / V_S) for one in observations]
+        return np.concatenate([kept(one, each) for one, each in zip(observations, slips, strict=True)], axis=1)
+
+    own = [slip(), load * slip(), *map(slip, STRIBECK_SPEEDS)]
+    return np.concatenate([np.eye(model.n)[:, :, None] * one for one in own], axis=1)
 
 
 def _deviation(

@@ -14,7 +14,8 @@ MIN_VUONG_STATISTIC = 2.0
 """[standard errors] Standard errors over blocks of time from which a gain is no matter of a few blocks, where a
 model is wrong."""
 FREE_SCALE_THRESHOLD = 3.0
-"""[nats] Log-likelihood by which a sign or a scale has to beat a torque without any scale: odds of twenty."""
+"""[nats] Log-likelihood by which a sign or a scale has to beat a torque without any scale, another zero a right angle,
+and other friction another torque: odds of twenty."""
 MIN_EVIDENCE = float(np.log(300 * 1000))
 """[nats] Evidence that a zero, a delay, scales or a difference between parts has to bring, each one of a continuum:
 worth three hundred alternatives, with a prior that trusts the user a thousandfold. Evidence is a gain of log-
@@ -34,7 +35,7 @@ TORQUE_FACTORS = (1e-3, 0.01, 0.1, 0.25, 0.5, 2.0, 4.0, 10.0, 100.0, 1e3)
 TIME_FACTORS = (1e-3, 1e-2, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.4, 2.0, 3.0, 5.0, 10.0, 20.0, 100.0, 1e3)
 """[factors] Of time stamps that are tried; between them the best is refined."""
 TIME_STEP, TIME_PRECISION, ROUND = 1.5, 1e-3, 0.03
-"""[factor, of ln, of ln or rad] The best is refined so far to both sides, to this; nearer than the last it stays."""
+"""[factor, of ln, of ln] The best is refined so far to both sides, to this; nearer than the last it stays."""
 UP_DIRECTIONS = {
     'up along +x': (0.0, -np.pi / 2, 0.0),
     'up along −x': (0.0, np.pi / 2, 0.0),
