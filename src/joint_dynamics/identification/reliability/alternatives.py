@@ -7,7 +7,7 @@ be made behind the filters.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -19,7 +19,7 @@ from joint_dynamics.identification.reliability.changes import (
     offset_change,
     order_changes,
     position_changes,
-    scale_changes,
+    scale_change,
     time_change,
     torque_changes,
 )
@@ -172,7 +172,7 @@ class Alternatives:
         yield from self.couplings()
 
     def torques(self) -> Iterator[Explanation]:
-        """Yield signs and scales of torques.
+        """Yield signs of torques, and the scale of each that explains most.
 
         A torque of scale 0 or ∞ no longer shares parameters with the others: what that gains, a model that is
         somewhat wrong gains as well, so that a sign or a scale has to gain more.
@@ -180,9 +180,16 @@ class Alternatives:
         turned, *signs = (change for change in torque_changes(self.names) if change.code == 'torque_sign')
         yield from self.changed([turned])
         for name, sign in zip(self.names, signs, strict=True):
-            apart = [changed.fitted for changed in self.changed(scale_changes(name, thresholds.DECOUPLING_FACTORS))]
-            changes = [sign, *scale_changes(name, thresholds.TORQUE_FACTORS)]
-            for changed in self.changed(changes):
+            apart = [
+                changed.fitted
+                for changed in self.changed([scale_change(name, factor) for factor in thresholds.DECOUPLING_FACTORS])
+            ]
+
+            def scaled(size: float, name: str = name) -> Change:
+                return scale_change(name, float(np.exp(size)))
+
+            scale = self._likeliest(scaled, list(np.log(thresholds.TORQUE_FACTORS)), np.log(thresholds.TORQUE_STEP))
+            for changed in (*self.changed([sign]), scale):
                 count = most_samples([self.given, changed.fitted, *apart])
                 beyond = min(gain(fitted, changed.fitted, count) for fitted in apart)
                 if beyond > thresholds.FREE_SCALE_THRESHOLD and (
@@ -201,6 +208,29 @@ class Alternatives:
             normal = next(normals) if change.mend.moves_positions else self.normal
             order = change.mend.torque_columns(self.names)[0] if change.mend.torque_order else None
             yield replace(self.fitted(change.code, change.text, normal, samples.tau, order), mend=change.mend)
+
+    def _likeliest(
+        self, change: Callable[[float], Change], rounded: Sequence[float], width: float, further: Sequence[float] = ()
+    ) -> Explanation:
+        """Return the change of the size that explains most, refined where it explains the torques better at all.
+
+        rounded: sizes that are tried, one of which stays where the best is near it or gains little more; width: how far
+        around the best of them, and further ones.
+        """
+
+        def at(*sizes: float) -> list[Explanation]:
+            return list(self.changed([change(size) for size in sizes]))
+
+        sizes = [*rounded, *further]
+        found = at(*sizes)
+        best = int(np.argmax([one.gain for one in found]))
+        one, size = found[best], sizes[best]
+        if not one.better:
+            return one
+        near = highest(lambda by: at(by)[0].gain, size - width, size + width, thresholds.SIZE_PRECISION)
+        (refined,) = at(near)
+        little = abs(near - size) < thresholds.ROUND or refined.gain < one.gain + thresholds.FREE_SCALE_THRESHOLD
+        return one if size in rounded and little else refined
 
     def motions(self) -> Iterator[Explanation]:
         """Yield signs and units of positions, and time that runs backwards."""
@@ -224,28 +254,18 @@ class Alternatives:
         return (torque - np.array(others)) / thresholds.JUMP_STEP
 
     def zeros(self) -> Iterator[Explanation]:
-        """Yield the zero of each turning joint that explains most, refined where it explains the torques better at all.
-
-        Begun at quarter turns, and where the slope of the torques points to.
-        """
+        """Yield the zero of each turning joint that explains most, from right angles and where the slope points to."""
         yield from (self._zero(k) for k in range(self.model.n) if not self.model.prismatic[k])
 
     def _zero(self, k: int) -> Explanation:
-        def off(*sizes: float) -> Iterator[Explanation]:
-            return self.changed([offset_change(self.names[k], size) for size in sizes])
-
         column, widest = self.position_columns[k][:, None], thresholds.ZERO_RANGE
         step = self.normal.beside(np.concatenate([self.rows, column], axis=1)).free(self.samples.tau).chi[-1]
-        sizes = [*thresholds.TURNS, float(np.clip(step, -widest, widest))]
-        found = list(off(*sizes))
-        best = int(np.argmax([one.gain for one in found]))
-        one, size = found[best], sizes[best]
-        if one.better:
-            near = highest(lambda by: next(off(by)).gain, size - widest, size + widest, thresholds.LEAST_JUMP)
-            refined = next(off(near))
-            # who counts turns from another zero counts right angles
-            if size not in thresholds.TURNS or refined.gain > one.gain + thresholds.FREE_SCALE_THRESHOLD:
-                one = refined
+        one = self._likeliest(
+            functools.partial(offset_change, self.names[k]),
+            thresholds.TURNS,
+            widest,
+            [float(np.clip(step, -widest, widest))],
+        )
         if one.fitted.count is None:
             return one
         # what a joint leaves over that is no matter of this zero moves a little with every fit
@@ -258,7 +278,7 @@ class Alternatives:
         yield from self.changed(order_changes(self.names))
 
     def times(self) -> Iterator[Explanation]:
-        """Yield the other unit of time that explains most, refined where it explains the torques better at all.
+        """Yield the other unit of time that explains most.
 
         None where measured speeds confirm the stamps: what a motion whose accelerations explain little gains by a
         slower one is no matter of its time then.
@@ -266,21 +286,13 @@ class Alternatives:
         if self.samples.timed:
             return
 
-        def scaled(*factors: float) -> Iterator[Explanation]:
-            return self.changed([time_change(factor) for factor in factors])
+        def lasted(size: float) -> Change:
+            return time_change(float(np.exp(size)))
 
-        best = max(scaled(*thresholds.TIME_FACTORS), key=lambda one: one.gain)
-        if best.better and best.mend is not None:
-            middle = np.log(best.mend.time_scale)
-            ends = middle - np.log(thresholds.TIME_STEP), middle + np.log(thresholds.TIME_STEP)
-            scale = highest(
-                lambda logarithm: next(scaled(float(np.exp(logarithm)))).gain, *ends, thresholds.TIME_PRECISION
-            )
-            refined = next(scaled(float(f'{np.exp(scale):.4g}')))
-            # units and rates are round
-            best = best if abs(scale - middle) < thresholds.ROUND else refined
+        best = self._likeliest(lasted, list(np.log(thresholds.TIME_FACTORS)), np.log(thresholds.TIME_STEP))
+        if best.better:
             # accelerations that are noise make any slower motion likelier: one without any has to be less likely still
-            still = next(scaled(thresholds.DECOUPLING_FACTORS[1]))
+            (still,) = self.changed([time_change(thresholds.DECOUPLING_FACTORS[1])])
             count = most_samples([self.given, best.fitted, still.fitted])
             best = replace(
                 best,

@@ -42,17 +42,10 @@ def torque_changes(names: tuple[str, ...]) -> tuple[Change, ...]:
     return tuple(changes)
 
 
-@functools.cache
-def scale_changes(name: str, factors: tuple[float, ...]) -> tuple[Change, ...]:
-    """Return the torque of one joint times each factor."""
-    return tuple(
-        Change(
-            'drive_gain',
-            f'the torque of {name} is about {1 / factor:g} times what it should be',
-            Corrections(torque_scale={name: factor}),
-        )
-        for factor in factors
-    )
+def scale_change(name: str, factor: float) -> Change:
+    """Return the torque of one joint times a factor."""
+    what = f'the torque of {name} is about {1 / factor:.3g} times what it should be'
+    return Change('drive_gain', what, Corrections(torque_scale={name: float(f'{factor:.3g}')}))
 
 
 @functools.cache
@@ -116,4 +109,4 @@ def time_change(scale: float) -> Change:
         if scale > 1
         else f'the recordings lasted {scale:.4g} of what their stamps say (stamps {1 / scale:.4g} times too far apart)'
     )
-    return Change('time_scale', what, Corrections(time_scale=scale))
+    return Change('time_scale', what, Corrections(time_scale=float(f'{scale:.4g}')))
