@@ -172,7 +172,7 @@ class Alternatives:
         yield from self.couplings()
 
     def torques(self) -> Iterator[Explanation]:
-        """Yield signs of torques, and the scale of each that explains most.
+        """Yield signs and scales of torques.
 
         A torque of scale 0 or ∞ no longer shares parameters with the others: what that gains, a model that is
         somewhat wrong gains as well, so that a sign or a scale has to gain more.
@@ -184,12 +184,8 @@ class Alternatives:
                 changed.fitted
                 for changed in self.changed([scale_change(name, factor) for factor in thresholds.DECOUPLING_FACTORS])
             ]
-
-            def scaled(size: float, name: str = name) -> Change:
-                return scale_change(name, float(np.exp(size)))
-
-            scale = self._likeliest(scaled, list(np.log(thresholds.TORQUE_FACTORS)), np.log(thresholds.TORQUE_STEP))
-            for changed in (*self.changed([sign]), scale):
+            scales = [scale_change(name, factor) for factor in thresholds.TORQUE_FACTORS]
+            for changed in self.changed([sign, *scales]):
                 count = most_samples([self.given, changed.fitted, *apart])
                 beyond = min(gain(fitted, changed.fitted, count) for fitted in apart)
                 if beyond > thresholds.FREE_SCALE_THRESHOLD and (

@@ -31,11 +31,11 @@ FALSE_ALARMS = 0.01
 """[share] Share of good recordings that each of three may refuse for any of its alternatives, at most: the data
 alone, the torques by the robot file, the motion by it."""
 TORQUE_FACTORS = (1e-3, 0.01, 0.1, 0.25, 0.5, 2.0, 4.0, 10.0, 100.0, 1e3)
-"""[factors] Factors tried on one joint's torque; around the best it is refined."""
+"""[factors] Factors tried on one joint's torque."""
 TIME_FACTORS = (1e-3, 1e-2, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.4, 2.0, 3.0, 5.0, 10.0, 20.0, 100.0, 1e3)
 """[factors] Of time stamps that are tried; between them the best is refined."""
-TORQUE_STEP, TIME_STEP, SIZE_PRECISION, ROUND = 2.5, 1.5, 3e-3, 0.03
-"""[factor, factor, of ln or rad, of ln or rad] The best is refined so far to both sides, to this; nearer than the last
+TIME_STEP, SIZE_PRECISION, ROUND = 1.5, 3e-3, 0.03
+"""[factor, of ln or rad, of ln or rad] The best is refined so far to both sides, to this; nearer than the last
 it stays."""
 UP_DIRECTIONS = {
     'up along +x': (0.0, -np.pi / 2, 0.0),
