@@ -87,7 +87,7 @@ def run(node_class: type[DynamicsNode], arguments: list[str] | None = None) -> i
 
     Return the exit status (2: a parameter given at the start is wrong, or ROS 2 refuses: no enclave, no security).
     """
-    node = None
+    node, executor = None, None
     status = 0
     try:
         stop = Stop()
@@ -108,6 +108,9 @@ def run(node_class: type[DynamicsNode], arguments: list[str] | None = None) -> i
     finally:
         if node is not None:
             node.close()
+        if executor is not None:
+            # its guard conditions belong to the context: it has to let go of them first
+            executor.shutdown()
         rclpy.try_shutdown()
         # A terminal and launch both send theirs: while the interpreter ends, a second one would end it by the signal.
         for number in SIGNALS:
