@@ -1,10 +1,41 @@
-"""The momentum observer finds the push, with the signs of the equations."""
+"""Observers: the friction observer finds the friction, the momentum observer the push.
+
+With the signs of the equations.
+"""
 
 import numpy as np
 import pinocchio
 import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
-from joint_dynamics.estimation import MomentumObserver
+from joint_dynamics.estimation import FrictionObserver, MomentumObserver
+
+
+@given(gain=st.floats(0.1, 1e5), period=st.floats(1e-4, 0.1), inertia=st.floats(0.01, 10.0))
+@settings(max_examples=25, deadline=None)
+def test_friction_observer_is_stable_and_right_for_every_gain(gain, period, inertia):
+    assume(gain * period > 3e-3)
+    observer = FrictionObserver(1, period, inertia, gain)
+    friction, omega = 4.0, 0.3
+    for _ in range(int(15 * (1 + 1 / (gain * period)))):
+        motor = 10.0
+        observer.update([motor], [2.0], [omega])
+        # B ω̇ = K_τ i − τ_J − f
+        omega += period * (motor - 2.0 - friction) / inertia
+        if abs(omega) > 1e6:
+            break
+    assert observer.friction[0] == pytest.approx(friction, rel=1e-3)
+
+
+def test_friction_observer_holds_on_broken_values():
+    observer = FrictionObserver(2, 1e-3, 1.0)
+    for _ in range(500):
+        observer.update([3.0, 3.0], [0.0, 0.0], [0.0, 0.0])
+    before = observer.friction.copy()
+    observer.update([np.nan, 3.0], [0.0, 0.0], [0.0, 0.0])
+    assert observer.friction[0] == before[0]
+    assert np.isfinite(observer.friction).all()
 
 
 def falling(arm, push, seconds=1.0, period=1e-3):
@@ -39,25 +70,28 @@ def test_momentum_observer_keeps_going_over_broken_values(arm):
     assert np.abs(observer.external).max() < 0.5
 
 
-def test_the_observer_solves_its_implicit_step(arm):
-    """r⁺ put into the equations of the model, discretised backwards: nothing is left."""
+def test_observers_solve_their_implicit_step(arm):
+    """F̂⁺ and r⁺ put into the equations of the model, discretised backwards: nothing is left."""
     rng = np.random.default_rng(7)
-    period, gain = 2e-3, 25.0
-    observer = MomentumObserver(arm.rigid_body(), period, gain)
+    period, gain, inertia = 2e-3, 25.0, rng.uniform(0.1, 2.0, 6)
+    friction, momentum = FrictionObserver(6, period, inertia, gain), MomentumObserver(arm.rigid_body(), period, gain)
     model, data = arm.pinocchio, arm.pinocchio.createData()
-    expected = None
+    omega_hat = expected = None
     for _ in range(5):
-        q, dq, torque = rng.uniform(-1, 1, (3, 6))
-        r = observer.update(torque, q, dq).copy()
+        q, dq, torque, drive, omega = rng.uniform(-1, 1, (5, 6))
+        f, r = friction.update(drive, torque, omega).copy(), momentum.update(torque, q, dq).copy()
         p = pinocchio.crba(model, data, q) @ dq
-        if expected is None:
-            np.testing.assert_array_equal(r, np.zeros(6))
-            expected = p
+        if omega_hat is None:
+            np.testing.assert_array_equal([f, r], np.zeros((2, 6)))
+            omega_hat, expected = omega, p
             continue
+        omega_hat = omega_hat + period * (drive - torque - f) / inertia
+        np.testing.assert_allclose(f, gain * inertia * (omega_hat - omega), rtol=1e-9, atol=1e-12)
         C = pinocchio.computeCoriolisMatrix(model, data, q, dq)
         free = C.T @ dq - pinocchio.computeGeneralizedGravity(model, data, q)
         expected = expected + period * (torque + free - r)
         np.testing.assert_allclose(r, gain * (expected - p), rtol=1e-9, atol=1e-9)
-    before = observer.update([np.inf] * 6, q, dq).copy()
-    observer.reset()
-    assert before.any() and not observer.external.any()
+    for observer, broken in ((friction, ([np.nan] * 6, torque, omega)), (momentum, ([np.inf] * 6, q, dq))):
+        before = observer.update(*broken).copy()
+        observer.reset()
+        assert before.any() and not (observer.friction if observer is friction else observer.external).any()

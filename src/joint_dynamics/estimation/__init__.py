@@ -10,7 +10,7 @@ from joint_dynamics.estimation.estimator_factory import choose_friction_method
 from joint_dynamics.estimation.friction import CoulombViscousEstimator, FrictionEstimator
 from joint_dynamics.estimation.health import HealthMonitor, HealthThresholds, JointHealth, trend
 from joint_dynamics.estimation.joint_estimator import JointEstimator
-from joint_dynamics.estimation.observers import MomentumObserver
+from joint_dynamics.estimation.observers import FrictionObserver, MomentumObserver
 from joint_dynamics.estimation.payload import PayloadEstimator
 from joint_dynamics.estimation.recursive import RecursiveLeastSquares
 from joint_dynamics.estimation.session import EstimationSession, TorqueEstimate
@@ -25,6 +25,7 @@ __all__ = [
     'EstimationSession',
     'EstimationSettings',
     'FrictionEstimator',
+    'FrictionObserver',
     'HealthMonitor',
     'HealthThresholds',
     'JointEstimator',

@@ -1,4 +1,4 @@
-"""External torque observed by the momentum of the links."""
+"""Observers: friction from the rotor's speed [patent 2, fig 11], external torque from the momentum."""
 
 from __future__ import annotations
 
@@ -6,10 +6,56 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from joint_dynamics.arrays import FloatArray
-from joint_dynamics.estimation.recursive import positive
+from joint_dynamics.estimation.recursive import per_joint, positive
 from joint_dynamics.robot.chain import RigidBody
 
 Array = FloatArray
+
+
+class FrictionObserver:
+    """F̂ = −L B (ω − ω̂),  ω̂̇ = (K_τ i − τ̂_J − F̂)/B: F̂ follows the true friction with the time constant 1/L.
+
+    The implicit step is stable for every L and period. `friction` (n,) N·m is the present F̂.
+
+    Parameters
+    ----------
+    joints
+        n.
+    period
+        s.
+    rotor_inertia
+        B kg·m², number or (n,).
+    gain
+        L > 0, 1/s.
+
+    """
+
+    def __init__(self, joints: int, period: float, rotor_inertia: ArrayLike, gain: float = 30.0) -> None:
+        self.period, self.gain = positive('period', period), positive('gain', gain)
+        self.rotor_inertia = per_joint('rotor_inertia', rotor_inertia, joints)
+        self.reset()
+
+    def reset(self) -> None:
+        """Restart: the next update begins at its ω with F̂ = 0."""
+        self._omega: Array | None = None
+        self.friction = np.zeros(self.rotor_inertia.size)
+
+    def update(self, motor_torque: ArrayLike, transmission_torque: ArrayLike, omega: ArrayLike) -> Array:
+        """Take K_τ i, τ̂_J (N·m) and ω (rad/s), (n,) each and equally delayed; return F̂, N·m.
+
+        A joint with a value that is not finite keeps its F̂.
+        """
+        speed = np.asarray(omega, dtype=float)
+        drive = np.asarray(motor_torque, dtype=float) - np.asarray(transmission_torque, dtype=float)
+        sane = np.isfinite(drive) & np.isfinite(speed)
+        if self._omega is None:
+            self._omega = np.where(sane, speed, 0.0)
+            return self.friction
+        # e = ω̂ − ω solves e⁺ = (ω̂ + T_s drive/B − ω) − T_s L e⁺.
+        error = (self._omega + self.period * drive / self.rotor_inertia - speed) / (1.0 + self.period * self.gain)
+        self.friction = np.where(sane, self.gain * self.rotor_inertia * error, self.friction)
+        self._omega = np.where(sane, speed + error, self._omega)
+        return self.friction
 
 
 class MomentumObserver:
