@@ -222,7 +222,7 @@ def test_friction_that_comes_late_at_reversals_is_no_delay(true_robot, problem_o
 
 @pytest.mark.parametrize('frequency', [0.03, 0.06, 0.1])
 def test_friction_of_load_and_low_speed_is_no_part_of_a_delay(true_robot, problem_of, frequency):
-    """Friction that rises by 8 % of the load, and by half below 50 mrad/s, made 40 ms 31 to 35 ± 2 to 8 ms."""
+    """It rises by 8 % of the load, and by half below 50 mrad/s, without columns for it 5 to 9 of 40 ms are lost."""
     _, q, speed, acceleration = true_robot.motion(np.random.default_rng(3), 30.0, 100.0, frequency=frequency)
     plain = true_robot.record(3, 30.0, rate=100.0, frequency=frequency)
     Ia, Fv, Fc, offset = true_robot.standard[:, 10:].T

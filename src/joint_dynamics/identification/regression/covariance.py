@@ -67,7 +67,7 @@ def autocorrelation(residual: FloatArray, lags: int) -> FloatArray:
     """Return the autocorrelation of residuals (K, …) at lags 0…, (lags + 1, …) at most; 0 of constant ones."""
     centred = residual - residual.mean(axis=0)
     spectrum = np.fft.rfft(centred, 2 * len(centred), axis=0)
-    correlation = np.fft.irfft(spectrum * np.conj(spectrum), axis=0)[: min(lags + 1, len(centred) - 1)]
+    correlation = np.fft.irfft(spectrum * np.conj(spectrum), axis=0)[: max(min(lags + 1, len(centred) - 1), 1)]
     return np.asarray(correlation / np.where(np.any(centred, axis=0), correlation[0], 1.0))
 
 

@@ -44,8 +44,8 @@ def torque_changes(names: tuple[str, ...]) -> tuple[Change, ...]:
 
 def scale_change(name: str, factor: float) -> Change:
     """Return the torque of one joint times a factor."""
-    what = f'the torque of {name} is about {1 / factor:.3g} times what it should be'
-    return Change('drive_gain', what, Corrections(torque_scale={name: float(f'{factor:.3g}')}))
+    what = f'the torque of {name} is about {1 / factor:g} times what it should be'
+    return Change('drive_gain', what, Corrections(torque_scale={name: factor}))
 
 
 @functools.cache

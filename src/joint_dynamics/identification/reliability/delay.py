@@ -86,9 +86,9 @@ def _friction(alternatives: Alternatives, observations: Sequence[Observation]) -
     """Return columns (joints, columns, samples) of friction beside the sign of the speed, of each joint.
 
     Presliding takes a joint some way at every reversal, one Maxwell-slip operator [M6 eq 12]. What slips so is in
-    proportion to the load, by the links of the given explanation, or falls with the speed as Stribeck's law, at the
-    speeds that `identify` tries: both are largest at other phases of the motion than Coulomb friction, as what comes
-    late is.
+    proportion to the load, by the links of the given explanation, or falls with the speed as Stribeck's law [M3 eq 14],
+    at the speeds that `identify` tries: both are largest at other phases of the motion than Coulomb friction, as what
+    comes late is.
     """
     model, given = alternatives.model, alternatives.given
     links = np.isin(model.base_parameters().independent, model.columns(INERTIAL))
@@ -99,7 +99,8 @@ def _friction(alternatives: Alternatives, observations: Sequence[Observation]) -
         slips = [slip_of(one.theta, thresholds.PRESLIDING) * np.exp(-np.abs(one.dtheta) / V_S) for one in observations]
         return np.concatenate([kept(one, each) for one, each in zip(observations, slips, strict=True)], axis=1)
 
-    own = [slip(), load * slip(), *map(slip, STRIBECK_SPEEDS)]
+    presliding = slip()
+    own = [presliding, load * presliding, *map(slip, STRIBECK_SPEEDS)]
     return np.concatenate([np.eye(model.n)[:, :, None] * one for one in own], axis=1)
 
 

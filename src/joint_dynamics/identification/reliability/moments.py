@@ -75,7 +75,7 @@ def moment_reasons(
 
 
 def best_moment(alternatives: Alternatives) -> Moment | None:
-    """Return the change that explains most, None where no recording is long enough for one.
+    """Return the change that explains most, None where none explains anything or no recording is long enough for one.
 
     Of a joint whose torque is nearly all friction both explain as much: a drive's torque is the likelier to change.
     """
@@ -113,7 +113,8 @@ def _likeliest(
 ) -> IntArray | None:
     """Return the samples of a recording from the moment on that a column (samples,) of a joint's torque explains most.
 
-    By what it explains beyond the whole column; inverse: Σ⁻¹; inverted: A⁻¹. None where no recording is long enough.
+    By what it explains beyond the whole column; inverse: Σ⁻¹; inverted: A⁻¹. None where it explains nothing, or no
+    recording is long enough.
     """
     samples = alternatives.samples
     weighted = column * samples.weight[joint]
@@ -122,7 +123,7 @@ def _likeliest(
         inverse * weighted**2,
         inverse * weighted * alternatives.residuals[joint],
     )
-    most, likeliest = -1.0, None
+    most, likeliest = 0.0, None
     for part in np.unique(samples.part):
         here = np.flatnonzero(samples.part == part)
         edge = len(here) // 10 + 1

@@ -130,8 +130,9 @@ def _missing(recording: Recording) -> Iterator[Reason]:
     steps = np.abs(np.diff(recording.q[:, np.ptp(recording.q, axis=0) >= thresholds.LEAST_JUMP], axis=0))
     # what only one of several moving joints shows is its encoder's, and what one would need longer for than is recorded
     moves, several = steps.any(axis=1), np.count_nonzero(steps, axis=1) > 1
-    jumps = _single_jumps(recording)
-    far = np.abs(np.diff(recording.q, axis=0)) > len(steps) * np.abs(_ordinary_steps(recording))
+    ordinary_steps = _ordinary_steps(recording)
+    jumps = _single_jumps(recording, ordinary_steps)
+    far = np.abs(np.diff(recording.q, axis=0)) > len(steps) * np.abs(ordinary_steps)
     own = (jumps & (several[:, None] | far)).any(axis=1)
     steps, own = steps[np.ix_(moves, steps.any(axis=0))], own[moves]
     if not steps.size:
@@ -162,13 +163,13 @@ def _ordinary_steps(recording: Recording) -> FloatArray:
     return np.stack([running_median(column, 5) for column in np.diff(recording.q, axis=0).T], axis=1)
 
 
-def _single_jumps(recording: Recording) -> BoolArray:
+def _single_jumps(recording: Recording, ordinary_steps: FloatArray) -> BoolArray:
     """Return where one joint's position jumps (samples − 1, n), farther than a joint can go, and no other's does.
 
     Of a jump that is spread over two steps, as where one was logged beside the grid of time, the first.
     """
     steps = np.diff(recording.q, axis=0)
-    beyond = np.abs(steps - _ordinary_steps(recording))
+    beyond = np.abs(steps - ordinary_steps)
     ordinary = np.maximum(
         thresholds.SPIKE_FACTOR * np.quantile(beyond, 0.99, axis=0), thresholds.BRAKING * recording.period**2
     )
@@ -187,7 +188,8 @@ def _single_jumps(recording: Recording) -> BoolArray:
 
 
 def _jumps(recording: Recording) -> Iterator[Reason]:
-    beyond, single = np.diff(recording.q, axis=0) - _ordinary_steps(recording), _single_jumps(recording)
+    ordinary_steps = _ordinary_steps(recording)
+    beyond, single = np.diff(recording.q, axis=0) - ordinary_steps, _single_jumps(recording, ordinary_steps)
     for j, name in enumerate(recording.joint_names):
         at = np.flatnonzero(single[:, j])
         if len(at):
