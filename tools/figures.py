@@ -29,18 +29,14 @@ CHAINS = {
         ],
         ['', '', '', 'stiffness,\nfriction, payload', '>adapted\ndescription'],
     ],
-    'arm': [
-        ['description', 'Arm', 'one compiled\nsample', '>identify, validate'],
-        ['', '', '', '>estimator'],
-        ['', '', '', '>laws, gains'],
-    ],
+    'arm': [['description', 'Arm', 'one compiled\nsample', '>identify, validate,\nestimator, laws,\ngains']],
     'control': [
         ['desired\nmotion', 'q_d and its\nderivatives', 'law', 'safety gate', '>command'],
         ['', '', 'α, T, states'],
     ],
     'verdict': [
-        ['recording', 'fit', 'other\nexplanations', 'likely, steady,\nbeyond errors?', '>reliable'],
-        ['', '', '', '', '>not reliable:\nreasons'],
+        ['recording', 'fit', 'other\nexplanations', 'one likely, steady,\nbeyond errors?', '>no: reliable'],
+        ['', '', '', '>yes: not reliable,\nreasons'],
     ],
     'excitation': [['robot,\nlimits', 'random\nmotions', 'search', 'proof of\nall limits', '>motion']],
     'plant': [
