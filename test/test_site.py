@@ -64,6 +64,12 @@ def test_pages_load_nothing_from_elsewhere(site):
     assert sorted(address for address in loaded if re.match(r'(https?:)?//', address)) == []
 
 
+def test_a_report_within_a_page_does_not_scroll_it(site):
+    # the browser brings the anchor of a frame into view, in the pages around it too unless they are strangers
+    frames = [frame for page in site.values() for frame in re.findall(r'<iframe[^>]*>', page)]
+    assert frames and all('sandbox="allow-scripts"' in frame for frame in frames)
+
+
 def test_formulas_are_set_when_the_site_is_built(site):
     assert '<mfrac>' in site['explanation/errata.html']
     # MyST names MathJax in a class, so that it leaves the page alone; what must not be there is its script
