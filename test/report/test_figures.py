@@ -24,6 +24,12 @@ def test_long_series_are_drawn_with_their_extremes():
     assert np.all(np.diff(time) >= 0)
 
 
+@pytest.mark.parametrize('height', [70, 100, 150])
+def test_an_axis_has_a_scale_however_low(height):
+    figure = Figure([Panel('a', 'N·m', [Series('', np.array([-45.0, 90.0]))], np.arange(2.0))], 's', height=height)
+    assert len(re.findall('class="e"', panel_svg(figure, figure.panels[0]))) > 1
+
+
 @pytest.mark.parametrize(('low', 'high'), [(-3.2, 17.0), (0.0, 1e-7), (-1e6, -1e5), (4.99, 5.01)])
 def test_ticks_are_round_and_within(low, high):
     found = ticks(low, high)

@@ -83,7 +83,7 @@ def identification_report(result: IdentificationResult) -> Report:
                 else []
             ),
             (f'condition number (limit {result.settings.condition_limit:g})', result.solution.condition_number),
-            ('parameters', f'{len(result.names)} from {result.samples} samples'),
+            ('parameters', f'{len(result.names)} from {result.samples} samples of each joint'),
             ('recordings', len(result.training) + len(result.validation)),
         ]
     )
@@ -154,13 +154,12 @@ def add_parameters(report: Report, result: IdentificationResult) -> None:
 
 
 def add_verdict(report: Report, line: str, reasons: Sequence[Reason]) -> None:
-    """Add the verdict in one coloured line, and every reason with its code; a single reason is part of that line."""
+    """Add the verdict in one coloured line, which has the first reason, every further one, and the codes of all."""
     report.add_text(line[:1].upper() + line[1:], kind='warning' if reasons else 'good')
-    if len(reasons) == 1:
-        report.add_text(f'Code of the reason: {reasons[0].code}')
-        return
-    for reason in reasons:
-        report.add_text(f'{reason.code}: {reason.text}', kind='warning')
+    for reason in reasons[1:]:
+        report.add_text(reason.text, kind='warning')
+    if reasons:
+        report.add_text(f'Codes: {", ".join(reason.code for reason in reasons)}')
 
 
 def add_torques(report: Report, fit: Fit, what: str) -> None:

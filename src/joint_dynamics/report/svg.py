@@ -99,7 +99,7 @@ class _Drawing:
 
     def _grid(self) -> str:
         low, high = self.y_range
-        marks = log_ticks(low, high) if self.panel.log else ticks(low, high, max(2, int(self.figure.height / 34)))
+        marks = log_ticks(low, high) if self.panel.log else ticks(low, high)
         parts = []
         for value, place in zip(marks, self.y(np.array(marks)), strict=True):
             parts.append(f'<path class="g" d="M{self.left:g} {place:.1f}H{self.right:g}"/>')

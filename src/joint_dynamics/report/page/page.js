@@ -14,9 +14,9 @@
   });
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', say);
 })();
-// A name that is wider than its column goes on after an underscore, not in the middle of a word.
+// A long name that is wider than its column goes on after an underscore, not in the middle of a word.
 for (const cell of document.querySelectorAll('th, td:first-child')) {
-  for (const text of [...cell.childNodes].filter(node => node.nodeType === Node.TEXT_NODE)) {
+  for (const text of [...cell.childNodes].filter(node => node.nodeType === Node.TEXT_NODE && node.length > 12)) {
     const parts = text.data.split(/(?<=_)/);
     text.replaceWith(...parts.flatMap((part, k) => k ? [document.createElement('wbr'), part] : [part]));
   }
