@@ -101,7 +101,10 @@ def parse_yaml(text: str, what: str, max_bytes: int = MAX_BYTES, max_nodes: int 
     except JointDynamicsError:
         raise
     except _CONSTRUCTION as error:
-        raise JointDynamicsError(f'{what}: expected YAML, found: {_one_line(error)}') from None
+        found, mark = _one_line(error), getattr(error, 'problem_mark', None)
+        if mark is not None:
+            found = f'{getattr(error, "problem", found)} (line {mark.line + 1}, column {mark.column + 1})'
+        raise JointDynamicsError(f'{what}: expected YAML, found: {found}') from None
 
 
 def number(text: str) -> float:

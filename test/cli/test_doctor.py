@@ -38,6 +38,13 @@ def test_of_a_recording_it_tells_what_is_wrong_and_what_can_be_identified(run, a
         assert words in refused.error
 
 
+def test_of_a_good_recording_nothing_is_to_be_mended(run, arm_file, run_file, tmp_path):
+    mend = tmp_path / 'mend.yaml'
+    done = run('doctor', run_file(), '--robot', arm_file, '--mend', mend)
+    assert done.status == 0 and not mend.exists()
+    assert done.out.endswith('nothing wrong found\nnothing written: nothing to correct\n')
+
+
 def test_gaps_that_stamps_too_far_apart_make_hide_nothing(run, arm_file, ur, motion, tmp_path):
     """A gap of 16 ms at 500 Hz is bridged, one of 80 ms at 100 Hz is not; without speeds nothing tells them apart."""
     t, q, tau = motion

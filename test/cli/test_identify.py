@@ -236,8 +236,10 @@ def test_the_verdict_comes_first_and_validate_has_its_own(run, arm_file, run_fil
     assert wrong.out.splitlines()[0].startswith(
         'verdict: not reliable, because the torque of joint_2 has the opposite sign'
     )
-    assert 'not reliable' in wrong.error
     summary = json.loads((tmp_path / 'again' / 'summary.json').read_text())
+    # on stderr every reason as a whole, in the report each once
+    assert all(reason['text'] in wrong.error for reason in summary['reasons'])
+    assert (tmp_path / 'again' / 'report.html').read_text().count('has the opposite sign') == 1
     assert summary['verdict'] == 'not reliable'
     assert summary['reasons'][0]['code'] == 'torque_sign'
     # called by the last component of its path

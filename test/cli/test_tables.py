@@ -64,6 +64,9 @@ def test_a_pipe_has_no_width(capsys):
 
 
 def test_brackets_and_colons_of_a_name_are_no_markup(capsys):
-    common.show_table('Joints', ['joint', 'value'], [['arm[left]_joint', 1.5], ['arm:cat:joint', 2.5]])
+    title = 'What is left over of data that took no part, %'
+    common.show_table(title, ['joint', 'value'], [['arm[left]_joint', 1.5], ['arm:cat:joint', 2.5]])
     text = capsys.readouterr().out
+    # nor is a title folded to a narrow table
+    assert text.splitlines()[0].strip() == title
     assert 'arm[left]_joint' in text and 'arm:cat:joint' in text

@@ -76,12 +76,13 @@ def test_the_arm_itself_is_one_and_a_limit_may_be_none():
 
 
 @pytest.mark.parametrize('moments', [('ixx="1"', 'ixx="2.1"'), ('ixx="1"', 'ixx="-1"'), ('ixy="0"', 'ixy="2"')])
-def test_an_inertia_that_no_body_has_is_said_once(moments, caplog):
-    # said once per process: by a name of its own
+def test_an_inertia_that_no_body_has_is_said_once(moments, caplog, tmp_path):
+    # said once per process, whatever the file: by a name of its own
     link = f'l_{moments[1]}'.replace('"', '')
     text = ARM.replace(*moments).replace('"l1"', f'"{link}"')
-    for _ in range(2):
-        assert RobotModel.from_urdf(text).n == 2
+    (tmp_path / 'arm.urdf').write_text(text)
+    for source in (text, tmp_path / 'arm.urdf'):
+        assert RobotModel.from_urdf(source).n == 2
     (record,) = caplog.records
     assert 'expected inertias that a body can have' in record.message and link in record.message
 

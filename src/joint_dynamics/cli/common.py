@@ -118,11 +118,11 @@ def progress_display(first: str) -> Iterator[Callable[[str], None]]:
         yield lambda line: None
 
 
-def exit_status(command: str, reasons: Sequence[str], remedy: str = '') -> int:
+def exit_status(command: str, reasons: Sequence[object], remedy: str = '') -> int:
     """Return 0, or 3 where there are reasons not to believe the result, which go to stderr in one line."""
     if not reasons:
         return 0
-    print(f'joint-dynamics {command}: done, but not reliable: {"; ".join(reasons)}{remedy}', file=sys.stderr)
+    print(f'joint-dynamics {command}: done, but not reliable: {"; ".join(map(str, reasons))}{remedy}', file=sys.stderr)
     return 3
 
 
@@ -198,7 +198,9 @@ def show_table(title: str, headers: Sequence[str], rows: Iterable[Sequence[Any]]
     below: list[str] = []
     if _width(cells) > console.width:
         cells = [[_moved(cell, below) for cell in row] for row in cells]
-    table = Table(title=title, title_justify='left', header_style='bold')
+    # not the table's own title, which is folded to the width of the table
+    console.print(title, style='table.title', highlight=False, soft_wrap=True)
+    table = Table(header_style='bold')
     for k, header in enumerate(cells[0]):
         table.add_column(header, justify='left' if k == 0 else 'right', overflow='fold')
     for row in cells[1:]:

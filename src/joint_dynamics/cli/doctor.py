@@ -188,7 +188,7 @@ def _examine(
         console.print(Text('nothing wrong found', 'bold green'))
     if mend is not None:
         if examination.result is None or not mend_of(examination.result.summary()):
-            print('no correction is known: nothing written')
+            print(f'nothing written: {"no correction is known" if examination.reasons else "nothing to correct"}')
         else:
             write_mend(mend, examination.result.summary(), stated or {}, model.joint_names)
     return bool(examination.reasons)

@@ -56,9 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar='FILE',
         help='URDF, MJCF or SDF whose inertials decide what the recordings do not tell (identification.physical)',
     )
-    parser.add_argument(
-        '--proceed', action='store_true', help='exit with 0 although the recordings do not excite the robot enough'
-    )
+    parser.add_argument('--proceed', action='store_true', help='exit with 0 although the result is not reliable')
     parser.add_argument('--no-report', action='store_true', help='write dynamics.yaml and summary.json only')
     parser.add_argument(
         '--out', required=True, metavar='DIR', help='folder for dynamics.yaml, summary.json, report.html'
@@ -113,8 +111,7 @@ def run(args: argparse.Namespace) -> int:
         command = next_command(args.robot, folder, recordings[0].rate, args.config)
         print(f'next: {"the same with identification: {physical: true} in --config" if refused else command}')
         return 0
-    reasons = [reason.text.partition(';')[0] for reason in result.reasons]
-    return exit_status('identify', reasons, ' (--proceed accepts it)')
+    return exit_status('identify', result.reasons, ' (--proceed accepts it)')
 
 
 def show(result: Any) -> None:
@@ -127,7 +124,7 @@ def show(result: Any) -> None:
     )
 
     print(
-        f'{len(result.names)} parameters from {result.samples} samples, condition number'
+        f'{len(result.names)} parameters from {result.samples} samples of each joint, condition number'
         f' {result.solution.condition_number:.4g}, residuals below {result.plan.parallel_cutoff:.3g} Hz and, to compare'
         f' robots, below {fixed_band_text(result.training)}, {result.seconds:.2f} s'
     )

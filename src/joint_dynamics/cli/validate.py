@@ -67,4 +67,4 @@ def run(args: argparse.Namespace) -> int:
         }
         write_report(folder, summary, validation_report(fits, args.description, reasons))
         show_written(folder, ('summary.json', 'report.html'))
-    return exit_status('validate', [reason.text.partition(';')[0] for reason in reasons])
+    return exit_status('validate', reasons)

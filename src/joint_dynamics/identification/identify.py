@@ -163,7 +163,7 @@ def identify(
     weak_gains = poorly_determined_gains(converted.drive_gains or {})
 
     if zero := solved.details.rotors_at_zero:
-        notes.append(f'{", ".join(zero)} below 0 within the deviation, so not known to be above: taken as 0')
+        notes.append(f'{", ".join(zero)} came out below 0, within the deviation: taken as 0')
     notes += [*judged.notes, *data.notes, *([] if rotor is None else rotor.remarks), *unknown]
     reasons = without_duplicates([*judged.reasons, *different, *weak_gains])
 

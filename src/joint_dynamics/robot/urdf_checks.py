@@ -136,14 +136,14 @@ def check_numbers(root: ET.Element, name: str) -> None:
             no_body.append(str(link.get('name')))
     if no_body:
         _warn_once(
-            f'robot {name}: expected inertias that a body can have (no principal moment above the sum of the others), '
+            'robot: expected inertias that a body can have (no principal moment above the sum of the others), '
             f'found none such in {", ".join(no_body[:6])}{", …" * (len(no_body) > 6)}: they are used as they stand'
         )
 
 
 @cache
 def _warn_once(line: str) -> None:
-    """Say something once per process."""
+    """Say something once per process: a robot is read again from its description, under another name."""
     logging.getLogger(__name__).warning(line)
 
 
