@@ -250,6 +250,8 @@ def test_a_folder_without_metadata_or_a_file_without_end_is_read_as_far_as_it_go
     alone = tmp_path / 'alone.mcap'
     alone.write_bytes(content[:-5])
     np.testing.assert_array_equal(load_recording(alone).q, complete.q)
+    alone.write_bytes(content[:200])
+    damaged(alone, 'ends before its first whole chunk')
 
 
 def warm(messages, motion, *topics):

@@ -181,6 +181,10 @@ class UnfinishedBag:
                     topic=stored.topic, msgtype=stored.kind, msgdef=definition, msgcount=0
                 )
             by_topic[stored.topic].msgcount += 1
+        if not by_topic:
+            raise JointDynamicsError(
+                f'{file}: expected messages, found a recording that ends before its first whole chunk'
+            )
         self.connections = list(by_topic.values())
         self.note = (
             f'never ended: read {(last - first) * 1e-9:.2f} s, up to its last whole chunk ({bytes_left_out(file)} '

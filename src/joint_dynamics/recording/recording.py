@@ -276,7 +276,10 @@ class Recording:
                 f'{self.name}: expected torque, found motor currents in A: give drive gains (N·m/A) for '
                 f'{", ".join(self.joint_names)}'
             )
-        raise JointDynamicsError(f'{self.name}: expected torque or current, found only {", ".join(self.quantities)}')
+        raise JointDynamicsError(
+            f'{self.name}: expected torque or current, found only {", ".join(self.quantities)}: '
+            'state in the section recording which topic has it; in a CSV file it is tau<k> or cur<k>'
+        )
 
     def save_csv(self, path: str | Path) -> None:
         """Write a CSV file that `load` reads back, all arrays bit for bit, times to 1 ns.
