@@ -283,7 +283,6 @@ def demonstrated(ur5e_file):
             'stiffness': stiffness,
             'true_spring': truth['spring_curve'],
             'speed': truth['friction_curve']['speed'],
-            'wear': truth['wear'],
             'stiffness_nrmse': map_nrmse(stiffness, model, work, truth),
             **friction_errors(description, alpha, truth),
         }

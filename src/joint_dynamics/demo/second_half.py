@@ -178,7 +178,6 @@ def _compare_estimates(demo: DemoContext, name: str) -> None:
         'true_spring': truth['spring_curve'],
         'speed': truth['friction_curve']['speed'],
         'temperature': truth['temperature'],
-        'wear': truth['wear'],
         'stiffness_nrmse': map_nrmse(stiffness, demo.model, demo.work, truth),
         **friction_errors(description, alpha, truth),
     }
