@@ -50,7 +50,7 @@ def test_a_joint_without_position_limits_keeps_to_the_continuous_range(make_urdf
 @pytest.mark.parametrize(
     ('change', 'settings', 'message'),
     [
-        ({'inertials': False}, {}, r'limits: expected inertial parameters .* set torque_limit: false'),
+        ({'inertials': False}, {}, r'limits: expected inertial parameters .* set limits.torque_limit: false'),
         ({'limit': 'lower="-1" upper="1" velocity="inf" effort="10"'}, {}, r'expected a speed limit for every joint'),
         ({'limit': 'lower="-1" upper="1" velocity="2" effort="0"'}, {}, r'expected a torque limit for every joint'),
         ({}, {'lower': 2.0, 'upper': 1.0}, r'limits: expected room to move for a'),

@@ -107,7 +107,7 @@ def test_bad_input_ends_with_2_and_one_line(excite, capsys, config, arguments, m
 def test_a_robot_without_inertials_is_refused_until_the_torque_limit_is_off(excite, make_urdf, capsys):
     urdf = make_urdf(inertials=False)
     assert excite(urdf=urdf)[0] == 2
-    assert 'set torque_limit: false' in capsys.readouterr().err
+    assert 'set limits.torque_limit: false' in capsys.readouterr().err
     config = {'limits': {'torque_limit': False}, 'waypoints': {'waypoints': [[0, 0, 0], [20, -10, 30]]}}
     status, folder = excite('--profile', 'waypoints', urdf=urdf, config=config)
     assert status == 0

@@ -118,7 +118,7 @@ class MotionLimits:
             if model.parameters is None:
                 raise JointDynamicsError(
                     'limits: expected inertial parameters for the torque limit, found none in the model: '
-                    'use a URDF with inertials, or set torque_limit: false'
+                    'use a URDF with inertials, or set limits.torque_limit: false'
                 )
             if settings.torque is not None:
                 torque = per_joint(settings.torque, names, 'limits.torque')
