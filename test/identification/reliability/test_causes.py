@@ -251,7 +251,7 @@ def test_what_data_that_took_no_part_do_not_prove_is_noted(arm, monkeypatch, che
     assert sorted(both) == ['time_scale', 'torque_sign']
     for proved in (1, 0):
 
-        def shares(given, other, mend, proved=proved):
+        def shares(given, other, mend, friction, proved=proved):
             better = len(mend.stated()) <= proved
             return np.full((5, model.n), 0.5), np.full((5, model.n), 0.1 if better else 0.9)
 

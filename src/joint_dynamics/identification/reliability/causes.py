@@ -27,7 +27,7 @@ from joint_dynamics.identification.observations import Observation
 from joint_dynamics.identification.reliability import thresholds
 from joint_dynamics.identification.reliability.alternatives import Alternatives, by_recorded_columns
 from joint_dynamics.identification.reliability.changes import group_changes
-from joint_dynamics.identification.reliability.delay import estimate_delay
+from joint_dynamics.identification.reliability.delay import estimate_delay, friction_rows
 from joint_dynamics.identification.reliability.differences import differences
 from joint_dynamics.identification.reliability.evidence import ExplanationFit, gain
 from joint_dynamics.identification.reliability.explanation import Explanation, most_samples, named
@@ -107,11 +107,15 @@ class Causes:
         left = {name: {'before': before, 'after': after} for name, (before, after) in self.left.items()}
         return {'mend': {'recording': self.mend.stated(), 'left_percent': left, **mounting}}
 
-    def compared(self, by_file: bool) -> list[tuple[ExplanationFit, ExplanationFit]]:
-        """Return the fits at the start and at the end, by the columns as recorded; by_file: with its links, too."""
+    def compared(self, by_file: bool = False, late: bool = False) -> list[tuple[ExplanationFit, ExplanationFit]]:
+        """Return the fits at the start and at the end, by the columns as recorded.
+
+        by_file: with its links, too; late: with the friction that a delay is told from.
+        """
         first, last = self.first, self.last
         order = self.mend.torque_columns(first.alternatives.names)[0]
-        pairs = [(first.alternatives.given, by_recorded_columns(last.alternatives.given, order))]
+        start, end = (state.delay.given if late else state.alternatives.given for state in (first, last))
+        pairs = [(start, by_recorded_columns(end, order))]
         if by_file and first.by_file is not None and last.by_file is not None:
             pairs.append((first.by_file.given, by_recorded_columns(last.by_file.given, order)))
         if self.open is not None:
@@ -121,7 +125,7 @@ class Causes:
 
     def fitted(self) -> ExplanationFit | None:
         """Return the fit of the end, by the columns as they were recorded; None where nothing is wrong."""
-        return self.compared(by_file=False)[-1][1] if self.reasons else None
+        return self.compared()[-1][1] if self.reasons else None
 
 
 def find_causes(alternatives: Alternatives, observations: Sequence[Observation], measured: Sequence[Reason]) -> Causes:
@@ -171,9 +175,10 @@ def find_causes(alternatives: Alternatives, observations: Sequence[Observation],
 def held_out_pairs(path: Causes, mend: Corrections) -> Iterator[tuple[FloatArray, FloatArray]]:
     """Yield `held_out` of a path's ends, and by the file's links where these tell a cause."""
     first, last = path.first, path.last
-    yield held_out(first.alternatives, last.alternatives, mend)
+    friction = [_beside(state.alternatives, state.observations, mend) for state in (first, last)]
+    yield held_out(first.alternatives, last.alternatives, mend, friction)
     if path.by_file and first.by_file is not None and last.by_file is not None:
-        yield held_out(first.by_file, last.by_file, mend)
+        yield held_out(first.by_file, last.by_file, mend, friction)
 
 
 def _mend(reason: Reason) -> Corrections:
@@ -196,7 +201,10 @@ def better_uncorrected(
         given, undo = alternatives, one.inverse(alternatives.names)
         if len(which) < len(corrections):
             given = Alternatives(model, alternatives.samples.of_recordings(which))
-        corrected, uncorrected = held_out(given, Alternatives(model, _corrected(given, theirs, undo)[0]), undo)
+        samples, undone = _corrected(given, theirs, undo)
+        other = Alternatives(model, samples)
+        friction = [_beside(given, theirs, one), _beside(other, undone, one)]
+        corrected, uncorrected = held_out(given, other, undo, friction)
         if steadily_lower(uncorrected, corrected):
             of = '' if given is alternatives else f'{", ".join(run.name for run in theirs)}: '
             text = (
@@ -234,9 +242,13 @@ def _best_path(given: State) -> Causes:
 def _gains(paths: Sequence[Causes]) -> list[float]:
     """Return what each path gains from its first state to its end, less `MIN_EVIDENCE` for each of its causes [nats].
 
-    By the robot file's inertials, too, where they tell a cause of any.
+    By the robot file's inertials, too, where they tell a cause of any; with the friction that a delay is told from
+    where one is a cause of any.
     """
-    pairs = [path.compared(any(each.by_file for each in paths)) for path in paths]
+    by_file, late = (
+        any(each) for each in zip(*((path.by_file, path.mend.torque_delay) for path in paths), strict=True)
+    )
+    pairs = [path.compared(by_file, late) for path in paths]
     count = most_samples(fit for pair in itertools.chain(*pairs) for fit in pair)
     return [
         sum(gain(given, fitted, count) for given, fitted in compared) - thresholds.MIN_EVIDENCE * len(path.reasons)
@@ -263,17 +275,30 @@ def _follow(state: State, start: Explanation, named_beside: Sequence[Explanation
         tied = state.named()
 
 
-def held_out(given: Alternatives, other: Alternatives, mend: Corrections) -> tuple[FloatArray, FloatArray]:
+def held_out(
+    given: Alternatives, other: Alternatives, mend: Corrections, friction: Sequence[FloatArray | None]
+) -> tuple[FloatArray, FloatArray]:
     """Return the share of each torque's power left over where parameters are learnt from other blocks, (folds, n).
 
     Of the recording as given, and as corrected by `mend`: the torque that is then the joint's, where it was recorded.
+    friction: rows of each beside its own, without or with which it is predicted, whatever leaves less over.
     """
     shown = np.any(other.samples.weight > 0, axis=0)
-    before, after = (
-        one.normal.of_samples(shown).held_out(one.samples.tau[:, shown], one.samples.part[shown])
-        for one in (given, other)
-    )
+
+    def least(one: Alternatives, rows: FloatArray | None) -> FloatArray:
+        normals = [one.normal]
+        if rows is not None:
+            normals.append(one.normal.beside(np.concatenate([one.rows, rows], axis=1)))
+        tau, part = one.samples.tau[:, shown], one.samples.part[shown]
+        return min((normal.of_samples(shown).held_out(tau, part) for normal in normals), key=np.mean)
+
+    before, after = map(least, (given, other), friction)
     return before[:, mend.torque_columns(given.names)[0]], after
+
+
+def _beside(alternatives: Alternatives, observations: Sequence[Observation], mend: Corrections) -> FloatArray | None:
+    """Return the rows of friction that the delay of a correction competes with, None without one."""
+    return friction_rows(alternatives, observations) if mend.torque_delay else None
 
 
 def steadily_lower(left: FloatArray, other: FloatArray, errors: float = thresholds.MIN_VUONG_STATISTIC) -> bool:

@@ -29,16 +29,16 @@ def estimate_delay(alternatives: Alternatives, observations: Sequence[Observatio
     """Return the delay, one for all joints and recordings, to which the likelihood points.
 
     The torques are filtered once at the full rate and read at the kept samples plus the delay; samples nearer to an end
-    than the longest delay are left out. It has to gain over what friction does by itself (`_friction`), whatever the
-    clocks do. It matters by what it costs [share of the torque, rms], or by its length; one that is clear and does not
-    is noted.
+    than the longest delay are left out. It has to gain over what friction does by itself (`friction_rows`), whatever
+    the clocks do. It matters by its length; one that is clear and does not is noted, with what it costs [share of the
+    torque, rms].
     """
     bandwidth = min(_bandwidth(observation) for observation in observations)
     longest, width = longest_delay(observations), 0.02 / bandwidth
     torque = _torque(observations)
     spans = [(one.time[one.kept], one.time[0] + longest, one.time[-1] - longest) for one in observations]
     inside = np.concatenate([(at >= first) & (at <= last) for at, first, last in spans])
-    rows = np.concatenate([alternatives.rows, _friction(alternatives, observations)], axis=1)
+    rows = np.concatenate([alternatives.rows, friction_rows(alternatives, observations)], axis=1)
     normal = alternatives.normal.beside(rows).of_samples(inside)
 
     def target(seconds: float) -> FloatArray:
@@ -57,14 +57,11 @@ def estimate_delay(alternatives: Alternatives, observations: Sequence[Observatio
     fall = gained - max(gain(start, normal.fit(target(end)), count) for end in (-longest, longest))
     peaked = fall > thresholds.LOG_LIKELIHOOD_THRESHOLD
     cost = alternatives.share(start.unexplained - fit.unexplained)
-    # its deviation is as much in what it costs as in itself
-    beyond = max(abs(seconds) - deviation, 0.0)
-    costs = cost * beyond > thresholds.MIN_EFFECT * abs(seconds)
     text = (
         f'the torques come {abs(1000 * seconds):.3g} ± {1000 * deviation:.2g} ms '
         f'{"after" if seconds > 0 else "before"} the motion they belong to'
     )
-    matters = costs or (beyond > thresholds.LATE and peaked)
+    matters = peaked and abs(seconds) - deviation > thresholds.LATE
     noted = peaked and not matters and abs(seconds) > min(2 * deviation, thresholds.LATE)
     note = f'{text}: that costs {100 * cost:.2g} % of the torque and is not corrected (recording.torque_delay)'
     return Explanation(
@@ -82,7 +79,7 @@ def estimate_delay(alternatives: Alternatives, observations: Sequence[Observatio
     )
 
 
-def _friction(alternatives: Alternatives, observations: Sequence[Observation]) -> FloatArray:
+def friction_rows(alternatives: Alternatives, observations: Sequence[Observation]) -> FloatArray:
     """Return columns (joints, columns, samples) of friction beside the sign of the speed, of each joint.
 
     Presliding takes a joint some way at every reversal, one Maxwell-slip operator [M6 eq 12]. What slips so is in

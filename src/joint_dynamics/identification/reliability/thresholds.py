@@ -83,9 +83,9 @@ MODEL_DETAILS = 2.0
 to 0.6 (real robots) and up to 1.0 (simulated flexible joints)."""
 
 # Delay
-LATE = 0.025
-"""[s] A delay that is longer than this by its deviation is never the drives' own filters, whatever it costs,
-where the likelihood falls off again on both sides of it."""
+LATE = 0.015
+"""[s] A delay longer than this by its deviation is a matter of the stamps: one period of slow controllers (125 Hz)
+and as much for the drives' filters are not."""
 PRESLIDING = 1e-3
 """[rad or m] Way over which friction turns at a reversal: of joints some tenths of a milliradian to a few."""
 MAX_DELAY = 0.4
@@ -93,7 +93,7 @@ MAX_DELAY = 0.4
 LEFT_OUT = 0.1
 """[share] Share of all recorded time that the longest delay may make: so much is left out at each end."""
 MIN_EFFECT = 0.05
-"""[share] Share of the torque (rms) that a delay has to cost before it is held against the recordings."""
+"""[share] Share of a torque (rms) that something has to make before it is held against the recordings."""
 
 # What begins at a moment
 LEAST_JUMP, JUMP_SHARE, JUMP_STEP = 0.01, 0.01, 1e-3
