@@ -11,12 +11,16 @@ from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.residuals import full_rate_torque
 from joint_dynamics.identification.reliability.alternatives import Alternatives
 from joint_dynamics.identification.reliability.checks import check_training
-from joint_dynamics.identification.reliability.delay import estimate_delay
+from joint_dynamics.identification.reliability.delay import estimate_delay, friction_rows
 from joint_dynamics.identification.reliability.evidence import effective_samples, gain
 from joint_dynamics.identification.reliability.filtered_samples import samples_of
 from joint_dynamics.identification.reliability.thresholds import LATE, LOG_LIKELIHOOD_THRESHOLD
 from joint_dynamics.recording import Recording
 from joint_dynamics.robot import INERTIAL, RobotModel
+
+
+def delay_of(alternatives, observations):
+    return estimate_delay(alternatives, observations, friction_rows(alternatives, observations))
 
 
 @pytest.mark.parametrize('factor', [None, 5])
@@ -34,7 +38,7 @@ def test_a_delay_is_where_the_likelihood_is_highest(two_links, observed, base_pa
         noise = 0.02 * tau.std(axis=0) * rng.normal(size=tau.shape)
         runs.append(observed(seed, samples, factor=factor, tau=moved + noise))
     alternatives = Alternatives(two_links, samples_of(Problem(two_links, runs)))
-    found = estimate_delay(alternatives, runs)
+    found = delay_of(alternatives, runs)
 
     def target(seconds):
         parts = []
@@ -102,7 +106,7 @@ def test_a_delay_is_not_looked_for_beyond_a_tenth_of_the_mean_duration(two_links
             late = np.stack([np.interp(plain.time - 0.3, plain.time, column) for column in tau.T], axis=1)
             runs.append(observed(seed, count, tau=late))
         alternatives = Alternatives(two_links, samples_of(Problem(two_links, runs)))
-        found.append(estimate_delay(alternatives, runs).figures['seconds'])
+        found.append(delay_of(alternatives, runs).figures['seconds'])
     assert 0.19 < found[0] <= 0.2
     # the first torque is held for the 0.3 s before it, which no robot did
     assert abs(found[1] - 0.3) < 0.02
@@ -130,7 +134,7 @@ def test_a_motion_one_way_tells_no_delay(gen3, delay_named, problem_of):
     model, load = gen3
     recording = load('RecordTrajectory_quadratic')
     problem = problem_of(model, [recording])
-    found = estimate_delay(Alternatives(model, samples_of(problem)), problem.observations)
+    found = delay_of(Alternatives(model, samples_of(problem)), problem.observations)
     seconds, deviation, cost = found.figures.values()
     assert found.gain > 20 and cost < 5 and seconds - 2 * deviation > 0.2
     assert not found.matters and not found.notes
@@ -144,7 +148,7 @@ def test_a_delay_that_costs_little_is_told_where_it_has_a_peak(gen3, delay_named
     assert not delay_named(model, recording)
     recording = moved(recording, 0.05)
     problem = problem_of(model, [recording])
-    found = estimate_delay(Alternatives(model, samples_of(problem)), problem.observations)
+    found = delay_of(Alternatives(model, samples_of(problem)), problem.observations)
     assert found.figures['cost_percent'] < 5 and found.matters
     assert delay_named(model, recording)
 
@@ -154,7 +158,7 @@ def test_a_short_recording_among_longer_ones_does_not_end_the_search(true_robot,
     recordings = [true_robot.record(seed, duration, rate=100.0) for seed, duration in ((0, 10.0), (1, 10.0), (2, 1.5))]
     late = [replace(run, time=run.time[:-20], q=run.q[20:], tau=run.tau[:-20]) for run in recordings]
     problem = problem_of(true_robot.model, late)
-    found = estimate_delay(Alternatives(true_robot.model, samples_of(problem)), problem.observations)
+    found = delay_of(Alternatives(true_robot.model, samples_of(problem)), problem.observations)
     # half a sample
     assert found.clear and abs(found.figures['seconds'] - 0.2) < 0.005
 
@@ -176,7 +180,7 @@ def test_joints_that_disagree_tell_how_well_the_delay_is_known(true_robot, probl
     """Three of six joints come 30 ms late, three 50 ms: two deviations reach their mean, whatever joints weigh."""
     recording = moved(true_robot.record(3, 30.0, rate=100.0), late)
     problem = problem_of(true_robot.model, [recording])
-    found = estimate_delay(Alternatives(true_robot.model, samples_of(problem)), problem.observations).figures
+    found = delay_of(Alternatives(true_robot.model, samples_of(problem)), problem.observations).figures
     assert 0.03 < found['seconds'] < 0.05
     assert abs(found['seconds'] - 0.04) < 2 * found['std'] < 0.02
 
@@ -233,6 +237,6 @@ def test_friction_of_load_and_low_speed_is_no_part_of_a_delay(true_robot, proble
     friction = (Fc * (1 + 0.5 * np.exp(-((speed / 0.05) ** 2))) + 0.08 * load) * slipping(plain.q, 1e-3)
     recording = moved(replace(plain, tau=plain.tau + friction - Fc * np.sign(speed)), 0.04)
     problem = problem_of(true_robot.model, [recording])
-    found = estimate_delay(Alternatives(true_robot.model, samples_of(problem)), problem.observations)
+    found = delay_of(Alternatives(true_robot.model, samples_of(problem)), problem.observations)
     assert found.clear and found.matters
     assert abs(found.figures['seconds'] - 0.04) < 2 * found.figures['std'] < 0.005

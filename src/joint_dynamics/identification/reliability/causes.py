@@ -27,7 +27,7 @@ from joint_dynamics.identification.observations import Observation
 from joint_dynamics.identification.reliability import thresholds
 from joint_dynamics.identification.reliability.alternatives import Alternatives, by_recorded_columns
 from joint_dynamics.identification.reliability.changes import group_changes
-from joint_dynamics.identification.reliability.delay import estimate_delay, friction_rows
+from joint_dynamics.identification.reliability.delay import delay_by_file, estimate_delay, friction_rows
 from joint_dynamics.identification.reliability.differences import differences
 from joint_dynamics.identification.reliability.evidence import ExplanationFit, gain
 from joint_dynamics.identification.reliability.explanation import Explanation, most_samples, named
@@ -40,14 +40,19 @@ from joint_dynamics.recording.conversions import Corrections
 
 @dataclass(frozen=True)
 class State:
-    """The recordings as corrected so far: samples and whole torques, and all that explains them better."""
+    """The recordings as corrected so far: samples and whole torques, and all that explains them better.
+
+    late: rows of friction that delays are told from (`friction_rows`).
+    """
 
     alternatives: Alternatives
     observations: Sequence[Observation]
     by_file: FileAlternatives | None
     better: Sequence[Explanation]
     better_by_file: Sequence[Explanation]
+    late: FloatArray
     delay: Explanation
+    delay_by_file: Explanation | None
     scales: Explanation
     differences: Sequence[Explanation]
 
@@ -56,24 +61,32 @@ class State:
         """Try all explanations of some samples; observations: of the same recordings, with the same torques."""
         better = alternatives.better_alternatives()
         by_file = file_alternatives(alternatives, better)
+        late = friction_rows(alternatives, observations)
         return State(
             alternatives,
             observations,
             by_file,
             better,
             [] if by_file is None else by_file.better_alternatives(),
-            estimate_delay(alternatives, observations),
+            late,
+            estimate_delay(alternatives, observations, late),
+            None if by_file is None else delay_by_file(by_file, observations, late),
             estimate_scales(alternatives),
             differences(alternatives, [observation.name for observation in observations]),
         )
 
     def named(self) -> list[Explanation]:
         """Return the best explanation and those that gain about as much, the best first."""
-        every = (*self.better, *self.better_by_file, self.delay, self.scales, *self.differences)
+        every = (*self.better, self.delay, self.scales, *self.differences, *self.told_by_file)
         return named(
             [one for one in every if one.clear and one.matters],
             [one for one in self.alternatives.explanations if one.gain > 0 and not one.clear],
         )
+
+    @property
+    def told_by_file(self) -> list[Explanation]:
+        """What the robot file's inertials tell."""
+        return [*self.better_by_file, *([] if self.delay_by_file is None else [self.delay_by_file])]
 
     def corrected(self, mend: Corrections) -> State:
         """Return the state behind a correction."""
@@ -114,10 +127,11 @@ class Causes:
         """
         first, last = self.first, self.last
         order = self.mend.torque_columns(first.alternatives.names)[0]
-        start, end = (state.delay.given if late else state.alternatives.given for state in (first, last))
-        pairs = [(start, by_recorded_columns(end, order))]
-        if by_file and first.by_file is not None and last.by_file is not None:
-            pairs.append((first.by_file.given, by_recorded_columns(last.by_file.given, order)))
+        ends = [(state.delay if late else state.alternatives).given for state in (first, last)]
+        pairs = [(ends[0], by_recorded_columns(ends[1], order))]
+        files = [state.delay_by_file if late else state.by_file for state in (first, last)]
+        if by_file and files[0] is not None and files[1] is not None:
+            pairs.append((files[0].given, by_recorded_columns(files[1].given, order)))
         if self.open is not None:
             given, fitted = (by_recorded_columns(fit, order) for fit in (self.open.given, self.open.fitted))
             pairs.append((given, fitted))
@@ -131,34 +145,32 @@ class Causes:
 def find_causes(alternatives: Alternatives, observations: Sequence[Observation], measured: Sequence[Reason]) -> Causes:
     """Return the causes; measured: reasons that need no explanation of torques, with their corrections.
 
-    Steps that data that took no part do not prove, by free parameters or by the file's links where these tell them, or
-    that either predicts steadily worse, are left out, the last one first, and noted; of what was measured, the latter.
+    Of the paths, the likeliest first, the first is taken that data that took no part prove, by free parameters or by
+    the file's links where these tell a cause, and that neither predicts steadily worse. What of the likeliest one is
+    not in it is noted.
     """
     first, names = State.of(alternatives, observations), alternatives.names
-
-    def total(steps: Sequence[Reason]) -> Corrections:
-        return functools.reduce(lambda before, step: before.then(_mend(step), names), steps, Corrections())
-
-    path = replace(_best_path(first.corrected(total(measured)) if measured else first), first=first)
-    steps, unproved = [*measured, *path.reasons], list[str]()
-    whole = len(steps)
-    while steps:
-        mend = total(steps)
+    likeliest: Sequence[Reason] | None = None
+    unproved = list[str]()
+    for path in _paths(first, measured):
+        likeliest = path.reasons if likeliest is None else likeliest
+        unproved = [
+            f'{reason} (data that took no part are predicted no better so)'
+            for reason in likeliest
+            if reason not in path.reasons
+        ]
+        mend = path.mend
         if not mend.stated():
-            return replace(path, reasons=steps, unproved=unproved)
-        if len(steps) < whole:
-            path = Causes(first, first.corrected(mend), by_file=path.by_file)
+            return replace(path, unproved=unproved)
         pairs = list(held_out_pairs(path, mend))
         # What was measured, which torques of a slow motion cannot prove, they may only disprove.
-        proved = pairs[0] if len(steps) <= len(measured) else None
+        proved = pairs[0] if len(path.reasons) <= len(measured) else None
         proved = next((both for both in pairs if proves(*both)), proved)
-        if any(steadily_lower(*both) for both in pairs):
-            proved = None
-        if proved is not None:
+        if proved is not None and not any(steadily_lower(*both) for both in pairs):
             break
-        unproved.insert(0, f'{steps.pop()} (data that took no part are predicted no better so)')
     else:
         return Causes(first, first, [replace(reason, mend={}) for reason in measured], unproved=unproved)
+    steps = list(path.reasons)
     before, after = proved
     # no torque tells one factor of all
     if not np.allclose(before, after):
@@ -169,13 +181,13 @@ def find_causes(alternatives: Alternatives, observations: Sequence[Observation],
         steps[0] = replace(steps[0], text=proof)
     left = zip(*(100 * np.sqrt(part.mean(axis=0)) for part in (before, after)), strict=True)
     named_left = dict(zip(names, left, strict=True))
-    return replace(path, reasons=steps, mend=mend, left=named_left, unproved=unproved)
+    return replace(path, reasons=steps, left=named_left, unproved=unproved)
 
 
 def held_out_pairs(path: Causes, mend: Corrections) -> Iterator[tuple[FloatArray, FloatArray]]:
     """Yield `held_out` of a path's ends, and by the file's links where these tell a cause."""
     first, last = path.first, path.last
-    friction = [_beside(state.alternatives, state.observations, mend) for state in (first, last)]
+    friction = [state.late if mend.torque_delay else None for state in (first, last)]
     yield held_out(first.alternatives, last.alternatives, mend, friction)
     if path.by_file and first.by_file is not None and last.by_file is not None:
         yield held_out(first.by_file, last.by_file, mend, friction)
@@ -203,7 +215,8 @@ def better_uncorrected(
             given = Alternatives(model, alternatives.samples.of_recordings(which))
         samples, undone = _corrected(given, theirs, undo)
         other = Alternatives(model, samples)
-        friction = [_beside(given, theirs, one), _beside(other, undone, one)]
+        sides = ((given, theirs), (other, undone))
+        friction = [friction_rows(*side) if one.torque_delay else None for side in sides]
         corrected, uncorrected = held_out(given, other, undo, friction)
         if steadily_lower(uncorrected, corrected):
             of = '' if given is alternatives else f'{", ".join(run.name for run in theirs)}: '
@@ -216,16 +229,28 @@ def better_uncorrected(
     return reasons
 
 
-def _best_path(given: State) -> Causes:
-    """Return the path from a state that gains most: its variants are followed, and groups of torques held against.
+def _paths(first: State, measured: Sequence[Reason]) -> Iterator[Causes]:
+    """Yield what was measured with the paths from there, the likeliest first; then less of what was measured."""
+    names = first.alternatives.names
+    for count in range(len(measured), 0 if measured else -1, -1):
+        mend = functools.reduce(lambda before, step: before.then(_mend(step), names), measured[:count], Corrections())
+        start = first.corrected(mend) if count else first
+        for path in _likeliest(start) if count == len(measured) else [Causes(start, start)]:
+            reasons = [*measured[:count], *path.reasons]
+            yield replace(path, first=first, reasons=reasons, mend=mend.then(path.mend, names))
 
-    All gains are by one count of samples, the most that those of a joint are worth anywhere, so that of paths to the
-    same end the shorter one is taken.
+
+def _likeliest(given: State) -> list[Causes]:
+    """Return the paths from a state, and their beginnings, that gain any, the likeliest first, and none at last.
+
+    Its variants are followed, and groups of torques held against. All gains are by one count of samples, the most that
+    those of a joint are worth anywhere, so that of paths to the same end the shorter one is taken.
     """
     tied = given.named()
     # efforts of the other sign are the mirror image of time reversed, and the likelier fault
     starts = [start for start in tied if start.code != 'time_reversed'] or tied
-    paths = [Causes(given, given), *itertools.chain(*(_follow(given, start, tied) for start in starts))]
+    none = Causes(given, given)
+    paths = [none, *itertools.chain(*(_follow(given, start, tied) for start in starts))]
     best = max(_gains(paths))
     groups = given.alternatives.changed(group_changes(given.alternatives.names))
     clear = [
@@ -236,23 +261,25 @@ def _best_path(given: State) -> Causes:
     if clear:
         start = max(clear, key=lambda group: group.gain)
         paths += _follow(given, start, [start])
-    return paths[int(np.argmax(_gains(paths)))]
+    gains = _gains(paths)
+    order = sorted(range(len(paths)), key=lambda k: -gains[k])
+    return [paths[k] for k in order[: order.index(0) + 1]]
 
 
 def _gains(paths: Sequence[Causes]) -> list[float]:
     """Return what each path gains from its first state to its end, less `MIN_EVIDENCE` for each of its causes [nats].
 
-    By the robot file's inertials, too, where they tell a cause of any; with the friction that a delay is told from
-    where one is a cause of any.
+    By the robot file's inertials, too, where they tell a cause of any; where a delay is one of any, without or with the
+    friction that it is told from, by which it gains more.
     """
-    by_file, late = (
-        any(each) for each in zip(*((path.by_file, path.mend.torque_delay) for path in paths), strict=True)
-    )
-    pairs = [path.compared(by_file, late) for path in paths]
-    count = most_samples(fit for pair in itertools.chain(*pairs) for fit in pair)
+    by_file = any(path.by_file for path in paths)
+    lates = [False, True] if any(path.mend.torque_delay for path in paths) else [False]
+    ways = [[path.compared(by_file, late) for late in lates] for path in paths]
+    count = most_samples(fit for way in ways for pairs in way for pair in pairs for fit in pair)
     return [
-        sum(gain(given, fitted, count) for given, fitted in compared) - thresholds.MIN_EVIDENCE * len(path.reasons)
-        for path, compared in zip(paths, pairs, strict=True)
+        max(sum(gain(given, fitted, count) for given, fitted in pairs) for pairs in way)
+        - thresholds.MIN_EVIDENCE * len(path.reasons)
+        for path, way in zip(paths, ways, strict=True)
     ]
 
 
@@ -266,7 +293,7 @@ def _follow(state: State, start: Explanation, named_beside: Sequence[Explanation
         # The same correction by another model is no variant.
         variants = tuple(other for other in others if not other.mend or other.mend != reason.mend)
         reasons = [*reasons, replace(reason, variants=variants)]
-        by_file |= state.by_file is not None and best.given is state.by_file.given
+        by_file |= any(best is one for one in state.told_by_file)
         if best.mend is None:
             yield Causes(first, state, reasons, mend, {}, by_file, best)
             return
@@ -294,11 +321,6 @@ def held_out(
 
     before, after = map(least, (given, other), friction)
     return before[:, mend.torque_columns(given.names)[0]], after
-
-
-def _beside(alternatives: Alternatives, observations: Sequence[Observation], mend: Corrections) -> FloatArray | None:
-    """Return the rows of friction that the delay of a correction competes with, None without one."""
-    return friction_rows(alternatives, observations) if mend.torque_delay else None
 
 
 def steadily_lower(left: FloatArray, other: FloatArray, errors: float = thresholds.MIN_VUONG_STATISTIC) -> bool:

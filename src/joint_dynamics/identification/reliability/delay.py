@@ -15,6 +15,7 @@ from joint_dynamics.identification.reliability.alternatives import Alternatives
 from joint_dynamics.identification.reliability.evidence import NormalEquations, effective_samples, gain, peak
 from joint_dynamics.identification.reliability.explanation import Explanation, overdispersion
 from joint_dynamics.identification.reliability.filtered_samples import kept
+from joint_dynamics.identification.reliability.robot_file import FileAlternatives
 from joint_dynamics.identification.selection.candidate_terms import STRIBECK_SPEEDS
 from joint_dynamics.recording.conversions import Corrections
 from joint_dynamics.robot import INERTIAL
@@ -25,20 +26,22 @@ STEP = 0.1
 """First steps, as a share of a period of the torque's bandwidth: fine enough not to miss the maximum."""
 
 
-def estimate_delay(alternatives: Alternatives, observations: Sequence[Observation]) -> Explanation:
+def estimate_delay(
+    alternatives: Alternatives, observations: Sequence[Observation], friction: FloatArray
+) -> Explanation:
     """Return the delay, one for all joints and recordings, to which the likelihood points.
 
     The torques are filtered once at the full rate and read at the kept samples plus the delay; samples nearer to an end
-    than the longest delay are left out. It has to gain over what friction does by itself (`friction_rows`), whatever
-    the clocks do. It matters by its length; one that is clear and does not is noted, with what it costs [share of the
-    torque, rms].
+    than the longest delay are left out. It has to gain over what friction does by itself (friction, `friction_rows`),
+    whatever the clocks do. It matters by its length; one that is clear and does not is noted, with what it costs
+    [share of the torque, rms].
     """
     bandwidth = min(_bandwidth(observation) for observation in observations)
     longest, width = longest_delay(observations), 0.02 / bandwidth
     torque = _torque(observations)
     spans = [(one.time[one.kept], one.time[0] + longest, one.time[-1] - longest) for one in observations]
     inside = np.concatenate([(at >= first) & (at <= last) for at, first, last in spans])
-    rows = np.concatenate([alternatives.rows, friction_rows(alternatives, observations)], axis=1)
+    rows = np.concatenate([alternatives.rows, friction], axis=1)
     normal = alternatives.normal.beside(rows).of_samples(inside)
 
     def target(seconds: float) -> FloatArray:
@@ -77,6 +80,16 @@ def estimate_delay(alternatives: Alternatives, observations: Sequence[Observatio
         notes=(note,) if noted else (),
         figures={'seconds': seconds, 'std': finite(deviation), 'cost_percent': 100 * cost},
     )
+
+
+def delay_by_file(by_file: FileAlternatives, observations: Sequence[Observation], friction: FloatArray) -> Explanation:
+    """Return `estimate_delay` where the links are those of the robot file, which matters where they are the robot's.
+
+    What comes early or late few parameters make up for less than free ones do.
+    """
+    delay = estimate_delay(by_file, observations, friction)
+    text = f'{delay.text}, by the inertials of the robot file'
+    return replace(delay, text=text, matters=delay.matters and by_file.good(delay.fitted))
 
 
 def friction_rows(alternatives: Alternatives, observations: Sequence[Observation]) -> FloatArray:

@@ -108,7 +108,7 @@ class FileAlternatives(Alternatives):
         explanation = super().fitted(code, f'{text}, by the inertials of the robot file', normal, target, order)
         if not explanation.better:
             return explanation
-        if explanation.gain < self.by_link + thresholds.FREE_SCALE_THRESHOLD or not self._good(explanation.fitted):
+        if explanation.gain < self.by_link + thresholds.FREE_SCALE_THRESHOLD or not self.good(explanation.fitted):
             return replace(explanation, gain=0.0)
         return replace(explanation, gain=explanation.gain + min(0.0, self.gains.get(text, 0.0)))
 
@@ -120,7 +120,7 @@ class FileAlternatives(Alternatives):
                 one = replace(one, gain=one.gain + min(0.0, self.gains[change.text]))
             yield one
 
-    def _good(self, changed: ExplanationFit) -> bool:
+    def good(self, changed: ExplanationFit) -> bool:
         """Whether the file's links, with a change of the torques, are links of this robot and the change matters."""
         left, free = self.share(changed.unexplained), self.share(self.best.unexplained)
         better = float((self.given.unexplained - changed.unexplained).max())
