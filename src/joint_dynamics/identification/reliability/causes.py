@@ -3,13 +3,13 @@
 What was measured comes first: speeds that contradict the positions by one factor are a matter of time. Then, greedily:
 the best of all explanations that are clearly better (`alternatives`, by the robot file, a delay, scales, parts that
 differ) corrects the samples, and all are tried again, until none is clear or the best has no correction. Explanations
-that gain about as much as the best are its variants; those of the first step are followed, too, and the path, or its
-beginning, that gains most in all is taken. Faults of a wrist may hide each other: signed swaps of any two torques, and
-signed orders of the last three, compete with the whole path.
+that gain about as much as the best are its variants; those of the first step are followed, too, and of all paths and
+their beginnings those come first that gain most. Faults of a wrist may hide each other: signed swaps of any two
+torques, and signed orders of the last three, compete with the whole path.
 
 The proof: parameters learnt from four fifths of each recording, as given and as corrected, predict the other fifth, for
-each fifth. Corrections that do not lower what is left over there steadily, or to less than half, are dropped, but that
-of speeds only where it raises it steadily.
+each fifth. The first path that lowers what is left over there steadily, or to less than half, is taken; what speeds
+tell stays unless it raises it steadily.
 """
 
 from __future__ import annotations
