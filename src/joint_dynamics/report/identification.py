@@ -83,7 +83,8 @@ def identification_report(result: IdentificationResult) -> Report:
                 else []
             ),
             (f'condition number (limit {result.settings.condition_limit:g})', result.solution.condition_number),
-            ('parameters', f'{len(result.names)} from {result.samples} samples of each joint'),
+            ('parameters', len(result.names)),
+            ('samples of each joint', result.samples),
             ('recordings', len(result.training) + len(result.validation)),
         ]
     )
