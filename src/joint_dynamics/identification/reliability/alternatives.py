@@ -221,11 +221,14 @@ class Alternatives:
         found = at(*sizes)
         best = int(np.argmax([one.gain for one in found]))
         one, size = found[best], sizes[best]
-        if not one.better:
+        if not one.better or one.fitted.count is None:
             return one
-        near = highest(lambda by: at(by)[0].gain, size - width, size + width, thresholds.SIZE_PRECISION)
+        # what samples are worth differs a little from size to size, and would make peaks of its own
+        count = one.fitted.count
+        near = highest(lambda by: at(by)[0].gained(count), size - width, size + width, thresholds.SIZE_PRECISION)
         (refined,) = at(near)
-        little = abs(near - size) < thresholds.ROUND or refined.gain < one.gain + thresholds.FREE_SCALE_THRESHOLD
+        little = abs(near - size) < thresholds.ROUND
+        little |= refined.gained(count) < one.gained(count) + thresholds.FREE_SCALE_THRESHOLD
         return one if size in rounded and little else refined
 
     def motions(self) -> Iterator[Explanation]:
@@ -264,10 +267,11 @@ class Alternatives:
         )
         if one.fitted.count is None:
             return one
-        # what a joint leaves over that is no matter of this zero moves a little with every fit
-        effect = one.given.unexplained - one.fitted.unexplained
-        told = gains(one.given, one.fitted, one.fitted.count) > thresholds.MIN_EVIDENCE * one.dispersion
-        return replace(one, matters=bool((told & (effect > thresholds.MIN_EFFECT**2)).any()))
+        # what a joint leaves over that is no matter of this zero moves a little with every fit: a share of its torque
+        # that tells itself by ΔL is known to one part in √(2 ΔL)
+        effect = np.sqrt(np.maximum(one.given.unexplained - one.fitted.unexplained, 0.0))
+        told = np.maximum(gains(one.given, one.fitted, one.fitted.count) / one.dispersion, 1e-9)
+        return replace(one, matters=bool((effect * (1 - 1 / np.sqrt(2 * told)) > thresholds.MIN_EFFECT).any()))
 
     def orders(self) -> Iterator[Explanation]:
         """Yield columns of any two joints swapped, or of all in reverse: of torques, of positions, of both."""
