@@ -92,7 +92,7 @@ BELOW = {
     ],
     'explanation/index': [
         'excitation', 'identification', 'uncertainty', 'friction_terms', 'drive_gains', 'resting_joints',
-        'robust_and_physical', 'verdict', 'estimation', 'changes', 'control', 'arm', 'simulation', 'errata',
+        'robust_and_physical', 'verdict', 'causes', 'estimation', 'changes', 'control', 'arm', 'simulation', 'errata',
         'references', 'limits', 'failures', 'reports', '/structure',
     ],
     'reference/api/index': [
