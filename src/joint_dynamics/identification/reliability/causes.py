@@ -193,6 +193,11 @@ def held_out_pairs(path: Causes, mend: Corrections) -> Iterator[tuple[FloatArray
         yield held_out(first.by_file, last.by_file, mend, friction)
 
 
+def _corrects(reason: Reason) -> tuple[Any, ...]:
+    """Return which settings, of which joints; a mounting is each its own."""
+    return reason.joints, *reason.mend.get('recording', {}), reason.mend.get('robot')
+
+
 def _mend(reason: Reason) -> Corrections:
     return Corrections(**reason.mend.get('recording', {}))
 
@@ -290,8 +295,8 @@ def _follow(state: State, start: Explanation, named_beside: Sequence[Explanation
     while tied and len(reasons) <= len(names):
         best = tied[0]
         reason, others = best.reason, [other.reason for other in tied[1:]]
-        # The same correction by another model is no variant.
-        variants = tuple(other for other in others if not other.mend or other.mend != reason.mend)
+        # the same correction by another model, or of another size, is no variant
+        variants = tuple(other for other in others if not other.mend or _corrects(other) != _corrects(reason))
         reasons = [*reasons, replace(reason, variants=variants)]
         by_file |= any(best is one for one in state.told_by_file)
         if best.mend is None:

@@ -181,10 +181,8 @@ def check_recordings(
         predicted = judge_prediction(validation, percent, payload_changes(unseen, validation), explained)
         own, plain = left_in_motion(unseen, solution.chi), left_in_motion(unseen, plain_least_squares(problem))
         compared = {'plain_least_squares': {'own_percent': finite(own), 'plain_percent': finite(plain)}}
-        text = (
-            f'of the torque of the validation in motion {own:.3g} % is left over, by plain least squares {plain:.3g} %'
-        )
-        against = [text] if np.isfinite(own) else []
+        text = f'plain least squares leaves {plain / own:.3g} times as much of the torque of the validation over'
+        against = [text] if own > 0 else []
     reasons = [
         *excitation_reasons(problem.names, solution, settings.condition_limit, problem.still_joints),
         *checked.reasons,

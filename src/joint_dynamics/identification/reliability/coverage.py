@@ -138,11 +138,15 @@ def judge_coverage(training: Training, unseen: Problem, percent: float) -> Cover
         return Coverage([Reason('coverage', text)], (), summary)
     # a prediction that came out well enough is not refused because it might not have
     if percent > max(thresholds.EQUAL_RATIO_TO_TRAINING * training.percent, 100 * thresholds.MIN_EFFECT):
-        within = 'and it leaves the training' + where if left else 'and it lies within the training'
+        within = (
+            f'and it leaves the training{where}: the smaller figure does not hold for motions like this one'
+            if left
+            else 'and it lies within the training: look whether robot, load and temperature were the same'
+        )
         note = (
             f'the validation motion is predicted worse than the training motion ({percent:.3g} against '
             f'{training.percent:.3g} % of the torque); deviations of the parameters make {other:.2g} % of it '
-            f'(training: {own:.2g} %), {within}: the smaller figure does not hold for motions like this one'
+            f'(training: {own:.2g} %), {within}'
         )
         return Coverage((), [note], summary)
     return Coverage((), (), summary)

@@ -62,7 +62,7 @@ class JointVerdict:
             return f'{self.name}: {self.state}{why}'
         rated = '' if self.rated is None else f', {100 * self.error / self.rated:.2g} % of its rated torque'
         known = f'within {self.error:.3g} {self.unit} ({self.percent:.3g} % of its torque{rated})'
-        return f'{self.name}: {self.state}{why} {known}'
+        return f'{self.name}: {self.state} {known}{why}'
 
     def summary(self) -> dict[str, Any]:
         """Return the entry of one joint in summary.json and in the description: numbers that do not exist are None."""
