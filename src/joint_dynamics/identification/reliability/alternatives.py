@@ -227,9 +227,7 @@ class Alternatives:
         count = one.fitted.count
         near = highest(lambda by: at(by)[0].gained(count), size - width, size + width, thresholds.SIZE_PRECISION)
         (refined,) = at(near)
-        most = most_samples([one.fitted, refined.fitted])
-        little = abs(near - size) < thresholds.ROUND
-        little |= refined.gained(most) < one.gained(most) + thresholds.FREE_SCALE_THRESHOLD
+        little = abs(near - size) < thresholds.ROUND or refined.gain < one.gain + thresholds.FREE_SCALE_THRESHOLD
         return one if size in rounded and little else refined
 
     def motions(self) -> Iterator[Explanation]:
