@@ -97,8 +97,8 @@ def offered(blocks, square, joint, factor):
     """Return the gain that blocks of the spring side offer a stiffness times `factor`, see above."""
     W = np.sum([block[0] for block in blocks], axis=0) * (0.008 / CORRELATION / square)
     a = blocks[0][1]
-    Wa = W[BODY:-2, BODY:-2] @ a
-    along = a @ W[BODY:-2, -2]
+    Wa = W[BODY:-3, BODY:-3] @ a
+    along = a @ W[BODY:-3, -2]
     information = a @ Wa - along**2 / (W[-2, -2] + STAYS**-2.0 / square)
     return 0.5 * (1.0 - factor) ** 2 * information
 

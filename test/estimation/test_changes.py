@@ -135,17 +135,16 @@ def test_friction_that_jumps_does_not_spoil_a_load_that_is_known(run):
     assert out.estimator.payload.mass == pytest.approx(2.0, abs=0.05)
 
 
-def found_in(blocks, draw, carried=0.0, felt=(), loaded=None):
+def found_in(blocks, draw, carried=0.0, felt=(), taken=lambda block: np.zeros(3)):
     """Return what is found, block by block, where 3 joints slip, and a spring of 20 N·m/rad is described.
 
     draw(block, rng): of its samples a body more than the one of `carried` kg, deformations rad, and N·m of errors.
-    felt: blocks with a contact, in the only postures that tell of the load. loaded: block with which a load was named.
+    felt: blocks with a contact, in the only postures that tell of the load. taken(block): (3,) N·m, of the lost motion
+    that loads take up.
     """
     rng, n, body, weight, found = np.random.default_rng(0), 3, np.zeros(BODY), np.full(3, 5.0), []
     detector, body[-1] = ChangeDetector(n, 1, 8e-3, np.ones(n)), carried
     for block in range(blocks):
-        if block == loaded:
-            detector.begin_anew(loaded=True)
         begin_block(detector.blocks, body, np.tile([1.0, 0.0], (n, 1)), np.full((n, 1), 20.0))
         added, deformation, error = draw(block, rng)
         for phi in deformation:
@@ -154,7 +153,7 @@ def found_in(blocks, draw, carried=0.0, felt=(), loaded=None):
             rows *= 0.01 if felt and block not in felt else 1.0
             noise, omega = rng.normal(0.0, 0.2, (2, n)), rng.normal(size=n)
             motor = np.stack([np.sign(omega) + rows @ added + noise[0], np.sign(omega), omega, weight])
-            spring = np.stack([rows @ added - 20.0 * phi + error + noise[1], weight, phi])
+            spring = np.stack([rows @ added - 20.0 * phi + error + noise[1], weight, phi, taken(block)])
             take(detector.blocks, rows, motor, spring, block in felt, np.empty(BODY + 5))
         detector.complete()
         found.append(detector.find())
@@ -216,16 +215,35 @@ def test_errors_that_stay_for_seconds_are_no_softer_spring():
     assert found_in(960, draw) == []
 
 
-def test_errors_that_another_load_brings_are_no_softer_spring():
-    """A joint without one error that stays in a minute has one of a quarter of its torque, for 4 s since the load."""
+def test_lost_motion_that_a_load_takes_up_less_than_assumed_is_no_softer_spring():
+    """A joint comes under load, now this way and now that, and a quarter is left of the play that it takes up."""
+
+    def way(block):
+        return (block >= 48) * (1.0 if block // 2 % 2 else -1.0)
+
+    def taken(block):
+        return np.array([0.0, 1.6 * way(block), 0.0])
 
     def draw(block, rng):
-        phi, error = 0.1 + rng.normal(0.0, 0.002, (31, 3)), np.zeros(3)
-        error[1] = 0.5 * (block >= 240)
-        return np.zeros(BODY), phi, error
+        phi = 0.1 * way(block) + rng.normal(0.0, 0.01, (31, 3))
+        return np.zeros(BODY), phi, 0.25 * taken(block)
 
-    assert found_in(256, draw)
-    assert found_in(256, draw, loaded=240) == []
+    assert {one[1:] for one in found_in(96, draw)} == {('stiffness', 1)}
+    assert found_in(96, draw, taken=taken) == []
+
+
+def test_lost_motion_wrong_every_day_hides_no_softer_spring():
+    """Half of what a load is assumed to take up is left, now this way and now that; then a joint is at 75 %."""
+
+    def taken(block):
+        return np.array([0.0, 0.8 if block // 2 % 4 < 2 else -0.8, 0.0])
+
+    def draw(block, rng):
+        phi = rng.normal(0.0, 0.1, 3) + rng.normal(0.0, 0.01, (31, 3))
+        return np.zeros(BODY), phi, 0.5 * taken(block) + [0.0, 0.25 * 20.0 * phi[0, 1] * (block >= 96), 0.0]
+
+    found = found_in(108, draw, taken=taken)
+    assert found and {one[1:] for one in found} == {('stiffness', 1)}
 
 
 def test_rows_of_the_last_link_are_those_of_pinocchio(worn_arm):

@@ -3,12 +3,14 @@
 For joint j and each side of its transmission, the torque not explained by the model is linear in possible changes,
 
     motor   τ_m − B ω̇ − F_v − τ_bare = Y χ + α₁ F(τ_J) H + α₂ ω
-    spring  D φ̇ − τ_bare             = Y χ − Σ_p a_p φ^{2p−1}
+    spring  D φ̇ − τ_bare             = Y χ − Σ_p a_p φ^{2p−1} + 2 ν k (1 − g) g 𝓑 s
 
 with Y (10,) the row of the last link's inertial parameters, χ those of the payload, and τ_bare the torque of the links
-without it. A block holds W = Σ w² rowᵀrow of [Y, F(τ_J) H, ω, 1/w, torque] and [Y, φ, φ³ …, 1/w, torque], with w the
-inverse of the stated deviation, and the parameters in force at its beginning. The parameter of 1/w is a constant error,
-such as model errors in one posture: each block has its own, before a change as after it.
+without it. How a load takes up lost motion g 𝓑 s is assumed (`torques`): ν is the error of the logarithm of the load at
+which it does, 2 g (1 − g) 𝓑 s the derivative by it. A block holds W = Σ w² rowᵀrow of [Y, F(τ_J) H, ω, 1/w, torque] and
+[Y, φ, φ³ …, 2 k (1 − g) g 𝓑 s, 1/w, torque], with w the inverse of the stated deviation, and the parameters in force at
+its beginning. The parameter of 1/w is a constant error, such as model errors in one posture: each block has its own,
+before a change as after it.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ class Blocks(NamedTuple):
     Attributes
     ----------
     motor, spring
-        W (k, n, 14, 14) and (k, n, 12 + P, 12 + P).
+        W (k, n, 14, 14) and (k, n, 13 + P, 13 + P).
     samples
         (k, 2, n) of each side.
     payload, friction, spring_map
@@ -139,12 +141,13 @@ def take(blocks, rows, motor, spring, disturbed, row):  # type: ignore[no-untype
     """Add one sample to the open block.
 
     rows: Y (n, 10). motor (4, n): torque less that of the links with the payload in force, F(τ_J) H, ω, w. spring
-    (2 + P, n): D φ̇ less that of the links, w, φ^{2p−1}. With w = 0 the side does not count. row: (14 + P,), written.
+    (3 + P, n): D φ̇ less that of the links, w, φ^{2p−1}, 2 k (1 − g) g 𝓑 s. With w = 0 the side does not count. row:
+    (14 + P,), written.
     """
-    n, order, k = rows.shape[0], len(spring) - 2, blocks.place[0]
+    n, order, k = rows.shape[0], len(spring) - 3, blocks.place[0]
     blocks.place[1] += 1
     blocks.disturbed[k] = blocks.disturbed[k] or disturbed
-    m, s = row[: BODY + 4], row[: BODY + 2 + order]
+    m, s = row[: BODY + 4], row[: BODY + 3 + order]
     for j in range(n):
         held = 0.0
         for p in range(BODY):
@@ -155,9 +158,9 @@ def take(blocks, rows, motor, spring, disturbed, row):  # type: ignore[no-untype
             add_row(blocks.motor[k, j], m, motor[3, j])
             blocks.samples[k, MOTOR, j] += 1.0
         if spring[1, j] > 0.0:
-            for p in range(order):
+            for p in range(order + 1):
                 s[BODY + p] = spring[2 + p, j]
-            s[BODY + order], s[BODY + order + 1] = 1.0 / spring[1, j], spring[0, j] + held
+            s[BODY + order + 1], s[BODY + order + 2] = 1.0 / spring[1, j], spring[0, j] + held
             add_row(blocks.spring[k, j], s, spring[1, j])
             blocks.samples[k, SPRING, j] += 1.0
 
@@ -228,12 +231,12 @@ def solve(A, b, x):  # type: ignore[no-untyped-def]
 
 @compiled
 def along_map(W, reference, one):  # type: ignore[no-untyped-def]
-    """Write W with the whole map scaled by one factor: its columns, weighted by the reference, become one."""
-    order = len(W) - BODY - 2
-    for r in range(13):
-        row = r if r < BODY else r - 1 + order
-        for c in range(13):
-            column = c if c < BODY else c - 1 + order
+    """Write W of Y, the map scaled by one factor (its columns, weighted by the reference, become one) and torque."""
+    order, last = len(W) - BODY - 3, len(W) - 1
+    for r in range(12):
+        row = r if r < BODY else last
+        for c in range(12):
+            column = c if c < BODY else last
             if r != BODY and c != BODY:
                 one[r, c] = W[row, column]
         if r != BODY:
@@ -249,27 +252,27 @@ def along_map(W, reference, one):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def judge(blocks, newest, filled, share, constant, usual, possible, body, scale, verdict):  # type: ignore[no-untyped-def]
+def judge(blocks, newest, filled, share, constant, usual, possible, play, body, scale, verdict):  # type: ignore[no-untyped-def]
     """Evaluate changes at the beginning of the last 1, 2, … `filled` blocks.
 
     share: of a sample that is independent of the preceding one. constant (2, n): mean square of one sample's error, so
     shared, over that of an error that stays for a block. usual, possible (3, n): inverse squares of the changes of α₁,
-    α₂ and the stiffness, by usual drift over all blocks, and as large as possible. body (10,): the same of the payload.
-    scale (2, n): inverse of the usual mean square.
+    α₂ and the stiffness, by usual drift over all blocks, and as large as possible; play, body (10,): that of ν by the
+    former, of the payload by the latter. scale (2, n): inverse of the usual mean square.
     """
     n, order, ring = blocks.spring_map.shape[1], blocks.spring_map.shape[2], len(blocks.payload)
-    motor, spring = np.zeros((n, 14, 14)), np.zeros((n, 12 + order, 12 + order))
+    motor, spring = np.zeros((n, 14, 14)), np.zeros((n, 13 + order, 13 + order))
     samples = np.zeros((2, n))
     left = np.zeros((2, n, 11, 11))
-    reference, of_spring = np.zeros(13), np.zeros(11 + order)
-    m, s, one = np.empty((14, 14)), np.empty((12 + order, 12 + order)), np.empty((13, 13))
+    reference, of_spring = np.zeros(13), np.zeros(12 + order)
+    m, s, one = np.empty((14, 14)), np.empty((13 + order, 13 + order)), np.empty((12, 12))
     J, h = np.empty((BODY, BODY)), np.empty(BODY)
     for length in range(filled):
         k = (newest - length) % ring
         for j in range(n):
             m[:], s[:] = blocks.motor[k, j], blocks.spring[k, j]
             sweep(m, 12, constant[MOTOR, j])
-            sweep(s, BODY + order, constant[SPRING, j])
+            sweep(s, BODY + order + 1, constant[SPRING, j])
             motor[j] += m
             spring[j] += s
         samples += blocks.samples[k]
@@ -290,15 +293,16 @@ def judge(blocks, newest, filled, share, constant, usual, possible, body, scale,
             for p in range(order):
                 of_spring[BODY + p] = -blocks.spring_map[k, j, p]
             about(spring[j], of_spring, s)
+            s *= share * scale[SPRING, j]
+            sweep(s, BODY + order, steady * play)
             along_map(s, of_spring, one)
-            one *= share * scale[SPRING, j]
             gain, change, rest = single_change(one, 10, steady * usual[2, j], possible[2, j])
             verdict.single[length, SPRING, j], verdict.change[length, SPRING, j] = gain, change
             verdict.single_cost[length, SPRING, j] = rest
             for r in range(11):
                 for c in range(11):
                     left[MOTOR, j, r, c] = m[r if r < BODY else 13, c if c < BODY else 13]
-                    left[SPRING, j, r, c] = one[r if r < BODY else 12, c if c < BODY else 12]
+                    left[SPRING, j, r, c] = one[r if r < BODY else 11, c if c < BODY else 11]
             for side in range(2):
                 verdict.samples[length, side, j] = share * samples[side, j]
                 verdict.cost[length, side, j] = left[side, j, BODY, BODY]

@@ -37,6 +37,8 @@ VISCOUS = 0.2
 """Wander of α₂ as a share of its upper bound."""
 POSSIBLE_FRICTION, POSSIBLE_STIFFNESS = 1.0, 0.5
 """Deviation of what they may change to at once, as shares."""
+UNKNOWN_LOAD = 1.0
+"""Deviation of the logarithm of the load that takes lost motion up: how it does is assumed."""
 REACH, LEAST_MASS, WRONG = 0.3, 0.2, 0.4
 """m from the last joint within which a load has its centre of mass; kg that a load is at least; kg by which it may be
 wrong, at that reach: of a load put down, the first seconds leave as much. Where none is carried, none can be put down:
@@ -112,7 +114,7 @@ class ChangeDetector:
         self.per_block = max(int(round(BLOCK / period)), 1)
         self.blocks = Blocks(
             np.zeros((k, n, BODY + 4, BODY + 4)),
-            np.zeros((k, n, BODY + 2 + order, BODY + 2 + order)),
+            np.zeros((k, n, BODY + 3 + order, BODY + 3 + order)),
             np.zeros((k, 2, n)),
             np.zeros((k, BODY)),
             np.zeros((k, n, 2)),
@@ -139,10 +141,8 @@ class ChangeDetector:
         self._blocks_seen = np.full((2, self.joints), float(SHORTEST))
         self.begin_anew()
 
-    def begin_anew(self, loaded: bool = False) -> None:
-        """Forget the last seconds; of another load, nothing has shown yet that its errors do not stay."""
-        if loaded:
-            self.stays = np.maximum(self.stays, STAYS**2)
+    def begin_anew(self) -> None:
+        """Forget the last seconds."""
         self._filled, self._weighed, self.load_suspected = 0, -1, False
         self.blocks.place[:], self.blocks.disturbed[:], self.spring_doubted[:] = 0, False, False
 
@@ -159,7 +159,7 @@ class ChangeDetector:
         v, newest = self.verdict, self.newest
         judge(
             self.blocks, newest, self._filled, self._share, 1.0 / (self._share * self.stays), self._usual,
-            self._possible, self._body, 1.0 / self.square, v,
+            self._possible, UNKNOWN_LOAD**-2.0, self._body, 1.0 / self.square, v,
         )  # fmt: skip
         self._alone[newest] = v.cost[0].sum()
         if not self.blocks.disturbed[newest]:
@@ -245,16 +245,21 @@ class ChangeDetector:
         successive blocks, in postures that differ little, are alike [batch means, Law and Kelton].
         """
         b, samples = self.blocks, self._share * self.blocks.samples[oldest]
-        motor, spring = b.motor[oldest, :, -2], b.spring[oldest, :, -2]
-        friction = np.sum(motor[..., BODY:-2] * b.friction[oldest], axis=-1)
-        elastic = np.sum(spring[..., BODY:-2] * b.spring_map[oldest], axis=-1)
-        rest = np.stack([motor[..., -1] - friction, spring[..., -1] + elastic], axis=1)
-        carried = np.stack([motor[..., :BODY], spring[..., :BODY]], axis=1) @ b.payload[oldest, None, :, None]
+        motor, spring = self._share * b.motor[oldest, :, -2], self._share * b.spring[oldest, :, -3:-1]
+        payload = np.broadcast_to(b.payload[oldest, None], (SHORTEST, self.joints, BODY))
+        friction = np.concatenate([payload, b.friction[oldest]], axis=-1)
+        elastic = np.concatenate([payload, -b.spring_map[oldest]], axis=-1)
+        error = (motor[..., -1] - np.sum(motor[..., :-2] * friction, axis=-1)).sum(axis=0)
+        of_play, left = (spring[..., -1] - np.einsum('knrc,knc->knr', spring[..., :-3], elastic)).sum(axis=0).T
+        # what lost motion explains of it is none: ν is eliminated
+        play, mixed = spring[..., 0, -3].sum(axis=0), spring[..., 0, -2].sum(axis=0)
+        by_play = mixed / (play + WINDOW / SHORTEST * UNKNOWN_LOAD**-2.0 * self.square[SPRING])
         total = np.maximum(samples.sum(axis=0), 1e-9)
-        mean = self._share * (rest - carried[..., 0]).sum(axis=0) / total
+        told = np.maximum(total - np.stack([0.0 * mixed, by_play * mixed]), 1e-9)
+        mean = np.stack([error, left - by_play * of_play]) / told
         there, number = total > 1e-9, total**2 / np.maximum(np.sum(samples**2, axis=0), 1e-18)
         # a mean has the error of its samples, too
-        square, of_samples = number * mean**2 / self.square, number / total
+        square, of_samples = number * mean**2 / self.square, number / told
         square = np.minimum(square, 9.0 * (self.stays + of_samples)) - of_samples
         self._blocks_seen += there
         share = np.where(there, 1.0 / np.minimum(self._blocks_seen, MEMORY / BLOCK), 0.0)

@@ -14,9 +14,8 @@ from joint_dynamics.estimation.contact import contact_step
 from joint_dynamics.estimation.learning import ADAPTIVE, AS_DESCRIBED, BEGUN, COMPLETE, COULOMB_VISCOUS
 from joint_dynamics.estimation.torques import HYSTERESIS, NO_FRICTION
 
-SLACK, CHANGE_SLACK = 0.1, 0.2
-"""Share of the lost motion that is not known; that of the backlash where an error that stays would be taken for a
-change: how far a load takes up the play is assumed."""
+SLACK, CHANGE_SLACK = 0.1, 0.3
+"""Share of the lost motion that is not known; that where an error that stays would be taken for a change."""
 ADAPTED = 15.0
 """s of motion after which friction counts as that of today."""
 SLOW = 30.0
@@ -170,7 +169,7 @@ def watch_changes(e, u, known, disturbed):  # type: ignore[no-untyped-def]
             for p in range(e.spring_map.shape[1]):
                 e.spring_map[j, p] += share * (e.spring.alpha[j, p] - e.spring_map[j, p])
         k, variance = rigidity(e, j)
-        play, link = k * (CHANGE_SLACK * s.half_backlash + lost.uncertainty), s.link_noise * s.torque_link
+        play, link = k * (CHANGE_SLACK * lost.slack + lost.uncertainty), s.link_noise * s.torque_link
         variance += play * play + link * link + s.floor + k * k * s.deformation_noise
         spring[0, j] = s.damping_torque - s.torque_link
         spring[1, j] = 1.0 / np.sqrt(variance) if motor[3, j] > 0.0 and s.elastic else 0.0
@@ -179,6 +178,7 @@ def watch_changes(e, u, known, disturbed):  # type: ignore[no-untyped-def]
         for p in range(e.spring_map.shape[1]):
             spring[2 + p, j] = x
             x *= square
+        spring[2 + e.spring_map.shape[1], j] = 2.0 * k * (1.0 - lost.slack / max(s.half_backlash, 1e-9)) * lost.motion
     last_link_rows(e.arm.links, e.smoother.states[0, u.q : u.q + len(e.estimate)], e.work, e.link_rows)
     begun = e.blocks.place[1] == 0
     if begun:

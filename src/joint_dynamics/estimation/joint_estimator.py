@@ -184,7 +184,7 @@ class JointEstimator(Estimates):
             arm.friction_scale.copy() if friction is None else friction.alpha, adaptive.states, coulomb.states,
             coulomb.P, self.lost_motion.states, spring.states, spring.learnt, InForce(*spring.in_force),
             self.detector.states, self.watch.seen, changes.blocks, changes.spring_doubted, zeros((n, 2)), zeros(BODY),
-            zeros((n, order)), zeros((n, BODY)), zeros((2 + order, n)), zeros(BODY + 4 + order), zeros((2, order)),
+            zeros((n, order)), zeros((n, BODY)), zeros((3 + order, n)), zeros(BODY + 4 + order), zeros((2, order)),
         )  # fmt: skip
 
     def __getstate__(self) -> dict[str, Any]:
@@ -326,7 +326,7 @@ class JointEstimator(Estimates):
         elif self.friction is not None:
             unit = float(self.estimate['coulomb_unit'][change.joint])
             self.friction.set_coulomb(change.joint, change.value * unit)
-        self.changes.begin_anew(change.kind == 'load')
+        self.changes.begin_anew()
 
     def _scale_spring(self, joint: int, scaled: Array) -> None:
         """Take the stiffness of a joint to be `scaled` (P,), as of the map, for all that is judged as well."""
