@@ -46,7 +46,7 @@ its mass is not below zero."""
 BODIES = 10.0 * np.array([REACH**2] * 6 + [REACH] * 3 + [1.0])
 """Deviation of the payload's parameters, kg·m², kg·m, kg: 10 kg within reach."""
 GAIN = 38.0
-"""Gain in log-likelihood that a change needs: what errors of a description gain by chance is mostly below 35."""
+"""Gain in log-likelihood that a change needs: errors of a description gain up to as much."""
 BEYOND = 8.0, 4.0
 """Gain of a change of friction and of stiffness against one that is as large as usual."""
 LEFT, UNEXPLAINED = 3.0, 0.2
