@@ -190,7 +190,7 @@ def test_a_softer_spring_is_told_by_its_levels():
         error[1] = 0.2 * 20.0 * phi[0, 1] * (block >= 48)
         return np.zeros(BODY), phi, error
 
-    found = found_in(60, draw)
+    found = found_in(66, draw)
     assert found and {one[1:] for one in found} == {('stiffness', 1)}
 
 
