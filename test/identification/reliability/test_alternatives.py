@@ -273,12 +273,19 @@ def test_a_zero_that_is_off_is_found_with_its_size(model_and_robot, alternatives
 
 @pytest.mark.parametrize(
     ('before', 'after', 'matters'),
-    [(0.858, 0.856, False), (0.158, 0.149, False), (0.34, 0.3194, True), (0.25, 0.22, True), (0.07, 0.055, False)],
+    [
+        (0.858, 0.856, False),
+        (0.158, 0.149, False),
+        (0.3, 0.2862, False),
+        (0.34, 0.3194, True),
+        (0.25, 0.22, True),
+        (0.07, 0.055, False),
+    ],
 )
 def test_a_zero_counts_by_a_torque_that_tells_it(model_and_robot, alternatives_of, monkeypatch, before, after, matters):
     """Not by one that is left over anyway, a little less of which comes with any other fit; nor by 4 % of a torque.
 
-    Nor by 5.3 % that are known to 1.1; but by 11.7 % that are known to 2.4.
+    Nor by 5.3 % that are known to 1.1, or 9 % to 2.1; but by 11.7 % that are known to 2.4.
 
     It is another joint's torque that gains the likelihood, and of that it makes little: an encoder's own 0.8 degrees.
     """

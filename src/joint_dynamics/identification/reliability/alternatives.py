@@ -270,7 +270,8 @@ class Alternatives:
         # that tells itself by ΔL is known to one part in √(2 ΔL)
         effect = np.sqrt(np.maximum(one.given.unexplained - one.fitted.unexplained, 0.0))
         told = np.maximum(gains(one.given, one.fitted, one.fitted.count) / one.dispersion, 1e-9)
-        return replace(one, matters=bool((effect * (1 - 1 / np.sqrt(2 * told)) > thresholds.MIN_EFFECT).any()))
+        least = effect * (1 - thresholds.MIN_VUONG_STATISTIC / np.sqrt(2 * told))
+        return replace(one, matters=bool((least > thresholds.MIN_EFFECT).any()))
 
     def orders(self) -> Iterator[Explanation]:
         """Yield columns of any two joints swapped, or of all in reverse: of torques, of positions, of both."""
