@@ -12,7 +12,7 @@ refused: by name.
 import numpy as np
 import pytest
 
-from joint_dynamics.arm import Arm, MotorTorque
+from joint_dynamics.arm import Arm
 from joint_dynamics.arm.reading import DOCUMENTATION
 from joint_dynamics.control.applied import check_law
 from joint_dynamics.description import DynamicsDescription, export_urdf, not_exported
@@ -20,14 +20,14 @@ from joint_dynamics.description.field_checks import ListOf, MappingOf, Record
 from joint_dynamics.description.schema import DOCUMENT
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.estimation import EstimationSettings, JointEstimator
+from joint_dynamics.joint.constants import QUADRANT_FIELDS
 from joint_dynamics.joint.friction_documents import PARAMETERS
-from joint_dynamics.joint.static_friction import QUADRANT_PARAMETERS
 from joint_dynamics.robot import RobotModel
 
 #: What stands below a field that the schema itself only knows as a tree.
 BELOW = {
     'joints.friction.parameters': tuple(PARAMETERS),
-    'joints.friction.quadrants': (*QUADRANT_PARAMETERS, 'dq_s'),
+    'joints.friction.quadrants': QUADRANT_FIELDS,
     'joints.friction.maxwell_slip': ('operators', 'r_Delta', 'r_k', 'limits', 'stiffness', 'presliding'),
     'joints.terms.document': ('fourier', 'function', 'friction', 'stribeck', 'hysteresis', 'T_0', 'tau_max'),
 }
@@ -285,13 +285,8 @@ def changed(tools, robot, name):
 
 
 def check_agreement(tools, bench):
-    """Batch, stream and the four laws."""
+    """Recordings and the four laws."""
     rigid = bench.batch()
-    stream = MotorTorque(bench.arm)
-    one_by_one = np.array(
-        [stream.step(*state[:3], temperature=T) for state, T in zip(bench.motion, bench.temperature, strict=True)]
-    )
-    np.testing.assert_allclose(one_by_one, rigid, rtol=0, atol=EXACT)
     links = bench.motion[:, :3].transpose(1, 0, 2)
     transmitted = bench.arm.transmission_torque(rigid, *links, temperature=bench.temperature)
     np.testing.assert_allclose(transmitted, bench.arm.link_torque(*links), rtol=0, atol=EXACT)

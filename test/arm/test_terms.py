@@ -15,7 +15,7 @@ from joint_dynamics.arm.terms import (
     terms_from_config,
 )
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.joint.static_friction import T_MAX, T_MIN
+from joint_dynamics.joint.friction_documents import T_MAX, T_MIN
 
 RNG = np.random.default_rng(21)
 Q, OMEGA = RNG.uniform(-3, 3, 40), RNG.normal(size=40)

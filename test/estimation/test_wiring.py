@@ -17,7 +17,7 @@ from joint_dynamics.estimation.estimator_factory import make_friction, make_stif
 from joint_dynamics.estimation.evaluation import motor_variance, spring_variance, weigh
 from joint_dynamics.estimation.learning import PLAY, SPRING
 from joint_dynamics.estimation.torques import LostMotion, estimate_of
-from joint_dynamics.joint import FrictionModel, MaxwellSlip, QuadrantFriction
+from joint_dynamics.joint import FrictionModel, MaxwellSlip
 from joint_dynamics.joint.stiffness import loads_of, lost_motion_share
 from joint_dynamics.signals.state_estimator import StateEstimator
 
@@ -295,12 +295,13 @@ def test_learnt_coulomb_friction_is_the_level_that_weighs_the_motor(arm):
 def test_friction_without_hysteresis_counts_at_the_load_of_the_sample_before_within_its_range(arm):
     """Of a described friction with load and quadrants, at the speed and load that it was checked at, none beyond."""
     inf, n = np.full(arm.n, np.inf), arm.n
-    quadrants = QuadrantFriction(1.05, 0.02, 0.95, 0.01, 4.0, 1.0, 3.0, 0.5, 12.0, 0.4, 0.05)
+    quadrants = {'a_m': 1.05, 'b_m': 0.02, 'a_g': 0.95, 'b_g': 0.01, 'c_m': 4.0, 'd_m': 1.0, 'c_g': 3.0, 'd_g': 0.5,
+                 'F_V': 12.0, 'tau_off': 0.4, 'dq_s': 0.05}  # fmt: skip
     parameters = {**arm.friction.parameters, 'F_C1': np.full(n, 1e-3)}
     for more, limits in (
         ({}, None),
         ({}, Validity(np.full(n, 0.2), np.full(n, 15.0), -inf, np.full(n, WARM - 1.0))),
-        ({'quadrants': vars(quadrants)}, Validity(np.full(n, 0.2), np.full(n, 15.0), -inf, inf)),
+        ({'quadrants': quadrants}, Validity(np.full(n, 0.2), np.full(n, 15.0), -inf, inf)),
     ):
         model = FrictionModel(parameters, joints=n, **more)
         one = replace(arm, friction=model, validity=limits)

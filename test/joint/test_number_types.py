@@ -6,31 +6,12 @@ Drivers publish single precision, documents hold whole numbers: a square taken i
 import numpy as np
 import pytest
 
-from joint_dynamics.joint import (
-    FrictionModel,
-    MaxwellSlip,
-    PeriodicMap,
-    QuadrantFriction,
-    StaticFriction,
-    TemperatureFriction,
-    TorsionalStiffness,
-)
+from joint_dynamics.joint import FrictionModel, MaxwellSlip, PeriodicMap, TorsionalStiffness
 from joint_dynamics.joint.friction_documents import polynomial_stiffness
 from joint_dynamics.joint.maps import FourierSeries
-from joint_dynamics.joint.static_friction import (
-    AbsoluteTemperatureFriction,
-    CoulombLevel,
-    LoadFriction,
-    PowerLawFriction,
-    direction,
-    root_speed,
-)
 from joint_dynamics.joint.stiffness import loads_of, lost_motion_share, place_in_play
 
-STATIC = StaticFriction(5.1, 7.3, 0.13, 0.9, 3.7, 0.4, 0.21, 0.3)
 QUADRANTS = {'a_m': 1.2, 'b_m': 0.1, 'a_g': 0.8, 'c_m': 4.3, 'c_g': 3.1, 'd_g': 0.5, 'F_V': 2.1, 'dq_s': 0.3}
-TEMPERATURE = TemperatureFriction(-0.05, 2e3, 30.0)
-ABSOLUTE = AbsoluteTemperatureFriction(1.3, -0.05, 2e3)
 TABLE = PeriodicMap(1e-4 * np.sin(np.arange(24)))
 SERIES = FourierSeries(0.1, [0.3, -0.2], [0.05, 0.4])
 
@@ -56,31 +37,15 @@ def started(x):
 
 #: Functions of an array x (N,) of numbers from −40 to 40, none of them zero.
 FUNCTIONS = {
-    'direction': direction,
-    'smooth direction': lambda x: direction(x, 0.3),
-    'static': STATIC.torque,
-    'stribeck': STATIC.stribeck,
-    'viscous': STATIC.viscous,
-    'power law': PowerLawFriction(0.3, 1.7, 0.8, 0.1).torque,
-    'level': CoulombLevel(5.1, 0.1, 2e-3, 30.0).level,
-    'load': lambda x: LoadFriction(0.1, 2e-3).torque(x, x),
-    'columns': lambda x: QuadrantFriction.columns(x, x, 0.3, x),
-    'quadrants': lambda x: QuadrantFriction(**QUADRANTS).torque(x, x),
-    'lost in quadrants': lambda x: QuadrantFriction(**QUADRANTS).friction(x, x),
-    'root': root_speed,
-    'temperature': lambda x: TEMPERATURE.torque(x, np.abs(x)),
-    'factor': lambda x: TEMPERATURE.factor(np.abs(x)),
-    'absolute temperature': lambda x: ABSOLUTE.torque(x, np.abs(x)),
-    'absolute factor': lambda x: ABSOLUTE.factor(np.abs(x)),
-    'level of the model': lambda x: friction().level(x),
+    'static': lambda x: friction().static(x, x, x),
+    'static and smooth': lambda x: plain().static(x, x, x, 0.3),
+    'level': lambda x: friction().level(x),
+    'viscous': lambda x: friction().viscous(x),
     'dry': lambda x: plain().dry(np.sign(x), x, x),
     'dry of quadrants': lambda x: friction().dry(np.sign(x), x, x),
-    'warmth': lambda x: friction().temperature_factor(np.abs(x)),
     'speed part': lambda x: plain().speed_part(np.sign(x), x),
     'speed part of quadrants': lambda x: friction().speed_part(np.sign(x), x, np.abs(x)),
     'torque': lambda x: plain().torque(np.sign(x), x, x, np.abs(x)),
-    'regressor': lambda x: plain().regressor(np.sign(x), x, x),
-    'regressor of the speed': lambda x: FrictionModel({'F_C0': 0.0}).regressor(0, x)[..., 1],
     'run': lambda x: plain().run(x, x, x, np.abs(x)),
     'steps': lambda x: FrictionModel({'F_C0': np.ones(len(x))}, MaxwellSlip(len(x), 0.7)).step(x, x, x),
     'slip': lambda x: MaxwellSlip(1, 0.7).run(x),
@@ -135,7 +100,6 @@ def test_parameters_are_kept_in_double_precision():
             {'F_C0': number}, quadrants={**dict.fromkeys(QUADRANTS, number), 'b_g': 0, 'd_m': 0, 'tau_off': 0}
         )
         kept = [model.parameters['F_C0'], model.quadrants['a_m'], TorsionalStiffness([number]).coefficients]
-        kept += [CoulombLevel(number, tau_max=number).tau_max, StaticFriction(number).F_C]
         kept += [PeriodicMap([number]).tables[0], FourierSeries(number, [number], [number]).sine]
         kept.append(FourierSeries(number, [number], [number]).cosine)
         for value in kept:

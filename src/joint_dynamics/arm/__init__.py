@@ -3,7 +3,7 @@
 It is evaluated for whole recordings and sample by sample (docs/explanation/arm.md).
 """
 
-from joint_dynamics.arm.arm import Arm, MotorTorque
+from joint_dynamics.arm.arm import Arm
 from joint_dynamics.arm.described_friction import SteadyFriction, apply_friction_scale, with_reversal
 from joint_dynamics.arm.described_terms import DescribedTerms
 from joint_dynamics.arm.reading import FrictionDetail
@@ -30,7 +30,6 @@ __all__ = [
     'DescribedTerms',
     'FrictionDetail',
     'Motion',
-    'MotorTorque',
     'RangeWatch',
     'SteadyFriction',
     'Term',

@@ -254,14 +254,12 @@ class Arm:
         """
         return mapped(friction_along, self._drive(scale), self.n, H, speed, load, _known(temperature))
 
-    def slip_direction(self, theta: FloatArray, speed: FloatArray, sliders: FloatArray | None = None) -> FloatArray:
-        """Return the hysteresis H (N, n) of a recording, without unit; sgn θ̇ where there is none.
+    def slip_direction(self, theta: FloatArray, speed: FloatArray) -> FloatArray:
+        """Return the hysteresis H (N, n) of a recording, undeformed at its first sample; sgn θ̇ where there is none.
 
-        theta, speed: θ and θ̇ (N, n) [rad, rad/s]. sliders: state (n, M) of the hysteresis (`begin`), advanced in place;
-        None: undeformed at the first sample.
+        theta, speed: θ and θ̇ (N, n) [rad, rad/s]; H is without unit.
         """
-        return mapped(slip_directions, (self.constants, self.begin() if sliders is None else sliders), self.n, theta,
-                      speed)  # fmt: skip
+        return mapped(slip_directions, (self.constants, self.begin()), self.n, theta, speed)
 
     def begin(self) -> FloatArray:
         """Return sliders (n, M) [rad] of a hysteresis that is undeformed at the first sample: NaN."""
@@ -275,7 +273,6 @@ class Arm:
         acceleration: FloatArray,
         load: FloatArray,
         temperature: FloatArray | None = None,
-        scale: FloatArray | None = None,
     ) -> FloatArray:
         """Return τ_m − τ_J (…, n) [N·m]: rotors, friction and further terms.
 
@@ -283,11 +280,11 @@ class Arm:
         ----------
         q, acceleration
             link angles, and accelerations of the motor side (…, n) [rad, rad/s²].
-        H, speed, load, temperature, scale
+        H, speed, load, temperature
             as in `friction_torque`.
         """
         given = (H, q, speed, acceleration, load, _known(temperature))
-        return mapped(drives_along, self._drive(scale), self.n, *given)
+        return mapped(drives_along, self._drive(None), self.n, *given)
 
     def _drive(self, scale: FloatArray | None) -> tuple[ArmConstants, FloatArray, FloatArray]:
         alpha = self.friction_scale if scale is None else scale
@@ -307,8 +304,6 @@ class Arm:
         q: link angles (…, n) [rad]; load: τ_J (…, n) [N·m].
         """
         return mapped(motor_angles, (self.constants,), self.n, q, load)
-
-    # The motor torque of recordings; `MotorTorque` is the same sample by sample.
 
     def motor_torque(self, q: FloatArray, dq: FloatArray, ddq: FloatArray, **motor: FloatArray | None) -> FloatArray:
         """Return τ_m (N, n) [N·m] of a recording: q, dq, ddq (N, n) [rad, rad/s, rad/s²] and others as in `drives`."""
@@ -335,7 +330,6 @@ class Arm:
         ddtheta: FloatArray | None = None,
         temperature: FloatArray | None = None,
         load: FloatArray | None = None,
-        sliders: FloatArray | None = None,
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return τ_J of the rigid bodies and τ_m − τ_J [N·m], and H without unit, (N, n) each.
 
@@ -349,52 +343,12 @@ class Arm:
             (N, n) [°C]; None: T0, at which it has no effect.
         load
             τ_J (N, n) [N·m] for friction and terms; None: that of the rigid bodies, which deforms the transmission.
-        sliders
-            as in `slip_direction`; None: the hysteresis is undeformed at the first sample.
         """
         tau_J = self.link_torque(q, dq, ddq)
         theta = self.motor_angle(q, tau_J) if theta is None else theta
         speed, acceleration = dq if dtheta is None else dtheta, ddq if ddtheta is None else ddtheta
-        H = self.slip_direction(theta, speed, sliders)
+        H = self.slip_direction(theta, speed)
         return tau_J, self.drive_torque(H, q, speed, acceleration, tau_J if load is None else load, temperature), H
-
-
-class MotorTorque:
-    """τ_m of one state after the other, the hysteresis kept between calls; arguments as in `Arm.drives`, (n,) each.
-
-    Attributes
-    ----------
-    load
-        τ_J (n,) N·m of the last step.
-    H
-        hysteresis (n,) of the last step.
-
-    """
-
-    def __init__(self, arm: Arm):
-        self.arm = arm
-        self.load = self.H = np.zeros(arm.n)
-        self.reset()
-
-    def reset(self) -> None:
-        """Forget the hysteresis: it is undeformed at the next sample."""
-        self._sliders = self.arm.begin()
-
-    def drives(self, q: FloatArray, dq: FloatArray, ddq: FloatArray, **motor: FloatArray | None) -> FloatArray:
-        """Return τ_m − τ_J (n,) N·m. Sets `load` and `H`."""
-        self.load, drives, self.H = self.arm.drives(q, dq, ddq, **motor, sliders=self._sliders)
-        return drives
-
-    def step(self, q: FloatArray, dq: FloatArray, ddq: FloatArray, **motor: FloatArray | None) -> FloatArray:
-        """Return τ_m (n,) N·m."""
-        drives = self.drives(q, dq, ddq, **motor)
-        return self.load + drives
-
-    def inverse(
-        self, motor_torque: FloatArray, q: FloatArray, dq: FloatArray, ddq: FloatArray, **motor: FloatArray | None
-    ) -> FloatArray:
-        """Return τ_J (n,) N·m, a measured motor torque (n,) less that of the drives."""
-        return motor_torque - self.drives(q, dq, ddq, **motor)
 
 
 def _known(temperature: ArrayLike | None) -> ArrayLike:

@@ -7,30 +7,14 @@ from joint_dynamics.joint.friction_documents import polynomial_limits, polynomia
 from joint_dynamics.joint.friction_model import FrictionModel
 from joint_dynamics.joint.maps import FourierSeries, PeriodicMap
 from joint_dynamics.joint.maxwell_slip import REVERSAL, MaxwellSlip
-from joint_dynamics.joint.static_friction import (
-    AbsoluteTemperatureFriction,
-    CoulombLevel,
-    LoadFriction,
-    PowerLawFriction,
-    QuadrantFriction,
-    StaticFriction,
-    TemperatureFriction,
-)
 from joint_dynamics.joint.stiffness import TorsionalStiffness
 
 __all__ = [
     'REVERSAL',
-    'AbsoluteTemperatureFriction',
-    'CoulombLevel',
     'FourierSeries',
     'FrictionModel',
-    'LoadFriction',
     'MaxwellSlip',
     'PeriodicMap',
-    'PowerLawFriction',
-    'QuadrantFriction',
-    'StaticFriction',
-    'TemperatureFriction',
     'TorsionalStiffness',
     'polynomial_limits',
     'polynomial_stiffness',

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from joint_dynamics.arrays import FloatArray
-from joint_dynamics.errors import JointDynamicsError
 
 Record = NDArray[np.void]
 """An array of records, such as of `JOINT`."""
@@ -27,7 +26,7 @@ FRICTION_FIELDS = (
 )  # fmt: skip
 """Parameters of `FrictionModel`, see there."""
 QUADRANT_FIELDS = ('a_m', 'b_m', 'a_g', 'b_g', 'c_m', 'd_m', 'c_g', 'd_g', 'F_V', 'tau_off', 'dq_s')
-"""Parameters of `QuadrantFriction`, see there."""
+"""Parameters of its quadrants, see there."""
 
 JOINT = np.dtype(
     [
@@ -62,18 +61,6 @@ def blank(joints: int) -> Record:
     for name, value in NEUTRAL.items():
         records[name] = value
     return records
-
-
-def of_fields(**fields: ArrayLike) -> tuple[Record, int | None]:
-    """Return constants with the given fields set, each a number or (n,), and n; n is None where all are numbers."""
-    sizes = {np.size(value) for value in fields.values() if np.ndim(value)}
-    if len(sizes) > 1:
-        raise JointDynamicsError(f'expected parameters of as many joints, found sizes {sorted(sizes)}')
-    joints = sizes.pop() if sizes else None
-    records = blank(joints or 1)
-    for name, value in fields.items():
-        records[name] = value
-    return records, joints
 
 
 NONE: FloatArray = np.zeros(1)

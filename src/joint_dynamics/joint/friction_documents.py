@@ -13,14 +13,17 @@ from numpy.typing import ArrayLike
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.joint.constants import FRICTION_FIELDS
+from joint_dynamics.joint.constants import FRICTION_FIELDS, QUADRANT_FIELDS
 from joint_dynamics.joint.maps import PeriodicMap
-from joint_dynamics.joint.static_friction import QUADRANT_PARAMETERS, T_MAX, T_MIN, QuadrantFriction
 
+T_MIN, T_MAX = 5.0, 80.0
+"""°C, to which T is bounded where nothing else is described: T⁻³ diverges at 0 °C."""
 PARAMETERS: dict[str, float | None] = dict.fromkeys(FRICTION_FIELDS, 0.0)
 PARAMETERS |= {'F_C0': None, 'F_S': None, 'V_S': 0.1, 'mu': 1.0, 'tau_max': np.inf}
 PARAMETERS |= {'T_0': 25.0, 'T_min': T_MIN, 'T_max': T_MAX}
 """Names and defaults, in the order of the documents; F_S None means F_C0."""
+QUADRANTS = {**dict.fromkeys(QUADRANT_FIELDS, 0.0), 'a_m': 1.0, 'a_g': 1.0}
+"""Names and defaults of Hamon's parameters; dq_s has none."""
 DOCUMENT_FIELDS = {
     'parameters',
     'standard_deviations',
@@ -40,13 +43,11 @@ def quadrants_of(documents: Sequence[Mapping[str, Any] | None]) -> dict[str, Flo
     """
     if all(document is None for document in documents):
         return None
-    absent = dict.fromkeys((*QUADRANT_PARAMETERS, 'dq_s'), np.nan)
-    rows: list[Mapping[str, Any]] = []
     for document in documents:
         if document is not None:
-            check_fields(document, set(absent), needed='dq_s', what='quadrant parameter')
-        rows.append(absent if document is None else vars(QuadrantFriction(**document)))
-    return {name: np.array([float(row[name]) for row in rows]) for name in absent}
+            check_fields(document, set(QUADRANTS), needed='dq_s', what='quadrant parameter')
+    rows = [dict.fromkeys(QUADRANTS, np.nan) if given is None else {**QUADRANTS, **given} for given in documents]
+    return {name: np.array([row[name] for row in rows], dtype=float) for name in QUADRANTS}
 
 
 def check_fields(given: Mapping[str, Any], known: set[str], *, needed: str, what: str) -> None:
@@ -58,6 +59,26 @@ def check_fields(given: Mapping[str, Any], known: set[str], *, needed: str, what
         raise JointDynamicsError(
             f'friction: expected the {what} {needed}, found {", ".join(map(str, given)) or "none"}'
         )
+
+
+def check_values(values: Mapping[str, FloatArray]) -> None:
+    """Raise JointDynamicsError for parameters (n,) that no joint can have; only tau_max may be infinite."""
+    for name, value in values.items():
+        if name == 'tau_max':
+            if not np.all(value >= 0):
+                raise JointDynamicsError(f'tau_max: expected values >= 0, found {value.tolist()}')
+        elif not np.all(np.isfinite(value)):
+            raise JointDynamicsError(f'{name}: expected finite numbers, found {value.tolist()}')
+        elif name in ('V_S', 'mu', 'dq_s') and not np.all(value > 0):
+            raise JointDynamicsError(f'{name}: expected values > 0, found {value.tolist()}')
+
+
+def check_temperatures(low: FloatArray, high: FloatArray, T_0: FloatArray) -> None:
+    """Raise JointDynamicsError unless 0 < T_min < T_max and T_0 lies between them, (n,) each [°C]."""
+    if not (np.all(low > 0) and np.all(high > low)):
+        raise JointDynamicsError(f'temperature bounds: expected 0 < T_min < T_max in °C, found {low} and {high}')
+    if not (np.all(low <= T_0) and np.all(high >= T_0)):
+        raise JointDynamicsError(f'T_0: expected within [T_min, T_max], found {T_0}')
 
 
 def polynomial_limits(operators: int, r_Delta: float = 4.0) -> FloatArray:

@@ -9,7 +9,13 @@ by H, and the friction is continuous. In steady slip H = sgn ω = ±1, and the m
 load and temperature parts added.
 
 For a joint with `quadrants`, Hamon's dry friction replaces F(τ_J) H, the Stribeck term, the terms of F_V1, F_V2 and
-F_V3, and the offset (`QuadrantFriction`) [H eq 30].
+F_V3, and the offset [H eq 30], each without
+unit, in N·m, N·m·s/rad or rad/s (q̇_s):
+
+    (P⁺(a_m + b_m E) + P⁻(a_g − b_g E) − 1) τ_J + (P⁺(c_m + d_m E) + P⁻(c_g + d_g E)) H + F_V ω + τ_off
+
+with E = exp(−|ω|/q̇_s), P⁺ = (1 + H sgn τ_J)/2 the motor and P⁻ = 1 − P⁺ the generator quadrants. [H eq 22] is printed
+wrong; it should read F_sl + (F_st − F_sl) E.
 """
 
 from __future__ import annotations
@@ -24,17 +30,17 @@ from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.joint import laws
 from joint_dynamics.joint.constants import NONE, Record, blank
-from joint_dynamics.joint.friction_documents import DOCUMENT_FIELDS, PARAMETERS, check_fields, quadrants_of
+from joint_dynamics.joint.friction_documents import (
+    DOCUMENT_FIELDS,
+    PARAMETERS,
+    QUADRANTS,
+    check_fields,
+    check_temperatures,
+    check_values,
+    quadrants_of,
+)
 from joint_dynamics.joint.maps import PeriodicMap
 from joint_dynamics.joint.maxwell_slip import MaxwellSlip
-from joint_dynamics.joint.static_friction import (
-    QUADRANT_PARAMETERS,
-    QuadrantFriction,
-    as_parameter,
-    check_bound,
-    check_temperatures,
-    direction,
-)
 
 
 class FrictionModel:
@@ -50,8 +56,8 @@ class FrictionModel:
     joints
         n, needed where all parameters are numbers; None: their size.
     quadrants
-        Hamon's friction of all joints, by the names of `QuadrantFriction`, each a number or (n,), NaN for joints
-        without; None: no joint has it.
+        Hamon's friction of all joints, by the names of `QUADRANTS`, each a number or (n,), NaN for joints without;
+        None: no joint has it.
 
     Raises
     ------
@@ -69,7 +75,7 @@ class FrictionModel:
     ) -> None:
         check_fields(parameters, set(PARAMETERS), needed='F_C0', what='parameter')
         if quadrants is not None:
-            check_fields(quadrants, {*QUADRANT_PARAMETERS, 'dq_s'}, needed='dq_s', what='quadrant parameter')
+            check_fields(quadrants, set(QUADRANTS), needed='dq_s', what='quadrant parameter')
         sizes = {np.size(value) for values in (parameters, quadrants or {}) for value in values.values()}
         if joints:
             sizes.add(joints)
@@ -85,7 +91,8 @@ class FrictionModel:
         self.parameters: dict[str, FloatArray] = {
             name: np.broadcast_to(np.asarray(value, float), (self.joints,)).copy() for name, value in full.items()
         }
-        self._check()
+        check_values(self.parameters)
+        check_temperatures(*(self.parameters[name] for name in ('T_min', 'T_max', 'T_0')))
         self.maxwell_slip = maxwell_slip
         self.quadrants = (
             None
@@ -95,14 +102,6 @@ class FrictionModel:
         self._constants = blank(self.joints)
         self.write_constants(self._constants)
 
-    def _check(self) -> None:
-        p = self.parameters
-        for name, values in p.items():
-            if name != 'tau_max':
-                as_parameter(name, values, positive=name in ('V_S', 'mu'))
-        check_bound(p['tau_max'])
-        check_temperatures(p['T_min'], p['T_max'], p['T_0'])
-
     def write_constants(self, joints: Record) -> None:
         """Write the parameters into records (n,) of `constants.JOINT`; `maxwell_slip` writes the hysteresis."""
         for name, values in self.parameters.items():
@@ -110,10 +109,10 @@ class FrictionModel:
         if self.quadrants is None:
             return
         described = self.has_quadrants
-        checked = QuadrantFriction(**{name: np.where(described, v, 1.0) for name, v in self.quadrants.items()})
+        check_values({name: values[described] for name, values in self.quadrants.items()})
         joints['quadrants'] = described
-        for name in self.quadrants:
-            joints[name] = np.where(described, getattr(checked, name), joints[name])
+        for name, values in self.quadrants.items():
+            joints[name] = np.where(described, values, joints[name])
 
     @property
     def has_quadrants(self) -> BoolArray:
@@ -138,20 +137,7 @@ class FrictionModel:
         """Return F_V1 ω + F_V2 |ω|ω + F_V3 ω³ (…, n) [N·m]; omega: ω (…, n) [rad/s]."""
         return self._of(laws.VISCOUS, omega)
 
-    def temperature_factor(self, temperature: ArrayLike | None = None) -> FloatArray:
-        """Return the factor of sgn(ω)√|ω|, (…, n) [N·m·√(s/rad)], at a temperature (…, n) or one [°C].
-
-        None: the joint is at T0.
-        """
-        return self._of(laws.WARMTH, self.parameters['T_0'] if temperature is None else temperature)
-
-    def speed_part(
-        self,
-        H: ArrayLike,
-        omega: ArrayLike,
-        temperature: ArrayLike | None = None,
-        temperature_factor: FloatArray | None = None,
-    ) -> FloatArray:
+    def speed_part(self, H: ArrayLike, omega: ArrayLike, temperature: ArrayLike | None = None) -> FloatArray:
         """F_v(ω, T) with its Stribeck term on H, (…, n) [N·m].
 
         Parameters
@@ -160,10 +146,8 @@ class FrictionModel:
             hysteresis and ω, (…, n) [–, rad/s].
         temperature
             (…, n) or one [°C]; None: the joint is at T0.
-        temperature_factor
-            the result of the method `temperature_factor`, where it is known already; None: computed from `temperature`.
         """
-        warm = self.temperature_factor(temperature) if temperature_factor is None else temperature_factor
+        warm = self._of(laws.WARMTH, self.parameters['T_0'] if temperature is None else temperature)
         return self._of(laws.SPEED_FRICTION, H, omega, warm)
 
     def torque(
@@ -192,15 +176,9 @@ class FrictionModel:
         smoothing
             s [rad/s]; above 0, tanh(ω/s) replaces sgn ω.
         """
-        return self.torque(direction(omega, smoothing), omega, tau_J, temperature)
-
-    def regressor(self, H: ArrayLike, omega: ArrayLike, tau_J: ArrayLike = 0.0) -> FloatArray:
-        """Y = [F(τ_J) H, ω] of the adaptive law, nominal α = [1, 0], shape (…, n, 2) [N·m, rad/s] [M6 eq 24].
-
-        H contains 𝓑⁻¹, which is missing in print. H, omega, tau_J: as in `torque`.
-        """
-        first, second = np.broadcast_arrays(self.dry(H, omega, tau_J), np.asarray(omega, dtype=float))
-        return np.stack([first, second], axis=-1)
+        speed = np.asarray(omega, dtype=float)
+        H = np.tanh(speed / smoothing) if smoothing > 0 else np.sign(speed)
+        return self.torque(H, speed, tau_J, temperature)
 
     def _slip(self) -> MaxwellSlip:
         if self.maxwell_slip is None:

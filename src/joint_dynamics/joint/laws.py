@@ -259,8 +259,8 @@ def encoder(c, tables, theta):  # type: ignore[no-untyped-def]
     return theta + map_value(c.error, tables, theta)
 
 
-(ERROR, COULOMB_LEVEL, STRIBECK, VISCOUS, ROOT_SPEED, DRY_FRICTION, SPEED_FRICTION, WARMTH, ELASTIC_TORQUE,
- STIFFNESS, STIFFNESS_SLOPE, DEFORMATION) = range(12)  # fmt: skip
+(ERROR, COULOMB_LEVEL, VISCOUS, DRY_FRICTION, SPEED_FRICTION, WARMTH, ELASTIC_TORQUE, STIFFNESS, STIFFNESS_SLOPE,
+ DEFORMATION) = range(10)  # fmt: skip
 """What `value` and `evaluate` know: the laws that have a value at each instant by itself."""
 
 
@@ -271,12 +271,8 @@ def value(law, c, tables, x, y, z):  # type: ignore[no-untyped-def]
         return map_value(c.error, tables, x)
     if law == COULOMB_LEVEL:
         return coulomb_level(c, x)
-    if law == STRIBECK:
-        return stribeck(c, x)
     if law == VISCOUS:
         return viscous(c, x)
-    if law == ROOT_SPEED:
-        return root_speed(x)
     if law == DRY_FRICTION:
         return dry_friction(c, x, y, z)
     if law == SPEED_FRICTION:

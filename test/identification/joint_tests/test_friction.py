@@ -102,7 +102,7 @@ def test_below_the_slowest_speed_nothing_wild_is_made_up(seed):
     torque[slow] += np.sign(omega[slow]) * rng.uniform(0.0, 0.5)
     found = fit_speed_map(omega, torque, np.full(omega.size, 0.1), 'stribeck_viscous', True)
     creep = np.geomspace(1e-4, 0.04, 50)[:, None]
-    assert np.abs(found.friction.torque(creep)).max() < 10.0
+    assert np.abs(found.friction.static(creep)).max() < 10.0
 
 
 def test_what_a_friction_test_tells(make_joint, motions, tells):

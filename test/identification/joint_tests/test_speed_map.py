@@ -39,7 +39,7 @@ def test_a_stribeck_map_comes_back_exactly(offset):
     units = {'F_C': 'N·m', 'F_S': 'N·m', 'V_S': 'rad/s', 'mu': '', 'F_V1': 'N·m·s/rad', 'F_V2': 'N·m·s²/rad²',
              'F_V3': 'N·m·s³/rad³', 'offset': 'N·m'}  # fmt: skip
     assert {name: item.unit for name, item in found.values.items()} == {name: units[name] for name in truth}
-    np.testing.assert_allclose(found.friction.torque(w[:, None])[:, 0], y - found.residual, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(found.friction.static(w), y - found.residual, rtol=1e-6, atol=1e-6)
     assert found.nrmse_percent == pytest.approx(nrmse_percent(y, y - found.residual)) and found.nrmse_percent > 99.9
     weight = 1.0 / np.maximum(std, np.median(std))
     squares = np.sum((found.residual * weight) ** 2) / np.mean(weight**2)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from joint_dynamics.identification.joint_tests.result import (
     least_squares,
 )
 from joint_dynamics.identification.joint_tests.speed_map import MODELS, UNITS, SpeedMap, fit_speed_map, linear_columns
-from joint_dynamics.joint import FrictionModel, StaticFriction
+from joint_dynamics.joint import FrictionModel
 from joint_dynamics.settings import Settings, setting
 
 
@@ -151,7 +151,7 @@ def _single_level(omega: FloatArray, torque: FloatArray, std: FloatArray) -> Spe
     return SpeedMap(
         'coulomb',
         {'F_C': Value(level, spread, 'N·m')},
-        StaticFriction(level),
+        FrictionModel({'F_C0': level}),
         float('nan'),
         0.0,
         torque - np.sign(omega) * level,
@@ -211,7 +211,8 @@ def _asymmetric(
         if rows.sum() < 3 or np.unique(group_speeds(np.abs(omega[rows]))).size < 2:
             result.warnings.append(f'direction {name}: {rows.sum()} plateaus are too few for a fit of its own')
             return {}
-    columns = linear_columns(omega, MODELS[best.model], float(best.friction.V_S), float(best.friction.mu), True)
+    V_S, mu = (float(best.friction.parameters[name][0]) for name in ('V_S', 'mu'))
+    columns = linear_columns(omega, MODELS[best.model], V_S, mu, True)
     columns.setdefault('F_V1', omega)
     columns['half'] = np.abs(omega)
     weights = 1 / np.maximum(std, np.median(std))
@@ -266,10 +267,10 @@ def _plot(
     top = 1.05 * np.abs(omega).max()
     for k, side in enumerate(np.unique(np.sign(omega))):
         speed = side * np.linspace(1e-4 * top, top, 200)
-        series.append(Series('' if k else f'fit: {best.model}', speed, best.friction.torque(speed), 'line'))
+        series.append(Series('' if k else f'fit: {best.model}', speed, best.friction.static(speed), 'line'))
         name = 'positive' if side > 0 else 'negative'
         if name in directions:
-            values = {key: directions[name][key] for key in ('F_C', 'F_S', 'F_V1')}
-            torques = replace(best.friction, offset=0.0, **values).torque(speed)
-            own.append(Series(f'{name} direction alone', speed, torques, 'line'))
+            values = {key: directions[name][key] for key in ('F_S', 'F_V1')}
+            alone = {**best.friction.parameters, 'F_C0': directions[name]['F_C'], **values, 'offset': 0.0}
+            own.append(Series(f'{name} direction alone', speed, FrictionModel(alone).static(speed), 'line'))
     result.plot('friction against speed', 'speed ω [rad/s]', 'friction torque [N·m]', *series, *own)

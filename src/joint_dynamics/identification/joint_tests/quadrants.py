@@ -21,7 +21,6 @@ from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError, NotReliableError
 from joint_dynamics.identification.joint_tests.data import JointData
 from joint_dynamics.identification.joint_tests.result import JointTestResult, LinearFit, Series, Value, least_squares
-from joint_dynamics.joint import QuadrantFriction
 from joint_dynamics.signals.filtering import zero_phase_lowpass
 
 DRY_PARAMETERS = ('c_m', 'd_m', 'c_g', 'd_g', 'F_V', 'tau_off')
@@ -86,10 +85,15 @@ def quadrant_columns(rigid: FloatArray, dq: FloatArray, tau: FloatArray, dq_s: f
     """Return the columns of the new model, (N, 4 m + 6): four per rigid column, then `DRY_PARAMETERS` [H eq 42].
 
     rigid: (N, m); dq, tau: (N,) [rad/s, N·m]; dq_s: rad/s. The quadrant is the sign of the measured torque times the
-    speed, which outside the stiction area is that of τ_out q̇ [H eq 26].
+    speed, which outside the stiction area is that of τ_out q̇ [H eq 26]; a joint at rest counts as a motor.
     """
-    parts = QuadrantFriction.columns(rigid.T, dq, dq_s, tau * dq)
-    return np.hstack([*parts[..., :4], parts[0, :, 4:]])
+    fade, sign = np.exp(-np.abs(dq) / dq_s), np.sign(dq)
+    motor = np.where(tau * dq >= 0, 1.0, 0.0)
+    generator = 1.0 - motor
+    shares = np.stack([motor, motor * fade, generator, -generator * fade], axis=-1)
+    dry = np.abs(shares) * sign[:, None]
+    products = rigid[:, :, None] * shares[:, None]
+    return np.column_stack([products.reshape(len(dq), -1), dry, dq, np.ones_like(dq)])
 
 
 def outside_stiction(

@@ -17,7 +17,7 @@ from scipy.optimize import lsq_linear, minimize
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError, NotReliableError
 from joint_dynamics.identification.joint_tests.result import Value, least_squares, nrmse_percent
-from joint_dynamics.joint import StaticFriction
+from joint_dynamics.joint import FrictionModel
 
 # From the plainest to the seven parameters of the sheet; each with the terms it takes.
 MODELS: dict[str, tuple[str, ...]] = {
@@ -61,7 +61,7 @@ class SpeedMap:
 
     model: str
     values: dict[str, Value]
-    friction: StaticFriction
+    friction: FrictionModel
     nrmse_percent: float
     bic: float
     residual: FloatArray
@@ -200,14 +200,15 @@ def fit_speed_map(omega: FloatArray, torque: FloatArray, std: FloatArray, model:
     V_S, mu, stuck = plateaus.search_shape() if 'V_S' in terms else (0.1, 1.0, [])
     linear, residual = plateaus.solve(V_S, mu)
     rise = linear.pop('rise', 0.0)
-    friction = StaticFriction(F_S=linear['F_C'] + rise, V_S=V_S, mu=mu, **linear)
+    parameters = {'F_S': linear['F_C'] + rise, 'V_S': V_S, 'mu': mu, **linear}
     if 'F_S' in terms and rise <= 1e-9 * max(linear['F_C'], 1e-12):
         stuck = ['F_S', 'V_S', 'mu']
     deviations = plateaus.deviations(V_S, mu, rise, residual, stuck)
     order = [*terms, *(['offset'] if offset else [])]
-    values = {name: Value(float(getattr(friction, name)), deviations.get(name), UNITS[name]) for name in order}
+    values = {name: Value(float(parameters[name]), deviations.get(name), UNITS[name]) for name in order}
     size, squares = omega.size, float(np.sum((residual * weights) ** 2)) / float(np.mean(weights**2))
     bic = size * np.log(max(squares / size, 1e-300)) + free * np.log(size)
+    friction = FrictionModel({'F_C0': parameters.pop('F_C'), **parameters})
     return SpeedMap(
         model, values, friction, nrmse_percent(torque, torque - residual), float(bic), residual, tuple(stuck)
     )

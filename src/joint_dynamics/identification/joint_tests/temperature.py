@@ -20,7 +20,7 @@ from joint_dynamics.identification.joint_tests.result import (
     least_squares,
 )
 from joint_dynamics.joint import FrictionModel
-from joint_dynamics.joint.static_friction import T_MAX, T_MIN, root_speed
+from joint_dynamics.joint.friction_documents import T_MAX, T_MIN
 from joint_dynamics.settings import Settings, refusal, setting
 
 UNITS = {'F_T1': 'N·m·√(s/rad)/°C', 'F_T2': 'N·m·√(s/rad)·°C³'}
@@ -125,8 +125,13 @@ def identify_temperature(
     return result
 
 
+def _root(speed: FloatArray) -> FloatArray:
+    """sgn(ω)√|ω|."""
+    return np.sign(speed) * np.sqrt(np.abs(speed))
+
+
 def _fit(rows: SteadyRows, T: FloatArray, y: FloatArray, T_0: float, cubic: bool, known_speed: bool) -> LinearFit:
-    root = root_speed(rows.speed)
+    root = _root(rows.speed)
     columns = {'F_T1': root * (T - T_0)}
     if cubic:
         columns['F_T2'] = root * (T**-3.0 - T_0**-3.0)
@@ -162,7 +167,7 @@ def _absolute(fit: LinearFit, T_0: float) -> dict[str, float]:
 
 def _plot(result: JointTestResult, rows: SteadyRows, T: FloatArray, fit: LinearFit, T_0: float) -> None:
     """Friction per √|ω| against temperature, each speed's own level taken off."""
-    root = root_speed(rows.speed)
+    root = _root(rows.speed)
 
     def factor(t: FloatArray) -> FloatArray:
         return fit['F_T1'] * (t - T_0) + fit.get('F_T2') * (t**-3.0 - T_0**-3.0)
