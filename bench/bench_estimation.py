@@ -1,7 +1,7 @@
 """Online estimation: the papers' figures on the simulated UR5e, payload, the node at 1 kHz over DDS.
 
 `python bench/bench_estimation.py [friction stiffness payload node]`; `node` takes seven minutes, with some of its
-`MODES` (`node idle+reliable events+reliable`) one for each, the others one or two each. Contacts are in
+`MODES` (`node idle+reliable estimator+reliable`) one for each, the others one or two each. Contacts are in
 bench_contact.py, stiffness and friction through the node in bench_estimation_dds.py.
 """
 
@@ -192,16 +192,16 @@ if 'idle' in mode:
     print(f'{mode} {100 * cpu / seconds:.1f} {count[0] - before}')
 else:
     from joint_dynamics.nodes.estimator.node import EstimatorNode
-    from joint_dynamics.nodes.framework.run import make_executor
+    from joint_dynamics.nodes.framework.executor import StreamExecutor
     from rclpy.parameter import Parameter
     rclpy.init()
     node = EstimatorNode(parameter_overrides=[Parameter(name, value=value) for name, value in {
         'robot_file': path + '/robot.urdf', 'description_file': path + '/dynamics.yaml',
         'inputs': ['joint_states', 'motor_states'],
         'joint_states_effort': 'none', 'sample_rate': 1000.0, 'save_period': 0.0, 'output_folder': path + '/out',
-        'reliable_inputs': 'reliable' in mode, 'executor': mode.split('+')[0]}.items()])
+        'reliable_inputs': 'reliable' in mode}.items()])
     node.trigger_configure(); node.trigger_activate()
-    executor = make_executor(mode.split('+')[0]); executor.add_node(node)
+    executor = StreamExecutor(); executor.add_node(node)
     end = None
     while end is None or time.monotonic() < end:
         executor.spin_once(timeout_sec=0.1)
@@ -216,7 +216,7 @@ else:
 """
 
 
-MODES = ('idle', 'single_threaded', 'events', 'idle+reliable', 'single_threaded+reliable', 'events+reliable')
+MODES = ('idle', 'estimator', 'idle+reliable', 'estimator+reliable')
 
 
 def node(seconds=60.0, modes=MODES):

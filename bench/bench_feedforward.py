@@ -403,7 +403,6 @@ def latency(folder, processes, client):
     cases = [
         ('echo', None),
         *((law, {'law': law}) for law in ('computed_torque', 'adaptive_friction', 'flexible_joint')),
-        ('adaptive_friction, events executor', {'law': 'adaptive_friction', 'executor': 'events'}),
     ]
     for name, parameters in cases:
         if parameters is None:

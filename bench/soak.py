@@ -1,6 +1,6 @@
 """Hours of work over DDS: a simulated robot at 1 kHz of the wall, and the nodes that follow it.
 
-`make soak`, or `python bench/soak.py [--minutes 60] [--rate 1000] [--executor events] [--out out/soak]
+`make soak`, or `python bench/soak.py [--minutes 60] [--rate 1000] [--out out/soak]
 [--description dynamics.yaml]`
 
 The robot is excited and identified as in the demonstration. From then on it does not wait for anybody: it publishes its
@@ -118,12 +118,12 @@ class Listener:
         return counts
 
 
-def stream(context, rate, executor):
+def stream(context, rate):
     """Start the robot anew, by the clock of the wall, and the nodes that follow it."""
     for name in context.processes.pids:
         context.processes.stop(name)
     description = str(context.folder / 'dynamics.yaml')
-    wall = {**INPUTS, 'use_sim_time': False, 'executor': executor}
+    wall = {**INPUTS, 'use_sim_time': False}
     context.node(
         'simulator',
         {
@@ -132,7 +132,6 @@ def stream(context, rate, executor):
             'real_time_factor': 1.0,
             'publish_clock': False,
             'position': context.work.q[0].tolist(),
-            'executor': executor,
         },
     )
     context.node(
@@ -185,7 +184,7 @@ def last_of(table):
     return table.last
 
 
-def soak(minutes, rate, out, description=None, executor='single_threaded'):
+def soak(minutes, rate, out, description=None):
     """Return what is wrong, one line each."""
     logs = out / 'logs'
     logs.mkdir(parents=True, exist_ok=True)
@@ -203,7 +202,7 @@ def soak(minutes, rate, out, description=None, executor='single_threaded'):
                 stage(context)
         else:
             shutil.copy(description, out / 'dynamics.yaml')
-        stream(context, rate, executor)
+        stream(context, rate)
         context.robot = DemoRobot(client)
         alpha = ArrayHistory(client, context.robot, '/estimator/friction_parameters')
         publishers = [
@@ -269,12 +268,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('--minutes', type=float, default=60.0)
     parser.add_argument('--rate', type=float, default=1000.0)
-    parser.add_argument('--executor', choices=('single_threaded', 'events'), default='single_threaded')
     parser.add_argument('--out', type=Path, default=Path('out/soak'))
     parser.add_argument('--description', type=Path, help='of an earlier run: nothing is identified')
     options = parser.parse_args()
     try:
-        wrong = soak(options.minutes, options.rate, options.out.absolute(), options.description, options.executor)
+        wrong = soak(options.minutes, options.rate, options.out.absolute(), options.description)
     except JointDynamicsError as error:
         print(f'soak: {error}', file=sys.stderr)
         return 2

@@ -13,8 +13,7 @@ from rclpy.qos import QoSProfile
 from std_msgs.msg import Int64
 from std_srvs.srv import Trigger
 
-from joint_dynamics.nodes.framework.executor import BACKLOG_TIME, MAX_IN_A_TURN, Backlog
-from joint_dynamics.nodes.framework.run import make_executor
+from joint_dynamics.nodes.framework.executor import MAX_IN_A_TURN, StreamExecutor
 from joint_dynamics.nodes.framework.tables import RELIABLE_SENSOR
 
 PATIENCE = 30.0
@@ -37,16 +36,13 @@ def numbers(ros):
 
 
 class Listener:
-    """A node with a stream of numbers, spun by the executor of that kind."""
+    """A node with a stream of numbers and its executor."""
 
-    def __init__(self, kind, prompt=True, work=0.0):
+    def __init__(self, prompt=True, work=0.0):
         self.node = rclpy.create_node('listener')
-        self.executor = make_executor(kind)
+        self.executor = StreamExecutor()
         self.heard, self.work = [], work
-        callback = self.take
-        if kind == 'events':
-            callback = Backlog(self.take, 1000, self.executor.create_task).take
-        subscription = self.node.create_subscription(Int64, 'numbers', callback, RELIABLE_SENSOR)
+        subscription = self.node.create_subscription(Int64, 'numbers', self.take, RELIABLE_SENSOR)
         self.node.streams = {subscription: prompt}
         self.executor.add_node(self.node)
 
@@ -81,9 +77,9 @@ def listener(request, ros):
         each.close()
 
 
-@pytest.mark.parametrize(('kind', 'prompt'), [('single_threaded', True), ('single_threaded', False), ('events', True)])
-def test_all_messages_come_in_order_beside_services_and_timers(listener, numbers, kind, prompt):
-    one = listener(kind, prompt)
+@pytest.mark.parametrize('prompt', [True, False])
+def test_all_messages_come_in_order_beside_services_and_timers(listener, numbers, prompt):
+    one = listener(prompt)
     ticks, calls = [], []
     one.node.create_timer(0.001, lambda: ticks.append(len(one.heard)), clock=Clock(clock_type=ClockType.STEADY_TIME))
     one.node.create_service(Trigger, 'ask', lambda _, answer: calls.append(len(one.heard)) or answer)
@@ -96,9 +92,8 @@ def test_all_messages_come_in_order_beside_services_and_timers(listener, numbers
     assert ticks
 
 
-@pytest.mark.parametrize('kind', ['single_threaded', 'events'])
-def test_a_timer_does_not_wait_behind_messages(listener, numbers, kind):
-    one = listener(kind, work=0.001)
+def test_a_timer_does_not_wait_behind_messages(listener, numbers):
+    one = listener(work=0.001)
     numbers(1)
     one.until(lambda: one.heard)
     numbers(900)
@@ -112,7 +107,7 @@ def test_a_timer_does_not_wait_behind_messages(listener, numbers, kind):
 
 
 def test_a_stream_that_goes_is_forgotten_and_another_is_found(listener, numbers):
-    one = listener('single_threaded')
+    one = listener()
     numbers(10)
     one.until(lambda: len(one.heard) == 10)
     (subscription,) = one.node.streams
@@ -128,7 +123,7 @@ def test_a_stream_that_goes_is_forgotten_and_another_is_found(listener, numbers)
 
 
 def test_an_error_of_a_callback_comes_out(listener, numbers):
-    one = listener('single_threaded')
+    one = listener()
 
     def fail(_):
         raise RuntimeError('on purpose')
@@ -140,65 +135,3 @@ def test_an_error_of_a_callback_comes_out(listener, numbers):
     numbers(1)
     with pytest.raises(RuntimeError, match='on purpose'):
         one.until(lambda: False)
-
-
-class Executor:
-    """Calls later what it is asked to."""
-
-    def __init__(self):
-        self.asked, self.now = [], 0.0
-
-    def call_soon(self, function):
-        self.asked.append(function)
-
-    def clock(self):
-        return self.now
-
-    def turn(self):
-        asked, self.asked = self.asked, []
-        for function in asked:
-            function()
-
-
-def test_a_backlog_keeps_the_newest_of_what_comes_too_fast():
-    executor, heard = Executor(), []
-
-    def take(number):
-        executor.now += 0.26 * BACKLOG_TIME
-        heard.append(number)
-
-    backlog = Backlog(take, 10, executor.call_soon, executor.clock)
-    backlog.take(0)
-    assert heard == [0] and len(executor.asked) == 1
-    # The executor does not come to what it was asked for: it is late, and what comes waits.
-    executor.now += 2 * BACKLOG_TIME
-    for number in range(1, 101):
-        backlog.take(number)
-    assert heard == [0] and len(backlog) == 10 and len(executor.asked) == 1
-    executor.turn()
-    assert heard == [0, 91, 92, 93, 94], 'one turn goes on for so long only'
-    backlog.take(101)
-    while executor.asked:
-        executor.turn()
-    assert heard == [0, *range(91, 102)]
-    backlog.take(102)
-    assert heard[-1] == 102 and not len(backlog)
-
-
-def test_a_backlog_that_fails_goes_on():
-    executor, heard = Executor(), []
-
-    def take(number):
-        heard.append(number)
-        if number == 1:
-            raise RuntimeError('on purpose')
-
-    backlog = Backlog(take, 10, executor.call_soon, executor.clock)
-    backlog.take(0)
-    executor.now += 2 * BACKLOG_TIME
-    for number in (1, 2):
-        backlog.take(number)
-    with pytest.raises(RuntimeError, match='on purpose'):
-        executor.turn()
-    executor.turn()
-    assert heard == [0, 1, 2]

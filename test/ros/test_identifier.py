@@ -136,8 +136,7 @@ def play(ros, tmp_path):
         ros.processes.remove(player)
 
 
-@pytest.mark.parametrize('executor', ['single_threaded', pytest.param('events', marks=pytest.mark.slow)])
-def test_played_over_dds_in_a_namespace_it_finds_what_identify_finds(ros, play, robot_file, tmp_path, executor):
+def test_played_over_dds_in_a_namespace_it_finds_what_identify_finds(ros, play, robot_file, tmp_path):
     recording = simulated(RobotModel.load(robot_file), 5.0)
     out = tmp_path / 'out'
     ros.process(
@@ -145,7 +144,6 @@ def test_played_over_dds_in_a_namespace_it_finds_what_identify_finds(ros, play, 
         namespace='/cell/left',
         parameters={
             'autostart': 'true',
-            'executor': executor,
             'joint_states_effort': 'current',
             'reliable_inputs': 'true',
             'output_folder': out,

@@ -17,7 +17,7 @@ READ_ONLY = {
     'identifier': {'output_folder', 'services'},
     'simulator': {'services'},
 }
-FRAMEWORK = {'autostart', 'executor'}
+FRAMEWORK = {'autostart'}
 
 
 def another(row):

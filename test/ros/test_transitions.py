@@ -76,9 +76,8 @@ def test_no_node_dies_of_a_wrong_request(ros, kind):
     assert ros.state(node.get_fully_qualified_name()) == 'unconfigured'
 
 
-@pytest.mark.parametrize('executor', ['single_threaded', 'events'])
-def test_a_process_lives_on(ros, monkeypatch, executor):
-    ros.process('joint_dynamics.nodes.simulator.node', parameters={'autostart': True, 'executor': executor})
+def test_a_process_lives_on(ros):
+    ros.process('joint_dynamics.nodes.simulator.node', parameters={'autostart': True})
     ros.until_state('/simulator', 'active')
     assert not ros.transition('/simulator', 'activate')
     assert not ros.transition('/simulator', 'configure')

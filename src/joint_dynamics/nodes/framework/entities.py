@@ -18,7 +18,6 @@ from std_srvs.srv import Trigger
 
 from joint_dynamics.errors import JointDynamicsError, one_line
 from joint_dynamics.nodes.framework.diagnostics import Diagnostics
-from joint_dynamics.nodes.framework.executor import Backlog
 from joint_dynamics.nodes.framework.tables import (
     SENSOR,
     STATE,
@@ -36,13 +35,6 @@ COMMON_PARAMETERS = (
         'autostart',
         False,
         'configure and activate as soon as the documents the node starts from are there',
-        applies='start',
-    ),
-    ParameterRow(
-        'executor',
-        'single_threaded',
-        'single_threaded takes streams of messages apart from all else; events is that of rclpy, experimental there',
-        choices=('single_threaded', 'events'),
         applies='start',
     ),
 )
@@ -175,8 +167,6 @@ class EntityNode(Node):
             for messages that come by the hundred a second: whether each wakes the executor (prompt), or they are
             looked at every few milliseconds. None: no stream.
         """
-        if stream is not None and self.parameters['executor'] == 'events':
-            callback = Backlog(callback, qos.depth, self._call_soon).take
         subscription = self._own(
             self.destroy_subscription,
             topic if row is None else row,
@@ -191,10 +181,6 @@ class EntityNode(Node):
         if stream is not None:
             self.streams[subscription] = stream
         return subscription
-
-    def _call_soon(self, function: Callable[[], None]) -> None:
-        if self.executor is not None:
-            self.executor.create_task(function)
 
     def advertise(
         self, kind: type, topic: str, qos: QoSProfile = STATE, *, when_inactive: bool = False, row: str | None = None

@@ -1,20 +1,15 @@
-"""Executors for nodes that take thousands of messages a second.
+"""The executor for nodes that take thousands of messages a second.
 
 rclpy's own builds a set of everything that may become ready (subscriptions, some ten services, timers) for every
 message that comes, waits, runs one callback as a coroutine, and wakes itself to build the set again: four times what it
 costs to take the message. `StreamExecutor` asks the middleware for the messages of **streams** by themselves, as many
 as there are at each look, and for everything else fifty times a second. A stream that is `prompt` wakes it, one that is
 not is looked at every few milliseconds. A node without messages waits for everything at once, as rclpy does.
-
-`Backlog` keeps rclpy's EventsExecutor from piling up what it cannot do: that one queues a notification of every
-message, whether the message is still there or not, and its timers wait behind them.
 """
 
 from __future__ import annotations
 
-import math
 import time
-from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -39,8 +34,6 @@ MAX_IN_A_TURN = 64
 """Messages of one stream that are taken before others get their turn, and callbacks of one look at what is none."""
 QUICK_TIMER = 0.01
 """Timers with a shorter period [s] than this wake the executor themselves while streams flow."""
-BACKLOG_TIME = 0.005
-"""Time [s] after which a `Backlog` that waits for its turn counts as late, and for which a turn of it goes on."""
 
 
 def _never() -> bool:
@@ -170,65 +163,3 @@ class StreamExecutor(SingleThreadedExecutor):
                 timer.callback()
                 if timer in self._quick:
                     self._flowing_until = time.monotonic() + FLOWING_TIME
-
-
-class Backlog:
-    """Messages of one stream that come faster than they can be taken, under rclpy's EventsExecutor.
-
-    Every few milliseconds the executor is asked to call back after what it has to do already. While it does so in time,
-    messages go to the callback at once. When it is late they wait here, in a queue as long as the middleware's, which
-    forgets the oldest: handing them over costs little then, so that the notifications of others and the timers behind
-    them get their turn, and what waits is taken in between.
-
-    Parameters
-    ----------
-    callback
-        takes a message.
-    depth
-        how many wait at most.
-    call_soon
-        called with a function without arguments, which it has the executor call after what it has to do already.
-    clock
-        returns the time [s] of a clock that does not jump.
-    """
-
-    def __init__(
-        self,
-        callback: Callable[[Any], None],
-        depth: int,
-        call_soon: Callable[[Callable[[], None]], Any],
-        clock: Callable[[], float] = time.monotonic,
-    ):
-        self._callback, self._call_soon, self._clock = callback, call_soon, clock
-        self._waiting: deque[Any] = deque(maxlen=depth)
-        self._asked, self._asked_at = False, -math.inf
-
-    def __len__(self) -> int:
-        """Return how many messages wait."""
-        return len(self._waiting)
-
-    def take(self, message: Any) -> None:
-        """Take a message; the callback of the subscription."""
-        now = self._clock()
-        late = now - self._asked_at > BACKLOG_TIME
-        if not self._asked and late:
-            self._ask(now)
-            late = False
-        if self._waiting or (self._asked and late):
-            self._waiting.append(message)
-        else:
-            self._callback(message)
-
-    def _ask(self, now: float) -> None:
-        self._asked, self._asked_at = True, now
-        self._call_soon(self._work)
-
-    def _work(self) -> None:
-        self._asked = False
-        end = self._clock() + BACKLOG_TIME
-        try:
-            while self._waiting and self._clock() < end:
-                self._callback(self._waiting.popleft())
-        finally:
-            if self._waiting:
-                self._ask(self._clock())

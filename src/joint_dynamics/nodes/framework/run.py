@@ -14,7 +14,7 @@ from pathlib import Path
 import rclpy
 from rclpy._rclpy_pybind11 import RCLError
 from rclpy.exceptions import ParameterException
-from rclpy.executors import Executor, ExternalShutdownException
+from rclpy.executors import ExternalShutdownException
 from rclpy.signals import SignalHandlerOptions
 
 from joint_dynamics.errors import JointDynamicsError, one_line
@@ -23,8 +23,6 @@ from joint_dynamics.nodes.framework.lifecycle import DynamicsNode
 from joint_dynamics.python_process import Stop
 
 SIGNALS = signal.SIGINT, signal.SIGTERM
-# rclpy's MultiThreadedExecutor is not offered: at 500 Hz it loses nearly every message.
-_WAKE = 0.1
 _SWITCH = 0.0005
 """Longest time [s] for which a thread of a node keeps the interpreter while the executor waits (Python: 0.005)."""
 RANGE, LOCALHOST_ONLY, PEERS = 'ROS_AUTOMATIC_DISCOVERY_RANGE', 'ROS_LOCALHOST_ONLY', 'ROS_STATIC_PEERS'
@@ -64,15 +62,6 @@ def leave_out_shared_memory() -> None:
     os.environ.update(without_shared_memory(os.environ))
 
 
-def make_executor(kind: str) -> Executor:
-    """Return an executor of the kind the parameter `executor` names, `single_threaded` or `events`."""
-    if kind == 'events':
-        from rclpy.experimental import EventsExecutor
-
-        return EventsExecutor()
-    return StreamExecutor()
-
-
 def _begin(node_class: type[DynamicsNode], arguments: list[str] | None) -> DynamicsNode:
     leave_out_shared_memory()
     try:
@@ -93,13 +82,11 @@ def run(node_class: type[DynamicsNode], arguments: list[str] | None = None) -> i
         stop = Stop()
         sys.setswitchinterval(_SWITCH)
         node = _begin(node_class, arguments)
-        executor = make_executor(node.parameters['executor'])
+        executor = StreamExecutor()
         executor.add_node(node)
-        # The diagnostics timer wakes the executor every tenth of a second, so that a plain spin_once needs no timer of
-        # its own for a timeout; EventsExecutor.spin() does not work in Jazzy, spin_once with a timeout does.
-        timeout = _WAKE if node.parameters['executor'] == 'events' else None
+        # The diagnostics timer wakes the executor every tenth of a second.
         while not stop.requested:
-            executor.spin_once(timeout_sec=timeout)
+            executor.spin_once()
     except (KeyboardInterrupt, ExternalShutdownException):
         pass
     except (JointDynamicsError, ParameterException) as error:
