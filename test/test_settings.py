@@ -35,7 +35,7 @@ class Example(Settings):
     gain: float | Mapping[str, float] = setting(0.0, 'of all joints, or by name', lower=0, below=1)
     names: Sequence[str] = setting((), 'names')
     memory: float = setting(5.0, 'time after which it has forgotten', 's', above=0, infinite=True)
-    inner: Inner = setting(Inner(), 'a part', formerly='body')
+    inner: Inner = setting(Inner(), 'a part')
     free: Any = setting(None, 'anything')
 
     def check(self) -> None:
@@ -119,14 +119,6 @@ def test_a_mapping_gives_the_settings_and_unknown_keys_are_named():
         Example.from_mapping({'widow': 2})
     with pytest.raises(JointDynamicsError, match='part: expected a mapping, found 3'):
         Example.from_mapping(3, 'part')
-
-
-def test_a_former_name_is_refused_and_the_new_one_named():
-    for use in (Example.from_mapping, lambda changes: Example().replaced(**changes)):
-        with pytest.raises(
-            JointDynamicsError, match=r"\Aexample: expected the key inner, found its former name 'body'; rename it\Z"
-        ):
-            use({'body': {'mass': 2}})
 
 
 def test_changes_are_checked():

@@ -1,8 +1,7 @@
-"""What a result offers to the programmer: predictions, and a short face in an interpreter and a notebook."""
+"""What a result offers to the programmer: predictions, and a short face in an interpreter."""
 
 from dataclasses import replace
 from types import SimpleNamespace
-from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -178,14 +177,3 @@ def test_a_result_in_one_line(made_result):
     ):  # fmt: skip
         line = repr(made_result(**changes))
         assert [part for part in parts if part not in line] == [] and '\n' not in line
-
-
-def test_a_notebook_shows_reasons_residuals_and_parameters_as_text(made_result):
-    page = made_result(reasons=[Reason('delay', 'x < y')], validation=made_result().training)._repr_html_()
-    cells = [row.split('</td><td>') for row in page.split('<tr><td>')[1:]]
-    assert [(row[0], row[1].partition('</td>')[0]) for row in cells[:2]] == [
-        (f'run &lt;1&gt; ({kind})', WITH_BAND) for kind in ('training', 'validation')
-    ]
-    assert [row[:4] for row in cells[2:]] == [['p&lt;', '1.2346', '0.012', '1'], ['q', '-2', '0.5', '25']]
-    ElementTree.fromstring(page)  # every tag is closed
-    assert '<li>x &lt; y</li>' in page and 'a &amp; b</td>' in page and 'not reliable for 1 reason<' in page

@@ -171,7 +171,7 @@ def _pieces(recording: Recording, repetition: Repetition, cutoff: float, shortes
         note = f'the motion repeats every {repetition.period:.6g} s, but {difference}: not averaged over periods'
         return [replace(recording, notes=(*recording.notes, note))]
     try:
-        mean = average_periods(periodic, repetition.period).recording
+        mean = average_periods(periodic, repetition.period)
     except JointDynamicsError as error:
         return [replace(recording, notes=(*recording.notes, f'not averaged over periods: {error}'))]
     mean = replace(mean, name=f'{recording.name} (mean of {repetition.count} periods)')

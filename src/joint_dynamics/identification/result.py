@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -199,35 +198,6 @@ class IdentificationResult:
 
     def __repr__(self) -> str:
         """Return method, sizes, residual and verdict in one line."""
-        return f'<IdentificationResult {self._line()}>'
-
-    def _repr_html_(self) -> str:
-        """Return what a notebook shows: the verdict with its reasons, residuals [%] and parameters."""
-        reasons = ''.join(f'<li>{escape(str(reason))}</li>' for reason in self.reasons)
-        residuals = _table(
-            ('recording', 'residual in motion [%] and band'),
-            [
-                (f'{fit.name} ({kind})', residual_text([fit]))
-                for kind, fits in (('training', self.training), ('validation', self.validation))
-                for fit in fits
-            ],
-        )
-        percents = relative_deviation_percent(self.solution.chi, self.deviation)
-        parameters = _table(
-            ('parameter', 'value', 'σ', 'σ [%]', 'made of'),
-            [
-                (name, f'{value:.5g}', f'{std:.2g}', f'{percent:.2g}', expression)
-                for name, value, std, percent, expression in zip(
-                    self.names, self.solution.chi, self.deviation, percents, self.expressions, strict=True
-                )
-            ],
-        )
-        return (
-            f'<div><p><b>{escape(self._line())}</b></p><ul>{reasons}</ul>{residuals}'
-            f'<details><summary>{len(self.names)} parameters</summary>{parameters}</details></div>'
-        )
-
-    def _line(self) -> str:
         base, count = self.problem.base.count, len(self.reasons)
         further = len(self.names) - base
         size = f'{base} base parameters' + (f' and {further} further' if further else '')
@@ -235,18 +205,10 @@ class IdentificationResult:
         left = residual_text(fits)
         shown = f'{kind} residual {left}' if left else f'{kind} without torque in motion'
         verdict = f'not reliable for {count} reason{"s" * (count > 1)}' if count else 'reliable'
-        return f'{self.settings.method}: {size} from {self.samples} samples, {shown}, {verdict}'
+        return f'<IdentificationResult {self.settings.method}: {size} from {self.samples} samples, {shown}, {verdict}>'
 
 
 def residual_text(fits: Sequence[Fit]) -> str:
     """Return the residual of recordings as the verdict has it, moving joints alone, with its band; '' of none."""
     percent = overall_residual(fits, moving=True)[1] if fits else np.nan
     return f'{percent:.3g} % {band_of_all(fits)}'.rstrip() if np.isfinite(percent) else ''
-
-
-def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
-    lines = [
-        ''.join(f'<th>{escape(cell)}</th>' for cell in head),
-        *(''.join(f'<td>{escape(cell)}</td>' for cell in row) for row in rows),
-    ]
-    return f'<table>{"".join(f"<tr>{line}</tr>" for line in lines)}</table>'

@@ -5,7 +5,7 @@ from joint_dynamics.recording.encoder_step import encoder_step
 from joint_dynamics.recording.inputs import QUANTITIES
 from joint_dynamics.recording.load import end_unfinished, new_recording, refuse_recording, short_name, with_short_names
 from joint_dynamics.recording.mcap_file import check_checksums
-from joint_dynamics.recording.periods import PeriodAverage, Repetition, average_periods, find_repetition
+from joint_dynamics.recording.periods import Repetition, average_periods, find_repetition
 from joint_dynamics.recording.recording import Recording, RecordingBuilder
 from joint_dynamics.recording.recording_settings import RecordingSettings
 
@@ -14,7 +14,6 @@ load_recording, load_pieces = Recording.load, Recording.load_pieces
 __all__ = [
     'QUANTITIES',
     'BagWriter',
-    'PeriodAverage',
     'Recording',
     'RecordingBuilder',
     'RecordingSettings',

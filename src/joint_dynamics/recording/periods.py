@@ -4,8 +4,7 @@ Candidates for the period are the lags at which the autocorrelation of the speed
 least one whole period, all joints are within `TOLERANCE` of their positions one lag later, and move in between.
 
 With M periods x_m(t) = x(t) + n_m(t) of a periodic excitation, averaging over m divides the noise variance by M,
-without any filter, and the spread between the periods gives the variance of the noise of one period,
-σ² = Σ_m Σ_t (x_m − x̄)² / ((M − 1) N_p).
+without any filter. Σ_m Σ_t (x_m − x̄)² / ((M − 1) N_p) of a position is how much it differs between periods.
 """
 
 from __future__ import annotations
@@ -96,26 +95,7 @@ def find_repetition(recording: Recording, period: float | None = None) -> Repeti
     return None
 
 
-@dataclass(frozen=True)
-class PeriodAverage:
-    """One mean period of a recording.
-
-    Attributes
-    ----------
-    recording
-        the mean, of one period's length.
-    periods
-        M, number of periods averaged.
-    noise_variance
-        array of the recording -> (n,) variance of one sample's noise, unit of the quantity squared.
-    """
-
-    recording: Recording
-    periods: int
-    noise_variance: dict[str, Array]
-
-
-def average_periods(recording: Recording, period: float) -> PeriodAverage:
+def average_periods(recording: Recording, period: float) -> Recording:
     """Return the mean over all whole periods of `period` s in the recording, from its start on.
 
     The transient at the start is not periodic and has to be excluded by a window. A period that is not a whole number
@@ -142,13 +122,12 @@ def average_periods(recording: Recording, period: float) -> PeriodAverage:
     grid = (np.arange(periods)[:, None] * period + np.arange(count) * (period / count)).ravel()
     time = recording.time - recording.time[0]
     arrays: dict[str, Any] = {}
-    variance: dict[str, Array] = {}
     for name in recording.quantities:
         folded = resample(grid, time, getattr(recording, name)).reshape(periods, count, recording.n)
-        mean = folded.mean(axis=0)
-        variance[name] = ((folded - mean) ** 2).sum(axis=(0, 1)) / ((periods - 1) * count)
-        arrays[name] = mean
-    spread, motion = np.sqrt(variance['q']), arrays['q'].std(axis=0)
+        arrays[name] = folded.mean(axis=0)
+        if name == 'q':
+            variance = ((folded - arrays[name]) ** 2).sum(axis=(0, 1)) / ((periods - 1) * count)
+    spread, motion = np.sqrt(variance), arrays['q'].std(axis=0)
     # A joint that hardly moves is measured by a tenth of the motion of the one that moves most.
     for joint in np.flatnonzero(spread > TOLERANCE * np.maximum(motion, 0.1 * motion.max())):
         raise JointDynamicsError(
@@ -158,8 +137,7 @@ def average_periods(recording: Recording, period: float) -> PeriodAverage:
         )
     note = f'mean of {periods} periods of {period:.6g} s: noise variance divided by {periods}'
     arrays['time'] = np.arange(count) * (period / count)
-    mean_recording = replace(recording, notes=(*recording.notes, note), **arrays)
-    return PeriodAverage(mean_recording, periods, variance)
+    return replace(recording, notes=(*recording.notes, note), **arrays)
 
 
 def _candidates(speed: FloatArray, sample: float) -> list[int]:

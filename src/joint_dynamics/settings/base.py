@@ -34,21 +34,12 @@ def refusal(where: str, expected: str, found: Any) -> JointDynamicsError:
     return Refused(where, expected, found)
 
 
-def check_keys(
-    mapping: Any, known: Iterable[str], where: str, renamed: Mapping[str, str] | None = None
-) -> Mapping[str, Any]:
-    """Return `mapping`. Raises JointDynamicsError unless it is a mapping whose keys are all known.
-
-    renamed: former names, each with the name that replaced it.
-    """
+def check_keys(mapping: Any, known: Iterable[str], where: str) -> Mapping[str, Any]:
+    """Return `mapping`. Raises JointDynamicsError unless it is a mapping whose keys are all known."""
     if not isinstance(mapping, Mapping):
         raise Refused(where, 'a mapping', mapping)
     known = list(known)
     for key in mapping:
-        if renamed and key in renamed:
-            raise JointDynamicsError(
-                f'{where}: expected the key {renamed[key]}, found its former name {key!r}; rename it'
-            )
         if key not in known:
             similar = difflib.get_close_matches(str(key), known, n=1)
             keys = f'the keys {", ".join(known)}' if known else 'no keys'
@@ -203,7 +194,7 @@ class Settings:
             mapping = {cls.SHORT: mapping}
         elif cls.SHORT and mapping is not None and not isinstance(mapping, Mapping):
             raise refusal(where, f'its {cls.SHORT} or a mapping', mapping)
-        given = check_keys({} if mapping is None else mapping, declared, where or 'settings', _renamed(cls))
+        given = check_keys({} if mapping is None else mapping, declared, where or 'settings')
         missing = [name for name, (item, _) in declared.items() if name not in given and default_of(item) is ...]
         if missing:
             raise JointDynamicsError(
@@ -224,16 +215,12 @@ class Settings:
 
     def replaced(self: T, **changes: Any) -> T:
         """Return the settings with these changes, checked. Raises JointDynamicsError for invalid keys and values."""
-        check_keys(changes, declarations(type(self)), self.SECTION or 'settings', _renamed(type(self)))
+        check_keys(changes, declarations(type(self)), self.SECTION or 'settings')
         return dataclasses.replace(self, **changes)  # type: ignore[type-var]
 
     def to_mapping(self) -> dict[str, Any]:
         """Return the settings as plain keys and values, from which `from_mapping` restores them."""
         return {name: _plain(getattr(self, name)) for name in declarations(type(self))}
-
-
-def _renamed(cls: type) -> dict[str, str]:
-    return {declared.formerly: name for name, (_, declared) in declarations(cls).items() if declared.formerly}
 
 
 def _plain(value: Any) -> Any:

@@ -33,8 +33,6 @@ class Declaration:
         The meaning of null, where it is allowed, e.g. `found from the data`.
     check
         A further rule; returns None, or what was expected.
-    formerly
-        The former name of the setting; it is refused with a message that names the new one.
 
     """
 
@@ -49,7 +47,6 @@ class Declaration:
     infinite: bool = False
     none: str = ''
     check: Callable[[Any], str | None] | None = None
-    formerly: str = ''
 
     @property
     def rule(self) -> str:

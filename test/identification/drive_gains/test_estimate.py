@@ -321,8 +321,6 @@ def test_bad_recordings(robot, clean):
         identify_drive_gains(robot.model, [unloaded], [mixed_kinds], WEIGHED, PLAN)
     with pytest.raises(JointDynamicsError, match='mixed, tls, wls'):
         DriveGainOptions(solver='magic')
-    with pytest.raises(JointDynamicsError, match="expected the key solver, found its former name 'way'"):
-        DriveGainOptions.from_mapping({'way': 'tls'})
 
 
 def test_drive_gains_are_told_beside_what_was_stated():

@@ -227,9 +227,7 @@ class DriveGainOptions(Settings):
 
     SECTION = 'identification.options'
 
-    solver: str = setting(
-        'mixed', 'how the homogeneous system is solved, see total_least_squares', choices=SOLVERS, formerly='way'
-    )
+    solver: str = setting('mixed', 'how the homogeneous system is solved, see total_least_squares', choices=SOLVERS)
 
 
 def identify_drive_gains(

@@ -10,6 +10,8 @@ LOG_LIKELIHOOD_THRESHOLD = 20.0
 """[nats] Log-likelihood that an alternative has to gain before it is named: odds of e²⁰ (5·10⁸), what
 remains of them after a few hundred alternatives, a prior that trusts the user a thousandfold, and residuals
 that are no noise but a model's own."""
+MIN_EFFECT = 0.05
+"""[share] Share of a torque (rms) that something has to make before it is held against the recordings."""
 MIN_VUONG_STATISTIC = 2.0
 """[standard errors] Standard errors over blocks of time from which a gain is no matter of a few blocks, where a
 model is wrong."""
@@ -92,8 +94,6 @@ MAX_DELAY = 0.4
 """[s] Delays up to this are looked for."""
 LEFT_OUT = 0.1
 """[share] Share of all recorded time that the longest delay may make: so much is left out at each end."""
-MIN_EFFECT = 0.05
-"""[share] Share of a torque (rms) that something has to make before it is held against the recordings."""
 
 # What begins at a moment
 LEAST_JUMP, JUMP_SHARE, JUMP_STEP = 0.01, 0.01, 1e-3
