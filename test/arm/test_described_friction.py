@@ -5,10 +5,9 @@ import pytest
 
 from joint_dynamics.arm import Arm, FrictionDetail, SteadyFriction, apply_friction_scale, with_reversal
 from joint_dynamics.arm.described_friction import POSITIONS, SMALL_LOAD, loads_up_to
-from joint_dynamics.arm.reading import NO_PRESLIDING
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.identification.selection.candidate_terms import WIDTHS
-from joint_dynamics.joint import REVERSAL, FrictionModel, MaxwellSlip
+from joint_dynamics.joint import NO_PRESLIDING, REVERSAL, FrictionModel, MaxwellSlip
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation import ur5e_urdf
 
@@ -194,8 +193,25 @@ def test_only_joints_without_hysteresis_turn_over_within_it(make_arm):
     widths = [table.tolist() for table in slip.presliding.tables]
     assert widths == [[1e-3], [REVERSAL], [3e-3], [REVERSAL], [REVERSAL], [5e-4]]
     np.testing.assert_array_equal(slip.limits, arm.friction.maxwell_slip.limits)
-    np.testing.assert_array_equal(slip.stiffness, arm.friction.maxwell_slip.stiffness)
+    described = arm.friction.maxwell_slip.stiffness
+    np.testing.assert_array_equal(slip.stiffness, np.where(lengths[:, None] == NO_PRESLIDING, [0.0, 1.0], described))
     assert with_reversal(found) == (found, [])
+
+
+@pytest.mark.parametrize('share', [0.0, 0.2, 1.0])
+@pytest.mark.parametrize('width', WIDTHS)
+def test_the_share_that_slips_at_once_turns_over_within_it(make_arm, width, share):
+    """A motor that should rest moves by microradians as loads change: no reason to throw its friction about."""
+    first = NO_PRESLIDING / width
+    slip = MaxwellSlip(6, width, limits=[first, 1.0], stiffness=[(1.0 - share) / first, share])
+    found, remarks = with_reversal(make_arm(FrictionModel({'F_C0': np.ones(6)}, slip)))
+    assert remarks == []
+    assert with_reversal(found) == (found, [])
+    slip = found.friction.maxwell_slip
+    slip.reset(np.zeros(6), 1.0)
+    for way in (0.0, 0.1, 0.5, 1.0, 2.0, 2.0 * width / REVERSAL):
+        expected = 1.0 - (1.0 - share) * min(way, 2.0) - share * min(way * REVERSAL / width, 2.0)
+        np.testing.assert_allclose(slip.step(np.full(6, -way * REVERSAL)), expected, atol=1e-12)
 
 
 UNSCALED = {'F_C0': 5.0, 'F_Cl': 0.1, 'F_C1': 2e-3, 'F_S': 7.0, 'V_S': 0.2, 'F_V1': 3.0, 'F_V2': 0.4, 'offset': 0.3}

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from joint_dynamics.arm import Arm
-from joint_dynamics.arm.reading import NO_PRESLIDING, RIGID
+from joint_dynamics.arm.reading import RIGID
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.joint import FrictionModel, TorsionalStiffness
+from joint_dynamics.joint import NO_PRESLIDING, FrictionModel, TorsionalStiffness
 from joint_dynamics.robot import INERTIAL
 
 COUPLING = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 1.0, 1.0]]

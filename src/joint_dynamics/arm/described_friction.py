@@ -23,9 +23,9 @@ from typing import Any
 import numpy as np
 
 from joint_dynamics.arm.arm import Arm
-from joint_dynamics.arm.reading import NO_PRESLIDING, FrictionDetail
+from joint_dynamics.arm.reading import FrictionDetail
 from joint_dynamics.arrays import FloatArray
-from joint_dynamics.joint import REVERSAL, FrictionModel, MaxwellSlip, PeriodicMap
+from joint_dynamics.joint import NO_PRESLIDING, REVERSAL, FrictionModel, MaxwellSlip, PeriodicMap
 
 LEVEL_PARAMETERS = ('F_C0', 'F_Cl', 'F_C1')
 
@@ -67,29 +67,40 @@ def _direction(own: Mapping[str, float], first: float, second: float) -> dict[st
 
 
 def with_reversal(arm: Arm) -> tuple[Arm, list[str]]:
-    """Return the arm with hysteresis in every joint that has friction, and remarks on those described without.
+    """Return the arm whose friction takes a way to reverse in every joint, and remarks on those described without.
 
     Rounding can decide whether identification selects a hysteresis, and estimator and feedforward must use the same
     friction. The sign of the speed cannot replace it: at rest, the slightest motion of the elastic transmission would
-    make it jump by twice the friction. So friction described without hysteresis reverses within `REVERSAL`
-    [M6 eq 12-18]. Joints without described friction stay as they are.
+    make it jump by twice the friction. So friction, or the share of it, that is described to reverse at once reverses
+    within `REVERSAL` [M6 eq 12-18]. Joints without described friction stay as they are.
     """
     friction = arm.friction
     if friction is None:
         return arm, []
     slip = friction.maxwell_slip or MaxwellSlip(arm.n, NO_PRESLIDING, operators=1)
     lengths = [slip.presliding.for_joint(j) for j in range(arm.n)]
-    without = [j for j, table in enumerate(slip.presliding.tables) if table.max() <= NO_PRESLIDING]
-    named = [arm.joint_names[j] for j in without if arm.friction_described[j]]
-    if not named:
+    limits, shares = slip.limits.copy(), slip.stiffness * slip.limits
+    widths = np.array([table.max() for table in slip.presliding.tables])
+    # limits are lengths over the presliding length, rounded
+    at_once = (limits * widths[:, None] <= (1.0 + 1e-6) * NO_PRESLIDING).sum(axis=1)
+    if not any(at_once[j] for j in range(arm.n) if arm.friction_described[j]):
         return arm, []
-    for j in without:
-        lengths[j] = PeriodicMap.constant(REVERSAL)
+    for j in np.flatnonzero(at_once):
+        last = at_once[j] - 1
+        if at_once[j] == slip.operators:
+            lengths[j] = PeriodicMap.constant(REVERSAL)
+        elif limits[j, last + 1] * widths[j] > REVERSAL:
+            limits[j, last] = REVERSAL / widths[j]
+        else:
+            last += 1
+        limits[j, :last] = limits[j, last] * np.arange(1, last + 1) / (last + 1)
+        shares[j, : last + 1] = [*np.zeros(last), shares[j, : last + 1].sum()]
+    named = [arm.joint_names[j] for j in range(arm.n) if arm.friction_described[j] and at_once[j] == slip.operators]
     slip = MaxwellSlip(
         arm.n,
         PeriodicMap.stack(lengths),
-        limits=slip.limits,
-        stiffness=slip.stiffness,
+        limits=limits,
+        stiffness=shares / limits,
         kinematic_error=slip.kinematic_error,
     )
     turning = FrictionModel(friction.parameters, slip, joints=arm.n, quadrants=friction.quadrants)
@@ -97,7 +108,7 @@ def with_reversal(arm: Arm) -> tuple[Arm, list[str]]:
     remark = (
         f'no hysteresis{who} in the dynamics description: friction as described, turning over within {REVERSAL:g} rad'
     )
-    return replace(arm, friction=turning), [remark]
+    return replace(arm, friction=turning), [remark] if named else []
 
 
 #: N·m: a load that has a sign and no size.

@@ -17,7 +17,7 @@ from joint_dynamics.arm.terms import check_place, terms_from_config
 from joint_dynamics.arm.validity import Validity
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.joint import FrictionModel, TorsionalStiffness
+from joint_dynamics.joint import NO_PRESLIDING, FrictionModel, TorsionalStiffness
 from joint_dynamics.robot import RobotModel, mounting_rotation
 
 if TYPE_CHECKING:
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 #: N·m/rad of a joint whose transmission is not known: its deformation vanishes against every other quantity.
 RIGID = 1e15
-#: rad, presliding length of a joint without hysteresis beside joints that have one: the sign of the speed.
-NO_PRESLIDING = 1e-9
 #: Fields that say where a number comes from or how good it is: no torque depends on them.
 DOCUMENTATION = frozenset(
     {

@@ -19,7 +19,7 @@ from joint_dynamics.identification.regression.residuals import overall_residual
 from joint_dynamics.identification.regression.rotor import RotorSide
 from joint_dynamics.identification.reliability.coverage import Training
 from joint_dynamics.identification.result import IdentificationResult
-from joint_dynamics.joint import REVERSAL
+from joint_dynamics.joint import NO_PRESLIDING
 from joint_dynamics.joint.friction_documents import PARAMETERS
 from joint_dynamics.robot import StandardParameters, mounting_rotation
 from joint_dynamics.version import __version__
@@ -249,16 +249,13 @@ def add_term(
 
 
 def add_hysteresis(joint: dict[str, Any], width: float, share: float) -> None:
-    """Write two operators: one that slips after `REVERSAL`, and one, with its share of Coulomb friction, after `width`.
+    """Write what was fitted, (1 − share) sgn ω + share H, as two operators: one that slips at once, one after `width`.
 
-    The width is a length of the friction, not a backlash. With a width of `REVERSAL` both operators would coincide: all
-    friction then follows the larger share, without operators where that follows the sign of the speed.
+    The width is a length of the friction, not a backlash. A share of 0 is written as no hysteresis.
     """
-    first = REVERSAL / width
-    if first >= 1.0:
-        if share < 0.5:
-            return
-        first, share = 0.5, 1.0
+    if share <= 0.0:
+        return
+    first = NO_PRESLIDING / width
     joint['friction']['maxwell_slip'] = {
         'limits': [first, 1.0],
         'stiffness': [(1.0 - share) / first, share],

@@ -20,11 +20,13 @@ from joint_dynamics.joint.friction_documents import operators_of, polynomial_lim
 from joint_dynamics.joint.laws import relative_deformations, slips
 from joint_dynamics.joint.maps import PeriodicMap
 
+NO_PRESLIDING = 1e-9
+"""Angle [rad] over which friction that follows the sign of the speed is described to reverse."""
 REVERSAL = 1e-4
-"""Angle [rad] of friction that turns over at once: the narrowest that identification tries.
+"""Angle [rad] within which such friction reverses online: the narrowest that identification tries.
 
-What builds up over less cannot be told from the sign of the speed, and friction that turned within nanometres would,
-fed forward, be thrown from one side to the other by what of a resting motor's angle nobody knows.
+Friction that turned within nanometres would, fed forward, be thrown from one side to the other by what of a resting
+motor's angle nobody knows.
 """
 
 
