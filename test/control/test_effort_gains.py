@@ -237,6 +237,11 @@ def test_figures_of_gains_by_their_formulas():
     assert EffortGains(('a', 'b'), 0.01, p, d, smallest, largest).sag.tolist() == [0.0, 0.0]
 
 
+def test_what_has_no_lever_does_not_sag(gains):
+    """The axis of the shoulder is vertical; the last link's centre of mass is on its axis."""
+    assert (gains.sag == 0.0).tolist() == [True, False, False, False, False, True]
+
+
 @pytest.mark.parametrize('delay', [0.0, 0.0031])
 def test_gains_of_a_rigid_arm_by_their_formulas(robot, delay):
     """d T/I at most the ratio of the bound for that many periods; p from the damping where the inertia is largest."""

@@ -166,6 +166,8 @@ def effort_gains(
         viscous = flexible.viscous
         d, scale = _without_ringing(flexible, links, (period, late), d, scale)
     gravity = np.abs([arm.rigid.gravity(q) for q in postures]).max(axis=0)
+    # on a vertical axis a weight has no lever: what is left is rounding
+    gravity[gravity < robot.n * np.finfo(float).eps * gravity.max()] = 0.0
     return EffortGains(robot.joint_names, period, (d + viscous) ** 2 * scale, d, smallest, largest, viscous, gravity)
 
 
