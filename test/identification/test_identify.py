@@ -73,6 +73,13 @@ def test_currents_with_gains_are_torques(true_robot):
     assert found.description.values('drive_gain').tolist() == list(gains.values())
     with pytest.raises(JointDynamicsError, match='drive gains'):
         identify(true_robot.model, [currents])
+    # of torques, too, gains have to be of the robot's joints: the description states them
+    last = recording.joint_names[-1]
+    mistyped = {name if name != last else 'jiont_6': gain for name, gain in gains.items()}
+    with pytest.raises(
+        JointDynamicsError, match=f'drive_gains: expected a number for each of .*{last}, found .*jiont_6'
+    ):
+        identify(true_robot.model, [recording], settings=IdentificationSettings(drive_gains=mistyped))
 
 
 def test_the_motor_side_is_used_where_it_was_measured(true_robot):

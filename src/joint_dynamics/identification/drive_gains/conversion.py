@@ -165,8 +165,11 @@ def to_torques(
     Raises
     ------
     JointDynamicsError
-        For `tls` without the weighed mass of the payload.
+        For `tls` without the weighed mass of the payload, and gains of some joints only.
     """
+    if settings.drive_gains:
+        # also where torques were recorded: the description states the gains
+        per_joint(settings.drive_gains, model.joint_names, 'drive_gains', others=True)
     # tls identifies its gains with deviations of their own
     used = None if settings.method == 'tls' else settings.drive_gains
     stated, assumed = stated_or_assumed(settings.drive_gain_deviation, used, data.training)
