@@ -12,7 +12,7 @@ from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.recording.common_grid import Aligner, make_grid
 from joint_dynamics.recording.conversions import Corrections, MotorSide
-from joint_dynamics.recording.inputs import POSITIONS
+from joint_dynamics.recording.inputs import NOT_OF_THE_ARM, POSITIONS
 from joint_dynamics.recording.plausibility import check_signals
 from joint_dynamics.recording.samples import Samples, Table
 
@@ -151,8 +151,7 @@ def _joints(tables: Sequence[Table], joint_names: tuple[str, ...] | None, name: 
         where = ', '.join(dict.fromkeys(table.source for table in positions))
         raise JointDynamicsError(
             f'{name}: expected joints {", ".join(joint_names or ())}; not found: {", ".join(missing)}; '
-            f'{where} has {", ".join(there)} (named differently? recording.names: {{theirs: ours}}; '
-            "no part of the arm, as a gripper? list the arm's in robot.joints)"
+            f'{where} has {", ".join(there)} (named differently? recording.names: {{theirs: ours}}; {NOT_OF_THE_ARM})'
         )
     return joint_names or there
 

@@ -16,7 +16,7 @@ import numpy as np
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.documents import check_file, number
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.recording.inputs import QUANTITIES
+from joint_dynamics.recording.inputs import NOT_OF_THE_ARM, QUANTITIES
 from joint_dynamics.recording.samples import Samples
 
 #: Array of a Recording -> start of its columns' names.
@@ -92,7 +92,7 @@ def _columns(path: Path, header: list[str], samples: Samples) -> tuple[dict[str,
             raise JointDynamicsError(
                 f'{path}: expected columns {expected}{joints}, found '
                 f'{", ".join(f"{COLUMNS[quantity]}{k}" for k in sorted(places))}'
-                + " (no part of the arm, as a gripper? list the arm's in robot.joints)"
+                + f' ({NOT_OF_THE_ARM})'
                 * bool(samples.joint_names and len(places) < n)
             )
     return {quantity: [places[k] for k in numbers] for quantity, places in numbered.items()}, tuple(unused)

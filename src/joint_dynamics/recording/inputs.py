@@ -25,6 +25,10 @@ MOTOR_SIDE = ('motor_position', 'motor_velocity', 'motor_torque')
 QUANTITIES = ('q', 'dq', 'tau', 'current', 'theta', 'dtheta', 'temperature', 'load_torque')
 #: What says where the joints are, of a recording or its inputs; the first that is there gives the joints.
 POSITIONS = ('q', 'motor_position', 'theta')
+#: Remedy where a recording lacks joints of the robot.
+NOT_OF_THE_ARM = (
+    "no part of the arm, as a gripper? list the arm's in robot.joints of a URDF, leave their rows out of an MDH table"
+)
 #: Interpolated over long stretches and held at the ends; everything else must be there all the time.
 SLOW = ('temperature',)
 JOINT_STATE = 'sensor_msgs/msg/JointState'

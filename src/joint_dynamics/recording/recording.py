@@ -19,7 +19,7 @@ from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.recording.aligned import Window, align
 from joint_dynamics.recording.conversions import NEUTRAL, Corrections
 from joint_dynamics.recording.csv_file import COLUMNS, EXACT
-from joint_dynamics.recording.inputs import QUANTITIES
+from joint_dynamics.recording.inputs import NOT_OF_THE_ARM, QUANTITIES
 from joint_dynamics.recording.load import read_samples
 from joint_dynamics.recording.pieces import align_pieces
 from joint_dynamics.recording.recording_settings import RecordingSettings
@@ -247,7 +247,7 @@ class Recording:
         if missing:
             raise JointDynamicsError(
                 f'{self.name}: expected the joints {", ".join(joint_names)}; not found: {", ".join(missing)}; it has'
-                f" {', '.join(self.joint_names)} (no part of the arm, as a gripper? list the arm's in robot.joints)"
+                f' {", ".join(self.joint_names)} ({NOT_OF_THE_ARM})'
             )
         columns = [self.joint_names.index(name) for name in joint_names]
         arrays: dict[str, Any] = {name: getattr(self, name)[:, columns] for name in self.quantities}
