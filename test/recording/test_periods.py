@@ -99,6 +99,17 @@ def test_a_motion_that_does_not_repeat_has_no_period(seed):
     assert find_repetition(recording(np.cumsum(steps, axis=0) / 250.0, 250.0)) is None
 
 
+def test_samples_between_which_nothing_moves_are_no_repetition():
+    """Stamps a thousand times too far apart: positions a sample later are the same within the tolerance."""
+    rng = np.random.default_rng(4)
+    time = np.arange(0.0, 4.5, 2e-4)
+    waves = np.sin(
+        2 * np.pi * np.array([0.31, 0.83, 1.37])[:, None, None] * time[:, None] + rng.uniform(0, 6, (3, 1, 2))
+    )
+    q = np.einsum('kj,ktj->tj', rng.normal(size=(3, 2)), waves) + 1e-4 * rng.normal(size=(len(time), 2))
+    assert find_repetition(Recording(('a', 'b'), 1000.0 * time, q)) is None
+
+
 def test_a_long_rest_is_no_repetition():
     time = np.arange(0, 40.0, 0.01)
     q = np.where((time > 15)[:, None] & (time < 20)[:, None], np.sin(time - 15)[:, None] * [1.0, 0.5, 0.2], 0.0)

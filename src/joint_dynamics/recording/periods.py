@@ -164,12 +164,13 @@ def _longest_run(scaled: FloatArray, speed: FloatArray, lag: float) -> tuple[int
     same = np.abs(later - scaled[: len(later)]).max(axis=1) <= 3.0 * TOLERANCE
     edges = np.flatnonzero(np.diff(np.concatenate([[False], same, [False]]).astype(np.int8)))
     starts, ends = edges[::2], edges[1::2]
-    usual = (speed**2).mean()
+    # positions a few samples later are the same because there was no time to move
+    least = max(MOVING**2 * (speed**2).mean(), (3.0 * TOLERANCE / lag) ** 2)
     for run in np.argsort(starts - ends):
         first, last = int(starts[run]), int(ends[run])
         if last - first < lag - 1:
             break
-        if (speed[first:last] ** 2).mean() >= MOVING**2 * usual:
+        if (speed[first:last] ** 2).mean() >= least:
             return first, last
     return None
 
