@@ -48,12 +48,17 @@ class JointStateView(NamedTuple):
 
 
 class _Layout(NamedTuple):
-    """What messages of one length and one head have in common: names, and where the three fields stand."""
+    """What messages of one length have in common that are laid out alike.
+
+    parts unpacks the stamp, and then what has to be as in `marks`: the head, and how many numbers each field has.
+    fields: (count, place) of each.
+    """
 
     frame_id: str
     names: tuple[str, ...]
-    head: bytes
-    counts: tuple[tuple[int, bytes], ...]
+    parts: struct.Struct
+    marks: tuple[bytes | int, ...]
+    kind: np.dtype[np.float64]
     fields: tuple[tuple[int, int], ...]
 
 
@@ -61,7 +66,7 @@ class JointStateReader:
     """Reads the messages of one topic. Not thread-safe."""
 
     def __init__(self) -> None:
-        self._layouts: dict[tuple[int, bytes], _Layout] = {}
+        self._layouts: dict[tuple[int, str], _Layout] = {}
 
     def read(self, data: bytes) -> JointStateView | None:
         """Return the message in these bytes, None where it is not a whole one in plain CDR."""
@@ -69,31 +74,25 @@ class JointStateReader:
         if order is None or len(data) < _START:
             return None
         # A message of the same length and encoding is laid out as the last one was, unless its head is another.
-        key = (len(data), data[:2])
+        key = (len(data), order)
         layout = self._layouts.get(key)
-        if layout is None or not _fits(layout, data):
+        parts = () if layout is None else layout.parts.unpack_from(data)
+        if layout is None or parts[2:] != layout.marks:
             layout = _layout_of(data, order)
             if layout is None:
                 return None
             if len(self._layouts) >= LAYOUTS:
                 self._layouts.clear()
             self._layouts[key] = layout
-        sec, nanosec = (_LITTLE_STAMP if order == '<' else _BIG_STAMP).unpack_from(data, 4)
-        kind = _LITTLE_FLOAT if order == '<' else _BIG_FLOAT
-        position, velocity, effort = (
-            np.frombuffer(data, kind, count, offset) if count else _NOTHING for count, offset in layout.fields
-        )
-        return JointStateView(Header(Stamp(sec, nanosec), layout.frame_id), layout.names, position, velocity, effort)
+            parts = layout.parts.unpack_from(data)
+        position, velocity, effort = [
+            np.frombuffer(data, layout.kind, count, at) if count else _NOTHING for count, at in layout.fields
+        ]
+        header = Header(Stamp(parts[0], parts[1]), layout.frame_id)
+        return JointStateView(header, layout.names, position, velocity, effort)
 
 
-_LITTLE_STAMP, _BIG_STAMP = struct.Struct('<iI'), struct.Struct('>iI')
-_LITTLE_FLOAT, _BIG_FLOAT = np.dtype('<f8'), np.dtype('>f8')
 _NOTHING = np.zeros(0)
-
-
-def _fits(layout: _Layout, data: bytes) -> bool:
-    head = layout.head
-    return data[_START : _START + len(head)] == head and all(data[at : at + 4] == count for at, count in layout.counts)
 
 
 def _layout_of(data: bytes, order: str) -> _Layout | None:
@@ -110,10 +109,11 @@ def _layout_of(data: bytes, order: str) -> _Layout | None:
             name, at = _text(data, number, at)
             names.append(name)
         at = aligned(at, 4)
-        head, counts, fields = data[_START:at], [], []
+        # skipping what is not looked at
+        form, end, fields = f'{order}4xiI{at - _START}s', at, []
         for _ in range(3):
             (size,) = number.unpack_from(data, at)
-            counts.append((at, data[at : at + 4]))
+            form, end = f'{form}{at - end}xI', at + 4
             at += 4
             if size:
                 at = aligned(at, 8)
@@ -123,7 +123,9 @@ def _layout_of(data: bytes, order: str) -> _Layout | None:
                 return None
     except (struct.error, UnicodeDecodeError):
         return None
-    return _Layout(frame_id, tuple(names), head, tuple(counts), tuple(fields))
+    parts = struct.Struct(form)
+    marks = parts.unpack_from(data)[2:]
+    return _Layout(frame_id, tuple(names), parts, marks, np.dtype(f'{order}f8'), tuple(fields))
 
 
 def _text(data: bytes, number: struct.Struct, at: int) -> tuple[str, int]:
