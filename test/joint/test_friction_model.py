@@ -120,8 +120,6 @@ def test_a_document_with_a_kinematic_error_is_one_whose_angle_is_corrected():
     expected = plain.run((theta - error(theta))[:, None], 0.0)
     assert np.allclose(corrected.run(theta[:, None], 0.0), expected, atol=1e-9)
     assert not np.allclose(FrictionModel.from_dict(document).run(theta[:, None], 0.0), expected)
-    written = FrictionModel.from_dict(document, error.to_dict())
-    assert np.allclose(written.run(theta[:, None], 0.0), expected, atol=1e-9)
 
 
 def test_what_a_document_leaves_out_has_its_default():

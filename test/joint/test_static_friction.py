@@ -1,9 +1,7 @@
-"""Friction in steady slip: against speed, temperature and load; Hamon's quadrants."""
+"""Friction in steady slip: against speed, temperature and load."""
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from joint_dynamics.joint import FrictionModel
 
@@ -23,27 +21,7 @@ def test_terms_one_by_one():
     assert np.isclose(friction.static(1e-12), 8.3)
 
 
-def test_smooth_form_tends_to_the_exact_one_and_has_no_jump():
-    friction = FrictionModel({'F_C0': 5, 'F_S': 8})
-    assert np.allclose(friction.static(OMEGA, smoothing=1e-9), friction.static(OMEGA))
-    near = friction.static(np.array([-1e-6, 0, 1e-6]), smoothing=0.01)
-    assert np.all(np.abs(near) < 1e-2)
-
-
-def test_all_joints_at_once():
-    friction = FrictionModel({'F_C0': [1, 2], 'F_V1': [0.1, 0.2]})
-    omega = np.stack([OMEGA, OMEGA], axis=1)
-    assert np.allclose(friction.static(omega)[:, 1], FrictionModel({'F_C0': 2, 'F_V1': 0.2}).static(OMEGA))
-    assert np.array_equal(friction.static(omega[7]), friction.static(omega)[7])
-
-
 T = np.linspace(6, 79, 30)
-
-
-def test_the_temperature_part_vanishes_at_its_reference_and_has_no_pole_there():
-    friction = FrictionModel({**FREE, 'F_T1': -0.05, 'F_T2': 3e3})
-    assert friction.static(2.0, temperature=25.0) == 0
-    assert np.abs(friction.static(2.0, temperature=25.0 + 1e-9)) < 1e-8
 
 
 def test_the_temperature_is_bounded_at_zero_degrees_and_below():
@@ -79,19 +57,3 @@ def test_level_is_even_in_load_and_bounded():
 def test_a_bound_may_be_any_magnitude(bound):
     friction = FrictionModel({'F_C0': 5.0, 'F_Cl': 0.5, 'tau_max': bound})
     assert friction.level(-3.0) == 5.0 + 0.5 * min(3.0, bound)
-
-
-@given(tau=st.floats(-300, 300), dq=st.floats(-2, 2))
-def test_quadrants_reduce_to_the_usual_model(tau, dq):
-    # Equal in all quadrants and without load or speed dependence: F_C sgn q̇ + F_V q̇ + τ_off.
-    usual = FrictionModel(FREE, quadrants={'c_m': 7, 'c_g': 7, 'F_V': 3, 'tau_off': 0.5, 'dq_s': 0.03})
-    assert np.isclose(usual.static(dq, tau), 7 * np.sign(dq) + 3 * dq + 0.5)
-
-
-def test_quadrants_by_hand():
-    # Equation (25) less τ_out, with the parameters of table II, joint 3 of the RX130L.
-    table = {'a_m': 1.05, 'b_m': 0.08, 'a_g': 0.92, 'b_g': 0.085, 'c_m': 21.152, 'c_g': 15.588, 'F_V': 48.139}
-    friction = FrictionModel(FREE, quadrants={**table, 'tau_off': 9.95, 'dq_s': 0.03})
-    E = np.exp(-0.05 / 0.03)
-    assert np.isclose(friction.static(0.05, 100), (0.05 + 0.08 * E) * 100 + 21.152 + 48.139 * 0.05 + 9.95)
-    assert np.isclose(friction.static(-0.05, 100), (-0.08 - 0.085 * E) * 100 - 15.588 - 48.139 * 0.05 + 9.95)

@@ -61,34 +61,12 @@ LAW, TRAJECTORY, FALLBACK = 'feedforward_controller', 'feedforward_trajectory_co
 PLAIN, EFFORT = 'plain_trajectory_controller', 'effort_trajectory_controller'
 PRESETS = Path(__file__).parents[2] / 'ros2_control' / 'config'
 LAWS = """
-import time
-from joint_dynamics.control import Controller, InterfaceConfiguration
-
-
-class Fails(Controller):
-    def on_configure(self, setup):
-        self._joint_names, self._arm = setup.arm.joint_names, setup.arm
-
-    def on_activate(self):
-        self._steps = 0
-
-    def command_interface_configuration(self):
-        return InterfaceConfiguration.individual(self.joint_names, ['effort'])
-
-    def state_interface_configuration(self):
-        return InterfaceConfiguration.individual(self.joint_names, ['position'])
-
-    def update(self, time, period):
-        self._steps += 1
-        self.command['effort'] = self._arm.rigid.gravity(self.state['position']) + 5.0
-        if self._steps > 400:
-            self.go_wrong()
-
+class Fails(Bad):
     def go_wrong(self):
         raise RuntimeError('broken')
 
 
-class Hangs(Fails):
+class Hangs(Bad):
     def go_wrong(self):
         time.sleep(30)
 """
@@ -200,16 +178,9 @@ class Manager:
 
 
 @pytest.fixture
-def manager(ros, robot, tmp_path, monkeypatch):
+def manager(ros, robot, tmp_path, monkeypatch, bad_laws):
     """Start a controller manager with the law loaded and active in its chain."""
-    foreign = tmp_path / 'foreign'
-    info = foreign / 'bad_laws-1.0.dist-info'
-    info.mkdir(parents=True)
-    (foreign / 'bad_laws.py').write_text(LAWS, encoding='utf-8')
-    (info / 'METADATA').write_text('Metadata-Version: 2.1\nName: bad-laws\nVersion: 1.0\n', encoding='utf-8')
-    (info / 'entry_points.txt').write_text(
-        '[joint_dynamics.controllers]\nfails = bad_laws:Fails\nhangs = bad_laws:Hangs\n', encoding='utf-8'
-    )
+    foreign = bad_laws(LAWS)
     monkeypatch.setenv('PYTHONPATH', os.pathsep.join([str(foreign), *filter(None, [os.environ.get('PYTHONPATH')])]))
     monkeypatch.setenv('VIRTUAL_ENV', sys.prefix)
     monkeypatch.setenv('ROS_LOG_DIR', str(tmp_path / 'log'))

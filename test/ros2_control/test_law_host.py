@@ -164,32 +164,6 @@ def test_a_storm_never_gets_a_bad_command_through(play, robot, description):
 
 
 LAWS = """
-import ctypes
-import time
-import numpy as np
-from joint_dynamics.control import Controller, InterfaceConfiguration
-
-
-class Bad(Controller):
-    def on_configure(self, setup):
-        self._joint_names, self._arm = setup.arm.joint_names, setup.arm
-
-    def on_activate(self):
-        self._steps = 0
-
-    def command_interface_configuration(self):
-        return InterfaceConfiguration.individual(self.joint_names, ['effort'])
-
-    def state_interface_configuration(self):
-        return InterfaceConfiguration.individual(self.joint_names, ['position'])
-
-    def update(self, time, period):
-        self._steps += 1
-        self.command['effort'] = self._arm.rigid.gravity(self.state['position']) + 5.0
-        if self._steps > 400:
-            self.go_wrong()
-
-
 class Raises(Bad):
     def go_wrong(self):
         raise RuntimeError('broken')
@@ -237,17 +211,9 @@ class Shouts(Bad):
 
 
 @pytest.fixture
-def foreign(tmp_path):
+def foreign(bad_laws):
     """A folder with a package of somebody else, whose laws go wrong after 400 steps."""
-    folder = tmp_path / 'foreign'
-    info = folder / 'bad_laws-1.0.dist-info'
-    info.mkdir(parents=True)
-    (folder / 'bad_laws.py').write_text(LAWS, encoding='utf-8')
-    (info / 'METADATA').write_text('Metadata-Version: 2.1\nName: bad-laws\nVersion: 1.0\n', encoding='utf-8')
-    names = ('Raises', 'NotFinite', 'Exits', 'Hangs', 'Sleeps', 'Stumbles', 'Seizes', 'Shouts')
-    lines = '\n'.join(f'{name.lower()} = bad_laws:{name}' for name in names)
-    (info / 'entry_points.txt').write_text(f'[joint_dynamics.controllers]\n{lines}\n', encoding='utf-8')
-    return folder
+    return bad_laws(LAWS)
 
 
 @pytest.mark.parametrize(

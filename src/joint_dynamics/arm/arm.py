@@ -145,9 +145,7 @@ class Arm:
         return self.robot.limits.effort
 
     @classmethod
-    def from_description(
-        cls, robot: RobotModel | None, description: DynamicsDescription, *, payload: bool | None = None
-    ) -> Arm:
+    def from_description(cls, robot: RobotModel | None, description: DynamicsDescription) -> Arm:
         """Build from a dynamics description, joints by name (docs/reference/dynamics_description.md).
 
         Parameters
@@ -157,8 +155,6 @@ class Arm:
             override the description's.
         description
             the dynamics description.
-        payload
-            whether the arm carries the described payload; None: as the description says.
 
         Raises
         ------
@@ -166,7 +162,7 @@ class Arm:
             Where the description does not fit the robot, or has a field that cannot be used.
 
         """
-        return cls(**read(robot, description, payload))
+        return cls(**read(robot, description))
 
     @classmethod
     def of_joints(cls, description: DynamicsDescription) -> Arm:

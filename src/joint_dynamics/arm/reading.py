@@ -62,7 +62,7 @@ class FrictionDetail:
     directions: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
 
-def read(robot: RobotModel | None, description: DynamicsDescription, payload: bool | None) -> dict[str, Any]:
+def read(robot: RobotModel | None, description: DynamicsDescription) -> dict[str, Any]:
     """Return the fields of an `Arm` by name; see `Arm.from_description`."""
     remarks: list[str] = []
     robot = _standing(robot, description, remarks)
@@ -102,7 +102,7 @@ def read(robot: RobotModel | None, description: DynamicsDescription, payload: bo
         'backlash_deviation': description.backlash_deviation(names),
         'terms': _terms(description, robot),
         'validity': Validity.of([part.get('validity') for part in parts.values()]),
-        'payload': _payload(description, names, payload, remarks),
+        'payload': _payload(description, names, remarks),
         'rotor_identifiable': [part.get('rotor_inertia', {}).get('identifiable', True) for part in parts.values()],
         'remarks': tuple(remarks),
     }
@@ -120,7 +120,7 @@ def read_joints(description: DynamicsDescription) -> dict[str, Any]:
     given = document.get('inertial', {}).get('coupling', {})
     if robot.coupling is not None:
         parameters.coupled[:] = [given.get(name, 0.0) for name in robot.coupling.parameter_names]
-    return {**read(robot, bare, False), 'parameters': parameters.values}
+    return {**read(robot, bare), 'parameters': parameters.values}
 
 
 def _any(description: DynamicsDescription, names: tuple[str, ...], key: str) -> bool:
@@ -252,11 +252,8 @@ def _terms(description: DynamicsDescription, robot: RobotModel) -> DescribedTerm
     return DescribedTerms(tuple(entries), deviations=tuple(deviations), tree=robot.chain.tree)
 
 
-def _payload(
-    description: DynamicsDescription, names: tuple[str, ...], wanted: bool | None, remarks: list[str]
-) -> FloatArray:
-    attached = description.payload_attached if wanted is None else wanted
-    body = description.payload()
+def _payload(description: DynamicsDescription, names: tuple[str, ...], remarks: list[str]) -> FloatArray:
+    attached, body = description.payload_attached, description.payload()
     if attached and names[-1] != description.joint_names[-1] and np.any(body):
         raise JointDynamicsError(
             f'arm: payload: expected {description.joint_names[-1]} for the last joint, which it hangs on, found'

@@ -133,20 +133,6 @@ class ControlLoop:
         return type(self.controller) in SHIPPED
 
     @property
-    def external_effort(self) -> FloatArray:
-        """External effort (n,) N·m, added to the law's torque before the gate; initially zeros, written in place."""
-        return self.sample.external_effort
-
-    @property
-    def effort_only(self) -> bool:
-        """Whether `external_effort` alone is passed on where there is no reference but a valid state; may be set."""
-        return bool(self.sample.status['may_be_effort_only'][0])
-
-    @effort_only.setter
-    def effort_only(self, value: bool) -> None:
-        self.sample.status['may_be_effort_only'] = value
-
-    @property
     def warning(self) -> str:
         """Which slow inputs are missing or old, '' if none."""
         time = float(self.sample.status['time'][0])
@@ -242,7 +228,8 @@ class ControlLoop:
         self._law.clear()
         sample.holding.fill(0.0)
         sample.external_effort.fill(0.0)
-        status, self.effort_only = sample.status, False
+        status = sample.status
+        status['may_be_effort_only'] = False
         status['moved'], status['fault'], status['time'], status['stepped'] = 0, NOT_YET, np.nan, np.nan
         status['age'] = status['delay'] = 0.0
         self.handover.clear()

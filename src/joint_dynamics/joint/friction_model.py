@@ -254,9 +254,7 @@ class FrictionModel:
 
     @classmethod
     def from_dicts(
-        cls,
-        documents: Sequence[Mapping[str, Any]],
-        kinematic_error: Sequence[Mapping[str, Any] | PeriodicMap] | None = None,
+        cls, documents: Sequence[Mapping[str, Any]], kinematic_error: Sequence[PeriodicMap] | None = None
     ) -> FrictionModel:
         """Build n joints from their documents; fields as in docs/reference/joint_models.md.
 
@@ -287,10 +285,7 @@ class FrictionModel:
                 raise JointDynamicsError(
                     'friction: expected a Maxwell-slip part of every joint or of none, found one of some'
                 )
-            maps = [
-                item if isinstance(item, PeriodicMap) else PeriodicMap.from_dict(item) for item in kinematic_error or ()
-            ]
-            slip = MaxwellSlip.from_dicts([item for item in slips if item is not None], maps or None)
+            slip = MaxwellSlip.from_dicts([item for item in slips if item is not None], kinematic_error)
         return cls(
             columns,
             slip,
@@ -299,8 +294,6 @@ class FrictionModel:
         )
 
     @classmethod
-    def from_dict(
-        cls, document: Mapping[str, Any], kinematic_error: Mapping[str, Any] | PeriodicMap | None = None
-    ) -> FrictionModel:
+    def from_dict(cls, document: Mapping[str, Any], kinematic_error: PeriodicMap | None = None) -> FrictionModel:
         """Build one joint from its `document` and the map of its `kinematic_error`, see `from_dicts`."""
         return cls.from_dicts([document], None if kinematic_error is None else [kinematic_error])

@@ -48,7 +48,9 @@ def test_the_order_of_the_four_ways_on_data_not_used_for_the_fit(turn):
 
 def test_coulomb_level_and_document(turn):
     joint, data, result = turn
-    model = FrictionModel.from_dict(result.document['friction'], result.document['kinematic_error'])
+    model = FrictionModel.from_dict(
+        result.document['friction'], PeriodicMap.from_dict(result.document['kinematic_error'])
+    )
     # The slow motion stays within the Stribeck range: the level lies between F_C and F_S.
     assert joint.F_C < model.level()[0] < joint.F_S
     assert result.quality['method'] in ('lr_polynomial', 'nlr')

@@ -36,8 +36,8 @@ def moving(make_joint, motions):
 
 def test_from_motion_on_the_link_side_within_two_percent(moving):
     joint, data, part = moving
-    friction = FrictionModel.from_dict(part['friction'], part['kinematic_error'])
     error = PeriodicMap.from_dict(part['kinematic_error'])
+    friction = FrictionModel.from_dict(part['friction'], error)
     result = identify_stiffness([data], base=friction, kinematic_error=error)
     assert result.quality['source'] == 'link'
     for k in (0, 1):
