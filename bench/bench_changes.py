@@ -7,8 +7,8 @@ rests, or of Fourier series, one thing changes; another 20 s follow (a load is p
 
 A joint that hardly moves or carries little cannot tell that its spring is softer. `offered` is the most that any six
 seconds of motion within the 10 s after the drop hold against an unchanged spring, in units of log-likelihood: with a
-the map, Φ = Σ φ̄φ̄ᵀ/σ² of the deformations, usual errors σ and one constant error taken out,
-½ (1 − factor)² aᵀΦa.
+the map, Φ = Σ φ̄φ̄ᵀ/σ² of the deformations, usual errors σ, one constant error and the kinematic error within its
+deviation taken out, ½ (1 − factor)² aᵀΦa.
 """
 
 import argparse
@@ -97,9 +97,9 @@ def offered(blocks, square, joint, factor):
     """Return the gain that blocks of the spring side offer a stiffness times `factor`, see above."""
     W = np.sum([block[0] for block in blocks], axis=0) * (0.008 / CORRELATION / square)
     a = blocks[0][1]
-    Wa = W[BODY:-3, BODY:-3] @ a
-    along = a @ W[BODY:-3, -2]
-    information = a @ Wa - along**2 / (W[-2, -2] + STAYS**-2.0 / square)
+    along = a @ W[BODY:-4, -3:-1]
+    prior = np.diag([1.0, STAYS**-2.0 / square])
+    information = a @ W[BODY:-4, BODY:-4] @ a - along @ np.linalg.solve(W[-3:-1, -3:-1] + prior, along)
     return 0.5 * (1.0 - factor) ** 2 * information
 
 
@@ -107,8 +107,9 @@ class Run:
     """One run: what is drawn, and what the estimator made of it.
 
     kind, motion, drawn, joint, size: of the change, kg or factor. named: [(s since the change, kind, joint)]. contacts:
-    s since the change at which one began. error: share by which mass or stiffness is wrong, by s since the change.
-    offered: see above.
+    s since the change at which one began. resting: of these, those of a joint that has not slid since its spring broke,
+    whose motor says nothing: a push does the same to it. error: share by which mass or stiffness is wrong, by s since
+    the change. offered: see above.
     """
 
     def __init__(self, seed, number, descriptions):
@@ -118,7 +119,8 @@ class Run:
         which = int(rng.integers(IDENTIFIED) if self.drawn else rng.integers(1 << 16))
         spans = {'stiffness': (0.6, 0.85), 'load': (0.5, 2.0), 'friction': (1.3, 1.6)}
         self.size = float(rng.uniform(*spans.get(self.kind, (10.0, 10.0))))
-        self.named, self.contacts, self.error, self.offered = [], [], {}, 0.0
+        self.named, self.contacts, self.resting, self.error, self.offered = [], [], [], {}, 0.0
+        self._slid = self.kind != 'stiffness'
         robot = robot_of(which, self.drawn, self.kind)
         tool = unknown_tool(which) if self.drawn else None
         if tool is not None:
@@ -167,9 +169,12 @@ class Run:
                 now, known, place = tick * PERIOD - self.begin, len(e.named), e.changes.open
                 e.update(samples.q[k], samples.current[k], samples.theta[k])
                 self.named += [(round(float(now), 2), one.kind, one.joint) for one in e.named[known:]]
+                self._slid |= now > 0.0 and abs(e.omega[self.joint]) >= e.settings.omega_min
                 if e.contact.any():
                     if now > self._felt + 0.5:
                         self.contacts.append(round(float(now), 2))
+                        if now > 0.0 and not self._slid and not np.delete(e.contact, self.joint).any():
+                            self.resting.append(self.contacts[-1])
                     self._felt = now
                 if self.kind == 'stiffness' and 0.0 < now <= TIMELY and e.changes.open != place:
                     self._weigh(place)
@@ -216,7 +221,8 @@ class Run:
         drawn = 'identified' if self.drawn else 'true'
         what = f'{self.number:3d} {self.kind:9s} {drawn:10s} {self.motion:12s} joint {self.joint} {self.size:5.2f}'
         error = ' '.join(f'{after:.0f}s {100 * value:+.1f}' for after, value in self.error.items())
-        return f'{what}: named {self.named}, contacts {self.contacts}, offered {self.offered:.0f}, error % {error}'
+        felt = f'contacts {self.contacts}, resting {self.resting}'
+        return f'{what}: named {self.named}, {felt}, offered {self.offered:.0f}, error % {error}'
 
 
 def one(numbers):
@@ -244,7 +250,8 @@ def tabulate(runs):
         'changes', 'named', f'What was named, of {len(runs)} runs',
         {
             'what changed': '', 'runs': '', 'named within 10 s': '', 'named at latest, s': '.1f',
-            'within 5 % in time': '', 'runs with a false name': '', 'with a false contact': '', 'push felt': '',
+            'within 5 % in time': '', 'runs with a false name': '', 'with a false contact': '', 'not at rest': '',
+            'push felt': '',
         },
     )  # fmt: skip
     cases = [(kind, 0.0, [run for run in runs if run.kind == kind]) for kind in dict.fromkeys(KINDS)]
@@ -258,6 +265,7 @@ def tabulate(runs):
         table.row(
             name, len(these), None if name in ('push', 'nothing') else timely, max(times, default=np.nan), close,
             sum(bool(run.false_names) for run in these), sum(bool(run.false_contacts) for run in these),
+            sum(bool(set(run.false_contacts) - set(run.resting)) for run in these),
             sum(any(0.0 <= t <= PUSHED + 0.4 for t in run.contacts) for run in these) if name == 'push' else None,
         )  # fmt: skip
     table.keep()

@@ -232,6 +232,31 @@ def test_a_copy_goes_on_by_itself(waypoint_run):
     assert not np.array_equal(held.torque, one.torque)
 
 
+def test_a_stiffness_that_is_learnt_at_once_is_no_push(waypoint_run):
+    """The elbow's map halved while it slides: what contacts take for the usual error of its spring moves with it."""
+    samples, j = waypoint_run.samples, 2
+    one = JointEstimator(Arm.from_description(waypoint_run.robot.model, waypoint_run.description), PERIOD)
+    ready = False
+    for k in range(20000):
+        one.update(samples.q[k], samples.current[k], samples.theta[k])
+        if ready := one.stiffness.reliable[j] and one.stiffness.excited[j] and abs(one.torque_spring[j]) > 20.0:
+            break
+    assert ready
+    other = copy.deepcopy(one)
+    # what is learnt is in force at once, and the covariance small: no more is learnt in a few samples
+    for estimator in (one, other):
+        estimator.stiffness.states['keep'][j] = 0
+    other.stiffness.learnt[1][j] *= 0.5
+    for i in range(k + 1, k + 6):
+        for estimator in (one, other):
+            estimator.update(samples.q[i], samples.current[i], samples.theta[i])
+    base = other.detector.states['base'][j, 0] - one.detector.states['base'][j, 0]
+    jump = other.torque_spring[j] - one.torque_spring[j]
+    assert abs(jump) > 5.0
+    # within 10 ms a base follows 5 % of what it does not know
+    assert base == pytest.approx(jump, rel=0.1)
+
+
 def test_the_adaptive_law_needs_hysteresis(waypoint_run, tools):
     bare = tools.changed(
         waypoint_run.description,

@@ -82,6 +82,8 @@ class Arm:
         D (n,) N·m·s/rad, default 0.
     kinematic_error
         θ̃(θ), rad, or None.
+    kinematic_error_deviation
+        its standard deviation over θ, rad, or None.
     backlash
         𝓑(θ), half the measured lost motion, rad, or None.
     backlash_deviation
@@ -113,6 +115,7 @@ class Arm:
     stiffness: TorsionalStiffness | None = None
     damping: Values = None
     kinematic_error: PeriodicMap | None = None
+    kinematic_error_deviation: PeriodicMap | None = None
     backlash: PeriodicMap | None = None
     backlash_deviation: Values = None
     terms: DescribedTerms = field(default_factory=DescribedTerms)

@@ -45,7 +45,7 @@ def checked(given: Mapping[str, Any]) -> dict[str, Any]:
             'arm: expected damping >= 0 and drive gains other than 0, found '
             f'{arm["damping"].tolist()} and {arm["drive_gain"].tolist()}'
         )
-    for name in ('friction', 'kinematic_error', 'backlash'):
+    for name in ('friction', 'kinematic_error', 'kinematic_error_deviation', 'backlash'):
         if arm[name] is not None and arm[name].joints not in (n, None):
             raise JointDynamicsError(f'arm: expected {name} of {n} joints, found {arm[name].joints}')
     if arm['stiffness'] is not None:

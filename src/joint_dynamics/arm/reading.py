@@ -98,6 +98,7 @@ def read(robot: RobotModel | None, description: DynamicsDescription) -> dict[str
         'stiffness_described': stiff,
         'damping': description.values('damping', names, 0.0),
         'kinematic_error': description.kinematic_error(names) if _any(description, names, 'kinematic_error') else None,
+        'kinematic_error_deviation': description.kinematic_error_deviation(names),
         'backlash': description.backlash(names) if _any(description, names, 'backlash') else None,
         'backlash_deviation': description.backlash_deviation(names),
         'terms': _terms(description, robot),

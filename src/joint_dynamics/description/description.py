@@ -193,6 +193,12 @@ class DynamicsDescription:
         """Return the kinematic error map θ̃(θ) of all joints, zero where none was identified."""
         return self._maps('kinematic_error', joint_names)
 
+    def kinematic_error_deviation(self, joint_names: tuple[str, ...] | list[str] | None = None) -> PeriodicMap:
+        """Return the standard deviation of θ̃(θ) of all joints, rad, zero where none is stated."""
+        parts = [self.joint(name).get('kinematic_error', {}) for name in self._names(joint_names)]
+        stated = [{**part, 'type': 'table', 'values': part.get('standard_deviations') or [0.0]} for part in parts]
+        return PeriodicMap.stack([PeriodicMap.from_dict(part) for part in stated])
+
     def _maps(self, key: str, joint_names: tuple[str, ...] | list[str] | None) -> PeriodicMap:
         parts = [self.joint(name).get(key) for name in self._names(joint_names)]
         zero = PeriodicMap.constant(0.0)

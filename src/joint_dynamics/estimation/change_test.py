@@ -3,14 +3,15 @@
 For joint j and each side of its transmission, the torque not explained by the model is linear in possible changes,
 
     motor   τ_m − B ω̇ − F_v − τ_bare = Y χ + α₁ F(τ_J) H + α₂ ω
-    spring  D φ̇ − τ_bare             = Y χ − Σ_p a_p φ^{2p−1} + 2 ν k (1 − g) g 𝓑 s
+    spring  D φ̇ − τ_bare             = Y χ − Σ_p a_p φ^{2p−1} + 2 ν k (1 − g) g 𝓑 s + ζ k σ(θ)
 
 with Y (10,) the row of the last link's inertial parameters, χ those of the payload, and τ_bare the torque of the links
 without it. How a load takes up lost motion g 𝓑 s is assumed (`torques`): ν is the error of the logarithm of the load at
-which it does, 2 g (1 − g) 𝓑 s the derivative by it. A block holds W = Σ w² rowᵀrow of [Y, F(τ_J) H, ω, 1/w, torque] and
-[Y, φ, φ³ …, 2 k (1 − g) g 𝓑 s, 1/w, torque], with w the inverse of the stated deviation, and the parameters in force at
-its beginning. The parameter of 1/w is a constant error, such as model errors in one posture: each block has its own,
-before a change as after it.
+which it does, 2 g (1 − g) 𝓑 s the derivative by it. The kinematic error is known within its deviation σ(θ), large at
+angles that were not recorded: ζ is its error in deviations. A block holds W = Σ w² rowᵀrow of
+[Y, F(τ_J) H, ω, 1/w, torque] and [Y, φ, φ³ …, 2 k (1 − g) g 𝓑 s, k σ, 1/w, torque], with w the inverse of the stated
+deviation, and the parameters in force at its beginning. The parameter of 1/w is a constant error, such as model errors
+in one posture: each block has its own, before a change as after it.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class Blocks(NamedTuple):
     Attributes
     ----------
     motor, spring
-        W (k, n, 14, 14) and (k, n, 13 + P, 13 + P).
+        W (k, n, 14, 14) and (k, n, 14 + P, 14 + P).
     samples
         (k, 2, n) of each side.
     payload, friction, spring_map
@@ -141,13 +142,13 @@ def take(blocks, rows, motor, spring, disturbed, row):  # type: ignore[no-untype
     """Add one sample to the open block.
 
     rows: Y (n, 10). motor (4, n): torque less that of the links with the payload in force, F(τ_J) H, ω, w. spring
-    (3 + P, n): D φ̇ less that of the links, w, φ^{2p−1}, 2 k (1 − g) g 𝓑 s. With w = 0 the side does not count. row:
-    (14 + P,), written.
+    (4 + P, n): D φ̇ less that of the links, w, φ^{2p−1}, 2 k (1 − g) g 𝓑 s, k σ. With w = 0 the side does not count.
+    row: (14 + P,), written.
     """
-    n, order, k = rows.shape[0], len(spring) - 3, blocks.place[0]
+    n, order, k = rows.shape[0], len(spring) - 4, blocks.place[0]
     blocks.place[1] += 1
     blocks.disturbed[k] = blocks.disturbed[k] or disturbed
-    m, s = row[: BODY + 4], row[: BODY + 3 + order]
+    m, s = row[: BODY + 4], row[: BODY + 4 + order]
     for j in range(n):
         held = 0.0
         for p in range(BODY):
@@ -158,9 +159,9 @@ def take(blocks, rows, motor, spring, disturbed, row):  # type: ignore[no-untype
             add_row(blocks.motor[k, j], m, motor[3, j])
             blocks.samples[k, MOTOR, j] += 1.0
         if spring[1, j] > 0.0:
-            for p in range(order + 1):
+            for p in range(order + 2):
                 s[BODY + p] = spring[2 + p, j]
-            s[BODY + order + 1], s[BODY + order + 2] = 1.0 / spring[1, j], spring[0, j] + held
+            s[BODY + order + 2], s[BODY + order + 3] = 1.0 / spring[1, j], spring[0, j] + held
             add_row(blocks.spring[k, j], s, spring[1, j])
             blocks.samples[k, SPRING, j] += 1.0
 
@@ -232,7 +233,7 @@ def solve(A, b, x):  # type: ignore[no-untyped-def]
 @compiled
 def along_map(W, reference, one):  # type: ignore[no-untyped-def]
     """Write W of Y, the map scaled by one factor (its columns, weighted by the reference, become one) and torque."""
-    order, last = len(W) - BODY - 3, len(W) - 1
+    order, last = len(W) - BODY - 4, len(W) - 1
     for r in range(12):
         row = r if r < BODY else last
         for c in range(12):
@@ -261,18 +262,18 @@ def judge(blocks, newest, filled, share, constant, usual, possible, play, body, 
     former, of the payload by the latter. scale (2, n): inverse of the usual mean square.
     """
     n, order, ring = blocks.spring_map.shape[1], blocks.spring_map.shape[2], len(blocks.payload)
-    motor, spring = np.zeros((n, 14, 14)), np.zeros((n, 13 + order, 13 + order))
+    motor, spring = np.zeros((n, 14, 14)), np.zeros((n, 14 + order, 14 + order))
     samples = np.zeros((2, n))
     left = np.zeros((2, n, 11, 11))
-    reference, of_spring = np.zeros(13), np.zeros(12 + order)
-    m, s, one = np.empty((14, 14)), np.empty((13 + order, 13 + order)), np.empty((12, 12))
+    reference, of_spring = np.zeros(13), np.zeros(13 + order)
+    m, s, one = np.empty((14, 14)), np.empty((14 + order, 14 + order)), np.empty((12, 12))
     J, h = np.empty((BODY, BODY)), np.empty(BODY)
     for length in range(filled):
         k = (newest - length) % ring
         for j in range(n):
             m[:], s[:] = blocks.motor[k, j], blocks.spring[k, j]
             sweep(m, 12, constant[MOTOR, j])
-            sweep(s, BODY + order + 1, constant[SPRING, j])
+            sweep(s, BODY + order + 2, constant[SPRING, j])
             motor[j] += m
             spring[j] += s
         samples += blocks.samples[k]
@@ -295,6 +296,7 @@ def judge(blocks, newest, filled, share, constant, usual, possible, play, body, 
             about(spring[j], of_spring, s)
             s *= share * scale[SPRING, j]
             sweep(s, BODY + order, steady * play)
+            sweep(s, BODY + order + 1, 1.0)
             along_map(s, of_spring, one)
             gain, change, rest = single_change(one, 10, steady * usual[2, j], possible[2, j])
             verdict.single[length, SPRING, j], verdict.change[length, SPRING, j] = gain, change

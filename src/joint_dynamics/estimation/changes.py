@@ -114,7 +114,7 @@ class ChangeDetector:
         self.per_block = max(int(round(BLOCK / period)), 1)
         self.blocks = Blocks(
             np.zeros((k, n, BODY + 4, BODY + 4)),
-            np.zeros((k, n, BODY + 3 + order, BODY + 3 + order)),
+            np.zeros((k, n, BODY + 4 + order, BODY + 4 + order)),
             np.zeros((k, 2, n)),
             np.zeros((k, BODY)),
             np.zeros((k, n, 2)),
@@ -245,14 +245,14 @@ class ChangeDetector:
         successive blocks, in postures that differ little, are alike [batch means, Law and Kelton].
         """
         b, samples = self.blocks, self._share * self.blocks.samples[oldest]
-        motor, spring = self._share * b.motor[oldest, :, -2], self._share * b.spring[oldest, :, -3:-1]
+        motor, spring = self._share * b.motor[oldest, :, -2], self._share * b.spring[oldest][:, :, [-4, -2]]
         payload = np.broadcast_to(b.payload[oldest, None], (SHORTEST, self.joints, BODY))
         friction = np.concatenate([payload, b.friction[oldest]], axis=-1)
         elastic = np.concatenate([payload, -b.spring_map[oldest]], axis=-1)
         error = (motor[..., -1] - np.sum(motor[..., :-2] * friction, axis=-1)).sum(axis=0)
-        of_play, left = (spring[..., -1] - np.einsum('knrc,knc->knr', spring[..., :-3], elastic)).sum(axis=0).T
+        of_play, left = (spring[..., -1] - np.einsum('knrc,knc->knr', spring[..., :-4], elastic)).sum(axis=0).T
         # what lost motion explains of it is none: ν is eliminated
-        play, mixed = spring[..., 0, -3].sum(axis=0), spring[..., 0, -2].sum(axis=0)
+        play, mixed = spring[..., 0, -4].sum(axis=0), spring[..., 0, -2].sum(axis=0)
         by_play = mixed / (play + WINDOW / SHORTEST * UNKNOWN_LOAD**-2.0 * self.square[SPRING])
         total = np.maximum(samples.sum(axis=0), 1e-9)
         told = np.maximum(total - np.stack([0.0 * mixed, by_play * mixed]), 1e-9)
@@ -277,20 +277,24 @@ class ChangeDetector:
             return None
         return self._weighed, 1.0 + float(self.verdict.change[self._filled - 1, SPRING, self._weighed])
 
-    def motor_information(self, blocks: list[int]) -> Array:
+    def motor_information(self, blocks: list[int], reference: int) -> Array:
         """Return Σ w² rowᵀrow (n, 13, 13) of the motor side over blocks, as `PayloadEstimator.add` takes it.
 
-        The torque is what is left of the friction in force when the first of them began.
+        The torque is what is left of the friction in force when the block `reference` began.
         """
         keep = [*range(BODY + 2), BODY + 3]
         W = self.blocks.motor[blocks].sum(axis=0)[:, keep][:, :, keep]
         less_friction = np.tile(np.eye(BODY + 3), (self.joints, 1, 1))
-        less_friction[:, BODY : BODY + 2, -1] = -self.blocks.friction[blocks[0]]
+        less_friction[:, BODY : BODY + 2, -1] = -self.blocks.friction[reference]
         return np.asarray(less_friction.transpose(0, 2, 1) @ W @ less_friction)
 
     def since(self, change: Change) -> list[int]:
         """Return the blocks since a change, the first one first."""
         return self._since(change.length)
+
+    def before(self, change: Change) -> int:
+        """Return the block in which a change happened: what was in force when it began is not spoilt by it."""
+        return self._since(min(change.length + 1, self._filled))[0]
 
     @property
     def open(self) -> int:

@@ -40,7 +40,7 @@ CHANGE = 0.3
 
 CONTACT = record(
     'floor noise deviations omega_min learning memory settle slip confirm patience calm visit follow '
-    'still fast over since quiet ratio regime stay slid', 'begun armed contact',
+    'still fast over since quiet ratio regime stay slid', 'begun armed contact slides',
     base=(2,), largest=(3,), seen=(3,), visits=(3,), squares=(3, 3),
 )  # fmt: skip
 """Settings of one joint: N·m, (N·m)²; rad/s; visits; times in samples; share per sample by which the base follows. Its
@@ -102,6 +102,9 @@ def contact_step(s, motor, spring, lost, elastic, doubted, omega, adapted):  # t
     regime, slides = regime_of(s, omega)
     if elastic and slides:
         s.slid = spring[0] - min(max(motor[0], min(spring[0], 0.0)), max(spring[0], 0.0))
+    elif elastic and s.slides:
+        s.base[0], s.base[1] = s.slid, lost[0]
+    s.slides = slides
     change, change_lost = spring[0] - s.base[0], lost[0] - s.base[1]
     of_change = CHANGE * change_lost
     units = (

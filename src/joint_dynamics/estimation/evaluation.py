@@ -32,7 +32,8 @@ def detect_contacts(e, u, may_teach):  # type: ignore[no-untyped-def]
         spring, taken_off = (by_motor, 0.0), (0.0, 0.0)
         if u.spring and s.elastic:
             k = rigidity(e, j)[0]
-            wrong = np.hypot(k * (SLACK * lost.slack + lost.uncertainty), s.link_noise * s.torque_link)
+            unknown = np.hypot(SLACK * lost.slack + lost.uncertainty, s.error_deviation)
+            wrong = np.hypot(k * unknown, s.link_noise * s.torque_link)
             spring, taken_off = (s.torque_spring - s.torque_link, wrong), (k * lost.motion, k * lost.uncertainty)
         contact_step(
             e.contacts[j], (by_motor, s.motor_deviation), spring, taken_off,
@@ -109,8 +110,8 @@ def spring_variance(s, play, spring, in_force):  # type: ignore[no-untyped-def]
     P, alpha, square = in_force
     slope, variance = slope_and_variance(P, alpha, s.deformation * spring.per_scale)
     slope *= spring.per_scale
-    unknown = 0.0 if s.elastic else 1e12
-    return unknown + s.floor + slope * slope * (s.deformation_noise + lost * lost) + variance * square
+    unknown, noise = 0.0 if s.elastic else 1e12, s.deformation_noise + s.error_deviation * s.error_deviation
+    return unknown + s.floor + slope * slope * (noise + lost * lost) + variance * square
 
 
 @compiled
@@ -179,6 +180,7 @@ def watch_changes(e, u, known, disturbed):  # type: ignore[no-untyped-def]
             spring[2 + p, j] = x
             x *= square
         spring[2 + e.spring_map.shape[1], j] = 2.0 * k * (1.0 - lost.slack / max(s.half_backlash, 1e-9)) * lost.motion
+        spring[3 + e.spring_map.shape[1], j] = k * s.error_deviation
     last_link_rows(e.arm.links, e.smoother.states[0, u.q : u.q + len(e.estimate)], e.work, e.link_rows)
     begun = e.blocks.place[1] == 0
     if begun:

@@ -164,6 +164,8 @@ class JointEstimator(Estimates):
         tables.add(constants.tables)
         if arm.backlash is not None:
             estimate['backlash'] = arm.backlash.records(tables)
+        if arm.kinematic_error_deviation is not None:
+            estimate['deviations'] = arm.kinematic_error_deviation.records(tables)
         bare = constants.joints.copy()
         # It is taken off before, once for all uses; without θ there is none to take off.
         bare['error']['size'] = 0
@@ -184,7 +186,7 @@ class JointEstimator(Estimates):
             arm.friction_scale.copy() if friction is None else friction.alpha, adaptive.states, coulomb.states,
             coulomb.P, self.lost_motion.states, spring.states, spring.learnt, InForce(*spring.in_force),
             self.detector.states, self.watch.seen, changes.blocks, changes.spring_doubted, zeros((n, 2)), zeros(BODY),
-            zeros((n, order)), zeros((n, BODY)), zeros((3 + order, n)), zeros(BODY + 4 + order), zeros((2, order)),
+            zeros((n, order)), zeros((n, BODY)), zeros((4 + order, n)), zeros(BODY + 4 + order), zeros((2, order)),
         )  # fmt: skip
 
     def __getstate__(self) -> dict[str, Any]:
@@ -301,21 +303,21 @@ class JointEstimator(Estimates):
             return
         newest = self.changes.newest
         if self.payload is not None and not (self.payload.known and self.changes.blocks.disturbed[newest]):
-            self._weigh_payload([newest])
+            self._weigh_payload([newest], newest)
         if self.changes.weighed is not None:
             j, factor = self.changes.weighed
             self._scale_spring(j, self._sample.spring_map[j] * factor)
 
     def _take_in(self, change: Change) -> None:
         """Go on with what was named; what was learnt since is taken back where the load spoilt it."""
-        blocks, since = self.changes.blocks, self.changes.since(change)
+        blocks, since, before = self.changes.blocks, self.changes.since(change), self.changes.before(change)
         self.named = [*self.named[1 - NAMED :], change]
         if change.kind == 'load':
-            for part, kept in zip(self._learners, self._kept[since[0]], strict=True):
+            for part, kept in zip(self._learners, self._kept[before], strict=True):
                 part.restore(kept)
-            self._sample.spring_map[:] = blocks.spring_map[since[0]]
+            self._sample.spring_map[:] = blocks.spring_map[before]
             self.payload = make_payload(self._unloaded, self.settings, self.stride * self.period)
-            self._weigh_payload(since)
+            self._weigh_payload(since, before)
         elif change.kind == 'stiffness':
             assert self.stiffness is not None
             self.stiffness.changes[change.joint] += 1
@@ -335,10 +337,13 @@ class JointEstimator(Estimates):
         self._sample.spring_map[joint] = scaled
         self.changes.blocks.spring_map[:, joint] = scaled
 
-    def _weigh_payload(self, blocks: list[int]) -> None:
-        """Let the payload learn from these blocks, and take it into the link model, known well or not yet."""
+    def _weigh_payload(self, blocks: list[int], reference: int) -> None:
+        """Let the payload learn from these blocks, and take it into the link model, known well or not yet.
+
+        With the friction in force when the block `reference` began.
+        """
         assert self.payload is not None
-        self.payload.add(self.changes.motor_information(blocks), len(blocks) * self.changes.per_block)
+        self.payload.add(self.changes.motor_information(blocks, reference), len(blocks) * self.changes.per_block)
         self.payload.judge()
         self._carry(self.payload.inertial)
         self.changes.blocks.payload[:] = self.payload.inertial

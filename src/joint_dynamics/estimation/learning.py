@@ -79,8 +79,21 @@ def learn_stiffness(e, u, learning, free):  # type: ignore[no-untyped-def]
         may = free and clear and abs(e.smoother.states[1, u.theta + j]) >= u.omega_min
         state, learnt, spring = e.springs[j], (e.learnt[0][j], e.learnt[1][j]), e.spring
         in_force = spring.P[j], spring.alpha[j], spring.square[j : j + 1]
+        x = phi * state.per_scale
+        before = elastic_torque(spring.alpha[j], x)
         todo |= stiffness_step(state, learnt, in_force, phi, measure - s.damping_torque, may, e.scratch)[1]
+        # what is learnt is no push
+        e.contacts[j].base[0] += elastic_torque(spring.alpha[j], x) - before
     return todo
+
+
+@compiled
+def elastic_torque(alpha, x):  # type: ignore[no-untyped-def]
+    """Return τ_E = Σ α_p x^{2p−1} of one joint at x = φ/φ_ref."""
+    square, total = x * x, 0.0
+    for p in range(len(alpha) - 1, -1, -1):
+        total = total * square + alpha[p]
+    return x * total
 
 
 @compiled

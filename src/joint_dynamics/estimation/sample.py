@@ -135,7 +135,7 @@ class Sample(NamedTuple):
     scale, carried, spring_map
         (n, 2) α, (10,) payload in force; (n, P) stiffness over `SLOW`.
     link_rows, spring_rows, row, scratch
-        (n, 10), (3 + P, n), (14 + P,), (2, P), written.
+        (n, 10), (4 + P, n), (14 + P,), (2, P), written.
 
     """
 
@@ -228,7 +228,7 @@ def sample_at(p, learning, payload, suspected):  # type: ignore[no-untyped-def]
     spring = InForce(carray(p[30], (n, P, P), number), carray(p[31], (n, P), number), carray(p[32], (n,), number))
     blocks = Blocks(
         carray(p[35], (WINDOW, n, BODY + 4, BODY + 4), number),
-        carray(p[36], (WINDOW, n, BODY + 3 + P, BODY + 3 + P), number),
+        carray(p[36], (WINDOW, n, BODY + 4 + P, BODY + 4 + P), number),
         carray(p[37], (WINDOW, 2, n), number), carray(p[38], (WINDOW, BODY), number),
         carray(p[39], (WINDOW, n, 2), number), carray(p[40], (WINDOW, n, P), number),
         carray(p[41], (WINDOW,), np.bool_), carray(p[42], (2,), np.int64),
@@ -243,7 +243,7 @@ def sample_at(p, learning, payload, suspected):  # type: ignore[no-untyped-def]
         (carray(p[28], (n, P, P), number), carray(p[29], (n, P), number)), spring, carray(p[33], (n,), CONTACT),
         carray(p[34], (4, n), number), blocks, carray(p[43], (n,), np.bool_), carray(p[44], (n, 2), number),
         carray(p[45], (BODY,), number), carray(p[46], (n, P), number), carray(p[47], (n, BODY), number),
-        carray(p[48], (3 + P, n), number), carray(p[49], (BODY + 4 + P,), number), carray(p[50], (2, P), number),
+        carray(p[48], (4 + P, n), number), carray(p[49], (BODY + 4 + P,), number), carray(p[50], (2, P), number),
     )  # fmt: skip
     return take_sample(e, learning, payload, suspected)
 

@@ -28,7 +28,7 @@ from joint_dynamics.arm.sample import add_coupled_friction, add_rotors, term_tor
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.compilation import inlined_early
 from joint_dynamics.estimation.estimation_settings import EstimationSettings
-from joint_dynamics.estimation.learning import LAGS, PLAY, lost_motion_step
+from joint_dynamics.estimation.learning import LAGS, PLAY, elastic_torque, lost_motion_step
 from joint_dynamics.estimation.recursive import per_joint, positive
 from joint_dynamics.joint.constants import MAP, Field, Record, filled, record
 from joint_dynamics.joint.laws import coulomb_level, dry_friction, held, map_value, slip, speed_friction, warmth
@@ -48,11 +48,12 @@ ESTIMATE = record(
     'floor rotor_inertia_deviation friction_noise link_noise per_slip_speed deformation_noise hint gain coulomb_unit '
     'rotor_torque held_speed coulomb_level coulomb_friction friction_torque friction_error torque_motor deformation '
     'damping_torque torque_spring external torque torque_link spring_weight link_weight external_deviation '
-    'motor_deviation half_backlash', 'described elastic contact', backlash=MAP,
+    'motor_deviation half_backlash error_deviation', 'described elastic contact', backlash=MAP, deviations=MAP,
 )  # fmt: skip
 """Settings of one joint: (N·m)², of any torque; kg·m²; shares; s/rad; rad²; rad, of lost motion (NaN: the backlash is
-described); torque per effort; N·m, of a learnt Coulomb friction; whether the stiffness is described; map of the
-backlash. Then what is estimated, see `Estimates`; 𝓑(θ), rad."""
+described); torque per effort; N·m, of a learnt Coulomb friction; whether the stiffness is described; maps of the
+backlash and of the deviation of the kinematic error. Then what is estimated, see `Estimates`; 𝓑(θ) and that deviation,
+rad."""
 
 
 def estimate_of(arm: Arm, settings: EstimationSettings) -> Record:
@@ -143,13 +144,11 @@ def torques(e, u):  # type: ignore[no-untyped-def]
         if u.spring:
             if u.backlash:
                 s.half_backlash = map_value(s.backlash, e.arm.tables, value[u.theta + j])
+            s.error_deviation = map_value(s.deviations, e.arm.tables, value[u.theta + j])
             s.deformation = value[u.theta + j] - q[j] - e.play[j].motion
-            x = s.deformation * e.springs[j].per_scale
-            square, total = x * x, 0.0
-            for p in range(e.spring.alpha.shape[1] - 1, -1, -1):
-                total = total * square + e.spring.alpha[j, p]
             s.damping_torque = c.damping * (omega[j] - dq[j])
-            s.torque_spring = x * total + s.damping_torque
+            s.torque_spring = elastic_torque(e.spring.alpha[j], s.deformation * e.springs[j].per_scale)
+            s.torque_spring += s.damping_torque
             measured += s.spring_weight * (s.torque_spring - measured)
         s.external = measured - link[j]
         s.torque = measured - s.link_weight * s.external

@@ -57,6 +57,26 @@ def test_both_come_out_as_they_are(seed):
     assert np.std(found - ERROR(grid)) < 0.3 * np.std(ERROR(grid))
 
 
+def test_the_kinematic_error_is_known_as_well_as_its_deviation_says():
+    """Also at angles that were not recorded: there it is what is plausible, 0.15 mrad · √Σ 1/h² about a mean not known.
+
+    Under a load that bends the joint so little that its cubic part is lost.
+    """
+    away, plausible = [], 0.15e-3 * np.sqrt(np.sum(1.0 / np.arange(1, 7) ** 2.0))
+    for seed in range(8):
+        data = run(seed, load=3.0, inertia=0.4)
+        document = identify_transmission([data]).document['kinematic_error']
+        deviation = np.array(document['standard_deviations'])
+        grid = np.arange(len(deviation)) * 2.0 * np.pi / len(deviation)
+        wrong = PeriodicMap.from_dict(document)(grid) - ERROR(grid)
+        recorded = np.histogram(np.mod(data.theta, 2.0 * np.pi), np.append(grid, 2.0 * np.pi))[0] > 0
+        # the encoder has steps of 12 µrad
+        assert np.all(np.abs(wrong) < 4.0 * np.hypot(deviation, 12e-6 / np.sqrt(12.0)))
+        assert np.median(deviation[recorded]) < 10e-6
+        away += deviation[~recorded].tolist()
+    assert 0.7 * plausible < max(away) < 1.4 * plausible
+
+
 @pytest.mark.parametrize('seed', range(4))
 def test_a_cubic_part_is_written_where_data_tell_of_it_and_else_not(seed):
     """A load of 0.3 N·m bends the same joint by 0.07 mrad, of which the cubic part makes 0.005 %; deviations always."""

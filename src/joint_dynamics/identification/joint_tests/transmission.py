@@ -44,6 +44,8 @@ ROWS = 10
 ROUNDS, NARROWEST = 3, 0.3
 # Columns of the spring, c₁ and c₃, where the data show both; b_i and the kinematic error follow.
 SPRING = 2
+# Angles of a turn at which the deviation of the kinematic error is stated.
+ANGLES = 72
 
 
 @dataclass(frozen=True)
@@ -65,8 +67,8 @@ def identify_transmission(
 ) -> JointTestResult:
     """Fit s(τ_J), θ̃(θ) and the lost motion to the deformation.
 
-    The description gets `stiffness`, `kinematic_error` and `backlash`, a constant, with its deviation. The result is
-    not reliable where the stiffness lies within two deviations of zero.
+    The description gets `stiffness`, `kinematic_error` with its deviation at angles of a turn, and `backlash`, a
+    constant, with its deviation. The result is not reliable where the stiffness lies within two deviations of zero.
 
     Parameters
     ----------
@@ -128,6 +130,8 @@ def identify_transmission(
     stiffness = TorsionalStiffness(alpha, reach)
     cosine, sine = np.split(solution[play.stop + 1 :], 2)
     error = FourierSeries(solution[play.stop], cosine, sine)
+    turn = FourierSeries.basis(np.arange(ANGLES) * 2.0 * np.pi / ANGLES, settings.harmonics)
+    error_deviations = np.sqrt(np.sum((turn @ covariance[play.stop :, play.stop :]) * turn, axis=1))
     for p, unit in zip(range(spring), ('N·m/rad', 'N·m/rad^3'), strict=False):
         result.parameters[f'alpha_{p + 1}'] = Value(float(alpha[p]), deviations[p], unit)
     result.parameters['kinematic_error_rms'] = Value(float(np.std(error(theta))), None, 'rad')
@@ -145,7 +149,8 @@ def identify_transmission(
     method = 'from motion, with kinematic error and backlash'
     result.document = {
         'stiffness': stiffness.to_dict() | {'standard_deviations': deviations, 'method': method},
-        'kinematic_error': error.to_dict(),
+        # at angles that were not recorded, what is plausible
+        'kinematic_error': error.to_dict() | {'standard_deviations': error_deviations.tolist()},
         # Also where it is lost in its deviation: a joint that was never unloaded may have as much play as any.
         'backlash': PeriodicMap.constant(backlash).to_dict() | {'standard_deviations': [backlash_deviation]},
     }
