@@ -9,8 +9,7 @@ by H, and the friction is continuous. In steady slip H = sgn ω = ±1, and the m
 load and temperature parts added.
 
 For a joint with `quadrants`, Hamon's dry friction replaces F(τ_J) H, the Stribeck term, the terms of F_V1, F_V2 and
-F_V3, and the offset [H eq 30], each without
-unit, in N·m, N·m·s/rad or rad/s (q̇_s):
+F_V3, and the offset [H eq 30]; a and b have no unit, c, d and τ_off N·m, F_V N·m·s/rad, q̇_s rad/s:
 
     (P⁺(a_m + b_m E) + P⁻(a_g − b_g E) − 1) τ_J + (P⁺(c_m + d_m E) + P⁻(c_g + d_g E)) H + F_V ω + τ_off
 
