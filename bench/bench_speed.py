@@ -21,7 +21,7 @@ from joint_dynamics.arm.terms import hysteresis_term
 from joint_dynamics.identification.observations import Observation
 from joint_dynamics.identification.regression.least_squares import wls
 from joint_dynamics.identification.regression.problem import Problem
-from joint_dynamics.identification.regression.triangles import triangulate, triangulate_long
+from joint_dynamics.identification.regression.triangles import triangulate
 from joint_dynamics.recording.bag import read_bag
 from joint_dynamics.recording.samples import Samples
 from joint_dynamics.robot import RobotModel
@@ -68,10 +68,6 @@ def children(command, repeats=REPEATS, **keys):
 
 
 def to_wls(model, data):
-    return wls(triangulate_long(Problem(model, [data]).blocks))
-
-
-def to_wls_by_qr(model, data):
     return wls(triangulate(Problem(model, [data]).blocks()))
 
 
@@ -123,7 +119,7 @@ def memory_less_data(samples):
 
 
 def batch():
-    """Filtered data to WLS against pinocchio's loop, against samples, with QR and without."""
+    """Filtered data to WLS against pinocchio's loop, against samples."""
     model = with_kernel(robot())
     table = Table(
         'speed',
@@ -132,22 +128,16 @@ def batch():
         {
             'samples': ',',
             'joint_dynamics': '.3f',
-            'by QR': '.3f',
             'pinocchio': '.3f',
             'ratio': '.2f',
-            'differs from QR, deviations': '.0e',
             'memory without the data, MB': '.1f',
         },
     )
     for samples in (10_000, 100_000, 1_000_000):
         data = observation(model, samples)
         repeats = REPEATS if samples <= 100_000 else 1
-        ours, qr, loop = (
-            processor(run, model, data, repeats=repeats) for run in (to_wls, to_wls_by_qr, pinocchio_loop)
-        )
-        found, expected = to_wls(model, data), to_wls_by_qr(model, data)
-        difference = np.max(np.abs(found.chi - expected.chi) / np.sqrt(np.diag(expected.inverse)))
-        table.row(samples, ours, qr, loop, ours / loop, difference, memory_less_data(samples))
+        ours, loop = (processor(run, model, data, repeats=repeats) for run in (to_wls, pinocchio_loop))
+        table.row(samples, ours, loop, ours / loop, memory_less_data(samples))
     table.keep()
 
 
@@ -212,13 +202,13 @@ def growth():
     for elements in (0, 1, 2, 4):
         terms = [hysteresis_term(name, 0.01 * 2**k) for k in range(elements) for name in model.joint_names]
         count = Problem(model, [data], terms).columns
-        ours = processor(lambda terms=terms: wls(triangulate_long(Problem(model, [data], terms).blocks)))
+        ours = processor(lambda terms=terms: wls(triangulate(Problem(model, [data], terms).blocks())))
         table.row(elements, count, ours, loop, ours / loop)
     table.keep()
     table = Table('speed', 'recordings', f'{caption}; six joints', {'recordings': '', **columns})
     for recordings in (1, 4, 16, 64):
         parts = [observation(model, samples // recordings) for _ in range(recordings)]
-        ours = processor(lambda parts=parts: wls(triangulate_long(Problem(model, parts).blocks)))
+        ours = processor(lambda parts=parts: wls(triangulate(Problem(model, parts).blocks())))
         table.row(recordings, model.base_parameters().count, ours, loop, ours / loop)
     table.keep()
 

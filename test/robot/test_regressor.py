@@ -227,19 +227,12 @@ def test_they_are_the_columns_of_the_regressor(model):
         assert not expected[j, np.setdiff1d(np.arange(len(wanted)), columns)].any()
 
 
-def test_sums_of_samples_and_a_right_hand_side(model):
+def test_sums_of_samples(model):
     wanted = model.base_parameters().independent
     motion = states(model)
     packed = RowPacker(model.chain, wanted).rows(*motion)
     weights = np.random.default_rng(1).standard_normal((70, 5))
     np.testing.assert_allclose((packed @ weights + packed @ weights).dense(), 2 * packed.dense() @ weights, atol=1e-9)
-    y = np.arange(70.0)
-    dense = packed.dense()
-    for joint in range(model.n):
-        below = packed.with_right_side(joint, (joint + 1) * y)
-        np.testing.assert_array_equal(below[-1], (joint + 1) * y)
-        np.testing.assert_array_equal(below[:-1], packed.values[packed.parts[joint]])
-    np.testing.assert_array_equal(packed.dense(), dense)
 
 
 def test_a_parameter_wanted_twice_and_motors_that_move_otherwise(model):
@@ -258,7 +251,6 @@ def test_rows_that_nothing_is_written_into_are_zero(model):
     packed = RowPacker(model.chain, np.append(every, [len(every), len(every) + 1]), further).rows(*states(model))
     np.testing.assert_array_equal(packed.dense()[:, : len(every)], expected_rows(model, *states(model)))
     assert not packed.dense()[:, -2:].any()
-    assert not any(packed.values[part.stop].any() for part in packed.parts)  # where right-hand sides will be
 
 
 #: Motors 2 and 4 of four turn with more than one joint; the diagonal is the gear ratios.

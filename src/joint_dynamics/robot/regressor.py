@@ -143,7 +143,7 @@ class PackedRows:
     Attributes
     ----------
     values
-        (rows, samples): those of joint j at `parts[j]`, followed by one spare row for a right-hand side.
+        (rows, samples): those of joint j at `parts[j]`.
     columns
         per joint the columns that its rows represent.
     shape
@@ -156,7 +156,7 @@ class PackedRows:
         start = 0
         for own in columns:
             self.parts.append(slice(start, start + len(own)))
-            start += len(own) + 1
+            start += len(own)
         self.shape = (len(columns), count, values.shape[1])
 
     def dense(self) -> FloatArray:
@@ -165,12 +165,6 @@ class PackedRows:
         for rows, own, part in zip(rows_of_all, self.columns, self.parts, strict=True):
             rows[own] = self.values[part]
         return rows_of_all
-
-    def with_right_side(self, j: int, y: FloatArray) -> FloatArray:
-        """Return the rows of joint j with y (samples,) below them, (own columns + 1, samples); y is written here."""
-        part = self.parts[j]
-        self.values[part.stop] = y
-        return self.values[part.start : part.stop + 1]
 
     def between(self, first: int, end: int) -> PackedRows:
         """Return the rows of the samples first … end − 1 as a view."""
@@ -219,7 +213,7 @@ class RowPacker:
         if further is not None:
             self.own |= further
         self.columns = [np.flatnonzero(row) for row in self.own]
-        self._rows = sum(len(columns) + 1 for columns in self.columns)
+        self._rows = int(self.own.sum())
         self._seen = np.full((n, links), -1)
         self._again: list[tuple[int, int]] = []  # rows of a parameter that is wanted twice, as of a payload
         parts = PackedRows(np.zeros((self._rows, 0)), self.columns, len(wanted)).parts

@@ -61,7 +61,6 @@ class BaseRows:
         return self._own.of(observation, part)
 
     def _build(self) -> Iterator[Block]:
-        rows: Any  # packed, which a block takes for rows
         for index, observation in enumerate(self.observations):
             decimator = observation.decimator
             if decimator is None:
@@ -88,7 +87,8 @@ class BaseRows:
                     rows, observation.tau[first:end].T @ weights, observation.dq[decimator.kept[part]].T, index, part
                 )
 
-    def _block(self, rows: Any, tau: FloatArray, dq: FloatArray, index: int, part: slice) -> Block:
+    def _block(self, packed: PackedRows, tau: FloatArray, dq: FloatArray, index: int, part: slice) -> Block:
+        rows = packed.dense()
         if self.rest_speed <= 0:
             return Block(rows, tau, dq, index, part)
         rest = self.rest(index)

@@ -44,7 +44,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
-import scipy.linalg
 from scipy.special import ndtri, stdtrit
 
 from joint_dynamics.arrays import FloatArray, IntArray
@@ -136,8 +135,8 @@ def covariance(
                 parts = cells.setdefault(key, [])
                 parts.append(rows[:, own].T)
                 if sum(map(len, parts)) > 2 * weighted.shape[1]:
-                    cells[key] = [_triangle(np.concatenate(parts))]
-    both = {key: _triangle(np.concatenate(parts)) for key, parts in cells.items()}
+                    cells[key] = [_triangle(parts)]
+    both = {key: _triangle(parts) for key, parts in cells.items()}
     time, speed_factors = (_merged(both, place) for place in (0, 1))
     inverse = solution.inverse
     target = inverse if of is None else inverse @ of.T
@@ -167,7 +166,7 @@ def _merged(cells: dict[tuple[int, int], FloatArray], place: int) -> list[FloatA
     factors: dict[int, list[FloatArray]] = {}
     for key, factor in cells.items():
         factors.setdefault(key[place], []).append(factor)
-    return [_triangle(np.concatenate(factors[cluster])) for cluster in sorted(factors)]
+    return [_triangle(factors[cluster]) for cluster in sorted(factors)]
 
 
 def scatter(factors: Sequence[FloatArray], inverse: FloatArray) -> FloatArray:
@@ -234,6 +233,6 @@ def _freedom(own: FloatArray, projected: FloatArray, inverse: FloatArray) -> Flo
     return freedom
 
 
-def _triangle(rows: FloatArray) -> FloatArray:
-    """Return the upper triangle of the QR decomposition of rows (N, c), at most (c, c)."""
-    return np.asarray(scipy.linalg.qr(rows, mode='r', check_finite=False, overwrite_a=True)[0][: rows.shape[1]])
+def _triangle(parts: Sequence[FloatArray]) -> FloatArray:
+    """Return the triangle (≤ c, c) of rows (N, c) given in parts."""
+    return np.asarray(np.linalg.qr(np.concatenate(parts), mode='r'))

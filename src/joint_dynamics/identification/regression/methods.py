@@ -19,7 +19,7 @@ from joint_dynamics.identification.regression.friction_loop import iterate_to_fi
 from joint_dynamics.identification.regression.least_squares import MethodDetails, Solution, ols, wls
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.rows import standard_set
-from joint_dynamics.identification.regression.triangles import triangulate, triangulate_long
+from joint_dynamics.identification.regression.triangles import triangulate
 from joint_dynamics.identification.selection.candidate_terms import (
     Selection,
     choose,
@@ -31,8 +31,6 @@ from joint_dynamics.identification.selection.candidate_terms import (
 Progress = Callable[[str], None]
 Covariance = Callable[[FloatArray | None], FloatArray]
 """Returns the covariance (u, u) of combinations S χ, of S (u, b); None: of the parameters themselves."""
-LONG = 20_000
-"""Kept samples from which normal equations are tried before QR."""
 FIRST_SWEEPS = 2
 """Sweeps of the solution that only tells weights and load torque of the choice of terms."""
 ROBUST_METHODS = ('irls', 'i-irls')
@@ -58,8 +56,7 @@ class SolvedProblem:
 
 def least_squares(problem: Problem, method: str) -> Solution:
     """Solve a problem by OLS or WLS; raise JointDynamicsError where it has fewer rows than parameters."""
-    long = sum(problem.samples) >= LONG
-    triangles = triangulate_long(problem.blocks) if long else triangulate(problem.blocks())
+    triangles = triangulate(problem.blocks())
     if triangles.rows <= problem.columns:
         still = problem.still_joints
         names = f'; {", ".join(still)} never move{"s" if len(still) == 1 else ""}' if still else ''

@@ -7,7 +7,6 @@ is that of the full standard set that a solution of the base parameters stands f
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -32,53 +31,22 @@ UNKNOWN = 100.0
 """Spread of a rotor inertia, of which a URDF says nothing, in units of the largest spread of a link's inertia."""
 
 
-class _Rows:
-    """The field `rows` of a block: given without its zeros, it is spread out when somebody looks at it."""
-
-    def __get__(self, block: Any, owner: Any = None) -> FloatArray:
-        if block is None:
-            raise AttributeError('rows')  # for `dataclass`: no default
-        rows: FloatArray | PackedRows = block.__dict__['rows']
-        if isinstance(rows, PackedRows):
-            block.__dict__['packed'] = rows
-            rows = block.__dict__['rows'] = rows.dense()
-        return rows
-
-    def __set__(self, block: Any, rows: FloatArray | PackedRows) -> None:
-        block.__dict__['rows'] = rows
-
-
 @dataclass(frozen=True)
 class Block:
     """Some samples of one observation.
 
-    rows (joints, parameters, samples), also given as `PackedRows`; tau and dq (joints, samples), index of the
+    rows (joints, parameters, samples); tau and dq (joints, samples), index of the
     observation; kept: which of its kept samples; resting (joints, samples) bool and scale (joints, samples): see
     `rest`, None where rest is not looked at.
     """
 
-    if TYPE_CHECKING:
-        rows: FloatArray
-    else:
-        rows: FloatArray = _Rows()
+    rows: FloatArray
     tau: FloatArray
     dq: FloatArray
     observation: int
     kept: slice = field(default_factory=lambda: slice(None))
     resting: BoolArray | None = None
     scale: FloatArray | None = None
-
-    @property
-    def packed_rows(self) -> PackedRows | None:
-        """The rows without their zeros, None where they were not given so."""
-        rows = self.__dict__['rows']
-        return rows if isinstance(rows, PackedRows) else self.__dict__.get('packed')
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """(joints, parameters, samples)."""
-        shape: tuple[int, ...] = self.__dict__['rows'].shape
-        return shape
 
 
 class ModelRows:
@@ -102,8 +70,8 @@ class ModelRows:
 
     @property
     def count(self) -> int:
-        """Number of rows that are not zero, and a spare one of each joint."""
-        return int(self._packer.own.sum()) + len(self._packer.own)
+        """Number of rows that are not zero."""
+        return int(self._packer.own.sum())
 
     def of(self, observation: Observation, part: slice) -> PackedRows:
         """Return the rows of consecutive samples at the full rate."""
@@ -123,7 +91,7 @@ class ModelRows:
         columns = self._packer.columns
         places = np.concatenate(
             [
-                np.append(part.start + np.searchsorted(every, self._wanted[own]), part.stop)
+                part.start + np.searchsorted(every, self._wanted[own])
                 for every, part, own in zip(standard.columns, standard.parts, columns, strict=True)
             ]
         )
