@@ -6,6 +6,7 @@ from functools import partial
 import numpy as np
 import pytest
 from scipy.linalg import sqrtm
+from scipy.signal import lfilter
 from scipy.stats import binom, norm, t
 
 from joint_dynamics.identification.regression.covariance import (
@@ -159,11 +160,14 @@ def test_blocks_of_time_never_cross_recordings():
     assert np.concatenate(blocks_of_time([10] * 200)).max() == MOST - 1
 
 
-def test_samples_that_one_independent_one_is_worth():
-    noise = np.random.default_rng(0).standard_normal(5000)
-    assert samples_per_independent(noise) <= 5
-    assert 41 < samples_per_independent(np.convolve(noise, np.ones(40))) < 121
-    assert samples_per_independent(np.zeros(10)) == 1
+@pytest.mark.parametrize('memory', [0.0, 0.5, 0.9])
+def test_a_mean_of_correlated_noise_is_as_uncertain_as_of_its_independent_samples(memory):
+    """Noise e_k = φ e_{k−1} + w_k, whose mean has the variance σ²/N (1 + φ)/(1 − φ); 95 % as nearly as 400 tell."""
+    noise = lfilter([1.0], [1.0, -memory], np.random.default_rng(0).normal(size=(400, 4500)))[:, 500:]
+    worth = np.array([samples_per_independent(row) for row in noise])
+    assert np.mean(worth) == pytest.approx((1 + memory) / (1 - memory), rel=0.1)
+    within = np.abs(noise.mean(axis=1)) < norm.ppf(0.975) * np.sqrt(noise.var(axis=1) * worth / noise.shape[1])
+    assert binom.ppf(0.001, 400, 0.95) / 400 <= np.mean(within) <= binom.ppf(0.999, 400, 0.95) / 400
 
 
 def test_the_covariance_is_bell_and_mccaffreys(dense, blocks, system):

@@ -31,7 +31,7 @@ from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import NotReliableError
 from joint_dynamics.identification.joint_tests.data import JointData, joint_data
 from joint_dynamics.identification.joint_tests.result import JointTestResult, Series, Value, nrmse_percent
-from joint_dynamics.identification.regression.covariance import samples_per_independent
+from joint_dynamics.identification.regression.covariance import correlated_variance
 from joint_dynamics.joint import FourierSeries, PeriodicMap, TorsionalStiffness
 from joint_dynamics.joint.stiffness import LOADS, loads_of, lost_motion_share, place_in_play
 from joint_dynamics.recording import Recording
@@ -171,22 +171,21 @@ def _solve(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Least squares with the harmonics held towards zero; (solution, its covariance, residual).
 
-    The residual is correlated over many samples: the weight of the prior counts independent samples only, of which
-    there are N/(2 L + 1).
+    The residual is correlated over many samples: the weight of the prior counts independent samples only.
     """
     H = settings.harmonics
     free = W.shape[1] - 2 * H
     plausible = np.concatenate([np.full(free, np.inf), np.tile(settings.amplitude / np.arange(1, H + 1), 2)])
     plausible[spring : spring + len(LOADS)] = settings.play / np.sqrt(len(LOADS))
     lower = np.concatenate([np.zeros(free - 1), np.full(1 + 2 * H, -np.inf)])
-    noise, repeated = settings.amplitude, 1.0
+    normal, variance = W.T @ W, settings.amplitude**2
     for _ in range(3):
-        prior = np.diag(noise * np.sqrt(repeated) / plausible)
+        prior = np.diag(np.sqrt(variance) / plausible)
         solution = _bounded(np.vstack([W, prior]), np.concatenate([phi, np.zeros(W.shape[1])]), lower)
         residual = phi - W @ solution
-        noise, repeated = float(np.std(residual)), samples_per_independent(residual)
-    covariance = noise**2 * repeated * np.linalg.inv(W.T @ W + prior.T @ prior)
-    return solution, covariance, residual
+        inverse = np.linalg.inv(normal + prior**2)
+        variance = correlated_variance(residual, normal, inverse)
+    return solution, variance * inverse, residual
 
 
 def _bounded(W: FloatArray, y: FloatArray, lower: FloatArray | float) -> FloatArray:

@@ -17,7 +17,7 @@ from scipy.sparse import csr_array, hstack
 from joint_dynamics.arrays import BoolArray, FloatArray, IntArray
 from joint_dynamics.errors import NotReliableError
 from joint_dynamics.identification.joint_tests.data import JointData
-from joint_dynamics.identification.regression.covariance import samples_per_independent
+from joint_dynamics.identification.regression.covariance import correlated_variance
 from joint_dynamics.joint import PeriodicMap, TorsionalStiffness
 
 TURN = 2 * np.pi
@@ -136,9 +136,7 @@ def _fit_tables(
     residual = value - W @ solution
     inverse = np.linalg.inv(penalised)
     # Residuals of one stroke hang together (quantisation, ripple): fewer independent samples than rows.
-    growth = samples_per_independent(residual, longest=2000)
-    covariance = np.sum((inverse @ normal) * inverse, axis=1) * float(np.mean(residual**2)) * growth
-    std = np.sqrt(covariance)
+    std = np.sqrt(np.sum((inverse @ normal) * inverse, axis=1) * correlated_variance(residual, normal, inverse))
     nearest = np.mod(np.round(place).astype(int), points)
     forward, backward = (np.bincount(nearest[side == s], minlength=points) > 0 for s in (1.0, -1.0))
     return TransmissionMaps(

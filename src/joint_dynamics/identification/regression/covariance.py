@@ -57,6 +57,8 @@ MOST = 40
 """With more recordings than this, neighbouring ones share a block."""
 SPEEDS = 10
 """Ranges of speed of a joint, as many as blocks."""
+ROUNDING = 1e-12
+"""Autocorrelation that is nothing but rounding."""
 ALONE = 1e-6
 """1 − leverage below which a cluster alone decides a direction."""
 LEVEL = 0.975
@@ -70,14 +72,41 @@ def autocorrelation(residual: FloatArray, lags: int) -> FloatArray:
     return np.asarray(correlation / np.where(np.any(centred, axis=0), correlation[0], 1.0))
 
 
-def samples_per_independent(residual: FloatArray, longest: int | None = None) -> float:
-    """Return how many samples of a residual (N,) one independent one is worth, 2 L + 1.
+def samples_per_independent(residual: FloatArray, part: IntArray | None = None) -> float:
+    """Return how many samples of a residual (N,) are worth one independent one, 1 + 2 Σ ρ_l.
 
-    L: until the autocorrelation first falls below 0.05, at most N/5 or `longest`.
+    By so much the variance of a sum over the residual exceeds that of independent samples. ρ_l: the autocorrelation at
+    lag l, within recordings, up to the first lag at which it is not positive, at most N/4.
+
+    Parameters
+    ----------
+    part
+        (N,) the recording of each sample; None: they are all of one.
     """
-    bound = min(len(residual) // 5, len(residual) if longest is None else longest)
-    below = np.flatnonzero(autocorrelation(residual, bound) < 0.05)
-    return 1.0 + 2.0 * (int(below[0]) if below.size else bound)
+    lags = max(2, len(residual) // 4)
+    correlation = np.zeros(lags)
+    for row in [residual] if part is None else [residual[part == index] for index in np.unique(part)]:
+        spectrum = np.fft.rfft(row, 2 * len(row))
+        own = np.fft.irfft(spectrum * np.conj(spectrum))[: min(lags, len(row))]
+        correlation[: len(own)] += own
+    none = np.flatnonzero(correlation <= ROUNDING * correlation[0])
+    end = none[0] if none.size else lags
+    return float(1.0 + 2.0 * correlation[1:end].sum() / (correlation[0] or 1.0))
+
+
+def correlated_variance(residual: FloatArray, normal: FloatArray, inverse: FloatArray) -> float:
+    """Return σ² of the residual (N,) of a fit, by which σ² M is the covariance of its parameters.
+
+    ‖ρ‖² over the independent samples less the parameters that they determine, tr(M WᵀW). For columns that change more
+    slowly than the residual it is right, for others too much.
+
+    Parameters
+    ----------
+    normal, inverse
+        WᵀW and M = (WᵀW + PᵀP)⁻¹, with what holds the parameters besides, (b, b).
+    """
+    free = len(residual) / samples_per_independent(residual) - float(np.sum(inverse * normal))
+    return float(residual @ residual) / max(free, 1.0)
 
 
 def blocks_of_time(samples: Sequence[int], count: int = BLOCKS, most: int = MOST) -> list[IntArray]:

@@ -26,7 +26,7 @@ import numpy as np
 import scipy.linalg
 
 from joint_dynamics.arrays import BoolArray, FloatArray, IntArray
-from joint_dynamics.identification.regression.covariance import blocks_of_time
+from joint_dynamics.identification.regression.covariance import blocks_of_time, samples_per_independent
 from joint_dynamics.identification.reliability import thresholds
 from joint_dynamics.identification.reliability.filtered_samples import FilteredSamples
 from joint_dynamics.robot import RobotModel
@@ -263,20 +263,9 @@ class ExplanationFit:
 
 
 def effective_samples(residuals: FloatArray, weight: FloatArray, part: IntArray) -> FloatArray:
-    """Return the independent samples each joint's are worth, (n,): Σ w² over 1 + 2 Σ ρ_l, ρ_l while positive."""
-    count = np.empty(len(residuals))
-    for j, row in enumerate(residuals):
-        power = float(row @ row)
-        length = 1.0
-        if power > 0:
-            for lag in range(1, max(2, len(row) // 4)):
-                same = part[lag:] == part[:-lag]
-                correlation = float((row[lag:] * row[:-lag])[same].sum()) / power
-                if correlation <= 0:
-                    break
-                length += 2 * correlation
-        count[j] = (weight[j] ** 2).sum() / length
-    return np.maximum(count, 1.0)
+    """Return the independent samples each joint's are worth, (n,): Σ w² over `samples_per_independent`."""
+    length = np.array([samples_per_independent(row, part) for row in residuals])
+    return np.maximum((weight**2).sum(axis=1) / length, 1.0)
 
 
 def time_blocks(part: IntArray, count: int = thresholds.BLOCKS) -> IntArray:
