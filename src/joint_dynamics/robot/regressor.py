@@ -214,24 +214,20 @@ class RowPacker:
             self.own |= further
         self.columns = [np.flatnonzero(row) for row in self.own]
         self._rows = int(self.own.sum())
-        self._seen = np.full((n, links), -1)
+        seen = np.full((n, links), -1)
         self._again: list[tuple[int, int]] = []  # rows of a parameter that is wanted twice, as of a payload
         parts = PackedRows(np.zeros((self._rows, 0)), self.columns, len(wanted)).parts
         for j, (columns, part) in enumerate(zip(self.columns, parts, strict=True)):
             for row, k in zip(range(part.start, part.stop), wanted[columns], strict=True):
                 if k >= links:
                     continue
-                if self._seen[j, k] < 0:
-                    self._seen[j, k] = row
+                if seen[j, k] < 0:
+                    seen[j, k] = row
                 else:
-                    self._again.append((row, int(self._seen[j, k])))
+                    self._again.append((row, int(seen[j, k])))
         self._links = chain.links()
-        self._place = np.array([[self._seen[j, link_columns(link)] for link in tree.link] for j in range(n)])
-        self._drives = np.array([self._seen[j, drive_columns(j)] for j in range(n)])
-
-    def row(self, j: int, parameter: int) -> int:
-        """Return the row in which joint j has a standard parameter of the chain, −1 where it has none."""
-        return int(self._seen[j, parameter])
+        self._place = np.array([[seen[j, link_columns(link)] for link in tree.link] for j in range(n)])
+        self._drives = np.array([seen[j, drive_columns(j)] for j in range(n)])
 
     def rows(
         self, q: FloatArray, dq: FloatArray, ddq: FloatArray, dtheta: FloatArray, ddtheta: FloatArray

@@ -1,19 +1,17 @@
-"""What is kept from one solution to the next is what would be computed anew: rows, load torques, columns of terms."""
+"""Rows of the base parameters, and what goes with them: terms, offsets that are weights, how far a URDF may be off."""
 
 import math
-from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from joint_dynamics.arm import Term, fourier_term, friction_term, hysteresis_term, stribeck_term, terms_from_config
+from joint_dynamics.arm import terms_from_config
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.observations import Observation
-from joint_dynamics.identification.regression import columns, rows
-from joint_dynamics.identification.regression.columns import FrictionState, spans
+from joint_dynamics.identification.regression.columns import spans
 from joint_dynamics.identification.regression.problem import Problem
-from joint_dynamics.identification.regression.rows import prior_spread
+from joint_dynamics.identification.regression.rows import ModelRows, prior_spread
 from joint_dynamics.robot import INERTIAL, RobotModel, StandardParameters
 from joint_dynamics.signals.filtering import ParallelDecimator
 
@@ -40,132 +38,13 @@ def observation(model, samples, seed, factor=7):
     return Observation('run', np.arange(samples) * 0.01, q, dq, ddq, *motor, tau, None, decimator)
 
 
-def problems(model, monkeypatch, **options):
-    """The same problem with rows of whole observations kept, and without."""
-    runs = [observation(model, 5000, 1), observation(model, 700, 2), observation(model, 300, 3, factor=None)]
-    kept = Problem(model, runs, **options)
-    list(kept.blocks())
-    monkeypatch.setattr(rows, 'ROWS_KEPT', 0)
-    return kept, Problem(model, runs, **options)
-
-
-def test_rows_out_of_those_of_all_parameters_are_those_computed_alone(model, monkeypatch):
-    kept, plain = problems(model, monkeypatch)
-    for one, other in zip(kept.blocks(), plain.blocks(), strict=True):
-        assert one.kept == other.kept
-        np.testing.assert_allclose(one.rows, other.rows, rtol=0, atol=1e-13 * np.abs(other.rows).max())
-
-
-def test_load_torques_out_of_kept_rows_are_those_of_newton_euler(model, monkeypatch):
-    kept, plain = problems(model, monkeypatch)
-    rng = np.random.default_rng(4)
-    for links in rng.normal(size=(2, model.n, 10)):
-        for run in kept.observations:
-            expected = model.chain.torque(run.q, run.dq, run.ddq, links).T
-            bound = 1e-13 * np.abs(expected).max()
-            np.testing.assert_allclose(kept.loads.of(run, links), expected, rtol=0, atol=bound)
-            np.testing.assert_array_equal(plain.loads.of(run, links), expected)
-            np.testing.assert_array_equal(kept.loads.of(run, links, slice(3, 40)), kept.loads.of(run, links)[:, 3:40])
-
-
-def test_rows_are_kept_as_far_as_there_is_room(model, monkeypatch):
-    own = rows.StandardRows(model)
-    short, long = observation(model, 100, 1), observation(model, 3000, 2)
-    pieces = own.of(short)
-    assert own.of(short) is pieces
-    size = sum(piece.values.nbytes for piece in pieces)
-    monkeypatch.setattr(rows, 'ROWS_KEPT', 2 * size)
-    own = rows.StandardRows(model)
-    assert own.of(long) is None
-    assert own.of(short) is not None and own.of(observation(model, 100, 3)) is not None
-    assert own.of(observation(model, 100, 4)) is None
-
-
-class Watched(Term):
-    """A term that notes its name and joint in `asked` when its columns are computed."""
-
-    def of(self, motion):
-        self.asked.append((self.names[0].removesuffix(f'_{self.joint}'), self.index))
-        return super().of(motion)
-
-
-def terms_of(model, asked):
-    """Of load, hysteresis and speed; asked collects the name and joint of each term whose columns are computed."""
-
-    def watched(term):
-        found = Watched(**vars(term))
-        object.__setattr__(found, 'asked', asked)
-        object.__setattr__(found, 'index', model.joint_names.index(term.joint))
-        return found
-
-    first, second = model.joint_names[:2]
-    plain = fourier_term(first, [1])
-    return [
-        watched(friction_term(first, 'F_T0')),
-        watched(friction_term(second, 'F_Cl')),
-        plain,
-        watched(hysteresis_term(first, 1e-3)),
-        watched(stribeck_term(second, 0.4)),
-    ]
-
-
-@pytest.mark.parametrize('factor', [None, 5])
-def test_columns_of_terms_are_computed_again_only_where_the_state_changes_them(two_links, observed, factor):
-    runs = [observed(seed, 400, factor=factor) for seed in (1, 2)]
-    asked = []
-    terms = terms_of(two_links, asked)
-    rng = np.random.default_rng(5)
-    links, others = rng.normal(size=(2, 2, 10))
-    none, width = np.zeros(2), np.array([0.0, 2e-3])
-    limit, lower = np.array([5.0, 4.0]), np.array([5.0, 0.4])
-    states = [
-        (FrictionState(links, limit, none, none), {('F_T0', 0), ('F_Cl', 1), ('F_H', 0), ('F_S-F_C0', 1)}),
-        (FrictionState(links.copy(), limit.copy(), none, none), set()),
-        (FrictionState(others, limit, none, none), {('F_Cl', 1)}),
-        (FrictionState(others, lower, none, none), {('F_Cl', 1)}),
-        (FrictionState(others, 2 * limit * [1, 0.1], none, none), {('F_Cl', 1)}),
-        (FrictionState(others, lower, width, 100 * width), {('F_Cl', 1), ('F_S-F_C0', 1)}),
-        (FrictionState(others, lower, width, 200 * width), {('F_Cl', 1), ('F_S-F_C0', 1)}),
-        (FrictionState(others, lower, 2 * width, 200 * width), {('F_Cl', 1), ('F_S-F_C0', 1)}),
-    ]
-    problem = Problem(two_links, runs)
-    for state, expected in states:
-        asked.clear()
-        trial = problem.with_terms(terms, state)
-        found = [trial.extra(index) for index in range(2)]
-        assert set(asked) == expected
-        held_back = problem.with_terms([replace(term, ridge=0.7) for term in terms[::-1]], state)
-        again = [held_back.extra(index) for index in range(2)]
-        assert set(asked) == expected
-        fresh = Problem(two_links, runs, terms, state)
-        for index, order in ((0, [5, 4, 2, 3, 1, 0]), (1, [5, 4, 2, 3, 1, 0])):
-            np.testing.assert_allclose(found[index], fresh.extra(index), rtol=1e-13, atol=1e-15)
-            np.testing.assert_array_equal(again[index], found[index][order])
-
-
-def test_hysteresis_of_each_width_has_columns_of_its_own(two_links, observed):
-    run = observed(1, 400, factor=5)
-    terms = [hysteresis_term(two_links.joint_names[0], width) for width in (1e-3, 0.1)]
-    problem = Problem(two_links, [run])
-    problem.with_terms(terms).extra(0)
-    for term in terms:
-        np.testing.assert_allclose(
-            problem.with_terms([term]).extra(0), Problem(two_links, [run], [term]).extra(0), rtol=1e-13, atol=1e-15
-        )
-
-
-def test_columns_computed_last_are_kept_where_there_is_no_room_for_all(two_links, observed, monkeypatch):
-    run = observed(1, 400, factor=5)
-    monkeypatch.setattr(columns, 'KEPT', 2 * 8 * len(run.kept))
-    asked = []
-    terms = [term for term in terms_of(two_links, asked) if len(term.names) == 1 and not term.needs]
-    problem = Problem(two_links, [run])
-    whole = problem.with_terms(terms).extra(0)
-    asked.clear()
-    np.testing.assert_array_equal(problem.with_terms(terms[1:]).extra(0), whole[1:])
-    assert len(whole) == 3 and not asked
-    np.testing.assert_allclose(problem.with_terms(terms[:1]).extra(0), whole[:1], rtol=1e-13, atol=1e-15)
-    assert set(asked) == {('F_T0', 0)}
+def test_rows_of_a_filtered_run_are_those_of_all_its_samples_filtered(model):
+    """They are put together from pieces of 2048 samples, in blocks that overlap by the filter's reach."""
+    run = observation(model, 5000, 1)
+    rows = np.concatenate([block.rows for block in Problem(model, [run]).blocks()], axis=2)
+    whole = ModelRows(model, model.base_parameters().independent).of(run, slice(None)).dense()
+    expected = np.array([run.decimator.apply(joint.T).T for joint in whole])
+    np.testing.assert_allclose(rows, expected, rtol=0, atol=1e-12 * np.abs(whole).max())
 
 
 def test_terms_of_no_joint_and_spans_without_a_filter_are_refused(two_links, observed):

@@ -8,6 +8,7 @@ from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.identification import IdentificationSettings, identify
 from joint_dynamics.identification.describe import add_hysteresis
 from joint_dynamics.identification.regression import methods
+from joint_dynamics.identification.regression.rows import load_torque
 from joint_dynamics.identification.selection.candidate_terms import WIDTHS, choose
 from joint_dynamics.identification.validate import validate_description
 from joint_dynamics.joint import MaxwellSlip
@@ -103,7 +104,7 @@ def test_laws_are_weighed_by_a_model_that_has_them(record, true_robot, monkeypat
     run = problem.observations[0]
     load = rigid_part(true_robot, run.q, run.dq, run.ddq).T
     links = StandardParameters(without.standard_parameters, true_robot.model.n).links
-    off = [np.linalg.norm(problem.loads.of(run, some) - load, axis=1) for some in (links, state.links)]
+    off = [np.linalg.norm(load_torque(problem.model, run, some) - load, axis=1) for some in (links, state.links)]
     # the first two joints have their rotors' inertia in that of the links
     assert np.all(off[1][2:] < 0.8 * off[0][2:]) and np.linalg.norm(off[1][2:]) < 0.4 * np.linalg.norm(off[0][2:])
     # the same laws, which may be held back by other ridges

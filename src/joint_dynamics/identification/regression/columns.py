@@ -10,14 +10,13 @@ import operator
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, reduce
-from typing import Any
 
 import numpy as np
 
 from joint_dynamics.arm import Motion, Term, slip_of
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.identification.observations import Observation, Rest, find_rest
-from joint_dynamics.identification.regression.rows import BLOCK, Block, LoadTorques, ModelRows, StandardRows
+from joint_dynamics.identification.regression.rows import BLOCK, Block, ModelRows, load_torque
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.robot.regressor import PackedRows
 
@@ -27,8 +26,6 @@ FULL_RATE_BLOCK = 500
 """Samples at a time that are taken as they are: their rows stay in the processor's cache."""
 CACHE = 64 * 2**20
 """Blocks are kept for the next pass up to this size [bytes]; beyond it they are built again."""
-KEPT = 16 * 2**20
-"""Size up to which, in all, columns at the kept samples are kept for the next solution [bytes]."""
 DIRECTED = {'F_S', 'F_Cl', 'F_C1'}
 """Parameters of friction in the direction of slip, which hysteresis turns gradually."""
 
@@ -49,8 +46,6 @@ class BaseRows:
         self.base = model.base_parameters()
         self._cache: list[Block] = []
         self._rest: dict[int, Rest] = {}
-        self._standard = StandardRows(model)
-        self.loads = LoadTorques(model, self._standard)
 
     @cached_property
     def _own(self) -> ModelRows:
@@ -69,8 +64,7 @@ class BaseRows:
                     rows = self.packed_rows(observation, part)
                     yield self._block(rows, observation.tau[part].T, observation.dq[part].T, index, part)
                 continue
-            kept = self._standard.of(observation)
-            piece = kept.__getitem__ if kept is not None else self._pieces(observation, decimator.half)
+            piece = self._pieces(observation, decimator.half)
             for part, first, end, weights in spans(observation):
                 rows = reduce(
                     operator.add,
@@ -81,8 +75,6 @@ class BaseRows:
                         for low, high in [(max(first, number * BLOCK), min(end, (number + 1) * BLOCK))]
                     ),
                 )
-                if kept is not None:
-                    rows = self._own.among(rows)
                 yield self._block(
                     rows, observation.tau[first:end].T @ weights, observation.dq[decimator.kept[part]].T, index, part
                 )
@@ -164,122 +156,70 @@ class FrictionState:
     width: FloatArray | None = None
     share: FloatArray | None = None
 
-    def load(self, loads: LoadTorques, observation: Observation, part: slice = slice(None)) -> FloatArray | None:
+    def load(self, model: RobotModel, observation: Observation, part: slice = slice(None)) -> FloatArray | None:
         """Return the bounded load torque of (a part of) an observation, (n, samples) [N·m]; None without `links`."""
         if self.links is None:
             return None
-        load = loads.of(observation, self.links, part)
+        load = load_torque(model, observation, self.links, part)
         limit = np.inf if self.load_limit is None else self.load_limit[:, None]
         return np.clip(load, -limit, limit)
 
 
-class AdditionalColumns:
-    """Columns of terms for some observations of one robot, kept with what of a state they are made with.
+def columns_at_kept_samples(
+    model: RobotModel, observation: Observation, terms: Sequence[Term], state: FrictionState
+) -> FloatArray:
+    """Return the columns of terms for one observation at its kept samples, (columns, kept)."""
+    if not terms:
+        return np.zeros((0, len(observation.kept)))
+    slips = slips_of(observation, terms, state, model.joint_names)
+    if observation.decimator is None:
+        return columns_at_full_rate(model, observation, slice(0, len(observation.q)), terms, state, slips)
+    return np.concatenate(
+        [
+            columns_at_full_rate(model, observation, slice(first, end), terms, state, slips) @ weights
+            for _, first, end, weights in spans(observation)
+        ],
+        axis=1,
+    )
 
-    Parameters
-    ----------
-    model
-        the robot; loads: the load torques of the observations.
-    """
 
-    def __init__(self, model: RobotModel, observations: Sequence[Observation], loads: LoadTorques):
-        self._joints, self._tree = model.joint_names, model.chain.tree
-        self._observations = observations
-        self._loads = loads
-        self._kept: dict[tuple[Any, ...], FloatArray] = {}
-        self._room = KEPT
-
-    def at_kept_samples(self, index: int, terms: Sequence[Term], state: FrictionState) -> FloatArray:
-        """Return the columns of one observation at its kept samples, (columns, kept)."""
-        keys = [(index, term.joint, term.columns, term.width, *self._state_of(term, state)) for term in terms]
-        known = [self._kept.get(key) for key in keys]
-        fresh = self._filtered(
-            self._observations[index],
-            [term for term, columns in zip(terms, known, strict=True) if columns is None],
-            state,
-        )
-        first = 0
-        parts = [np.zeros((0, len(self._observations[index].kept)))]
-        for key, term, columns in zip(keys, terms, known, strict=True):
-            if columns is None:
-                columns = fresh[first : first + len(term.names)].copy()
-                first += len(term.names)
-            self._keep(key, columns)
-            parts.append(columns)
-        return np.concatenate(parts)
-
-    def _keep(self, key: tuple[Any, ...], columns: FloatArray) -> None:
-        """Keep columns longer than all that were asked for before."""
-        self._room += self._kept.pop(key, columns[:0]).nbytes
-        while columns.nbytes > self._room and self._kept:
-            self._room += self._kept.pop(next(iter(self._kept))).nbytes
-        if columns.nbytes <= self._room:
-            self._room -= columns.nbytes
-            self._kept[key] = columns
-
-    def _state_of(self, term: Term, state: FrictionState) -> tuple[Any, ...]:
-        """Return what of a state the columns of a term are made with: load, and (share, width) of the hysteresis."""
-        load = hysteresis = None
-        if term.joint not in self._joints:
-            return load, hysteresis
-        j = self._joints.index(term.joint)
-        if 'load' in term.needs and state.links is not None:
-            load = state.links.tobytes(), None if state.load_limit is None else float(state.load_limit[j])
+def columns_at_full_rate(
+    model: RobotModel,
+    observation: Observation,
+    part: slice,
+    terms: Sequence[Term],
+    state: FrictionState,
+    slips: dict[float, FloatArray],
+) -> FloatArray:
+    """Return the columns of terms for consecutive samples, (columns, samples); slips: see `slips_of`."""
+    q, dtheta = (np.ascontiguousarray(values[part].T) for values in (observation.q, observation.dtheta))
+    direction, tree = np.sign(dtheta), model.chain.tree
+    load = state.load(model, observation, part) if any('load' in term.needs for term in terms) else None
+    rows = np.empty((sum(len(term.names) for term in terms), q.shape[1]))
+    first = 0
+    for term in terms:
+        columns = slice(first, first + len(term.names))
+        first = columns.stop
+        if term.joint not in model.joint_names:
+            position = tree.positions(observation.q[part])[:, tree.names.index(term.joint)]
+            rows[columns] = term.values(position, np.zeros_like(position))
+            continue
+        j = model.joint_names.index(term.joint)
+        sign = direction[j]
         directed = any(name in DIRECTED for column in term.columns for name, _ in column.law)
         if directed and state.share is not None and state.width is not None and state.share[j] > 0:
-            hysteresis = float(state.share[j]), float(state.width[j])
-        return load, hysteresis
-
-    def _filtered(self, observation: Observation, terms: Sequence[Term], state: FrictionState) -> FloatArray:
-        if not terms:
-            return np.zeros((0, len(observation.kept)))
-        slips = slips_of(observation, terms, state, self._joints)
-        if observation.decimator is None:
-            return self.at_full_rate(observation, slice(0, len(observation.q)), terms, state, slips)
-        return np.concatenate(
-            [
-                self.at_full_rate(observation, slice(first, end), terms, state, slips) @ weights
-                for _, first, end, weights in spans(observation)
-            ],
-            axis=1,
+            share = float(state.share[j])
+            sign = sign * (1 - share) + share * slips[float(state.width[j])][part, j]
+        motion = Motion(
+            q[j],
+            dtheta[j],
+            sign,
+            None if load is None else load[j],
+            None if observation.temperature is None else observation.temperature[part, j],
+            {} if term.width is None else {term.width: slips[term.width][part, j]},
         )
-
-    def at_full_rate(
-        self,
-        observation: Observation,
-        part: slice,
-        terms: Sequence[Term],
-        state: FrictionState,
-        slips: dict[float, FloatArray],
-    ) -> FloatArray:
-        """Return the columns of consecutive samples, (columns, samples); slips: see `slips_of`."""
-        q, dtheta = (np.ascontiguousarray(values[part].T) for values in (observation.q, observation.dtheta))
-        direction = np.sign(dtheta)
-        load = state.load(self._loads, observation, part) if any('load' in term.needs for term in terms) else None
-        rows = np.empty((sum(len(term.names) for term in terms), q.shape[1]))
-        first = 0
-        for term in terms:
-            columns = slice(first, first + len(term.names))
-            first = columns.stop
-            if term.joint not in self._joints:
-                position = self._tree.positions(observation.q[part])[:, self._tree.names.index(term.joint)]
-                rows[columns] = term.values(position, np.zeros_like(position))
-                continue
-            j = self._joints.index(term.joint)
-            sign, hysteresis = direction[j], self._state_of(term, state)[1]
-            if hysteresis is not None:
-                share, width = hysteresis
-                sign = sign * (1 - share) + share * slips[width][part, j]
-            motion = Motion(
-                q[j],
-                dtheta[j],
-                sign,
-                None if load is None else load[j],
-                None if observation.temperature is None else observation.temperature[part, j],
-                {} if term.width is None else {term.width: slips[term.width][part, j]},
-            )
-            rows[columns] = term.of(motion)
-        return rows
+        rows[columns] = term.of(motion)
+    return rows
 
 
 def slips_of(

@@ -25,7 +25,7 @@ from joint_dynamics.identification.physical.dissipation import impossible_terms
 from joint_dynamics.identification.regression.columns import FrictionState
 from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.problem import Problem
-from joint_dynamics.identification.regression.rows import standard_set
+from joint_dynamics.identification.regression.rows import load_torque, standard_set
 
 Solver = Callable[[Problem], Solution]
 SWEEPS = 20
@@ -51,7 +51,7 @@ def state_from(problem: Problem, solution: Solution, prior: FloatArray | None) -
     """
     model, chi = problem.model, solution.chi
     links = model.standard(standard_set(problem.base, chi[: problem.base.count], prior)).links
-    limit = np.max([np.abs(problem.loads.of(part, links)).max(axis=1) for part in problem.observations], axis=0)
+    limit = np.max([np.abs(load_torque(model, part, links)).max(axis=1) for part in problem.observations], axis=0)
     known = dict(zip(problem.names, chi, strict=True))
     width, share = np.zeros(model.n), np.zeros(model.n)
     for term in problem.terms:

@@ -10,7 +10,13 @@ import numpy as np
 from joint_dynamics.arm import Term, check_place
 from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.identification.observations import REST_SPEED, Observation, Rest
-from joint_dynamics.identification.regression.columns import AdditionalColumns, BaseRows, FrictionState, slips_of
+from joint_dynamics.identification.regression.columns import (
+    BaseRows,
+    FrictionState,
+    columns_at_full_rate,
+    columns_at_kept_samples,
+    slips_of,
+)
 from joint_dynamics.identification.regression.rows import Block
 from joint_dynamics.robot import RobotModel
 
@@ -21,7 +27,7 @@ class Problem:
     Attributes
     ----------
     names: of the b columns; base: the robot's BaseParameters, whose columns come first; terms: the additional ones;
-    state: what friction columns take from the solution before; loads: LoadTorques of the observations.
+    state: what friction columns take from the solution before.
 
     Parameters
     ----------
@@ -47,12 +53,10 @@ class Problem:
         self.state = state or FrictionState()
         self.base_rows = rows or BaseRows(model, observations, rest_speed)
         self.observations = self.base_rows.observations
-        self.loads = self.base_rows.loads
         self.base = self.base_rows.base
         self.names = self.base.names + [name for term in self.terms for name in term.names]
         self._extra: dict[int, FloatArray] = {}
         self._torque: dict[int, FloatArray] = {}
-        self._columns = AdditionalColumns(model, self.observations, self.loads)
 
     @property
     def rest_speed(self) -> float:
@@ -103,7 +107,7 @@ class Problem:
     def with_terms(self, terms: Sequence[Term], state: FrictionState | None = None) -> Problem:
         """Return the same observations with other terms or another state; the base columns are shared."""
         other = Problem(self.model, self.observations, terms, state or self.state, rows=self.base_rows)
-        other._torque, other._columns = self._torque, self._columns
+        other._torque = self._torque
         return other
 
     def without_state(self) -> Problem:
@@ -145,7 +149,7 @@ class Problem:
 
     def extra_columns(self, observation: Observation, part: slice, slips: dict[float, FloatArray]) -> FloatArray:
         """Additional columns of consecutive samples at the full rate, (columns, samples); slips: see `slips`."""
-        return self._columns.at_full_rate(observation, part, self.terms, self.state, slips)
+        return columns_at_full_rate(self.model, observation, part, self.terms, self.state, slips)
 
     def slips(self, observation: Observation) -> dict[float, FloatArray]:
         """Return {width: H (samples, n)} for all widths that terms or the state ask for."""
@@ -154,7 +158,7 @@ class Problem:
     def extra(self, index: int) -> FloatArray:
         """Additional columns of one observation at its kept samples, (columns, kept)."""
         if index not in self._extra:
-            self._extra[index] = self._columns.at_kept_samples(index, self.terms, self.state)
+            self._extra[index] = columns_at_kept_samples(self.model, self.observations[index], self.terms, self.state)
         return self._extra[index]
 
     def blocks(self) -> Iterator[Block]:

@@ -12,7 +12,7 @@ import numpy as np
 from joint_dynamics.arrays import BoolArray, FloatArray, finite
 from joint_dynamics.identification.observations import Observation
 from joint_dynamics.identification.regression.problem import Problem
-from joint_dynamics.identification.regression.rows import BLOCK, Block
+from joint_dynamics.identification.regression.rows import BLOCK, Block, load_torque
 from joint_dynamics.recording.load import short_name
 from joint_dynamics.robot.limits import joint_unit
 from joint_dynamics.signals.filtering import zero_phase_lowpass
@@ -206,17 +206,15 @@ def full_rate_torque(problem: Problem, observation: Observation, chi: FloatArray
     out = np.empty_like(observation.tau)
     for part in _parts(len(out)):
         dtheta, ddtheta = (np.ascontiguousarray(array[part].T) for array in (observation.dtheta, observation.ddtheta))
-        tau = problem.loads.of(observation, standard.links, part) + Ia * ddtheta + Fv * dtheta + Fc * np.sign(dtheta)
-        tau += offset
+        tau = load_torque(model, observation, standard.links, part)
+        tau += Ia * ddtheta + Fv * dtheta + Fc * np.sign(dtheta) + offset
         if model.coupling is not None:
             tau += np.einsum('jps,p->js', model.coupling.regressor_rows(dtheta, ddtheta), standard.coupled)
-        out[part] = tau.T
-    # in a second pass, as their columns ask for other load torques: `loads` keeps those asked for last
-    for part in _parts(len(out)) if where else ():
         columns = problem.extra_columns(observation, part, slips)
         for joints, torque in zip(where, extra[:, None] * columns, strict=True):
             for j, ratio in joints.items():
-                out[part, j] += ratio * torque
+                tau[j] += ratio * torque
+        out[part] = tau.T
     return out
 
 

@@ -1,7 +1,6 @@
 """Rows of the linear system of a robot, and the torque of its links that columns of friction ask for.
 
-The regressor of all standard parameters is computed once, and asked for by columns and by load torque. The load torque
-is that of the full standard set that a solution of the base parameters stands for.
+The load torque is that of the full standard set that a solution of the base parameters stands for.
 """
 
 from __future__ import annotations
@@ -18,15 +17,11 @@ from joint_dynamics.robot.standard_parameters import coupled_columns
 
 BLOCK = 2048
 """Samples at a time."""
-ROWS_KEPT = 64 * 2**20
-"""Size up to which, in all, the rows of observations are kept [bytes]; some 45 times that of their positions."""
 INERTIAL_SPREAD = 0.3
 """How far a URDF's inertials may be off, as a share of themselves.
 
 What weighs one parameter of a base combination against another.
 """
-TORQUE_KEPT = 16 * 2**20
-"""Size of an observation's positions up to which its load torque is kept [bytes]."""
 UNKNOWN = 100.0
 """Spread of a rotor inertia, of which a URDF says nothing, in units of the largest spread of a link's inertia."""
 
@@ -68,11 +63,6 @@ class ModelRows:
                 further[:, k] = self._coupling.ratios[behind[k] // 3] != 0
         self._packer = RowPacker(model.chain, wanted, further)
 
-    @property
-    def count(self) -> int:
-        """Number of rows that are not zero."""
-        return int(self._packer.own.sum())
-
     def of(self, observation: Observation, part: slice) -> PackedRows:
         """Return the rows of consecutive samples at the full rate."""
         motion = (observation.q, observation.dq, observation.ddq, observation.dtheta, observation.ddtheta)
@@ -85,56 +75,6 @@ class ModelRows:
                 for row in np.flatnonzero(parameters >= self._first):
                     packed_rows.values[packed.start + row] = coupled[j, parameters[row] - self._first]
         return packed_rows
-
-    def among(self, standard: PackedRows) -> PackedRows:
-        """Return these rows out of those of all standard parameters (`StandardRows`)."""
-        columns = self._packer.columns
-        places = np.concatenate(
-            [
-                part.start + np.searchsorted(every, self._wanted[own])
-                for every, part, own in zip(standard.columns, standard.parts, columns, strict=True)
-            ]
-        )
-        return PackedRows(standard.values[places], columns, len(self._wanted))
-
-
-class StandardRows:
-    """Rows of all standard parameters of whole observations, in pieces of `BLOCK` samples; kept while there is room."""
-
-    def __init__(self, model: RobotModel):
-        self._model = model
-        self._rows: ModelRows | None = None
-        self._kept: dict[int, tuple[Observation, list[PackedRows]]] = {}
-        self._room = ROWS_KEPT
-
-    def of(self, observation: Observation) -> list[PackedRows] | None:
-        """Return the pieces of an observation one after the other, None where there is no room for them."""
-        known = self._kept.get(id(observation))
-        if known is not None:
-            return known[1]
-        if self._rows is None:
-            self._rows = ModelRows(self._model, np.arange(len(self._model.parameter_names)))
-        rows, samples = self._rows, len(observation.q)
-        size = 8 * rows.count * samples
-        if size > self._room:
-            return None
-        self._room -= size
-        pieces = [rows.of(observation, slice(start, start + BLOCK)) for start in range(0, samples, BLOCK)]
-        self._kept[id(observation)] = observation, pieces
-        return pieces
-
-    def torque(self, pieces: list[PackedRows], links: FloatArray) -> FloatArray:
-        """Return the torque of the links alone, (joints, samples) [N·m]; links: (n, 10) inertial parameters."""
-        standard = self._model.standard()
-        standard.links[:] = links
-        parameters = standard.values
-        return np.concatenate(
-            [
-                [parameters[own] @ piece.values[part] for own, part in zip(piece.columns, piece.parts, strict=True)]
-                for piece in pieces
-            ],
-            axis=1,
-        )
 
 
 def standard_set(base: BaseParameters, chi: FloatArray, prior: FloatArray | None) -> FloatArray:
@@ -186,33 +126,6 @@ def prior_spread(base: BaseParameters, prior: FloatArray) -> FloatArray:
     standard.links[:] *= INERTIAL_SPREAD
     standard.rotor_inertia[:] = UNKNOWN * INERTIAL_SPREAD * inertia.max()
     return standard.values
-
-
-class LoadTorques:
-    """Load torques of whole observations, kept until others are asked for: most are asked for several times."""
-
-    def __init__(self, model: RobotModel, rows: StandardRows):
-        self._model, self._rows = model, rows
-        self._kept: dict[int, tuple[Observation, bytes, FloatArray]] = {}
-
-    def of(self, observation: Observation, links: FloatArray, part: slice = slice(None)) -> FloatArray:
-        """Return `load_torque` of (a part of) an observation; of long ones nothing is kept.
-
-        Parameters
-        ----------
-        links
-            (n, 10) inertial parameters.
-        """
-        if observation.q.nbytes > TORQUE_KEPT:
-            return load_torque(self._model, observation, links, part)
-        known, key, torque = self._kept.get(id(observation), (None, b'', np.zeros(0)))
-        if known is not observation or key != links.tobytes():
-            pieces = self._rows.of(observation)
-            torque = (
-                load_torque(self._model, observation, links) if pieces is None else self._rows.torque(pieces, links)
-            )
-            self._kept[id(observation)] = observation, links.tobytes(), torque
-        return torque[:, part]
 
 
 def load_torque(

@@ -104,7 +104,7 @@ def level_columns(problem: Problem, observation: Observation) -> dict[str, tuple
     }
     directed = [term for term in problem.terms if is_directed(term)]
     needed = any('load' in term.needs for term in directed)
-    load = problem.state.load(problem.loads, observation) if needed else None
+    load = problem.state.load(problem.model, observation) if needed else None
     for term in directed:
         j = problem.model.joint_names.index(term.joint)
         slow = Motion(
