@@ -38,6 +38,7 @@ def test_every_field_arrives_at_its_joint(arm3, document):
     ]
     part['validity'] = {'speed': 0.7}
     document['joints']['j3']['backlash']['standard_deviations'] = [2e-5, 3e-5]
+    document['joints']['j2']['backlash'] |= {'load_shares': [0.9, 0.1], 'load_lag': 0.05}
     arm = read(arm3, document)
     assert arm.rotor_inertia.tolist() == pytest.approx([0.4, 0.45, 0.5])
     assert arm.rotor_identifiable.tolist() == [True, False, True]
@@ -58,6 +59,8 @@ def test_every_field_arrives_at_its_joint(arm3, document):
     np.testing.assert_allclose(arm.kinematic_error(np.zeros(3)), [0.0, 1e-4 * np.sin(1.0), 1e-4 * np.sin(2.0)])
     assert arm.backlash(np.zeros(3)).tolist() == [4e-4] * 3
     assert arm.backlash_deviation.tolist() == [0.0, 0.0, 3e-5]
+    assert arm.load_shares.tolist() == [[0.5, 0.5], [0.9, 0.1], [0.5, 0.5]]
+    assert arm.load_lag.tolist() == [0.1, 0.05, 0.1]
     expected = FrictionModel.from_dicts(
         [document['joints'][name]['friction'] for name in arm3.joint_names],
         [arm.kinematic_error.for_joint(k) for k in range(3)],

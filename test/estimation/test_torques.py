@@ -48,7 +48,8 @@ def test_what_the_backlash_may_be_off_by_is_uncertain_as_far_as_the_load_leaves_
     assert move(none, np.linspace(0.0, 0.1, 400))[-1].tolist() == pytest.approx([0.0, 0.0, 4e-4])
 
 
-def test_lost_motion_by_the_formulas():
+@pytest.mark.parametrize(('shares', 'lag'), [((0.5, 0.5), 0.1), ((0.9, 0.1), 0.04), ((0.0, 1.0), 0.3)])
+def test_lost_motion_by_the_formulas(shares, lag):
     rng = np.random.default_rng(6)
     period, limit = 8e-3, np.array([150.0, 250.0])
 
@@ -56,10 +57,10 @@ def test_lost_motion_by_the_formulas():
         return np.array([1e-3, 2e-3]) * (1.5 + np.sin(theta))
 
     def of(j, tau):
-        return 0.5 / (1.0 + (tau / (0.01 * limit[j])) ** 2) + 0.5 / (1.0 + (tau / (0.04 * limit[j])) ** 2)
+        return sum(b / (1.0 + (tau / (part * limit[j])) ** 2) for b, part in zip(shares, (0.01, 0.04), strict=True))
 
     deviation = np.array([0.0, 3e-4])
-    lost = LostMotion(2, backlash, limit, period, deviation)
+    lost = LostMotion(2, backlash, limit, period, deviation, shares, lag)
     theta, load = np.cumsum(rng.normal(0, 4e-4, (600, 2)), axis=0), np.cumsum(rng.normal(0, 0.6, (600, 2)), axis=0)
     state = [SimpleNamespace(place=0.0, spread=0.0, step=0.0, motion=0.0, known=False, loads=None) for _ in range(2)]
     for k in range(len(theta)):
@@ -70,7 +71,7 @@ def test_lost_motion_by_the_formulas():
                 one.place = min(max(one.place + (theta[k, j] - theta[k - 1, j]) / width, -1.0), 1.0)
             one.known = one.known or abs(one.place) >= 1.0
             one.loads = one.loads or [load[k, j]] * 2
-            one.loads = [x + period / lag * (load[k, j] - x) for x, lag in zip(one.loads, (0.1, 0.3), strict=True)]
+            one.loads = [x + period / T * (load[k, j] - x) for x, T in zip(one.loads, (lag, 3.0 * lag), strict=True)]
             left = [of(j, x) for x in (load[k, j], *one.loads)]
             one.spread = max(max(left) - min(left), (1 - period / 0.2) * one.spread)
             slack = left[1] * width
@@ -82,7 +83,7 @@ def test_lost_motion_by_the_formulas():
             assert lost.uncertainty[j] == pytest.approx(uncertainty, rel=1e-9)
     assert all(one.known for one in state)
     # a period longer than what is remembered: the load itself, and nothing kept
-    coarse = LostMotion(2, backlash, limit, 1.0)
+    coarse = LostMotion(2, backlash, limit, 1.0, shares=shares, lag=lag)
     for k in range(3):
         coarse.update(theta[200 * k], load[200 * k])
     np.testing.assert_allclose(coarse.slack, backlash(theta[400]) * of(np.arange(2), load[400]), rtol=1e-12)

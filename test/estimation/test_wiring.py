@@ -208,6 +208,14 @@ def test_a_contact_stops_the_learning_until_it_lasts(arm):
     np.testing.assert_array_equal(estimator.external_deviation, 1e6)
 
 
+def test_how_a_load_takes_up_the_backlash_reaches_the_lost_motion(arm):
+    shares = np.linspace([0.1, 0.9], [0.9, 0.1], arm.n)
+    states = JointEstimator(replace(arm, load_shares=shares, load_lag=0.01 * np.arange(1.0, arm.n + 1)), PERIOD)
+    states = states.lost_motion.states
+    np.testing.assert_array_equal(states['shares'], shares)
+    np.testing.assert_allclose(1.0 / states['follow'][:, 0], np.arange(1.0, arm.n + 1) * 0.01 / 0.008)
+
+
 def test_what_the_backlash_may_be_off_by_reaches_the_lost_motion(arm):
     deviation = 1e-4 * np.arange(1.0, arm.n + 1)
     sure, unsure = (

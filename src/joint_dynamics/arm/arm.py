@@ -88,6 +88,8 @@ class Arm:
         𝓑(θ), half the measured lost motion, rad, or None.
     backlash_deviation
         (n,) rad, its standard deviation, default 0.
+    load_shares, load_lag
+        how a load takes it up, as in `joint.stiffness`: (n, 2) shares b_i/𝓑, default equal ones; (n,) s, default 0.1.
     payload
         (10,) inertial parameters of the payload on the last link, in the last joint's frame, in addition to
         `parameters`.
@@ -118,6 +120,8 @@ class Arm:
     kinematic_error_deviation: PeriodicMap | None = None
     backlash: PeriodicMap | None = None
     backlash_deviation: Values = None
+    load_shares: Values = None
+    load_lag: Values = None
     terms: DescribedTerms = field(default_factory=DescribedTerms)
     payload: Values = None
     rotor_identifiable: Values = None

@@ -14,6 +14,7 @@ from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.joint import TorsionalStiffness
 from joint_dynamics.joint.constants import Tables, blank
+from joint_dynamics.joint.stiffness import LOAD_LAG, LOAD_SHARES
 from joint_dynamics.robot import INERTIAL, PER_JOINT, RobotModel
 
 
@@ -28,6 +29,8 @@ def checked(given: Mapping[str, Any]) -> dict[str, Any]:
         'rotor_inertia': standard.rotor_inertia,
         'damping': np.zeros(n),
         'backlash_deviation': np.zeros(n),
+        'load_shares': np.tile(LOAD_SHARES, (n, 1)),
+        'load_lag': np.full(n, LOAD_LAG),
         'friction_scale': np.tile([1.0, 0.0], (n, 1)),
         'payload': np.zeros(len(INERTIAL)),
         'drive_gain': np.full(n, np.nan),

@@ -85,6 +85,7 @@ def read(robot: RobotModel | None, description: DynamicsDescription) -> dict[str
         ):
             if key in part:
                 remarks.append(f'joints.{name}.{key}: not used, {why}')
+    shares, lag = description.backlash_load(names)
     return {
         'robot': robot,
         'parameters': parameters,
@@ -101,6 +102,8 @@ def read(robot: RobotModel | None, description: DynamicsDescription) -> dict[str
         'kinematic_error_deviation': description.kinematic_error_deviation(names),
         'backlash': description.backlash(names) if _any(description, names, 'backlash') else None,
         'backlash_deviation': description.backlash_deviation(names),
+        'load_shares': shares,
+        'load_lag': lag,
         'terms': _terms(description, robot),
         'validity': Validity.of([part.get('validity') for part in parts.values()]),
         'payload': _payload(description, names, remarks),

@@ -21,6 +21,7 @@ from joint_dynamics.description.schema import FORMAT, VERSION, migrated, validat
 from joint_dynamics.documents import parse_yaml, read_text
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.joint import PeriodicMap
+from joint_dynamics.joint.stiffness import LOAD_LAG, LOAD_SHARES
 from joint_dynamics.output_files import write_atomically
 from joint_dynamics.robot import INERTIAL, RobotModel
 
@@ -188,6 +189,12 @@ class DynamicsDescription:
         """Return the largest standard deviation of 𝓑(θ) of all joints, (n,) rad, zero where none is stated."""
         parts = [self.joint(name).get('backlash', {}) for name in self._names(joint_names)]
         return np.array([max(part.get('standard_deviations', ()), default=0.0) for part in parts], dtype=float)
+
+    def backlash_load(self, joint_names: tuple[str, ...] | list[str] | None = None) -> tuple[FloatArray, FloatArray]:
+        """Return how a load takes up the lost motion: shares b_i/𝓑 (n, 2) of `joint.stiffness`, and the lag (n,) s."""
+        parts = [self.joint(name).get('backlash', {}) for name in self._names(joint_names)]
+        shares = np.array([part.get('load_shares', LOAD_SHARES) for part in parts], dtype=float)
+        return shares, np.array([part.get('load_lag', LOAD_LAG) for part in parts], dtype=float)
 
     def kinematic_error(self, joint_names: tuple[str, ...] | list[str] | None = None) -> PeriodicMap:
         """Return the kinematic error map θ̃(θ) of all joints, zero where none was identified."""

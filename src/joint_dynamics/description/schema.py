@@ -30,6 +30,7 @@ from joint_dynamics.description.field_checks import (
 )
 from joint_dynamics.documents import check_name
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.joint.stiffness import LOADS
 from joint_dynamics.robot.standard_parameters import INERTIAL
 
 FORMAT = 'joint_dynamics'
@@ -71,6 +72,17 @@ def periodic_map(value: Any, path: str) -> None:
 
     anything_plain(value, path)
     _read_by(PeriodicMap.from_dict, 'a periodic map', value, path)
+
+
+def _backlash(value: Any, path: str) -> None:
+    periodic_map(value, path)
+    shares, lag = value.get('load_shares'), value.get('load_lag')
+    if shares is not None:
+        ListOf(number_of(lower=0), len(LOADS))(shares, f'{path}.load_shares')
+        if not abs(sum(shares) - 1.0) <= 1e-6:
+            fail(f'{path}.load_shares', 'shares whose sum is 1', shares)
+    if lag is not None:
+        number_of(lower=0)(lag, f'{path}.load_lag')
 
 
 def _stiffness(value: Any, path: str) -> None:
@@ -121,7 +133,7 @@ JOINT = Record(
         'stiffness': STIFFNESS,
         'damping': VALUE,
         'kinematic_error': periodic_map,
-        'backlash': periodic_map,
+        'backlash': _backlash,
         'temperature_range': ListOf(number, 2),
         'validity': VALIDITY,
         'gear_ratio': VALUE,

@@ -131,7 +131,9 @@ class JointEstimator(Estimates):
         if not self.motor_side:
             self.numbers['theta'] = self.numbers['q']
         self.effort_limit = np.where(np.isfinite(arm.robot.limits.effort), arm.robot.limits.effort, 100.0)
-        self.lost_motion = LostMotion(n, arm.backlash, self.effort_limit, turn, arm.backlash_deviation)
+        self.lost_motion = LostMotion(
+            n, arm.backlash, self.effort_limit, turn, arm.backlash_deviation, arm.load_shares, arm.load_lag
+        )
         self.friction = make_friction(arm, use, turn)
         self.stiffness = make_stiffness(arm, use, turn) if motor_side else None
         self.watch = RangeWatch(arm.validity if self.friction_model is not None or arm.terms else None, arm.joint_names)

@@ -32,16 +32,16 @@ MIN_EXCITED_TIME = 2.0
 """s of excited motion before a stiffness may count as reliable."""
 GAINS_EVERY = 10
 """Updates after which the gains of the friction follow the means."""
-LAGS, PARTS = (0.1, 0.3), len(LOADS)
-"""Of the lost motion: low-passes of the load, s; parts of the play that different loads take up."""
+LAGS, PARTS = (1.0, 3.0), len(LOADS)
+"""Of the lost motion: time constants of low-passes of the load, in lags of it; parts that different loads take up."""
 
 PLAY = record(
     'unknown keep keep_step theta place spread step motion slack uncertainty', 'known',
-    per_load=(PARTS,), follow=(len(LAGS),), loads=(len(LAGS),),
+    per_load=(PARTS,), shares=(PARTS,), follow=(len(LAGS),), loads=(len(LAGS),),
 )  # fmt: skip
-"""Settings of one joint: two deviations of 𝓑, rad; shares kept per update of the spread and of the step; 1/τ_i; shares
-by which the low-passes follow. Its state: θ of the last update, rad (NaN: none yet); s; spread of g; rad; low-passed
-loads, N·m; whether θ has passed through the play."""
+"""Settings of one joint: two deviations of 𝓑, rad; shares kept per update of the spread and of the step; 1/τ_i; b_i/𝓑;
+shares by which the low-passes follow. Its state: θ of the last update, rad (NaN: none yet); s; spread of g; rad;
+low-passed loads, N·m; whether θ has passed through the play."""
 LEVELS = record('seen excitation short long level usual samples squares torque')
 """Levels of prediction error and torque of one joint: samples since the last jump; s of all; present and usual mean
 square of the error, (N·m)², and of the torque; since the last evaluation the samples, Σ ε²/(1 + r) and Σ torque²."""
@@ -115,8 +115,7 @@ def lost_motion_step(s, theta, load, width):  # type: ignore[no-untyped-def]
         of_load, left = load if m == 0 else s.loads[m - 1], 0.0
         for i in range(PARTS):
             ratio = of_load * s.per_load[i]
-            left += 1.0 / (1.0 + ratio * ratio)
-        left /= PARTS
+            left += s.shares[i] / (1.0 + ratio * ratio)
         lowest, highest = min(lowest, left), max(highest, left)
         if m == 1:
             second = left

@@ -6,14 +6,14 @@ motor    τ_J = K_τ i − B ω̇ − f̂    error a share of the Coulomb level,
 
 The part of the deformation that is not elastic is lost motion within the backlash [M4 eq 30-32]:
 
-    s ← clip(s + Δθ/𝓑(θ), ±1),   φ_elastic = φ − g(τ) 𝓑(θ) s,   g = mean of 1/(1 + (τ/τ_i)²)
+    s ← clip(s + Δθ/𝓑(θ), ±1),   φ_elastic = φ − g(τ) 𝓑(θ) s,   g = Σ share_i/(1 + (τ/τ_i)²),   T τ̇ + τ = τ_J
 
-The play is the thesis's; its reduction by load, g, is our assumption, not a published law: the mixture of
-`joint.stiffness.LOADS` in equal parts, since only the width of a described backlash is known.
+The play is the thesis's; its reduction by load, g, is no published law: `joint.stiffness` has it, `identify` fits the
+shares and the lag T, and where only the width is described, the shares are taken to be equal and T 0.1 s.
 
 Unloaded, φ differs by ±𝓑(θ) with the direction of the last motion; times the stiffness, this exceeds the torque of a
-wrist. Load takes up the play, but how fast and how far differs from gear to gear, so the spread of g over the loads of
-the last tenths of a second counts as uncertainty.
+wrist. How fast and how far load takes up the play is known roughly, so the spread of g over loads of no lag, T and 3 T
+counts as uncertainty.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from joint_dynamics.estimation.learning import LAGS, PLAY, elastic_torque, lost_
 from joint_dynamics.estimation.recursive import per_joint, positive
 from joint_dynamics.joint.constants import MAP, Field, Record, filled, record
 from joint_dynamics.joint.laws import coulomb_level, dry_friction, held, map_value, slip, speed_friction, warmth
-from joint_dynamics.joint.stiffness import loads_of
+from joint_dynamics.joint.stiffness import LOAD_LAG, LOAD_SHARES, loads_of
 from joint_dynamics.robot.newton_euler import inverse_dynamics
 from joint_dynamics.signals.state_estimator import smooth
 
@@ -176,6 +176,10 @@ class LostMotion:
         s.
     deviation
         rad, number or (n,): standard deviation of 𝓑.
+    shares
+        (2,) or (n, 2), of 𝓑 that the loads τ_i halve.
+    lag
+        s, number or (n,): of the load that takes it up.
 
     Attributes
     ----------
@@ -201,13 +205,15 @@ class LostMotion:
         limit: ArrayLike,
         period: float,
         deviation: ArrayLike = 0.0,
+        shares: ArrayLike = LOAD_SHARES,
+        lag: ArrayLike = LOAD_LAG,
     ) -> None:
         self.joints, self.backlash = int(joints), backlash
         period = positive('period', period)
         self.states = filled(
             self.joints, PLAY, unknown=DEVIATIONS * np.asarray(deviation, dtype=float), theta=np.nan,
             per_load=1.0 / loads_of(per_joint('limit', limit, self.joints)),
-            follow=[min(period / lag, 1.0) for lag in LAGS],
+            follow=period / np.maximum(np.multiply.outer(np.asarray(lag, dtype=float), LAGS), period), shares=shares,
             keep=max(1.0 - period / HELD, 0.0), keep_step=max(1.0 - period / WINDOW, 0.0),
         )  # fmt: skip
         self._start = self.states.copy()

@@ -122,6 +122,8 @@ class PeriodicMap:
             'sine',
             'standard_deviations',
             'coverage',
+            'load_shares',
+            'load_lag',
         }
         if unknown:
             raise JointDynamicsError(f'periodic map: expected a known field, found {min(unknown, key=str)!r}')

@@ -10,12 +10,13 @@ extrapolated: the stiffness stays constant there.
 
 Lost motion: deformation within the backlash that no torque causes, and how a load reduces it.
 
-    φ = θ − q = s(τ_J) + θ̃(θ) + b(τ_J) x,    x ← clip(x + Δθ/𝓑, ±1),    b(τ) = Σ_i b_i / (1 + (τ/τ_i)²),    b(0) = 𝓑
+    φ = θ − q = s(τ_J) + θ̃(θ) + b(τ) x,    x ← clip(x + Δθ/𝓑, ±1),    b(τ) = Σ_i b_i / (1 + (τ/τ_i)²),    b(0) = 𝓑,
+    T τ̇ + τ = τ_J
 
 Without load that is the backlash of [M4 eq 30-32]: ±𝓑 with the direction of the last motion. How fast a load takes it
 up follows no published law and differs from gear to gear. So b is fitted, as a sum of two functions that fall with the
 load: it is linear in the b_i, and falls for any b_i ≥ 0. The loads τ_i are fixed, far enough apart to distinguish the
-two parts, and not specific to a gear.
+two parts, and not specific to a gear. The load may take the play up, and leave it, with a lag T, which is fitted too.
 """
 
 from __future__ import annotations
@@ -209,6 +210,8 @@ def check_range(stiffness: TorsionalStiffness, joint_names: Sequence[str], worki
 
 #: Loads τ_i that halve the parts of the lost motion, as shares of the joint's torque limit.
 LOADS = (0.01, 0.04)
+#: Shares b_i/𝓑 of the lost motion, and s by which that load lags, where they are not described.
+LOAD_SHARES, LOAD_LAG = (0.5, 0.5), 0.1
 
 
 def loads_of(limit: Any) -> FloatArray:

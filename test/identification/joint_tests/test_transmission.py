@@ -25,8 +25,11 @@ ALPHA = (4.6e3, 5e7)
 ERROR = FourierSeries(2e-5, [9e-5, -4e-5, 2e-5], [5e-5, 6e-5, -3e-5])
 
 
-def run(seed=0, load=9.0, noise=2e-6, seconds=20.0, sign=1.0, lash=0.0, bias=0.0, inertia=1.2):
-    """A joint that swings with gravity m g l cos q and inertia; `lash` floats the link where the load is small."""
+def run(seed=0, load=9.0, noise=2e-6, seconds=20.0, sign=1.0, lash=0.0, bias=0.0, inertia=1.2, lag=0.0):
+    """A joint that swings with gravity m g l cos q and inertia; `lash` floats the link where the load is small.
+
+    The load that takes it up lags by `lag` s.
+    """
     rng = np.random.default_rng(seed)
     rate = 500.0
     time = np.arange(round(seconds * rate)) / rate
@@ -37,7 +40,10 @@ def run(seed=0, load=9.0, noise=2e-6, seconds=20.0, sign=1.0, lash=0.0, bias=0.0
     dq = np.cos(np.outer(time, w)) @ (a * w) - np.sin(np.outer(time, w)) @ (b * w)
     tau_J = bias + load * np.cos(q) + inertia * ddq
     theta = q + TorsionalStiffness(ALPHA).deformation(tau_J)
-    theta += ERROR(theta) + lash * np.sign(dq) / (1 + (tau_J / 0.3) ** 2)
+    late = tau_J.copy()
+    for k in range(1, len(late)):
+        late[k] = late[k - 1] + min(1.0 / (rate * max(lag, 1e-9)), 1.0) * (tau_J[k] - late[k - 1])
+    theta += ERROR(theta) + lash * np.sign(dq) / (1 + (late / 0.3) ** 2)
     quantum = 2 * np.pi / 2**19
     theta = np.round((sign * (theta - q) + q + rng.normal(scale=noise, size=q.size)) / quantum) * quantum
     return JointData('wrist', 'run', time, rate, q, theta, dq, ddq, 20.0, True, tau_J=tau_J)
@@ -106,6 +112,19 @@ def test_the_play_is_found_with_its_deviation_and_next_to_none_is_within_it():
     phi = np.linspace(*found.document['stiffness']['range'], 101)
     true = TorsionalStiffness(ALPHA).torque(phi)
     assert np.linalg.norm(stiffness.torque(phi) - true) < 0.03 * np.linalg.norm(true)
+
+
+@pytest.mark.parametrize('lag', [0.0, 0.05, 0.2])
+def test_a_play_that_follows_its_load_late_is_as_wide_as_it_is(lag):
+    """Small loads pass within a tenth of a second: taken to follow at once, it looks half as wide."""
+    document = identify_transmission([run(k, lash=5e-4, lag=lag) for k in (1, 2)], limit=28.0).document['backlash']
+    assert document['values'][0] == pytest.approx(5e-4, rel=0.3)
+    assert document['load_lag'] == pytest.approx(lag, rel=0.2, abs=0.025)
+    assert sum(document['load_shares']) == pytest.approx(1.0) and min(document['load_shares']) >= 0.0
+
+
+def test_how_a_load_takes_the_play_up_is_written_where_the_limit_is_known():
+    assert not {'load_shares', 'load_lag'} & set(identify_transmission([run(lash=5e-4)]).document['backlash'])
 
 
 def test_of_a_joint_that_was_never_unloaded_the_play_is_said_not_to_be_known():

@@ -2,20 +2,23 @@
 
 The deformation of a transmission is its elastic part, the kinematic error and the lost motion [M4 eq 29-32],
 
-    φ = θ − q = s(τ_J) + θ̃(θ) + Σ_i b_i x/(1 + (τ_J/τ_i)²),
+    φ = θ − q = s(τ_J) + θ̃(θ) + Σ_i b_i x/(1 + (τ/τ_i)²),    T τ̇ + τ = τ_J,
     s(τ) = c₁ τ − c₃ τ³,    θ̃(θ) = m + Σ_{h=1..H} a_h cos hθ + b_h sin hθ,    x ← clip(x + Δθ/𝓑, ±1),  𝓑 = Σ_i b_i
 
-linear in all coefficients once the width 𝓑 of the play is known, which is solved for in turn. Fitted one after the
-other each takes up a part of the other: gravity is periodic in θ as well, and lost motion that is not looked for makes
-the joint look soft. Fitted together, they are distinguished by τ_J, which also changes with acceleration and posture,
-and by the lost motion, which goes with the direction of the motion. Without a whole turn the harmonics are not
-independent; each is held towards zero by what is plausible for it, 1.5e-4/h rad, so that the map stays small where
-nobody went: an arc minute peak to peak, of the positioning accuracy of 0.5 to 2 arc minutes that a maker of strain-wave
-gears states [Harmonic Drive, CSF and CSG series, table 40]. So is the play, by an assumption: 𝓑 = 5e-4 rad, 1.7 arc
-minutes either way; of a joint that is never unloaded the data show nothing of it.
+linear in all coefficients once the width 𝓑 of the play, which is solved for in turn, and the lag T are known. Of T that
+is taken which leaves least: a joint passes its small loads within a tenth of a second, and a play that follows them
+late looks half as wide where it is taken to follow at once.
+
+Fitted one after the other each takes up a part of the other: gravity is periodic in θ as well, and lost motion that is
+not looked for makes the joint look soft. Fitted together, they are distinguished by τ_J, which also changes with
+acceleration and posture, and by the lost motion, which goes with the direction of the motion. Without a whole turn the
+harmonics are not independent; each is held towards zero by what is plausible for it, 1.5e-4/h rad, so that the map
+stays small where nobody went: an arc minute peak to peak, of the positioning accuracy of 0.5 to 2 arc minutes that a
+maker of strain-wave gears states [Harmonic Drive, CSF and CSG series, table 40]. So is the play, by an assumption:
+𝓑 = 5e-4 rad, 1.7 arc minutes either way; of a joint that is never unloaded the data show nothing of it.
 c₁, c₃ ≥ 0: a spring that hardens; its polynomial τ_E(φ) of the description is the least-squares inverse of s over the
 range of the data. A c₃ within two deviations of zero is left out, and the rest fitted anew: of a cubic part the data
-show nothing then. b_i ≥ 0; the loads τ_i are those of `joint.lost_motion`.
+show nothing then. b_i ≥ 0; the loads τ_i are those of `joint.stiffness`.
 """
 
 from __future__ import annotations
@@ -36,7 +39,7 @@ from joint_dynamics.joint import FourierSeries, PeriodicMap, TorsionalStiffness
 from joint_dynamics.joint.stiffness import LOADS, loads_of, lost_motion_share, place_in_play
 from joint_dynamics.recording import Recording
 from joint_dynamics.settings import Settings, setting
-from joint_dynamics.signals.filtering import zero_phase_lowpass
+from joint_dynamics.signals.filtering import butterworth_sections, filtered, zero_phase_lowpass
 
 # Fewest rows per coefficient.
 ROWS = 10
@@ -44,6 +47,8 @@ ROWS = 10
 ROUNDS, NARROWEST = 3, 0.3
 # Columns of the spring, c₁ and c₃, where the data show both; b_i and the kinematic error follow.
 SPRING = 2
+# s by which the load that takes the lost motion up may lag: none, and 25 to 400 ms in steps of √2.
+LOAD_LAGS = (0.0, *(0.025 * 2.0 ** (0.5 * np.arange(9))).round(3).tolist())
 # Angles of a turn at which the deviation of the kinematic error is stated.
 ANGLES = 72
 
@@ -68,7 +73,8 @@ def identify_transmission(
     """Fit s(τ_J), θ̃(θ) and the lost motion to the deformation.
 
     The description gets `stiffness`, `kinematic_error` with its deviation at angles of a turn, and `backlash`, a
-    constant, with its deviation. The result is not reliable where the stiffness lies within two deviations of zero.
+    constant, with its deviation and, where a limit is known, how a load takes it up (b_i/𝓑 and T). The result is not
+    reliable where the stiffness lies within two deviations of zero.
 
     Parameters
     ----------
@@ -101,14 +107,22 @@ def identify_transmission(
             f'transmission: {recordings[0].joint}: expected {ROWS * columns} samples under load, found {loaded}'
         )
     u = tau / largest
-    left = lost_motion_share(tau[:, None] / loads_of(limit or largest))
+    loads = loads_of(limit or largest)
     basis = FourierSeries.basis(theta, settings.harmonics)
     narrowest = NARROWEST * settings.amplitude
     width = 2.0 * settings.amplitude
+
+    def regressor(spring: int, width: float, lag: float) -> FloatArray:
+        lost = _lost_motion(recordings, width, loads, lag, settings)
+        return np.column_stack([*[u, -(u**3)][:spring], lost, basis])
+
+    def left(lag: float) -> float:
+        return float(np.std(_solve(regressor(SPRING, width, lag), phi, SPRING, settings)[2]))
+
+    lag = min(LOAD_LAGS, key=left)
     for spring in (SPRING, 1):
         for _ in range(ROUNDS):
-            place = np.concatenate([_thinned(data, place_in_play(data.theta, width), settings) for data in recordings])
-            W = np.column_stack([u, *([-(u**3)] if spring == SPRING else []), place[:, None] * left, basis])
+            W = regressor(spring, width, lag)
             solution, covariance, residual = _solve(W, phi, spring, settings)
             play = slice(spring, spring + len(LOADS))
             backlash = float(solution[play].sum())
@@ -154,6 +168,8 @@ def identify_transmission(
         # Also where it is lost in its deviation: a joint that was never unloaded may have as much play as any.
         'backlash': PeriodicMap.constant(backlash).to_dict() | {'standard_deviations': [backlash_deviation]},
     }
+    if limit is not None and backlash > 0.0:
+        result.document['backlash'] |= {'load_shares': (solution[play] / backlash).tolist(), 'load_lag': lag}
     _plots(result, theta, phi - W[:, play] @ solution[play], tau, error, stiffness, reach)
     return result
 
@@ -164,6 +180,21 @@ def _thinned(data: JointData, signals: FloatArray, settings: TransmissionSetting
     edge = min(int(data.rate / cutoff) + 1, data.samples // 10)
     rows = np.arange(edge, data.samples - edge, max(1, int(0.2 * data.rate / cutoff)))
     return zero_phase_lowpass(signals, cutoff, data.rate)[rows[np.abs(data.omega[rows]) > settings.min_speed]]
+
+
+def _lost_motion(
+    recordings: Sequence[JointData], width: float, loads: FloatArray, lag: float, settings: TransmissionSettings
+) -> FloatArray:
+    """Return what b_i are multiplied by, (rows, 2): x times the share of b_i that the load, `lag` s late, leaves."""
+    columns = []
+    for data in recordings:
+        assert data.tau_J is not None
+        load = data.tau_J
+        if lag > 0.0:
+            load = filtered(butterworth_sections(1, 0.5 / (np.pi * lag), data.rate), load[None])[0]
+        left = lost_motion_share(load[:, None] / loads)
+        columns.append(_thinned(data, place_in_play(data.theta, width)[:, None] * left, settings))
+    return np.concatenate(columns)
 
 
 def _solve(
