@@ -102,7 +102,7 @@ def contact_step(s, motor, spring, lost, elastic, doubted, omega, adapted):  # t
     regime, slides = regime_of(s, omega)
     if elastic and slides:
         s.slid = spring[0] - min(max(motor[0], min(spring[0], 0.0)), max(spring[0], 0.0))
-    elif elastic and s.slides:
+    elif elastic and s.slides and abs(spring[0] - s.slid) < abs(spring[0] - s.base[0]):
         s.base[0], s.base[1] = s.slid, lost[0]
     s.slides = slides
     change, change_lost = spring[0] - s.base[0], lost[0] - s.base[1]
