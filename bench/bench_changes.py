@@ -7,8 +7,8 @@ rests, or of Fourier series, one thing changes; another 20 s follow (a load is p
 
 A joint that hardly moves or carries little cannot tell that its spring is softer. `offered` is the most that any six
 seconds of motion within the 10 s after the drop hold against an unchanged spring, in units of log-likelihood: with a
-the map, Φ = Σ φ̄φ̄ᵀ/σ² of the deformations, usual errors σ, one constant error and the kinematic error within its
-deviation taken out, ½ (1 − factor)² aᵀΦa.
+the map and Φ = Σ φ̄φ̄ᵀ/σ² of the deformations, by usual errors σ, ½ (1 − factor)² aᵀΦa, less what an error may explain
+that nobody knows: one constant one, the kinematic error within its deviation, the load that takes up lost motion.
 """
 
 import argparse
@@ -25,7 +25,7 @@ from joint_dynamics.demo.chain import identify_all, new_chain, record
 from joint_dynamics.demo.scenario import INERTIA_ERROR, unknown_tool
 from joint_dynamics.estimation import EstimationSettings, JointEstimator, choose_friction_method
 from joint_dynamics.estimation.change_test import BODY, SPRING
-from joint_dynamics.estimation.changes import CORRELATION, GAIN, STAYS, WINDOW
+from joint_dynamics.estimation.changes import CORRELATION, GAIN, STAYS, UNKNOWN_LOAD, WINDOW
 from joint_dynamics.simulation import (
     Command,
     FlexibleJointRobot,
@@ -97,9 +97,9 @@ def offered(blocks, square, joint, factor):
     """Return the gain that blocks of the spring side offer a stiffness times `factor`, see above."""
     W = np.sum([block[0] for block in blocks], axis=0) * (0.008 / CORRELATION / square)
     a = blocks[0][1]
-    along = a @ W[BODY:-4, -3:-1]
-    prior = np.diag([1.0, STAYS**-2.0 / square])
-    information = a @ W[BODY:-4, BODY:-4] @ a - along @ np.linalg.solve(W[-3:-1, -3:-1] + prior, along)
+    along = a @ W[BODY:-4, -4:-1]
+    prior = np.diag([UNKNOWN_LOAD**-2.0, 1.0, STAYS**-2.0 / square])
+    information = a @ W[BODY:-4, BODY:-4] @ a - along @ np.linalg.solve(W[-4:-1, -4:-1] + prior, along)
     return 0.5 * (1.0 - factor) ** 2 * information
 
 

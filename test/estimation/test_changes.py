@@ -269,6 +269,17 @@ def test_lost_motion_wrong_every_day_hides_no_softer_spring():
     assert found and {one[1:] for one in found} == {('stiffness', 1)}
 
 
+def test_a_softer_spring_that_shows_slowly_teaches_no_usual_errors():
+    """A joint at 70 % that is bent so little that most of the six seconds are needed: it does not hide itself."""
+
+    def draw(block, rng):
+        phi = rng.normal(0.0, 0.04, 3) + rng.normal(0.0, 0.002, (31, 3))
+        return np.zeros(BODY), phi, [0.0, 0.3 * 20.0 * phi[0, 1] * (block >= 96), 0.0]
+
+    found = found_in(120, draw)
+    assert found and {one[1:] for one in found} == {('stiffness', 1)}
+
+
 def test_rows_of_the_last_link_are_those_of_pinocchio(worn_arm):
     rng = np.random.default_rng(3)
     model = worn_arm.robot.pinocchio

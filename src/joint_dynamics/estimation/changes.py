@@ -38,15 +38,16 @@ VISCOUS = 0.2
 POSSIBLE_FRICTION, POSSIBLE_STIFFNESS = 1.0, 0.5
 """Deviation of what they may change to at once, as shares."""
 UNKNOWN_LOAD = 1.0
-"""Deviation of the logarithm of the load that takes lost motion up: how it does is assumed."""
+"""Deviation of the logarithm of the load that takes lost motion up: how it does is known roughly."""
 REACH, LEAST_MASS, WRONG = 0.3, 0.2, 0.4
 """m from the last joint within which a load has its centre of mass; kg that a load is at least; kg by which it may be
 wrong, at that reach: of a load put down, the first seconds leave as much. Where none is carried, none can be put down:
 its mass is not below zero."""
 BODIES = 10.0 * np.array([REACH**2] * 6 + [REACH] * 3 + [1.0])
 """Deviation of the payload's parameters, kg·m², kg·m, kg: 10 kg within reach."""
-GAIN = 38.0
-"""Gain in log-likelihood that a change needs: errors of a description gain up to as much."""
+GAIN, SUSPECTED = 38.0, 10.0
+"""Gain in log-likelihood that a change needs: errors of a description gain up to as much; and that from which the side
+of a softer spring teaches no usual errors."""
 BEYOND = 8.0, 4.0
 """Gain of a change of friction and of stiffness against one that is as large as usual."""
 LEFT, UNEXPLAINED = 3.0, 0.2
@@ -145,6 +146,7 @@ class ChangeDetector:
         """Forget the last seconds."""
         self._filled, self._weighed, self.load_suspected = 0, -1, False
         self.blocks.place[:], self.blocks.disturbed[:], self.spring_doubted[:] = 0, False, False
+        self._suspected = np.zeros((2, self.joints), dtype=bool)
 
     def complete(self) -> None:
         """Close the open block, which has all of its samples."""
@@ -167,9 +169,10 @@ class ChangeDetector:
         if self._filled < SHORTEST:
             return None
         lengths = slice(SHORTEST - 1, self._filled)
-        softer = _is_large(SPRING, v.change[lengths, SPRING]) & (v.single[lengths, SPRING] > GAIN)
         as_usual = v.cost[lengths, MOTOR] <= LEFT * v.samples[lengths, MOTOR]
-        self.spring_doubted[:] = (softer & as_usual).any(axis=0)
+        softer = _is_large(SPRING, v.change[lengths, SPRING]) & as_usual
+        gain = np.where(softer, v.single[lengths, SPRING], 0.0).max(axis=0)
+        self.spring_doubted[:], self._suspected[SPRING] = gain > GAIN, gain > SUSPECTED
         self.load_suspected = bool((v.load[lengths] > GAIN).any() and self.blocks.disturbed.any())
         return self._likeliest()
 
@@ -232,14 +235,14 @@ class ChangeDetector:
     def _learn_usual(self, newest: int) -> None:
         """Let the last block tell what is usual."""
         samples = self.verdict.samples[0]
-        there = samples > 0.0
+        there = (samples > 0.0) & ~self._suspected
         square = self.square * self.verdict.cost[0] / np.maximum(samples, 1e-9)
         self._seen += samples
         share = np.minimum(samples / np.minimum(self._seen + 10.0, MEMORY / CORRELATION), 1.0)
         self.square += np.where(there, share * (np.minimum(square, 9.0 * self.square) - self.square), 0.0)
 
     def _learn_constant(self, oldest: list[int]) -> None:
-        """Let the oldest blocks tell how large an error is that stays for a block: no change is in them unnamed.
+        """Let the oldest blocks tell how large an error is that stays for a block: no change is suspected in them.
 
         By the square of their mean times their number, for so much of such errors is mistaken for a change: those of
         successive blocks, in postures that differ little, are alike [batch means, Law and Kelton].
@@ -257,7 +260,7 @@ class ChangeDetector:
         total = np.maximum(samples.sum(axis=0), 1e-9)
         told = np.maximum(total - np.stack([0.0 * mixed, by_play * mixed]), 1e-9)
         mean = np.stack([error, left - by_play * of_play]) / told
-        there, number = total > 1e-9, total**2 / np.maximum(np.sum(samples**2, axis=0), 1e-18)
+        there, number = (total > 1e-9) & ~self._suspected, total**2 / np.maximum(np.sum(samples**2, axis=0), 1e-18)
         # a mean has the error of its samples, too
         square, of_samples = number * mean**2 / self.square, number / told
         square = np.minimum(square, 9.0 * (self.stays + of_samples)) - of_samples
