@@ -180,8 +180,8 @@ def digits(value):
 
 
 #: Round numbers that belong to the method, not to a robot: the form of what it writes, the widths that its presliding
-#: term tries, and temperatures, which the sensor rounds to a tenth of a degree.
-OWN = {'period', 'operators', 'limits', 'presliding', 'T_0', 'tau_max', 'exponent', 'temperature'}
+#: term tries, the lags that its lost motion tries, and temperatures, which the sensor rounds to a tenth of a degree.
+OWN = {'period', 'operators', 'limits', 'presliding', 'T_0', 'tau_max', 'exponent', 'temperature', 'load_lag'}
 TRIED = {1e-3, 3e-3}
 
 
