@@ -201,6 +201,17 @@ def test_a_joint_that_is_held_creeps_and_sticks(slip, expected):
     assert set(said(made)) == expected
 
 
+def test_a_joint_breaks_loose_from_its_friction_faster_than_it_moves_else():
+    """At rest until its friction lets go, then at 0.024 rad/s at once, at 500 Hz; no faster than 0.12 rad/s later."""
+    t = np.arange(2700) / 500.0
+    speed = np.where(t < 0.876, 0.0, 0.024 + 0.02 * (t - 0.876))
+    q = np.round(np.cumsum(speed) / 500.0 / 6e-6) * 6e-6
+    assert said(Recording(JOINTS, t, np.column_stack([q, 0.5 * np.sin(t)]), name='run')) == {}
+    # an encoder that begins to work again while its joint goes on at 0.5 rad/s
+    q = np.cumsum(np.where(t < 0.876, 0.0, 0.5)) / 500.0
+    assert 'stuck' in said(Recording(JOINTS, t, np.column_stack([q, 0.5 * np.sin(t)]), name='run'))
+
+
 def test_how_long_it_has_to_be_stuck():
     """Two percent of the samples: 40 of 2000."""
     fastest = int(np.argmax(np.abs(np.diff(smooth(2)[:1500, 0]))))

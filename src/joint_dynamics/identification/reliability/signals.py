@@ -214,13 +214,14 @@ def _stuck_positions(recording: Recording) -> Iterator[Reason]:
             if end - start < least:
                 continue
             before, after = steps[max(start - NEAR, 0) : start, j][::-1], steps[end : end + NEAR, j]
-            way = np.minimum(thresholds.HARDER * _bends(recording.q[:, j], start, end), _braking_distance(recording, j))
+            start_way = _braking_distance(recording, j)
+            stop_way = np.minimum(thresholds.HARDER * _bends(recording.q[:, j], start, end), start_way)
             if any(
                 len(near) == NEAR
                 and np.abs(near.mean()) > thresholds.ABRUPT * rms
                 and np.abs(near).min() > 0
                 and (np.abs(np.cumsum(near)) > way).any()
-                for near in (before, after)
+                for near, way in ((before, stop_way), (after, start_way))
             ):
                 yield Reason(
                     'stuck',

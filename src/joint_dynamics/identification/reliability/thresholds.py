@@ -197,7 +197,8 @@ ABRUPT = 0.2
 BRAKING = 100.0
 """[rad/s²] Harder no joint of an arm stops or starts (the TX40 reaches 78)."""
 HARDER = 3.0
-"""[factor] Nor this many times as hard as the joint does elsewhere in the recording."""
+"""[factor] Nor does it stop this many times as hard as it bends elsewhere in the recording; it may start so, where it
+breaks loose from its friction at rest."""
 SAME_SIGNAL_CORRELATION = 0.95
 """[correlation] Correlation from which measured speed and derivative of the position are the same thing at some
 scale."""
