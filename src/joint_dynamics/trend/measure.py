@@ -147,10 +147,8 @@ def friction_change(fit: Fit, j: int) -> tuple[tuple[float, float], tuple[float,
     change = inverse @ (rows.T @ rest)
     left = rest - rows @ change
     sigma = max(float(np.sqrt(left @ left / (len(left) - 3))), np.finfo(float).tiny)
-    weighted = np.column_stack([rows, left]) / sigma
     (labels,) = blocks_of_time([len(full.dq)])
-    factors = [np.asarray(np.linalg.qr(weighted[labels[moving] == g], mode='r')) for g in range(labels[-1] + 1)]
-    deviation = np.sqrt(np.diag(scatter(factors, inverse * sigma**2)))
+    deviation = np.sqrt(np.diag(scatter(rows / sigma, left / sigma, labels[moving], inverse * sigma**2)))
     return (float(change[0]), float(deviation[0])), (float(change[1]), float(deviation[1]))
 
 

@@ -24,16 +24,11 @@ from joint_dynamics.identification.regression.triangles import triangulate
 ROWS, COLUMNS = 200, 12
 
 
-def factors_of(A, residual, label):
-    both = np.column_stack([A, residual])
-    return [np.linalg.qr(both[label == g], mode='r') for g in range(label[-1] + 1)]
-
-
 def intervals(A, noise, label):
     """z-scores (columns,) of the error of a fit to `noise` alone."""
     inverse = np.linalg.inv(A.T @ A)
     error = inverse @ (A.T @ noise)
-    return error / np.sqrt(np.diag(scatter(factors_of(A, noise - A @ error, label), inverse)))
+    return error / np.sqrt(np.diag(scatter(A, noise - A @ error, label, inverse)))
 
 
 def correlated(rng, rows, memory):
@@ -68,7 +63,7 @@ def test_what_one_block_alone_shows_keeps_the_typical_deviation():
     A[label != 2, 3] = 0.0
     inverse = np.linalg.inv(A.T @ A)
     noise = 3.0 * rng.standard_normal(ROWS)
-    deviation = np.sqrt(np.diag(scatter(factors_of(A, noise - A @ (inverse @ (A.T @ noise)), label), inverse)))
+    deviation = np.sqrt(np.diag(scatter(A, noise - A @ (inverse @ (A.T @ noise)), label, inverse)))
     assert 0.5 < deviation[3] / (3.0 * np.sqrt(inverse[3, 3])) < 2.0
 
 
@@ -129,8 +124,7 @@ def agreement(law, both):
             else:
                 factor = 1.0 / solution.sigma[0]
                 A, y = block.rows[0].T * factor, block.tau[0] * factor
-                factors = factors_of(A, y - A @ solution.chi, blocks_of_time([600])[0])
-                spread = scatter(factors, solution.inverse)
+                spread = scatter(A, y - A @ solution.chi, blocks_of_time([600])[0], solution.inverse)
             pair.append((solution.chi, np.diag(spread)))
         (first, one), (second, other) = pair
         inside.append(np.abs(first - second) < 1.96 * np.sqrt(one + other))
@@ -216,7 +210,8 @@ def test_the_covariance_is_bell_and_mccaffreys(dense, blocks, system):
     assert np.any(by_speed[0] > both)
     correlation = M / np.sqrt(np.outer(np.diag(M), np.diag(M)))
     np.testing.assert_allclose(V / np.sqrt(np.outer(np.diag(V), np.diag(V))), correlation, rtol=1e-6, atol=1e-9)
-    assert scatter([], np.eye(2)).tolist() == np.eye(2).tolist()
+    none = np.empty((0, 2)), np.empty(0), np.empty(0, dtype=int)
+    assert scatter(*none, np.eye(2)).tolist() == np.eye(2).tolist()
 
 
 def test_an_offset_that_only_stays_tell_is_off_by_what_friction_may_hold():

@@ -100,10 +100,8 @@ def least_squares(
     inverse = (Vt.T / s**2) @ Vt / np.outer(norms, norms)
     covariance = inverse * float(residual @ residual) / (rows - columns)
     if in_time:
-        label = np.concatenate(blocks_of_time([rows]))
-        augmented = np.column_stack([A, residual])
-        triangles = [np.asarray(np.linalg.qr(augmented[label == g], mode='r')) for g in range(label[-1] + 1)]
-        growth = np.sqrt(np.maximum(1.0, np.diag(scatter(triangles, inverse)) / np.diag(covariance)))
+        (label,) = blocks_of_time([rows])
+        growth = np.sqrt(np.maximum(1.0, np.diag(scatter(A, residual, label, inverse)) / np.diag(covariance)))
         covariance = covariance * np.outer(growth, growth)
     return LinearFit(tuple(names), values, covariance, y - W @ values, float(s[0] / s[-1]))
 

@@ -2,12 +2,13 @@
 
 The deformation of a transmission is its elastic part, the kinematic error and the lost motion [M4 eq 29-32],
 
-    φ = θ − q = s(τ_J) + θ̃(θ) + Σ_i b_i x/(1 + (τ/τ_i)²),    T τ̇ + τ = τ_J,
-    s(τ) = c₁ τ − c₃ τ³,    θ̃(θ) = m + Σ_{h=1..H} a_h cos hθ + b_h sin hθ,    x ← clip(x + Δθ/𝓑, ±1),  𝓑 = Σ_i b_i
+    φ = θ − q = s(τ_J) + θ̃(θ) + Σ_i b_i (1 + u cos θ + v sin θ) x/(1 + (τ/τ_i)²),    T τ̇ + τ = τ_J,
+    s(τ) = c₁ τ − c₃ τ³,    θ̃(θ) = m + Σ_{h=1..H} a_h cos hθ + b_h sin hθ,
+    x ← clip(x + Δθ/𝓑(θ), ±1),    𝓑(θ) = Σ_i b_i (1 + u cos θ + v sin θ)
 
-linear in all coefficients once the width 𝓑 of the play, which is solved for in turn, and the lag T are known. Of T that
-is taken which leaves least: a joint passes its small loads within a tenth of a second, and a play that follows them
-late looks half as wide where it is taken to follow at once.
+linear in all coefficients once the width 𝓑(θ) of the play and the shares of its parts, which are solved for in turn,
+and the lag T are known. Of T that is taken which leaves least: a joint passes its small loads within a tenth of a
+second, and a play that follows them late looks half as wide where it is taken to follow at once.
 
 Fitted one after the other each takes up a part of the other: gravity is periodic in θ as well, and lost motion that is
 not looked for makes the joint look soft. Fitted together, they are distinguished by τ_J, which also changes with
@@ -15,10 +16,12 @@ acceleration and posture, and by the lost motion, which goes with the direction 
 harmonics are not independent; each is held towards zero by what is plausible for it, 1.5e-4/h rad, so that the map
 stays small where nobody went: an arc minute peak to peak, of the positioning accuracy of 0.5 to 2 arc minutes that a
 maker of strain-wave gears states [Harmonic Drive, CSF and CSG series, table 40]. So is the play, by an assumption:
-𝓑 = 5e-4 rad, 1.7 arc minutes either way; of a joint that is never unloaded the data show nothing of it.
+𝓑 = 5e-4 rad, 1.7 arc minutes either way, and over a turn it changes by half of itself; of a joint that is never
+unloaded the data show nothing of it.
 c₁, c₃ ≥ 0: a spring that hardens; its polynomial τ_E(φ) of the description is the least-squares inverse of s over the
 range of the data. A c₃ within two deviations of zero is left out, and the rest fitted anew: of a cubic part the data
-show nothing then. b_i ≥ 0; the loads τ_i are those of `joint.stiffness`.
+show nothing then. b_i ≥ 0; the loads τ_i are those of `joint.stiffness`. Deviations are by the scatter between blocks
+of time, `regression.covariance`.
 """
 
 from __future__ import annotations
@@ -34,9 +37,9 @@ from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import NotReliableError
 from joint_dynamics.identification.joint_tests.data import JointData, joint_data
 from joint_dynamics.identification.joint_tests.result import JointTestResult, Series, Value, nrmse_percent
-from joint_dynamics.identification.regression.covariance import correlated_variance
-from joint_dynamics.joint import FourierSeries, PeriodicMap, TorsionalStiffness
-from joint_dynamics.joint.stiffness import LOADS, loads_of, lost_motion_share, place_in_play
+from joint_dynamics.identification.regression.covariance import blocks_of_time, correlated_variance, scatter
+from joint_dynamics.joint import FourierSeries, TorsionalStiffness
+from joint_dynamics.joint.stiffness import LOAD_SHARES, LOADS, loads_of, lost_motion_share, place_in_play
 from joint_dynamics.recording import Recording
 from joint_dynamics.settings import Settings, setting
 from joint_dynamics.signals.filtering import butterworth_sections, filtered, zero_phase_lowpass
@@ -45,8 +48,10 @@ from joint_dynamics.signals.filtering import butterworth_sections, filtered, zer
 ROWS = 10
 # How often the width of the play is solved for, and the narrowest considered, in plausible amplitudes.
 ROUNDS, NARROWEST = 3, 0.3
-# Columns of the spring, c₁ and c₃, where the data show both; b_i and the kinematic error follow.
-SPRING = 2
+# rad: no play is as narrow.
+TINY = 1e-9
+# Columns of the spring, c₁ and c₃, where the data show both; of the play, b_i, u and v; the kinematic error follows.
+SPRING, PLAY = 2, len(LOADS) + 2
 # s by which the load that takes the lost motion up may lag: none, and 25 to 400 ms in steps of √2.
 LOAD_LAGS = (0.0, *(0.025 * 2.0 ** (0.5 * np.arange(9))).round(3).tolist())
 # Angles of a turn at which the deviation of the kinematic error is stated.
@@ -72,9 +77,9 @@ def identify_transmission(
 ) -> JointTestResult:
     """Fit s(τ_J), θ̃(θ) and the lost motion to the deformation.
 
-    The description gets `stiffness`, `kinematic_error` with its deviation at angles of a turn, and `backlash`, a
-    constant, with its deviation and, where a limit is known, how a load takes it up (b_i/𝓑 and T). The result is not
-    reliable where the stiffness lies within two deviations of zero.
+    The description gets `stiffness`, `kinematic_error` with its deviation at angles of a turn, and `backlash` with its
+    deviation where the joint went and, where a limit is known, how a load takes it up (b_i/Σ b_i and T). The result is
+    not reliable where the stiffness lies within two deviations of zero.
 
     Parameters
     ----------
@@ -101,7 +106,7 @@ def identify_transmission(
     theta, phi, tau = np.concatenate(rows).T
     largest = float(np.abs(tau).max(initial=0.0))
     loaded = int(np.sum(np.abs(tau) > settings.loaded * largest))
-    columns = SPRING + len(LOADS) + 1 + 2 * settings.harmonics
+    columns = SPRING + PLAY + 1 + 2 * settings.harmonics
     if loaded < ROWS * columns or largest == 0.0:
         raise NotReliableError(
             f'transmission: {recordings[0].joint}: expected {ROWS * columns} samples under load, found {loaded}'
@@ -109,29 +114,33 @@ def identify_transmission(
     u = tau / largest
     loads = loads_of(limit or largest)
     basis = FourierSeries.basis(theta, settings.harmonics)
-    narrowest = NARROWEST * settings.amplitude
-    width = 2.0 * settings.amplitude
+    play, shares = FourierSeries(2.0 * settings.amplitude, [0.0], [0.0]), np.array(LOAD_SHARES)
+    label = np.concatenate(blocks_of_time([len(part) for part in rows]))
 
-    def regressor(spring: int, width: float, lag: float) -> FloatArray:
-        lost = _lost_motion(recordings, width, loads, lag, settings)
+    def regressor(spring: int, lag: float) -> FloatArray:
+        lost = _lost_motion(recordings, play, shares, loads, lag, settings)
         return np.column_stack([*[u, -(u**3)][:spring], lost, basis])
 
-    def left(lag: float) -> float:
-        return float(np.std(_solve(regressor(SPRING, width, lag), phi, SPRING, settings)[2]))
-
-    lag = min(LOAD_LAGS, key=left)
+    lag = min(LOAD_LAGS, key=lambda lag: np.std(_solve(regressor(SPRING, lag), phi, SPRING, play.mean, settings)[2]))
     for spring in (SPRING, 1):
+        parts, change = spring + np.arange(len(LOADS)), spring + np.arange(len(LOADS), PLAY)
         for _ in range(ROUNDS):
-            W = regressor(spring, width, lag)
-            solution, covariance, residual = _solve(W, phi, spring, settings)
-            play = slice(spring, spring + len(LOADS))
-            backlash = float(solution[play].sum())
-            if abs(backlash - width) < 0.02 * width:
+            W = regressor(spring, lag)
+            solution, inverse, residual = _solve(W, phi, spring, max(play.mean, TINY), settings)
+            before, backlash = play.mean, float(solution[parts].sum())
+            shares = solution[parts] / backlash if backlash > 0.0 else shares
+            # no narrower than nothing, anywhere
+            first = solution[change] * min(1.0, backlash / max(float(np.hypot(*solution[change])), 1e-12))
+            play = FourierSeries(backlash, first[:1], first[1:])
+            if abs(backlash - before) < 0.02 * before:
                 break
-            width = max(backlash, narrowest)
+        covariance = scatter(W, residual, label, inverse)
         if solution[spring - 1] > 2.0 * np.sqrt(covariance[spring - 1, spring - 1]):
             break
-    backlash_deviation = float(np.sqrt(covariance[play, play].sum()))
+    at = np.column_stack([np.ones((theta.size, len(LOADS))), np.cos(theta), np.sin(theta)])
+    lost = slice(spring, spring + PLAY)
+    # where the joint went, as a root mean square
+    backlash_deviation = float(np.sqrt(np.mean(np.sum((at @ covariance[lost, lost]) * at, axis=1))))
     c1 = solution[0]
     result = JointTestResult('transmission', recordings[0].joint)
     if c1 <= 2.0 * np.sqrt(covariance[0, 0]):
@@ -142,10 +151,10 @@ def identify_transmission(
     alpha, reach = _invert(solution[:spring], largest)
     deviations = _deviations(solution[:spring], covariance[:spring, :spring], largest)
     stiffness = TorsionalStiffness(alpha, reach)
-    cosine, sine = np.split(solution[play.stop + 1 :], 2)
-    error = FourierSeries(solution[play.stop], cosine, sine)
+    cosine, sine = np.split(solution[lost.stop + 1 :], 2)
+    error = FourierSeries(solution[lost.stop], cosine, sine)
     turn = FourierSeries.basis(np.arange(ANGLES) * 2.0 * np.pi / ANGLES, settings.harmonics)
-    error_deviations = np.sqrt(np.sum((turn @ covariance[play.stop :, play.stop :]) * turn, axis=1))
+    error_deviations = np.sqrt(np.sum((turn @ covariance[lost.stop :, lost.stop :]) * turn, axis=1))
     for p, unit in zip(range(spring), ('N·m/rad', 'N·m/rad^3'), strict=False):
         result.parameters[f'alpha_{p + 1}'] = Value(float(alpha[p]), deviations[p], unit)
     result.parameters['kinematic_error_rms'] = Value(float(np.std(error(theta))), None, 'rad')
@@ -166,11 +175,11 @@ def identify_transmission(
         # at angles that were not recorded, what is plausible
         'kinematic_error': error.to_dict() | {'standard_deviations': error_deviations.tolist()},
         # Also where it is lost in its deviation: a joint that was never unloaded may have as much play as any.
-        'backlash': PeriodicMap.constant(backlash).to_dict() | {'standard_deviations': [backlash_deviation]},
+        'backlash': play.to_dict() | {'standard_deviations': [backlash_deviation]},
     }
     if limit is not None and backlash > 0.0:
-        result.document['backlash'] |= {'load_shares': (solution[play] / backlash).tolist(), 'load_lag': lag}
-    _plots(result, theta, phi - W[:, play] @ solution[play], tau, error, stiffness, reach)
+        result.document['backlash'] |= {'load_shares': shares.tolist(), 'load_lag': lag}
+    _plots(result, theta, phi - W[:, lost] @ solution[lost], tau, error, stiffness, reach)
     return result
 
 
@@ -183,9 +192,14 @@ def _thinned(data: JointData, signals: FloatArray, settings: TransmissionSetting
 
 
 def _lost_motion(
-    recordings: Sequence[JointData], width: float, loads: FloatArray, lag: float, settings: TransmissionSettings
+    recordings: Sequence[JointData],
+    play: FourierSeries,
+    shares: FloatArray,
+    loads: FloatArray,
+    lag: float,
+    settings: TransmissionSettings,
 ) -> FloatArray:
-    """Return what b_i are multiplied by, (rows, 2): x times the share of b_i that the load, `lag` s late, leaves."""
+    """Return the columns (rows, PLAY) of b_i, 𝓑 u and 𝓑 v, with the load `lag` s late; 𝓑(θ) is `play`."""
     columns = []
     for data in recordings:
         assert data.tau_J is not None
@@ -193,22 +207,27 @@ def _lost_motion(
         if lag > 0.0:
             load = filtered(butterworth_sections(1, 0.5 / (np.pi * lag), data.rate), load[None])[0]
         left = lost_motion_share(load[:, None] / loads)
-        columns.append(_thinned(data, place_in_play(data.theta, width)[:, None] * left, settings))
+        steps = np.diff(data.theta, prepend=data.theta[0])
+        place = place_in_play(np.cumsum(steps / np.maximum(play(data.theta), NARROWEST * settings.amplitude)), 1.0)
+        turn = np.column_stack([np.cos(data.theta), np.sin(data.theta)]) * (left @ shares)[:, None]
+        columns.append(_thinned(data, place[:, None] * np.column_stack([left, turn]), settings))
     return np.concatenate(columns)
 
 
 def _solve(
-    W: FloatArray, phi: FloatArray, spring: int, settings: TransmissionSettings
+    W: FloatArray, phi: FloatArray, spring: int, width: float, settings: TransmissionSettings
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Least squares with the harmonics held towards zero; (solution, its covariance, residual).
+    """Least squares with play and harmonics held towards zero; (solution, (WᵀW + PᵀP)⁻¹ with that prior P, residual).
 
     The residual is correlated over many samples: the weight of the prior counts independent samples only.
     """
     H = settings.harmonics
     free = W.shape[1] - 2 * H
     plausible = np.concatenate([np.full(free, np.inf), np.tile(settings.amplitude / np.arange(1, H + 1), 2)])
-    plausible[spring : spring + len(LOADS)] = settings.play / np.sqrt(len(LOADS))
-    lower = np.concatenate([np.zeros(free - 1), np.full(1 + 2 * H, -np.inf)])
+    parts = spring + len(LOADS)
+    plausible[spring:parts] = settings.play / np.sqrt(len(LOADS))
+    plausible[parts : spring + PLAY] = 0.5 * width
+    lower = np.where(np.arange(W.shape[1]) < parts, 0.0, -np.inf)
     normal, variance = W.T @ W, settings.amplitude**2
     for _ in range(3):
         prior = np.diag(np.sqrt(variance) / plausible)
@@ -216,7 +235,7 @@ def _solve(
         residual = phi - W @ solution
         inverse = np.linalg.inv(normal + prior**2)
         variance = correlated_variance(residual, normal, inverse)
-    return solution, variance * inverse, residual
+    return solution, inverse, residual
 
 
 def _bounded(W: FloatArray, y: FloatArray, lower: FloatArray | float) -> FloatArray:

@@ -198,8 +198,20 @@ def _merged(cells: dict[tuple[int, int], FloatArray], place: int) -> list[FloatA
     return [_triangle(factors[cluster]) for cluster in sorted(factors)]
 
 
-def scatter(factors: Sequence[FloatArray], inverse: FloatArray) -> FloatArray:
-    """Return the covariance (b, b) from a triangle (≤ b + 1, b + 1) of [A_g ρ_g] per block; inverse: M (b, b)."""
+def scatter(rows: FloatArray, residual: FloatArray, label: IntArray, inverse: FloatArray) -> FloatArray:
+    """Return the covariance (b, b) of a solution from the scatter between blocks of its rows.
+
+    Parameters
+    ----------
+    rows, residual
+        A (N, b) and ρ (N,), as weighed in the solution.
+    label
+        (N,) the block of each row.
+    inverse
+        M (b, b); where more than the rows holds the parameters, with that.
+    """
+    weighted = np.column_stack([rows, residual])
+    factors = [_triangle([weighted[label == block]]) for block in np.unique(label)]
     return _with_correlations(_stretched(factors, inverse, inverse, inverse), inverse)
 
 
