@@ -144,12 +144,14 @@ def test_friction_that_jumps_does_not_spoil_a_load_that_is_known(run):
     assert out.estimator.payload.mass == pytest.approx(2.0, abs=0.05)
 
 
-def found_in(blocks, draw, carried=0.0, felt=(), taken=lambda block: np.zeros(3), unknown=lambda block: np.zeros(3)):
+def found_in(
+    blocks, draw, carried=0.0, felt=(), taken=lambda block: np.zeros(3), unknown=lambda block: np.zeros(3), noise=0.2
+):
     """Return what is found, block by block, where 3 joints slip, and a spring of 20 N·m/rad is described.
 
     draw(block, rng): of its samples a body more than the one of `carried` kg, deformations rad, and N·m of errors.
     felt: blocks with a contact, in the only postures that tell of the load. taken(block): (3,) N·m, of the lost motion
-    that loads take up; unknown(block): likewise, by the deviation of the kinematic error.
+    that loads take up; unknown(block): likewise, by the deviation of the kinematic error. noise: N·m, 0.2 stated.
     """
     rng, n, body, weight, found = np.random.default_rng(0), 3, np.zeros(BODY), np.full(3, 5.0), []
     detector, body[-1] = ChangeDetector(n, 1, 8e-3, np.ones(n)), carried
@@ -160,9 +162,10 @@ def found_in(blocks, draw, carried=0.0, felt=(), taken=lambda block: np.zeros(3)
             # of a body that is moved by up to 1 g, held in other postures
             rows = rng.normal(size=(n, BODY)) * [*[0.1] * 6, *[3.0] * 3, 5.0]
             rows *= 0.01 if felt and block not in felt else 1.0
-            noise, omega = rng.normal(0.0, 0.2, (2, n)), rng.normal(size=n)
-            motor = np.stack([np.sign(omega) + rows @ added + noise[0], np.sign(omega), omega, weight])
-            spring = np.stack([rows @ added - 20.0 * phi + error + noise[1], weight, phi, taken(block), unknown(block)])
+            errors, omega = rng.normal(0.0, noise, (2, n)), rng.normal(size=n)
+            motor = np.stack([np.sign(omega) + rows @ added + errors[0], np.sign(omega), omega, weight])
+            torque = rows @ added - 20.0 * phi + error + errors[1]
+            spring = np.stack([torque, weight, phi, taken(block), unknown(block)])
             take(detector.blocks, rows, motor, spring, block in felt, np.empty(BODY + 5))
         detector.complete()
         found.append(detector.find())
@@ -278,6 +281,16 @@ def test_a_softer_spring_that_shows_slowly_teaches_no_usual_errors():
 
     found = found_in(120, draw)
     assert found and {one[1:] for one in found} == {('stiffness', 1)}
+
+
+def test_errors_that_did_not_show_for_half_a_minute_are_no_softer_spring():
+    """A quarter of the stated ones for 30 s; then those of a spring of 85 %, three quarters of the stated ones."""
+
+    def draw(block, rng):
+        phi = rng.normal(0.0, 0.05, 3) + rng.normal(0.0, 0.002, (31, 3))
+        return np.zeros(BODY), phi, [0.0, 0.15 * 20.0 * phi[0, 1] * (block >= 120), 0.0]
+
+    assert found_in(140, draw, noise=0.05) == []
 
 
 def test_rows_of_the_last_link_are_those_of_pinocchio(worn_arm):

@@ -114,7 +114,7 @@ def test_halved_torque_is_detected_and_learnt(three, nrmse):
 
 
 def test_a_map_that_has_changed_is_learnt_anew_from_what_it_is(three):
-    """Within 30 %, says its deviation; the other joints are left alone."""
+    """Within 5 %, says its deviation; the other joints are left alone."""
     _, pairs = three
     estimator = StiffnessEstimator(3)
     for pair in pairs[:10000]:

@@ -27,8 +27,10 @@ BLOCK, WINDOW, SHORTEST = 0.25, 24, 6
 """s of motion of a block; blocks that are looked back on; blocks that a change needs."""
 CORRELATION = 0.1
 """s after which torque errors are independent."""
-STAYS, LEAST = 1.5, 0.1
-"""Deviation of an error that stays for a block, in usual errors, until blocks have shown it; its least mean square."""
+STAYS, LEAST = 1.5, (0.25, 0.1)
+"""Deviation of an error that stays for a block, in usual errors, until blocks have shown it; least mean square of the
+usual errors, in stated ones, as what does not show for half a minute may in the next posture, and of those that stay,
+in usual ones."""
 MEMORY = 30.0
 """s of motion over which the usual errors are learnt; less at first."""
 USUAL_FRICTION, USUAL_STIFFNESS = 0.1, 0.05
@@ -239,7 +241,8 @@ class ChangeDetector:
         square = self.square * self.verdict.cost[0] / np.maximum(samples, 1e-9)
         self._seen += samples
         share = np.minimum(samples / np.minimum(self._seen + 10.0, MEMORY / CORRELATION), 1.0)
-        self.square += np.where(there, share * (np.minimum(square, 9.0 * self.square) - self.square), 0.0)
+        square = self.square + share * (np.minimum(square, 9.0 * self.square) - self.square)
+        self.square = np.where(there, np.maximum(square, LEAST[0]), self.square)
 
     def _learn_constant(self, oldest: list[int]) -> None:
         """Let the oldest blocks tell how large an error is that stays for a block: no change is suspected in them.
@@ -266,7 +269,7 @@ class ChangeDetector:
         square = np.minimum(square, 9.0 * (self.stays + of_samples)) - of_samples
         self._blocks_seen += there
         share = np.where(there, 1.0 / np.minimum(self._blocks_seen, MEMORY / BLOCK), 0.0)
-        self.stays = np.maximum(self.stays + share * (square - self.stays), LEAST)
+        self.stays = np.maximum(self.stays + share * (square - self.stays), LEAST[1])
 
     def weigh(self, change: Change) -> None:
         """Forget what was before the change of a stiffness, and go on with it as long as the blocks since are here."""

@@ -27,8 +27,9 @@ from joint_dynamics.estimation.recursive import RecursiveLeastSquares, per_joint
 from joint_dynamics.joint.constants import Field, filled
 
 Array = FloatArray
-# How far the whole of a map, and its shape, may be off once it is known to have changed.
-REOPENED = 0.3
+# How far the whole of a map, and its shape, may be off once `changes` has scaled it by all blocks since: as far as one
+# wanders. What the blocks have shown is not given up for the next few samples.
+REOPENED = 0.05
 # No transmission deforms by a thousand times its scale; what is beyond is a broken sample and would only overflow.
 LARGEST = 1e3
 # s of excited motion before what is learnt takes the place of what was described. That it explains the torque is what
@@ -224,7 +225,7 @@ class StiffnessEstimator(StiffnessMap):
             array[:] = values
 
     def reopen(self, joint: int, scaled: Array) -> None:
-        """Set the map of a joint to `scaled` (P,) [N·m per (φ/φ_ref)^{2p−1}], with 30 % uncertainty."""
+        """Set the map of a joint to `scaled` (P,) [N·m per (φ/φ_ref)^{2p−1}], with 5 % uncertainty."""
         rls = self._rls
         rls.alpha[joint] = scaled
         rls.P[joint] = (np.outer(scaled, scaled) + np.diag(scaled**2)) * (REOPENED**2 / self._floor[joint])
