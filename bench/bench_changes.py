@@ -40,7 +40,7 @@ MAKE, DESCRIBED = from_tests('estimation/conftest.py'), from_tests('conftest.py'
 PERIOD, TIMELY, AFTER, CARRIED, PUSHED = 2e-3, 10.0, 20.0, 15.0, 0.3
 KINDS = ('stiffness', 'load', 'stiffness', 'friction', 'stiffness', 'push', 'stiffness', 'load', 'stiffness', 'nothing')
 MOTIONS = ('waypoints', 'random moves', 'Fourier')
-#: Robots that are identified, for as many runs as there are.
+#: Robots of a seed s that are identified, 3 s to 3 s + 2, for as many runs as there are.
 IDENTIFIED = 3
 
 
@@ -116,7 +116,7 @@ class Run:
         rng = np.random.default_rng([seed, number])
         self.number, self.kind, self.motion = number, KINDS[number % len(KINDS)], MOTIONS[rng.integers(3)]
         self.drawn, self.joint = bool(number // len(KINDS) % 2), int(rng.integers(5))
-        which = int(rng.integers(IDENTIFIED) if self.drawn else rng.integers(1 << 16))
+        which = IDENTIFIED * seed + int(rng.integers(IDENTIFIED)) if self.drawn else int(rng.integers(1 << 16))
         spans = {'stiffness': (0.6, 0.85), 'load': (0.5, 2.0), 'friction': (1.3, 1.6)}
         self.size = float(rng.uniform(*spans.get(self.kind, (10.0, 10.0))))
         self.named, self.contacts, self.resting, self.error, self.offered = [], [], [], {}, 0.0
@@ -125,7 +125,7 @@ class Run:
         tool = unknown_tool(which) if self.drawn else None
         if tool is not None:
             robot.attach_payload(tool)
-        self._model(robot, descriptions[which] if self.drawn else DESCRIBED(robot))
+        self._model(robot, descriptions[which % IDENTIFIED] if self.drawn else DESCRIBED(robot))
         self.begin = float(rng.uniform(35.0, 45.0))
         lasts = CARRIED + 15.0 if self.kind == 'load' else AFTER
         self.trajectory = motion_of(self.motion, rng, self.begin + lasts + 5.0)
@@ -237,7 +237,7 @@ def main(arguments=()):
     numbers = range(use.runs) if use.only < 0 else [use.only]
     runs = []
     with ProcessPoolExecutor(use.processes) as pool:
-        descriptions = list(pool.map(identified, range(IDENTIFIED)))
+        descriptions = list(pool.map(identified, range(IDENTIFIED * use.seed, IDENTIFIED * (use.seed + 1))))
         for run in pool.map(one, [(use.seed, k, descriptions) for k in numbers]):
             print(run, flush=True)
             runs.append(run)

@@ -1,0 +1,173 @@
+"""Stiffness, kinematic error and backlash of one joint together, from any motion under load, with no test made for it.
+
+The deformation of a transmission is its elastic part, the kinematic error and the lost motion [M4 eq 29-32],
+
+    φ = θ − q = s(τ_J) + θ̃(θ) + Σ_i b_i (1 + u cos θ + v sin θ) x/(1 + (τ/τ_i)²),    T τ̇ + τ = τ_J,
+    s(τ) = c₁ τ − c₃ τ³,    θ̃(θ) = m + Σ_{h=1..H} a_h cos hθ + b_h sin hθ,
+    x ← clip(x + Δθ/𝓑(θ), ±1),    𝓑(θ) = Σ_i b_i (1 + u cos θ + v sin θ)
+
+linear in all coefficients once the width 𝓑(θ) of the play and the shares of its parts, which are solved for in turn,
+and the lag T are known. Of T that is taken which leaves least: a joint passes its small loads within a tenth of a
+second, and a play that follows them late looks half as wide where it is taken to follow at once.
+
+Fitted one after the other each takes up a part of the other: gravity is periodic in θ as well, and lost motion that is
+not looked for makes the joint look soft. Fitted together, they are distinguished by τ_J, which also changes with
+acceleration and posture, and by the lost motion, which goes with the direction of the motion. Without a whole turn the
+harmonics are not independent; each is held towards zero by what is plausible for it, 1.5e-4/h rad, so that the map
+stays small where nobody went: an arc minute peak to peak, of the positioning accuracy of 0.5 to 2 arc minutes that a
+maker of strain-wave gears states [Harmonic Drive, CSF and CSG series, table 40]. So is the play, by an assumption:
+𝓑 = 5e-4 rad, 1.7 arc minutes either way, and over a turn it changes by half of itself; of a joint that is never
+unloaded the data show nothing of it.
+c₁, c₃ ≥ 0: a spring that hardens; its polynomial τ_E(φ) of the description is the least-squares inverse of s over the
+range of the data. A c₃ within two deviations of zero is left out, and the rest fitted anew: of a cubic part the data
+show nothing then. b_i ≥ 0; the loads τ_i are those of `joint.stiffness`. Deviations are by the scatter between blocks
+of time, `regression.covariance`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from joint_dynamics.arrays import FloatArray
+from joint_dynamics.identification.joint_tests.data import JointData
+from joint_dynamics.identification.regression.covariance import blocks_of_time, correlated_variance, scatter
+from joint_dynamics.joint import FourierSeries
+from joint_dynamics.joint.stiffness import LOAD_SHARES, LOADS, loads_of, lost_motion_share, place_in_play
+from joint_dynamics.settings import Settings, setting
+from joint_dynamics.signals.filtering import butterworth_sections, filtered, zero_phase_lowpass
+
+# How often the width of the play is solved for, and the narrowest considered, in plausible amplitudes.
+ROUNDS, NARROWEST = 3, 0.3
+# rad: no play is as narrow.
+TINY = 1e-9
+# Columns of the spring, c₁ and c₃, where the data show both; of the play, b_i, u and v; the kinematic error follows.
+SPRING, PLAY = 2, len(LOADS) + 2
+# s by which the load that takes the lost motion up may lag: none, and 25 to 400 ms in steps of √2.
+LOAD_LAGS = (0.0, *(0.025 * 2.0 ** (0.5 * np.arange(9))).round(3).tolist())
+
+
+@dataclass(frozen=True)
+class TransmissionSettings(Settings):
+    """How stiffness, kinematic error and backlash are identified together."""
+
+    SECTION = 'transmission'
+
+    harmonics: int = setting(6, 'harmonics of the kinematic error', lower=1, upper=12)
+    loaded: float = setting(0.15, 'load that counts as one, as a share of the largest', lower=0, below=1)
+    f_dyn: float = setting(10.0, 'bandwidth of the motion; signals are low-passed at 2 f_dyn', 'Hz', above=0)
+    amplitude: float = setting(1.5e-4, 'plausible size of the first harmonic, the others 1/h of it', 'rad', above=0)
+    play: float = setting(5e-4, 'plausible size of the backlash 𝓑, half the lost motion', 'rad', above=0)
+    min_speed: float = setting(0.01, 'slower samples are left out', 'rad/s', lower=0)
+
+
+class Fit(NamedTuple):
+    """W with its first `spring` columns those of the spring, what was solved, and 𝓑(θ), b_i/Σ b_i and T with it."""
+
+    spring: int
+    W: FloatArray
+    solution: FloatArray
+    covariance: FloatArray
+    residual: FloatArray
+    play: FourierSeries
+    shares: FloatArray
+    lag: float
+
+
+def fit(
+    recordings: Sequence[JointData], rows: Sequence[FloatArray], limit: float, settings: TransmissionSettings
+) -> Fit:
+    """Solve for all of φ; rows: θ, φ and τ_J of each recording."""
+    theta, phi, tau = np.concatenate(rows).T
+    u, loads = tau / np.abs(tau).max(), loads_of(limit)
+    basis = FourierSeries.basis(theta, settings.harmonics)
+    label = np.concatenate(blocks_of_time([len(part) for part in rows]))
+    play, shares = FourierSeries(2.0 * settings.amplitude, [0.0], [0.0]), np.array(LOAD_SHARES)
+
+    def regressor(spring: int, lag: float) -> FloatArray:
+        lost = _lost_motion(recordings, play, shares, loads, lag, settings)
+        return np.column_stack([*[u, -(u**3)][:spring], lost, basis])
+
+    lag = min(LOAD_LAGS, key=lambda lag: np.std(_solve(regressor(SPRING, lag), phi, SPRING, play.mean, settings)[2]))
+    for spring in (SPRING, 1):
+        parts, change = spring + np.arange(len(LOADS)), spring + np.arange(len(LOADS), PLAY)
+        for _ in range(ROUNDS):
+            W = regressor(spring, lag)
+            solution, inverse, residual = _solve(W, phi, spring, max(play.mean, TINY), settings)
+            before, backlash = play.mean, float(solution[parts].sum())
+            shares = solution[parts] / backlash if backlash > 0.0 else shares
+            # no narrower than nothing, anywhere
+            first = solution[change] * min(1.0, backlash / max(float(np.hypot(*solution[change])), TINY))
+            play = FourierSeries(backlash, first[:1], first[1:])
+            if abs(backlash - before) < 0.02 * before:
+                break
+        covariance = scatter(W, residual, label, inverse)
+        if solution[spring - 1] > 2.0 * np.sqrt(covariance[spring - 1, spring - 1]):
+            break
+    return Fit(spring, W, solution, covariance, residual, play, shares, lag)
+
+
+def thinned(data: JointData, signals: FloatArray, settings: TransmissionSettings) -> FloatArray:
+    """Return the moving samples of signals (N, …), filtered and thinned to what the bandwidth needs."""
+    cutoff = min(2.0 * settings.f_dyn, 0.4 * data.rate)
+    edge = min(int(data.rate / cutoff) + 1, data.samples // 10)
+    rows = np.arange(edge, data.samples - edge, max(1, int(0.2 * data.rate / cutoff)))
+    return zero_phase_lowpass(signals, cutoff, data.rate)[rows[np.abs(data.omega[rows]) > settings.min_speed]]
+
+
+def _lost_motion(
+    recordings: Sequence[JointData],
+    play: FourierSeries,
+    shares: FloatArray,
+    loads: FloatArray,
+    lag: float,
+    settings: TransmissionSettings,
+) -> FloatArray:
+    """Return the columns (rows, PLAY) of b_i, 𝓑 u and 𝓑 v, with the load `lag` s late; 𝓑(θ) is `play`."""
+    columns = []
+    for data in recordings:
+        assert data.tau_J is not None
+        load = data.tau_J
+        if lag > 0.0:
+            load = filtered(butterworth_sections(1, 0.5 / (np.pi * lag), data.rate), load[None])[0]
+        left = lost_motion_share(load[:, None] / loads)
+        steps = np.diff(data.theta, prepend=data.theta[0])
+        place = place_in_play(np.cumsum(steps / np.maximum(play(data.theta), NARROWEST * settings.amplitude)), 1.0)
+        turn = np.column_stack([np.cos(data.theta), np.sin(data.theta)]) * (left @ shares)[:, None]
+        columns.append(thinned(data, place[:, None] * np.column_stack([left, turn]), settings))
+    return np.concatenate(columns)
+
+
+def _solve(
+    W: FloatArray, phi: FloatArray, spring: int, width: float, settings: TransmissionSettings
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Least squares with play and harmonics held towards zero; (solution, (WᵀW + PᵀP)⁻¹ with that prior P, residual).
+
+    The residual is correlated over many samples: the weight of the prior counts independent samples only.
+    """
+    H = settings.harmonics
+    free = W.shape[1] - 2 * H
+    plausible = np.concatenate([np.full(free, np.inf), np.tile(settings.amplitude / np.arange(1, H + 1), 2)])
+    parts = spring + len(LOADS)
+    plausible[spring:parts] = settings.play / np.sqrt(len(LOADS))
+    plausible[parts : spring + PLAY] = 0.5 * width
+    lower = np.where(np.arange(W.shape[1]) < parts, 0.0, -np.inf)
+    normal, variance = W.T @ W, settings.amplitude**2
+    for _ in range(3):
+        prior = np.diag(np.sqrt(variance) / plausible)
+        solution = bounded(np.vstack([W, prior]), np.concatenate([phi, np.zeros(W.shape[1])]), lower)
+        residual = phi - W @ solution
+        inverse = np.linalg.inv(normal + prior**2)
+        variance = correlated_variance(residual, normal, inverse)
+    return solution, inverse, residual
+
+
+def bounded(W: FloatArray, y: FloatArray, lower: FloatArray | float) -> FloatArray:
+    """Return the least-squares solution χ ≥ lower of W χ = y."""
+    from scipy.optimize import lsq_linear  # here, as `identify` imports this module, and most joints have one encoder
+
+    solution: FloatArray = lsq_linear(W, y, bounds=(lower, np.inf)).x
+    return solution
