@@ -32,7 +32,7 @@ DEFAULTS = {
     ContactDetector: (None, 4.0, 100.0, 5.0, 0.01, 0.15, 0.08, 0.024, 5.0),
     FrictionEstimator: (1e-3, 1.0, (1.0, 0.0), (0.4, -0.05), (1.5, 0.05), 0.01, 0.05, 0.02, 10.0, (1e-4, 0.04)),
     CoulombViscousEstimator: (1e-3, 10.0, 0.0, (100.0, 100.0), 0.01),
-    StiffnessEstimator: (2, 1e-3, 1e-3, 5.0, None, 0.0, 0.0, 1e4, None, None, 0.2, 0.3, 0.3, 0.1, False),
+    StiffnessEstimator: (2, 1e-3, 1e-3, 5.0, None, 0.0, 0.0, 1e4, None, None, 0.2, 0.3, 0.3, 0.1, False, np.inf),
     PayloadEstimator: (30.0, 1.0, 10.0, 0.3, (0.3, 1.0), 0.02),
     FrictionObserver: (30.0,),
     MomentumObserver: (30.0,),

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from joint_dynamics.estimation import StiffnessEstimator
+from joint_dynamics.joint import TorsionalStiffness
 from joint_dynamics.signals.state_estimator import StateEstimator
 
 
@@ -127,6 +128,19 @@ def test_a_map_that_has_changed_is_learnt_anew_from_what_it_is(three):
     np.testing.assert_array_equal(estimator.standard_deviation[[0, 2]], deviation[[0, 2]])
     estimator.restore(kept)
     np.testing.assert_array_equal(estimator.coefficients, before)
+
+
+def test_beyond_its_reach_a_curve_goes_on_along_its_tangent():
+    """As one that is described does; so it is learnt, too."""
+    described = TorsionalStiffness([[2e3, 5e8], [1e4, 1e9]], [1e-3, np.inf])
+    phi = np.linspace(-3e-3, 3e-3, 61)[:, None] * [1.0, 0.5]
+    estimator = StiffnessEstimator(2, initial_coefficients=described.coefficients, reach=described.reach)
+    np.testing.assert_allclose(estimator.torque(phi), described.torque(phi), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(estimator.stiffness(phi), described.stiffness(phi), rtol=1e-12)
+    learner = StiffnessEstimator.ordinary(2, scale=1e-3, reach=described.reach, initial_covariance=1e12)
+    for row in np.tile(phi, (3, 1)):
+        learner.update(row, described.torque(row))
+    np.testing.assert_allclose(learner.coefficients, described.coefficients, rtol=1e-5)
 
 
 def test_nothing_is_detected_where_nothing_changes(three):

@@ -117,7 +117,9 @@ def reference_of(description: DynamicsDescription, arm: Arm) -> TorsionalStiffne
     """
     kept, names = notes_of(description).get('reference', {}), arm.joint_names
     if all('stiffness' in kept.get(name, {}) for name in names):
-        return TorsionalStiffness.stack([TorsionalStiffness(kept[name]['stiffness']) for name in names])
+        reach = np.full(len(names), np.inf) if arm.stiffness is None else arm.stiffness.reach
+        new = [TorsionalStiffness(kept[name]['stiffness'], within) for name, within in zip(names, reach, strict=True)]
+        return TorsionalStiffness.stack(new)
     return arm.stiffness if arm.stiffness_described.all() else None
 
 

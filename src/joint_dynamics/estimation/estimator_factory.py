@@ -121,6 +121,7 @@ def make_stiffness(arm: Arm, use: EstimationSettings, period: float) -> Stiffnes
         initial_covariance=covariance,
         gate=gate,
         keep=described,
+        reach=np.inf if known is None else np.where(described, known.reach, np.inf),
     )
 
 
@@ -164,11 +165,6 @@ def remarks_of(arm: Arm, use: EstimationSettings, motor_side: bool) -> list[str]
         remarks += [] if arm.backlash is None else _said(arm, 'backlash', everywhere, why)
     elif use.stiffness_preset == 'thesis':
         remarks += _said(arm, 'stiffness', described, 'not used, the preset thesis begins from none')
-    elif arm.stiffness is not None:
-        bends = (arm.stiffness.coefficients[:, 1:] != 0.0).any(axis=1) & np.isfinite(arm.stiffness.reach)
-        remarks += _said(
-            arm, 'stiffness.range', described & bends, 'not used, the stiffness is learnt as far as it goes'
-        )
     return remarks
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from joint_dynamics.compilation import compiled, inlined_early
 from joint_dynamics.estimation.change_test import begin_block, last_link_rows, take
 from joint_dynamics.estimation.contact import contact_step
-from joint_dynamics.estimation.learning import ADAPTIVE, AS_DESCRIBED, BEGUN, COMPLETE, COULOMB_VISCOUS
+from joint_dynamics.estimation.learning import ADAPTIVE, AS_DESCRIBED, BEGUN, COMPLETE, COULOMB_VISCOUS, elastic_terms
 from joint_dynamics.estimation.torques import HYSTERESIS, NO_FRICTION
 
 SLACK, CHANGE_SLACK = 0.1, 0.3
@@ -53,23 +53,23 @@ def adapted(e, u, j):  # type: ignore[no-untyped-def]
 @inlined_early
 def rigidity(e, j):  # type: ignore[no-untyped-def]
     """Return k(φ) of a joint, N·m/rad, and the variance of τ_E(φ), (N·m)²."""
-    per_scale = e.springs[j].per_scale
-    slope, variance = slope_and_variance(e.spring.P[j], e.spring.alpha[j], e.estimate[j].deformation * per_scale)
-    return slope * per_scale, variance * e.spring.square[j]
+    s, x = e.springs[j], e.estimate[j].deformation * e.springs[j].per_scale
+    slope, variance = slope_and_variance(e.spring.P[j], e.spring.alpha[j], x, s.reach)
+    return slope * s.per_scale, variance * e.spring.square[j]
 
 
 @compiled
-def slope_and_variance(P, alpha, x):  # type: ignore[no-untyped-def]
-    """Return dτ_E/dx and ψᵀPψ of one joint at x = φ/φ_ref."""
-    square, slope, power, variance, left = x * x, 0.0, 1.0, 0.0, x
+def slope_and_variance(P, alpha, x, reach):  # type: ignore[no-untyped-def]
+    """Return dτ_E/dx and ψᵀPψ of one joint at x = φ/φ_ref, ψ as of `elastic_terms`."""
+    inside = min(max(x, -reach), reach)
+    square, slope, left, variance = inside * inside, 0.0, 1.0, 0.0
     for p in range(len(alpha)):
-        slope += (2.0 * p + 1.0) * alpha[p] * power
-        power *= square
-        total, right = 0.0, x
+        slope += (2.0 * p + 1.0) * alpha[p] * left
+        total, right = 0.0, 1.0
         for k in range(len(alpha)):
-            total += P[p, k] * right
+            total += P[p, k] * right * (inside + (2.0 * k + 1.0) * (x - inside))
             right *= square
-        variance += left * total
+        variance += left * (inside + (2.0 * p + 1.0) * (x - inside)) * total
         left *= square
     return slope, variance
 
@@ -108,7 +108,7 @@ def spring_variance(s, play, spring, in_force):  # type: ignore[no-untyped-def]
         ratio = s.deformation / s.hint
         lost = s.hint / (1.0 + ratio * ratio)
     P, alpha, square = in_force
-    slope, variance = slope_and_variance(P, alpha, s.deformation * spring.per_scale)
+    slope, variance = slope_and_variance(P, alpha, s.deformation * spring.per_scale, spring.reach)
     slope *= spring.per_scale
     unknown, noise = 0.0 if s.elastic else 1e12, s.deformation_noise + s.error_deviation * s.error_deviation
     return unknown + s.floor + slope * slope * (noise + lost * lost) + variance * square
@@ -174,11 +174,9 @@ def watch_changes(e, u, known, disturbed):  # type: ignore[no-untyped-def]
         variance += play * play + link * link + s.floor + k * k * s.deformation_noise
         spring[0, j] = s.damping_torque - s.torque_link
         spring[1, j] = 1.0 / np.sqrt(variance) if motor[3, j] > 0.0 and s.elastic else 0.0
-        x = s.deformation * e.springs[j].per_scale
-        square = x * x
+        elastic_terms(s.deformation * e.springs[j].per_scale, e.springs[j].reach, e.scratch[0])
         for p in range(e.spring_map.shape[1]):
-            spring[2 + p, j] = x
-            x *= square
+            spring[2 + p, j] = e.scratch[0, p]
         spring[2 + e.spring_map.shape[1], j] = 2.0 * k * (1.0 - lost.slack / max(s.half_backlash, 1e-9)) * lost.motion
         spring[3 + e.spring_map.shape[1], j] = k * s.error_deviation
     last_link_rows(e.arm.links, e.smoother.states[0, u.q : u.q + len(e.estimate)], e.work, e.link_rows)

@@ -103,7 +103,7 @@ class HealthMonitor:
             return np.full(n, np.nan)
         phi = np.broadcast_to(np.asarray(self.working_range, dtype=float), (n,)) * np.linspace(0.05, 1.0, 20)[:, None]
         known = self.reference.torque(phi)
-        return np.sum(TorsionalStiffness(coefficients).torque(phi) * known, axis=0) / np.maximum(
+        return np.sum(TorsionalStiffness(coefficients, self.reference.reach).torque(phi) * known, axis=0) / np.maximum(
             np.sum(known * known, axis=0), 1e-300
         )
 

@@ -46,11 +46,11 @@ LEVELS = record('seen excitation short long level usual samples squares torque')
 """Levels of prediction error and torque of one joint: samples since the last jump; s of all; present and usual mean
 square of the error, (N·m)², and of the torque; since the last evaluation the samples, Σ ε²/(1 + r) and Σ torque²."""
 SPRING = record(
-    'gate top per_scale novelty floor mu delta period window fewest change_share hold stride anchor still updates',
-    'keep fresh excited reliable jumped', levels=LEVELS,
+    'gate top per_scale reach novelty floor mu delta period window fewest change_share hold stride anchor still '
+    'updates', 'keep fresh excited reliable jumped', levels=LEVELS,
 )  # fmt: skip
-"""Settings of one joint: rad, rad, 1/rad, rad, (N·m)²; s; updates; excited samples before what is learnt is taken. What
-is learnt beside P and α: rad, the deformation that was new last, and updates since."""
+"""Settings of one joint: rad, rad, 1/rad, φ/φ_ref, rad, (N·m)²; s; updates; excited samples before what is learnt is
+taken. What is learnt beside P and α: rad, the deformation that was new last, and updates since."""
 FRICTION = record(
     'omega_min hold length enough information seen still adapted updates', 'moving informative excited',
     lower=(2,), upper=(2,), rate=(2,), floor=(2,), means=(4,), gain=(2,),
@@ -80,20 +80,32 @@ def learn_stiffness(e, u, learning, free):  # type: ignore[no-untyped-def]
         state, learnt, spring = e.springs[j], (e.learnt[0][j], e.learnt[1][j]), e.spring
         in_force = spring.P[j], spring.alpha[j], spring.square[j : j + 1]
         x = phi * state.per_scale
-        before = elastic_torque(spring.alpha[j], x)
+        before = elastic_torque(spring.alpha[j], x, state.reach)
         todo |= stiffness_step(state, learnt, in_force, phi, measure - s.damping_torque, may, e.scratch)[1]
         # what is learnt is no push
-        e.contacts[j].base[0] += elastic_torque(spring.alpha[j], x) - before
+        e.contacts[j].base[0] += elastic_torque(spring.alpha[j], x, state.reach) - before
     return todo
 
 
 @compiled
-def elastic_torque(alpha, x):  # type: ignore[no-untyped-def]
-    """Return τ_E = Σ α_p x^{2p−1} of one joint at x = φ/φ_ref."""
-    square, total = x * x, 0.0
+def elastic_terms(x, reach, psi):  # type: ignore[no-untyped-def]
+    """Write ψ_p = x^{2p−1} of one joint at x = φ/φ_ref; beyond ±`reach` its tangent there."""
+    inside = min(max(x, -reach), reach)
+    square, power = inside * inside, 1.0
+    for p in range(len(psi)):
+        psi[p] = power * (inside + (2.0 * p + 1.0) * (x - inside))
+        power *= square
+
+
+@compiled
+def elastic_torque(alpha, x, reach):  # type: ignore[no-untyped-def]
+    """Return τ_E = Σ α_p ψ_p of one joint."""
+    inside = min(max(x, -reach), reach)
+    square, torque, slope = inside * inside, 0.0, 0.0
     for p in range(len(alpha) - 1, -1, -1):
-        total = total * square + alpha[p]
-    return x * total
+        torque = torque * square + alpha[p]
+        slope = slope * square + (2.0 * p + 1.0) * alpha[p]
+    return inside * torque + slope * (x - inside)
 
 
 @compiled
@@ -143,10 +155,7 @@ def stiffness_step(s, learnt, in_force, phi, y, allowed, scratch):  # type: igno
         s.fresh = s.still <= s.hold
     s.excited = s.gate <= abs(phi) < s.top and abs(y) < LARGEST_TORQUE and s.fresh and allowed
     value, torque = (phi * s.per_scale, y) if s.excited else (0.0, 0.0)
-    square = value * value
-    for p in range(len(psi)):
-        psi[p] = value
-        value *= square
+    elastic_terms(value, s.reach, psi)
     error, share = rls_step(P, alpha, psi, torque, s.excited, (s.mu, s.delta, True), scratch[1])
     if s.excited:
         levels.samples += 1.0

@@ -2,6 +2,8 @@
 
     τ_E(φ) = Σ_p α_p φ^{2p−1} = ψᵀα,   P as in `recursive`   [M3 eq 18]
 
+and its tangent beyond the reach of a described curve.
+
 Directional forgetting drives r = ψᵀPψ towards (1 − μ)/μ in the excited directions and leaves the others unchanged, but
 "robust in poor excitation" [M3] cannot be reproduced: a standstill under a torque bias destroys the map. Hence the
 defaults here differ from the thesis's: directions scaled by φ_ref, faster forgetting, an excitation gate, and a
@@ -48,19 +50,22 @@ class StiffnessMap:
         n, and P, number of odd terms.
     scale
         φ_ref, rad, number or (n,): deformation at which the directions φ, φ³, … have similar size.
+    reach
+        rad, number or (n,), up to which they are such powers; beyond, their tangents.
 
     Attributes
     ----------
-    joints, order, scale
-        as given; scale (n,).
+    joints, order, scale, reach
+        as given; scale and reach (n,).
     P, alpha
         (n, P, P) and (n, P), scaled: α_p φ_ref^{2p−1}, the torque of each term at φ_ref, N·m.
     square
         (n,) (N·m)², mean square of the prediction error.
     """
 
-    def __init__(self, joints: int, order: int, scale: ArrayLike) -> None:
+    def __init__(self, joints: int, order: int, scale: ArrayLike, reach: ArrayLike = np.inf) -> None:
         self.joints, self.order = joints, order
+        self.reach = np.broadcast_to(np.asarray(reach, dtype=float), joints)
         self.scale = per_joint('scale', scale, self.joints)
         # α scaled: α_p φ_ref^{2p−1}, the torque of each term at φ_ref, N·m.
         self._powers = 2 * np.arange(self.order) + 1
@@ -94,18 +99,23 @@ class StiffnessMap:
 
     def torque(self, deformation: ArrayLike) -> Array:
         """τ_E(φ), N·m, at φ (…, n) rad."""
-        x = np.asarray(deformation, dtype=float) * self._per_scale
-        return np.asarray(np.sum(self.alpha * x[..., None] ** self._powers, axis=-1))
+        return np.asarray(np.sum(self.alpha * self._terms(deformation)[0], axis=-1))
 
     def stiffness(self, deformation: ArrayLike) -> Array:
         """Return k(φ) = dτ_E/dφ, N·m/rad, at φ (…, n) rad."""
-        x = np.asarray(deformation, dtype=float) * self._per_scale
-        slope = np.sum(self.alpha * self._powers * x[..., None] ** (self._powers - 1), axis=-1)
-        return np.asarray(self._per_scale * slope)
+        return np.asarray(self._per_scale * np.sum(self.alpha * self._terms(deformation)[1], axis=-1))
+
+    def _terms(self, deformation: ArrayLike) -> tuple[Array, Array]:
+        """Return ψ(φ) and dψ/dx (…, n, P), x = φ/φ_ref."""
+        phi = np.asarray(deformation, dtype=float)
+        inside = np.clip(phi, -self.reach, self.reach)
+        at, beyond = (inside * self._per_scale)[..., None], ((phi - inside) * self._per_scale)[..., None]
+        slope = self._powers * at ** (self._powers - 1)
+        return at**self._powers + slope * beyond, slope
 
     def variance(self, deformation: Array) -> Array:
         """Return the variance of τ_E(φ) by the covariance, (N·m)², at φ (n,) rad."""
-        psi = (deformation * self._per_scale)[:, None] ** self._powers
+        psi = self._terms(deformation)[0]
         return np.asarray(np.einsum('np,npq,nq->n', psi, self.P, psi) * self.square)
 
 
@@ -117,6 +127,7 @@ class StiffnessEstimator(StiffnessMap):
     period               sample period, s; only the times below refer to it.
     scale                φ_ref, rad, number or (n,): deformation at which the directions φ, φ³, … are of like size. 1:
                          raw units.
+    reach                rad, number or (n,): beyond, the curve goes on along its tangent.
     memory               s of excited motion after which a sample has lost 1/e of its weight: μ = 1 − period/memory; inf
                          is μ = 1.
     mu                   μ itself, instead of `memory`.
@@ -163,13 +174,14 @@ class StiffnessEstimator(StiffnessMap):
         change_window: float = 0.3,
         noise: ArrayLike = 0.1,
         keep: ArrayLike = False,
+        reach: ArrayLike = np.inf,
     ) -> None:
         self.period = positive('period', period)
         mu = max(1.0 - self.period / positive('memory', memory), 0.1) if mu is None else float(mu)
         self._rls = RecursiveLeastSquares(
             joints, order, initial_covariance=initial_covariance, forgetting=mu, delta=delta
         )
-        super().__init__(self._rls.joints, self._rls.order, scale)
+        super().__init__(self._rls.joints, self._rls.order, scale, reach)
         self.mu, self.delta = mu, self._rls.delta
         self._alpha0 = (
             np.broadcast_to(np.asarray(initial_coefficients, dtype=float), (self.joints, self.order)) * self._unit
@@ -178,6 +190,7 @@ class StiffnessEstimator(StiffnessMap):
         wait = max(int(round(hold / self.period)), 1)
         self.states = filled(
             self.joints, SPRING, top=LARGEST * self.scale, per_scale=self._per_scale, floor=self._floor, mu=mu,
+            reach=self.reach * self._per_scale,
             gate=0.2 * self.scale if gate is None else per_joint('gate', gate, self.joints, zero=True),
             novelty=0.02 * self.scale if novelty is None else per_joint('novelty', novelty, self.joints, zero=True),
             delta=self.delta, period=self.period, change_share=self.change_share, keep=keep, hold=wait, still=wait,

@@ -147,7 +147,8 @@ def torques(e, u):  # type: ignore[no-untyped-def]
             s.error_deviation = map_value(s.deviations, e.arm.tables, value[u.theta + j])
             s.deformation = value[u.theta + j] - q[j] - e.play[j].motion
             s.damping_torque = c.damping * (omega[j] - dq[j])
-            s.torque_spring = elastic_torque(e.spring.alpha[j], s.deformation * e.springs[j].per_scale)
+            spring = e.springs[j]
+            s.torque_spring = elastic_torque(e.spring.alpha[j], s.deformation * spring.per_scale, spring.reach)
             s.torque_spring += s.damping_torque
             measured += s.spring_weight * (s.torque_spring - measured)
         s.external = measured - link[j]

@@ -5,8 +5,8 @@
 with the deformation φ = θ − q − θ̃(θ) in rad (motor minus link, after the kinematic error) and τ_E in N·m on the joint
 side. With α_p ≥ 0 it has an inverse everywhere. A measured joint may have α_2 < 0: a joint that softens, or a curve
 that bends over within the noise. It has an inverse for torques below τ_max = τ_E(φ_max), k(φ_max) = 0, and is useful
-as long as the stiffness stays well above zero. Beyond the measured deformations (`reach`) the polynomial is not
-extrapolated: the stiffness stays constant there.
+as long as the stiffness stays well above zero. Beyond `reach`, where measurements end or a soft part of the spring is
+wound up, the polynomial is not extrapolated: the stiffness stays constant there.
 
 Lost motion: deformation within the backlash that no torque causes, and how a load reduces it.
 

@@ -18,10 +18,12 @@ from joint_dynamics.identification.joint_tests.result import JointTestResult, Se
 from joint_dynamics.identification.joint_tests.transmission_fit import (
     PLAY,
     SPRING,
+    STIFFER,
     TransmissionSettings,
     bounded,
     fit,
     thinned,
+    wound,
 )
 from joint_dynamics.joint import FourierSeries, TorsionalStiffness
 from joint_dynamics.joint.stiffness import LOADS
@@ -78,16 +80,18 @@ def identify_transmission(
     at = np.column_stack([np.ones((theta.size, len(LOADS))), np.cos(theta), np.sin(theta)])
     # where the joint went, as a root mean square
     backlash_deviation = float(np.sqrt(np.mean(np.sum((at @ covariance[lost, lost]) * at, axis=1))))
-    c1 = solution[0]
+    slope = np.array([1.0, STIFFER / (STIFFER - 1.0)])[:spring]
+    c1 = float(slope @ solution[:spring])
     result = JointTestResult('transmission', recordings[0].joint)
-    if c1 <= 2.0 * np.sqrt(covariance[0, 0]):
+    if not c1 > 2.0 * np.sqrt(slope @ covariance[:spring, :spring] @ slope):
         result.reasons.append(
             f'the deformation does not follow the load ({c1 / largest:.2g} rad/(N·m)): is the sign of theta or q right?'
         )
         return result
-    alpha, reach = _invert(solution[:spring], largest)
-    deviations = _deviations(solution[:spring], covariance[:spring, :spring], largest)
+    alpha, reach = _invert(solution[:spring], solved.wind_up, largest)
+    deviations = _deviations(solution[:spring], covariance[:spring, :spring], solved.wind_up, largest)
     stiffness = TorsionalStiffness(alpha, reach)
+    widest = float(np.array([1.0, wound(np.ones(1), solved.wind_up)[0]])[:spring] @ solution[:spring])
     cosine, sine = np.split(solution[lost.stop + 1 :], 2)
     error = FourierSeries(solution[lost.stop], cosine, sine)
     turn = FourierSeries.basis(np.arange(ANGLES) * 2.0 * np.pi / ANGLES, settings.harmonics)
@@ -102,7 +106,7 @@ def identify_transmission(
             'fit_percent': nrmse_percent(phi, phi - solved.residual),
             'residual_rms': float(np.std(solved.residual)),
             'torque_range': [float(tau.min()), float(tau.max())],
-            'deformation_range': [-reach, reach],
+            'deformation_range': [-widest, widest],
             'angle_range': [float(theta.min()), float(theta.max())],
         }
     )
@@ -116,30 +120,32 @@ def identify_transmission(
     }
     if limit is not None and solved.play.mean > 0.0:
         result.document['backlash'] |= {'load_shares': solved.shares.tolist(), 'load_lag': solved.lag}
-    _plots(result, theta, phi - solved.W[:, lost] @ solution[lost], tau, error, stiffness, reach)
+    _plots(result, theta, phi - solved.W[:, lost] @ solution[lost], tau, error, stiffness, widest)
     return result
 
 
-def _invert(compliance: FloatArray, largest: float) -> tuple[FloatArray, float]:
+def _invert(compliance: FloatArray, wind_up: float, largest: float) -> tuple[FloatArray, float]:
     """Return α ≥ 0 of τ_E(φ) = α₁ φ (+ α₂ φ³), nearest to the inverse of s over the loads that were there.
 
-    And the range of φ. compliance: c₁ and, where there is one, c₃.
+    And the φ beyond which τ_E goes on along its tangent: where the soft part is wound up, or the largest load ends.
+    compliance: c and, where there is one, d, of loads in units of the largest; wind_up: τ_w likewise.
     """
-    c1, c3 = compliance[0], compliance[-1] if len(compliance) == SPRING else 0.0
-    # s rises up to u = √(c₁ / 3 c₃); beyond it the cubic is no spring.
-    top = 1.0 if c3 <= 0.0 else min(1.0, np.sqrt(c1 / (3.0 * c3)))
-    u = np.linspace(0.0, top, 101)
-    phi = c1 * u - c3 * u**3
-    basis = TorsionalStiffness.basis(phi, len(compliance))
+    soft = compliance[1] if len(compliance) == SPRING else 0.0
+    u = np.linspace(0.0, 1.0, 201)
+    phi = compliance[0] * u + soft * wound(u, wind_up)
+    reach = float(np.interp(wind_up if soft > 0.0 else 1.0, u, phi))
+    inside = np.minimum(phi, reach)[:, None]
+    powers = 2 * np.arange(len(compliance)) + 1
+    basis = inside**powers + powers * inside ** (powers - 1) * (phi[:, None] - inside)
     scale = basis.max(axis=0)
-    return bounded(basis / scale, u * largest, 0.0) / scale, float(phi[-1])
+    return bounded(basis / scale, u * largest, 0.0) / scale, reach
 
 
-def _deviations(compliance: FloatArray, covariance: FloatArray, largest: float) -> list[float]:
+def _deviations(compliance: FloatArray, covariance: FloatArray, wind_up: float, largest: float) -> list[float]:
     """Return those of α by the changes that one deviation of each compliance makes."""
-    alpha = _invert(compliance, largest)[0]
+    alpha = _invert(compliance, wind_up, largest)[0]
     steps = np.diag(np.sqrt(np.diag(covariance)))
-    changes = [(_invert(compliance - step, largest)[0] - alpha) / step.sum() for step in steps]
+    changes = [(_invert(compliance + step, wind_up, largest)[0] - alpha) / step.sum() for step in steps]
     J = np.column_stack(changes)
     return [float(value) for value in np.sqrt(np.diag(J @ covariance @ J.T))]
 
@@ -151,10 +157,10 @@ def _plots(
     tau: FloatArray,
     error: FourierSeries,
     stiffness: TorsionalStiffness,
-    reach: float,
+    widest: float,
 ) -> None:
     thin = max(1, tau.size // 3000)
-    grid, turn = np.linspace(-reach, reach, 101), np.linspace(theta.min(), theta.max(), 200)
+    grid, turn = np.linspace(-widest, widest, 101), np.linspace(theta.min(), theta.max(), 200)
     elastic = phi - error(theta)
     measured = Series('measured', elastic[::thin], tau[::thin])
     fitted = Series('fit', grid, stiffness.torque(grid), 'line')

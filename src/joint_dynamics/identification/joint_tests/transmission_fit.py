@@ -3,12 +3,13 @@
 The deformation of a transmission is its elastic part, the kinematic error and the lost motion [M4 eq 29-32],
 
     φ = θ − q = s(τ_J) + θ̃(θ) + Σ_i b_i (1 + u cos θ + v sin θ) x/(1 + (τ/τ_i)²),    T τ̇ + τ = τ_J,
-    s(τ) = c₁ τ − c₃ τ³,    θ̃(θ) = m + Σ_{h=1..H} a_h cos hθ + b_h sin hθ,
+    s(τ) = c τ + d τ_w w(τ/τ_w),    w(r) = r − r³/3 up to |r| = 1, ±2/3 beyond,
+    θ̃(θ) = m + Σ_{h=1..H} a_h cos hθ + b_h sin hθ,
     x ← clip(x + Δθ/𝓑(θ), ±1),    𝓑(θ) = Σ_i b_i (1 + u cos θ + v sin θ)
 
 linear in all coefficients once the width 𝓑(θ) of the play and the shares of its parts, which are solved for in turn,
-and the lag T are known. Of T that is taken which leaves least: a joint passes its small loads within a tenth of a
-second, and a play that follows them late looks half as wide where it is taken to follow at once.
+the load τ_w and the lag T are known. Of τ_w, and of T, that is taken which leaves least: a joint passes its small loads
+within a tenth of a second, and a play that follows them late looks half as wide where it is taken to follow at once.
 
 Fitted one after the other each takes up a part of the other: gravity is periodic in θ as well, and lost motion that is
 not looked for makes the joint look soft. Fitted together, they are distinguished by τ_J, which also changes with
@@ -18,10 +19,10 @@ stays small where nobody went: an arc minute peak to peak, of the positioning ac
 maker of strain-wave gears states [Harmonic Drive, CSF and CSG series, table 40]. So is the play, by an assumption:
 𝓑 = 5e-4 rad, 1.7 arc minutes either way, and over a turn it changes by half of itself; of a joint that is never
 unloaded the data show nothing of it.
-c₁, c₃ ≥ 0: a spring that hardens; its polynomial τ_E(φ) of the description is the least-squares inverse of s over the
-range of the data. A c₃ within two deviations of zero is left out, and the rest fitted anew: of a cubic part the data
-show nothing then. b_i ≥ 0; the loads τ_i are those of `joint.stiffness`. Deviations are by the scatter between blocks
-of time, `regression.covariance`.
+c, d ≥ 0: a spring that hardens, over the whole range of the load or below a part of it (soft wind-up: the first
+stiffness of a data sheet is about half of the last). A d within three deviations of zero, as the best of four, is left
+out, and the rest fitted anew: of a soft part the data show nothing then. b_i ≥ 0; the loads τ_i are those of
+`joint.stiffness`. Deviations are by the scatter between blocks of time, `regression.covariance`.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from joint_dynamics.arrays import FloatArray
 from joint_dynamics.identification.joint_tests.data import JointData
 from joint_dynamics.identification.regression.covariance import blocks_of_time, correlated_variance, scatter
 from joint_dynamics.joint import FourierSeries
-from joint_dynamics.joint.stiffness import LOAD_SHARES, LOADS, loads_of, lost_motion_share, place_in_play
+from joint_dynamics.joint.stiffness import LOAD_LAG, LOAD_SHARES, LOADS, loads_of, lost_motion_share, place_in_play
 from joint_dynamics.settings import Settings, setting
 from joint_dynamics.signals.filtering import butterworth_sections, filtered, zero_phase_lowpass
 
@@ -44,10 +45,14 @@ from joint_dynamics.signals.filtering import butterworth_sections, filtered, zer
 ROUNDS, NARROWEST = 3, 0.3
 # rad: no play is as narrow.
 TINY = 1e-9
-# Columns of the spring, c₁ and c₃, where the data show both; of the play, b_i, u and v; the kinematic error follows.
+# Columns of the spring, c and d, where the data show both; of the play, b_i, u and v; the kinematic error follows.
 SPRING, PLAY = 2, len(LOADS) + 2
 # s by which the load that takes the lost motion up may lag: none, and 25 to 400 ms in steps of √2.
 LOAD_LAGS = (0.0, *(0.025 * 2.0 ** (0.5 * np.arange(9))).round(3).tolist())
+# τ_w beside the largest load, as shares of the torque limit: data sheets change their stiffness at 0.1 and 0.3 of the
+# peak torque [Harmonic Drive, CSF and CSG series]. By what factor a wound-up spring is stiffer at most. Deviations by
+# which d differs from zero, the best of these.
+WIND_UPS, STIFFER, SHOWN = (0.1, 0.2, 0.4), 4.0, 3.0
 
 
 @dataclass(frozen=True)
@@ -65,7 +70,10 @@ class TransmissionSettings(Settings):
 
 
 class Fit(NamedTuple):
-    """W with its first `spring` columns those of the spring, what was solved, and 𝓑(θ), b_i/Σ b_i and T with it."""
+    """W with its first `spring` columns those of the spring, of loads in units of the largest, and what was solved.
+
+    With 𝓑(θ), b_i/Σ b_i, T, and τ_w as a share of the largest load.
+    """
 
     spring: int
     W: FloatArray
@@ -75,6 +83,7 @@ class Fit(NamedTuple):
     play: FourierSeries
     shares: FloatArray
     lag: float
+    wind_up: float
 
 
 def fit(
@@ -82,20 +91,27 @@ def fit(
 ) -> Fit:
     """Solve for all of φ; rows: θ, φ and τ_J of each recording."""
     theta, phi, tau = np.concatenate(rows).T
-    u, loads = tau / np.abs(tau).max(), loads_of(limit)
+    largest = float(np.abs(tau).max())
+    u, loads = tau / largest, loads_of(limit)
+    wind_ups = [1.0, *(share * limit / largest for share in WIND_UPS if share * limit < largest)]
     basis = FourierSeries.basis(theta, settings.harmonics)
     label = np.concatenate(blocks_of_time([len(part) for part in rows]))
     play, shares = FourierSeries(2.0 * settings.amplitude, [0.0], [0.0]), np.array(LOAD_SHARES)
 
-    def regressor(spring: int, lag: float) -> FloatArray:
+    def regressor(spring: int, lag: float, wind_up: float) -> FloatArray:
         lost = _lost_motion(recordings, play, shares, loads, lag, settings)
-        return np.column_stack([*[u, -(u**3)][:spring], lost, basis])
+        return np.column_stack([*[u, wound(u, wind_up)][:spring], lost, basis])
 
-    lag = min(LOAD_LAGS, key=lambda lag: np.std(_solve(regressor(SPRING, lag), phi, SPRING, play.mean, settings)[2]))
+    def left(lag: float, wind_up: float) -> float:
+        return float(np.std(_solve(regressor(SPRING, lag, wind_up), phi, SPRING, play.mean, settings)[2]))
+
+    wind_up = min(wind_ups, key=lambda share: left(LOAD_LAG, share))
+    lag = min(LOAD_LAGS, key=lambda lag: left(lag, wind_up))
+    wind_up = min(wind_ups, key=lambda share: left(lag, share))
     for spring in (SPRING, 1):
         parts, change = spring + np.arange(len(LOADS)), spring + np.arange(len(LOADS), PLAY)
         for _ in range(ROUNDS):
-            W = regressor(spring, lag)
+            W = regressor(spring, lag, wind_up)
             solution, inverse, residual = _solve(W, phi, spring, max(play.mean, TINY), settings)
             before, backlash = play.mean, float(solution[parts].sum())
             shares = solution[parts] / backlash if backlash > 0.0 else shares
@@ -105,9 +121,15 @@ def fit(
             if abs(backlash - before) < 0.02 * before:
                 break
         covariance = scatter(W, residual, label, inverse)
-        if solution[spring - 1] > 2.0 * np.sqrt(covariance[spring - 1, spring - 1]):
+        if solution[spring - 1] > SHOWN * np.sqrt(covariance[spring - 1, spring - 1]):
             break
-    return Fit(spring, W, solution, covariance, residual, play, shares, lag)
+    return Fit(spring, W, solution, covariance, residual, play, shares, lag, wind_up)
+
+
+def wound(u: FloatArray, share: float) -> FloatArray:
+    """Return the column of d, same shape: a soft part that is wound up at the load `share`, and c ≥ d/(STIFFER − 1)."""
+    r = np.clip(u / share, -1.0, 1.0)
+    return share * (r - r**3 / 3.0) + u / (STIFFER - 1.0)
 
 
 def thinned(data: JointData, signals: FloatArray, settings: TransmissionSettings) -> FloatArray:
