@@ -57,7 +57,7 @@ def test_stiffness_is_learnt_from_what_identify_wrote(chain):
     learnt = 100.0 * np.sqrt(chain.untaught.stiffness.variance(reach)) / chain.untaught.stiffness.torque(reach)
     deviation = np.minimum(described, np.hypot(100.0 * GAIN_DEVIATION, learnt))
     # Two deviations in the mean; at a joint, a play of another law shifts the deformation by all of itself at most.
-    play = 100.0 * np.array([joint['backlash']['values'][0] for joint in joints]) / reach
+    play = 100.0 * np.array([joint['backlash']['mean'] for joint in joints]) / reach
     assert missed.mean() < 2.0 * deviation.mean()
     assert (missed < 2.0 * deviation + play).all()
 

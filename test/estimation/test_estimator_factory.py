@@ -27,10 +27,10 @@ from joint_dynamics.estimation.description_update import (
 )
 from joint_dynamics.estimation.estimator_factory import (
     gain_of,
-    largest_backlash,
     make_friction,
     make_payload,
     make_stiffness,
+    mean_backlash,
     remarks_of,
 )
 from joint_dynamics.estimation.health import JointHealth
@@ -104,25 +104,25 @@ def test_coulomb_and_viscous_friction_begin_at_what_is_described(arm, given):
 
 
 def test_a_described_stiffness_starts_with_a_deviation_of_30_percent_and_an_unknown_one_free(arm, given):
-    use = EstimationSettings(stiffness_order=3, stiffness_scale=7e-3, stiffness_memory=6.0)
+    use = EstimationSettings(stiffness_order=3, stiffness_scale=5e-3, stiffness_memory=6.0)
     described = np.arange(6) != 4
     one = replace(arm, stiffness_described=described)
     made = make_stiffness(one, use, PERIOD)
     known = arm.stiffness.coefficients
     expected = np.hstack([np.where(described[:, None], known, 0.0), np.zeros((6, 3 - known.shape[1]))])
     np.testing.assert_allclose(made.coefficients, expected)
-    unit = 7e-3 ** np.array([1, 3, 5])
+    unit = 5e-3 ** np.array([1, 3, 5])
     expected_covariance = np.where(described[:, None], np.maximum((0.3 * expected * unit / 0.1) ** 2, 1.0), 1e4)
     np.testing.assert_allclose(np.diagonal(made.covariance, axis1=1, axis2=2) * unit**2, expected_covariance)
-    np.testing.assert_allclose(made.scale, 7e-3)
+    np.testing.assert_allclose(made.scale, 5e-3)
     assert made.mu == pytest.approx(1.0 - PERIOD / 6.0) and (made.joints, made.order, made.period) == (6, 3, PERIOD)
-    widest = np.array([table.max() for table in arm.backlash.tables])
-    np.testing.assert_array_equal(largest_backlash(arm), widest)
-    np.testing.assert_array_equal(largest_backlash(replace(arm, backlash=None)), np.zeros(6))
-    np.testing.assert_allclose(given['gate'], np.maximum(1.4e-3, 2.0 * widest))
+    wide = np.array([table.mean() for table in arm.backlash.tables])
+    np.testing.assert_array_equal(mean_backlash(arm), wide)
+    np.testing.assert_array_equal(mean_backlash(replace(arm, backlash=None)), np.zeros(6))
+    np.testing.assert_allclose(given['gate'], np.maximum(1e-3, 2.0 * wide))
     np.testing.assert_array_equal(given['keep'], described)
-    assert (2.0 * widest > 1.4e-3).any()
-    assert (2.0 * widest < 1.4e-3).any()
+    assert (2.0 * wide > 1e-3).any()
+    assert (2.0 * wide < 1.4e-3).any()
     make_stiffness(arm, replace(use, stiffness_gate=5e-4), PERIOD)
     np.testing.assert_allclose(given['gate'], 5e-4)
     # at least as many terms as are described, one where nothing is

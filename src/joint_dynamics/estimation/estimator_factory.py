@@ -89,9 +89,9 @@ def make_friction(
     )  # fmt: skip
 
 
-def largest_backlash(arm: Arm) -> Array:
-    """Largest 𝓑(θ) of every joint, (n,) rad; 0 where none was measured."""
-    return np.zeros(arm.n) if arm.backlash is None else np.array([table.max() for table in arm.backlash.tables])
+def mean_backlash(arm: Arm) -> Array:
+    """Mean of 𝓑(θ) over the turn of every joint, (n,) rad; 0 where none was measured."""
+    return np.zeros(arm.n) if arm.backlash is None else np.array([table.mean() for table in arm.backlash.tables])
 
 
 def make_stiffness(arm: Arm, use: EstimationSettings, period: float) -> StiffnessEstimator:
@@ -107,7 +107,7 @@ def make_stiffness(arm: Arm, use: EstimationSettings, period: float) -> Stiffnes
     if known is not None:
         start[:, : known.order] = np.where(described[:, None], known.coefficients, 0.0)
     # Within the backlash the deformation is not elastic, and shortly beyond it a part of it is not.
-    gate = use.stiffness_gate or np.maximum(0.2 * use.stiffness_scale, 2.0 * largest_backlash(arm))
+    gate = use.stiffness_gate or np.maximum(0.2 * use.stiffness_scale, 2.0 * mean_backlash(arm))
     unit = use.stiffness_scale ** (2 * np.arange(order) + 1)
     # A described stiffness is taken to be right to some 30 %; an unknown one is free.
     covariance = np.where(described[:, None], np.maximum((0.3 * start * unit / 0.1) ** 2, 1.0), 1e4)
