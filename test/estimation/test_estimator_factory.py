@@ -34,7 +34,7 @@ from joint_dynamics.estimation.estimator_factory import (
     remarks_of,
 )
 from joint_dynamics.estimation.health import JointHealth
-from joint_dynamics.joint import FrictionModel, MaxwellSlip
+from joint_dynamics.joint import FrictionModel, MaxwellSlip, TorsionalStiffness
 
 PERIOD = 0.01
 
@@ -121,6 +121,10 @@ def test_a_described_stiffness_starts_with_a_deviation_of_30_percent_and_an_unkn
     np.testing.assert_array_equal(mean_backlash(replace(arm, backlash=None)), np.zeros(6))
     np.testing.assert_allclose(given['gate'], np.maximum(1e-3, 2.0 * wide))
     np.testing.assert_array_equal(given['keep'], described)
+    # one that bends over within its range has no tangent to go on with
+    two = TorsionalStiffness([[1e4, 1e9], [1e4, -1e10]] * 3, 1e-3)
+    reach = make_stiffness(replace(arm, stiffness=two), EstimationSettings(), PERIOD).reach
+    np.testing.assert_array_equal(reach, [1e-3, np.inf] * 3)
     assert (2.0 * wide > 1e-3).any()
     assert (2.0 * wide < 1.4e-3).any()
     make_stiffness(arm, replace(use, stiffness_gate=5e-4), PERIOD)

@@ -121,7 +121,8 @@ def make_stiffness(arm: Arm, use: EstimationSettings, period: float) -> Stiffnes
         initial_covariance=covariance,
         gate=gate,
         keep=described,
-        reach=np.inf if known is None else np.where(described, known.reach, np.inf),
+        # one that bends over within its range has no tangent to go on with
+        reach=np.inf if known is None else np.where(described & np.isinf(known.largest[0]), known.reach, np.inf),
     )
 
 

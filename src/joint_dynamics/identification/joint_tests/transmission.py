@@ -128,7 +128,7 @@ def _invert(compliance: FloatArray, wind_up: float, largest: float) -> tuple[Flo
     """Return α ≥ 0 of τ_E(φ) = α₁ φ (+ α₂ φ³), nearest to the inverse of s over the loads that were there.
 
     And the φ beyond which τ_E goes on along its tangent: where the soft part is wound up, or the largest load ends.
-    compliance: c and, where there is one, d, of loads in units of the largest; wind_up: τ_w likewise.
+    compliance: of u, and of `wound` where there is a soft part, loads in units of the largest; wind_up: τ_w likewise.
     """
     soft = compliance[1] if len(compliance) == SPRING else 0.0
     u = np.linspace(0.0, 1.0, 201)

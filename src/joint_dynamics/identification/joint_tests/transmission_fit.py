@@ -19,10 +19,10 @@ stays small where nobody went: an arc minute peak to peak, of the positioning ac
 maker of strain-wave gears states [Harmonic Drive, CSF and CSG series, table 40]. So is the play, by an assumption:
 𝓑 = 5e-4 rad, 1.7 arc minutes either way, and over a turn it changes by half of itself; of a joint that is never
 unloaded the data show nothing of it.
-c, d ≥ 0: a spring that hardens, over the whole range of the load or below a part of it (soft wind-up: the first
-stiffness of a data sheet is about half of the last). A d within three deviations of zero, as the best of four, is left
-out, and the rest fitted anew: of a soft part the data show nothing then. b_i ≥ 0; the loads τ_i are those of
-`joint.stiffness`. Deviations are by the scatter between blocks of time, `regression.covariance`.
+d ≥ 0, c ≥ d/3: a spring that hardens, by a factor of four at most, over the whole range of the load or below a part of
+it (soft wind-up: data sheets state a lower stiffness for small torques). A d within three deviations of zero,
+as the best of four, is left out, and the rest fitted anew: of a soft part the data show nothing then. b_i ≥ 0; the
+loads τ_i are those of `joint.stiffness`. Deviations are by the scatter between blocks of time, `regression.covariance`.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ TINY = 1e-9
 SPRING, PLAY = 2, len(LOADS) + 2
 # s by which the load that takes the lost motion up may lag: none, and 25 to 400 ms in steps of √2.
 LOAD_LAGS = (0.0, *(0.025 * 2.0 ** (0.5 * np.arange(9))).round(3).tolist())
-# τ_w beside the largest load, as shares of the torque limit: data sheets change their stiffness at 0.1 and 0.3 of the
-# peak torque [Harmonic Drive, CSF and CSG series]. By what factor a wound-up spring is stiffer at most. Deviations by
-# which d differs from zero, the best of these.
+# τ_w beside the largest load, as shares of the torque limit: data sheets state stiffnesses K₁, K₂ and K₃ below, between
+# and above two torques [Harmonic Drive, CSF and CSG series, torsional stiffness]. By what factor a wound-up spring is
+# stiffer at most. Deviations by which d differs from zero, the best of these.
 WIND_UPS, STIFFER, SHOWN = (0.1, 0.2, 0.4), 4.0, 3.0
 
 
@@ -70,7 +70,7 @@ class TransmissionSettings(Settings):
 
 
 class Fit(NamedTuple):
-    """W with its first `spring` columns those of the spring, of loads in units of the largest, and what was solved.
+    """W with its first `spring` columns u and `wound`, of loads in units of the largest, and what was solved.
 
     With 𝓑(θ), b_i/Σ b_i, T, and τ_w as a share of the largest load.
     """
@@ -127,7 +127,7 @@ def fit(
 
 
 def wound(u: FloatArray, share: float) -> FloatArray:
-    """Return the column of d, same shape: a soft part that is wound up at the load `share`, and c ≥ d/(STIFFER − 1)."""
+    """Return the column of d, wound up at the load `share`, same shape; it has d/(STIFFER − 1) of c, u the rest."""
     r = np.clip(u / share, -1.0, 1.0)
     return share * (r - r**3 / 3.0) + u / (STIFFER - 1.0)
 
