@@ -25,14 +25,7 @@ from joint_dynamics.estimation.description_update import (
     notes_of,
     reference_of,
 )
-from joint_dynamics.estimation.estimator_factory import (
-    gain_of,
-    make_friction,
-    make_payload,
-    make_stiffness,
-    mean_backlash,
-    remarks_of,
-)
+from joint_dynamics.estimation.estimator_factory import gain_of, make_friction, make_payload, make_stiffness, remarks_of
 from joint_dynamics.estimation.health import JointHealth
 from joint_dynamics.joint import FrictionModel, MaxwellSlip, TorsionalStiffness
 
@@ -116,17 +109,12 @@ def test_a_described_stiffness_starts_with_a_deviation_of_30_percent_and_an_unkn
     np.testing.assert_allclose(np.diagonal(made.covariance, axis1=1, axis2=2) * unit**2, expected_covariance)
     np.testing.assert_allclose(made.scale, 5e-3)
     assert made.mu == pytest.approx(1.0 - PERIOD / 6.0) and (made.joints, made.order, made.period) == (6, 3, PERIOD)
-    wide = np.array([table.mean() for table in arm.backlash.tables])
-    np.testing.assert_array_equal(mean_backlash(arm), wide)
-    np.testing.assert_array_equal(mean_backlash(replace(arm, backlash=None)), np.zeros(6))
-    np.testing.assert_allclose(given['gate'], np.maximum(1e-3, 2.0 * wide))
+    np.testing.assert_allclose(given['gate'], 1e-3)
     np.testing.assert_array_equal(given['keep'], described)
     # one that bends over within its range has no tangent to go on with
     two = TorsionalStiffness([[1e4, 1e9], [1e4, -1e10]] * 3, 1e-3)
     reach = make_stiffness(replace(arm, stiffness=two), EstimationSettings(), PERIOD).reach
     np.testing.assert_array_equal(reach, [1e-3, np.inf] * 3)
-    assert (2.0 * wide > 1e-3).any()
-    assert (2.0 * wide < 1.4e-3).any()
     make_stiffness(arm, replace(use, stiffness_gate=5e-4), PERIOD)
     np.testing.assert_allclose(given['gate'], 5e-4)
     # at least as many terms as are described, one where nothing is

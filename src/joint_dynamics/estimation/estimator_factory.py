@@ -89,11 +89,6 @@ def make_friction(
     )  # fmt: skip
 
 
-def mean_backlash(arm: Arm) -> Array:
-    """Mean of 𝓑(θ) over the turn of every joint, (n,) rad; 0 where none was measured."""
-    return np.zeros(arm.n) if arm.backlash is None else np.array([table.mean() for table in arm.backlash.tables])
-
-
 def make_stiffness(arm: Arm, use: EstimationSettings, period: float) -> StiffnessEstimator:
     """Return the stiffness estimator selected by the settings.
 
@@ -106,8 +101,6 @@ def make_stiffness(arm: Arm, use: EstimationSettings, period: float) -> Stiffnes
     start = np.zeros((n, order))
     if known is not None:
         start[:, : known.order] = np.where(described[:, None], known.coefficients, 0.0)
-    # Within the backlash the deformation is not elastic, and shortly beyond it a part of it is not.
-    gate = use.stiffness_gate or np.maximum(0.2 * use.stiffness_scale, 2.0 * mean_backlash(arm))
     unit = use.stiffness_scale ** (2 * np.arange(order) + 1)
     # A described stiffness is taken to be right to some 30 %; an unknown one is free.
     covariance = np.where(described[:, None], np.maximum((0.3 * start * unit / 0.1) ** 2, 1.0), 1e4)
@@ -119,7 +112,7 @@ def make_stiffness(arm: Arm, use: EstimationSettings, period: float) -> Stiffnes
         memory=use.stiffness_memory,
         initial_coefficients=start,
         initial_covariance=covariance,
-        gate=gate,
+        gate=use.stiffness_gate or 0.2 * use.stiffness_scale,
         keep=described,
         # one that bends over within its range has no tangent to go on with
         reach=np.inf if known is None else np.where(described & np.isinf(known.largest[0]), known.reach, np.inf),

@@ -183,10 +183,10 @@ def take_sample(e, learning, payload, suspected):  # type: ignore[no-untyped-def
     if not torques(e, u):
         return 0
     for turn in range(e.status[0].count % u.stride, TURNS, u.stride):
-        # Joints may learn where none has a contact, but one that lasts so long that it is none.
+        # Joints may learn where none has a contact, or had one just now, but one that lasts so long that it is none.
         free = payload != UNKNOWN
         for j in range(len(e.contacts)):
-            if e.estimate[j].contact and not e.contacts[j].since > e.contacts[j].patience:
+            if 0.0 < e.contacts[j].since <= e.contacts[j].patience:
                 free = False
         if turn == 0 and u.spring:
             todo |= learn_stiffness(e, u, learning, free)
