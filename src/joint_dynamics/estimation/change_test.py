@@ -8,10 +8,10 @@ For joint j and each side of its transmission, the torque not explained by the m
 with Y (10,) the row of the last link's inertial parameters, χ those of the payload, and τ_bare the torque of the links
 without it. How a load takes up lost motion g 𝓑 s is assumed (`torques`): ν is the error of the logarithm of the load at
 which it does, 2 g (1 − g) 𝓑 s the derivative by it. The kinematic error is known within its deviation σ(θ), large at
-angles that were not recorded: ζ is its error in deviations. A block holds W = Σ w² rowᵀrow of
-[Y, F(τ_J) H, ω, 1/w, torque] and [Y, φ, φ³ …, 2 k (1 − g) g 𝓑 s, k σ, 1/w, torque], with w the inverse of the stated
-deviation, and the parameters in force at its beginning. The parameter of 1/w is a constant error, such as model errors
-in one posture: each block has its own, before a change as after it.
+angles that were not recorded: ζ is its error in deviations. A block holds W = Σ w² rowᵀrow of [Y, F(τ_J) H, ω, 1/w,
+torque] and [Y, φ, φ³ …, 2 k (1 − g) g 𝓑 s, k σ, 1/w, torque], with w the inverse of the stated deviation, and the
+parameters at its beginning. The parameter of 1/w is a constant error, such as model errors in one posture. Each block,
+at angles of its own, has its own ζ and constant error, before a change as after it.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Blocks(NamedTuple):
     samples
         (k, 2, n) of each side.
     payload, friction, spring_map
-        in force when the block began: χ (k, 10), α (k, n, 2), a (k, n, P).
+        when the block began: χ (k, 10) in force, α (k, n, 2) and a (k, n, P) over the last half minute.
     disturbed
         (k,) bool: there was a contact in it, or what is carried was not known.
     place
@@ -131,7 +131,7 @@ def add_row(W, row, weight):  # type: ignore[no-untyped-def]
 
 @compiled
 def begin_block(blocks, payload, friction, spring_map):  # type: ignore[no-untyped-def]
-    """Empty the open block, and note what is in force: χ (10,), α (n, 2), a (n, P)."""
+    """Empty the open block, and note what changes are compared with: χ (10,), α (n, 2), a (n, P)."""
     k = blocks.place[0]
     blocks.motor[k], blocks.spring[k], blocks.samples[k], blocks.disturbed[k] = 0.0, 0.0, 0.0, False
     blocks.payload[k], blocks.friction[k], blocks.spring_map[k] = payload, friction, spring_map
@@ -273,6 +273,7 @@ def judge(blocks, newest, filled, share, constant, usual, possible, play, body, 
         for j in range(n):
             m[:], s[:] = blocks.motor[k, j], blocks.spring[k, j]
             sweep(m, 12, constant[MOTOR, j])
+            sweep(s, BODY + order + 1, 1.0 / (share * scale[SPRING, j]))
             sweep(s, BODY + order + 2, constant[SPRING, j])
             motor[j] += m
             spring[j] += s
@@ -296,7 +297,6 @@ def judge(blocks, newest, filled, share, constant, usual, possible, play, body, 
             about(spring[j], of_spring, s)
             s *= share * scale[SPRING, j]
             sweep(s, BODY + order, steady * play)
-            sweep(s, BODY + order + 1, 1.0)
             along_map(s, of_spring, one)
             gain, change, rest = single_change(one, 10, steady * usual[2, j], possible[2, j])
             verdict.single[length, SPRING, j], verdict.change[length, SPRING, j] = gain, change

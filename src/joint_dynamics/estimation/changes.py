@@ -286,7 +286,7 @@ class ChangeDetector:
     def motor_information(self, blocks: list[int], reference: int) -> Array:
         """Return Σ w² rowᵀrow (n, 13, 13) of the motor side over blocks, as `PayloadEstimator.add` takes it.
 
-        The torque is what is left of the friction in force when the block `reference` began.
+        The torque is what is left of the friction as it was when the block `reference` began.
         """
         keep = [*range(BODY + 2), BODY + 3]
         W = self.blocks.motor[blocks].sum(axis=0)[:, keep][:, :, keep]

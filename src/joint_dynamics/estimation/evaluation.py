@@ -19,7 +19,7 @@ SLACK, CHANGE_SLACK = 0.1, 0.3
 ADAPTED = 15.0
 """s of motion after which friction counts as that of today."""
 SLOW = 30.0
-"""s of excited motion over which a stiffness that changed is compared with what it was."""
+"""s of motion that teaches: a stiffness or friction that changed is compared with its mean over them."""
 
 
 @inlined_early
@@ -152,8 +152,14 @@ def watch_changes(e, u, known, disturbed):  # type: ignore[no-untyped-def]
     motor, spring, total, slips = e.rows[:4], e.spring_rows, 0.0, False
     for j in range(len(e.estimate)):
         s, speed = e.estimate[j], abs(e.smoother.states[1, u.theta + j])
-        motor[0, j], motor[3, j] = s.torque_motor - s.torque_link, 0.0
+        (motor[1, j], motor[2, j]), alpha, learnt = friction_terms(e, u, j)
+        motor[0, j] = s.torque_motor - s.torque_link + alpha[0] * motor[1, j] + alpha[1] * motor[2, j]
+        motor[3, j] = 0.0
         total += motor[0, j]
+        # what is learnt wanders within its memory; in one direction an error of the torque passes for friction
+        if speed >= u.omega_min or not learnt:
+            for p in range(2):
+                e.scale[j, p] += (alpha[p] - e.scale[j, p]) / max(min(learnt, SLOW / u.turn), 1.0)
         if speed >= 5.0 * u.omega_min and (not known or adapted(e, u, j)):
             motor[3, j], slips = 1.0 / np.hypot(s.motor_deviation, s.link_noise * s.torque_link), True
     if not slips or not np.isfinite(total):
@@ -161,11 +167,8 @@ def watch_changes(e, u, known, disturbed):  # type: ignore[no-untyped-def]
     share = u.turn / SLOW
     for j in range(len(e.estimate)):
         s, lost = e.estimate[j], e.play[j]
-        motor[1, j], motor[2, j] = friction_terms(e, u, j)
-        motor[0, j] += e.scale[j, 0] * motor[1, j] + e.scale[j, 1] * motor[2, j]
         if not u.spring:
             continue
-        # what is learnt wanders within its memory
         if e.springs[j].excited:
             for p in range(e.spring_map.shape[1]):
                 e.spring_map[j, p] += share * (e.spring.alpha[j, p] - e.spring_map[j, p])
@@ -189,14 +192,11 @@ def watch_changes(e, u, known, disturbed):  # type: ignore[no-untyped-def]
 
 @inlined_early
 def friction_terms(e, u, j):  # type: ignore[no-untyped-def]
-    """Write α in force, and return what it multiplies, N·m and rad/s; F_C is in units of its size."""
-    s, omega, scale = e.estimate[j], e.smoother.states[1, u.theta + j], e.scale[j]
+    """Return what α multiplies, N·m and rad/s, α in force, and how often it learnt; F_C is in units of its size."""
+    s, omega, alpha = e.estimate[j], e.smoother.states[1, u.theta + j], e.alpha[j]
     if u.learns == COULOMB_VISCOUS:
         unit = s.coulomb_unit
-        scale[0], scale[1] = e.alpha[j, 0] / unit, e.alpha[j, 1]
-        return unit * np.sign(omega), omega
+        return (unit * np.sign(omega), omega), (alpha[0] / unit, alpha[1]), e.coulomb[j].seen
     if u.learns == ADAPTIVE:
-        scale[0], scale[1] = e.alpha[j, 0], e.alpha[j, 1]
-        return s.coulomb_friction, s.held_speed
-    scale[0], scale[1] = 0.0 if u.method == NO_FRICTION else 1.0, 0.0
-    return s.friction_torque, omega
+        return (s.coulomb_friction, s.held_speed), (alpha[0], alpha[1]), float(e.friction[j].adapted)
+    return (s.friction_torque, omega), (0.0 if u.method == NO_FRICTION else 1.0, 0.0), 0.0

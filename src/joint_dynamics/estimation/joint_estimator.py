@@ -317,7 +317,7 @@ class JointEstimator(Estimates):
         if change.kind == 'load':
             for part, kept in zip(self._learners, self._kept[before], strict=True):
                 part.restore(kept)
-            self._sample.spring_map[:] = blocks.spring_map[before]
+            self._sample.spring_map[:], self._sample.scale[:] = blocks.spring_map[before], blocks.friction[before]
             self.payload = make_payload(self._unloaded, self.settings, self.stride * self.period)
             self._weigh_payload(since, before)
         elif change.kind == 'stiffness':
@@ -330,6 +330,7 @@ class JointEstimator(Estimates):
         elif self.friction is not None:
             unit = float(self.estimate['coulomb_unit'][change.joint])
             self.friction.set_coulomb(change.joint, change.value * unit)
+            self._sample.scale[change.joint, 0] = change.value
         self.changes.begin_anew()
 
     def _scale_spring(self, joint: int, scaled: Array) -> None:
@@ -342,7 +343,7 @@ class JointEstimator(Estimates):
     def _weigh_payload(self, blocks: list[int], reference: int) -> None:
         """Let the payload learn from these blocks, and take it into the link model, known well or not yet.
 
-        With the friction in force when the block `reference` began.
+        With the friction as it was when the block `reference` began.
         """
         assert self.payload is not None
         self.payload.add(self.changes.motor_information(blocks, reference), len(blocks) * self.changes.per_block)

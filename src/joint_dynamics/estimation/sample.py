@@ -133,7 +133,7 @@ class Sample(NamedTuple):
     blocks, doubted
         of the changes: `Blocks`; (n,) springs in doubt.
     scale, carried, spring_map
-        (n, 2) α, (10,) payload in force; (n, P) stiffness over `SLOW`.
+        (n, 2) α over `SLOW`, (10,) payload in force, (n, P) stiffness over `SLOW`.
     link_rows, spring_rows, row, scratch
         (n, 10), (4 + P, n), (14 + P,), (2, P), written.
 
