@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from joint_dynamics.estimation import StiffnessEstimator
+from joint_dynamics.estimation.learning import elastic
 from joint_dynamics.joint import TorsionalStiffness
 from joint_dynamics.signals.state_estimator import StateEstimator
 
@@ -137,6 +138,11 @@ def test_beyond_its_reach_a_curve_goes_on_along_its_tangent():
     estimator = StiffnessEstimator(2, initial_coefficients=described.coefficients, reach=described.reach)
     np.testing.assert_allclose(estimator.torque(phi), described.torque(phi), rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(estimator.stiffness(phi), described.stiffness(phi), rtol=1e-12)
+    # the same of one sample, compiled
+    alpha, work = described.coefficients[0], np.empty((2, 2))
+    of_one = np.array([elastic(alpha, one, described.reach[0], work) for one in phi[:, 0]])
+    np.testing.assert_allclose(of_one[:, 0], described.torque(phi)[:, 0], rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(of_one[:, 1], described.stiffness(phi)[:, 0], rtol=1e-12)
     learner = StiffnessEstimator.ordinary(2, scale=1e-3, reach=described.reach, initial_covariance=1e12)
     for row in np.tile(phi, (3, 1)):
         learner.update(row, described.torque(row))

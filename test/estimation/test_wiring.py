@@ -251,7 +251,7 @@ def test_weights_are_those_of_the_inverse_variances(arm):
         acceleration, law['reliable'] = rng.normal(0, 5, n), np.arange(n) < 2
         estimate['coulomb_level'], estimate['deformation'] = rng.uniform(1, 9, n), rng.normal(0, 1e-3, n)
         estimate['torque_link'], estimate['contact'] = rng.normal(0, 20, n), np.arange(n) == 5
-        play['slack'], play['uncertainty'], law['per_scale'] = rng.uniform(0, 1e-3, n), rng.uniform(0, 1e-4, n), 1.0
+        play['slack'], play['uncertainty'] = rng.uniform(0, 1e-3, n), rng.uniform(0, 1e-4, n)
         for j, s in enumerate(estimate):
             floor = (0.002 * limit[j]) ** 2
             slip = min(abs(omega[j]) * 0.2 / 0.05, 1.0) * min(hysteresis[j], 1.0)
@@ -263,12 +263,10 @@ def test_weights_are_those_of_the_inverse_variances(arm):
             else:
                 hint = 1e-9 if one.friction is None else one.friction.maxwell_slip.presliding.tables[j].max()
                 lost = hint / (1.0 + (s['deformation'] / hint) ** 2)
-            # one term: its slope, and its variance at this deformation
-            in_force = np.array([[variance[j] / s['deformation'] ** 2]]), slope[j : j + 1], 2.0
-            spring = spring_variance(estimate[j], play[j], law[j], in_force)
+            k, v = slope[j], variance[j]
+            spring = spring_variance(estimate[j], play[j], law[j], (k, v))
             elastic = described[j] or j < 2
             assert estimate['elastic'][j] == elastic
-            k, v = slope[j], 2.0 * variance[j]
             assert spring == pytest.approx(floor + k**2 * (4e-10 + lost**2) + v + (0.0 if elastic else 1e12), rel=1e-9)
             rotor, of_link = (inertia[j] * acceleration[j]) ** 2, floor + (0.07 * s['torque_link']) ** 2
             for doubted, there in ((False, True), (True, True), (False, False)):

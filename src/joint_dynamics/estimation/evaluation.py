@@ -11,7 +11,7 @@ import numpy as np
 from joint_dynamics.compilation import compiled, inlined_early
 from joint_dynamics.estimation.change_test import begin_block, last_link_rows, take
 from joint_dynamics.estimation.contact import contact_step
-from joint_dynamics.estimation.learning import ADAPTIVE, AS_DESCRIBED, BEGUN, COMPLETE, COULOMB_VISCOUS, elastic_terms
+from joint_dynamics.estimation.learning import ADAPTIVE, AS_DESCRIBED, BEGUN, COMPLETE, COULOMB_VISCOUS, elastic
 from joint_dynamics.estimation.torques import HYSTERESIS, NO_FRICTION
 
 SLACK, CHANGE_SLACK = 0.1, 0.3
@@ -52,26 +52,13 @@ def adapted(e, u, j):  # type: ignore[no-untyped-def]
 
 @inlined_early
 def rigidity(e, j):  # type: ignore[no-untyped-def]
-    """Return k(φ) of a joint, N·m/rad, and the variance of τ_E(φ), (N·m)²."""
-    s, x = e.springs[j], e.estimate[j].deformation * e.springs[j].per_scale
-    slope, variance = slope_and_variance(e.spring.P[j], e.spring.alpha[j], x, s.reach)
+    """Return k(φ) of a joint, N·m/rad, and the variance of τ_E(φ), (N·m)²; ψ is left in the scratch's first row."""
+    s, P, psi, variance = e.springs[j], e.spring.P[j], e.scratch[0], 0.0
+    slope = elastic(e.spring.alpha[j], e.estimate[j].deformation * s.per_scale, s.reach, e.scratch)[1]
+    for p in range(len(psi)):
+        for k in range(len(psi)):
+            variance += psi[p] * P[p, k] * psi[k]
     return slope * s.per_scale, variance * e.spring.square[j]
-
-
-@compiled
-def slope_and_variance(P, alpha, x, reach):  # type: ignore[no-untyped-def]
-    """Return dτ_E/dx and ψᵀPψ of one joint at x = φ/φ_ref, ψ as of `elastic_terms`."""
-    inside = min(max(x, -reach), reach)
-    square, slope, left, variance = inside * inside, 0.0, 1.0, 0.0
-    for p in range(len(alpha)):
-        slope += (2.0 * p + 1.0) * alpha[p] * left
-        total, right = 0.0, 1.0
-        for k in range(len(alpha)):
-            total += P[p, k] * right * (inside + (2.0 * k + 1.0) * (x - inside))
-            right *= square
-        variance += left * (inside + (2.0 * p + 1.0) * (x - inside)) * total
-        left *= square
-    return slope, variance
 
 
 @inlined_early
@@ -82,8 +69,7 @@ def weigh_torques(e, u):  # type: ignore[no-untyped-def]
         slip = abs(e.smoother.states[0, u.H + j]) if u.method == HYSTERESIS else 1.0
         motor = motor_variance(s, e.smoother.states[1, u.theta + j], slip)
         if u.spring:
-            in_force = e.spring.P[j], e.spring.alpha[j], e.spring.square[j]
-            spring = spring_variance(s, e.play[j], e.springs[j], in_force)
+            spring = spring_variance(s, e.play[j], e.springs[j], rigidity(e, j))
         weigh(s, motor, spring, e.smoother.states[2, u.theta + j], e.doubted[j])
 
 
@@ -96,10 +82,10 @@ def motor_variance(s, omega, slip):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def spring_variance(s, play, spring, in_force):  # type: ignore[no-untyped-def]
+def spring_variance(s, play, spring, of_map):  # type: ignore[no-untyped-def]
     """Return the variance of the torque of the spring, (N·m)², and note whether it is informative.
 
-    play, spring: records of `PLAY` and `SPRING`. in_force: P (P, P), α (P,) and the mean square of the error.
+    play, spring: records of `PLAY` and `SPRING`. of_map: k(φ), N·m/rad, and the variance of τ_E(φ), (N·m)².
     """
     s.elastic = s.described or spring.reliable
     if s.hint != s.hint:
@@ -107,11 +93,9 @@ def spring_variance(s, play, spring, in_force):  # type: ignore[no-untyped-def]
     else:
         ratio = s.deformation / s.hint
         lost = s.hint / (1.0 + ratio * ratio)
-    P, alpha, square = in_force
-    slope, variance = slope_and_variance(P, alpha, s.deformation * spring.per_scale, spring.reach)
-    slope *= spring.per_scale
-    unknown, noise = 0.0 if s.elastic else 1e12, s.deformation_noise + s.error_deviation * s.error_deviation
-    return unknown + s.floor + slope * slope * (noise + lost * lost) + variance * square
+    (k, variance), unknown = of_map, 0.0 if s.elastic else 1e12
+    noise = s.deformation_noise + s.error_deviation * s.error_deviation
+    return unknown + s.floor + k * k * (noise + lost * lost) + variance
 
 
 @compiled
@@ -177,7 +161,6 @@ def watch_changes(e, u, known, disturbed):  # type: ignore[no-untyped-def]
         variance += play * play + link * link + s.floor + k * k * s.deformation_noise
         spring[0, j] = s.damping_torque - s.torque_link
         spring[1, j] = 1.0 / np.sqrt(variance) if motor[3, j] > 0.0 and s.elastic else 0.0
-        elastic_terms(s.deformation * e.springs[j].per_scale, e.springs[j].reach, e.scratch[0])
         for p in range(e.spring_map.shape[1]):
             spring[2 + p, j] = e.scratch[0, p]
         spring[2 + e.spring_map.shape[1], j] = 2.0 * k * (1.0 - lost.slack / max(s.half_backlash, 1e-9)) * lost.motion

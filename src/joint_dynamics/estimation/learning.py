@@ -83,32 +83,28 @@ def learn_stiffness(e, u, learning, free):  # type: ignore[no-untyped-def]
         state, learnt, spring = e.springs[j], (e.learnt[0][j], e.learnt[1][j]), e.spring
         in_force = spring.P[j], spring.alpha[j], spring.square[j : j + 1]
         x = phi * state.per_scale
-        before = elastic_torque(spring.alpha[j], x, state.reach)
+        before = elastic(spring.alpha[j], x, state.reach, e.scratch)[0]
         todo |= stiffness_step(state, learnt, in_force, phi, measure - s.damping_torque, may, e.scratch)[1]
         # what is learnt is no push
-        e.contacts[j].base[0] += elastic_torque(spring.alpha[j], x, state.reach) - before
+        e.contacts[j].base[0] += elastic(spring.alpha[j], x, state.reach, e.scratch)[0] - before
     return todo
 
 
 @compiled
-def elastic_terms(x, reach, psi):  # type: ignore[no-untyped-def]
-    """Write ψ_p = x^{2p−1} of one joint at x = φ/φ_ref; beyond ±`reach` its tangent there."""
+def elastic(alpha, x, reach, work):  # type: ignore[no-untyped-def]
+    """Return τ_E = Σ α_p ψ_p and dτ_E/dx of one joint at x = φ/φ_ref; beyond ±`reach` its tangent there.
+
+    work: (2, P), ψ_p = x^{2p−1} and their derivatives, written.
+    """
     inside = min(max(x, -reach), reach)
-    square, power = inside * inside, 1.0
-    for p in range(len(psi)):
-        psi[p] = power * (inside + (2.0 * p + 1.0) * (x - inside))
+    square, power, torque, slope = inside * inside, 1.0, 0.0, 0.0
+    for p in range(len(alpha)):
+        work[1, p] = (2.0 * p + 1.0) * power
+        work[0, p] = power * inside + work[1, p] * (x - inside)
+        torque += alpha[p] * work[0, p]
+        slope += alpha[p] * work[1, p]
         power *= square
-
-
-@compiled
-def elastic_torque(alpha, x, reach):  # type: ignore[no-untyped-def]
-    """Return τ_E = Σ α_p ψ_p of one joint."""
-    inside = min(max(x, -reach), reach)
-    square, torque, slope = inside * inside, 0.0, 0.0
-    for p in range(len(alpha) - 1, -1, -1):
-        torque = torque * square + alpha[p]
-        slope = slope * square + (2.0 * p + 1.0) * alpha[p]
-    return inside * torque + slope * (x - inside)
+    return torque, slope
 
 
 @compiled
@@ -158,7 +154,7 @@ def stiffness_step(s, learnt, in_force, phi, y, allowed, scratch):  # type: igno
         s.fresh = s.still <= s.hold
     s.excited = s.gate <= abs(phi) < s.top and abs(y) < LARGEST_TORQUE and s.fresh and allowed
     value, torque = (phi * s.per_scale, y) if s.excited else (0.0, 0.0)
-    elastic_terms(value, s.reach, psi)
+    elastic(alpha, value, s.reach, scratch)
     error, share = rls_step(P, alpha, psi, torque, s.excited, (s.mu, s.delta, True), scratch[1])
     if s.excited:
         levels.samples += 1.0

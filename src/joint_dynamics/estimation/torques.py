@@ -28,7 +28,7 @@ from joint_dynamics.arm.sample import add_coupled_friction, add_rotors, term_tor
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.compilation import inlined_early
 from joint_dynamics.estimation.estimation_settings import EstimationSettings
-from joint_dynamics.estimation.learning import LAGS, PLAY, elastic_torque, lost_motion_step
+from joint_dynamics.estimation.learning import LAGS, PLAY, elastic, lost_motion_step
 from joint_dynamics.estimation.recursive import per_joint, positive
 from joint_dynamics.joint.constants import MAP, Field, Record, filled, record
 from joint_dynamics.joint.laws import coulomb_level, dry_friction, held, map_value, slip, speed_friction, warmth
@@ -148,8 +148,8 @@ def torques(e, u):  # type: ignore[no-untyped-def]
             s.deformation = value[u.theta + j] - q[j] - e.play[j].motion
             s.damping_torque = c.damping * (omega[j] - dq[j])
             spring = e.springs[j]
-            s.torque_spring = elastic_torque(e.spring.alpha[j], s.deformation * spring.per_scale, spring.reach)
-            s.torque_spring += s.damping_torque
+            x = s.deformation * spring.per_scale
+            s.torque_spring = elastic(e.spring.alpha[j], x, spring.reach, e.scratch)[0] + s.damping_torque
             measured += s.spring_weight * (s.torque_spring - measured)
         s.external = measured - link[j]
         s.torque = measured - s.link_weight * s.external
