@@ -70,7 +70,7 @@ def test_adaptation_makes_no_joint_of_the_worn_robot_worse(chain):
 
 def test_the_estimator_follows_the_stiffness_of_the_worn_robot(chain):
     """What its map misses is, in the mean, less than a quarter of what the one found when new does; half at a joint."""
-    described = Arm.from_description(chain.model, chain.description).stiffness.coefficients
+    described = Arm.from_description(chain.model, chain.description).stiffness
     ignored = 100.0 - map_nrmse(described, chain.model, scenario.cycle(), chain.robot.truth.as_document())
     followed = 100.0 - chain.figures()['worn_stiffness_nrmse']
     assert (ignored > 20.0).all()
@@ -79,7 +79,7 @@ def test_the_estimator_follows_the_stiffness_of_the_worn_robot(chain):
 
 
 def test_figures_of_the_new_robot_stay_its_own_when_it_wears(chain):
-    described = Arm.from_description(chain.model, chain.description).stiffness.coefficients
+    described = Arm.from_description(chain.model, chain.description).stiffness
     worn = map_nrmse(described, chain.model, scenario.cycle(), chain.robot.truth.as_document())
     assert (chain.figures()['stiffness_described_nrmse'] > worn + 10.0).all()
 

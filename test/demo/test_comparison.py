@@ -15,6 +15,7 @@ from joint_dynamics.demo.comparison import (
 )
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.excitation import MotionSamples
+from joint_dynamics.joint import TorsionalStiffness
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation import FlexibleJointRobot, ur5e_urdf
 
@@ -59,8 +60,16 @@ def test_a_map_that_is_right_has_100_percent_and_one_scaled_by_a_tenth_90(model,
     motion = scenario.cycle()
     true = np.array(truth['stiffness'])
     # The curve is a table of 101 points to 1.2 times the torque limit; its chords lie off the cubic by less than that.
-    np.testing.assert_allclose(map_nrmse(true, model, motion, truth), 100.0, atol=0.02)
-    np.testing.assert_allclose(map_nrmse(0.9 * true, model, motion, truth), 90.0, atol=0.02)
+    np.testing.assert_allclose(map_nrmse(TorsionalStiffness(true), model, motion, truth), 100.0, atol=0.02)
+    np.testing.assert_allclose(map_nrmse(TorsionalStiffness(0.9 * true), model, motion, truth), 90.0, atol=0.02)
+
+
+def test_a_map_is_judged_with_its_tangent_beyond_its_range(model, truth):
+    """A soft part up to a tenth of the work's deformation, described by a cubic that grows far too stiff beyond."""
+    true = np.array(truth['stiffness'])
+    wound = np.column_stack([true[:, 0], np.full(model.n, 2e9)])
+    scores = [map_nrmse(TorsionalStiffness(wound, reach), model, scenario.cycle(), truth) for reach in (2e-4, np.inf)]
+    assert (scores[0] > 90.0).all() and scores[1].min() < 50.0
 
 
 def test_friction_errors_are_those_put_in(truth):

@@ -24,6 +24,7 @@ from joint_dynamics.excitation import PlanSettings, plan
 from joint_dynamics.identification import IdentificationSettings, identify
 from joint_dynamics.identification.joint_tests.result import JointTestResult, Plot, Value
 from joint_dynamics.identification.joint_tests.result import Series as Line
+from joint_dynamics.joint import TorsionalStiffness
 from joint_dynamics.recording import Recording
 from joint_dynamics.report.excitation import excitation_report
 from joint_dynamics.report.identification import identification_report
@@ -281,9 +282,10 @@ def demonstrated(ur5e_file):
         alpha = np.tile([1.0 + wear, 0.1], (n, 1))
         states['worn' if wear else 'new'] = {
             'stiffness': stiffness,
+            'stiffness_reach': np.full(n, np.inf),
             'true_spring': truth['spring_curve'],
             'speed': truth['friction_curve']['speed'],
-            'stiffness_nrmse': map_nrmse(stiffness, model, work, truth),
+            'stiffness_nrmse': map_nrmse(TorsionalStiffness(stiffness), model, work, truth),
             **friction_errors(description, alpha, truth),
         }
     moments = np.arange(0.0, 60.0, 0.5)

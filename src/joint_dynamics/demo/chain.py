@@ -207,7 +207,7 @@ def wear_out(chain: ChainRun) -> None:
         loop = ControlLoop(create('adaptive_friction'), arm, parameters=parameters)
         chain.worn_tracking[law], chain.worn_torque[law] = _run(chain, loop, law == 'adaptive')
     truth = robot.truth.as_document()
-    chain.worn_stiffness = map_nrmse(chain.estimator.stiffness.coefficients, chain.model, work, truth)
+    chain.worn_stiffness = map_nrmse(chain.estimator.stiffness, chain.model, work, truth)
 
 
 def _trajectory(motion: MotionSamples) -> TrajectoryPoints:

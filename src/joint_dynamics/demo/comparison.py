@@ -17,7 +17,7 @@ from joint_dynamics.arrays import FloatArray
 from joint_dynamics.demo import ChainSettings, scenario
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.estimation import JointEstimator
+from joint_dynamics.estimation import JointEstimator, StiffnessEstimator
 from joint_dynamics.excitation import MotionSamples
 from joint_dynamics.identification import IdentificationResult
 from joint_dynamics.joint import TorsionalStiffness
@@ -82,16 +82,20 @@ def compare_parameters(identified: Sequence[Mapping[str, Any]], truth: Mapping[s
     )
 
 
-def map_nrmse(maps: FloatArray, model: RobotModel, motion: MotionSamples, truth: Mapping[str, Any]) -> FloatArray:
-    """Return NRMSE in percent (n,) of torque `maps` α (n, ≥ 2) against the true springs on a motion [M3 eq 15].
+def map_nrmse(
+    estimate: TorsionalStiffness | StiffnessEstimator,
+    model: RobotModel,
+    motion: MotionSamples,
+    truth: Mapping[str, Any],
+) -> FloatArray:
+    """Return NRMSE in percent (n,) of the torque of n springs against that of the true ones on a motion [M3 eq 15].
 
     truth: the simulator's document, its spring a curve, of whatever law. The range of each joint is the largest
-    deformation that the true robot has on the motion, to both sides; where that is beyond the polynomial's, the
-    estimate goes on as it is.
+    deformation that the true robot has on the motion, to both sides.
     """
     links = model.standard(np.array(truth['parameters'], dtype=float)).links_only().values
     torque = np.abs(model.inverse_dynamics(motion.q, motion.dq, motion.ddq, links)).max(axis=0)
-    curve, estimate = truth['spring_curve'], TorsionalStiffness(maps[:, :2])
+    curve = truth['spring_curve']
     phi = np.linspace(-1.0, 1.0, 201)[:, None] * np.array(
         [
             np.interp(torque[j], values, angles)
@@ -282,9 +286,9 @@ class ChainRun:
             'coverage_percent': comparison.coverage_percent,
             'median_error_percent': comparison.median_error_percent,
             'work_residual_percent': moving,
-            'stiffness_described_nrmse': map_nrmse(described.coefficients, self.model, work, truth),
-            'stiffness_nrmse': map_nrmse(self.estimator.stiffness.coefficients, self.model, work, truth),
-            'stiffness_untaught_nrmse': map_nrmse(self.untaught.stiffness.coefficients, self.model, work, truth),
+            'stiffness_described_nrmse': map_nrmse(described, self.model, work, truth),
+            'stiffness_nrmse': map_nrmse(self.estimator.stiffness, self.model, work, truth),
+            'stiffness_untaught_nrmse': map_nrmse(self.untaught.stiffness, self.model, work, truth),
             'friction_identified_percent': friction['friction_error_identified_percent'],
             'friction_adapted_percent': friction['friction_error_adapted_percent'],
             'pushes_felt': self.pushes[0],

@@ -127,7 +127,7 @@ def _stiffness_figure(names: Sequence[str], states: Mapping[str, Any]) -> Figure
         series = []
         for state, dashed in (('new', False), ('worn', True)):
             true = states[state]['true_spring']
-            estimated = TorsionalStiffness(np.asarray(states[state]['stiffness'])[j, :2])
+            estimated = TorsionalStiffness(states[state]['stiffness'][j], states[state]['stiffness_reach'][j])
             torques: tuple[tuple[str, Colour, FloatArray], ...] = (
                 ('true', 'measured', np.interp(phi, true['deformation'][j], true['torque'][j])),
                 ('estimated', 'predicted', estimated.torque(phi)),

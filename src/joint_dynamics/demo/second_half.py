@@ -9,11 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from joint_dynamics.arm import Arm
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.demo import scenario
 from joint_dynamics.demo.comparison import friction_errors, map_nrmse, mean_squares, reductions
 from joint_dynamics.demo.context import INPUTS, DemoContext
 from joint_dynamics.demo.scenario import HEATING_TIME, REST_GAIN, WEAR, heating
+from joint_dynamics.joint import TorsionalStiffness
 
 #: Simulated seconds between sending a motion and its start. The feedforward works through all of it before; so that
 #: this holds on a busy machine as well, simulated time all but stands meanwhile.
@@ -171,14 +173,17 @@ def _compare_estimates(demo: DemoContext, name: str) -> None:
     robot.wait(robot.time + 1.0)
     truth, alpha, stiffness = robot.truth, demo.results['alpha'].last, demo.results['stiffness'].last
     description = demo.results['description']
+    described = Arm.from_description(demo.model, description).stiffness
+    assert described is not None
     state = {
         'time': robot.time,
         'alpha': alpha,
         'stiffness': stiffness,
+        'stiffness_reach': described.reach,
         'true_spring': truth['spring_curve'],
         'speed': truth['friction_curve']['speed'],
         'temperature': truth['temperature'],
-        'stiffness_nrmse': map_nrmse(stiffness, demo.model, demo.work, truth),
+        'stiffness_nrmse': map_nrmse(TorsionalStiffness(stiffness, described.reach), demo.model, demo.work, truth),
         **friction_errors(description, alpha, truth),
     }
     demo.results.setdefault('states', {})[name] = state
