@@ -161,6 +161,8 @@ Array = FloatArray
 HELD, WINDOW = 0.2, 0.05
 # The backlash may be so many of its deviations off.
 DEVIATIONS = 2.0
+# rad, lost motion that no sample has told of yet: more than any.
+UNSEEN = 1.0
 
 
 class LostMotion:
@@ -191,9 +193,9 @@ class LostMotion:
     slack
         g 𝓑 (n,) rad, the largest possible `motion`.
     uncertainty
-        (n,) rad, in addition to a share of `motion`: all of 𝓑 until θ has passed through it once; two deviations of 𝓑,
-        reduced by the load; and the largest change in one of the last updates, because smoothed signals pass through
-        the play differently from raw ones.
+        (n,) rad, in addition to a share of `motion`: any before the first sample; all of 𝓑 until θ has passed through
+        it once; two deviations of 𝓑, reduced by the load; and the largest change in one of the last updates, because
+        smoothed signals pass through the play differently from raw ones.
 
     """
 
@@ -216,6 +218,7 @@ class LostMotion:
             per_load=1.0 / loads_of(per_joint('limit', limit, self.joints)),
             follow=period / np.maximum(np.multiply.outer(np.asarray(lag, dtype=float), LAGS), period), shares=shares,
             keep=max(1.0 - period / HELD, 0.0), keep_step=max(1.0 - period / WINDOW, 0.0),
+            uncertainty=0.0 if backlash is None else UNSEEN,
         )  # fmt: skip
         self._start = self.states.copy()
 
