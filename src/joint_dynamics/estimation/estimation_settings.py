@@ -82,11 +82,7 @@ class EstimationSettings(Settings):
     )
     stiffness_scale: float = setting(1e-3, 'deformation of everyday work', 'rad', lower=1e-6, upper=1)
     stiffness_gate: float = setting(
-        0.0,
-        'smallest deformation that teaches, never within twice the backlash; 0: a fifth of stiffness_scale',
-        'rad',
-        lower=0,
-        upper=1,
+        0.0, 'smallest deformation that teaches; 0: a fifth of stiffness_scale', 'rad', lower=0, upper=1
     )
     deformation_noise: float = setting(5e-6, 'deviation of the smoothed deformation', 'rad', lower=0, upper=0.1)
     friction_noise: float = setting(

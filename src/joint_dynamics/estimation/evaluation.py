@@ -11,11 +11,19 @@ import numpy as np
 from joint_dynamics.compilation import compiled, inlined_early
 from joint_dynamics.estimation.change_test import begin_block, last_link_rows, take
 from joint_dynamics.estimation.contact import contact_step
-from joint_dynamics.estimation.learning import ADAPTIVE, AS_DESCRIBED, BEGUN, COMPLETE, COULOMB_VISCOUS, elastic
+from joint_dynamics.estimation.learning import (
+    ADAPTIVE,
+    AS_DESCRIBED,
+    BEGUN,
+    COMPLETE,
+    COULOMB_VISCOUS,
+    LASTING_SLACK,
+    elastic,
+)
 from joint_dynamics.estimation.torques import HYSTERESIS, NO_FRICTION
 
-SLACK, CHANGE_SLACK = 0.1, 0.3
-"""Share of the lost motion that is not known; that where an error that stays would be taken for a change."""
+SLACK = 0.1
+"""Share of the lost motion that is not known."""
 ADAPTED = 15.0
 """s of motion after which friction counts as that of today."""
 SLOW = 30.0
@@ -31,7 +39,7 @@ def detect_contacts(e, u, may_teach):  # type: ignore[no-untyped-def]
         by_motor = s.torque_motor - s.torque_link
         spring, taken_off = (by_motor, 0.0), (0.0, 0.0)
         if u.spring and s.elastic:
-            k = rigidity(e, j)[0]
+            k = rigidity(e, j, e.spring.alpha)[0]
             unknown = np.hypot(SLACK * lost.slack + lost.uncertainty, s.error_deviation)
             wrong = np.hypot(k * unknown, s.link_noise * s.torque_link)
             spring, taken_off = (s.torque_spring - s.torque_link, wrong), (k * lost.motion, k * lost.uncertainty)
@@ -51,10 +59,13 @@ def adapted(e, u, j):  # type: ignore[no-untyped-def]
 
 
 @inlined_early
-def rigidity(e, j):  # type: ignore[no-untyped-def]
-    """Return k(φ) of a joint, N·m/rad, and the variance of τ_E(φ), (N·m)²; ψ is left in the scratch's first row."""
+def rigidity(e, j, maps):  # type: ignore[no-untyped-def]
+    """Return k(φ) of a joint by the map of `maps`, N·m/rad, and the variance of what is learnt of τ_E(φ), (N·m)².
+
+    ψ is left in the scratch's first row.
+    """
     s, P, psi, variance = e.springs[j], e.spring.P[j], e.scratch[0], 0.0
-    slope = elastic(e.spring.alpha[j], e.estimate[j].deformation * s.per_scale, s.reach, e.scratch)[1]
+    slope = elastic(maps[j], e.estimate[j].deformation * s.per_scale, s.reach, e.scratch)[1]
     for p in range(len(psi)):
         for k in range(len(psi)):
             variance += psi[p] * P[p, k] * psi[k]
@@ -69,7 +80,7 @@ def weigh_torques(e, u):  # type: ignore[no-untyped-def]
         slip = abs(e.smoother.states[0, u.H + j]) if u.method == HYSTERESIS else 1.0
         motor = motor_variance(s, e.smoother.states[1, u.theta + j], slip)
         if u.spring:
-            spring = spring_variance(s, e.play[j], e.springs[j], rigidity(e, j))
+            spring = spring_variance(s, e.play[j], e.springs[j], rigidity(e, j, e.spring.alpha))
         weigh(s, motor, spring, e.smoother.states[2, u.theta + j], e.doubted[j])
 
 
@@ -156,8 +167,9 @@ def watch_changes(e, u, known, disturbed):  # type: ignore[no-untyped-def]
         if e.springs[j].excited:
             for p in range(e.spring_map.shape[1]):
                 e.spring_map[j, p] += share * (e.spring.alpha[j, p] - e.spring_map[j, p])
-        k, variance = rigidity(e, j)
-        play, link = k * (CHANGE_SLACK * lost.slack + lost.uncertainty), s.link_noise * s.torque_link
+        # by what it is compared with: one just learnt may bend over
+        k, variance = rigidity(e, j, e.spring_map)
+        play, link = k * (LASTING_SLACK * lost.slack + lost.uncertainty), s.link_noise * s.torque_link
         variance += play * play + link * link + s.floor + k * k * s.deformation_noise
         spring[0, j] = s.damping_torque - s.torque_link
         spring[1, j] = 1.0 / np.sqrt(variance) if motor[3, j] > 0.0 and s.elastic else 0.0

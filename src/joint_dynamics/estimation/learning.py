@@ -20,9 +20,10 @@ AS_DESCRIBED, ADAPTIVE, COULOMB_VISCOUS = range(3)
 BY_MOTOR, BY_LINK, BY_ALL = range(3)
 """What teaches the stiffness."""
 MAX_UNCERTAINTY = 0.3
-"""Share of a deformation that may be lost motion of unknown size for it to teach the stiffness."""
-ELASTIC = 2.0
-"""𝓑(θ) that a deformation exceeds to teach it: within 𝓑 none is elastic, and shortly beyond a part is not."""
+"""Share of a deformation that may be unknown for it to teach the stiffness: lost motion, and a deviation of the
+kinematic error."""
+LASTING_SLACK = 0.3
+"""Share of the lost motion that is not known, where an error that stays would be learnt or taken for a change."""
 LARGEST_TORQUE = 1e9
 """N·m: beyond, a sample is broken and would only overflow."""
 SMALL_R = 1e-12
@@ -77,8 +78,8 @@ def learn_stiffness(e, u, learning, free):  # type: ignore[no-untyped-def]
         measure = s.torque_motor if u.source == BY_MOTOR else s.torque_link if u.source == BY_LINK else s.torque
         phi = theta - value[u.q + j] - lost.motion
         inertial = s.rotor_inertia_deviation * abs(e.smoother.states[2, u.theta + j])
-        clear = lost.uncertainty <= MAX_UNCERTAINTY * abs(phi) and ELASTIC * s.half_backlash <= abs(phi)
-        clear = clear and inertial <= MAX_UNCERTAINTY * abs(measure)
+        unknown = np.hypot(LASTING_SLACK * lost.slack + lost.uncertainty, s.error_deviation)
+        clear = unknown <= MAX_UNCERTAINTY * abs(phi) and inertial <= MAX_UNCERTAINTY * abs(measure)
         may = free and clear and abs(e.smoother.states[1, u.theta + j]) >= u.omega_min
         state, learnt, spring = e.springs[j], (e.learnt[0][j], e.learnt[1][j]), e.spring
         in_force = spring.P[j], spring.alpha[j], spring.square[j : j + 1]
