@@ -22,6 +22,8 @@ BY_MOTOR, BY_LINK, BY_ALL = range(3)
 MAX_UNCERTAINTY = 0.3
 """Share of a deformation that may be unknown for it to teach the stiffness: lost motion, and a deviation of the
 kinematic error."""
+SHAPE = 0.3
+"""Weight of the usual shape beside the torque of a sample: those of a narrow range tell a factor, and no shape."""
 LASTING_SLACK = 0.3
 """Share of the lost motion that is not known, where an error that stays would be learnt or taken for a change."""
 LARGEST_TORQUE = 1e9
@@ -85,7 +87,8 @@ def learn_stiffness(e, u, learning, free):  # type: ignore[no-untyped-def]
         in_force = spring.P[j], spring.alpha[j], spring.square[j : j + 1]
         x = phi * state.per_scale
         before = elastic(spring.alpha[j], x, state.reach, e.scratch)[0]
-        todo |= stiffness_step(state, learnt, in_force, phi, measure - s.damping_torque, may, e.scratch)[1]
+        y, usual = measure - s.damping_torque, e.spring_map[j]
+        todo |= stiffness_step(state, learnt, in_force, usual, phi, y, may, e.scratch)[1]
         # what is learnt is no push
         e.contacts[j].base[0] += elastic(spring.alpha[j], x, state.reach, e.scratch)[0] - before
     return todo
@@ -139,11 +142,11 @@ def lost_motion_step(s, theta, load, width):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def stiffness_step(s, learnt, in_force, phi, y, allowed, scratch):  # type: ignore[no-untyped-def]
+def stiffness_step(s, learnt, in_force, usual, phi, y, allowed, scratch):  # type: ignore[no-untyped-def]
     """`StiffnessEstimator.update` of one joint: s of `SPRING`; return ε, and what is left to do.
 
-    learnt: P (P, P) and α (P,), scaled; in_force: the same and the mean square of the error (1,). scratch: (2, P),
-    written. What is learnt goes in force where it is taken, or nothing is to be kept.
+    learnt: P (P, P) and α (P,), scaled; in_force: the same and the mean square of the error (1,). usual: (P,), see
+    `keep_shape`. scratch: (2, P), written. What is learnt goes in force where it is taken, or nothing is to be kept.
     """
     (P, alpha), psi, levels = learnt, scratch[0], s.levels
     if s.updates % s.stride == 0:
@@ -156,8 +159,11 @@ def stiffness_step(s, learnt, in_force, phi, y, allowed, scratch):  # type: igno
     s.excited = s.gate <= abs(phi) < s.top and abs(y) < LARGEST_TORQUE and s.fresh and allowed
     value, torque = (phi * s.per_scale, y) if s.excited else (0.0, 0.0)
     elastic(alpha, value, s.reach, scratch)
-    error, share = rls_step(P, alpha, psi, torque, s.excited, (s.mu, s.delta, True), scratch[1])
+    numbers = s.mu, s.delta, True
+    error, share = rls_step(P, alpha, psi, torque, s.excited, numbers, scratch[1])
     if s.excited:
+        if s.keep:
+            keep_shape(P, alpha, usual, numbers, scratch)
         levels.samples += 1.0
         levels.squares += error * share
         levels.torque += torque * torque
@@ -172,6 +178,25 @@ def stiffness_step(s, learnt, in_force, phi, y, allowed, scratch):  # type: igno
     looked = s.updates % s.stride == 0
     s.jumped = looked and jumped(levels, s.period, s.window, s.change_share, s.floor)
     return error, (JUMPED if s.jumped else 0) | (DUE if looked and s.updates % SPRING_CHECK < s.stride else 0)
+
+
+@compiled
+def keep_shape(P, alpha, usual, numbers, scratch):  # type: ignore[no-untyped-def]
+    """Observe, after a sample, that a curve is its usual one times any factor: u_1 α_p − u_p α_1 = 0 for p > 1.
+
+    usual: u (P,), scaled; zeros: none is. scratch: (2, P), in which the sample has left ψ, written.
+    """
+    psi, size, whole = scratch[0], 0.0, 0.0
+    for p in range(len(psi)):
+        size += psi[p] * psi[p]
+        whole += usual[p] * usual[p]
+    if whole == 0.0:
+        return
+    weight = SHAPE * np.sqrt(size / whole)
+    for p in range(1, len(psi)):
+        psi[:] = 0.0
+        psi[0], psi[p] = -weight * usual[p], weight * usual[0]
+        rls_step(P, alpha, psi, 0.0, True, numbers, scratch[1])
 
 
 @compiled

@@ -262,7 +262,13 @@ class StiffnessEstimator(StiffnessMap):
         """`coefficients` (n, P), N·m/rad^(2p−1); NaN for a joint whose map is neither described nor reliable yet."""
         return np.where((self.states['keep'] | self.reliable)[:, None], self.coefficients, np.nan)
 
-    def update(self, deformation: ArrayLike, torque: ArrayLike, excited: ArrayLike | None = None) -> Array:
+    def update(
+        self,
+        deformation: ArrayLike,
+        torque: ArrayLike,
+        excited: ArrayLike | None = None,
+        usual: ArrayLike | None = None,
+    ) -> Array:
         """Take one sample and return the prediction error ε (n,) [N·m], 0 where there was no update.
 
         Parameters
@@ -272,6 +278,9 @@ class StiffnessEstimator(StiffnessMap):
             updated.
         excited
             (n,) bool: joints that may be updated (default all).
+        usual
+            (n, P), scaled as `alpha`: a curve whose shape counts beside the samples of the joints of `keep` (default
+            none), for those of a narrow range of deformations show the factor of a curve, not its shape.
 
         Raises
         ------
@@ -285,9 +294,11 @@ class StiffnessEstimator(StiffnessMap):
             )
         allowed = np.ones(self.joints, dtype=bool) if excited is None else np.array(excited, dtype=bool)
         error, scratch, todo = np.empty(self.joints), np.empty((2, self.order)), 0
+        shape = np.broadcast_to(0.0 if usual is None else np.asarray(usual, dtype=float), self.alpha.shape).copy()
         for j in range(self.joints):
             learnt, in_force = (self._rls.P[j], self._rls.alpha[j]), (self.P[j], self.alpha[j], self.square[j : j + 1])
-            error[j], left = stiffness_step(self.states[j], learnt, in_force, phi[j], y[j], allowed[j], scratch)
+            state, may = self.states[j], allowed[j]
+            error[j], left = stiffness_step(state, learnt, in_force, shape[j], phi[j], y[j], may, scratch)
             todo |= left
         self.finish(todo)
         return error
