@@ -11,7 +11,7 @@ pytest.importorskip('numba', reason='the simulated robot is compiled by numba')
 pytest.importorskip('mujoco', reason='the links are computed by another engine')
 
 from joint_dynamics.arm import Arm
-from joint_dynamics.estimation import EstimationSettings, JointEstimator
+from joint_dynamics.estimation import EstimationSettings, JointEstimator, PayloadEstimator
 from joint_dynamics.estimation.change_test import BODY, begin_block, last_link_rows, take
 from joint_dynamics.estimation.changes import WINDOW, ChangeDetector
 from joint_dynamics.robot.newton_euler import WORK_PER_LINK, inverse_dynamics
@@ -315,6 +315,28 @@ def test_errors_that_did_not_show_for_half_a_minute_are_no_softer_spring():
         return np.zeros(BODY), phi, [0.0, 0.15 * 20.0 * phi[0, 1] * (block >= 120), 0.0]
 
     assert found_in(140, draw, noise=0.05) == []
+
+
+def test_an_error_that_stays_for_a_block_is_little_of_a_payload(arm):
+    """A body turns, and each joint has a torque error of its own in each block: less of a mass than taken as noise."""
+    rng, detector, masses = np.random.default_rng(2), ChangeDetector(6, 1, 8e-3, np.ones(6)), []
+    usual, every = detector.stays.copy(), list(range(WINDOW))
+    for _ in range(20):
+        for _ in every:
+            begin_block(detector.blocks, np.zeros(BODY), np.tile([1.0, 0.0], (6, 1)), np.zeros((6, 1)))
+            error = rng.normal(0.0, 1.0, 6)
+            for _ in range(detector.per_block):
+                rows, omega = rng.normal(size=(6, BODY)) * [*[0.1] * 6, *[3.0] * 3, 5.0], rng.normal(size=6)
+                motor = np.stack([np.sign(omega) + error, np.sign(omega), omega, np.ones(6)])
+                take(detector.blocks, rows, motor, np.zeros((5, 6)), False, np.empty(BODY + 5))
+            detector.complete()
+        for stays in (usual, 1e-9 * usual):
+            detector.stays, payload = stays, PayloadEstimator(arm.rigid_body(), 8e-3)
+            information, rows = detector.motor_information(every, 0), detector.blocks.samples.sum()
+            payload.add(information, WINDOW * detector.per_block, rows)
+            masses.append(payload.mass)
+    known, unknown = np.sqrt(np.mean(np.square(np.reshape(masses, (-1, 2))), axis=0))
+    assert known < 0.5 * unknown
 
 
 def test_rows_of_the_last_link_are_those_of_pinocchio(worn_arm):

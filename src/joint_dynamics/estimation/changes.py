@@ -286,10 +286,14 @@ class ChangeDetector:
     def motor_information(self, blocks: list[int], reference: int) -> Array:
         """Return Σ w² rowᵀrow (n, 13, 13) of the motor side over blocks, as `PayloadEstimator.add` takes it.
 
-        The torque is what is left of the friction as it was when the block `reference` began.
+        By usual errors, the constant one of each block eliminated, as of a change. The torque is what is left of the
+        friction as it was when the block `reference` began.
         """
-        keep = [*range(BODY + 2), BODY + 3]
-        W = self.blocks.motor[blocks].sum(axis=0)[:, keep][:, :, keep]
+        keep, constant = [*range(BODY + 2), BODY + 3], BODY + 2
+        W = self.blocks.motor[blocks]
+        by, prior = W[..., constant], 1.0 / (self._share * self.stays[MOTOR])
+        W = W - by[..., None] * by[..., None, :] / (by[..., constant] + prior)[..., None, None]
+        W = W.sum(axis=0)[:, keep][:, :, keep] / self.square[MOTOR, :, None, None]
         less_friction = np.tile(np.eye(BODY + 3), (self.joints, 1, 1))
         less_friction[:, BODY : BODY + 2, -1] = -self.blocks.friction[reference]
         return np.asarray(less_friction.transpose(0, 2, 1) @ W @ less_friction)

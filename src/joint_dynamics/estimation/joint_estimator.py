@@ -20,7 +20,7 @@ from joint_dynamics.arm import Arm, RangeWatch
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.estimation import learning, torques
-from joint_dynamics.estimation.change_test import BODY
+from joint_dynamics.estimation.change_test import BODY, MOTOR
 from joint_dynamics.estimation.changes import Change, ChangeDetector
 from joint_dynamics.estimation.contact import ContactDetector
 from joint_dynamics.estimation.estimation_settings import STIFFNESS_SOURCES, EstimationSettings
@@ -346,10 +346,12 @@ class JointEstimator(Estimates):
         With the friction as it was when the block `reference` began.
         """
         assert self.payload is not None
-        self.payload.add(self.changes.motor_information(blocks, reference), len(blocks) * self.changes.per_block)
+        changes = self.changes
+        rows = float(changes.blocks.samples[blocks, MOTOR].sum())
+        self.payload.add(changes.motor_information(blocks, reference), len(blocks) * changes.per_block, rows)
         self.payload.judge()
         self._carry(self.payload.inertial)
-        self.changes.blocks.payload[:] = self.payload.inertial
+        changes.blocks.payload[:] = self.payload.inertial
 
     def set_temperature(self, temperature: ArrayLike) -> None:
         """Take new joint temperatures (n,) °C.

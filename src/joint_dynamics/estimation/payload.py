@@ -23,6 +23,8 @@ Array = FloatArray
 ORDER = [4, 5, 7, 6, 8, 9, 1, 2, 3, 0]
 #: Mass and first moments among those.
 SHOWN = [9, 6, 7, 8]
+#: s within which what the torques are wrong by is nearly the same: it counts once.
+LASTING = 0.25
 
 
 class PayloadEstimator:
@@ -99,16 +101,16 @@ class PayloadEstimator:
             return
         regressor = self.body.last_link_regressor(q, dq, ddq)[:, ORDER]
         rows = np.column_stack([regressor, coulomb, omega, torque]) * (self._per_noise * slipping)[:, None]
-        self.add(rows[:, :, None] * rows[:, None, :], 1)
+        self.add(rows[:, :, None] * rows[:, None, :], 1, float(slipping.sum()))
 
-    def add(self, information: Array, samples: int) -> None:
-        """Add `information`, Σ w² rowᵀrow of every joint, (n, 13, 13), from `samples` samples.
+    def add(self, information: Array, samples: int, rows: float) -> None:
+        """Add `information`, Σ w² rowᵀrow of every joint, (n, 13, 13), from `samples` samples with so many rows.
 
-        The rows are [Y_L, F(τ_J) H, ω, torque] in SI units, w is one over the noise of the torque [N·m].
+        They are [Y_L, F(τ_J) H, ω, torque] in SI units, w is one over the noise of the torque [N·m].
         """
         forget = self._forget**samples
         self._information = self._information * forget + information
-        self._weight = self._weight * forget + samples
+        self._weight = self._weight * forget + rows
         self.excitation += samples * self.period
         self._solved = None
 
@@ -128,13 +130,12 @@ class PayloadEstimator:
 
     def _solve(self) -> tuple[Array, Array]:
         if self._solved is None:
-            # Torque errors of samples a tenth of a second apart are nearly the same: they count as one.
-            share = min(self.period / 0.1, 1.0)
+            share = min(self.period / LASTING, 1.0)
             A, b, square = self._without_friction(share)
             solution = np.asarray(np.linalg.solve(A + self._prior, b), dtype=float)
             rest = square - 2.0 * solution @ b + solution @ A @ solution
             # Mean square of what is left, in units of `noise`; one until there is something to go by.
-            rows = share * self._weight * self.body.n
+            rows = share * self._weight
             variance = (max(rest, 0.0) + 10.0) / (rows + 10.0)
             A, _, _ = self._without_friction(share / variance)
             self._solved = solution, np.asarray(np.linalg.inv(A + self._prior))
