@@ -194,6 +194,17 @@ def test_what_is_not_carried_is_not_put_down(carried, mass, named):
     assert {kind for _, kind, _ in found_in(WINDOW, draw, carried)} == (set() if named is None else {named})
 
 
+@pytest.mark.parametrize(('factor', 'named'), [(0.89, set()), (0.8, {('stiffness', 1)})])
+def test_a_change_is_named_from_two_and_a_half_times_what_is_usual(factor, named):
+    """Springs wander by 5 % over their range: by 11 % for long, however clear, is not named."""
+
+    def draw(block, rng):
+        phi = rng.normal(0.0, 0.3, 3) + rng.normal(0.0, 0.002, (31, 3))
+        return np.zeros(BODY), phi, [0.0, (1.0 - factor) * 20.0 * phi[0, 1] * (block >= 48), 0.0]
+
+    assert {one[1:] for one in found_in(66, draw)} == named
+
+
 def test_a_push_that_is_over_is_no_load():
     """Half a second in which a body of 0.5 kg explains a push; the postures since do not tell of one."""
 

@@ -54,8 +54,8 @@ BEYOND = 8.0, 4.0
 """Gain of a change of friction and of stiffness against one that is as large as usual."""
 LEFT, UNEXPLAINED = 3.0, 0.2
 """What is named leaves no more than so many usual mean squares, or this share of what there was."""
-SMALLEST_CHANGE, LARGEST_CHANGE = (0.25, 0.1), (2.0, 0.7)
-"""Smallest and largest changes of friction and of stiffness that are named, as shares."""
+SMALLEST_CHANGE, LARGEST_CHANGE = 2.5, (2.0, 0.7)
+"""Smallest change that is named, in what is usual; largest of friction and of stiffness, as shares."""
 
 
 @dataclass(frozen=True)
@@ -320,4 +320,5 @@ class ChangeDetector:
 def _is_large(side: int, change: Array | float) -> BoolArray:
     """Whether changes of α₁ or of the stiffness may be named: a stiffness breaks down at once, it does not grow."""
     size = np.abs(change) if side == MOTOR else -np.asarray(change)
-    return np.asarray((size >= SMALLEST_CHANGE[side]) & (size <= LARGEST_CHANGE[side]))
+    least = SMALLEST_CHANGE * (USUAL_FRICTION, USUAL_STIFFNESS)[side]
+    return np.asarray((size >= least) & (size <= LARGEST_CHANGE[side]))
