@@ -343,8 +343,7 @@ def test_an_error_that_stays_for_a_block_is_little_of_a_payload(arm):
             detector.complete()
         for stays in (usual, 1e-9 * usual):
             detector.stays, payload = stays, PayloadEstimator(arm.rigid_body(), 8e-3)
-            information, rows = detector.motor_information(every, 0), detector.blocks.samples.sum()
-            payload.add(information, WINDOW * detector.per_block, rows)
+            payload.add(*detector.motor_information(every, 0))
             masses.append(payload.mass)
     known, unknown = np.sqrt(np.mean(np.square(np.reshape(masses, (-1, 2))), axis=0))
     assert known < 0.5 * unknown

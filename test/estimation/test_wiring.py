@@ -163,7 +163,7 @@ def test_every_part_takes_its_turn_with_what_it_is_due(arm, source):
             held_back.append(moving & ~clear & (unknown <= 0.3 * np.abs(phi)))
             within.append(moving & clear & (np.abs(phi) < 2.0 * arm.backlash(e.theta)))
             if e.learning:
-                stiffness.update(phi, measure - arm.damping * (e.omega - e.dq), moving & clear, e._sample.spring_map)
+                stiffness.update(phi, measure - arm.damping * (e.omega - e.dq), moving & clear, e.usual_stiffness)
         elif turn == 1 and e.learning:
             residual = e.rotor_torque - e.torque_link - e.speed_friction
             friction.update(residual, e.coulomb_friction, e.omega, np.full(arm.n, free))

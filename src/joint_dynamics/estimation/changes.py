@@ -283,8 +283,8 @@ class ChangeDetector:
             return None
         return self._weighed, 1.0 + float(self.verdict.change[self._filled - 1, SPRING, self._weighed])
 
-    def motor_information(self, blocks: list[int], reference: int) -> Array:
-        """Return Σ w² rowᵀrow (n, 13, 13) of the motor side over blocks, as `PayloadEstimator.add` takes it.
+    def motor_information(self, blocks: list[int], reference: int) -> tuple[Array, int, float]:
+        """Return Σ w² rowᵀrow (n, 13, 13) of the motor side over blocks, samples, and rows for `PayloadEstimator.add`.
 
         By usual errors, the constant one of each block eliminated, as of a change. The torque is what is left of the
         friction as it was when the block `reference` began.
@@ -296,7 +296,8 @@ class ChangeDetector:
         W = W.sum(axis=0)[:, keep][:, :, keep] / self.square[MOTOR, :, None, None]
         less_friction = np.tile(np.eye(BODY + 3), (self.joints, 1, 1))
         less_friction[:, BODY : BODY + 2, -1] = -self.blocks.friction[reference]
-        return np.asarray(less_friction.transpose(0, 2, 1) @ W @ less_friction)
+        rows = float(self.blocks.samples[blocks, MOTOR].sum())
+        return less_friction.transpose(0, 2, 1) @ W @ less_friction, len(blocks) * self.per_block, rows
 
     def since(self, change: Change) -> list[int]:
         """Return the blocks since a change, the first one first."""

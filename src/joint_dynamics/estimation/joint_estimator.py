@@ -20,7 +20,7 @@ from joint_dynamics.arm import Arm, RangeWatch
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.estimation import learning, torques
-from joint_dynamics.estimation.change_test import BODY, MOTOR
+from joint_dynamics.estimation.change_test import BODY
 from joint_dynamics.estimation.changes import Change, ChangeDetector
 from joint_dynamics.estimation.contact import ContactDetector
 from joint_dynamics.estimation.estimation_settings import STIFFNESS_SOURCES, EstimationSettings
@@ -252,6 +252,11 @@ class JointEstimator(Estimates):
         self._sample.carried[:] = payload
 
     @property
+    def usual_stiffness(self) -> Array:
+        """Stiffness over the last half minute, (n, P), scaled as `stiffness.alpha`: changes are compared with it."""
+        return self._sample.spring_map
+
+    @property
     def finite(self) -> bool:
         """Whether all torques of the sample, and what tells a contact in them, are finite."""
         return bool(self.status['finite'][0])
@@ -341,17 +346,12 @@ class JointEstimator(Estimates):
         self.changes.blocks.spring_map[:, joint] = scaled
 
     def _weigh_payload(self, blocks: list[int], reference: int) -> None:
-        """Let the payload learn from these blocks, and take it into the link model, known well or not yet.
-
-        With the friction as it was when the block `reference` began.
-        """
+        """Let the payload learn from blocks, by the friction when `reference` began, and carry it, known or not."""
         assert self.payload is not None
-        changes = self.changes
-        rows = float(changes.blocks.samples[blocks, MOTOR].sum())
-        self.payload.add(changes.motor_information(blocks, reference), len(blocks) * changes.per_block, rows)
+        self.payload.add(*self.changes.motor_information(blocks, reference))
         self.payload.judge()
         self._carry(self.payload.inertial)
-        changes.blocks.payload[:] = self.payload.inertial
+        self.changes.blocks.payload[:] = self.payload.inertial
 
     def set_temperature(self, temperature: ArrayLike) -> None:
         """Take new joint temperatures (n,) °C.
