@@ -260,7 +260,7 @@ def learn_beside_shape(usual, phi, torque, keeps=True):
     estimator = StiffnessEstimator(
         1, period=2e-3, initial_coefficients=DESCRIBED.coefficients, initial_covariance=[2e3, 200.0], keep=True
     )
-    usual = usual * [1e-3, 1e-9] if keeps else None
+    usual = [usual * [1e-3, 1e-9]] if keeps else None
     for angle, value in zip(phi, torque, strict=True):
         estimator.update([angle], [value], usual=usual)
     return TorsionalStiffness(estimator.coefficients[0])
@@ -285,6 +285,21 @@ def test_the_factor_of_a_curve_is_learnt_as_without_its_shape(factor):
     for keeps in (True, False):
         learnt = learn_beside_shape(DESCRIBED.coefficients, phi, factor * DESCRIBED.torque(phi), keeps)
         np.testing.assert_allclose(learnt.coefficients, factor * DESCRIBED.coefficients, rtol=1e-3)
+
+
+def test_a_shape_that_is_not_described_is_learnt_where_all_deformations_show_it():
+    """The usual curve follows over half a minute, as in the estimator: a wrong shape goes within minutes, not seconds."""
+    time = np.arange(0.0, 240.0, 8e-3)
+    phi, true = 3e-3 * np.sin(3.0 * time) * np.sin(0.7 * time), TorsionalStiffness([0.7e4, 12e8])
+    estimator = StiffnessEstimator(
+        1, period=8e-3, initial_coefficients=DESCRIBED.coefficients, initial_covariance=[2e3, 200.0], keep=True
+    )
+    usual = estimator.alpha.copy()
+    for angle, value in zip(phi, true.torque(phi), strict=True):
+        estimator.update([angle], [value], usual=usual)
+        usual += 8e-3 / 30.0 * (estimator.alpha - usual) * estimator.excited
+    at = np.linspace(5e-4, 3e-3, 26)
+    np.testing.assert_allclose(estimator.torque(at[:, None])[:, 0], true.torque(at), rtol=0.05)
 
 
 KINDS = ('noise', 'constant', 'zero', 'nan', 'huge', 'steps', 'sine', 'alternating', 'tiny', 'mixed')

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from joint_dynamics.arrays import BoolArray, FloatArray
-from joint_dynamics.estimation.change_test import BODY, MOTOR, SPRING, Blocks, Verdict, judge
+from joint_dynamics.estimation.change_test import BODY, MOTOR, SPRING, Blocks, Verdict, judge, sweep
 
 Array = FloatArray
 BLOCK, WINDOW, SHORTEST = 0.25, 24, 6
@@ -289,10 +289,10 @@ class ChangeDetector:
         By usual errors, the constant one of each block eliminated, as of a change. The torque is what is left of the
         friction as it was when the block `reference` began.
         """
-        keep, constant = [*range(BODY + 2), BODY + 3], BODY + 2
-        W = self.blocks.motor[blocks]
-        by, prior = W[..., constant], 1.0 / (self._share * self.stays[MOTOR])
-        W = W - by[..., None] * by[..., None, :] / (by[..., constant] + prior)[..., None, None]
+        keep, W = [*range(BODY + 2), BODY + 3], self.blocks.motor[blocks]
+        for block in W:
+            for one, stays in zip(block, self.stays[MOTOR], strict=True):
+                sweep(one, BODY + 2, 1.0 / (self._share * stays))
         W = W.sum(axis=0)[:, keep][:, :, keep] / self.square[MOTOR, :, None, None]
         less_friction = np.tile(np.eye(BODY + 3), (self.joints, 1, 1))
         less_friction[:, BODY : BODY + 2, -1] = -self.blocks.friction[reference]

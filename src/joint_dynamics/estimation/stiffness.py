@@ -294,11 +294,13 @@ class StiffnessEstimator(StiffnessMap):
             )
         allowed = np.ones(self.joints, dtype=bool) if excited is None else np.array(excited, dtype=bool)
         error, scratch, todo = np.empty(self.joints), np.empty((2, self.order)), 0
-        shape = np.broadcast_to(0.0 if usual is None else np.asarray(usual, dtype=float), self.alpha.shape).copy()
+        curve = np.zeros_like(self.alpha) if usual is None else np.array(usual, dtype=float)
+        if curve.shape != self.alpha.shape:
+            raise JointDynamicsError(f'stiffness: expected usual of shape {self.alpha.shape}, found {curve.shape}')
         for j in range(self.joints):
             learnt, in_force = (self._rls.P[j], self._rls.alpha[j]), (self.P[j], self.alpha[j], self.square[j : j + 1])
             state, may = self.states[j], allowed[j]
-            error[j], left = stiffness_step(state, learnt, in_force, shape[j], phi[j], y[j], may, scratch)
+            error[j], left = stiffness_step(state, learnt, in_force, curve[j], phi[j], y[j], may, scratch)
             todo |= left
         self.finish(todo)
         return error
