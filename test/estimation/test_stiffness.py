@@ -288,7 +288,7 @@ def test_the_factor_of_a_curve_is_learnt_as_without_its_shape(factor):
 
 
 def test_a_shape_that_is_not_described_is_learnt_where_all_deformations_show_it():
-    """The usual curve follows over half a minute, as in the estimator: a wrong shape goes within minutes, not seconds."""
+    """The usual curve follows over half a minute, as in the estimator: a wrong shape goes in minutes, not seconds."""
     time = np.arange(0.0, 240.0, 8e-3)
     phi, true = 3e-3 * np.sin(3.0 * time) * np.sin(0.7 * time), TorsionalStiffness([0.7e4, 12e8])
     estimator = StiffnessEstimator(
