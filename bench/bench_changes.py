@@ -108,8 +108,9 @@ class Run:
 
     kind, motion, drawn, joint, size: of the change, kg or factor. named: [(s since the change, kind, joint)]. contacts:
     s since the change at which one began. resting: of these, those of a joint that has not slid since its spring broke,
-    whose motor says nothing: a push does the same to it. error: share by which mass or stiffness is wrong, by s since
-    the change. offered: see above.
+    whose motor says nothing: a push does the same to it. error: share by which mass or stiffness, over the deformations
+    since the change, is wrong, and its stated deviation with that of the drive gain, by s since the change. offered:
+    see above.
     """
 
     def __init__(self, seed, number, descriptions):
@@ -125,7 +126,10 @@ class Run:
         tool = unknown_tool(which) if self.drawn else None
         if tool is not None:
             robot.attach_payload(tool)
-        self._model(robot, descriptions[which % IDENTIFIED] if self.drawn else DESCRIBED(robot))
+        description = descriptions[which % IDENTIFIED] if self.drawn else DESCRIBED(robot)
+        gain = description.joint(robot.joint_names[self.joint])['drive_gain']
+        self._gain = gain.get('std', 0.0) / gain['value']
+        self._model(robot, description)
         self.begin = float(rng.uniform(35.0, 45.0))
         lasts = CARRIED + 15.0 if self.kind == 'load' else AFTER
         self.trajectory = motion_of(self.motion, rng, self.begin + lasts + 5.0)
@@ -147,15 +151,13 @@ class Run:
             self._advance(robot, when)
             if when == 0.0:
                 self.square = self.estimator.changes.square[SPRING, self.joint]
-                self.reach = np.repeat(np.linspace(5e-5, 1e-3, 20)[:, None], 6, axis=1)
-                self.spring = robot.truth.spring_torque(self.reach)
             act()
         self._advance(robot, lasts)
-        del self.estimator, self.trajectory
+        del self.estimator, self.trajectory, self._robot
 
     def _model(self, robot, description):
         arm, settings, _ = choose_friction_method(Arm.from_description(robot.model, description), EstimationSettings())
-        self.estimator = JointEstimator(arm, PERIOD, settings)
+        self.estimator, self._robot, self._bent = JointEstimator(arm, PERIOD, settings), robot, []
 
     def _advance(self, robot, until):
         """Go on until so many seconds after the change, and note what the estimator says."""
@@ -178,6 +180,8 @@ class Run:
                     self._felt = now
                 if self.kind == 'stiffness' and 0.0 < now <= TIMELY and e.changes.open != place:
                     self._weigh(place)
+                if now > 0.0 and not tick % 25:
+                    self._bent.append(float(e.deformation[self.joint]))
                 for after in (5.0, 8.0, 15.0):
                     if now >= after and after not in self.error:
                         self.error[after] = self._error()
@@ -189,13 +193,17 @@ class Run:
         self.offered = max(self.offered, offered(self._blocks[-WINDOW:], self.square, self.joint, self.size))
 
     def _error(self):
-        e = self.estimator
-        if self.kind == 'load':
-            return np.inf if e.payload is None else e.payload.mass / self.size - 1.0
-        if self.kind != 'stiffness':
-            return np.nan
-        learnt, true = e.stiffness.torque(self.reach)[:, self.joint], self.spring[:, self.joint] * self.size
-        return float(learnt @ true / (true @ true) - 1.0)
+        e, j = self.estimator, self.joint
+        if self.kind == 'load' and e.payload is not None:
+            error, stated = e.payload.mass / self.size - 1.0, e.payload.mass_deviation / self.size
+        elif self.kind == 'stiffness':
+            phi = np.repeat(np.array(self._bent)[:, None], 6, axis=1)
+            learnt, true = e.stiffness.torque(phi)[:, j], self._robot.truth.spring_torque(phi)[:, j] * self.size
+            square = sum(e.stiffness.variance(one)[j] for one in phi)
+            error, stated = learnt @ true / (true @ true) - 1.0, np.sqrt(square / (learnt @ learnt))
+        else:
+            error, stated = np.inf, 0.0
+        return float(error), float(np.hypot(stated, self._gain))
 
     def right(self, since=0.0):
         """Return s until the change was named, from `since` on; inf: never."""
@@ -220,7 +228,9 @@ class Run:
     def __str__(self):
         drawn = 'identified' if self.drawn else 'true'
         what = f'{self.number:3d} {self.kind:9s} {drawn:10s} {self.motion:12s} joint {self.joint} {self.size:5.2f}'
-        error = ' '.join(f'{after:.0f}s {100 * value:+.1f}' for after, value in self.error.items())
+        error = ' '.join(
+            f'{after:.0f}s {100 * value:+.1f} ({100 * of:.1f})' for after, (value, of) in self.error.items()
+        )
         felt = f'contacts {self.contacts}, resting {self.resting}'
         return f'{what}: named {self.named}, {felt}, offered {self.offered:.0f}, error % {error}'
 
@@ -250,8 +260,8 @@ def tabulate(runs):
         'changes', 'named', f'What was named, of {len(runs)} runs',
         {
             'what changed': '', 'runs': '', 'named within 10 s': '', 'named at latest, s': '.1f',
-            'within 5 % in time': '', 'runs with a false name': '', 'with a false contact': '', 'not at rest': '',
-            'push felt': '',
+            'within 5 % in time': '', 'within two deviations': '', 'runs with a false name': '',
+            'with a false contact': '', 'not at rest': '', 'push felt': '',
         },
     )  # fmt: skip
     cases = [(kind, 0.0, [run for run in runs if run.kind == kind]) for kind in dict.fromkeys(KINDS)]
@@ -261,10 +271,12 @@ def tabulate(runs):
         times = [run.right(since) for run in these]
         timely = sum(t <= TIMELY for t in times)
         after = {'stiffness': 15.0, 'load': 8.0}.get(name.partition(',')[0])
-        close = None if after is None else sum(abs(run.error[after]) <= 0.05 for run in these)
+        errors = [] if after is None else [run.error[after] for run in these]
+        close = sum(abs(error) <= 0.05 for error, _ in errors) if errors else None
+        stated = sum(abs(error) <= 2.0 * deviation for error, deviation in errors) if errors else None
         table.row(
-            name, len(these), None if name in ('push', 'nothing') else timely, max(times, default=np.nan), close,
-            sum(bool(run.false_names) for run in these), sum(bool(run.false_contacts) for run in these),
+            name, len(these), None if name in ('push', 'nothing') else timely, max(times, default=np.nan),
+            close, stated, sum(bool(run.false_names) for run in these), sum(bool(run.false_contacts) for run in these),
             sum(bool(set(run.false_contacts) - set(run.resting)) for run in these),
             sum(any(0.0 <= t <= PUSHED + 0.4 for t in run.contacts) for run in these) if name == 'push' else None,
         )  # fmt: skip
