@@ -13,7 +13,7 @@ pytest.importorskip('mujoco', reason='the links are computed by another engine')
 from joint_dynamics.arm import Arm
 from joint_dynamics.estimation import EstimationSettings, JointEstimator, PayloadEstimator
 from joint_dynamics.estimation.change_test import BODY, begin_block, last_link_rows, take
-from joint_dynamics.estimation.changes import WINDOW, ChangeDetector
+from joint_dynamics.estimation.changes import WINDOW, Change, ChangeDetector
 from joint_dynamics.robot.newton_euler import WORK_PER_LINK, inverse_dynamics
 from joint_dynamics.simulation import Command, FlexibleJointRobot, Payload, TrajectoryPoints
 
@@ -90,6 +90,26 @@ def test_what_friction_learnt_of_a_load_is_taken_back_when_it_is_named(run):
     before = [alpha for when, alpha in out.alpha if when < 0.0][-1]
     since = next(alpha for when, alpha in out.alpha if when > named)
     assert np.abs(since - before).max() < 0.01
+
+
+def test_only_a_load_is_named_while_what_is_carried_is_not_known(tools, true_description):
+    """What is not weighed yet passes for a friction of the wrist, or any other; it is named once the mass is known."""
+    time, q = tools.waypoint_motion(3, speed=2.0)
+    trajectory = TrajectoryPoints(time, q, np.gradient(q, time, axis=0))
+    robot = FlexibleJointRobot(seed=4, rate=1.0 / PERIOD, temperature=30.0, dynamics='mujoco')
+    arm = Arm.from_description(robot.model, true_description(robot))
+    estimator, asked = JointEstimator(arm, PERIOD, EstimationSettings(payload=True)), []
+    estimator.changes.find = lambda: asked.append(estimator.payload.known) or Change('friction', 3, 1.5, 0, 6)
+    robot.place(trajectory.sample(0.0).q[0])
+    reference = trajectory.sample(np.arange(0.0, time[-1], PERIOD))
+    samples = robot.run(Command.track(reference.q, reference.dq, reference.effort))
+    for sample in zip(samples.q, samples.current, samples.theta, strict=True):
+        estimator.update(*sample)
+        if estimator.named:
+            break
+    assert asked == [False] * (len(asked) - 1) + [True], asked
+    assert len(asked) > 2
+    assert estimator.friction.parameters[3, 0] == pytest.approx(1.5)
 
 
 def test_a_stiffness_that_drops_is_named_and_learnt(run):

@@ -304,12 +304,13 @@ class JointEstimator(Estimates):
         if not todo & learning.COMPLETE:
             return
         self.changes.complete()
-        change = self.changes.find()
-        if change is not None:
+        change, newest = self.changes.find(), self.changes.newest
+        known = self.payload is None or self.payload.known
+        # a load that is still being weighed passes for a change of anything
+        if change is not None and (known or change.kind == 'load'):
             self._take_in(change)
             return
-        newest = self.changes.newest
-        if self.payload is not None and not (self.payload.known and self.changes.blocks.disturbed[newest]):
+        if self.payload is not None and not (known and self.changes.blocks.disturbed[newest]):
             self._weigh_payload([newest], newest)
         if self.changes.weighed is not None:
             j, factor = self.changes.weighed
