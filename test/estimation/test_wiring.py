@@ -158,12 +158,14 @@ def test_every_part_takes_its_turn_with_what_it_is_due(arm, source):
             phi = e.theta - e.q - lost.motion
             measure = {'motor': e.torque_motor, 'link': e.torque_link, 'fused': e.torque}[source]
             moving = (np.abs(e.omega) >= 0.01) & free
-            unknown = 0.3 * lost.slack + lost.uncertainty
-            clear = np.hypot(unknown, deviation(e.theta)) <= 0.3 * np.abs(phi)
-            held_back.append(moving & ~clear & (unknown <= 0.3 * np.abs(phi)))
+            of_play = 0.3 * lost.slack + lost.uncertainty
+            unknown = np.hypot(of_play, deviation(e.theta)) / np.abs(phi)
+            clear = unknown <= 0.3
+            held_back.append(moving & ~clear & (of_play <= 0.3 * np.abs(phi)))
             within.append(moving & clear & (np.abs(phi) < 2.0 * arm.backlash(e.theta)))
             if e.learning:
-                stiffness.update(phi, measure - arm.damping * (e.omega - e.dq), moving & clear, e.usual_stiffness)
+                unknown = np.where(moving, unknown, np.inf)
+                stiffness.update(phi, measure - arm.damping * (e.omega - e.dq), unknown, e.usual_stiffness)
         elif turn == 1 and e.learning:
             residual = e.rotor_torque - e.torque_link - e.speed_friction
             friction.update(residual, e.coulomb_friction, e.omega, np.full(arm.n, free))
@@ -178,6 +180,7 @@ def test_every_part_takes_its_turn_with_what_it_is_due(arm, source):
         np.testing.assert_allclose(e.lost_motion.uncertainty, lost.uncertainty, rtol=1e-9)
         np.testing.assert_allclose(e.stiffness.coefficients, stiffness.coefficients, rtol=1e-8)
         np.testing.assert_array_equal(e.stiffness.excited, stiffness.excited)
+        np.testing.assert_allclose(e.stiffness.unknown, stiffness.unknown, rtol=1e-9)
         np.testing.assert_allclose(e.friction.parameters, friction.parameters, rtol=1e-9)
         np.testing.assert_allclose(e.detector.ratio, detector.ratio, rtol=1e-9)
         np.testing.assert_array_equal(e.contact, detector.contact)

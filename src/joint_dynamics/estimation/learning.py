@@ -20,8 +20,8 @@ AS_DESCRIBED, ADAPTIVE, COULOMB_VISCOUS = range(3)
 BY_MOTOR, BY_LINK, BY_ALL = range(3)
 """What teaches the stiffness."""
 MAX_UNCERTAINTY = 0.3
-"""Share of a deformation that may be unknown for it to teach the stiffness: lost motion, and a deviation of the
-kinematic error."""
+"""Share of a torque that may be unknown for it to teach the stiffness: that of lost motion, a deviation of the
+kinematic error, the rotor's inertia."""
 SHAPE = 0.3
 """Weight of the usual shape beside the torque of a sample: those of a narrow range tell a factor, and no shape."""
 LASTING_SLACK = 0.3
@@ -52,10 +52,11 @@ LEVELS = record('seen excitation short long level usual samples squares torque')
 square of the error, (N·m)², and of the torque; since the last evaluation the samples, Σ ε²/(1 + r) and Σ torque²."""
 SPRING = record(
     'gate top per_scale reach novelty floor mu delta period window fewest change_share hold stride anchor still '
-    'updates', 'keep fresh excited reliable jumped', levels=LEVELS,
+    'updates unknown learnt', 'keep fresh excited reliable jumped', levels=LEVELS,
 )  # fmt: skip
 """Settings of one joint: rad, rad, 1/rad, φ/φ_ref, rad, (N·m)²; s; updates; excited samples before what is learnt is
-taken. What is learnt beside P and α: rad, the deformation that was new last, and updates since."""
+taken. What is learnt beside P and α: rad, the deformation that was new last, and updates since; updates; Σ (u τ)² and
+Σ τ² of what is remembered, u the share that is unknown."""
 FRICTION = record(
     'omega_min hold length enough information seen still adapted updates', 'moving informative excited',
     lower=(2,), upper=(2,), rate=(2,), floor=(2,), means=(4,), gain=(2,),
@@ -80,15 +81,16 @@ def learn_stiffness(e, u, learning, free):  # type: ignore[no-untyped-def]
         measure = s.torque_motor if u.source == BY_MOTOR else s.torque_link if u.source == BY_LINK else s.torque
         phi = theta - value[u.q + j] - lost.motion
         inertial = s.rotor_inertia_deviation * abs(e.smoother.states[2, u.theta + j])
-        unknown = np.hypot(LASTING_SLACK * lost.slack + lost.uncertainty, s.error_deviation)
-        clear = unknown <= MAX_UNCERTAINTY * abs(phi) and inertial <= MAX_UNCERTAINTY * abs(measure)
-        may = free and clear and abs(e.smoother.states[1, u.theta + j]) >= u.omega_min
+        wrong = np.hypot(LASTING_SLACK * lost.slack + lost.uncertainty, s.error_deviation)
+        unknown = np.hypot(wrong / max(abs(phi), 1e-12), inertial / max(abs(measure), 1e-12))
+        if not free or abs(e.smoother.states[1, u.theta + j]) < u.omega_min:
+            unknown = np.inf
         state, learnt, spring = e.springs[j], (e.learnt[0][j], e.learnt[1][j]), e.spring
         in_force = spring.P[j], spring.alpha[j], spring.square[j : j + 1]
         x = phi * state.per_scale
         before = elastic(spring.alpha[j], x, state.reach, e.scratch)[0]
         y, usual = measure - s.damping_torque, e.spring_map[j]
-        todo |= stiffness_step(state, learnt, in_force, usual, phi, y, may, e.scratch)[1]
+        todo |= stiffness_step(state, learnt, in_force, usual, (phi, y, unknown), e.scratch)[1]
         # what is learnt is no push
         e.contacts[j].base[0] += elastic(spring.alpha[j], x, state.reach, e.scratch)[0] - before
     return todo
@@ -142,13 +144,14 @@ def lost_motion_step(s, theta, load, width):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def stiffness_step(s, learnt, in_force, usual, phi, y, allowed, scratch):  # type: ignore[no-untyped-def]
+def stiffness_step(s, learnt, in_force, usual, sample, scratch):  # type: ignore[no-untyped-def]
     """`StiffnessEstimator.update` of one joint: s of `SPRING`; return ε, and what is left to do.
 
     learnt: P (P, P) and α (P,), scaled; in_force: the same and the mean square of the error (1,). usual: (P,), see
-    `keep_shape`. scratch: (2, P), written. What is learnt goes in force where it is taken, or nothing is to be kept.
+    `keep_shape`. sample: φ, τ and the share of τ that errors which stay may make, two deviations. scratch: (2, P),
+    written. What is learnt goes in force where it is taken, or nothing is to be kept.
     """
-    (P, alpha), psi, levels = learnt, scratch[0], s.levels
+    (P, alpha), (phi, y, unknown), psi, levels = learnt, sample, scratch[0], s.levels
     if s.updates % s.stride == 0:
         # A standstill tells one torque over and over, with the friction's error in it.
         if abs(phi) < s.top and abs(phi - s.anchor) >= s.novelty:
@@ -156,7 +159,7 @@ def stiffness_step(s, learnt, in_force, usual, phi, y, allowed, scratch):  # typ
         else:
             s.still += s.stride
         s.fresh = s.still <= s.hold
-    s.excited = s.gate <= abs(phi) < s.top and abs(y) < LARGEST_TORQUE and s.fresh and allowed
+    s.excited = s.gate <= abs(phi) < s.top and abs(y) < LARGEST_TORQUE and s.fresh and unknown <= MAX_UNCERTAINTY
     value, torque = (phi * s.per_scale, y) if s.excited else (0.0, 0.0)
     elastic(alpha, value, s.reach, scratch)
     numbers = s.mu, s.delta, True
@@ -164,9 +167,11 @@ def stiffness_step(s, learnt, in_force, usual, phi, y, allowed, scratch):  # typ
     if s.excited:
         if s.keep:
             keep_shape(P, alpha, usual, numbers, scratch)
+        square = torque * torque
+        s.unknown, s.learnt = s.mu * s.unknown + square * unknown * unknown, s.mu * s.learnt + square
         levels.samples += 1.0
         levels.squares += error * share
-        levels.torque += torque * torque
+        levels.torque += square
     at_scale = 0.0
     for p in range(len(psi)):
         at_scale += (2.0 * p + 1.0) * alpha[p]

@@ -92,11 +92,6 @@ class StiffnessMap:
         """Deviation of the prediction error, N·m, (n,)."""
         return np.sqrt(self.square)
 
-    @property
-    def standard_deviation(self) -> Array:
-        """Deviation of α, (n, P), N·m/rad^{2p−1}, with the prediction error for noise."""
-        return np.sqrt(np.diagonal(self.P, axis1=1, axis2=2) * self.square[:, None]) / self._unit
-
     def torque(self, deformation: ArrayLike) -> Array:
         """τ_E(φ), N·m, at φ (…, n) rad."""
         return np.asarray(np.sum(self.alpha * self._terms(deformation)[0], axis=-1))
@@ -112,11 +107,6 @@ class StiffnessMap:
         at, beyond = (inside * self._per_scale)[..., None], ((phi - inside) * self._per_scale)[..., None]
         slope = self._powers * at ** (self._powers - 1)
         return at**self._powers + slope * beyond, slope
-
-    def variance(self, deformation: Array) -> Array:
-        """Return the variance of τ_E(φ) by the covariance, (N·m)², at φ (n,) rad."""
-        psi = self._terms(deformation)[0]
-        return np.asarray(np.einsum('np,npq,nq->n', psi, self.P, psi) * self.square)
 
 
 class StiffnessEstimator(StiffnessMap):
@@ -146,7 +136,7 @@ class StiffnessEstimator(StiffnessMap):
                          `reliable`, in the last `change_window` as well; then the last that did. The others: what
                          is learnt, at once.
 
-    Coefficients, covariance, torque, stiffness and variance are those of the map in force, `P` and `alpha`. (n,) each:
+    Coefficients, covariance, torque and stiffness are those of the map in force, `P` and `alpha`. (n,) each:
     `changes` (number of changes named), `reopened` (number of jumps of the error), `excited` (bool, of the last
     update), `reliable` (bool, whether the learnt map can be relied on: excited for 2 s, explaining 80 % of the torque,
     and increasing with the deformation), `states` of `SPRING`, `learnt`
@@ -253,6 +243,26 @@ class StiffnessEstimator(StiffnessMap):
         self.states['fewest'][joints] = self.states['window'][joints]
 
     @property
+    def unknown(self) -> Array:
+        """Share of τ_E that errors which stay may make, (n,), without unit, two deviations: the rms of what was given.
+
+        Over what is remembered, by torque, as if all errors had one sign.
+        """
+        return np.sqrt(self.states['unknown'] / np.maximum(self.states['learnt'], 1e-300))
+
+    @property
+    def standard_deviation(self) -> Array:
+        """Deviation of α, (n, P), N·m/rad^{2p−1}: by the prediction error, as noise, and by what is `unknown`."""
+        of_noise = np.sqrt(np.diagonal(self.P, axis1=1, axis2=2) * self.square[:, None])
+        return np.asarray(np.hypot(of_noise, 0.5 * self.unknown[:, None] * self.alpha) / self._unit)
+
+    def variance(self, deformation: Array) -> Array:
+        """Return the variance of τ_E(φ), (N·m)², likewise, at φ (n,) rad."""
+        psi = self._terms(deformation)[0]
+        of_noise = np.einsum('np,npq,nq->n', psi, self.P, psi) * self.square
+        return np.asarray(of_noise + (0.5 * self.unknown * self.torque(deformation)) ** 2)
+
+    @property
     def excitation(self) -> Array:
         """Excited motion since the reset, s, (n,)."""
         return self.states['levels']['excitation'].copy()
@@ -263,11 +273,7 @@ class StiffnessEstimator(StiffnessMap):
         return np.where((self.states['keep'] | self.reliable)[:, None], self.coefficients, np.nan)
 
     def update(
-        self,
-        deformation: ArrayLike,
-        torque: ArrayLike,
-        excited: ArrayLike | None = None,
-        usual: ArrayLike | None = None,
+        self, deformation: ArrayLike, torque: ArrayLike, unknown: ArrayLike = 0.0, usual: ArrayLike | None = None
     ) -> Array:
         """Take one sample and return the prediction error ε (n,) [N·m], 0 where there was no update.
 
@@ -276,8 +282,9 @@ class StiffnessEstimator(StiffnessMap):
         deformation, torque
             φ (n,) [rad] and the virtual measurement of τ_E (n,) [N·m]. A joint where either is not finite is not
             updated.
-        excited
-            (n,) bool: joints that may be updated (default all).
+        unknown
+            number or (n,): share of the torque that errors which stay may make, two deviations; for what is stated, and
+            beyond 0.3 a joint is not updated.
         usual
             (n, P), scaled as `alpha`: a curve whose shape counts beside the samples of the joints of `keep` (default
             none), for those of a narrow range of deformations show the factor of a curve, not its shape.
@@ -292,15 +299,15 @@ class StiffnessEstimator(StiffnessMap):
             raise JointDynamicsError(
                 f'stiffness: expected deformation and torque of shape ({self.joints},), found {phi.shape} and {y.shape}'
             )
-        allowed = np.ones(self.joints, dtype=bool) if excited is None else np.array(excited, dtype=bool)
+        shares = np.broadcast_to(np.asarray(unknown, dtype=float), self.joints)
         error, scratch, todo = np.empty(self.joints), np.empty((2, self.order)), 0
         curve = np.zeros_like(self.alpha) if usual is None else np.array(usual, dtype=float)
         if curve.shape != self.alpha.shape:
             raise JointDynamicsError(f'stiffness: expected usual of shape {self.alpha.shape}, found {curve.shape}')
         for j in range(self.joints):
             learnt, in_force = (self._rls.P[j], self._rls.alpha[j]), (self.P[j], self.alpha[j], self.square[j : j + 1])
-            state, may = self.states[j], allowed[j]
-            error[j], left = stiffness_step(state, learnt, in_force, curve[j], phi[j], y[j], may, scratch)
+            sample = phi[j], y[j], shares[j]
+            error[j], left = stiffness_step(self.states[j], learnt, in_force, curve[j], sample, scratch)
             todo |= left
         self.finish(todo)
         return error
