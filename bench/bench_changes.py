@@ -198,7 +198,7 @@ class Run:
             error, stated = e.payload.mass / self.size - 1.0, e.payload.mass_deviation / self.size
         elif self.kind == 'stiffness':
             phi = np.repeat(np.array(self._bent)[:, None], 6, axis=1)
-            learnt, true = e.stiffness.torque(phi)[:, j], self._robot.truth.spring_torque(phi)[:, j] * self.size
+            learnt, true = e.stiffness.torque(phi)[:, j], self._robot.truth.spring_torque(phi)[:, j]
             square = sum(e.stiffness.variance(one)[j] for one in phi)
             error, stated = learnt @ true / (true @ true) - 1.0, np.sqrt(square / (learnt @ learnt))
         else:
