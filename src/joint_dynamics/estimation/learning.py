@@ -81,6 +81,7 @@ def learn_stiffness(e, u, learning, free):  # type: ignore[no-untyped-def]
         measure = s.torque_motor if u.source == BY_MOTOR else s.torque_link if u.source == BY_LINK else s.torque
         phi = theta - value[u.q + j] - lost.motion
         inertial = s.rotor_inertia_deviation * abs(e.smoother.states[2, u.theta + j])
+        # two deviations of lost motion; of the kinematic error and the rotor one, see the limits of the page
         wrong = np.hypot(LASTING_SLACK * lost.slack + lost.uncertainty, s.error_deviation)
         unknown = np.hypot(wrong / max(abs(phi), 1e-12), inertial / max(abs(measure), 1e-12))
         if not free or abs(e.smoother.states[1, u.theta + j]) < u.omega_min:
