@@ -20,8 +20,8 @@ AS_DESCRIBED, ADAPTIVE, COULOMB_VISCOUS = range(3)
 BY_MOTOR, BY_LINK, BY_ALL = range(3)
 """What teaches the stiffness."""
 MAX_UNCERTAINTY = 0.3
-"""Share of a torque that may be unknown for it to teach the stiffness: that of lost motion, a deviation of the
-kinematic error, the rotor's inertia."""
+"""Share of a torque that may be unknown for it to teach the stiffness: two deviations of lost motion, kinematic error
+and rotor inertia."""
 SHAPE = 0.3
 """Weight of the usual shape beside the torque of a sample: those of a narrow range tell a factor, and no shape."""
 LASTING_SLACK = 0.3
@@ -80,9 +80,8 @@ def learn_stiffness(e, u, learning, free):  # type: ignore[no-untyped-def]
             continue
         measure = s.torque_motor if u.source == BY_MOTOR else s.torque_link if u.source == BY_LINK else s.torque
         phi = theta - value[u.q + j] - lost.motion
-        inertial = s.rotor_inertia_deviation * abs(e.smoother.states[2, u.theta + j])
-        # two deviations of lost motion; of the kinematic error and the rotor one, see the limits of the page
-        wrong = np.hypot(LASTING_SLACK * lost.slack + lost.uncertainty, s.error_deviation)
+        inertial = 2.0 * s.rotor_inertia_deviation * abs(e.smoother.states[2, u.theta + j])
+        wrong = np.hypot(LASTING_SLACK * lost.slack + lost.uncertainty, 2.0 * s.error_deviation)
         unknown = np.hypot(wrong / max(abs(phi), 1e-12), inertial / max(abs(measure), 1e-12))
         if not free or abs(e.smoother.states[1, u.theta + j]) < u.omega_min:
             unknown = np.inf
