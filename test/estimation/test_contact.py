@@ -9,7 +9,7 @@ from joint_dynamics.estimation import ContactDetector
 from joint_dynamics.estimation.contact import threshold
 
 PERIOD = 8e-3
-NONE, NOTHING = np.zeros(1), np.zeros((2, 1))
+NONE, NOTHING = np.zeros(1), np.zeros((3, 1))
 
 
 COUNTED = {  # by whether there is a spring: what counts in slip, presliding, rest
@@ -137,6 +137,17 @@ def test_a_spring_that_was_off_before_does_not_confirm_friction_that_jumps(detec
     assert not found[int(0.9 / PERIOD) : int(2.0 / PERIOD)].any()
 
 
+@pytest.mark.parametrize(('before', 'felt'), [(0.0, True), (6.0, False)])
+def test_friction_that_jumps_does_not_confirm_a_spring_that_was_off_before(before, felt):
+    """Of a joint that creeps, which looks at its spring."""
+    detector = ContactDetector(1, PERIOD, floor=0.5, learning=1.0)
+    t = np.arange(int(45.0 / PERIOD)) * PERIOD
+    errors, omega = 0.1 * np.random.default_rng(0).normal(size=(2, t.size)), np.full(t.size, 0.03)
+    drive(detector, *errors, omega)
+    late, off = t >= 1.0, t >= 0.5
+    assert drive(detector, errors[0] + 6.0 * late, errors[1] + np.where(late, 6.0, before * off), omega).any() == felt
+
+
 @pytest.mark.parametrize(('pushed', 'felt'), [(0.0, False), (8.0, True)])
 def test_what_the_spring_alone_showed_while_it_slid_is_no_push_when_the_joint_stops(detector, pushed, felt):
     """Within its limit while it slides, by what is not known of its lost motion, and beyond it at rest."""
@@ -196,25 +207,26 @@ def test_a_spring_in_doubt_tells_no_contact():
         assert found[rest:].any() == (not doubted)
 
 
-def test_lost_motion_is_not_taken_for_a_push():
-    """A change of the spring that goes with the play it was corrected for counts against what is not known of that."""
+@pytest.mark.parametrize(('uncertainty', 'link'), [(0.0, 0.0), (3.0, 0.0), (0.0, 3.0)])
+def test_what_lost_motion_or_load_explains_is_not_taken_for_a_push(uncertainty, link):
+    """A change of the spring counts against what is not known of the play, and of a load that changes."""
     rest = int(2.6 / PERIOD)
-    for uncertainty in (0.0, 3.0):
+    for changed in (False, True):
         held = ContactDetector(1, PERIOD, floor=0.5)
         run(held, 45.0)
         motor, deviation, spring, omega = signals(3.0, 3)
         found = False
         for k in range(motor.size):
             extra = 3.0 * (k >= rest)
-            wrong = np.array([uncertainty * (k >= rest)])
+            wrong, of_link = np.array([[uncertainty * (k >= rest)], [link * (k >= rest or not changed)]])
             by_motor, by_spring = (
                 np.stack([motor[k : k + 1], deviation[k : k + 1]]),
-                np.stack([spring[k : k + 1], wrong]),
+                np.stack([spring[k : k + 1], np.hypot(wrong, of_link)]),
             )
             by_spring[0] += extra
-            lost, masks = np.stack([NONE, wrong]), np.array([[True], [False]])
+            lost, masks = np.stack([NONE, wrong, of_link]), np.array([[True], [False]])
             found |= bool(held.update(by_motor, by_spring, lost, *masks, omega[k : k + 1], np.array([True]))[0])
-        assert found == (uncertainty == 0.0)
+        assert found == (uncertainty == 0.0 and not (link and changed))
 
 
 def test_one_bad_sample_is_no_contact(detector):
@@ -262,7 +274,18 @@ class Joint:
         return math.sqrt(count * (math.exp(self.deviations**2 / count) - 1.0) * self.square[side, regime])
 
     def update(
-        self, motor, motor_deviation, spring, spring_deviation, lost, uncertainty, elastic, doubted, omega, adapted
+        self,
+        motor,
+        motor_deviation,
+        spring,
+        spring_deviation,
+        lost,
+        uncertainty,
+        link,
+        elastic,
+        doubted,
+        omega,
+        adapted,
     ):
         speed = abs(omega)
         self.still = self.still + 1 if speed < 0.2 * self.omega_min else 0
@@ -270,16 +293,16 @@ class Joint:
         self.fast = self.fast + 1 if speed >= 5.0 * self.omega_min else 0
         regime = 'rest' if self.still >= self.settle else 'slip' if self.fast >= self.slip else 'presliding'
         if self.base is None:
-            self.base = [spring, lost]
+            self.base = [spring, lost, link]
         if elastic and slides:
             self.slid = spring - np.clip(motor, min(spring, 0.0), max(spring, 0.0))
         elif elastic and self.slides and abs(spring - self.slid) < abs(spring - self.base[0]):
-            self.base = [self.slid, lost]
+            self.base = [self.slid, lost, link]
         self.slides = slides
-        change, moved = spring - self.base[0], lost - self.base[1]
+        change, moved, loaded = (now - base for now, base in zip((spring, lost, link), self.base, strict=True))
         unit = {
             'motor': math.sqrt(motor_deviation**2 + self.noise**2),
-            'change': math.sqrt((0.3 * moved) ** 2 + uncertainty**2 + self.noise**2),
+            'change': math.sqrt((0.3 * moved) ** 2 + loaded**2 + uncertainty**2 + self.noise**2),
             'spring': math.sqrt(spring_deviation**2 + self.noise**2),
         }
         shown = {'motor': motor, 'change': change, 'spring': spring}
@@ -289,11 +312,15 @@ class Joint:
             self.regime, self.visit = regime, {side: [] for side in SIDES}
         self.armed = self.seen[regime] >= self.learning
         limit = {side: max(self.threshold(side, regime), self.floor / unit[side]) for side in SIDES}
-        other = {'motor': spring if self.since > 0 else change, 'change': motor, 'spring': motor}
-        if not slides:
-            other['spring'] = spring - self.slid
-        judged = set(SIDES) if slides else {'spring'}
-        alone = {side for side in judged if elastic and other[side] * shown[side] < 0.5 * shown[side] ** 2}
+        others = {'motor': [], 'change': [], 'spring': [spring - self.slid]}
+        if slides:
+            others = {'motor': [spring if self.since > 0 else change], 'change': [motor]}
+            others['spring'] = [motor, spring - self.base[0]]
+        alone = {
+            side
+            for side in SIDES
+            if elastic and any(other * shown[side] < 0.5 * shown[side] ** 2 for other in others[side])
+        }
         ratios = {side: error[side] / limit[side] * self.armed for side in COUNTED[elastic][regime]}
         untrue = set(alone)
         self.discounted = not slides and 'spring' in alone and ratios.get('spring', 0.0) > 1.0
@@ -302,7 +329,7 @@ class Joint:
         self.ratio = max((ratio for side, ratio in ratios.items() if side not in untrue), default=0.0)
         distrusted = any(ratios[side] > 1.0 for side in untrue & set(ratios))
         if distrusted:
-            self.base = [spring, lost]
+            self.base = [spring, lost, link]
         over = self.ratio > 1.0 if self.armed else self.contact
         self.over = self.over + 1 if over else 0
         self.contact = self.over >= self.confirm
@@ -314,8 +341,8 @@ class Joint:
             for side in SIDES:
                 self.visit[side].append(error[side])
         if not (over or distrusted) or self.since > self.patience:
-            changes = change, moved
-            self.base = [base + PERIOD / 0.2 * step for base, step in zip(self.base, changes, strict=True)]
+            now = spring, lost, link
+            self.base = [base + PERIOD / 0.2 * (at - base) for at, base in zip(now, self.base, strict=True)]
 
     def learn(self):
         if not self.visit['motor'] or (self.contact and not self.since > self.patience):
@@ -365,10 +392,11 @@ def test_every_joint_is_judged_by_the_formulas(options):
         deviation, wrong = 0.1 + 0.3 * (np.abs(speed[k]) > 0.05), 0.1 * elastic
         adapted = np.array([k % 3 > 0, True, True, k > 500])
         sides = np.array([[motor, deviation], [spring, wrong], [lost, uncertainty]])
-        found = detector.update(*sides, elastic, doubted, speed[k], adapted)
-        single = sides.reshape(6, n)
+        link = 0.2 * smooth[k - 4] * elastic
+        found = detector.update(*sides[:2], np.vstack([sides[2], link]), elastic, doubted, speed[k], adapted)
+        single = [*sides.reshape(6, n), link]
         for joint, given in zip(joints, np.array([*single, elastic, doubted, speed[k], adapted]).T, strict=True):
-            joint.update(*map(float, given[:6]), bool(given[6]), bool(given[7]), float(given[8]), bool(given[9]))
+            joint.update(*map(float, given[:7]), bool(given[7]), bool(given[8]), float(given[9]), bool(given[10]))
         assert found.tolist() == detector.contact.tolist() == [joint.contact for joint in joints]
         assert detector.armed.tolist() == [joint.armed for joint in joints]
         assert detector.lasting.tolist() == [joint.since > joint.patience for joint in joints]
@@ -390,7 +418,7 @@ def test_what_is_not_given_follows_from_the_rest():
         motor = rng.normal(size=2)
         for detector in (given, left):
             side = np.stack([motor, none])
-            detector.update(side, side, np.zeros((2, 2)), none > 0, none > 0, none + 1.0, none == 0)
+            detector.update(side, side, np.zeros((3, 2)), none > 0, none > 0, none + 1.0, none == 0)
     np.testing.assert_array_equal(given.level, left.level)
     assert left.level[0, 0].min() > 1.0
     coarse = ContactDetector(1, 1e3, floor=1.0, learning=1.0, confirm=0.0)

@@ -174,7 +174,8 @@ def test_every_part_takes_its_turn_with_what_it_is_due(arm, source):
             unknown = np.hypot(0.1 * lost.slack + lost.uncertainty, deviation(e.theta))
             wrong = np.hypot(k_phi * unknown, 0.05 * e.torque_link)
             by_spring = np.stack([np.where(elastic, e.torque_spring - e.torque_link, motor), wrong * elastic])
-            taken_off, sides = k_phi * elastic * [lost.motion, lost.uncertainty], np.stack([motor, e.motor_deviation])
+            taken_off = np.stack([k_phi * lost.motion, k_phi * lost.uncertainty, 0.05 * e.torque_link]) * elastic
+            sides = np.stack([motor, e.motor_deviation])
             adapted, doubted = friction.excitation > 15.0, np.zeros(arm.n, dtype=bool)
             detector.update(sides, by_spring, taken_off, elastic, doubted, e.omega, adapted)
         np.testing.assert_allclose(e.lost_motion.uncertainty, lost.uncertainty, rtol=1e-9)

@@ -3,11 +3,12 @@
 Which side shows a push depends on the state of the joint. In settled slip it is the motor side, whose friction is known
 best there. Otherwise, between reversal and slip and at rest, friction may take any part of a push, but the spring
 carries all of it: there the spring's torque is used, less its lost motion, and its change within a fifth of a second,
-in which neither the model error nor the play changes much. A joint that slides, however slowly, feels a push on both
-sides: what the motor side shows is an error of friction unless the spring changes by half as much when it begins, what
-the spring shows one of stiffness unless the motor side shows half of it. What the spring alone showed when the joint
-slid last is such an error still when it stops: half of what it shows there must have come since, and its change counts
-from there. For a joint without a spring torque, the motor side is used in slip and presliding, and its change at rest.
+in which the play changes little, and the model error by a share of the load's change. A joint that slides, however
+slowly, feels a push on both sides: what the motor side shows is an error of friction unless the spring changes by half
+as much when it begins, what the spring shows one of stiffness unless the motor side shows half of it, and half of it
+has just come. What the spring alone showed when the joint slid last is such an error still when it stops: half of what
+it shows there must have come since, and its change counts from there. For a joint without a spring torque, the motor
+side is used in slip and presliding, and its change at rest.
 
 Every error is measured in units of its stated deviation, so that a level learnt under one load holds under another. A
 visit is a stay in one regime, for a second at most; what counts of it is its largest error, which is taken to have a
@@ -41,12 +42,12 @@ CHANGE = 0.3
 CONTACT = record(
     'floor noise deviations omega_min learning memory settle slip confirm patience calm visit follow '
     'still fast over since quiet ratio regime stay slid', 'begun armed contact slides',
-    base=(2,), largest=(3,), seen=(3,), visits=(3,), squares=(3, 3),
+    base=(3,), largest=(3,), seen=(3,), visits=(3,), squares=(3, 3),
 )  # fmt: skip
 """Settings of one joint: N·m, (N·m)²; rad/s; visits; times in samples; share per sample by which the base follows. Its
 state: samples at rest, in slip, over the threshold, of contact, since it was felt last; error over threshold; of the
 present visit its regime, its samples, and its largest error of each side; what the spring, and not the motor side,
-showed when the joint slid last, N·m; torque of the spring and of its lost motion, N·m; samples in each regime and
+showed when the joint slid last, N·m; `now` a fifth of a second ago, N·m; samples in each regime and
 visits to it, and the mean squares of their largest errors of each side, in stated deviations."""
 
 
@@ -95,21 +96,21 @@ def contact_step(s, motor, spring, lost, elastic, doubted, omega, adapted):  # t
     """`ContactDetector.update` of one joint: s of `CONTACT`.
 
     motor, spring: torque less the link model's and its deviation; lost: torque of the lost motion that was taken off,
-    and how wrong it may be. N·m.
+    how wrong it may be, and the deviation of the link model's torque, with its sign. N·m.
     """
+    now = spring[0], CHANGE * lost[0], lost[2]
     if not s.begun:
-        s.base[0], s.base[1], s.begun = spring[0], lost[0], True
+        s.base[:], s.begun = now, True
     regime, slides = regime_of(s, omega)
     if elastic and slides:
         s.slid = spring[0] - min(max(motor[0], min(spring[0], 0.0)), max(spring[0], 0.0))
     elif elastic and s.slides and abs(spring[0] - s.slid) < abs(spring[0] - s.base[0]):
-        s.base[0], s.base[1] = s.slid, lost[0]
+        s.base[:] = s.slid, now[1], now[2]
     s.slides = slides
-    change, change_lost = spring[0] - s.base[0], lost[0] - s.base[1]
-    of_change = CHANGE * change_lost
+    change, of_lost, of_link = now[0] - s.base[0], now[1] - s.base[1], now[2] - s.base[2]
     units = (
         np.sqrt(motor[1] * motor[1] + s.noise),
-        np.sqrt(of_change * of_change + lost[1] * lost[1] + s.noise),
+        np.sqrt(of_lost * of_lost + of_link * of_link + lost[1] * lost[1] + s.noise),
         np.sqrt(spring[1] * spring[1] + s.noise),
     )
     errors = abs(motor[0]) / units[0], abs(change) / units[1], abs(spring[0]) / units[2]
@@ -118,15 +119,16 @@ def contact_step(s, motor, spring, lost, elastic, doubted, omega, adapted):  # t
     s.armed, s.ratio, distrusted = s.seen[regime] >= s.learning, 0.0, False
     for side in range(2, -1, -1):
         limit = max(threshold(s, side, regime), s.floor / units[side])
-        # A joint that slides feels a push on both sides; one that rests or reverses may hold it by friction, and what
-        # the spring showed alone while it slid is no push.
+        # A joint that slides feels a push on both sides; one that rests or reverses may hold it by friction. What the
+        # spring showed before, alone, is no push.
         if side == 0:
             value, other = motor[0], spring[0] if s.since > 0.0 else change
         else:
             value, other = change if side == 1 else spring[0], motor[0]
-        if side == 2 and not slides:
-            other = value - s.slid
-        alone = elastic and (slides or side == 2) and other * value < 0.5 * value * value
+        confirmed = other * value if slides else np.inf
+        if side == 2:
+            confirmed = min(confirmed, (value - (s.base[0] if slides else s.slid)) * value)
+        alone = elastic and confirmed < 0.5 * value * value
         if not s.armed or not COUNTS[1 if elastic else 0, side, regime]:
             continue
         if alone or (elastic and side > 0 and doubted):
@@ -134,7 +136,7 @@ def contact_step(s, motor, spring, lost, elastic, doubted, omega, adapted):  # t
         else:
             s.ratio = max(s.ratio, errors[side] / limit)
     if distrusted:
-        s.base[0], s.base[1] = spring[0], lost[0]
+        s.base[:] = now
     # What has begun goes on through a regime that cannot tell.
     over = s.ratio > 1.0 if s.armed else s.contact
     s.over = s.over + 1.0 if over else 0.0
@@ -146,8 +148,8 @@ def contact_step(s, motor, spring, lost, elastic, doubted, omega, adapted):  # t
         for side in range(3):
             s.largest[side] = s.largest[side] if errors[side] <= s.largest[side] else errors[side]
     if not (over or distrusted) or s.since > s.patience:
-        s.base[0] += s.follow * change
-        s.base[1] += s.follow * change_lost
+        for i in range(3):
+            s.base[i] += s.follow * (now[i] - s.base[i])
 
 
 class ContactDetector:
@@ -250,9 +252,12 @@ class ContactDetector:
 
         Parameters
         ----------
-        motor, spring, lost
-            (2, n) N·m: torques less the link model's, and their deviations; the spring's with its lost motion taken
-            off, and of that; the motor side's and 0 where there is no spring torque.
+        motor, spring
+            (2, n) N·m: torques less the link model's, and their deviations; of the spring with its lost motion taken
+            off, of the motor side where there is no spring torque.
+        lost
+            (3, n) N·m: torque of the lost motion that was taken off, how wrong it may be, and the deviation of the link
+            model's torque, with the sign of that torque; 0 where there is no spring torque.
         elastic, doubted
             (n,) bool: whether there is a spring torque, and whether its stiffness is in doubt.
         omega

@@ -34,17 +34,18 @@ SLOW = 30.0
 def detect_contacts(e, u, may_teach):  # type: ignore[no-untyped-def]
     """Watch the range of the motion and detect contacts."""
     for j in range(len(e.estimate)):
-        s, lost, omega = e.estimate[j], e.play[j], e.smoother.states[1, u.theta + j]
+        s, play, omega = e.estimate[j], e.play[j], e.smoother.states[1, u.theta + j]
         e.seen[0, j], e.seen[1, j] = np.fmax(e.seen[0, j], abs(omega)), np.fmax(e.seen[1, j], abs(s.torque))
         by_motor = s.torque_motor - s.torque_link
-        spring, taken_off = (by_motor, 0.0), (0.0, 0.0)
+        spring, lost = (by_motor, 0.0), (0.0, 0.0, 0.0)
         if u.spring and s.elastic:
             k = rigidity(e, j, e.spring.alpha)[0]
-            unknown = np.hypot(SLACK * lost.slack + lost.uncertainty, s.error_deviation)
-            wrong = np.hypot(k * unknown, s.link_noise * s.torque_link)
-            spring, taken_off = (s.torque_spring - s.torque_link, wrong), (k * lost.motion, k * lost.uncertainty)
+            unknown = np.hypot(SLACK * play.slack + play.uncertainty, s.error_deviation)
+            of_link = s.link_noise * s.torque_link
+            spring = s.torque_spring - s.torque_link, np.hypot(k * unknown, of_link)
+            lost = k * play.motion, k * play.uncertainty, of_link
         contact_step(
-            e.contacts[j], (by_motor, s.motor_deviation), spring, taken_off,
+            e.contacts[j], (by_motor, s.motor_deviation), spring, lost,
             s.elastic, e.doubted[j], omega, may_teach and adapted(e, u, j),
         )  # fmt: skip
         s.contact = e.contacts[j].contact
