@@ -174,6 +174,15 @@ def test_what_came_while_a_joint_slid_is_a_push_after_its_stop_where_its_motor_f
     assert found[int(2.0 / PERIOD) : int(2.5 / PERIOD)].any() == felt
 
 
+@pytest.mark.parametrize(('motor', 'felt'), [(0.0, False), (1.0, True)])
+def test_what_comes_while_a_joint_stops_is_a_push_where_its_motor_felt_it(detector, motor, felt):
+    """A spring that breaks, smoothed over 40 ms, while the last 0.02 rad/s are braked."""
+    t, _, errors = slide(detector)
+    off = 6.0 * np.clip((t - 1.96) / 0.04, 0.0, 1.0)
+    found = drive(detector, errors[0] + motor * off, errors[1] + off, np.clip((2.0 - t) / 3.0, 0.0, 0.3))
+    assert found[: int(2.5 / PERIOD)].any() == felt
+
+
 @pytest.mark.parametrize(('motor', 'felt'), [(0.0, False), (6.0, True)])
 def test_a_joint_that_sets_off_feels_a_push_on_both_sides(detector, motor, felt):
     """Lost motion that it crosses shows in the spring alone, before the joint is in slip."""
@@ -264,7 +273,7 @@ class Joint:
         self.visit, self.regime = {side: [] for side in SIDES}, 'slip'
         self.still = self.fast = self.over = self.quiet = self.since = 0
         self.base, self.contact, self.armed, self.slid, self.ratio = None, False, False, 0.0, 0.0
-        self.slides = False
+        self.slow = self.confirm
 
     def threshold(self, side, regime):
         """What a Rayleigh-distributed error exceeds with a probability of e^(−d²), of N visits."""
@@ -289,16 +298,16 @@ class Joint:
     ):
         speed = abs(omega)
         self.still = self.still + 1 if speed < 0.2 * self.omega_min else 0
-        slides = speed >= self.omega_min
+        self.slow = 0 if speed >= self.omega_min else self.slow + 1
+        slides = self.slow < self.confirm
         self.fast = self.fast + 1 if speed >= 5.0 * self.omega_min else 0
         regime = 'rest' if self.still >= self.settle else 'slip' if self.fast >= self.slip else 'presliding'
         if self.base is None:
             self.base = [spring, lost, link]
         if elastic and slides:
             self.slid = spring - np.clip(motor, min(spring, 0.0), max(spring, 0.0))
-        elif elastic and self.slides and abs(spring - self.slid) < abs(spring - self.base[0]):
+        elif elastic and self.slow == self.confirm and abs(spring - self.slid) < abs(spring - self.base[0]):
             self.base = [self.slid, lost, link]
-        self.slides = slides
         change, moved, loaded = (now - base for now, base in zip((spring, lost, link), self.base, strict=True))
         unit = {
             'motor': math.sqrt(motor_deviation**2 + self.noise**2),
@@ -406,7 +415,7 @@ def test_every_joint_is_judged_by_the_formulas(options):
         softened += sum(joint.discounted for joint in joints)
     level = [[[joint.square[side, regime] for joint in joints] for regime in REGIMES] for side in SIDES]
     np.testing.assert_allclose(detector.level, np.sqrt(level), rtol=1e-9)
-    assert contacts > 300 and lasting > 100 and softened > 100
+    assert contacts > 300 and lasting > 100 and softened > 50
 
 
 def test_what_is_not_given_follows_from_the_rest():

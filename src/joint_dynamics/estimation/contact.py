@@ -41,11 +41,11 @@ CHANGE = 0.3
 
 CONTACT = record(
     'floor noise deviations omega_min learning memory settle slip confirm patience calm visit follow '
-    'still fast over since quiet ratio regime stay slid', 'begun armed contact slides',
+    'still slow fast over since quiet ratio regime stay slid', 'begun armed contact',
     base=(3,), largest=(3,), seen=(3,), visits=(3,), squares=(3, 3),
 )  # fmt: skip
 """Settings of one joint: N·m, (N·m)²; rad/s; visits; times in samples; share per sample by which the base follows. Its
-state: samples at rest, in slip, over the threshold, of contact, since it was felt last; error over threshold; of the
+state: samples at rest, since it slid, in slip, over the threshold, of contact, since it was felt last; error over threshold; of the
 present visit its regime, its samples, and its largest error of each side; what the spring, and not the motor side,
 showed when the joint slid last, N·m; `now` a fifth of a second ago, N·m; samples in each regime and
 visits to it, and the mean squares of their largest errors of each side, in stated deviations."""
@@ -56,8 +56,9 @@ def regime_of(s, omega):  # type: ignore[no-untyped-def]
     """Return the regime of a joint at ω, and whether it slides."""
     speed = abs(omega)
     s.still = s.still + 1.0 if speed < 0.2 * s.omega_min else 0.0
+    s.slow = 0.0 if speed >= s.omega_min else s.slow + 1.0
     s.fast = 0.0 if speed < 5.0 * s.omega_min else s.fast + 1.0
-    return REST if s.still >= s.settle else SLIP if s.fast >= s.slip else PRESLIDING, speed >= s.omega_min
+    return REST if s.still >= s.settle else SLIP if s.fast >= s.slip else PRESLIDING, s.slow < s.confirm
 
 
 @compiled
@@ -104,9 +105,8 @@ def contact_step(s, motor, spring, lost, elastic, doubted, omega, adapted):  # t
     regime, slides = regime_of(s, omega)
     if elastic and slides:
         s.slid = spring[0] - min(max(motor[0], min(spring[0], 0.0)), max(spring[0], 0.0))
-    elif elastic and s.slides and abs(spring[0] - s.slid) < abs(spring[0] - s.base[0]):
+    elif elastic and s.slow == s.confirm and abs(spring[0] - s.slid) < abs(spring[0] - s.base[0]):
         s.base[:] = s.slid, now[1], now[2]
-    s.slides = slides
     change, of_lost, of_link = now[0] - s.base[0], now[1] - s.base[1], now[2] - s.base[2]
     units = (
         np.sqrt(motor[1] * motor[1] + s.noise),
@@ -174,7 +174,7 @@ class ContactDetector:
         s in a regime before a joint is armed there.
     omega_min
         rad/s: a joint slower than a fifth of it for `settle` s is at rest; one faster than five times it for `slip` s
-        is in slip; one faster than it slides.
+        is in slip; one that was faster than it within `confirm` s slides.
     confirm
         s for which a contact must last to be reported.
     patience
@@ -221,6 +221,7 @@ class ContactDetector:
             calm=0.3 / self.period, visit=VISIT / self.period, follow=min(self.period / 0.2, 1.0),
             **{name: max(int(round(time / self.period)), 1) for name, time in zip(names, times, strict=True)},
         )  # fmt: skip
+        self.states['slow'] = self.states['confirm']
         self._start = self.states.copy()
 
     def reset(self) -> None:
