@@ -159,9 +159,9 @@ def test_every_part_takes_its_turn_with_what_it_is_due(arm, source):
             measure = {'motor': e.torque_motor, 'link': e.torque_link, 'fused': e.torque}[source]
             moving = (np.abs(e.omega) >= 0.01) & free
             of_play = 0.3 * lost.slack + lost.uncertainty
-            unknown = np.hypot(of_play, 2.0 * deviation(e.theta)) / np.abs(phi)
+            unknown = np.hypot(0.5 * of_play, deviation(e.theta)) / np.abs(phi)
             clear = unknown <= 0.3
-            held_back.append(moving & ~clear & (of_play <= 0.3 * np.abs(phi)))
+            held_back.append(moving & ~clear & (of_play <= 0.6 * np.abs(phi)))
             within.append(moving & clear & (np.abs(phi) < 2.0 * arm.backlash(e.theta)))
             if e.learning:
                 unknown = np.where(moving, unknown, np.inf)

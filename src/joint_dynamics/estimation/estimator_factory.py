@@ -14,6 +14,7 @@ from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.estimation.estimation_settings import EstimationSettings
 from joint_dynamics.estimation.friction import CoulombViscousEstimator, FrictionEstimator
+from joint_dynamics.estimation.learning import STIFFNESS_DEVIATION
 from joint_dynamics.estimation.payload import PayloadEstimator
 from joint_dynamics.estimation.stiffness import StiffnessEstimator
 from joint_dynamics.robot.chain import RigidBody
@@ -102,8 +103,8 @@ def make_stiffness(arm: Arm, use: EstimationSettings, period: float) -> Stiffnes
     if known is not None:
         start[:, : known.order] = np.where(described[:, None], known.coefficients, 0.0)
     unit = use.stiffness_scale ** (2 * np.arange(order) + 1)
-    # A described stiffness is taken to be right to some 30 %; an unknown one is free.
-    covariance = np.where(described[:, None], np.maximum((0.3 * start * unit / 0.1) ** 2, 1.0), 1e4)
+    # an unknown one is free
+    covariance = np.where(described[:, None], np.maximum((STIFFNESS_DEVIATION * start * unit / 0.1) ** 2, 1.0), 1e4)
     return StiffnessEstimator(
         n,
         order,

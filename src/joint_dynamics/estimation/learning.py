@@ -19,13 +19,14 @@ AS_DESCRIBED, ADAPTIVE, COULOMB_VISCOUS = range(3)
 """How friction is learnt."""
 BY_MOTOR, BY_LINK, BY_ALL = range(3)
 """What teaches the stiffness."""
-MAX_UNCERTAINTY = 0.3
-"""Share of a torque that may be unknown for it to teach the stiffness: two deviations of lost motion, kinematic error
-and rotor inertia."""
+STIFFNESS_DEVIATION = 0.3
+"""Relative deviation that a described stiffness is taken to have, and beyond which a torque, by what is not known of
+lost motion, kinematic error and rotor inertia, does not teach it."""
 SHAPE = 0.3
 """Weight of the usual shape beside the torque of a sample: those of a narrow range tell a factor, and no shape."""
 LASTING_SLACK = 0.3
-"""Share of the lost motion that is not known, where an error that stays would be learnt or taken for a change."""
+"""Share of the lost motion that is not known, two deviations, where an error that stays would be learnt or taken for a
+change."""
 LARGEST_TORQUE = 1e9
 """N·m: beyond, a sample is broken and would only overflow."""
 SMALL_R = 1e-12
@@ -56,7 +57,7 @@ SPRING = record(
 )  # fmt: skip
 """Settings of one joint: rad, rad, 1/rad, φ/φ_ref, rad, (N·m)²; s; updates; excited samples before what is learnt is
 taken. What is learnt beside P and α: rad, the deformation that was new last, and updates since; updates; Σ (u τ)² and
-Σ τ² of what is remembered, u the share that is unknown."""
+Σ τ² of what is remembered, u its relative deviation."""
 FRICTION = record(
     'omega_min hold length enough information seen still adapted updates', 'moving informative excited',
     lower=(2,), upper=(2,), rate=(2,), floor=(2,), means=(4,), gain=(2,),
@@ -80,8 +81,8 @@ def learn_stiffness(e, u, learning, free):  # type: ignore[no-untyped-def]
             continue
         measure = s.torque_motor if u.source == BY_MOTOR else s.torque_link if u.source == BY_LINK else s.torque
         phi = theta - value[u.q + j] - lost.motion
-        inertial = 2.0 * s.rotor_inertia_deviation * abs(e.smoother.states[2, u.theta + j])
-        wrong = np.hypot(LASTING_SLACK * lost.slack + lost.uncertainty, 2.0 * s.error_deviation)
+        inertial = s.rotor_inertia_deviation * abs(e.smoother.states[2, u.theta + j])
+        wrong = np.hypot(0.5 * (LASTING_SLACK * lost.slack + lost.uncertainty), s.error_deviation)
         unknown = np.hypot(wrong / max(abs(phi), 1e-12), inertial / max(abs(measure), 1e-12))
         if not free or abs(e.smoother.states[1, u.theta + j]) < u.omega_min:
             unknown = np.inf
@@ -148,7 +149,7 @@ def stiffness_step(s, learnt, in_force, usual, sample, scratch):  # type: ignore
     """`StiffnessEstimator.update` of one joint: s of `SPRING`; return ε, and what is left to do.
 
     learnt: P (P, P) and α (P,), scaled; in_force: the same and the mean square of the error (1,). usual: (P,), see
-    `keep_shape`. sample: φ, τ and the share of τ that errors which stay may make, two deviations. scratch: (2, P),
+    `keep_shape`. sample: φ, τ and the relative deviation of τ by errors that stay. scratch: (2, P),
     written. What is learnt goes in force where it is taken, or nothing is to be kept.
     """
     (P, alpha), (phi, y, unknown), psi, levels = learnt, sample, scratch[0], s.levels
@@ -159,7 +160,7 @@ def stiffness_step(s, learnt, in_force, usual, sample, scratch):  # type: ignore
         else:
             s.still += s.stride
         s.fresh = s.still <= s.hold
-    s.excited = s.gate <= abs(phi) < s.top and abs(y) < LARGEST_TORQUE and s.fresh and unknown <= MAX_UNCERTAINTY
+    s.excited = s.gate <= abs(phi) < s.top and abs(y) < LARGEST_TORQUE and s.fresh and unknown <= STIFFNESS_DEVIATION
     value, torque = (phi * s.per_scale, y) if s.excited else (0.0, 0.0)
     elastic(alpha, value, s.reach, scratch)
     numbers = s.mu, s.delta, True

@@ -244,7 +244,7 @@ class StiffnessEstimator(StiffnessMap):
 
     @property
     def unknown(self) -> Array:
-        """Share of τ_E that errors which stay may make, (n,), without unit, two deviations: the rms of what was given.
+        """Relative deviation of τ_E by errors that stay, (n,), without unit: the rms of what was given.
 
         Over what is remembered, by torque, as if all errors had one sign.
         """
@@ -254,13 +254,13 @@ class StiffnessEstimator(StiffnessMap):
     def standard_deviation(self) -> Array:
         """Deviation of α, (n, P), N·m/rad^{2p−1}: by the prediction error, as noise, and by what is `unknown`."""
         of_noise = np.sqrt(np.diagonal(self.P, axis1=1, axis2=2) * self.square[:, None])
-        return np.asarray(np.hypot(of_noise, 0.5 * self.unknown[:, None] * self.alpha) / self._unit)
+        return np.asarray(np.hypot(of_noise, self.unknown[:, None] * self.alpha) / self._unit)
 
     def variance(self, deformation: Array) -> Array:
         """Return the variance of τ_E(φ), (N·m)², likewise, at φ (n,) rad."""
         psi = self._terms(deformation)[0]
         of_noise = np.einsum('np,npq,nq->n', psi, self.P, psi) * self.square
-        return np.asarray(of_noise + (0.5 * self.unknown * self.torque(deformation)) ** 2)
+        return np.asarray(of_noise + (self.unknown * self.torque(deformation)) ** 2)
 
     @property
     def excitation(self) -> Array:
@@ -283,8 +283,8 @@ class StiffnessEstimator(StiffnessMap):
             φ (n,) [rad] and the virtual measurement of τ_E (n,) [N·m]. A joint where either is not finite is not
             updated.
         unknown
-            number or (n,): share of the torque that errors which stay may make, two deviations; for what is stated, and
-            beyond 0.3 a joint is not updated.
+            number or (n,): relative deviation of the torque by errors that stay; for what is stated, and beyond 0.3 a
+            joint is not updated.
         usual
             (n, P), scaled as `alpha`: a curve whose shape counts beside the samples of the joints of `keep` (default
             none), for those of a narrow range of deformations show the factor of a curve, not its shape.
