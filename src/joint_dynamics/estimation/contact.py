@@ -47,9 +47,9 @@ CONTACT = record(
 """Settings of one joint: N·m, (N·m)²; rad/s; visits; times in samples; share per sample by which the base follows. Its
 state: samples at rest, since it slid, in slip, over the threshold, of contact, since it was felt last; error over
 threshold; of the present visit its regime, its samples, and its largest error of each side; what the spring, and not
-the motor side, showed when the joint slid last, N·m; a fifth of a second ago the spring's error, what is not known of its
-lost motion, and of the link model, N·m; samples in each regime and visits to it, and the mean squares of their largest
-errors of each side, in stated deviations."""
+the motor side, showed when the joint slid last, N·m; a fifth of a second ago the spring's error, what is not known of
+its lost motion, and of the link model, N·m; samples in each regime and visits to it, and the mean squares of their
+largest errors of each side, in stated deviations."""
 
 
 @compiled
