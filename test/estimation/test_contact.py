@@ -283,19 +283,9 @@ class Joint:
         return math.sqrt(count * (math.exp(self.deviations**2 / count) - 1.0) * self.square[side, regime])
 
     def update(
-        self,
-        motor,
-        motor_deviation,
-        spring,
-        spring_deviation,
-        lost,
-        uncertainty,
-        link,
-        elastic,
-        doubted,
-        omega,
+        self, motor, motor_deviation, spring, spring_deviation, lost, uncertainty, link, elastic, doubted, omega,
         adapted,
-    ):
+    ):  # fmt: skip
         speed = abs(omega)
         self.still = self.still + 1 if speed < 0.2 * self.omega_min else 0
         self.slow = 0 if speed >= self.omega_min else self.slow + 1

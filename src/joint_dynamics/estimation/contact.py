@@ -3,12 +3,12 @@
 Which side shows a push depends on the state of the joint. In settled slip it is the motor side, whose friction is known
 best there. Otherwise, between reversal and slip and at rest, friction may take any part of a push, but the spring
 carries all of it: there the spring's torque is used, less its lost motion, and its change within a fifth of a second,
-in which the play changes little, and the model error by a share of the load's change. A joint that slides, however
-slowly, feels a push on both sides: what the motor side shows is an error of friction unless the spring changes by half
-as much when it begins, what the spring shows one of stiffness unless the motor side shows half of it, and half of it
-has just come. What the spring alone showed when the joint slid last is such an error still when it stops: half of what
-it shows there must have come since, and its change counts from there. For a joint without a spring torque, the motor
-side is used in slip and presliding, and its change at rest.
+in which the play changes little, and the model error by a share of the load's change. A joint that slides, or did a
+moment ago, feels a push on both sides: what the motor side shows is an error of friction unless the spring changes by
+half as much when it begins, what the spring shows one of stiffness unless the motor side shows half of it, and half of
+it has just come. What the spring alone showed when the joint slid last is such an error still when it stops: half of
+what it shows there must have come since, and its change counts from there. For a joint without a spring torque, the
+motor side is used in slip and presliding, and its change at rest.
 
 Every error is measured in units of its stated deviation, so that a level learnt under one load holds under another. A
 visit is a stay in one regime, for a second at most; what counts of it is its largest error, which is taken to have a

@@ -103,7 +103,7 @@ def make_stiffness(arm: Arm, use: EstimationSettings, period: float) -> Stiffnes
     if known is not None:
         start[:, : known.order] = np.where(described[:, None], known.coefficients, 0.0)
     unit = use.stiffness_scale ** (2 * np.arange(order) + 1)
-    # an unknown one is free
+    # a stiffness that is not described is free
     covariance = np.where(described[:, None], np.maximum((STIFFNESS_DEVIATION * start * unit / 0.1) ** 2, 1.0), 1e4)
     return StiffnessEstimator(
         n,

@@ -149,8 +149,8 @@ def stiffness_step(s, learnt, in_force, usual, sample, scratch):  # type: ignore
     """`StiffnessEstimator.update` of one joint: s of `SPRING`; return ε, and what is left to do.
 
     learnt: P (P, P) and α (P,), scaled; in_force: the same and the mean square of the error (1,). usual: (P,), see
-    `keep_shape`. sample: φ, τ and the relative deviation of τ by errors that stay. scratch: (2, P),
-    written. What is learnt goes in force where it is taken, or nothing is to be kept.
+    `keep_shape`. sample: φ, τ and the relative deviation of τ by errors that stay. scratch: (2, P), written. What is
+    learnt goes in force where it is taken, or nothing is to be kept.
     """
     (P, alpha), (phi, y, unknown), psi, levels = learnt, sample, scratch[0], s.levels
     if s.updates % s.stride == 0:
