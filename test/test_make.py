@@ -41,12 +41,7 @@ def test_suitable_python_is_accepted(python):
 
 
 @pytest.mark.parametrize(
-    ('version', 'words'),
-    [
-        ((3, 12), ('python3.12-venv',)),
-        ((3, 8), ('3.10', '3.8.1')),
-        (None, ('python3-venv',)),
-    ],
+    ('version', 'words'), [((3, 12), ('python3.12-venv',)), ((3, 8), ('3.10', '3.8.1')), (None, ('python3-venv',))]
 )
 def test_missing_python_parts_are_named_with_the_remedy(python, tmp_path, version, words):
     there = python(version, venv=version < (3, 10)) if version else tmp_path / 'no-python'
