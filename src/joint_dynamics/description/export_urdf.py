@@ -28,7 +28,7 @@ from joint_dynamics.robot.urdf import parse_urdf, read_source
 PAYLOAD = ('merged', 'apart', 'without')
 PAYLOAD_LINK = 'payload'
 TENSOR = {'ixx': (0, 0), 'ixy': (0, 1), 'ixz': (0, 2), 'iyy': (1, 1), 'iyz': (1, 2), 'izz': (2, 2)}
-"""Elements of an inertia tensor by their names in URDF and SDF."""
+"""Elements of an inertia tensor by their names in a URDF."""
 
 
 def pseudo_inertia(link: dict[str, float]) -> FloatArray:
