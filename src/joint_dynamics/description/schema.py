@@ -103,7 +103,7 @@ def _refuse(error: ValidationError) -> None:
         fail(f'{prefix}{unknown}', f'one of {", ".join(known)}', 'this unknown field')
     if rule == 'required':
         fail(f'{prefix}{next(key for key in wanted if key not in found)}', 'this field', 'nothing')
-    expected = {
+    expected: dict[str, Callable[[], str]] = {
         'type': lambda: ' or '.join(TYPES[each] for each in ([wanted] if isinstance(wanted, str) else wanted)),
         'enum': lambda: ' or '.join(map(str, wanted)),
         'anyOf': lambda: 'a finite number or null',
