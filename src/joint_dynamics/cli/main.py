@@ -19,6 +19,7 @@ from joint_dynamics.errors import JointDynamicsError, NotReliableError
 
 # Module by command; imported only when the command runs, so that --help stays quick.
 COMMANDS = {
+    'calibrate': ('calibrate', 'one command beside a driver: look, plan, move, identify, hand over'),
     'identify': ('identify', 'identify a robot from recordings of its motion'),
     'validate': ('validate', 'predict the torque of recordings from a dynamics description'),
     'identify-joint': ('identify_joint', "identify one joint's physics from a test made for it"),
