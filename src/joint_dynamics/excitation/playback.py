@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.excitation.constraint import EXAMINED, Constraint, certified_margins, excess
+from joint_dynamics.excitation.constraint import EXAMINED, Constraint, excess, motion_margins
 from joint_dynamics.excitation.excitation_settings import LimitSettings
 from joint_dynamics.excitation.fourier import FourierTrajectory
 from joint_dynamics.excitation.limits import MotionLimits
@@ -88,13 +88,9 @@ class Reordered(Trajectory):
         q, dq, ddq = self._trajectory.one_sided(t, inside)
         return q[self._order], dq[self._order], ddq[self._order]
 
-    def majorants(self, begin: FloatArray, end: FloatArray) -> FloatArray:
-        """Return bounds of |q^(k)|/k! over intervals, (ORDERS, joints, N)."""
-        return self._trajectory.majorants(begin, end)[:, self._order]
-
-    def magnitude(self) -> FloatArray:
-        """Return the sums of magnitudes of the terms of q, dq, ddq, (3, joints)."""
-        return self._trajectory.magnitude()[:, self._order]
+    def derivative_bounds(self, inside: FloatArray) -> FloatArray:
+        """Return bounds of |q̇| … |q⁽⁴⁾| over pieces, see `Trajectory`."""
+        return self._trajectory.derivative_bounds(inside)[:, self._order]
 
     def without_repetition(self) -> Trajectory:
         """Return the shortest motion through the same states."""
@@ -169,7 +165,7 @@ class Playback:
             )
 
     def _refuse(self, trajectory: Trajectory, name: str) -> None:
-        margins = certified_margins(self._model, trajectory, self._constraints)
+        margins = motion_margins(self._model, trajectory, self._constraints)
         # Written so that what is no number is broken.
         broken = [one for one in self._constraints if not margins[one.kind] >= -ROUNDING]
         if not broken:
