@@ -171,19 +171,16 @@ class Clearance(Constraint):
         """
         least = self.clearance + NEAR_DISTANCE
         for motion in checked_motions(model, trajectory):
-            bound = self.sphere_distances(motion)
+            distances = self.sphere_distances(motion)
             anchor = np.arange(motion.samples) // STRIDE * STRIDE
             at_anchor = np.arange(motion.samples) == anchor
-            least = self._measure(motion, bound, (bound < least) & at_anchor, least)
+            self._exact(motion, (distances < least) & at_anchor, distances, -np.inf, {})
+            least = float(distances[:, at_anchor].min(initial=least))
             moved = np.abs(motion.q - motion.q[:, anchor])
-            bound = np.maximum(bound, bound[:, anchor] - self.lever @ moved)
-            least = self._measure(motion, bound, (bound < least) & ~at_anchor, least)
+            distances = np.maximum(distances, distances[:, anchor] - self.lever @ moved)
+            self._exact(motion, (distances < least) & ~at_anchor, distances, -np.inf, {})
+            least = float(distances.min(initial=least))
         return self.scale * ((least - self.clearance) / UNIT - self.reserve)
-
-    def _measure(self, motion: RobotMotion, distances: FloatArray, wanted: BoolArray, least: float) -> float:
-        """Fill in the distances that are wanted; return the smallest of them and of `least`, NaN where one is."""
-        self._exact(motion, wanted, distances, -np.inf, {})
-        return float(np.min(distances[wanted], initial=least))
 
     def sphere_distances(self, motion: RobotMotion) -> FloatArray:
         """Return the distances of every watched pair's bounding spheres [m], (pairs, samples).

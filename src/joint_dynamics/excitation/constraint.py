@@ -24,7 +24,7 @@ MAX_CHECKED = 3600.0  # s, longest motion that is checked, without repetitions
 # Share of a limit. A quantity that oscillates at f Hz peaks between samples by at most (π f / CHECK_RATE)² / 2 of its
 # amplitude: 0.1 % at 14 Hz.
 RESERVE = 1e-3
-LIMIT_TOLERANCE = 1e-9  # share of a limit: rounding of the limit, and of a motion that reaches it
+LIMIT_TOLERANCE = 1e-6  # share of a limit beyond which a motion breaks it: proofs and files are less precise
 EXAMINED = 20_000  # samples searched for the one that a refusal names
 BLOCK = 1000  # of these, evaluated at once
 
@@ -93,9 +93,9 @@ def motion_margins(model: RobotModel, trajectory: Trajectory, constraints: Seque
 
 
 def within_limits(model: RobotModel, trajectory: Trajectory, constraints: Sequence[Constraint]) -> bool:
-    """Whether a motion keeps every limit; stops at the first that it does not."""
+    """Whether a motion keeps every limit exactly; stops at the first that it does not."""
     once = trajectory.without_repetition()
-    return all(constraint.margin(model, once) >= -LIMIT_TOLERANCE for constraint in constraints)
+    return all(constraint.margin(model, once) >= 0.0 for constraint in constraints)
 
 
 def excess(model: RobotModel, trajectory: Trajectory, constraint: Constraint, margin: float) -> str:

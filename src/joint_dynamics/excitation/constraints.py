@@ -14,7 +14,7 @@ from joint_dynamics.excitation.proof import largest
 from joint_dynamics.excitation.trajectory import Trajectory
 from joint_dynamics.robot import RobotModel
 
-TOLERANCE = 1e-6  # share of a limit, of the proofs of position, speed and acceleration
+TOLERANCE = 5e-7  # share of a limit, of the proofs of position, speed and acceleration
 
 
 class TorqueBound(Constraint):

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.excitation.constraint import EXAMINED, Constraint, excess, motion_margins
+from joint_dynamics.excitation.constraint import EXAMINED, LIMIT_TOLERANCE, Constraint, excess, motion_margins
 from joint_dynamics.excitation.excitation_settings import LimitSettings
 from joint_dynamics.excitation.fourier import FourierTrajectory
 from joint_dynamics.excitation.limits import MotionLimits
@@ -61,8 +61,6 @@ ANSWER_DELAY = 0.3
 """Greatest delay [s] between a reference and the joint states that answer it."""
 REST = 1e-3
 """Speed [rad/s] below which a joint rests."""
-ROUNDING = 1e-6
-"""Share of a limit that rounding in a file may take beyond it."""
 
 
 class Reordered(Trajectory):
@@ -167,7 +165,7 @@ class Playback:
     def _refuse(self, trajectory: Trajectory, name: str) -> None:
         margins = motion_margins(self._model, trajectory, self._constraints)
         # Written so that what is no number is broken.
-        broken = [one for one in self._constraints if not margins[one.kind] >= -ROUNDING]
+        broken = [one for one in self._constraints if not margins[one.kind] >= -LIMIT_TOLERANCE]
         if not broken:
             return
         worst = min(broken, key=lambda one: margins[one.kind] if np.isfinite(margins[one.kind]) else -np.inf)
@@ -187,7 +185,7 @@ class Playback:
         JointDynamicsError
             Where one is not finite, or beyond the limits of position, speed or acceleration; names joint, time, value.
         """
-        where = self.limits.worst(self._model.joint_names, samples, ROUNDING)
+        where = self.limits.worst(self._model.joint_names, samples, LIMIT_TOLERANCE)
         if where:
             raise JointDynamicsError(f'motion: expected every sample finite and within the limits, found {where}')
 
