@@ -152,7 +152,7 @@ QUADRANTS = {'dq_s': 0.05, 'c_m': 9.0, 'c_g': 4.0, 'a_m': 1.2, 'a_g': 0.9, 'F_V'
     [
         {'terms': [{'document': {'friction': 'F_V2'}, 'values': [5.0]}]},
         {'terms': [{'document': {'friction': 'load_gain'}, 'values': [0.3]}]},
-        {'terms': [{'document': {'function': 'sign(dq) * sin(q)**2'}, 'values': [8.0]}]},
+        {'terms': [{'document': {'power': 0.5}, 'values': [8.0]}]},
         {'friction': {'scale': [2.0, 0.5]}},
         {'friction': {'quadrants': QUADRANTS}},
         {'validity': {'speed': 0.5, 'load': 10.0}},
