@@ -38,7 +38,7 @@ CHAINS = {
         ['recording', 'fit', 'other\nexplanations', 'one likely, steady,\nbeyond errors?', '>no: reliable'],
         ['', '', '', '>yes: not reliable,\nreasons'],
     ],
-    'excitation': [['robot,\nlimits', 'random\nmotions', 'search', 'proof of\nall limits', '>motion']],
+    'excitation': [['robot,\nlimits', 'random\nmotions', 'search', 'check of\nall limits', '>motion']],
     'plant': [
         [
             'command',
