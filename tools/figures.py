@@ -45,7 +45,7 @@ CHAINS = {
             'drive:\nlag, ripple',
             'rotor,\nfriction, heat',
             'spring, play,\nkin. error',
-            'links: own\nor MuJoCo',
+            'links',
         ],
         ['', '', '', '', '>sensors'],
     ],

@@ -339,7 +339,7 @@ def check_run_away(tools, bench, joint):
     for name, sign in (('positive', 1.0), ('negative', -1.0)):
         check = check_law(law, joint, name, speed)
         q, dq, load, still = np.zeros((4, 2, arm.n))
-        q[:, joint], dq[:, joint], load[:, joint] = check.position, sign * speed, check.load
+        dq[:, joint], load[:, joint] = sign * speed, check.load
         # Presliding is over within a radian; what depends on the angle alone is no friction.
         theta = q + dq * np.array([[0.0], [1.0]])
         torque = arm.motor_torque(q, dq, still, theta=theta, load=load, temperature=law.friction.temperature)

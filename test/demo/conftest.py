@@ -1,7 +1,5 @@
 """The chain of the demonstration in this process, run once for all tests that look at it."""
 
-from importlib.util import find_spec
-
 import pytest
 
 from joint_dynamics.demo import ChainSettings
@@ -18,7 +16,6 @@ def pytest_collection_modifyitems(items):
 
 @pytest.fixture(scope='session')
 def chain():
-    """Excite, record, identify, estimate, feed forward, push; links by MuJoCo where that is installed."""
-    engine = 'mujoco' if find_spec('mujoco') else 'own'
+    """Excite, record, identify, estimate, feed forward, push."""
     # Three cycles, 55 s: the contact detector first learns how far off the model usually is.
-    return run_chain(ChainSettings(seed=1, engine=engine, repeats=2, cycles=3))
+    return run_chain(ChainSettings(seed=1, repeats=2, cycles=3))

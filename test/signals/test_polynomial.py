@@ -122,8 +122,9 @@ def test_extremes_of_each_function_are_its_own_whatever_stands_beside_it():
             turns = [root.real for root in polynomial.deriv().roots() if abs(root.imag) < 1e-9 and 0 < root.real < T]
             speeds += [polynomial(x) for x in (0.0, T, *turns)]
         lowest, highest = together[0][joint], together[1][joint]
-        assert min(speeds) - tolerance[joint] - 1e-9 <= lowest <= min(speeds)
-        assert max(speeds) <= highest <= max(speeds) + tolerance[joint] + 1e-9
+        rounding = 1e-12 * np.abs(speeds).max()
+        assert min(speeds) - tolerance[joint] - rounding <= lowest <= min(speeds) + rounding
+        assert max(speeds) - rounding <= highest <= max(speeds) + tolerance[joint] + rounding
 
 
 def test_many_segments_are_each_their_own():

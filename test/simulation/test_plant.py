@@ -6,7 +6,6 @@ import sys
 
 import numpy as np
 import pytest
-from numba import types
 
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.robot import RobotModel
@@ -17,12 +16,10 @@ from joint_dynamics.simulation import (
     Payload,
     Sensors,
     TrajectoryPoints,
-    engine,
     plausible_drives,
     play,
     ur5e_urdf,
 )
-from joint_dynamics.simulation.links import workspace
 from joint_dynamics.simulation.simulation_settings import eigenvalues, substeps
 
 
@@ -232,13 +229,6 @@ def test_what_is_compiled_is_what_is_written(tmp_path):
     for name in results[0].files:
         scale = np.abs(results[1][name]).max()
         np.testing.assert_allclose(results[0][name], results[1][name], rtol=0.0, atol=1e-10 * scale, err_msg=name)
-
-
-def test_the_own_engine_is_compiled_without_what_only_another_needs():
-    robot = FlexibleJointRobot(seed=7)
-    robot.step()
-    assert any(types.none in signature for signature in engine.run.signatures)
-    assert all(isinstance(field, np.ndarray) for field in workspace(robot.n))
 
 
 def test_seeds_decide_everything(waves):

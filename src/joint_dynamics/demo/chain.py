@@ -44,7 +44,7 @@ PUSH_EVERY, PUSH_LONG, PUSH_FORCE = 1.5, 0.3, 25.0
 def new_chain(settings: ChainSettings | None = None) -> ChainRun:
     """Return the chain before its first stage: a robot of the settings' seed, and nothing known of it yet."""
     use = settings or ChainSettings()
-    robot = demo_robot(use.seed, use.engine, scenario.cycle().q[0], methods_laws=use.methods_laws)
+    robot = demo_robot(use.seed, scenario.cycle().q[0], methods_laws=use.methods_laws)
     return ChainRun(use, robot, RobotModel.load(ur5e_urdf()))
 
 
@@ -253,10 +253,7 @@ def push(chain: ChainRun) -> None:
 
 
 def _touch(robot: FlexibleJointRobot, force: FloatArray) -> None:
-    """Push the last link's origin with `force` (3,) [N], base frame: by MuJoCo, or as torques of the joints."""
-    if robot.dynamics == 'mujoco':
-        robot.push(-1, force)
-        return
+    """Push the last link's origin with `force` (3,) [N], base frame, as torques of the joints."""
     arm = robot.model.pinocchio
     data = arm.createData()
     jacobian = pinocchio.computeJointJacobian(arm, data, robot.truth.position, arm.njoints - 1)

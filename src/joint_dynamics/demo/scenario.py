@@ -46,9 +46,7 @@ def unknown_tool(seed: int) -> Payload:
     return Payload(float(mass), com, np.diag(mass / 12.0 * (np.sum(sides**2) - sides**2)))
 
 
-def demo_robot(
-    seed: int, engine: str, position: ArrayLike, *, methods_laws: bool = False, **options: Any
-) -> FlexibleJointRobot:
+def demo_robot(seed: int, position: ArrayLike, *, methods_laws: bool = False, **options: Any) -> FlexibleJointRobot:
     """Return the robot of a seed, its tool in hand, at rest in `position` (n,) [rad].
 
     methods_laws: the laws of the methods instead of drawn ones. options: as for FlexibleJointRobot.
@@ -58,8 +56,6 @@ def demo_robot(
         rate=500.0,
         errors=ModelErrors(inertia=INERTIA_ERROR),
         laws=Laws() if methods_laws else Laws.drawn(seed),
-        dynamics=engine,
-        floor=FLOOR if engine == 'mujoco' else None,
         position=position,
         **options,
     )

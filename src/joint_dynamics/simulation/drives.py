@@ -194,7 +194,7 @@ JOINT = _record(
     'external integral link_reading motor_reading link_speed motor_speed'
 )
 #: Works that the energy audit integrates, in the order of `PlantState.work`; the last is booked when a setting jumps.
-MOTOR, COGGING, EXTERNAL, FRICTION, DAMPING, CONTACT, SETTINGS = range(7)
+MOTOR, COGGING, EXTERNAL, FRICTION, DAMPING, SETTINGS = range(6)
 
 
 class PlantConstants(NamedTuple):
@@ -207,7 +207,7 @@ class PlantConstants(NamedTuple):
 
 
 class PlantState(NamedTuple):
-    """State, changed in place: `motion` (4, n) q, q̇, θ, θ̇; `joints` (n,); `play` of H; `work` (7,) [J]."""
+    """State, changed in place: `motion` (4, n) q, q̇, θ, θ̇; `joints` (n,); `play` of H; `work` (6,) [J]."""
 
     motion: FloatArray
     joints: NDArray[Any]

@@ -26,8 +26,6 @@ from joint_dynamics.simulation.rigid_body import mass_and_bias
 
 #: Longest integration step, s.
 MAX_STEP = 0.25e-3
-#: Who computes the links.
-ENGINES = ('own', 'mujoco')
 GAINS = ('kp', 'ki', 'kd')
 
 
@@ -68,19 +66,6 @@ class SimulationSettings(Settings):
     ambient: float | None = setting(None, 'temperature of the surroundings', '°C', none='`temperature`')
     heat_speed: float = setting(1.0, 'how many times faster than in reality heat flows', lower=0, upper=2000)
     max_step: float = setting(MAX_STEP, 'longest integration step', 's', above=0, upper=MAX_STEP)
-    dynamics: str = setting(
-        'own',
-        'simulator of the links: the `own` kernels, or `mujoco`, which also has contacts and pushes on bodies',
-        choices=ENGINES,
-    )
-    floor: float | None = setting(None, "height of a floor over the base's origin, with mujoco", 'm', none='no floor')
-
-    def check(self) -> None:
-        """Check that a floor has a simulator that knows contacts."""
-        if self.floor is not None and self.dynamics != 'mujoco':
-            raise JointDynamicsError(
-                f'simulation.floor: expected dynamics mujoco with a floor, found dynamics {self.dynamics}'
-            )
 
 
 #: Largest |λ|h allowed; Runge-Kutta is stable up to 2.6.
