@@ -30,7 +30,6 @@ from joint_dynamics.estimation.changes import CORRELATION, GAIN, STAYS, UNKNOWN_
 from joint_dynamics.simulation import (
     Command,
     FlexibleJointRobot,
-    Laws,
     ModelErrors,
     Payload,
     TrajectoryPoints,
@@ -38,6 +37,7 @@ from joint_dynamics.simulation import (
 )
 
 MAKE, DESCRIBED = from_tests('estimation/conftest.py'), from_tests('conftest.py').described
+LAWS = from_tests('simulation/drawn_laws.py').Laws
 PERIOD, TIMELY, AFTER, CARRIED, PUSHED = 2e-3, 10.0, 20.0, 15.0, 0.3
 KINDS = ('stiffness', 'load', 'stiffness', 'friction', 'stiffness', 'push', 'stiffness', 'load', 'stiffness', 'nothing')
 MOTIONS = ('waypoints', 'random moves', 'Fourier')
@@ -47,7 +47,9 @@ IDENTIFIED = 3
 
 def identified(seed):
     """Return what `identify` and the tests of the joints write of the robot of a seed."""
-    chain = new_chain(ChainSettings(seed=seed))
+    effort = FlexibleJointRobot(rate=1.0 / PERIOD).limits.effort
+    drives = LAWS.drawn(seed).drives(effort, seed, ModelErrors(inertia=INERTIA_ERROR))
+    chain = new_chain(ChainSettings(seed=seed), drives)
     for stage in (record, identify_all):
         stage(chain)
     return chain.description
@@ -56,13 +58,13 @@ def identified(seed):
 def robot_of(seed, drawn, kind):
     """Return a robot whose wear w is, as the kind says, a stiffness of 1 − w or a Coulomb friction of 1 + w."""
     errors = ModelErrors(inertia=INERTIA_ERROR) if drawn else ModelErrors()
-    drives = plausible_drives(FlexibleJointRobot(rate=1.0 / PERIOD).limits.effort, seed, errors)
+    effort = FlexibleJointRobot(rate=1.0 / PERIOD).limits.effort
+    drives = LAWS.drawn(seed).drives(effort, seed, errors) if drawn else plausible_drives(effort, seed, errors)
     one, none = np.ones(6), np.zeros(6)
     wear = {'wear_friction': none, 'wear_stiffness': one} if kind == 'stiffness' else {
         'wear_friction': one, 'wear_stiffness': none}  # fmt: skip
     return FlexibleJointRobot(
-        seed=seed, rate=1.0 / PERIOD, errors=errors, laws=Laws.drawn(seed) if drawn else Laws(),
-        drives=drives._replace(**wear),
+        seed=seed, rate=1.0 / PERIOD, errors=errors, drives=drives._replace(**wear),
     )  # fmt: skip
 
 

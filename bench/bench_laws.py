@@ -9,13 +9,18 @@ import sys
 import time
 
 import numpy as np
+from helpers import from_tests
 from tables import Table
 
 from joint_dynamics.demo import ChainSettings
 from joint_dynamics.demo.chain import run_chain
+from joint_dynamics.demo.scenario import INERTIA_ERROR
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.robot import RobotModel
+from joint_dynamics.simulation import ModelErrors, ur5e_urdf
 
 SEEDS = tuple(range(8))
+LAWS = from_tests('simulation/drawn_laws.py').Laws
 COLUMNS = (
     ('base parameters within 2 deviations [%]', 'coverage_percent', '{:.0f}'),
     ('work, moving joints: residual [%]', 'work_residual_percent', '{:.2f}'),
@@ -37,7 +42,7 @@ COLUMNS = (
 
 
 def show(label, figures):
-    print(f'{label}: {figures["laws"]}')
+    print(label)
     for words, key, form in COLUMNS:
         value = np.asarray(figures[key], dtype=float)
         joints = '' if value.ndim == 0 else '   joints ' + ' '.join(form.format(x) for x in value)
@@ -47,15 +52,18 @@ def show(label, figures):
 
 def main(seeds=SEEDS):
     kept, refused = [], 0
+    effort = RobotModel.load(ur5e_urdf()).limits.effort
     for seed, own_laws in [*((seed, False) for seed in seeds), (0, True)]:
         begin = time.perf_counter()
         try:
-            figures = run_chain(ChainSettings(seed=seed, methods_laws=own_laws)).figures()
+            laws = LAWS() if own_laws else LAWS.drawn(seed)
+            drives = laws.drives(effort, seed, ModelErrors(inertia=INERTIA_ERROR))
+            figures = run_chain(ChainSettings(seed=seed), drives).figures()
         except JointDynamicsError as error:
             refused += 1
             print(f'seed {seed}: refused: {error}', flush=True)
             continue
-        show(f'seed {seed} ({time.perf_counter() - begin:.0f} s)', figures)
+        show(f'seed {seed} ({time.perf_counter() - begin:.0f} s), {laws}', figures)
         if not own_laws:
             kept.append(figures)
     table = Table(

@@ -12,6 +12,7 @@ on, all joints, and of the worst joint; the terms that the identification chose.
 import sys
 
 import numpy as np
+from helpers import from_tests
 from tables import Table
 
 from joint_dynamics.demo import scenario
@@ -22,6 +23,7 @@ from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation import FlexibleJointRobot, ModelErrors, TrajectoryPoints, play, recording_of, ur5e_urdf
 from joint_dynamics.simulation.drives import plausible_drives
 
+LAWS = from_tests('simulation/drawn_laws.py').Laws
 SEEDS = tuple(range(6))
 NO_OTHER_ERROR = {
     'drive_gain': 0.0,
@@ -37,6 +39,12 @@ NO_OTHER_ERROR = {
 }
 #: Share of the plausible backlash and kinematic error that a plain robot has: its friction slips within 10 µrad.
 NEARLY_NONE = 0.02
+
+
+def drawn_drives(seed):
+    """Return drives of a seed whose laws are not the methods' own."""
+    effort = RobotModel.load(ur5e_urdf()).limits.effort
+    return LAWS.drawn(seed).drives(effort, seed, ModelErrors(inertia=INERTIA_ERROR))
 
 
 def plain_robot(seed, position):
@@ -113,7 +121,7 @@ def main(seeds=SEEDS):
     for kind in ('plain', 'drawn'):
         every = []
         for seed in seeds:
-            robot = plain_robot(seed, start) if kind == 'plain' else demo_robot(seed, start)
+            robot = plain_robot(seed, start) if kind == 'plain' else demo_robot(seed, start, drives=drawn_drives(seed))
             result, work = identified(robot, model, 0.0 if kind == 'plain' else GAIN_DEVIATION)
             z, rubs, total, joints = compared(result, robot.truth, model, work)
             every.append((z, rubs, total, joints.max()))

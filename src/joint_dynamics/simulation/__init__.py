@@ -14,14 +14,12 @@
     robot.set_heating(40.0)
     FlexibleJointRobot(errors=ModelErrors.none(), sensors=Sensors.ideal())  # exactly the methods' model
     FlexibleJointRobot(None, SimulationSettings(seed=1, rate=500.0))  # the same settings as an object
-    FlexibleJointRobot(laws=Laws.drawn(3))         # other laws of friction, elasticity, … than the methods'
 
 The first simulation of an installation compiles the plant (about ten seconds) and keeps it.
 """
 
 from joint_dynamics.simulation.controllers import CONTROLLERS, Controllers, play, record, recording_of
 from joint_dynamics.simulation.drives import Drives, plausible_drives
-from joint_dynamics.simulation.laws import Laws
 from joint_dynamics.simulation.links import Payload
 from joint_dynamics.simulation.model_errors import ModelErrors, Sensors
 from joint_dynamics.simulation.plant import Energy
@@ -37,7 +35,6 @@ __all__ = [
     'Drives',
     'Energy',
     'FlexibleJointRobot',
-    'Laws',
     'ModelErrors',
     'Pace',
     'Payload',

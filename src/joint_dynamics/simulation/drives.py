@@ -50,8 +50,8 @@ class Drives(
     Heat: `resistance` [Ω], `winding_capacity`, `joint_capacity` [J/K], `winding_path`, `joint_path` [K/W] thermal
     resistances, `temperature_lag` [s].
 
-    Further constants for laws other than the methods' own (`laws`); with the methods' own they are 0, or the value in
-    brackets: `cogging_cycles` (12) and `gear_cycles` (2) per motor turn;
+    Further constants for laws other than the methods' own (test/simulation/drawn_laws.py); with the methods' own they
+    are 0, or the value in brackets: `cogging_cycles` (12) and `gear_cycles` (2) per motor turn;
     `gain_ripple`, share of the motor's torque six times per motor turn; `gain_saturation`, share of the gain lost at
     `max_current`;
     spring + stiffness_quintic φ⁵ − windup windup_range tanh(φ/windup_range) + slip_stiffness times a stop of

@@ -24,7 +24,7 @@ from joint_dynamics.simulation.drives import COGGING, DAMPING, ERROR, EXTERNAL, 
 from joint_dynamics.simulation.rigid_body import forward_dynamics
 from joint_dynamics.simulation.transmission import bristle, hysteresis, locate, lookup
 
-#: Ways in which a load takes up the lost motion (`Drives.lash_law`, as in `laws.FORMS`), and forms of the Stribeck drop
+#: Ways in which a load takes up the lost motion (`Drives.lash_law`), and forms of the Stribeck drop
 #: (`Drives.stribeck_form`).
 QUADRATIC, EXPONENTIAL, GAUSSIAN, COMPACT, STEEP = range(5)
 EXPONENTIAL_DROP, RATIONAL_DROP = range(2)

@@ -24,7 +24,6 @@ from joint_dynamics.simulation.dynamics import (
     spring_torque,
     travel,
 )
-from joint_dynamics.simulation.laws import Laws
 from joint_dynamics.simulation.links import Payload, links_of, spread, with_payload, workspace
 from joint_dynamics.simulation.rigid_body import link_energy, mass_and_bias
 from joint_dynamics.simulation.simulation_settings import SimulationSettings, substeps
@@ -120,8 +119,8 @@ class Plant:
         the robot, its joints and their limits.
     period, step_size
         of a control tick and of the integration [s].
-    seed, errors, laws, drives
-        as passed to `FlexibleJointRobot`, with the laws applied to the drives.
+    seed, errors, drives
+        as passed to `FlexibleJointRobot`.
     payload
         on the last link, None for none.
     """
@@ -129,9 +128,7 @@ class Plant:
     def __init__(self, model: RobotModel, settings: SimulationSettings, drives: Drives | None):
         self.model, self.joint_names, self.n, self.limits = model, model.joint_names, model.n, model.limits
         self.period, self.seed, self.errors = 1.0 / settings.rate, settings.seed, settings.errors
-        self.laws = settings.laws or Laws()
-        drives = drives or plausible_drives(self.limits.effort, self.seed, self.errors)
-        self.drives = self.laws.applied(drives, self.seed)
+        self.drives = drives or plausible_drives(self.limits.effort, self.seed, self.errors)
         self._own = spread(links_of(model), self.errors.inertia, self.seed)
         self._links = self._own
         self.payload: Payload | None = None
@@ -153,7 +150,7 @@ class Plant:
     @property
     def truth(self) -> Truth:
         """The true properties of the plant at this moment."""
-        return Truth(self.model, self._links, self.drives, self._state, self.laws)
+        return Truth(self.model, self._links, self.drives, self._state)
 
     def _stored(self) -> tuple[float, float, float, float]:
         motion = self._state.motion

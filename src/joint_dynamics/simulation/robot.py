@@ -118,11 +118,11 @@ class FlexibleJointRobot(Plant):
         drives: Drives | None = None,
         **options: Any,
     ):
-        gone = {'dynamics', 'floor'} & set(options)
+        gone = {'dynamics', 'floor', 'laws'} & set(options)
         if gone:
             raise JointDynamicsError(
-                f'simulation: expected no {", ".join(sorted(gone))} (since 0.3.0): the links are computed here alone;'
-                ' set_external_torque pushes joints'
+                f'simulation: expected no {", ".join(sorted(gone))} (since 0.3.0): the links are computed'
+                ' here alone, and other laws are given as drives'
             )
         stated = {name: options.pop(name) for name in declarations(SimulationSettings) if name in options}
         settings = (settings or SimulationSettings()).replaced(

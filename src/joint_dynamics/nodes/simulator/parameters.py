@@ -25,15 +25,6 @@ PARAMETERS = (
     ParameterRow(
         'seed', 0, 'draws the drives, the model errors and the noise: the same seed is the same robot', '', 0, 2**31 - 1
     ),
-    ParameterRow(
-        'laws_seed',
-        -1,
-        'draws which laws friction, hysteresis, lost motion, elasticity, temperature, ripple '
-        "and gain obey; -1: the methods' own",
-        '',
-        -1,
-        2**31 - 1,
-    ),
     ParameterRow('rate', 500.0, 'control ticks, and samples published, per second of simulated time', 'Hz', 400, 4000),
     ParameterRow('publish_every', 1, 'publish every that many-th tick', '', 1, 100),
     at_once(

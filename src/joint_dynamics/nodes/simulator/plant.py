@@ -17,7 +17,6 @@ from joint_dynamics.robot import RobotModel
 from joint_dynamics.settings import ParameterValues
 from joint_dynamics.simulation import (
     FlexibleJointRobot,
-    Laws,
     ModelErrors,
     Payload,
     Sensors,
@@ -39,7 +38,6 @@ def build_robot(value: NodeParameters) -> FlexibleJointRobot:
         rate=value['rate'],
         seed=value['seed'],
         errors=errors,
-        laws=None if value['laws_seed'] < 0 else Laws.drawn(value['laws_seed']),
         sensors=Sensors.ideal() if value['ideal_sensors'] else Sensors(),
         feedback=value['feedback'],
         position=value['position'] or None,
