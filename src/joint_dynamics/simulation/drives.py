@@ -232,4 +232,4 @@ def rest(n: int, operators: int, temperature: float) -> PlantState:
     joints = np.zeros(n, dtype=JOINT).view(np.recarray)
     for name in ('winding', 'gear', 'sensed'):
         joints[name] = temperature
-    return PlantState(np.zeros((4, n)), joints, np.zeros((n, max(operators, 2))), np.zeros(7))
+    return PlantState(np.zeros((4, n)), joints, np.zeros((n, max(operators, 2))), np.zeros(6))
