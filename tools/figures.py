@@ -40,13 +40,7 @@ CHAINS = {
     ],
     'excitation': [['robot,\nlimits', 'random\nmotions', 'search', 'check of\nall limits', '>motion']],
     'plant': [
-        [
-            'command',
-            'drive:\nlag, ripple',
-            'rotor,\nfriction, heat',
-            'spring, play,\nkin. error',
-            'links',
-        ],
+        ['command', 'drive:\nlag, ripple', 'rotor,\nfriction, heat', 'spring, play,\nkin. error', 'links'],
         ['', '', '', '', '>sensors'],
     ],
 }

@@ -16,8 +16,7 @@ from joint_dynamics.arm import Arm
 from joint_dynamics.arm.reading import DOCUMENTATION
 from joint_dynamics.control.applied import check_law
 from joint_dynamics.description import DynamicsDescription, export_urdf, not_exported
-from joint_dynamics.description.field_checks import ListOf, MappingOf, Record
-from joint_dynamics.description.schema import DOCUMENT
+from joint_dynamics.description.schema import schema
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.estimation import EstimationSettings, JointEstimator
 from joint_dynamics.joint.constants import QUADRANT_FIELDS
@@ -33,15 +32,19 @@ BELOW = {
 }
 
 
-def fields(check=DOCUMENT, path=''):
+def fields(rule=None, path=''):
     """Every leaf of the schema; names of joints and parameters' names of mappings are left out of the path."""
+    rule = schema() if rule is None else rule
     if path in BELOW:
         return [f'{path}.{name}' for name in BELOW[path]]
-    if isinstance(check, Record):
+    if '$ref' in rule:
+        return fields(schema()['$defs'][rule['$ref'].rpartition('/')[2]], path)
+    if rule.get('additionalProperties') is False:
         prefix = f'{path}.' if path else ''
-        return [leaf for name, item in check.fields.items() for leaf in fields(item, prefix + name)]
-    if isinstance(check, (MappingOf, ListOf)) and not isinstance(check.item, ListOf):
-        return fields(check.item, path)
+        return [leaf for name, item in rule['properties'].items() for leaf in fields(item, prefix + name)]
+    for key in ('additionalProperties', 'items'):
+        if key in rule and 'items' not in rule[key]:
+            return fields(rule[key], path)
     return [path]
 
 

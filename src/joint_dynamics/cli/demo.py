@@ -63,10 +63,10 @@ def run_demo(settings: Any, folder: Path) -> tuple[dict[str, Any], dict[str, Any
 
     Return the summary and the results for the report.
     """
+    from joint_dynamics.calibration.client import own_domain, ros_client
+    from joint_dynamics.calibration.processes import Processes
     from joint_dynamics.demo.context import DemoContext, Display
     from joint_dynamics.demo.first_half import FIRST_HALF
-    from joint_dynamics.demo.processes import Processes
-    from joint_dynamics.demo.ros_client import own_domain, ros_client
     from joint_dynamics.demo.second_half import SECOND_HALF
     from joint_dynamics.python_process import terminated_like_interrupted
 

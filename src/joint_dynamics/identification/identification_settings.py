@@ -27,9 +27,7 @@ class PhysicalOptions(Settings):
 
     pull: float = setting(0.1, 'weight of the prior', above=0)
     prior: str | None = setting(
-        None,
-        'URDF, MJCF (extra mujoco) or SDF of the robot, whose inertials are the prior',
-        none='those of the robot file',
+        None, 'URDF or MJCF (extra mujoco) of the robot, whose inertials are the prior', none='those of the robot file'
     )
     mass: tuple[float, ...] | None = setting(
         None,
