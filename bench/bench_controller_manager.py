@@ -293,7 +293,6 @@ def tracking(bench, robot, options):
             'publish_clock': True,
             'effort': 'torque',
             'seed': options.seed,
-            'laws_seed': options.seed,
             'inertia_error': INERTIA_ERROR,
             **tool_parameters(unknown_tool(options.seed)),
             'robot_file': str(file),

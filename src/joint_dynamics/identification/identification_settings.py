@@ -121,7 +121,7 @@ class IdentificationSettings(Settings):
     )
     terms: tuple[Term, ...] = setting(
         (),
-        'further regressor columns: {joint: [{fourier: 2}, {function: "…"}, {friction: F_T0}, {stribeck: 0.4}, '
+        'further regressor columns: {joint: [{fourier: 2}, {spring: 1}, {friction: F_T0}, {stribeck: 0.4}, '
         '{hysteresis: 0.001}]}',
     )
     condition_limit: float = setting(
