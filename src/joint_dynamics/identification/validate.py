@@ -49,7 +49,7 @@ def validation_fit(arm: Arm, observation: Observation, moving_speed: float) -> F
         observation.dq[kept],
         moving_speed,
         raw,
-        FullRate(observation.time, observation.tau, predicted, observation.dq),
+        FullRate(observation.time, observation.tau, predicted, observation.dq, q=observation.q),
         band_of(observation),
         sliding,
     )

@@ -15,11 +15,9 @@ from joint_dynamics.excitation.geometry import FLOOR, CollisionBodies, coal, has
 from joint_dynamics.excitation.limits import end_effector_frame, parent_joint
 from joint_dynamics.robot import RobotModel
 
-THICKNESS = 0.055
-"""Radius of the first capsule, as a share of the arm's length; the last one is `TIP` times as thick."""
-TIP = 0.55
-DIRECTIONS = 120
-"""Of a convex body, the farthest corners in so many directions are drawn."""
+THICKNESS = 0.055  # radius of the first capsule, relative to the length of the arm
+TIP = 0.55  # radius of the last capsule, relative to the first
+DIRECTIONS = 120  # directions in which the farthest corner of a convex body is drawn
 
 
 @dataclass(frozen=True)
@@ -46,7 +44,7 @@ class Shape:
     def document(self) -> dict[str, Any]:
         """Return the shape as plain data for the page."""
         pose = [round(float(value), 5) for value in (*self.rotation.ravel(), *self.translation)]
-        return {'kind': self.kind, 'link': self.link, 'pose': pose, 'tone': self.tone, **self.size}
+        return {'kind': self.kind, 'link': self.link, 'pose': pose, **self.size}
 
 
 def robot_shapes(model: RobotModel, settings: LimitSettings | None = None) -> tuple[list[Shape], str]:

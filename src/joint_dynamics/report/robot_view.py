@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,13 +12,13 @@ import numpy as np
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.excitation.limits import end_effector_frame, parent_joint
 from joint_dynamics.excitation.motion import LinkFrames
-from joint_dynamics.report.figure_html import Packer
+from joint_dynamics.report.figure_html import Packer, packed_html
 from joint_dynamics.report.robot_shapes import Shape
-from joint_dynamics.report.svg import text_of
 from joint_dynamics.robot import RobotModel
 
-RATE, MOST_FRAMES = 30.0, 1800
-"""Poses per second, and how many of them at most: between them the page goes straight."""
+RATE = 30.0  # poses per second; the page interpolates between them
+MAX_FRAMES = 1800  # poses of a motion, however long
+TONES = ('predicted', 'measured', 'seventh')  # colours of links, every other link, and support
 
 
 @dataclass(frozen=True)
@@ -51,6 +50,8 @@ class RobotView:
         height of the grid, m.
     margins
         (limit, smallest margin as a share of it), shown beside the joints.
+    colours
+        of the page, for the bodies that each joint moves; none: those of `TONES`.
     """
 
     clock: str
@@ -63,6 +64,7 @@ class RobotView:
     step: float
     floor: float = 0.0
     margins: Sequence[tuple[str, float]] = ()
+    colours: Sequence[str] = ()
 
     @classmethod
     def of(
@@ -76,6 +78,7 @@ class RobotView:
         clock: str = 'robot',
         floor: float | None = None,
         margins: Sequence[tuple[str, float]] = (),
+        colours: Sequence[str] = (),
     ) -> RobotView:
         """Return the view of a motion.
 
@@ -90,7 +93,7 @@ class RobotView:
         floor
             height of the ground in m, None: that of the base.
         """
-        frames = int(np.clip(round((time[-1] - time[0]) * RATE) + 1, 2, MOST_FRAMES))
+        frames = int(np.clip(round((time[-1] - time[0]) * RATE) + 1, 2, MAX_FRAMES))
         moments = np.linspace(time[0], time[-1], frames)
         joints = np.column_stack([np.interp(moments, time, column) for column in q.T])
         links = LinkFrames(model.chain, np.ascontiguousarray(joints.T))
@@ -109,7 +112,7 @@ class RobotView:
             unit = 'm' if model.prismatic[j] else 'rad'
             ranges.append(JointRange(name, unit, low, high, used))
         step = float(moments[1] - moments[0])
-        return cls(clock, shapes, poses, ranges, joints, path, float(time[0]), step, floor or 0.0, margins)
+        return cls(clock, shapes, poses, ranges, joints, path, float(time[0]), step, floor or 0.0, margins, colours)
 
     def _specification(self, packer: Packer) -> dict[str, Any]:
         centre, reach = self._ball()
@@ -118,7 +121,7 @@ class RobotView:
             'frames': len(self.q),
             'step': self.step,
             'start': self.start,
-            'shapes': [shape.document() for shape in self.shapes],
+            'shapes': [{**shape.document(), 'colour': self._colour(shape)} for shape in self.shapes],
             'poses': [[packer.add(column) for column in pose.T] for pose in self.poses],
             'joints': [packer.add(column) for column in self.q.T],
             'path': [packer.add(column) for column in self.path.T],
@@ -135,16 +138,33 @@ class RobotView:
         centre = 0.5 * (points.min(axis=0) + points.max(axis=0))
         return centre, 1.1 * float(np.linalg.norm(points - centre, axis=1).max()) or 1.0
 
-    def to_html(self, caption: str) -> str:
-        """Return the view as part of the page."""
+    def _colour(self, shape: Shape) -> str:
+        return self.colours[shape.link] if self.colours and shape.link >= 0 else TONES[shape.tone]
+
+    def to_html(self, caption: str, beside: str = '') -> str:
+        """Return the view as part of the page.
+
+        beside: HTML beside the robot; '': its joints within their limits.
+        """
         packer = Packer()
-        text = json.dumps(self._specification(packer), ensure_ascii=False, allow_nan=False).replace('<', '\\u003c')
+        specification = self._specification(packer)
+        label = 'the robot; drag or arrow keys: turn, + and −: nearer and farther, space: play'
+        return (
+            '<figure class="robot"><div class="stage"><div>'
+            f'<canvas tabindex="0" role="img" aria-label="{label}"></canvas>'
+            '<div class="player"><button type="button" class="play">play</button>'
+            '<input type="range" min="0" value="0" aria-label="time"><span class="time"></span></div></div>'
+            f'<div>{beside or self._tracks()}</div></div><figcaption>{html.escape(caption)}</figcaption>'
+            f'{packed_html(specification, packer)}</figure>'
+        )
+
+    def _tracks(self) -> str:
+        """Return the joints within their limits, and the margins."""
         rows = ''.join(
             f'<span>{html.escape(joint.name)}</span><span class="track" title="{joint.low:.3g} … {joint.high:.3g}'
             f' {joint.unit}"><span class="span" style="left:{_share(joint, joint.used[0]):.1f}%;'
             f'width:{_share(joint, joint.used[1]) - _share(joint, joint.used[0]):.1f}%"></span>'
-            f'<span class="now"></span></span><span class="value">{text_of(round(joint.used[0], 2))} …'
-            f' {text_of(round(joint.used[1], 2))} {joint.unit}</span>'
+            '<span class="now"></span></span><span class="value live"></span>'
             for joint in self.joints
         )
         margins = ''.join(
@@ -155,40 +175,7 @@ class RobotView:
         )
         if margins:
             margins = f'<p class="note">Smallest margins</p><div class="joints">{margins}</div>'
-        label = 'the robot; drag or arrow keys: turn, + and −: nearer and farther, space: play'
-        return (
-            '<figure class="robot"><div class="stage"><div>'
-            f'<canvas tabindex="0" role="img" aria-label="{label}"></canvas><div class="static">{self._svg()}</div>'
-            '<div class="player"><button type="button" class="play">play</button>'
-            '<input type="range" min="0" value="0" aria-label="time"><span class="time"></span>'
-            '<button type="button" class="speed" aria-label="speed">1×</button></div></div>'
-            f'<div><p class="note">Joints within their limits</p><div class="joints">{rows}</div>'
-            f'{margins}</div></div><figcaption>{html.escape(caption)}</figcaption>'
-            f'<script type="application/json" class="specification">{text}</script>'
-            f'<script type="text/plain" class="arrays">{packer.text()}</script></figure>'
-        )
-
-    def _svg(self) -> str:
-        """Return some postures as lines from joint to joint, with the path of the end-effector."""
-        (centre, reach), size = self._ball(), 360.0
-        yaw, pitch = -0.9, 0.42
-
-        def projected(points: FloatArray) -> FloatArray:
-            x, y, z = (points - centre).T
-            u, v = np.cos(yaw) * x + np.sin(yaw) * y, -np.sin(yaw) * x + np.cos(yaw) * y
-            unit = 0.5 * size / reach
-            return np.column_stack([size / 2 + unit * u, size / 2 - unit * (np.sin(pitch) * v + np.cos(pitch) * z)])
-
-        def line(points: FloatArray, style: str) -> str:
-            text = 'L'.join(f'{a:.1f} {b:.1f}' for a, b in projected(points))
-            return f'<path d="M{text}" {style}/>'
-
-        parts = [line(self.path, 'class="s c-third"')]
-        for k, strength in zip(np.linspace(0, len(self.q) - 1, 4).astype(int), (1.0, 0.25, 0.25, 0.5), strict=True):
-            points = np.array([np.zeros(3), *(pose[k, 9:] for pose in self.poses), self.path[k]])
-            style = f'class="s c-predicted" stroke-linecap="round" style="stroke-width:7;stroke-opacity:{strength}"'
-            parts.append(line(points, style))
-        return f'<svg viewBox="0 0 {size:g} {size:g}" role="img" aria-label="postures">{"".join(parts)}</svg>'
+        return f'<p class="note">Joints within their limits</p><div class="joints">{rows}</div>{margins}'
 
 
 def _share(joint: JointRange, value: float) -> float:

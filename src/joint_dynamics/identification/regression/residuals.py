@@ -26,12 +26,16 @@ MAX_RATE_SHARE = 0.4
 
 @dataclass(frozen=True)
 class FullRate:
-    """Torque before any filter, (samples, joints): tau measured, predicted [N·m], dq [rad/s]; time (samples,) [s]."""
+    """Torque before any filter, (samples, joints): tau measured, predicted [N·m], dq [rad/s]; time (samples,) [s].
+
+    q: (samples, joints) [rad or m], None: not kept.
+    """
 
     time: FloatArray
     tau: FloatArray
     predicted: FloatArray
     dq: FloatArray
+    q: FloatArray | None = None
 
     @property
     def rate(self) -> float:

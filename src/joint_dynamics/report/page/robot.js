@@ -1,16 +1,9 @@
 'use strict';
 // A robot that moves: triangles on a plain canvas, farthest first, from poses that report/robot_view.py sampled.
 (() => {
-  const root = document.documentElement;
-  const value = name => getComputedStyle(root).getPropertyValue(`--${name}`).trim();
-  const rgb = text => {
-    const pen = document.createElement('canvas').getContext('2d');
-    pen.fillStyle = text;
-    pen.fillRect(0, 0, 1, 1);
-    return [...pen.getImageData(0, 0, 1, 1).data].slice(0, 3);
-  };
-
-  const shown = number => (Math.round(100 * number) / 100 || 0).toFixed(2).replace('-', '−');
+  const rgb = name => page.colour(name).match(/[\d.]+/g).slice(0, 3).map(Number);
+  const text = number => (Math.round(100 * number) / 100 || 0).toFixed(2).replace('-', '−');
+  const clamped = (low, value, high) => Math.max(low, Math.min(high, value));
 
   // Triangles (corners in the frame of the shape) of a lathe: rings of radius r at height z.
   const turned = (rings, sides = 14) => {
@@ -67,21 +60,19 @@
     const path = arrays(specification.path);
     const { frames, step, start, clock, centre, reach } = specification;
     const bodies = specification.shapes.map(shape => ({
-      link: shape.link, tone: shape.tone, triangles: solids[shape.kind](shape).map(t => t.map(p => placed(shape.pose, p))),
+      ...shape, triangles: solids[shape.kind](shape).map(t => t.map(p => placed(shape.pose, p))),
     }));
     const canvas = figure.querySelector('canvas'), slider = figure.querySelector('input');
-    const button = figure.querySelector('button.play'), speed = figure.querySelector('button.speed');
-    const clockText = figure.querySelector('.time');
-    const nows = [...figure.querySelectorAll('.now')], values = [...figure.querySelectorAll('.value')];
-    let time = 0, playing = false, last = 0, rate = 1, yaw = -0.9, pitch = 0.42, zoom = 1, colours;
+    const button = figure.querySelector('.play'), clockText = figure.querySelector('.time');
+    const nows = figure.querySelectorAll('.now'), values = figure.querySelectorAll('.live');
     const length = (frames - 1) * step;
+    let time = 0, playing = false, last = 0, yaw = -0.9, pitch = 0.42, zoom = 1, colours;
 
     const theme = () => {
-      colours = { tones: ['predicted', 'measured', 'seventh'].map(name => rgb(value(name))), line: value('line'),
-        path: value('third'), dark: rgb(value('paper'))[0] < 128 };
+      colours = { line: page.colour('line'), path: page.colour('third'), bodies: bodies.map(body => rgb(body.colour)) };
     };
     const poseAt = (rows, t) => {
-      const at = Math.max(0, Math.min(frames - 1, t / step)), k = Math.min(frames - 2, Math.floor(at)), share = at - k;
+      const at = clamped(0, t / step, frames - 1), k = Math.min(frames - 2, Math.floor(at)), share = at - k;
       return rows.map(row => row[k] + share * (row[k + 1] - row[k]));
     };
     const draw = () => {
@@ -117,9 +108,9 @@
       pen.stroke();
       const faces = [];
       const light = [0.35, -0.45, 0.82];
-      for (const body of bodies) {
+      bodies.forEach((body, k) => {
         const pose = body.link < 0 ? [1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0] : poseAt(poses[body.link], time);
-        const tone = colours.tones[body.tone];
+        const tone = colours.bodies[k];
         for (const triangle of body.triangles) {
           const [a, b, c] = triangle.map(p => placed(pose, p));
           const e = [b[0] - a[0], b[1] - a[1], b[2] - a[2]], f = [c[0] - a[0], c[1] - a[1], c[2] - a[2]];
@@ -131,7 +122,7 @@
           const shade = 0.55 + 0.45 * Math.max(0, (n[0] * light[0] + n[1] * light[1] + n[2] * light[2]) / size);
           faces.push([p[2] + q[2] + r[2], screen, `rgb(${tone.map(part => Math.round(part * shade)).join()})`]);
         }
-      }
+      });
       faces.sort((a, b) => b[0] - a[0]);
       pen.lineWidth = 0.7;
       for (const [, [p, q, r], fill] of faces) {
@@ -157,24 +148,22 @@
       figure.dataset.faces = faces.length;
     };
     const show = (t, tell = true) => {
-      time = Math.max(0, Math.min(length, t));
+      time = clamped(0, t, length);
       slider.value = time;
-      slider.setAttribute('aria-valuetext', `${(start + time).toFixed(2)} s`);
       clockText.textContent = `${(start + time).toFixed(2)} s`;
+      slider.setAttribute('aria-valuetext', clockText.textContent);
       const q = poseAt(joints, time);
-      const dq = poseAt(joints, Math.min(length, time + step / 2)).map(
-        (later, j) => (later - poseAt(joints, Math.max(0, time - step / 2))[j]) / step);
       nows.forEach((now, j) => {
         const { low, high, unit } = specification.limits[j];
         now.style.left = `${(100 * (q[j] - low)) / (high - low)}%`;
-        values[j].textContent = `${shown(q[j])} ${unit}, ${shown(dq[j])} ${unit}/s`;
+        values[j].textContent = `${text(q[j])} ${unit}`;
       });
       draw();
       if (tell) document.dispatchEvent(new CustomEvent('clock', { detail: { clock, t: start + time, from: figure } }));
     };
     const tick = now => {
       if (!playing) return;
-      const next = time + (rate * Math.min(100, now - last)) / 1000;
+      const next = time + Math.min(100, now - last) / 1000;
       last = now;
       show(next > length ? 0 : next);
       requestAnimationFrame(tick);
@@ -182,56 +171,48 @@
     const play = on => {
       playing = on;
       button.textContent = on ? 'pause' : 'play';
-      if (on) requestAnimationFrame(now => { last = now; tick(now); });
+      last = performance.now();
+      tick(last);
+    };
+    const look = (turn, tilt, factor = 1) => {
+      yaw += turn;
+      pitch = clamped(-1.4, pitch + tilt, 1.5);
+      zoom = clamped(0.4, zoom * factor, 4);
+      draw();
     };
     slider.max = length;
     slider.step = step / 2;
     slider.addEventListener('input', () => { play(false); show(+slider.value); });
     button.addEventListener('click', () => play(!playing));
-    speed.addEventListener('click', () => {
-      rate = { 1: 2, 2: 4, 4: 0.25, 0.25: 1 }[rate];
-      speed.textContent = `${rate}×`;
-    });
     document.addEventListener('clock', event => {
       if (event.detail.clock !== clock || event.detail.from === figure) return;
-      if (playing) play(false);
+      play(false);
       show(event.detail.t - start, false);
     });
-    let held = null;
-    canvas.addEventListener('pointerdown', event => { held = [event.clientX, event.clientY]; canvas.setPointerCapture(event.pointerId); });
-    canvas.addEventListener('pointerup', () => { held = null; });
+    canvas.addEventListener('pointerdown', event => canvas.setPointerCapture(event.pointerId));
     canvas.addEventListener('pointermove', event => {
-      if (!held) return;
-      yaw -= (event.clientX - held[0]) * 0.01;
-      pitch = Math.max(-1.4, Math.min(1.5, pitch + (event.clientY - held[1]) * 0.01));
-      held = [event.clientX, event.clientY];
-      draw();
+      if (event.buttons) look(-0.01 * event.movementX, 0.01 * event.movementY);
     });
     canvas.addEventListener('wheel', event => {
       if (!event.ctrlKey && document.activeElement !== canvas) return; // the page scrolls
       event.preventDefault();
-      zoom = Math.max(0.4, Math.min(4, zoom * Math.exp(-event.deltaY * 0.001)));
-      draw();
+      look(0, 0, Math.exp(-0.001 * event.deltaY));
     }, { passive: false });
     canvas.addEventListener('keydown', event => {
       const work = {
-        ArrowLeft: () => { yaw += 0.1; }, ArrowRight: () => { yaw -= 0.1; },
-        ArrowUp: () => { pitch = Math.min(1.5, pitch + 0.1); }, ArrowDown: () => { pitch = Math.max(-1.4, pitch - 0.1); },
-        '+': () => { zoom = Math.min(4, zoom * 1.2); }, '-': () => { zoom = Math.max(0.4, zoom / 1.2); },
+        ArrowLeft: () => look(0.1, 0), ArrowRight: () => look(-0.1, 0), ArrowUp: () => look(0, 0.1),
+        ArrowDown: () => look(0, -0.1), '+': () => look(0, 0, 1.2), '-': () => look(0, 0, 1 / 1.2),
         ' ': () => play(!playing),
       }[event.key];
       if (!work || event.ctrlKey || event.metaKey || event.altKey) return;
       event.preventDefault();
       work();
-      draw();
     });
     document.addEventListener('themechange', () => { theme(); draw(); });
     new ResizeObserver(draw).observe(canvas);
     theme();
     figure.classList.add('live');
     show(0, false);
-    figure.dispatchEvent(new CustomEvent('drawn', { bubbles: true }));
   };
-  if (typeof DecompressionStream === 'undefined') return; // the static drawing stays
   for (const figure of document.querySelectorAll('figure.robot')) build(figure);
 })();
