@@ -8,8 +8,10 @@ import contextlib
 import itertools
 import json
 import os
+import re
 import shutil
 import subprocess
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -152,8 +154,10 @@ class Browser:
         )
 
     def colours(self, colours):
-        """Set what the system prefers, light or dark."""
-        self.call('Emulation.setEmulatedMedia', features=[{'name': 'prefers-color-scheme', 'value': colours}])
+        """Set what the system prefers: light or dark, and no motion by itself."""
+        wanted = {'prefers-color-scheme': colours, 'prefers-reduced-motion': 'reduce'}
+        features = [{'name': name, 'value': value} for name, value in wanted.items()]
+        self.call('Emulation.setEmulatedMedia', features=features)
 
     def run(self, script):
         """Return the value of an expression in the page; a promise is waited for."""
@@ -188,21 +192,9 @@ class Browser:
             self.call('Input.dispatchMouseEvent', type='mouseMoved', x=x, y=y, button='left', buttons=1)
         self.call('Input.dispatchMouseEvent', type='mouseReleased', x=x, y=y, button='left', clickCount=1)
 
-    def picture(self, whole=False):
-        """Return a PNG of what is seen, or of the whole page."""
-        more = {}
-        if whole:
-            size = self.call('Page.getLayoutMetrics')['cssContentSize']
-            more = {'captureBeyondViewport': True, 'clip': {'x': 0, 'y': 0, **_part(size), 'scale': 1}}
-        return base64.b64decode(self.call('Page.captureScreenshot', format='png', **more)['data'])
-
     def printed(self):
         """Return a PDF of the page as it is printed."""
         return base64.b64decode(self.call('Page.printToPDF', printBackground=True)['data'])
-
-
-def _part(size):
-    return {'width': size['width'], 'height': size['height']}
 
 
 @pytest.fixture(scope='session')
@@ -212,18 +204,6 @@ def browser(tmp_path_factory):
         pytest.skip(f'no browser: none of {", ".join(NAMES)} is installed, and $BROWSER_FOR_TESTS names none')
     with Browser(tmp_path_factory.mktemp('browser')) as browser:
         yield browser
-
-
-@pytest.fixture
-def screenshot(request):
-    """Function (name, PNG) that keeps a picture for the documentation, where --screenshots says to."""
-    folder = request.config.getoption('--screenshots')
-
-    def keep(name, png):
-        if folder is not None:
-            (Path(folder) / f'{name}.png').write_bytes(png)
-
-    return keep
 
 
 #: N·m/rad of every joint of the identified arm.
@@ -328,10 +308,38 @@ def turning():
     loop = 6 * np.tanh(8 * rate) + 2 * angle
     result = JointTestResult('hysteresis', 'elbow_joint')
     result.parameters['F_C'] = Value(6.0, 0.02, 'N·m')
+    result.quality['speed_range'] = [-1 / 3, 2 / 3]
     series = (Line('measured', angle, loop + noise, 'line'), Line('Maxwell-slip', angle, loop, 'line'))
     title = 'elbow_joint: hysteresis on validation data'
     result.plots.append(Plot(title, 'corrected motor angle [rad]', 'friction torque [N·m]', series))
     return result
+
+
+@pytest.fixture(scope='session')
+def unpack():
+    """Function (entry, text): the array of an entry of `Packer.add`, NaN where a value is missing."""
+
+    def unpack(entry, text):
+        n = entry['n']
+        if entry['kind'] == 'ramp':
+            return entry['start'] + entry['step'] * np.arange(n)
+        data = np.frombuffer(zlib.decompress(base64.b64decode(text)), dtype=np.uint8).astype(np.uint16)
+        low, high = data[entry['at'] :][: 2 * n].reshape(2, n)
+        codes = np.cumsum(low + (high << 8), dtype=np.uint16).view(np.int16).astype(float)
+        return np.where(codes == -32768, np.nan, entry['start'] + entry['step'] * codes)
+
+    return unpack
+
+
+@pytest.fixture(scope='session')
+def held():
+    """Function (page): specification and packed arrays of its first figure."""
+
+    def held(page):
+        specification = re.search(r'class="specification">(.*?)</script>', page, re.S).group(1)
+        return json.loads(specification), re.search(r'class="arrays">(.*?)</script>', page, re.S).group(1)
+
+    return held
 
 
 @pytest.fixture(scope='session')

@@ -16,25 +16,28 @@ def add_entry(report: Report, title: str, entry: Mapping[str, Any] | None) -> No
         add_values(report, entry)
 
 
-def add_values(report: Report, entry: Mapping[str, Any]) -> None:
-    """Add the values of an entry in one table, and each part with rows of its own in a further one."""
-    if all(isinstance(value, Mapping) for value in entry.values()):
-        _add_rows(report, [{'': name, **value} for name, value in entry.items()])
-        return
-    plain = []
+def add_values(report: Report, entry: Mapping[str, Any], caption: str = '') -> None:
+    """Add tables of an entry: one of its numbers, one with a row for each part, one for each list of parts."""
+    rows, plain = [], []
     for key, value in entry.items():
-        words = key.replace('_', ' ')
-        if isinstance(value, Mapping) and any(isinstance(item, (Mapping, list)) for item in value.values()):
-            _add_rows(report, [{'': name, **item} for name, item in value.items()], words)
+        if isinstance(value, Mapping) and any(isinstance(item, Mapping) for item in value.values()):
+            add_values(report, value, _words(key))
         elif isinstance(value, list) and value and isinstance(value[0], Mapping):
-            _add_rows(report, value, words)
+            _add_rows(report, value, _words(key))
+        elif isinstance(value, Mapping):
+            rows.append({'': _words(key), **value})
         else:
-            plain.append([short_name(words), value])
+            plain.append([_words(key), value])
+    if rows:
+        _add_rows(report, rows, caption)
     if plain:
-        report.add_table(['', 'value'], plain)
+        report.add_table(['', 'value'], plain, caption)
 
 
 def _add_rows(report: Report, rows: list[dict[str, Any]], caption: str = '') -> None:
     headers = list(dict.fromkeys(key for row in rows for key in row))
-    words = [header.replace('_', ' ') for header in headers]
-    report.add_table(words, [[row.get(key) for key in headers] for row in rows], caption)
+    report.add_table([*map(_words, headers)], [[row.get(key) for key in headers] for row in rows], caption)
+
+
+def _words(name: str) -> str:
+    return short_name(name).replace('_', ' ')

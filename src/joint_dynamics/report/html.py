@@ -57,10 +57,13 @@ class Report:
         self._robots = 0
 
     def add_section(self, title: str, folded: bool = False) -> None:
-        """Begin a section; it is listed at the top. `folded`: shown after a click on its title."""
-        self._sections.append(title)
-        heading = f'<h2 id="s{len(self._sections)}">{html.escape(title)}</h2>'
-        self._parts.append(self._end + (f'<details><summary>{heading}</summary>' if folded else heading))
+        """Begin a section, listed at the top; `folded`: shown after a click on its title, and not listed."""
+        words = html.escape(title)
+        if folded:
+            self._parts.append(f'{self._end}<details><summary><h2>{words}</h2></summary>')
+        else:
+            self._sections.append(title)
+            self._parts.append(f'{self._end}<h2 id="s{len(self._sections)}">{words}</h2>')
         self._end = '</details>' if folded else ''
 
     def add_text(self, text: str, kind: Literal['', 'warning', 'good'] = '') -> None:

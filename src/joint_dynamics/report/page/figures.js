@@ -24,7 +24,8 @@
       const values = row.difference
         ? Float64Array.from(above[row.difference[0]], (value, k) => value - above[row.difference[1]][k]) : array(row.y);
       const one = {
-        label, named: row.label, spanGaps: true, stroke, width: points ? 0 : 1.2, dash: row.dashed ? [5, 4] : undefined,
+        label, named: row.label, spanGaps: true, stroke, width: points ? 0 : row.colour === 'measured' ? 2.4 : 1.2,
+        dash: row.dashed ? [5, 4] : undefined,
         points: { show: points, size, width: 0, fill: stroke },
       };
       if (points || row.path) one.paths = () => null;

@@ -20,13 +20,6 @@ const page = (() => {
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', say);
   addEventListener('beforeprint', () => choose('light')); // paper is white
   addEventListener('afterprint', () => choose(chosen));
-  // A link to a folded section opens it.
-  const unfold = () => {
-    const details = document.getElementById(location.hash.slice(1))?.closest('details');
-    if (details) details.open = true;
-  };
-  addEventListener('hashchange', unfold);
-  unfold();
   // A long name in a table goes on after an underscore, not in the middle of a word.
   for (const cell of document.querySelectorAll('th, td:first-child')) {
     for (const text of [...cell.childNodes].filter(node => node.nodeType === Node.TEXT_NODE && node.length > 12)) {

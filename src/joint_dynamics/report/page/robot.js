@@ -5,47 +5,6 @@
   const text = number => (Math.round(100 * number) / 100 || 0).toFixed(2).replace('-', '−');
   const clamped = (low, value, high) => Math.max(low, Math.min(high, value));
 
-  // Triangles (corners in the frame of the shape) of a lathe: rings of radius r at height z.
-  const turned = (rings, sides = 14) => {
-    const corners = rings.map(([r, z]) => Array.from({ length: sides }, (_, k) => {
-      const angle = (2 * Math.PI * k) / sides;
-      return [r * Math.cos(angle), r * Math.sin(angle), z];
-    }));
-    const found = [];
-    for (let i = 0; i + 1 < corners.length; i++) {
-      for (let k = 0; k < sides; k++) {
-        const n = (k + 1) % sides, [a, b, c, d] = [corners[i][k], corners[i][n], corners[i + 1][n], corners[i + 1][k]];
-        if (rings[i][0] > 0) found.push([a, b, c]);
-        if (rings[i + 1][0] > 0) found.push([a, c, d]);
-      }
-    }
-    return found;
-  };
-  const cap = (r, z, side) => {
-    const found = [];
-    for (let k = 0; k <= 4; k++) {
-      const angle = (Math.PI / 2) * (k / 4);
-      found.push([r * Math.cos(angle), z + side * r * Math.sin(angle)]);
-    }
-    return side < 0 ? found.reverse() : found;
-  };
-  const solids = {
-    sphere: ({ radius: r }) => turned([...cap(r, 0, -1), ...cap(r, 0, 1).slice(1)]),
-    capsule: ({ radius: r, length: l }) => turned([...cap(r, -l / 2, -1), ...cap(r, l / 2, 1)]),
-    cylinder: ({ radius: r, length: l }) => turned([[0, -l / 2], [r, -l / 2], [r, l / 2], [0, l / 2]]),
-    box: ({ size: [x, y, z] }) => {
-      const c = (a, b, d) => [(a * x) / 2, (b * y) / 2, (d * z) / 2];
-      const sides = [];
-      for (const [i, j, k] of [[0, 1, 2], [1, 2, 0], [2, 0, 1]]) {
-        for (const s of [-1, 1]) {
-          const at = (u, v) => { const p = [0, 0, 0]; p[i] = s; p[j] = u * s; p[k] = v; return c(...p); };
-          sides.push([at(-1, -1), at(1, -1), at(1, 1)], [at(-1, -1), at(1, 1), at(-1, 1)]);
-        }
-      }
-      return sides;
-    },
-    mesh: ({ corners, faces }) => faces.map(face => face.map(k => corners[k])),
-  };
   const placed = (pose, p) => [
     pose[0] * p[0] + pose[1] * p[1] + pose[2] * p[2] + pose[9],
     pose[3] * p[0] + pose[4] * p[1] + pose[5] * p[2] + pose[10],
@@ -57,10 +16,10 @@
     const bytes = await packing.inflated(figure.querySelector('script.arrays').textContent);
     const arrays = entries => entries.map(entry => packing.decoded(entry, bytes));
     const poses = specification.poses.map(arrays), joints = arrays(specification.joints);
-    const path = arrays(specification.path);
+    const path = arrays(specification.path).map(values => [...values]);
     const { frames, step, start, clock, centre, reach } = specification;
     const bodies = specification.shapes.map(shape => ({
-      ...shape, triangles: solids[shape.kind](shape).map(t => t.map(p => placed(shape.pose, p))),
+      ...shape, triangles: shape.faces.map(face => face.map(k => placed(shape.pose, shape.corners[k]))),
     }));
     const canvas = figure.querySelector('canvas'), slider = figure.querySelector('input');
     const button = figure.querySelector('.play'), clockText = figure.querySelector('.time');
@@ -94,18 +53,18 @@
         const f = away / (away + depth);
         return [width / 2 + scale * f * u, height / 2 - scale * f * up, depth];
       };
-      pen.strokeStyle = colours.line;
-      pen.lineWidth = 1;
-      pen.beginPath();
-      const cell = specification.cell, floor = specification.floor;
-      for (let k = -5; k <= 5; k++) {
-        for (const [a, b] of [[[k, -5], [k, 5]], [[-5, k], [5, k]]]) {
-          const p = seen([a[0] * cell, a[1] * cell, floor]), q = seen([b[0] * cell, b[1] * cell, floor]);
-          pen.moveTo(p[0], p[1]);
-          pen.lineTo(q[0], q[1]);
-        }
+      const line = (points, stroke, width) => {
+        pen.strokeStyle = stroke;
+        pen.lineWidth = width;
+        pen.beginPath();
+        for (const point of points) pen.lineTo(...seen(point).slice(0, 2));
+        pen.stroke();
+      };
+      const { cell, floor } = specification, edge = 5 * cell;
+      for (let at = -edge; at <= 1.001 * edge; at += cell) {
+        line([[at, -edge, floor], [at, edge, floor]], colours.line, 1);
+        line([[-edge, at, floor], [edge, at, floor]], colours.line, 1);
       }
-      pen.stroke();
       const faces = [];
       const light = [0.35, -0.45, 0.82];
       bodies.forEach((body, k) => {
@@ -119,7 +78,7 @@
           const screen = [seen(a), seen(b), seen(c)];
           const [p, q, r] = screen;
           if ((q[0] - p[0]) * (r[1] - p[1]) - (q[1] - p[1]) * (r[0] - p[0]) >= 0) continue; // seen from behind
-          const shade = 0.55 + 0.45 * Math.max(0, (n[0] * light[0] + n[1] * light[1] + n[2] * light[2]) / size);
+          const shade = 0.68 + 0.32 * Math.max(0, (n[0] * light[0] + n[1] * light[1] + n[2] * light[2]) / size);
           faces.push([p[2] + q[2] + r[2], screen, `rgb(${tone.map(part => Math.round(part * shade)).join()})`]);
         }
       });
@@ -135,16 +94,7 @@
         pen.fill();
         pen.stroke(); // covers the seams between neighbours
       }
-      pen.strokeStyle = colours.path;
-      pen.lineWidth = 1.2;
-      pen.globalAlpha = 0.75;
-      pen.beginPath();
-      for (let k = 0; k < frames; k++) {
-        const p = seen([path[0][k], path[1][k], path[2][k]]);
-        if (k) pen.lineTo(p[0], p[1]); else pen.moveTo(p[0], p[1]);
-      }
-      pen.stroke();
-      pen.globalAlpha = 1;
+      line(path[0].map((x, k) => [x, path[1][k], path[2][k]]), colours.path, 1);
       figure.dataset.faces = faces.length;
     };
     const show = (t, tell = true) => {
@@ -165,6 +115,7 @@
       if (!playing) return;
       const next = time + Math.min(100, now - last) / 1000;
       last = now;
+      if (next > length) play(false);
       show(next > length ? 0 : next);
       requestAnimationFrame(tick);
     };
@@ -213,6 +164,7 @@
     theme();
     figure.classList.add('live');
     show(0, false);
+    if (!matchMedia('(prefers-reduced-motion: reduce)').matches) play(true);
   };
   for (const figure of document.querySelectorAll('figure.robot')) build(figure);
 })();
