@@ -25,7 +25,7 @@ def add_values(report: Report, entry: Mapping[str, Any], caption: str = '') -> N
         elif isinstance(value, list) and value and isinstance(value[0], Mapping):
             _add_rows(report, value, _words(key))
         elif isinstance(value, Mapping):
-            rows.append({'': _words(key), **value})
+            rows.append({'': short_name(key), **value})
         else:
             plain.append([_words(key), value])
     if rows:
