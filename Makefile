@@ -28,7 +28,7 @@ $(VENV)/.dependencies: setup.py pyproject.toml constraints.txt
 		$(PROGRESS) 'Creating the virtual environment $(VENV)' out/log/venv.log $(PYTHON) -m venv --clear $(VENV)
 	@$(PROGRESS) 'Bringing pip up to date' $(LOG)/pip.log $(BIN)/python -m pip install --upgrade pip
 	@$(PROGRESS) 'Installing what joint_dynamics needs (about 130 packages, a minute or two)' $(LOG)/dependencies.log \
-		$(BIN)/python -m pip install -c $(CONSTRAINTS) '.[ros,sdp,mujoco,dask,parquet,dev,docs]'
+		$(BIN)/python -m pip install -c $(CONSTRAINTS) '.[ros,sdp,mujoco,dask,dev,docs]'
 	@touch $@
 
 $(VENV)/.installed: $(VENV)/.dependencies $(SOURCES) setup.py setup.cfg package.xml README.md

@@ -56,15 +56,32 @@ def test_launch_and_config_files_are_shared(prefix):
         assert files_below(prefix / 'share/joint_dynamics' / folder) == files_below(ROOT / folder)
 
 
-def test_ros2_run_finds_every_node(prefix):
-    names = {path.name for path in (ROOT / 'resource' / 'executables').iterdir()}
-    assert {'identifier'} <= names
-    for name in names:
-        path = prefix / 'lib/joint_dynamics' / name
-        assert os.access(path, os.X_OK)
-        assert (ROOT / 'src/joint_dynamics/nodes' / name / 'node.py').is_file()
-        assert 'joint_dynamics.nodes.$(basename "$0").node' in path.read_text()
-        assert not (prefix / 'bin' / name).exists(), 'no command of so general a name on the path'
+EXECUTABLES = sorted(path.name for path in (ROOT / 'resource' / 'executables').iterdir())
+
+
+def test_executables_are_the_nodes_and_the_command():
+    nodes = {path.parent.name for path in (ROOT / 'src/joint_dynamics/nodes').glob('*/node.py')}
+    assert set(EXECUTABLES) == {*nodes, 'joint-dynamics'}
+
+
+@pytest.mark.parametrize('name', EXECUTABLES)
+def test_executables_ignore_the_working_folder(prefix, tmp_path, name):
+    path = prefix / 'lib/joint_dynamics' / name
+    assert os.access(path, os.X_OK)
+    told = tmp_path / 'executed'
+    for module in ('importlib', 'contextlib', 'joint_dynamics', 'argparse', 'rclpy', 'os', 're'):
+        (tmp_path / f'{module}.py').write_text(f'open({str(told)!r}, "w").write(__name__)')
+    site = next(prefix.glob('lib/python*/site-packages'))
+    environment = {**os.environ, 'PYTHONPATH': str(site), 'PATH': f'{Path(sys.executable).parent}:{os.environ["PATH"]}'}
+    arguments = ['--version'] if name == 'joint-dynamics' else ['--ros-args', '-p', 'autostart:=wrong']
+    done = subprocess.run([path, *arguments], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert not told.exists(), told.read_text()
+    assert done.returncode == (0 if name == 'joint-dynamics' else 2), done.stderr
+
+
+@pytest.mark.parametrize('name', [name for name in EXECUTABLES if name != 'joint-dynamics'])
+def test_nodes_are_no_commands_on_the_path(prefix, name):
+    assert not (prefix / 'bin' / name).exists()
 
 
 def test_data_of_the_package_is_shipped(prefix):
@@ -113,7 +130,7 @@ def test_every_import_is_a_dependency():
         'setuptools': 'python3-setuptools',
     }
     # from the Python package index (README): rosdep has no key for them, or numba and pinocchio bring them
-    no_key = {'cvxpy', 'clarabel', 'coal', 'distributed', 'hppfcl', 'llvmlite', 'mujoco', 'pyarrow'}
+    no_key = {'cvxpy', 'clarabel', 'coal', 'distributed', 'hppfcl', 'llvmlite', 'mujoco'}
     for_tests = dependencies('test_depend')
     # mypy and PyKDL: skipped where they are not
     ours = {'joint_dynamics', '', 'mypy', 'PyKDL', *(path.stem for path in (ROOT / 'bench').glob('*.py'))}

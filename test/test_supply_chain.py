@@ -58,7 +58,7 @@ def test_every_dependency_is_pinned_within_its_bounds(python):
 
 def test_make_installs_what_is_pinned():
     makefile = (ROOT / 'Makefile').read_text(encoding='utf-8')
-    assert "pip install -c $(CONSTRAINTS) '.[ros,sdp,mujoco,dask,parquet,dev,docs]'" in makefile
+    assert "pip install -c $(CONSTRAINTS) '.[ros,sdp,mujoco,dask,dev,docs]'" in makefile
     assert re.search(r'^\$\(VENV\)/\.dependencies:.* constraints\.txt', makefile, flags=re.MULTILINE)
 
 

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-WANTED = '.[ros,sdp,mujoco,dask,parquet,dev,docs]'
+WANTED = '.[ros,sdp,mujoco,dask,dev,docs]'
 HEADER = '# What `make env` installs, exactly, by Python version (x86-64 Linux). Written by `make lock`.\n'
 
 

@@ -68,13 +68,19 @@ def read_bytes(path: str | Path, what: str, max_bytes: int = MAX_BYTES) -> bytes
 
 def check_file(path: Path, what: str, max_bytes: int) -> None:
     """Raise JointDynamicsError unless `path` is a regular file of at most `max_bytes`; OSError where there is none."""
-    status = path.stat()
-    if not stat.S_ISREG(status.st_mode):
+    check_regular(path, what)
+    size = path.stat().st_size
+    if size > max_bytes:
+        raise _too_large(what, str(size), max_bytes)
+
+
+def check_regular(path: Path, what: str) -> None:
+    """Raise JointDynamicsError unless `path` is a regular file: reading a pipe or a device may never end."""
+    mode = path.stat().st_mode
+    if not stat.S_ISREG(mode):
         kinds = {stat.S_IFDIR: 'a folder', stat.S_IFIFO: 'a named pipe', stat.S_IFSOCK: 'a socket'}
-        kind = kinds.get(stat.S_IFMT(status.st_mode), 'a device')
+        kind = kinds.get(stat.S_IFMT(mode), 'a device')
         raise JointDynamicsError(f'{what}: expected a file that can be read to its end, found {kind}')
-    if status.st_size > max_bytes:
-        raise _too_large(what, str(status.st_size), max_bytes)
 
 
 def read_text(path: str | Path, what: str, max_bytes: int = MAX_BYTES) -> str:
