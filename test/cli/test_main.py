@@ -16,7 +16,7 @@ from joint_dynamics.python_process import environment, module_command
         ['watch', 'a b'],
         ['watch', '/a//b'],
         ['doctor', '--live', '--robot', 'x', '--namespace', 'x y'],
-        ['validate', 'x' * 5000, 'y'],
+        ['validate', 'dynamics.yaml', 'x' * 5000],
         ['trend', 'x' * 5000, '--out', 'out'],
         ['doctor', 'run@0:1e400', '--robot', 'arm.yaml'],
         ['identify', '--robot', 'x', '--out', 'out', '--validate', 'run2', 'run1'],
