@@ -322,12 +322,7 @@ def flexibility():
 
 
 def main():
-    parts = {
-        'adaptation': adaptation,
-        'rough': rough,
-        'hysteresis': hysteresis,
-        'flexibility': flexibility,
-    }
+    parts = {'adaptation': adaptation, 'rough': rough, 'hysteresis': hysteresis, 'flexibility': flexibility}
     for name in [word for word in sys.argv[1:] if word in parts] or parts:
         parts[name]()
 
