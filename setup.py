@@ -94,7 +94,6 @@ setup(
             'computed_torque = joint_dynamics.control:ComputedTorque',
             'adaptive_friction = joint_dynamics.control:AdaptiveFriction',
             'flexible_joint = joint_dynamics.control:FlexibleJoint',
-            'joint_torque_feedback = joint_dynamics.control:JointTorqueFeedback',
         ],
     },
 )

@@ -17,7 +17,7 @@ import pinocchio
 
 from joint_dynamics.arm import Arm
 from joint_dynamics.arrays import FloatArray
-from joint_dynamics.control import ControlLoop, create
+from joint_dynamics.control import Law, create
 from joint_dynamics.demo import ChainSettings, scenario
 from joint_dynamics.demo.comparison import ChainRun, map_nrmse
 from joint_dynamics.demo.scenario import FLOOR, GAIN_DEVIATION, HEATING_TIME, REST_GAIN, WEAR, demo_robot, heating
@@ -204,8 +204,8 @@ def wear_out(chain: ChainRun) -> None:
         ('nominal', {'rest_gain': REST_GAIN, 'alpha_lower': [1.0, 0.0], 'alpha_upper': [1.0, 0.0]}),
         ('adaptive', {'rest_gain': REST_GAIN}),
     ):
-        loop = ControlLoop(create('adaptive_friction'), arm, parameters=parameters)
-        chain.worn_tracking[law], chain.worn_torque[law] = _run(chain, loop, law == 'adaptive')
+        own = create('adaptive_friction', arm, **parameters)
+        chain.worn_tracking[law], chain.worn_torque[law] = _run(chain, own, law == 'adaptive')
     truth = robot.truth.as_document()
     chain.worn_stiffness = map_nrmse(chain.estimator.stiffness, chain.model, work, truth)
 
@@ -267,41 +267,36 @@ def feed_forward(chain: ChainRun) -> None:
     """Run the work under the robot's own controller alone, with static and with adaptive friction fed forward."""
     assert chain.description is not None
     arm = Arm.from_description(chain.model, chain.description)
-    static = {'friction': 'static', 'friction_smoothing': 0.02}
-    loops = {
+    laws = {
         'none': None,
-        'static': ControlLoop(create('computed_torque'), arm, parameters=static),
-        'adaptive': ControlLoop(create('adaptive_friction'), arm, parameters={'rest_gain': REST_GAIN}),
+        'static': create('computed_torque', arm, friction='static', friction_smoothing=0.02),
+        'adaptive': create('adaptive_friction', arm, rest_gain=REST_GAIN),
     }
-    for law, loop in loops.items():
-        chain.tracking[law], chain.torque[law] = _run(chain, loop, law == 'adaptive')
+    for name, law in laws.items():
+        chain.tracking[name], chain.torque[name] = _run(chain, law, name == 'adaptive')
 
 
-def _run(chain: ChainRun, loop: ControlLoop | None, adaptive: bool) -> tuple[FloatArray, FloatArray]:
+def _run(chain: ChainRun, law: Law | None, adaptive: bool) -> tuple[FloatArray, FloatArray]:
     """Return mean squares (n,) over one cycle of position error [rad²] and torque left to the controller [(N·m)²]."""
     robot, path = chain.robot, scenario.cycle_path()
     reference = path.sample(np.arange(0.0, path.end, robot.period))
     robot.place(reference[0, 0])
     feedforward = np.zeros((len(reference), robot.n))
-    if loop is not None:
-        feedforward[:] = _along(chain, loop, reference, adaptive)
+    if law is not None:
+        feedforward[:] = _along(chain, law, reference, adaptive)
     robot.shift_integral(-feedforward[0])
     samples = robot.run(Command.track(reference[:, 0], reference[:, 1], feedforward))
     error, left = samples.q - reference[:, 0], samples.effort - feedforward
     return np.mean(error**2, axis=0), np.mean(left**2, axis=0)
 
 
-def _along(chain: ChainRun, loop: ControlLoop, reference: FloatArray, adaptive: bool) -> FloatArray:
+def _along(chain: ChainRun, law: Law, reference: FloatArray, adaptive: bool) -> FloatArray:
     """Return the law's torque (N, n) along the reference (N, 5, n), at the temperatures measured last."""
-    estimator, robot = chain.estimator, chain.robot
-    assert estimator is not None
-    inputs = {'temperature': estimator.temperature}
-    if adaptive:
-        scale, _ = estimator.friction_scale()
-        inputs |= {'friction_scale': scale[:, 0], 'viscous_excess': scale[:, 1]}
-    for quantity, values in inputs.items():
-        loop.state.write(quantity, values, 0.0)
-    return np.array([loop.evaluate_along(row, 0.0, robot.period) for row in reference])
+    estimator = chain.estimator
+    assert estimator is not None and estimator.temperature is not None
+    scale = estimator.friction_scale()[0] if adaptive else np.full((chain.robot.n, 2), np.nan)
+    law.adapt(estimator.temperature, scale)
+    return law.effort_along(reference)
 
 
 STAGES = (record, identify_all, estimate, feed_forward, push, wear_out)

@@ -55,7 +55,6 @@ def start_estimator(demo: DemoContext) -> None:
                 'use_sim_time': True,
                 'autostart': False,
                 'description_file': description,
-                'mode': 'trajectory',
                 'timeout': 5.0,
                 'slow_timeout': 3600.0,
                 'plan_period': 0.004,
