@@ -34,7 +34,6 @@ from joint_dynamics.nodes.framework.run import run
 from joint_dynamics.nodes.framework.tables import STATE
 from joint_dynamics.nodes.interfaces.input_parameters import recording_settings
 from joint_dynamics.nodes.interfaces.inputs import InputSet
-from joint_dynamics.nodes.interfaces.trajectory_bytes import read_trajectory
 
 WATCH_PERIOD = 0.02
 """Time between two looks at planning and controller [s]."""
@@ -113,9 +112,7 @@ class FeedforwardNode(DynamicsNode):
 
     def _connect(self) -> None:
         self.every(WATCH_PERIOD, self._check_followed, steady=True)
-        self.subscribe(
-            JointTrajectory, '~/reference', self.refusals.guarded(self._take_trajectory), STATE, raw=True, stream=True
-        )
+        self.subscribe(JointTrajectory, '~/reference', self.refusals.guarded(self._take_trajectory), STATE, stream=True)
         if 'friction_scale' in self.law.inputs:
             take = self.refusals.guarded(self._take_friction)
             self.subscribe(Float64MultiArray, 'friction_parameters', take, STATE)
@@ -156,8 +153,8 @@ class FeedforwardNode(DynamicsNode):
 
     # Input.
 
-    def _take_trajectory(self, data: bytes) -> None:
-        self.planning.add(read_trajectory(data), self.clock_time())
+    def _take_trajectory(self, message: JointTrajectory) -> None:
+        self.planning.add(message, self.clock_time())
 
     def _take_friction(self, message: Float64MultiArray) -> None:
         self._state.take_friction(message, self.clock_time())
