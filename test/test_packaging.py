@@ -74,7 +74,9 @@ def test_executables_ignore_the_working_folder(prefix, tmp_path, name):
     site = next(prefix.glob('lib/python*/site-packages'))
     environment = {**os.environ, 'PYTHONPATH': str(site), 'PATH': f'{Path(sys.executable).parent}:{os.environ["PATH"]}'}
     arguments = ['--version'] if name == 'joint-dynamics' else ['--ros-args', '-p', 'autostart:=wrong']
-    done = subprocess.run([path, *arguments], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [path, *arguments], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
     assert not told.exists(), told.read_text()
     assert done.returncode == (0 if name == 'joint-dynamics' else 2), done.stderr
 
