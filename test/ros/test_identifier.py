@@ -334,14 +334,14 @@ def test_a_recording_without_motion_is_left_out(ros, identifier, robot_file):
     good = simulated(RobotModel.load(robot_file), 6.0)
     record(ros, node, good)
     noise = 1e-4 * np.random.default_rng(1).normal(size=good.q.shape)
-    record(ros, node, replace(good, q=0.3 + noise, dq=None, ddq=None))
+    record(ros, node, replace(good, q=0.3 + noise, dq=noise))
     answer = ros.trigger('/x/identifier/identify')
     assert answer.success, answer.message
     assert 'left out: recording_2 (' in answer.message
 
 
 def test_a_folder_deleted_meanwhile_is_not_called_saved(ros, identifier, tmp_path):
-    identifier()
+    identifier(save_recordings=True)
     assert ros.trigger('/x/identifier/start_recording').success
     (folder,) = (tmp_path / 'out').glob('recording_*')
     shutil.rmtree(folder)
