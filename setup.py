@@ -88,7 +88,7 @@ setup(
         'dev': [*TEST, *LINT, *FIGURES],
     },
     entry_points={
-        # `ros2 run` finds nodes and command in lib/joint_dynamics; `joint-dynamics node` starts nodes anywhere.
+        # colcon puts it into lib/joint_dynamics (setup.cfg), where `ros2 run` finds it, pip into bin.
         'console_scripts': ['joint-dynamics = joint_dynamics.cli.main:main'],
         'joint_dynamics.controllers': [
             'computed_torque = joint_dynamics.control:ComputedTorque',

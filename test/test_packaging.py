@@ -29,18 +29,33 @@ def files_below(folder, pattern='*'):
 
 
 @pytest.fixture(scope='module')
-def prefix(tmp_path_factory):
-    """The package installed from a copy of its sources, without its dependencies."""
-    source, prefix = tmp_path_factory.mktemp('source'), tmp_path_factory.mktemp('prefix')
+def source(tmp_path_factory):
+    """A copy of the sources."""
+    folder = tmp_path_factory.mktemp('source')
     for name in FOLDERS:
-        shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns('__pycache__', '*.egg-info'))
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns('__pycache__', '*.egg-info'))
     for name in FILES:
-        shutil.copy(ROOT / name, source / name)
+        shutil.copy(ROOT / name, folder / name)
+    return folder
+
+
+@pytest.fixture(scope='module')
+def prefix(source, tmp_path_factory):
+    """The package installed by pip, without its dependencies."""
+    prefix = tmp_path_factory.mktemp('prefix')
     install = ['install', '--quiet', '--no-deps', '--no-build-isolation', '--no-index', '--ignore-installed']
     command = [sys.executable, '-m', 'pip', *install, '--prefix', prefix, source]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return prefix
+
+
+def test_colcon_makes_the_command_known_to_ros2_run(source, tmp_path):
+    options = ['--single-version-externally-managed', '--record', 'files']
+    command = [sys.executable, '-W', 'ignore', 'setup.py', '-q', 'install', '--prefix', tmp_path, *options]
+    done = subprocess.run(command, cwd=source, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert os.access(tmp_path / 'lib/joint_dynamics/joint-dynamics', os.X_OK)
 
 
 def test_the_ament_index_finds_the_package(prefix, monkeypatch):
@@ -59,31 +74,24 @@ def test_launch_and_config_files_are_shared(prefix):
 EXECUTABLES = sorted(path.name for path in (ROOT / 'resource' / 'executables').iterdir())
 
 
-def test_executables_are_the_nodes_and_the_command():
-    nodes = {path.parent.name for path in (ROOT / 'src/joint_dynamics/nodes').glob('*/node.py')}
-    assert set(EXECUTABLES) == {*nodes, 'joint-dynamics'}
+def test_every_node_has_an_executable():
+    assert set(EXECUTABLES) == {path.parent.name for path in (ROOT / 'src/joint_dynamics/nodes').glob('*/node.py')}
 
 
 @pytest.mark.parametrize('name', EXECUTABLES)
 def test_executables_ignore_the_working_folder(prefix, tmp_path, name):
     path = prefix / 'lib/joint_dynamics' / name
     assert os.access(path, os.X_OK)
+    assert not (prefix / 'bin' / name).exists(), 'no command of so general a name on the path'
     told = tmp_path / 'executed'
     for module in ('importlib', 'contextlib', 'joint_dynamics', 'argparse', 'rclpy', 'os', 're'):
         (tmp_path / f'{module}.py').write_text(f'open({str(told)!r}, "w").write(__name__)')
     site = next(prefix.glob('lib/python*/site-packages'))
     environment = {**os.environ, 'PYTHONPATH': str(site), 'PATH': f'{Path(sys.executable).parent}:{os.environ["PATH"]}'}
-    arguments = ['--version'] if name == 'joint-dynamics' else ['--ros-args', '-p', 'autostart:=wrong']
-    done = subprocess.run(
-        [path, *arguments], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
-    )
+    command = [path, '--ros-args', '-p', 'autostart:=wrong']
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert not told.exists(), told.read_text()
-    assert done.returncode == (0 if name == 'joint-dynamics' else 2), done.stderr
-
-
-@pytest.mark.parametrize('name', [name for name in EXECUTABLES if name != 'joint-dynamics'])
-def test_nodes_are_no_commands_on_the_path(prefix, name):
-    assert not (prefix / 'bin' / name).exists()
+    assert done.returncode == 2, done.stderr
 
 
 def test_data_of_the_package_is_shipped(prefix):

@@ -462,7 +462,7 @@ def test_nothing_is_started_without_a_controller(ros, summary):
 def quick_plan(folder):
     """A configuration whose plan is made at once."""
     (folder / 'config.yaml').write_text(
-        'excitation: {posture: [0, -1.57, 0.6, -1.57, 0.3, 0], condition_limit: 1e9, limits: {clearance: null}, '
+        'excitation: {posture: [0, -1.57, 0.6, -1.57, 0.3, 0], condition_limit: 1.0e+9, limits: {clearance: null}, '
         'fourier: {period: 4, harmonics: 2, ramp: 0.5, starts: 1, candidates: 1}}'
     )
     return folder / 'config.yaml'
