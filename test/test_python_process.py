@@ -94,6 +94,17 @@ def test_a_module_of_the_package_ignores_the_working_folder(trapped, module):
     assert 'working folder was executed' not in done.stderr
 
 
+@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
+def test_a_signal_ends_a_node_that_is_being_loaded(tmp_path, number):
+    code = (
+        'import sys; from joint_dynamics.cli import node\n'
+        f'import importlib, signal; importlib.import_module = lambda name: signal.raise_signal({int(number)})\n'
+        "sys.argv = ['x', 'estimator']; node.start(); print('went on')"
+    )
+    done = run([sys.executable, '-c', code], tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, '', '')
+
+
 def test_who_runs_a_module_of_his_own_keeps_his_folder(tmp_path):
     (tmp_path / 'mine').mkdir()
     (tmp_path / 'mine' / '__init__.py').write_text('import joint_dynamics')
