@@ -132,7 +132,7 @@ def test_every_import_is_a_dependency():
         'rich': 'python3-rich',
         'numba': 'python3-numba',
         'rosbags': 'python3-rosbags-pip',
-        'mcap': 'mcap-ros2-support',
+        **dict.fromkeys(('mcap', 'lz4', 'zstandard'), 'mcap-ros2-support'),
         'hypothesis': 'python3-hypothesis',
         'packaging': 'python3-packaging',
         'pytest': 'python3-pytest',

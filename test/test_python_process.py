@@ -49,7 +49,7 @@ def run(command, folder, **changes):
 
 
 @pytest.mark.parametrize('path', [None, '', f'{os.pathsep}', f'/nowhere{os.pathsep}'])
-def test_a_module_started_by_this_package_ignores_the_working_folder(trapped, path):
+def test_started_module_ignores_the_working_folder(trapped, path):
     folder, told = trapped
     command = module_command('joint_dynamics.excitation.search:serve_search')
     done = run(command, folder, **({} if path is None else {'PYTHONPATH': path}))
@@ -213,7 +213,7 @@ def stop():
 
 
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
-def test_a_signal_is_remembered_and_breaks_off_only_what_is_interruptible(stop, number):
+def test_signal_breaks_off_only_interruptible_code(stop, number):
     with interruptible():
         pass
     os.kill(os.getpid(), number)

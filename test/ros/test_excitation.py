@@ -150,7 +150,7 @@ def stamp_of(message):
     return message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
 
 
-def test_what_is_sent_begins_where_the_robot_stands_and_is_slow_at_first(ros, robot, series, summary):
+def test_motion_begins_slowly_where_the_robot_stands(ros, robot, series, summary):
     robot.q = HOME + 0.2
     _, statuses = begin(ros, trajectory_file=str(summary), rate=50.0, approach_speed=0.1)
     robot.until(lambda: last(statuses) == 'ready', 'the motion')
@@ -235,7 +235,7 @@ def test_what_stops_it_brings_it_to_rest_on_its_path(ros, robot, summary, why, s
     assert not ros.trigger('excitation/stop').success
 
 
-def test_a_manager_whose_controller_is_missed_after_its_joint_states_is_named_in_the_end(ros, robot, summary):
+def test_lost_manager_is_named_after_lost_joint_states(ros, robot, summary):
     _, statuses = begin(ros, trajectory_file=str(summary), repeats=20, state_timeout=0.5)
     log = ros.listen(Log, '/rosout', 1000)
     played_until(ros, robot, statuses, 1.0)
@@ -340,7 +340,7 @@ def test_another_clock_is_named_before_anybody_asks_for_a_start(ros, robot, summ
     robot.until(lambda: node.diagnostics.message('joint states') == 'arrive', 'a good word')
 
 
-def test_a_robot_that_moves_without_telling_speeds_is_not_started(ros, robot, summary):
+def test_moving_robot_without_speeds_is_not_started(ros, robot, summary):
     node, _ = begin(ros, trajectory_file=str(summary))
     robot.speeds = False
     began = time.monotonic()
@@ -365,7 +365,7 @@ def test_a_robot_without_stamps_starts_on_arrival(ros, robot, summary):
     assert robot.received[0].header.stamp.sec == 0
 
 
-def test_a_stop_brakes_where_a_late_controller_is_and_not_ahead_of_it(ros, robot, summary):
+def test_stop_brakes_where_a_late_controller_is(ros, robot, summary):
     _, statuses = begin(ros, trajectory_file=str(summary), repeats=20)
     late = 0.2
     t, q, dq = sent(ros, robot, statuses)
@@ -392,7 +392,7 @@ def test_a_stop_brakes_where_a_late_controller_is_and_not_ahead_of_it(ros, robot
     assert begins == pytest.approx(stopped - late, abs=1.5e-3 / 0.05 + 0.01)
 
 
-def test_a_start_that_nobody_has_taken_yet_ends_where_time_goes_back(ros, robot, summary, monkeypatch):
+def test_start_ends_where_time_goes_back(ros, robot, summary, monkeypatch):
     """The motion it sent belongs to a time that is no more: it is neither sent again nor played."""
     node, statuses = begin(ros, trajectory_file=str(summary))
     sent = []
@@ -410,7 +410,7 @@ def test_a_start_that_nobody_has_taken_yet_ends_where_time_goes_back(ros, robot,
     assert 'time went back' in last(statuses)
 
 
-def test_a_stop_that_takes_long_to_plan_is_stamped_with_the_moment_it_was_planned_for(ros, robot, summary, monkeypatch):
+def test_stop_is_stamped_with_the_planned_moment(ros, robot, summary, monkeypatch):
     """A controller goes on within it; stamped later, its reference would jump back by the time planning took."""
     node, statuses = begin(ros, trajectory_file=str(summary), repeats=20)
     t, q, dq = played_until(ros, robot, statuses, 2.5)
@@ -537,7 +537,7 @@ def test_a_further_plan_adds_to_what_was_played_and_says_so(ros, robot, tmp_path
     assert np.abs(motions[1] - motions[0]).max() > 0.1
 
 
-def test_a_motion_is_done_no_earlier_than_its_end_by_the_clock_whatever_the_stamps(ros, robot, summary):
+def test_motion_is_done_no_earlier_than_its_end(ros, robot, summary):
     node, statuses = begin(ros, trajectory_file=str(summary))
     robot.ahead = 1.0
     assert started(ros, robot).success
@@ -612,7 +612,7 @@ def test_a_trajectory_it_may_not_play_is_refused_when_configured(ros, robot, ser
     assert reason in node.diagnostics.message('state')
 
 
-def test_the_action_is_refused_where_control_msgs_is_not_installed(ros, robot, summary):
+def test_action_is_refused_without_control_msgs(ros, robot, summary):
     try:
         import control_msgs.action  # noqa: F401
     except ImportError:

@@ -137,7 +137,7 @@ def play(ros, tmp_path):
         ros.processes.remove(player)
 
 
-def test_played_over_dds_in_a_namespace_it_finds_what_identify_finds(ros, play, robot_file, tmp_path):
+def test_over_dds_it_finds_what_identify_finds(ros, play, robot_file, tmp_path):
     recording = simulated(RobotModel.load(robot_file), 5.0)
     out = tmp_path / 'out'
     ros.process(
@@ -253,9 +253,7 @@ def test_services_refuse_what_makes_no_sense_with_one_line(ros, identifier):
         (lambda r: replace(r, joint_names=('shoulder', 'knee', 'wrist')), 'not found: elbow'),
     ],
 )
-def test_a_recording_that_cannot_be_used_fails_with_one_line_and_the_node_stays_usable(
-    ros, identifier, robot_file, tmp_path, spoil, reason
-):
+def test_unusable_recording_leaves_the_node_usable(ros, identifier, robot_file, tmp_path, spoil, reason):
     node = identifier()
     good = simulated(RobotModel.load(robot_file), 4.0)
     record(ros, node, spoil(good))

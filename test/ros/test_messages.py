@@ -71,7 +71,7 @@ def test_it_reads_what_rclpy_reads(names, sizes, frame_id):
         assert_same(JointStateReader().read(data), message)
 
 
-def test_one_reader_takes_the_layouts_of_several_publishers_in_turn():
+def test_one_reader_takes_several_layouts_in_turn():
     reader = JointStateReader()
     # The same length, and other names, other fields, another byte order.
     messages = [

@@ -109,7 +109,7 @@ def test_a_trajectory_is_followed_in_any_joint_order(ros):
     assert np.abs(node.simulated.truth.position - goal).max() < 2e-3
 
 
-def test_a_stamped_trajectory_starts_at_its_stamp_and_carries_effort(ros):
+def test_stamped_trajectory_starts_at_its_stamp(ros):
     node = start(ros)
     publisher = ros.publisher(JointTrajectory, 'simulator/joint_trajectory')
     q = node.simulated.truth.position
@@ -122,7 +122,7 @@ def test_a_stamped_trajectory_starts_at_its_stamp_and_carries_effort(ros):
     np.testing.assert_allclose(node.controllers.commands(ahead + 1).effort[-1], 2.0, atol=0.02)
 
 
-def test_a_trajectory_the_controller_rejects_changes_nothing_and_is_said(ros):
+def test_rejected_trajectory_changes_nothing(ros):
     node = start(ros)
     publisher = ros.publisher(JointTrajectory, 'simulator/joint_trajectory')
     for message, reason in (
@@ -135,7 +135,7 @@ def test_a_trajectory_the_controller_rejects_changes_nothing_and_is_said(ros):
         assert not node.controllers.busy
 
 
-def test_efforts_have_the_semantics_of_forward_command_controller(ros):
+def test_efforts_act_as_in_forward_command_controller(ros):
     node = start(ros, controller='forward_effort_controller', effort_joints=list(JOINTS[::-1]))
     publisher = ros.publisher(Float64MultiArray, 'forward_effort_controller/commands')
     gravity = node.simulated.model.gravity(node.simulated.truth.position)
@@ -302,7 +302,7 @@ def test_names_can_carry_a_prefix(ros):
     )
 
 
-def test_as_a_process_in_a_namespace_it_starts_by_itself_and_ends_cleanly(ros):
+def test_process_in_a_namespace_starts_and_ends_cleanly(ros):
     states = ros.listen(JointState, 'cell/joint_states', RELIABLE_SENSOR)
     before = ros.probe.get_clock().now().nanoseconds * 1e-9
     process = ros.process(
@@ -322,11 +322,11 @@ def test_as_a_process_in_a_namespace_it_starts_by_itself_and_ends_cleanly(ros):
     ('given', 'published'),
     [({}, True), ({'namespace': 'one'}, False), ({'namespace': 'a', 'publish_clock': True}, True)],
 )
-def test_in_a_namespace_the_clock_is_published_only_when_asked_for(ros, given, published):
+def test_clock_in_a_namespace_is_published_on_request(ros, given, published):
     assert ros.node(SimulatorNode, **given).parameters['publish_clock'] is published
 
 
-def test_the_last_words_are_written_and_exit_functions_called_before_the_process_leaves():
+def test_leave_writes_output_and_calls_exit_functions():
     program = (
         'import atexit, threading, time\nfrom joint_dynamics.python_process import leave\n'
         "atexit.register(print, 'exit function')\n"
@@ -337,7 +337,7 @@ def test_the_last_words_are_written_and_exit_functions_called_before_the_process
     assert done.stdout.splitlines() == ['last words', 'exit function']
 
 
-def test_mujoco_laws_and_inertials_are_chosen_by_parameter_and_a_push_is_felt(ros):
+def test_mujoco_laws_inertials_and_push_by_parameter(ros):
     pytest.importorskip('mujoco', reason='the extra mujoco is not installed')
     node = start(ros, engine='mujoco', laws_seed=3, inertia_error=0.2, floor=True, seed=7)
     twin = FlexibleJointRobot(seed=7, laws=Laws.drawn(3), errors=ModelErrors(inertia=0.2))
