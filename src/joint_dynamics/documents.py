@@ -237,7 +237,7 @@ def _check_yaml(text: str, what: str, max_nodes: int) -> None:
 
     Events come one by one, without recursion.
     """
-    anchors: dict[str, _Node] = {}
+    anchors: dict[str | None, _Node] = {}
     open_: list[_Node] = []
     count = 0
     for event in yaml.parse(text, Loader=_LOADER):

@@ -80,7 +80,7 @@ def work(job: Job, say: Callable[[str], None]) -> dict[str, Any]:
             say(f'aligning {name}')
             try:
                 pieces = [piece.select(model.joint_names) for piece in builder.build_pieces(name)]
-                if max(np.ptp(piece.q, axis=0).max() for piece in pieces) < MOTION:
+                if not max(np.ptp(piece.q, axis=0).max() for piece in pieces) >= MOTION:
                     raise JointDynamicsError('expected a motion, found that no joint moves')
                 usable.append(pieces)
             except JointDynamicsError as error:
