@@ -13,7 +13,7 @@ q̇_d) is added to the effort instead.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -83,7 +83,7 @@ class FillSettings(Settings):
         arm, names = law.arm, law.arm.joint_names
         limit = arm.effort_limit
         if self.effort_limit is not None:
-            limit = np.minimum(limit, per_joint(self.effort_limit, names, 'effort_limit'))
+            limit = np.minimum(limit, _of_joints(self.effort_limit, names))
         if not (np.isfinite(limit) & (limit > 0)).all():
             j = int(np.argmin(np.isfinite(limit) & (limit > 0)))
             raise JointDynamicsError(
@@ -92,9 +92,15 @@ class FillSettings(Settings):
             )
         rate = LIMITS_PER_SECOND * limit
         if self.effort_rate is not None:
-            rate = per_joint(self.effort_rate, names, 'effort_rate')
+            rate = _of_joints(self.effort_rate, names)
         scale = np.abs(command_scale(arm, law.output))
         return limit * scale, rate * scale
+
+
+def _of_joints(value: PerJoint, names: Sequence[str]) -> FloatArray:
+    """Return one number per joint (n,), which may be infinite."""
+    numbers = np.asarray([value[name] for name in names] if isinstance(value, Mapping) else value, dtype=float)
+    return np.broadcast_to(numbers, (len(names),))
 
 
 @dataclass(frozen=True)

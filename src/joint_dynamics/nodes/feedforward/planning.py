@@ -203,9 +203,7 @@ class Planning:
                 say(f'planning a trajectory of {plan.path.end:.1f} s: {share:.0%}')
 
             filled = fill_effort(law, plan.path, output.settings, offset=offset, tell=report)
-            q, dq, ddq, effort = (
-                array[:, output.order] for array in (filled.q, filled.dq, filled.ddq, filled.effort)
-            )
+            q, dq, ddq, effort = (array[:, output.order] for array in (filled.q, filled.dq, filled.ddq, filled.effort))
             message = joint_trajectory(output.names, filled.time, q, dq, ddq, effort, header)
             return replace(plan, message=staying(message) if plan.brakes else message, filled=filled)
 
