@@ -179,7 +179,7 @@ def test_a_trajectory_gets_the_effort_of_the_law(ros, start, robot, model, descr
 def test_the_hysteresis_continues_in_the_next_trajectory(start, robot):
     start(law='adaptive_friction', start_tolerance=1.0)
     robot.talk(0.2)
-    there, back = ((0.0, HOME, np.zeros(6)), (1.0, GOAL, np.zeros(6))), ((0.0, GOAL, np.zeros(6)), (1.0, HOME))
+    there, back = (((0.0, a, np.zeros(6)), (1.0, b, np.zeros(6))) for a, b in ((HOME, GOAL), (GOAL, HOME)))
     _, first = filled(robot, there)
     robot.talk(1.2)
     filled(robot, back)

@@ -70,7 +70,7 @@ def test_an_end_in_good_order_and_a_loss_of_one_that_did_nothing_stop_nothing(ro
     publisher = ros.probe.create_publisher(Bool, 'excitation/heartbeat', HEARTBEAT)
     arm.talk(lambda: publisher.publish(Bool(data=True)) or beats(node))
     arm.want(motion(60, 1.0))
-    path = arm.talk(lambda: node.follower.path)
+    path = arm.talk(lambda: publisher.publish(Bool(data=True)) or node.follower.path)
     arm.talk(lambda: publisher.publish(Bool(data=False)) or node.diagnostics.message('excitation heartbeat') == 'beats')
     # Silent, but it has said that nothing depends on it.
     arm.talk(lambda: node.diagnostics.level('excitation heartbeat') == DiagnosticStatus.WARN)
