@@ -73,6 +73,11 @@ def generate_launch_description():
                 choices=['true', 'false'],
                 description='end everything of this launch when one process of it has ended',
             ),
+            DeclareLaunchArgument(
+                'effort_controller',
+                default_value='forward_effort_controller',
+                description='name under which the simulated robot takes torques',
+            ),
             # before the simulator, which takes arguments that it declares
             IncludeLaunchDescription(PythonLaunchDescriptionSource(str(Path(__file__).with_name('nodes.launch.py')))),
             simulator,

@@ -99,7 +99,7 @@ def address_of(function: Callable[..., Any], *numbers: type) -> int:
     """Return the address of `int64_t function(void ** table, numbers…)`, compiled or loaded; numbers: float, int."""
     signature = types.int64(types.CPointer(types.voidptr), *(NUMBERS[kind][0] for kind in numbers))  # type: ignore[no-untyped-call]
     with _keeping():
-        return int(numba.cfunc(signature, cache=True)(function).address)
+        return int(numba.cfunc(signature, cache=True)(function).address or 0)
 
 
 class Entry:

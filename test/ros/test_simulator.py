@@ -126,8 +126,8 @@ def test_rejected_trajectory_changes_nothing(ros):
     node = start(ros)
     publisher = ros.publisher(JointTrajectory, 'simulator/joint_trajectory')
     for message, reason in (
-        (trajectory(JOINTS), 'expected points'),
-        (trajectory(JOINTS, (1.0, [0.0] * 5, None, None)), 'positions in every point'),
+        (trajectory(JOINTS), 'points'),
+        (trajectory(JOINTS, (1.0, [0.0] * 5, None, None)), 'positions'),
         (trajectory(JOINTS, (1.0, [0.0] * 6, [1.0] * 6, None)), 'at rest'),
     ):
         publisher.publish(message)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from joint_dynamics.arm import Arm
     from joint_dynamics.control.effort_gains import EffortGains
 
+FALLBACK = 'joint_trajectory_controller'
 SAG = 0.1
 """rad, above which a sag is warned of: `start_tolerance` of feedforward, which refuses a motion from further off."""
 
@@ -89,17 +90,19 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _law_of(description: str | None) -> dict[str, Any]:
+    # A position controller holds the arm after an error of the law.
+    law: dict[str, Any] = {'fallback_controllers': [FALLBACK]}
     if description is None:
-        return {'law': 'computed_torque', 'use_description': False}
+        return {**law, 'law': 'computed_torque', 'use_description': False}
     # The controller manager has another working folder.
-    return {'law': 'adaptive_friction', 'description_file': str(Path(description).resolve())}
+    return {**law, 'law': 'adaptive_friction', 'description_file': str(Path(description).resolve())}
 
 
 def _next_commands(file: str) -> tuple[str, str]:
     """Return the commands that load the fallback controller and start the chain."""
     spawner = f'ros2 run controller_manager spawner --param-file {shlex.quote(file)}'
     return (
-        f'next: {spawner} --inactive joint_trajectory_controller',
+        f'next: {spawner} --inactive {FALLBACK}',
         f'then: {spawner} --activate-as-group feedforward_controller feedforward_trajectory_controller',
     )
 

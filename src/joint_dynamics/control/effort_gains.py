@@ -234,8 +234,8 @@ def law_gains(arm: Arm, period: float, joints: Sequence[ElasticJoints] = (), del
     while kd >= LOWEST_RATE:
         kp = min(0.25 * LAW_RATE**2, (kd / (2.0 * LAW_DAMPING)) ** 2)
         if delay_margin(kp, kd) > latest and all(loop.is_stable(kp * M, kd * M, late) for loop, M in loops):
-            return {'kp': float(f'{kp:.3g}'), 'ki': 0.0, 'kd': float(f'{kd:.3g}')}
-        kd *= LAW_FACTOR
+            return {'kp': float(f'{kp:.3g}'), 'ki': 0.0, 'kd': kd}
+        kd = float(f'{LAW_FACTOR * kd:.3g}')
     raise JointDynamicsError(
         'gains: expected flexible joints that tolerate some gain of the law, found that all make them ring; state more'
         ' damping in the description (docs/reference/commands/gains.md)'
@@ -243,11 +243,8 @@ def law_gains(arm: Arm, period: float, joints: Sequence[ElasticJoints] = (), del
 
 
 TRAJECTORY = 'joint_trajectory_controller/JointTrajectoryController'
-FORWARD = 'forward_command_controller/ForwardCommandController'
 LAW = 'feedforward_controller'
 LAW_TYPE = 'joint_dynamics_controllers/FeedforwardController'
-FALLBACK = 'joint_trajectory_controller'
-"""Controller that holds the arm after an error of the law: of positions."""
 LAW_GAINS = {'kp': 400.0, 'ki': 0.0, 'kd': 40.0}
 """Gains [1/s², 1/s³, 1/s] of the law's PID for a rigid arm, where `plugin` states none: critically damped."""
 
@@ -257,9 +254,8 @@ def controller_parameters(
 ) -> dict[str, Any]:
     """Return the parameter file of a ros2_control controller manager for these joints, for any namespace.
 
-    It contains joint_state_broadcaster, joint_trajectory_controller (positions), effort_trajectory_controller (the
-    effort PID with these gains, which takes `effort` in a trajectory as feedforward torque) and
-    forward_effort_controller.
+    It contains joint_state_broadcaster, joint_trajectory_controller (positions) and effort_trajectory_controller (the
+    effort PID with these gains, which takes `effort` in a trajectory as feedforward torque).
 
     Parameters
     ----------
@@ -283,16 +279,19 @@ def controller_parameters(
             **further,
         }
 
-    # i = 0: an integral works against a feedforward torque.
-    pid = {name: {'p': _rounded(p), 'i': 0.0, 'd': _rounded(d), 'ff_velocity_scale': 0.0}
-           for name, p, d in zip(names, gains.p, gains.d, strict=True)}  # fmt: skip
+    def pid() -> dict[str, dict[str, float]]:
+        # i = 0: an integral works against a feedforward torque.
+        return {
+            name: {'p': _rounded(p), 'i': 0.0, 'd': _rounded(d), 'ff_velocity_scale': 0.0}
+            for name, p, d in zip(names, gains.p, gains.d, strict=True)
+        }
+
     controllers = {
         'joint_trajectory_controller': trajectory('position'),
-        'effort_trajectory_controller': trajectory('effort', gains=pid),
-        'forward_effort_controller': (FORWARD, {'joints': list(names), 'interface_name': 'effort'}),
+        'effort_trajectory_controller': trajectory('effort', gains=pid()),
     }
     if plugin is not None:
-        law = {'joints': list(names), 'feedback': True, 'fallback_controllers': [FALLBACK]}
+        law: dict[str, Any] = {'joints': list(names), 'feedback': True}
         law |= {gain: dict.fromkeys(names, value) for gain, value in LAW_GAINS.items()} | dict(plugin)
         chained = [f'{LAW}/{joint}' for joint in names]
         controllers |= {
@@ -300,7 +299,7 @@ def controller_parameters(
             'feedforward_trajectory_controller': trajectory(
                 'position', 'velocity', 'acceleration', command_joints=list(chained)
             ),
-            'plain_trajectory_controller': trajectory('effort', command_joints=list(chained), gains=pid),
+            'plain_trajectory_controller': trajectory('effort', command_joints=list(chained), gains=pid()),
         }
     manager: dict[str, Any] = {
         'update_rate': round(1.0 / gains.period),

@@ -13,7 +13,7 @@ q̇_d) is added to the effort instead.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -31,6 +31,8 @@ LIMIT_TOLERANCE = 1e-8
 """Share of a limit's range that rounding may exceed it by, where a motion is planned to reach its limit."""
 BLOCK = 500
 """Instants that the law evaluates in one go; between two blocks the work can be cancelled."""
+MOST_STEPS = 1_000_000
+"""Largest number of evaluations of the law in one trajectory: half an hour at 500 Hz."""
 BLEND = 0.5
 """Time [s] in which the motors' offset from the link is reached."""
 LIMITS_PER_SECOND = 50.0
@@ -83,7 +85,7 @@ class FillSettings(Settings):
         arm, names = law.arm, law.arm.joint_names
         limit = arm.effort_limit
         if self.effort_limit is not None:
-            limit = np.minimum(limit, per_joint(self.effort_limit, names, 'effort_limit'))
+            limit = np.minimum(limit, _of_joints(self.effort_limit, names))
         if not (np.isfinite(limit) & (limit > 0)).all():
             j = int(np.argmin(np.isfinite(limit) & (limit > 0)))
             raise JointDynamicsError(
@@ -92,9 +94,15 @@ class FillSettings(Settings):
             )
         rate = LIMITS_PER_SECOND * limit
         if self.effort_rate is not None:
-            rate = per_joint(self.effort_rate, names, 'effort_rate')
+            rate = _of_joints(self.effort_rate, names)
         scale = np.abs(command_scale(arm, law.output))
         return limit * scale, rate * scale
+
+
+def _of_joints(value: PerJoint, names: Sequence[str]) -> FloatArray:
+    """Return one number per joint (n,), which may be infinite."""
+    numbers = np.asarray([value[name] for name in names] if isinstance(value, Mapping) else value, dtype=float)
+    return np.broadcast_to(numbers, (len(names),))
 
 
 @dataclass(frozen=True)
@@ -162,12 +170,11 @@ def fill_effort(
     limit, rate = use.bounds(law)
     check_motion(law, path)
     time = instants(path, use.plan_period)
-    motion = path.sample(time)
     joint_limits = law.arm.robot.limits
     try:
         _check_extremes(law, path, 0, joint_limits.lower, joint_limits.upper, 'position')
         _check_extremes(law, path, 1, -joint_limits.velocity, joint_limits.velocity, 'speed')
-        effort = _effort_along(law, motion, tell) + _speed_part(law, motion, use)
+        effort = _effort_along(law, path, time, use, tell)
         _check_effort(law.arm.joint_names, time - path.start, effort, limit)
     except BaseException:
         law.reset()
@@ -178,10 +185,11 @@ def fill_effort(
         effort[k] = np.clip(effort[k], effort[k - 1] - reach, effort[k - 1] + reach)
     keep = _points(time, effort, use.effort_tolerance * limit, path.times, use.max_spacing)
     line = np.stack([np.interp(time, time[keep], effort[keep, j]) for j in range(law.arm.n)], axis=1)
-    moves = motion[keep, :3]
+    motion = path.sample(time[keep])
+    moves = motion[:, :3]
     if use.trajectory_side == 'motor':
         start = np.zeros(law.arm.n) if offset is None else offset
-        moves = _motor_side(law, motion[keep], time[keep] - path.start, start)
+        moves = _motor_side(law, motion, time[keep] - path.start, start)
     return FilledTrajectory(
         time[keep] - path.start,
         moves[:, 0],
@@ -194,8 +202,10 @@ def fill_effort(
     )
 
 
-def _effort_along(law: Law, motion: FloatArray, tell: Callable[[float], None] | None) -> FloatArray:
-    """Return the law's effort (N, n) along a motion (N, 5, n), evaluated block by block.
+def _effort_along(
+    law: Law, path: Path, time: FloatArray, use: FillSettings, tell: Callable[[float], None] | None
+) -> FloatArray:
+    """Return the law's effort (N, n) at times (N,) of a path, evaluated block by block.
 
     Raises
     ------
@@ -203,8 +213,8 @@ def _effort_along(law: Law, motion: FloatArray, tell: Callable[[float], None] | 
         When the law fails, or its effort is not finite or not (N, n).
     """
     blocks = []
-    for first in range(0, len(motion), BLOCK):
-        part = motion[first : first + BLOCK]
+    for first in range(0, len(time), BLOCK):
+        part = path.sample(time[first : first + BLOCK])
         try:
             with np.errstate(all='ignore'):
                 effort = np.asarray(law.effort_along(part), dtype=float)
@@ -219,9 +229,9 @@ def _effort_along(law: Law, motion: FloatArray, tell: Callable[[float], None] | 
                 f'law: expected finite efforts of shape {part[:, 0].shape} of {type(law).__name__}, found shape'
                 f' {effort.shape}, {np.count_nonzero(~np.isfinite(effort))} of them not finite'
             )
-        blocks.append(effort)
+        blocks.append(effort + _speed_part(law, part, use))
         if tell is not None:
-            tell(min(1.0, (first + BLOCK) / len(motion)))
+            tell(min(1.0, (first + BLOCK) / len(time)))
     return np.concatenate(blocks)
 
 
@@ -287,9 +297,21 @@ def check_motion(law: Law, path: Path) -> None:
 
 
 def instants(path: Path, period: float) -> FloatArray:
-    """Return the times (N,) of the steps: evenly between the points of the path, which are among them."""
+    """Return the times (N,) of the steps: evenly between the points of the path, which are among them.
+
+    Raises
+    ------
+    JointDynamicsError
+        For more than MOST_STEPS.
+    """
     points = path.times
-    pieces = [np.linspace(a, b, max(1, int(np.ceil((b - a) / period - 1e-9))) + 1)[:-1] for a, b in pairwise(points)]
+    counts = np.maximum(1.0, np.ceil(np.diff(points) / period - 1e-9))
+    if not counts.sum() <= MOST_STEPS:
+        raise JointDynamicsError(
+            f'trajectory: expected at most {MOST_STEPS} steps of plan_period, {period:g} s, found {counts.sum():.3g} in'
+            f' {path.end - path.start:.6g} s; send it in parts'
+        )
+    pieces = [np.linspace(a, b, int(count) + 1)[:-1] for (a, b), count in zip(pairwise(points), counts, strict=True)]
     return np.append(np.concatenate(pieces), points[-1])
 
 

@@ -44,9 +44,9 @@ class FeedforwardNode(DynamicsNode):
 
     Attributes
     ----------
-    law, follower, planning, sender
-        the law; the motion under way; trajectories in planning; sender of trajectories. All are of the last
-        configuration.
+    law, robot_state, follower, planning, sender
+        the law; the latest measurements; the motion under way; trajectories in planning; sender of trajectories. All
+        are of the last configuration.
     refusals
         reasons of refusals since activation that no good message has followed, by the name of the callback.
 
@@ -105,8 +105,8 @@ class FeedforwardNode(DynamicsNode):
                 f'command_joints: expected joints of {", ".join(arm.joint_names)}, each once, found {", ".join(names)}'
             )
         order = np.array([arm.joint_names.index(name) for name in names])
-        self._state = RobotState(arm.joint_names, values['timeout'], values['slow_timeout'])
-        self.planning = Planning(self.law, self.follower, self._state, Output(names, order, settings))
+        self.robot_state = RobotState(arm.joint_names, values['timeout'], values['slow_timeout'])
+        self.planning = Planning(self.law, self.follower, self.robot_state, Output(names, order, settings))
         self.sender = TrajectorySender(self, values['trajectory_output'], names, order, self._not_followed)
         self._connect()
 
@@ -117,7 +117,7 @@ class FeedforwardNode(DynamicsNode):
             take = self.refusals.guarded(self._take_friction)
             self.subscribe(Float64MultiArray, 'friction_parameters', take, STATE)
         settings = recording_settings(self.parameters, self.law.arm.joint_names)
-        InputSet(self, settings, self._state.take_sample, after=self._after_message)
+        InputSet(self, settings, self.robot_state.take_sample, after=self._after_message)
         self._heart = Heartbeat(self, lambda: self.is_active)
         HeartbeatWatch(self, 'excitation', self._brake)
         self.every(0.1, self._report, steady=True)
@@ -127,7 +127,7 @@ class FeedforwardNode(DynamicsNode):
         if self.parameters['check_compensation'] and self.description is not None:
             refuse_run_away(self.law)
         self.planning.check_idle()
-        self._state.forget()
+        self.robot_state.forget()
         self.follower.clear()
         self.refusals.clear()
         self.law.reset()
@@ -142,9 +142,9 @@ class FeedforwardNode(DynamicsNode):
 
     def on_time_jump(self, delta: float) -> None:
         """Forget all earlier measurements and motions."""
-        if hasattr(self, '_state'):
+        if hasattr(self, 'robot_state'):
             self._forget_motion()
-            self._state.forget()
+            self.robot_state.forget()
 
     def _forget_motion(self) -> None:
         self.planning.cancel()
@@ -157,11 +157,11 @@ class FeedforwardNode(DynamicsNode):
         self.planning.add(message, self.clock_time())
 
     def _take_friction(self, message: Float64MultiArray) -> None:
-        self._state.take_friction(message, self.clock_time())
+        self.robot_state.take_friction(message, self.clock_time())
 
     def _after_message(self, topic: str) -> None:
-        if self._state.position_came:
-            self._state.position_came = False
+        if self.robot_state.position_came:
+            self.robot_state.position_came = False
             self.sender.hear()
 
     # Output.
@@ -222,7 +222,7 @@ class FeedforwardNode(DynamicsNode):
 
     def _report_law(self) -> None:
         now = self.clock_time()
-        missing = [reason for name in self.law.inputs if (reason := self._state.fault(name, now))]
+        missing = [reason for name in self.law.inputs if (reason := self.robot_state.fault(name, now))]
         without = f'{missing[-1]}: continuing with the last valid or described value' if missing else ''
         self.diagnostics.set('law', WARN if missing else OK, without or self.parameters['law'])
         if self.law.arm.validity is not None:
