@@ -66,7 +66,7 @@ def launch_arguments(name):
     declared = re.split(r"DeclareLaunchArgument\(\s*(?=')|^    \(\s*(?=')", text, flags=re.MULTILINE)[1:]
     # nodes.launch.py has a table of its arguments; files that include it take those, too
     found = launch_arguments('nodes.launch.py').copy() if "with_name('nodes.launch.py')" in text else {}
-    found |= dict.fromkeys(re.findall(r"^    '(\w+)': \(", text, re.MULTILINE), [])
+    found |= {name: [] for name in re.findall(r"^    '(\w+)': \(", text, re.MULTILINE)}
     for part in declared:
         argument = re.match(r"'(\w+)'", part)
         choices = re.search(r'choices=\[([^\]]*)\]', part)

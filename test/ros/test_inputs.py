@@ -197,7 +197,7 @@ def test_stamps_of_another_clock_are_named(ros, listener):
 
 
 @pytest.mark.parametrize('simulated', [0, 17])
-def test_stamps_of_another_clock_are_named(ros, listener, simulated):
+def test_wall_clock_is_named_in_simulated_time(ros, listener, simulated):
     node = listener(use_sim_time=True)
     if simulated:
         clock = ros.probe.create_publisher(Clock, '/clock', 10)

@@ -9,7 +9,6 @@ from functools import partial
 import numpy as np
 from trajectory_msgs.msg import JointTrajectory
 
-from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.nodes.framework.tables import NodeParameters
 from joint_dynamics.nodes.interfaces.messages import trajectory_arrays
 from joint_dynamics.robot import RobotModel
