@@ -148,10 +148,10 @@ class IdentifierNode(DynamicsNode):
         saved = self._saving.end(name)
         self._set_status('idle')
         loaded = ', loaded' * self._is_loaded
-        self._ended = f'recording {self._count}{loaded}: {seconds:.2f} s, messages: {messages}{saved}'
         if remark:
             self._remarks[name] = f'ended {remark}'
-            self._ended += f'; ended {remark}'
+        ended = f'; {self._remarks[name]}' if remark else ''
+        self._ended = f'recording {self._count}{loaded}: {seconds:.2f} s, messages: {messages}{ended}{saved}'
         return self._ended
 
     def _take_motion_status(self, message: String) -> None:
