@@ -117,10 +117,12 @@ def series_of(measured: Sequence[tuple[Run, Measurement]]) -> list[Series]:
             point = run, figure, measurement.temperatures.get(figure.joint)
             points.setdefault((run.robot, figure.joint, figure.quantity), []).append(point)
     series = []
-    for names, rows in points.items():
-        numbers = np.array([(figure.value, figure.std, warm) for _, figure, warm in rows], dtype=float)  # None is NaN
-        reference = next((figure.reference for _, figure, _ in rows if figure.reference is not None), None)
-        series.append(Series(*names, tuple(run for run, _, _ in rows), *numbers.T, reference))
+    for (robot, joint, quantity), rows in points.items():
+        runs, figures, warm = zip(*rows, strict=True)
+        numbers = [(figure.value, figure.std, each) for figure, each in zip(figures, warm, strict=True)]
+        values, deviations, temperatures = np.array(numbers, dtype=float).T  # None is NaN
+        reference = next((figure.reference for figure in figures if figure.reference is not None), None)
+        series.append(Series(robot, joint, quantity, runs, values, deviations, temperatures, reference))
     return series
 
 

@@ -71,5 +71,5 @@ def plant_change(
 def trajectory_points(message: JointTrajectory) -> TrajectoryPoints:
     """Return the points of a message as arrays; raise JointDynamicsError where the real controller rejects them."""
     times, fields = trajectory_arrays(message)
-    q, dq, ddq, effort = map(fields.get, ('positions', 'velocities', 'accelerations', 'effort'))
-    return TrajectoryPoints(times, q, dq, ddq, effort)
+    dq, ddq, effort = map(fields.get, ('velocities', 'accelerations', 'effort'))
+    return TrajectoryPoints(times, fields['positions'], dq, ddq, effort)
