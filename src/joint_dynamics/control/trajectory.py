@@ -288,7 +288,7 @@ def _check_extremes(law: Law, path: Path, derivative: int, low: FloatArray, high
 
 def check_motion(law: Law, path: Path) -> None:
     """Raise JointDynamicsError when the law needs more derivatives of the desired motion than exist."""
-    if path.derivatives < law.DERIVATIVES:
+    if not path.derivatives >= law.DERIVATIVES:
         raise JointDynamicsError(
             f'trajectory: expected a motion that is {law.DERIVATIVES} times differentiable, as the law needs it, found'
             f' {path.derivatives} times (give velocities and accelerations that are 0 at both ends, or let it be'
