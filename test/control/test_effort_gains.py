@@ -11,15 +11,15 @@ from scipy.integrate import solve_ivp
 
 from joint_dynamics.arm import Arm
 from joint_dynamics.cli.main import main
-from joint_dynamics.control.effort_gains import (
-    GAIN_MARGIN,
-    EffortGains,
-    controller_parameters,
+from joint_dynamics.control.effort_gains import GAIN_MARGIN, EffortGains, controller_parameters, effort_gains
+from joint_dynamics.control.elastic_loop import (
+    JOINT_DAMPING,
+    RIGID,
+    ElasticJoints,
     delay_margin,
-    effort_gains,
+    elastic_joints,
     law_gains,
 )
-from joint_dynamics.control.elastic_loop import JOINT_DAMPING, RIGID, ElasticJoints, elastic_joints
 from joint_dynamics.description import DynamicsDescription, next_command
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.joint import FrictionModel, TorsionalStiffness
@@ -400,6 +400,7 @@ def test_the_command_takes_an_identified_arm(tmp_path, robot, monkeypatch):
     (fallback,) = law['fallback_controllers']
     assert document[fallback]['ros__parameters']['command_interfaces'] == ['position']
     assert fallback in manager
+    assert manager['feedforward_controller']['fallback_controllers'] == [fallback]
 
 
 @pytest.mark.parametrize('rate', [248.0, 251.3, 250.0])

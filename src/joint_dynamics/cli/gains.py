@@ -58,8 +58,8 @@ def run(args: argparse.Namespace) -> int:
     """Print the gains, write the file when asked to; return 0."""
     from joint_dynamics.arm import Arm
     from joint_dynamics.cli.common import load_config, load_robot
-    from joint_dynamics.control.effort_gains import controller_parameters, delay_margin, effort_gains, law_gains
-    from joint_dynamics.control.elastic_loop import elastic_joints
+    from joint_dynamics.control.effort_gains import controller_parameters, effort_gains
+    from joint_dynamics.control.elastic_loop import delay_margin, elastic_joints, law_gains
     from joint_dynamics.description import DynamicsDescription, write_atomically
     from joint_dynamics.errors import JointDynamicsError
 

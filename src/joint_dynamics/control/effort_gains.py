@@ -1,6 +1,6 @@
-"""Gains of an effort PID, as ros2_control's joint_trajectory_controller has one, and of the C++ controller's PID.
+"""Gains of an effort PID, as ros2_control's joint_trajectory_controller has one.
 
-Both follow from the inertia of the arm, the period of the loop and its delay. In one period T, a sampled loop removes
+They follow from the inertia of the arm, the period of the loop and its delay. In one period T, a sampled loop removes
 the share d T / I of a joint's speed, I being the inertia that the joint feels. Above 1 (with a torque that arrives one
 period late; above 2 without delay) it adds energy, and the joint chatters at rest. The smallest I, 1/(M⁻¹)ᵢᵢ, is that
 with all other joints free to move.
@@ -17,11 +17,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.stats import qmc
 
 from joint_dynamics.arm import Arm
 from joint_dynamics.arrays import FloatArray
-from joint_dynamics.control.elastic_loop import ElasticJoints, SampledArm, periods_late
+from joint_dynamics.control.elastic_loop import ElasticJoints, SampledArm, periods_late, postures_of
 from joint_dynamics.errors import JointDynamicsError
 
 POSTURES = 1024
@@ -42,19 +41,6 @@ GAIN_MARGIN = 2.0
 """Factor (6 dB) by which all gains may grow before a flexible arm becomes unstable."""
 LARGEST = 0.9
 """Bound of the largest eigenvalue of T M⁻¹ D in any posture, relative to the limit of a single joint."""
-
-LAW_RATE = 40.0
-"""k_d [1/s] of the C++ controller's PID on a rigid arm."""
-LAW_DAMPING = 0.5
-"""Damping ratio of the C++ controller's PID where k_d is lowered."""
-LAW_POSTURES = 24
-"""Postures in which the C++ controller's PID on the flexible arm has to be stable."""
-LAW_FACTOR = 0.95
-"""Factor by which k_d is lowered until no joint rings."""
-LOWEST_RATE = 2.0
-"""k_d [1/s] below which none is given."""
-DELAY_MARGIN = 2
-"""The C++ controller's PID is stable with any delay from the stated one to this many times as much."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +106,7 @@ def effort_gains(arm: Arm, period: float, *, joints: Sequence[ElasticJoints] = (
         For a period or delay out of range, inertias that no body can have, and joints that oscillate at any gains.
     """
     late = 1 + periods_late(period, delay)[1]
-    postures = _postures(arm, POSTURES)
+    postures = postures_of(arm, POSTURES)
     rotors, links = arm.rotor_torque(np.eye(arm.n)), np.array([arm.rigid.mass_matrix(q) for q in postures])
     masses = links + rotors
     if not np.linalg.eigvalsh(masses).min() > 0:
@@ -146,11 +132,6 @@ def effort_gains(arm: Arm, period: float, *, joints: Sequence[ElasticJoints] = (
     # On a vertical axis gravity has no lever: the rest is rounding.
     gravity[gravity < arm.n * np.finfo(float).eps * gravity.max()] = 0.0
     return EffortGains(arm.joint_names, period, (d + viscous) ** 2 * scale, d, smallest, largest, viscous, gravity)
-
-
-def _postures(arm: Arm, count: int) -> FloatArray:
-    low, high = (np.clip(bound, -np.pi, np.pi) for bound in (arm.robot.limits.lower, arm.robot.limits.upper))
-    return np.asarray(low + qmc.Halton(arm.n, seed=0).random(count) * (high - low))
 
 
 def _without_ringing(
@@ -189,56 +170,6 @@ def _lowered(
     raise JointDynamicsError(
         'gains: expected flexible joints that tolerate some gain, found that all make them ring; state more damping in'
         ' the description (docs/reference/commands/gains.md)'
-    )
-
-
-def delay_margin(kp: float, kd: float) -> float:
-    """Return the delay margin [s] of the PID of gains 1/s² and 1/s on a rigid arm; infinite without gains.
-
-    The PID is scaled by the inertia: each joint has the loop gain (k_p + k_d s)/s² with its crossover at ω⁴ = k_p² +
-    k_d² ω²; the delay margin is the phase margin divided by ω (K. J. Åström and R. M. Murray, Feedback Systems).
-    """
-    omega = math.sqrt(0.5 * (kd**2 + math.sqrt(kd**4 + 4.0 * kp**2)))
-    return math.atan2(kd * omega, kp) / omega if omega > 0.0 else math.inf
-
-
-def law_gains(arm: Arm, period: float, joints: Sequence[ElasticJoints] = (), delay: float = 0.0) -> dict[str, float]:
-    """Return `kp` [1/s²], `ki` [1/s³] and `kd` [1/s] of the C++ controller's PID, u = M(q) (k_p e + k_d ė).
-
-    The damping ratio is at least LAW_DAMPING. k_d causes the ringing, far above the frequency of the loop.
-
-    Parameters
-    ----------
-    arm
-        links with payload, and rotors.
-    period
-        of the loop [s].
-    joints
-        flexible joints (`elastic_joints`); the sampled loop is stable with each of them in 24 postures. Empty: rigid.
-    delay
-        time from measurement to torque [s]. The loop is stable with any delay from that many periods to twice as many;
-        no delay is treated as one period.
-
-    Raises
-    ------
-    JointDynamicsError
-        For a period or delay out of range, and joints that oscillate at any gains.
-    """
-    least, most = periods_late(period, delay)
-    late = range(least, DELAY_MARGIN * max(1, most) + 1)
-    links, rotors = [arm.rigid.mass_matrix(q) for q in _postures(arm, LAW_POSTURES)], arm.rotor_torque(np.eye(arm.n))
-    loops = [(joint.sampled(link, period), link + rotors) for joint in joints for link in links]
-    # A torque is held for one period beside: on average it is half a period later.
-    latest = (late[-1] + 0.5) * period
-    kd = LAW_RATE
-    while kd >= LOWEST_RATE:
-        kp = min(0.25 * LAW_RATE**2, (kd / (2.0 * LAW_DAMPING)) ** 2)
-        if delay_margin(kp, kd) > latest and all(loop.is_stable(kp * M, kd * M, late) for loop, M in loops):
-            return {'kp': float(f'{kp:.3g}'), 'ki': 0.0, 'kd': kd}
-        kd = float(f'{LAW_FACTOR * kd:.3g}')
-    raise JointDynamicsError(
-        'gains: expected flexible joints that tolerate some gain of the law, found that all make them ring; state more'
-        ' damping in the description (docs/reference/commands/gains.md)'
     )
 
 
@@ -306,8 +237,10 @@ def controller_parameters(
         **(more or {}),
         'joint_state_broadcaster': {'type': 'joint_state_broadcaster/JointStateBroadcaster'},
     }
-    manager.update({name: {'type': kind} for name, (kind, _) in controllers.items()})
-    # The type once more: a manager that runs already learns it from the spawner, which looks for it there.
+    # Both places: a manager that is started with this file, and one that runs already and learns from the spawner.
+    for name, (kind, given) in controllers.items():
+        fallback = given.get('fallback_controllers')
+        manager[name] = {'type': kind, **({'fallback_controllers': list(fallback)} if fallback else {})}
     sections = {name: {'ros__parameters': {'type': kind, **given}} for name, (kind, given) in controllers.items()}
     return {'/**': {'controller_manager': {'ros__parameters': manager}, **sections}}
 

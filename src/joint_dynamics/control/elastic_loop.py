@@ -6,16 +6,18 @@ Linearised at rest in one posture, with the torque u of the loop held over each 
 
 The loop is closed on the link side, which tolerates less: the spring lies between torque and measurement, and without
 damping in the joint any d > 0 makes it oscillate. Of the friction only the described viscous part counts, as damping.
+The gains of the C++ controller's own PID, scaled by the inertia, follow from it (`law_gains`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import expm
+from scipy.stats import qmc
 
 from joint_dynamics.arm import Arm
 from joint_dynamics.arrays import FloatArray
@@ -27,6 +29,18 @@ LOADS = 33
 """Torques from none to the joint's limit at which the slope of a described stiffness is evaluated."""
 RIGID = 1e8
 """N·m/rad, of a joint without a described stiffness."""
+LAW_RATE = 40.0
+"""k_d [1/s] of the C++ controller's PID on a rigid arm."""
+LAW_DAMPING = 0.5
+"""Damping ratio of the C++ controller's PID where k_d is lowered."""
+LAW_POSTURES = 24
+"""Postures in which the C++ controller's PID on the flexible arm has to be stable."""
+LAW_FACTOR = 0.95
+"""Factor by which k_d is lowered until no joint rings."""
+LOWEST_RATE = 2.0
+"""k_d [1/s] below which none is given."""
+DELAY_MARGIN = 2
+"""The C++ controller's PID is stable with any delay from the stated one to this many times as much."""
 
 
 @dataclass(frozen=True)
@@ -140,3 +154,59 @@ def periods_late(period: float, delay: float) -> tuple[int, int]:
     if not 0.0 <= delay <= 10.0 * period:
         raise JointDynamicsError(f'gains: expected a delay of 0 to 10 periods, found {delay!r} s')
     return math.floor(delay / period + 1e-9), math.ceil(delay / period - 1e-9)
+
+
+def postures_of(arm: Arm, count: int) -> FloatArray:
+    """Return postures (count, n) rad, spread evenly over the ranges of the joints, one turn at most."""
+    low, high = (np.clip(bound, -np.pi, np.pi) for bound in (arm.robot.limits.lower, arm.robot.limits.upper))
+    return np.asarray(low + qmc.Halton(arm.n, seed=0).random(count) * (high - low))
+
+
+def delay_margin(kp: float, kd: float) -> float:
+    """Return the delay margin [s] of the PID of gains 1/s² and 1/s on a rigid arm; infinite without gains.
+
+    The PID is scaled by the inertia: each joint has the loop gain (k_p + k_d s)/s² with its crossover at ω⁴ = k_p² +
+    k_d² ω²; the delay margin is the phase margin divided by ω (K. J. Åström and R. M. Murray, Feedback Systems).
+    """
+    omega = math.sqrt(0.5 * (kd**2 + math.sqrt(kd**4 + 4.0 * kp**2)))
+    return math.atan2(kd * omega, kp) / omega if omega > 0.0 else math.inf
+
+
+def law_gains(arm: Arm, period: float, joints: Sequence[ElasticJoints] = (), delay: float = 0.0) -> dict[str, float]:
+    """Return `kp` [1/s²], `ki` [1/s³] and `kd` [1/s] of the C++ controller's PID, u = M(q) (k_p e + k_d ė).
+
+    The damping ratio is at least LAW_DAMPING. k_d causes the ringing, far above the frequency of the loop.
+
+    Parameters
+    ----------
+    arm
+        links with payload, and rotors.
+    period
+        of the loop [s].
+    joints
+        flexible joints (`elastic_joints`); the sampled loop is stable with each of them in 24 postures. Empty: rigid.
+    delay
+        time from measurement to torque [s]. The loop is stable with any delay from that many periods to twice as many;
+        no delay is treated as one period.
+
+    Raises
+    ------
+    JointDynamicsError
+        For a period or delay out of range, and joints that oscillate at any gains.
+    """
+    least, most = periods_late(period, delay)
+    late = range(least, DELAY_MARGIN * max(1, most) + 1)
+    links, rotors = [arm.rigid.mass_matrix(q) for q in postures_of(arm, LAW_POSTURES)], arm.rotor_torque(np.eye(arm.n))
+    loops = [(joint.sampled(link, period), link + rotors) for joint in joints for link in links]
+    # A torque is held for one period beside: on average it is half a period later.
+    latest = (late[-1] + 0.5) * period
+    kd = LAW_RATE
+    while kd >= LOWEST_RATE:
+        kp = min(0.25 * LAW_RATE**2, (kd / (2.0 * LAW_DAMPING)) ** 2)
+        if delay_margin(kp, kd) > latest and all(loop.is_stable(kp * M, kd * M, late) for loop, M in loops):
+            return {'kp': float(f'{kp:.3g}'), 'ki': 0.0, 'kd': kd}
+        kd = float(f'{LAW_FACTOR * kd:.3g}')
+    raise JointDynamicsError(
+        'gains: expected flexible joints that tolerate some gain of the law, found that all make them ring; state more'
+        ' damping in the description (docs/reference/commands/gains.md)'
+    )
