@@ -73,7 +73,12 @@ class IdentifierNode(DynamicsNode):
         self._saving = Saving(self)
         if self.parameters['save_recordings']:
             self._saving.end_leftovers(self._folder())
-            self._write_configuration()
+            try:
+                self._write_configuration()
+            except JointDynamicsError as error:
+                # start_recording refuses; recordings in memory need no folder
+                self.diagnostics.set('recording', ERROR, str(error))
+                self.get_logger().error(str(error))
         self._is_loaded = False
         self.worker: Worker | None = None
         self._answer: Future | None = None
