@@ -202,34 +202,39 @@ def fill_effort(
     )
 
 
-def _effort_along(
-    law: Law, path: Path, time: FloatArray, use: FillSettings, tell: Callable[[float], None] | None
-) -> FloatArray:
-    """Return the law's effort (N, n) at times (N,) of a path, evaluated block by block.
+def checked_effort(law: Law, motion: FloatArray) -> FloatArray:
+    """Return the law's effort (N, n) along a motion (N, 5, n).
 
     Raises
     ------
     JointDynamicsError
         When the law fails, or its effort is not finite or not (N, n).
     """
+    try:
+        with np.errstate(all='ignore'):
+            effort = np.asarray(law.effort_along(motion), dtype=float)
+    except JointDynamicsError:
+        raise
+    except Exception as error:
+        raise JointDynamicsError(
+            f'law: expected an effort of {type(law).__name__}, found {type(error).__name__}: {error}'
+        ) from error
+    if effort.shape != motion[:, 0].shape or not np.isfinite(effort).all():
+        raise JointDynamicsError(
+            f'law: expected finite efforts of shape {motion[:, 0].shape} of {type(law).__name__}, found shape'
+            f' {effort.shape}, {np.count_nonzero(~np.isfinite(effort))} of them not finite'
+        )
+    return effort
+
+
+def _effort_along(
+    law: Law, path: Path, time: FloatArray, use: FillSettings, tell: Callable[[float], None] | None
+) -> FloatArray:
+    """Return the law's effort (N, n) at times (N,) of a path, evaluated block by block."""
     blocks = []
     for first in range(0, len(time), BLOCK):
         part = path.sample(time[first : first + BLOCK])
-        try:
-            with np.errstate(all='ignore'):
-                effort = np.asarray(law.effort_along(part), dtype=float)
-        except JointDynamicsError:
-            raise
-        except Exception as error:
-            raise JointDynamicsError(
-                f'law: expected an effort of {type(law).__name__}, found {type(error).__name__}: {error}'
-            ) from error
-        if effort.shape != part[:, 0].shape or not np.isfinite(effort).all():
-            raise JointDynamicsError(
-                f'law: expected finite efforts of shape {part[:, 0].shape} of {type(law).__name__}, found shape'
-                f' {effort.shape}, {np.count_nonzero(~np.isfinite(effort))} of them not finite'
-            )
-        blocks.append(effort + _speed_part(law, part, use))
+        blocks.append(checked_effort(law, part) + _speed_part(law, part, use))
         if tell is not None:
             tell(min(1.0, (first + BLOCK) / len(time)))
     return np.concatenate(blocks)

@@ -15,6 +15,8 @@ from trajectory_msgs.msg import JointTrajectory
 from joint_dynamics.arm import Arm
 from joint_dynamics.control import Follower, Law
 from joint_dynamics.control.applied import refuse_run_away
+from joint_dynamics.control.path import DERIVATIVES
+from joint_dynamics.control.trajectory import checked_effort
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.nodes.feedforward.parameters import (
     PARAMETERS,
@@ -89,7 +91,11 @@ class FeedforwardNode(DynamicsNode):
         values.declare_joints(self.robot.joint_names)
         description = self.description
         arm = Arm(self.robot) if description is None else Arm.from_description(self.robot, description)
+        self.get_logger().info('building the law; the first start on a machine compiles it')
         self.law = law_of(values, arm)
+        # Compiled or loaded here: the interpreter would be busy with it in the middle of the first motion.
+        checked_effort(self.law, np.zeros((1, DERIVATIVES, arm.n)))
+        self.law.reset()
         for remark in self.law.remarks:
             self.get_logger().warning(remark)
         self.diagnostics.report_doubtful(() if description is None else description.doubtful_joints(arm.joint_names))
