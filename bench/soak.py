@@ -31,11 +31,10 @@ from trajectory_msgs.msg import JointTrajectory
 
 from joint_dynamics.calibration.client import own_domain, ros_client
 from joint_dynamics.calibration.processes import Processes
+from joint_dynamics.calibration.terminal import Terminal
 from joint_dynamics.demo import DemoSettings
-from joint_dynamics.demo.context import INPUTS, DemoContext, Display
-from joint_dynamics.demo.first_half import FIRST_HALF
 from joint_dynamics.demo.robot import ArrayHistory, DemoRobot
-from joint_dynamics.demo.second_half import ADAPTIVE, ALPHA_LOWER, ALPHA_UPPER
+from joint_dynamics.demo.stages import ADAPTIVE, ALPHA_LOWER, ALPHA_UPPER, CALIBRATION, INPUTS, DemoContext
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.nodes.framework.tables import SENSOR
 from joint_dynamics.nodes.interfaces.messages import joint_trajectory
@@ -175,13 +174,12 @@ def soak(minutes, rate, out, description=None):
     with (
         terminated_like_interrupted(),
         own_domain(),
-        Display() as display,
         Processes(logs) as processes,
         ros_client(processes.check) as client,
     ):
-        context = DemoContext(DemoSettings(speed=1.0), out, display, processes, client)
+        context = DemoContext(DemoSettings(speed=1.0), out, Terminal(), processes, client)
         if description is None:
-            for stage in FIRST_HALF:
+            for stage in CALIBRATION:
                 stage(context)
         else:
             shutil.copy(description, out / 'dynamics.yaml')
