@@ -41,8 +41,8 @@ def test_the_page_holds_them_to_less_than_a_millimetre(model, view, held, unpack
         assert np.abs(found - pose).max() < 1e-3
     assert specification['start'] == 1.0
     assert specification['step'] * (specification['frames'] - 1) == pytest.approx(2.0)
-    ranges = {joint.name: joint.used for joint in view.joints}
-    assert list(ranges) == list(model.joint_names)
+    assert specification['units'] == ['rad'] * model.n
+    assert np.allclose(specification['limits'], np.column_stack([model.limits.lower, model.limits.upper]))
 
 
 def test_collision_bodies_are_the_shapes(model):

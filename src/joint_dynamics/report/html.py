@@ -76,11 +76,6 @@ class Report:
         if texts:
             self._parts.append(f'<ul>{"".join(f"<li>{_words(text)}</li>" for text in texts)}</ul>')
 
-    def add_numbers(self, numbers: Sequence[tuple[str, Any]]) -> None:
-        """Add the most important numbers, (label, value) each, in large type side by side."""
-        tiles = ''.join(f'<div><dt>{html.escape(label)}</dt><dd>{_text(value)}</dd></div>' for label, value in numbers)
-        self._parts.append(f'<dl class="numbers">{tiles}</dl>')
-
     def add_table(self, headers: Sequence[str], rows: Sequence[Sequence[Any]], caption: str = '') -> None:
         """Add a table; numbers have four digits, None is a dash, text is flush left, `Interval` is drawn."""
         self._parts.append(table_html(headers, rows, caption))
@@ -134,9 +129,10 @@ def table_html(headers: Sequence[str], rows: Sequence[Sequence[Any]], caption: s
     head = ''.join(_header(str(header), first, scale) for header, first in zip(headers, firsts, strict=True))
     body = ''.join('<tr>' + ''.join(_cell(value, scale) for value in row) + '</tr>' for row in rows)
     top = f'<caption>{html.escape(caption)}</caption>' if caption else ''
+    kind = ' class="words"' if all(map(_is_text, firsts)) else ''
     return (
         f'<div class="wide" tabindex="0" role="region" aria-label="{html.escape(caption or "table")}">'
-        f'<table>{top}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+        f'<table{kind}>{top}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
     )
 
 

@@ -180,18 +180,12 @@ def add_parameters(report: Report, result: IdentificationResult) -> None:
         numbers = map(finite, (deviation, percent, inflation))
         rows.append([name, interval, value, *numbers, told, expression])
     rows.sort(key=lambda row: np.inf if row[4] is None else row[4])
-    report.add_numbers(
-        [
-            (f'condition number (limit {result.settings.condition_limit:g})', result.solution.condition_number),
-            ('parameters', len(result.names)),
-            ('samples of each joint', result.samples),
-        ]
-    )
     report.add_table(
         ['parameter', 'value ± two deviations', 'value', 'std', 'std %', '√VIF', 'told apart', 'made of'],
         rows,
         'SI units, joint side, the most certain first; the deviations allow for residuals correlated in time. Red: not'
-        ' told apart. The condition number is that of the regressor with columns of norm 1',
+        f' told apart. Condition number {result.solution.condition_number:.4g} (limit'
+        f' {result.settings.condition_limit:g}), {result.samples} samples of each joint',
     )
 
 

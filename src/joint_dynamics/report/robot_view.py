@@ -15,21 +15,12 @@ from joint_dynamics.excitation.motion import LinkFrames
 from joint_dynamics.report.figure_html import Packer, packed_html
 from joint_dynamics.report.robot_shapes import Shape
 from joint_dynamics.robot import RobotModel
+from joint_dynamics.robot.limits import joint_unit
 
 RATE = 30.0  # poses per second; the page interpolates between them
 MAX_FRAMES = 1800  # poses of a motion, however long
+CLOCK = 'robot'  # name of the view; figures with it as `clock` show the same time
 TONES = ('predicted', 'measured', 'seventh')  # colours of links, every other link, and support
-
-
-@dataclass(frozen=True)
-class JointRange:
-    """Name of a joint, its limits in `unit` (rad or m), and the range used by the motion."""
-
-    name: str
-    unit: str
-    low: float
-    high: float
-    used: tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -38,8 +29,8 @@ class RobotView:
 
     Attributes
     ----------
-    clock
-        name of the view; figures with the same `clock` show the same time.
+    names, units, limits
+        of the joints, and their lowest and highest positions (n, 2).
     start, step
         time of the first frame and between frames, s.
     q
@@ -54,10 +45,11 @@ class RobotView:
         of the page, for the bodies that each joint moves; none: those of `TONES`.
     """
 
-    clock: str
     shapes: Sequence[Shape]
     poses: Sequence[FloatArray]
-    joints: Sequence[JointRange]
+    names: Sequence[str]
+    units: Sequence[str]
+    limits: FloatArray
     q: FloatArray
     path: FloatArray
     start: float
@@ -75,7 +67,6 @@ class RobotView:
         shapes: Sequence[Shape],
         limits: tuple[FloatArray, FloatArray],
         end_effector: str | None = None,
-        clock: str = 'robot',
         floor: float | None = None,
         margins: Sequence[tuple[str, float]] = (),
         colours: Sequence[str] = (),
@@ -103,21 +94,19 @@ class RobotView:
         ]
         frame = end_effector_frame(model, end_effector)
         path = links.point(parent_joint(frame) - 1, np.array(frame.placement.translation)).T
-        ranges = []
-        for j, name in enumerate(model.joint_names):
-            used = float(joints[:, j].min()), float(joints[:, j].max())
-            low, high = (float(limit[j]) for limit in limits)
-            if not np.isfinite(high - low):
-                low, high = used[0] - 0.1, used[1] + 0.1
-            unit = 'm' if model.prismatic[j] else 'rad'
-            ranges.append(JointRange(name, unit, low, high, used))
-        step = float(moments[1] - moments[0])
-        return cls(clock, shapes, poses, ranges, joints, path, float(time[0]), step, floor or 0.0, margins, colours)
+        # A joint without limits is shown within its motion.
+        moved = np.column_stack([joints.min(axis=0) - 0.1, joints.max(axis=0) + 0.1])
+        bounds = np.column_stack(limits)
+        bounds = np.where(np.isfinite(bounds).all(axis=1, keepdims=True), bounds, moved)
+        units = [joint_unit('rad', bool(slides)) for slides in model.prismatic]
+        start, step = float(moments[0]), float(moments[1] - moments[0])
+        names = model.joint_names
+        return cls(shapes, poses, names, units, bounds, joints, path, start, step, floor or 0.0, margins, colours)
 
     def _specification(self, packer: Packer) -> dict[str, Any]:
         centre, reach = self._ball()
         return {
-            'clock': self.clock,
+            'clock': CLOCK,
             'frames': len(self.q),
             'step': self.step,
             'start': self.start,
@@ -125,7 +114,8 @@ class RobotView:
             'poses': [[packer.add(column) for column in pose.T] for pose in self.poses],
             'joints': [packer.add(column) for column in self.q.T],
             'path': [packer.add(column) for column in self.path.T],
-            'limits': [{'low': joint.low, 'high': joint.high, 'unit': joint.unit} for joint in self.joints],
+            'limits': self.limits.tolist(),
+            'units': list(self.units),
             'centre': [round(float(value), 4) for value in centre],
             'reach': reach,
             'cell': round(reach / 4, 1) or 0.1,
@@ -160,12 +150,13 @@ class RobotView:
 
     def _tracks(self) -> str:
         """Return the joints within their limits, and the margins."""
+        low, span = self.limits[:, 0], np.ptp(self.limits, axis=1)
+        begin, end = (np.clip(100 * (q - low) / span, 0, 100) for q in (self.q.min(axis=0), self.q.max(axis=0)))
         rows = ''.join(
-            f'<span>{html.escape(joint.name)}</span><span class="track" title="{joint.low:.3g} … {joint.high:.3g}'
-            f' {joint.unit}"><span class="span" style="left:{_share(joint, joint.used[0]):.1f}%;'
-            f'width:{_share(joint, joint.used[1]) - _share(joint, joint.used[0]):.1f}%"></span>'
-            '<span class="now"></span></span><span class="value live"></span>'
-            for joint in self.joints
+            f'<span>{html.escape(name)}</span><span class="track"><span class="span"'
+            f' style="left:{begin[j]:.1f}%;width:{end[j] - begin[j]:.1f}%"></span><span class="now"></span></span>'
+            '<span class="value live"></span>'
+            for j, name in enumerate(self.names)
         )
         margins = ''.join(
             f'<span>{html.escape(kind)}</span><span class="track"><span class="span" style="left:0;'
@@ -176,7 +167,3 @@ class RobotView:
         if margins:
             margins = f'<p class="note">Smallest margins</p><div class="joints">{margins}</div>'
         return f'<p class="note">Joints within their limits</p><div class="joints">{rows}</div>{margins}'
-
-
-def _share(joint: JointRange, value: float) -> float:
-    return float(np.clip(100 * (value - joint.low) / (joint.high - joint.low), 0.0, 100.0))

@@ -104,9 +104,9 @@
       slider.setAttribute('aria-valuetext', clockText.textContent);
       const q = poseAt(joints, time);
       nows.forEach((now, j) => {
-        const { low, high, unit } = specification.limits[j];
+        const [low, high] = specification.limits[j];
         now.style.left = `${(100 * (q[j] - low)) / (high - low)}%`;
-        values[j].textContent = `${text(q[j])} ${unit}`;
+        values[j].textContent = `${text(q[j])} ${specification.units[j]}`;
       });
       draw();
       if (tell) document.dispatchEvent(new CustomEvent('clock', { detail: { clock, t: start + time, from: figure } }));
