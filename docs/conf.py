@@ -74,7 +74,7 @@ BELOW = {
         *(
             f'{name} <commands/{name}>'
             for name in (
-                'identify', 'validate', 'identify-joint', 'excite', 'check-compensation', 'gains', 'export', 'watch',
+                'calibrate', 'identify', 'validate', 'identify-joint', 'excite', 'check-compensation', 'gains', 'export', 'watch',
                 'node', 'trend', 'demo', 'doctor',
             )
         ),

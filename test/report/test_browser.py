@@ -69,15 +69,9 @@ BROKEN = """(cell => { const walker = document.createTreeWalker(cell, NodeFilter
 
 @pytest.mark.parametrize('name', ['identification', 'joint'])
 @pytest.mark.parametrize('width', [WIDE, PHONE])
-def test_no_name_is_broken_and_no_number_of_an_axis_cut(browser, pages, name, width):
+def test_no_name_is_broken_within_a_word(browser, pages, name, width):
     opened(browser, pages[name], width=width)
     assert browser.run(f'[...document.querySelectorAll("th, td:first-child")].flatMap({BROKEN})') == []
-    cut = browser.run(
-        '[...document.querySelectorAll("th svg")].flatMap(svg => { const whole = svg.getBoundingClientRect();'
-        ' return [...svg.querySelectorAll("text")].filter(text => { const box = text.getBoundingClientRect();'
-        ' return box.left < whole.left || box.right > whole.right; }).map(text => text.textContent); })'
-    )
-    assert cut == []
 
 
 #: Pixels of CSS between the margins of a page of A4.

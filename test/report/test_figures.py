@@ -11,7 +11,7 @@ from hypothesis.extra import numpy as arrays
 from joint_dynamics.report.figure import Figure, Panel, Series
 from joint_dynamics.report.figure_html import STEPS, Packer, figure_html
 from joint_dynamics.report.html import Report
-from joint_dynamics.report.svg import WIDTH, Interval, IntervalScale
+from joint_dynamics.report.svg import HALF, WIDTH, Interval
 
 
 def test_a_page_holds_every_sample_of_every_series(held, unpack):
@@ -58,16 +58,14 @@ def test_text_of_others_cannot_leave_its_place():
     assert '<script>alert' not in report.to_html()
 
 
-def test_intervals_are_in_order_on_an_axis_with_both_signs():
-    items = [Interval(-20.0, 0.1), Interval(-0.5, 0.1), Interval(0.01, 0.3), Interval(0.5, 0.1), Interval(20.0, 0.1)]
-    scale = IntervalScale(items)
-    middles = [scale.place(item.value) for item in items]
-    assert middles == sorted(middles)
-    assert scale.place(0.0) == WIDTH / 2
-    assert scale.place(-3.0) + scale.place(3.0) == pytest.approx(WIDTH)
-    assert middles[0] > 0 and middles[-1] < WIDTH
-    low, high = re.search(r'wide" d="M([\d.]+) 9H([\d.]+)"', scale.drawn(items[2])).groups()
-    assert float(low) < WIDTH / 2 < float(high)
+def test_an_interval_is_relative_and_one_with_zero_reaches_the_edge():
+    item = Interval(-20.0, 1.0, reference=-19.0)
+    low, high = map(float, re.search(r'wide" d="M([\d.]+) 9H([\d.]+)"', item.svg()).groups())
+    assert (low + high) / 2 == pytest.approx(WIDTH / 2)
+    assert high - WIDTH / 2 == pytest.approx(0.1 * HALF, abs=0.05)
+    assert item.place(-19.0) - WIDTH / 2 == pytest.approx(0.05 * HALF)
+    low, high = map(float, re.search(r'wide" d="M([\d.]+) 9H([\d.]+)"', Interval(0.01, 0.3).svg()).groups())
+    assert (low, high) == pytest.approx((WIDTH / 2 - HALF, WIDTH / 2 + HALF))
 
 
 def test_a_report_without_figures_carries_no_plotting():

@@ -48,7 +48,7 @@ def demo_report(summary: Mapping[str, Any], results: Mapping[str, Any]) -> Repor
         for name, expression, value, std, true in sorted(comparison.rows, key=_relative)
     ]
     report.add_table(
-        ['parameter', 'value ± two deviations', 'identified', 'std', 'true', 'error in std', 'made of'],
+        ['parameter', '± two deviations (−100 … 100 %)', 'identified', 'std', 'true', 'error in std', 'made of'],
         rows,
         'SI units, joint side; rigid bodies (tool included) and rotors; the best known first. The grey mark is the true'
         ' value; red: more than two deviations from it',

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from joint_dynamics.description import write_atomically
 from joint_dynamics.report.figure import Figure
 from joint_dynamics.report.figure_html import figure_html
-from joint_dynamics.report.svg import Interval, IntervalScale
+from joint_dynamics.report.svg import Interval
 
 if TYPE_CHECKING:  # most pages show no robot, whose shapes take long to import
     from joint_dynamics.report.robot_view import RobotView
@@ -123,11 +123,15 @@ class Report:
 
 def table_html(headers: Sequence[str], rows: Sequence[Sequence[Any]], caption: str = '') -> str:
     """Return a table as `Report.add_table` adds it."""
-    scale = IntervalScale([value for row in rows for value in row if isinstance(value, Interval)])
     # A column is of text when its first value is.
     firsts = [next((row[k] for row in rows if row[k] is not None), None) for k in range(len(headers))]
-    head = ''.join(_header(str(header), first, scale) for header, first in zip(headers, firsts, strict=True))
-    body = ''.join('<tr>' + ''.join(_cell(value, scale) for value in row) + '</tr>' for row in rows)
+    head = ''.join(
+        f'<th scope="col"{_style(first)}>{html.escape(header)}</th>'
+        for header, first in zip(headers, firsts, strict=True)
+    )
+    body = ''.join(
+        '<tr>' + ''.join(f'<td{_style(value)}>{_text(value)}</td>' for value in row) + '</tr>' for row in rows
+    )
     top = f'<caption>{html.escape(caption)}</caption>' if caption else ''
     kind = ' class="words"' if all(map(_is_text, firsts)) else ''
     return (
@@ -158,6 +162,8 @@ def _text(value: Any) -> str:
         return ', '.join(map(_text, value))
     if isinstance(value, dict):
         return ', '.join(f'{html.escape(str(key))}: {_text(item)}' for key, item in value.items())
+    if isinstance(value, Interval):
+        return value.svg()
     if isinstance(value, Marked):
         return f'<i class="dot c-{value.colour}"></i>{html.escape(value.text)}'
     return number(float(value)) if _is_number(value) else html.escape(str(value))
@@ -165,15 +171,6 @@ def _text(value: Any) -> str:
 
 def _is_text(value: Any) -> bool:
     return isinstance(value, (bool, Interval)) or not (value is None or _is_number(value))
-
-
-def _header(header: str, first: Any, scale: IntervalScale) -> str:
-    axis = scale.axis() if isinstance(first, Interval) else ''
-    return f'<th scope="col"{_style(first)}>{html.escape(header)}{axis}</th>'
-
-
-def _cell(value: Any, scale: IntervalScale) -> str:
-    return f'<td{_style(value)}>{scale.drawn(value) if isinstance(value, Interval) else _text(value)}</td>'
 
 
 def _style(value: Any) -> str:

@@ -181,7 +181,7 @@ def add_parameters(report: Report, result: IdentificationResult) -> None:
         rows.append([name, interval, value, *numbers, told, expression])
     rows.sort(key=lambda row: np.inf if row[4] is None else row[4])
     report.add_table(
-        ['parameter', 'value ± two deviations', 'value', 'std', 'std %', '√VIF', 'told apart', 'made of'],
+        ['parameter', '± two deviations (−100 … 100 %)', 'value', 'std', 'std %', '√VIF', 'told apart', 'made of'],
         rows,
         'SI units, joint side, the most certain first; the deviations allow for residuals correlated in time. Red: not'
         f' told apart. Condition number {result.solution.condition_number:.4g} (limit'

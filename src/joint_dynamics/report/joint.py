@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -47,7 +47,7 @@ def joint_report(result: JointTestResult, recordings: list[str]) -> Report:
     for plot in result.plots:
         report.add_figure(plot_figure(plot), plot.title)
     report.add_section('Values')
-    rows = [
+    rows: list[list[Any]] = [
         [
             name,
             None if item.std is None else Interval(item.value, item.std, marked=abs(item.value) < 2 * item.std),
@@ -60,7 +60,7 @@ def joint_report(result: JointTestResult, recordings: list[str]) -> Report:
     ]
     rows.sort(key=lambda row: np.inf if row[4] is None else row[4])
     report.add_table(
-        ['parameter', 'value ± two deviations', 'value', 'std', 'std %', 'unit'],
+        ['parameter', '± two deviations (−100 … 100 %)', 'value', 'std', 'std %', 'unit'],
         rows,
         'SI units, joint side, the most certain first; standard deviations from the fit. Red: not told apart from zero',
     )

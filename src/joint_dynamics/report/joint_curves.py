@@ -142,7 +142,7 @@ def add_stiffness(report: Report, result: IdentificationResult) -> None:
         spread = 2 * deviation * np.abs(phi)
         curve = Series('described', torque, 'predicted', 1e3 * phi, low=torque - spread, high=torque + spread)
         panels.append(Panel(names[j], f'[{joint_unit("N·m", bool(arm.robot.prismatic[j]))}]', (curve,)))
-        rows.append([names[j], value, deviation, 100 * deviation / value, largest_load, 1e3 * reach])
+        rows.append([names[j], value, deviation, 100 * deviation / value, largest_load])
     stiffness, load_unit, deformation = (
         column_unit(unit, arm.robot.prismatic[arm.stiffness_described]) for unit in ('N·m/rad', 'N·m', 'mrad')
     )
@@ -152,14 +152,7 @@ def add_stiffness(report: Report, result: IdentificationResult) -> None:
         'Torque over deformation, with two deviations of the stiffness, up to the load in the recordings',
     )
     report.add_table(
-        [
-            'joint',
-            f'stiffness without load, {stiffness}',
-            'std',
-            'std %',
-            f'load up to, {load_unit}',
-            f'deformation there, {deformation}',
-        ],
+        ['joint', f'stiffness without load, {stiffness}', 'std', 'std %', f'load up to, {load_unit}'],
         rows,
         f'Of the transmission, joint side; load: {PERCENTILE:g} % of the training samples in motion',
     )
