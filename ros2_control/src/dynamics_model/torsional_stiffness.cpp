@@ -4,8 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
-
-#include <Eigen/Eigenvalues>
+#include <numeric>
 
 namespace joint_dynamics
 {
@@ -18,33 +17,54 @@ constexpr double SOFTEST = 0.05;   // least stiffness within the working range, 
 constexpr int POINTS = 101;        // deformations at which a softening joint is checked
 constexpr int MAX_STEPS = 200;     // of Newton's method with bisection; ten are usual
 
-/// Returns φ_max [rad]: √ of the smallest positive root x of the stiffness Σ (2p−1) α_p x^{p−1}, x = φ²; ∞ without.
+/// Σ c_i x^i.
+double polynomial(const std::vector<double> & c, double x)
+{
+  return std::accumulate(c.rbegin(), c.rend(), 0.0, [x](double sum, double each) {return sum * x + each;});
+}
+
+/// Returns the positive roots of Σ c_i x^i at which it changes its sign, ascending: one at most between two of its slope.
+std::vector<double> positive_roots(std::vector<double> c)
+{
+  while (!c.empty() && c.back() == 0.0) {
+    c.pop_back();
+  }
+  if (c.size() < 2) {
+    return {};
+  }
+  std::vector<double> slope;
+  double bound = 1.0;  // of all roots (Cauchy)
+  for (std::size_t i = 1; i < c.size(); ++i) {
+    slope.push_back(static_cast<double>(i) * c[i]);
+    bound = std::max(bound, 1.0 + std::abs(c[i - 1] / c.back()));
+  }
+  std::vector<double> ends = positive_roots(slope), roots;
+  ends.push_back(bound);
+  double low = 0.0;
+  for (const double end : ends) {
+    double a = low, b = end;
+    const bool rises = polynomial(c, a) < 0.0;
+    low = end;
+    if (rises == (polynomial(c, b) < 0.0)) {
+      continue;
+    }
+    for (double middle = 0.5 * (a + b); middle > a && middle < b; middle = 0.5 * (a + b)) {
+      ((polynomial(c, middle) < 0.0) == rises ? a : b) = middle;
+    }
+    roots.push_back(b);
+  }
+  return roots;
+}
+
+/// Returns φ_max [rad], where the stiffness Σ (2p−1) α_p x^{p−1}, x = φ², first vanishes; ∞ where it never does.
 double largest_deformation(const std::vector<double> & alpha)
 {
   std::vector<double> factors;
   for (std::size_t p = 0; p < alpha.size(); ++p) {
     factors.push_back(static_cast<double>(2 * p + 1) * alpha[p]);
   }
-  while (!factors.empty() && factors.back() == 0.0) {
-    factors.pop_back();
-  }
-  const bool softens = std::any_of(factors.begin(), factors.end(), [](double f) {return f < 0.0;});
-  const auto degree = static_cast<Eigen::Index>(factors.size()) - 1;
-  double smallest = INF;
-  if (softens && degree > 0) {
-    Eigen::MatrixXd companion = Eigen::MatrixXd::Zero(degree, degree);
-    companion.diagonal(-1).setOnes();
-    for (Eigen::Index i = 0; i < degree; ++i) {
-      companion(i, degree - 1) = -factors[static_cast<std::size_t>(i)] / factors.back();
-    }
-    const Eigen::EigenSolver<Eigen::MatrixXd> solver(companion, false);
-    for (const auto & x : solver.eigenvalues()) {
-      if (std::abs(x.imag()) <= 1e-9 * std::abs(x) && x.real() > 0.0) {
-        smallest = std::min(smallest, x.real());
-      }
-    }
-  }
-  return std::sqrt(smallest);
+  const std::vector<double> roots = positive_roots(factors);
+  return roots.empty() ? INF : std::sqrt(roots.front());
 }
 
 double clipped(double value, double limit) noexcept
