@@ -21,6 +21,7 @@ namespace
 constexpr double INF = std::numeric_limits<double>::infinity();
 constexpr double GRAVITY = 9.81;  // m/s², as pinocchio and URDF tools have it
 constexpr double VERSION = 2.0;   // of the description
+constexpr double SAME_RATIO = 2e-3;  // factors of one coupling, as rounded in the identity of a robot
 
 [[noreturn]] void refuse(const std::string & name, const std::string & expected, const std::string & found)
 {
@@ -99,6 +100,21 @@ Body body_of(const Field & document)
   body.first << value("MX"), value("MY"), value("MZ");
   body.mass = value("M");
   return body;
+}
+
+/// Refuses the row of a motor, (n), other than that of its joint in `robot.identity`, which names those of several joints.
+void check_coupling(const Field & identity, const Field & field, const std::vector<double> & row, std::size_t motor)
+{
+  std::vector<double> stated(row.size(), 0.0);
+  stated[motor] = 1.0;
+  if (identity["coupling"].present()) {
+    stated = identity["coupling"].numbers(row.size());
+  }
+  for (std::size_t k = 0; k < row.size(); ++k) {
+    if (identity.present() && !(std::abs(row[k] / row[motor] - stated[k]) <= SAME_RATIO)) {
+      field.refuse("that of robot.identity", "another coupling");
+    }
+  }
 }
 
 Eigen::Matrix3d rotation_of(const std::vector<double> & mounting)
@@ -324,6 +340,7 @@ void Arm::read_coupling(const Field & document, const Robot & robot)
     if (!ratios.allFinite()) {
       rows[m].refuse("a factor other than 0 on the diagonal", "0");
     }
+    check_coupling(document["robot"]["identity"]["joints"][described_[m]], rows[m], row, m);
     take(ratios, m);
   }
   if (!rows.empty() && !(std::abs(matrix.determinant()) >= 1e-12)) {

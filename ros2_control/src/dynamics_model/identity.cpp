@@ -38,11 +38,15 @@ Identity::Identity(const Field & document)
   for (const auto & [name, joint] : document.at("joints").entries()) {
     joint.only({"type", "parent", "offset", "rotation", "axis", "coupling", "follows"});
     const Field parent = joint["parent"];
+    const std::string type = joint.at("type").text();
+    if (type != "prismatic" && type != "revolute") {
+      joint["type"].refuse("prismatic or revolute");
+    }
     const Eigen::Vector3d rpy = vector_of(joint.at("rotation"));
     const Eigen::Quaterniond turn = Eigen::AngleAxisd(rpy.z(), Eigen::Vector3d::UnitZ()) *
       Eigen::AngleAxisd(rpy.y(), Eigen::Vector3d::UnitY()) * Eigen::AngleAxisd(rpy.x(), Eigen::Vector3d::UnitX());
     Place place{
-      joint.at("type").text() == "prismatic", parent.present() && !parent.is_null() ? parent.text() : "",
+      type == "prismatic", parent.present() && !parent.is_null() ? parent.text() : "",
       turn.toRotationMatrix(), vector_of(joint.at("offset")), vector_of(joint.at("axis")), {}};
     for (const auto & [leader, ratio] : joint["follows"].entries()) {
       place.follows[leader] = ratio.number();
