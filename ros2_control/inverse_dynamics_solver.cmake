@@ -1,4 +1,4 @@
-# The identified arm as a plugin of the package `inverse_dynamics_solver`, where that is found; included by the ament half.
+# The identified arm as a plugin of the package `inverse_dynamics_solver`, where that is found.
 find_package(inverse_dynamics_solver QUIET)
 if(NOT inverse_dynamics_solver_FOUND)
   message(STATUS "inverse_dynamics_solver not found: its plugin is not built")

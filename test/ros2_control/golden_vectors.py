@@ -52,7 +52,7 @@ FULL = {
         'quadrants': {'a_m': 1.1, 'dq_s': 0.05, 'c_m': 3.0},
     },
     'stiffness': {
-        'coefficients': [2e4, 1e8, -1e11], 'standard_deviations': [1.0], 'range': [-1e-3, 1e-3], 'method': 'wls',
+        'coefficients': [2e4, 1e8], 'standard_deviations': [1.0], 'range': [-1e-3, 1e-3], 'method': 'wls',
     },
     'kinematic_error': {'type': 'fourier', 'mean': 0.0, 'cosine': [1e-4], 'sine': [2e-4], 'period': 6.0},
     'backlash': {'values': [1e-4, 2e-4], 'load_shares': [0.5, 0.5], 'load_lag': 0.1},

@@ -27,7 +27,8 @@ void report(const char * what, std::vector<double> & times)
   for (const double time : times) {
     sum += time;
   }
-  const auto at = [&times](double share) {return times[static_cast<std::size_t>(share * static_cast<double>(times.size() - 1))];};
+  const auto last = static_cast<double>(times.size() - 1);
+  const auto at = [&](double share) {return times[static_cast<std::size_t>(share * last)];};
   std::printf(
     "%s: mean %.2f, median %.2f, 99.9 %% %.2f, most %.2f us\n", what, sum / static_cast<double>(times.size()), at(0.5),
     at(0.999), times.back());
