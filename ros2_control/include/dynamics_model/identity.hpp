@@ -9,8 +9,8 @@
 namespace joint_dynamics
 {
 
-/// Refuses a robot other than that of `robot.identity`: other joints, lengths or angles apart by over 2 mm or 2 mrad, or
-/// links three times as heavy or light as those of the identification's URDF and as the identified ones.
+/// Refuses a robot other than that of `robot.identity`: other joints, lengths or angles apart by over 2 mm or 2 mrad,
+/// or links three times as heavy or light as those of the identification's URDF and as the identified ones.
 /// @param identified_mass of all moving links, kg
 /// @throws std::runtime_error that names joint and quantity
 void check_identity(const Field & identity, const Robot & robot, double identified_mass);

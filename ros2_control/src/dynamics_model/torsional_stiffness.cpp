@@ -33,8 +33,8 @@ TorsionalStiffness::TorsionalStiffness(const Field & document)
   }
 }
 
-/// With s = √(α_1/(3 |α_2|)) and x = 3 τ/(2 α_1 s) the root of α_1 φ + α_2 φ³ = τ is 2 s sinh(asinh(x)/3) where it hardens,
-/// 2 s sin(asin(x)/3) where it softens. Neither has a difference of large numbers, unlike Cardano's.
+/// With s = √(α_1/(3 |α_2|)) and x = 3 τ/(2 α_1 s) the root of α_1 φ + α_2 φ³ = τ is 2 s sinh(asinh(x)/3) of a joint that
+/// hardens, 2 s sin(asin(x)/3) of one that softens. Neither has a difference of large numbers, unlike Cardano's.
 double TorsionalStiffness::deformation(double load) const noexcept
 {
   if (first_ == 0.0) {
