@@ -69,8 +69,8 @@ mutants: env
 CONTROLLERS := $(abspath out/controllers)
 test-controllers: env
 	$(BIN)/python test/ros2_control/golden_vectors.py $(CONTROLLERS)/golden
-	cmake -S ros2_control -B $(CONTROLLERS)/build -D CMAKE_BUILD_TYPE=Release -D GOLDEN_VECTORS=$(CONTROLLERS)/golden \
-		-D CMAKE_DISABLE_FIND_PACKAGE_ament_cmake=TRUE
+	cmake -S ros2_control -B $(CONTROLLERS)/build -D CMAKE_BUILD_TYPE=Release -D CMAKE_CXX_FLAGS=-Werror \
+		-D GOLDEN_VECTORS=$(CONTROLLERS)/golden -D CMAKE_DISABLE_FIND_PACKAGE_ament_cmake=TRUE
 	cmake --build $(CONTROLLERS)/build
 	ctest --test-dir $(CONTROLLERS)/build --output-on-failure
 

@@ -259,6 +259,7 @@ TEST(Arm, refuses_robots_that_are_none)
 {
   EXPECT_THROW(Arm("<robot", "", {}), std::runtime_error);
   EXPECT_THROW(Arm(test::URDF, "", {"elbow"}), std::runtime_error);
+  EXPECT_THROW(Arm(test::URDF, "", {"slide", "slide"}), std::runtime_error);
   EXPECT_THROW(Arm("", test::DESCRIPTION, {}), std::runtime_error);
   ArmOptions options;
   options.mounting = {1.0, 0.0};
