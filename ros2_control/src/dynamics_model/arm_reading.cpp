@@ -208,7 +208,11 @@ void Arm::read_joints(const Field & document, const Robot & robot)
 void Arm::read_bodies(const Field & document, const Robot & robot)
 {
   const Field inertial = document["inertial"];
-  inertial.only({"standard", "base", "coupling"});
+  inertial.only({"standard", "base", "coupling", "gravity"});
+  const Field source = inertial["gravity"];  // of the masses, where the torques were recorded without gravity
+  if (source.present() && source.text() != "robot_file" && source.text() != "none") {
+    source.refuse("robot_file or none");
+  }
   for (const Field & parameter : inertial["base"].items()) {
     parameter.only({"name", "expression", "value", "std"});
   }
@@ -235,7 +239,8 @@ void Arm::read_bodies(const Field & document, const Robot & robot)
       terms_.push_back(term);
     }
   }
-  body_ = RigidBody(links, gravity_in_base(document["mounting"]));
+  const Eigen::Vector3d gravity = gravity_in_base(document["mounting"]);
+  body_ = RigidBody(links, source.present() ? Eigen::Vector3d::Zero() : gravity);
 }
 
 Body Arm::payload(const Field & document, const Robot & robot)
