@@ -1,7 +1,5 @@
 # Everything lives in the virtual environment .venv; `make demo` and `make test` create it on a fresh machine.
 PYTHON ?= python3
-# of `make demo`: own or mujoco
-ENGINE ?= own
 VENV   := .venv
 # Exact versions; /dev/null: the newest that setup.py allows.
 CONSTRAINTS ?= constraints.txt
@@ -47,7 +45,7 @@ $(VENV)/.installed: $(VENV)/.dependencies $(SOURCES) setup.py setup.cfg package.
 	@touch $@
 
 demo: env
-	$(BIN)/joint-dynamics demo --out out/demo --engine $(ENGINE)
+	$(BIN)/joint-dynamics demo --out out/demo
 
 # Two workers already fill two cores; threads inside numpy would only get in each other's way.
 test: env
