@@ -38,8 +38,6 @@ $(VENV)/.installed: $(VENV)/.dependencies $(SOURCES) setup.py setup.cfg package.
 	@# once, here and not in the middle of a demo
 	@$(PROGRESS) 'Compiling the simulated robot' $(LOG)/compile.log \
 		$(BIN)/python -c "from joint_dynamics.simulation import FlexibleJointRobot; FlexibleJointRobot().step()"
-	@$(PROGRESS) 'Compiling the control loop' $(LOG)/compile_loop.log \
-		$(BIN)/python -c "from joint_dynamics.control.step_entry import compile_entries; compile_entries()"
 	@$(PROGRESS) 'Compiling the estimator' $(LOG)/compile_estimator.log \
 		$(BIN)/python -c "from joint_dynamics.estimation.sample import compile_entry; compile_entry()"
 	@touch $@

@@ -97,7 +97,6 @@ setup(
             'computed_torque = joint_dynamics.control:ComputedTorque',
             'adaptive_friction = joint_dynamics.control:AdaptiveFriction',
             'flexible_joint = joint_dynamics.control:FlexibleJoint',
-            'joint_torque_feedback = joint_dynamics.control:JointTorqueFeedback',
         ],
     },
 )

@@ -21,7 +21,6 @@ def generate_launch_description():
         'autostart',
         'initial_joint_controller',
         'effort_trajectory_controller',
-        'effort_controller',
         'feedforward_file',
         'end_together',
         'security',
@@ -69,11 +68,6 @@ def generate_launch_description():
                 'effort_trajectory_controller',
                 default_value=LaunchConfiguration('initial_joint_controller'),
                 description='the controller that takes trajectories with effort from feedforward',
-            ),
-            DeclareLaunchArgument(
-                'effort_controller',
-                default_value='forward_effort_controller',
-                description='the controller that takes torques from feedforward in streaming mode',
             ),
             DeclareLaunchArgument(
                 'feedforward_file',

@@ -22,7 +22,6 @@ def generate_launch_description():
         'description_file',
         'autostart',
         'initial_joint_controller',
-        'effort_controller',
         'feedforward_file',
         'end_together',
         'security',

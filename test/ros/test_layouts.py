@@ -72,7 +72,7 @@ TITLES = {'foxglovePanelTitle', 'lichtblickPanelTitle'}
 def topics():
     """Type by full name of all that estimator and feedforward publish or hear of the robot, under their usual names."""
     found = {}
-    for name in ('estimator', 'feedforward'):
+    for name in ('estimator',):
         for row in node_classes()[name].topic_rows():
             full = row.name.replace('~', f'/{name}', 1) if row.name.startswith('~') else f'/{row.name.strip("/")}'
             found[full] = row.type
@@ -80,7 +80,7 @@ def topics():
 
 
 def test_there_is_one_of_each_for_either_node():
-    assert [path.stem for path in FOXGLOVE] == [path.stem for path in PLOTJUGGLER] == ['estimator', 'feedforward']
+    assert [path.stem for path in FOXGLOVE] == [path.stem for path in PLOTJUGGLER] == ['estimator']
 
 
 @pytest.mark.parametrize('path', FOXGLOVE, ids=lambda path: path.stem)
