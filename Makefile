@@ -16,7 +16,7 @@ LOG := $(VENV)/log
 ACCURACY := identification_methods deviations drive_gains robust truth estimation control excitation laws contact trend terms
 PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
 
-.PHONY: env demo test test-slow test-nightly fuzz mutants lint bench results soak papers docs lock licences clean
+.PHONY: env demo test test-slow test-nightly test-controllers fuzz mutants lint bench results soak papers docs lock licences clean
 
 env: $(VENV)/.installed
 
@@ -60,6 +60,15 @@ test-nightly: env
 mutants: env
 	$(BIN)/mutmut run
 	$(BIN)/mutmut results
+
+# The C++ model of the controllers, without ROS, against this package's torques. It needs the packages that .ci/run names.
+CONTROLLERS := $(abspath out/controllers)
+test-controllers: env
+	$(BIN)/python test/ros2_control/golden_vectors.py $(CONTROLLERS)/golden
+	cmake -S ros2_control -B $(CONTROLLERS)/build -D CMAKE_BUILD_TYPE=Release -D CMAKE_CXX_FLAGS=-Werror \
+		-D GOLDEN_VECTORS=$(CONTROLLERS)/golden -D CMAKE_DISABLE_FIND_PACKAGE_ament_cmake=TRUE
+	cmake --build $(CONTROLLERS)/build
+	ctest --test-dir $(CONTROLLERS)/build --output-on-failure
 
 # ten thousand mutated inputs for every reader: some 25 minutes of processor time
 fuzz: env
