@@ -165,7 +165,7 @@ def test_every_part_takes_its_turn_with_what_it_is_due(arm, source):
             within.append(moving & clear & (np.abs(phi) < 2.0 * arm.backlash(e.theta)))
             if e.learning:
                 unknown = np.where(moving, unknown, np.inf)
-                stiffness.update(phi, measure - arm.damping * (e.omega - e.dq), unknown, e.usual_stiffness)
+                stiffness.update(phi, measure - arm.damping * (e.omega - e.dq), unknown, e.reference_stiffness)
         elif turn == 1 and e.learning:
             residual = e.rotor_torque - e.torque_link - e.speed_friction
             friction.update(residual, e.coulomb_friction, e.omega, np.full(arm.n, free))
