@@ -267,11 +267,11 @@ class ChangeDetector:
         play, mixed = spring[..., 0, -4].sum(axis=0), spring[..., 0, -2].sum(axis=0)
         by_play = mixed / (play + WINDOW / SHORTEST * UNKNOWN_LOAD**-2.0 * self.square[SPRING])
         total = np.maximum(samples.sum(axis=0), 1e-9)
-        told = np.maximum(total - np.stack([0.0 * mixed, by_play * mixed]), 1e-9)
-        mean = np.stack([error, left - by_play * of_play]) / told
+        effective = np.maximum(total - np.stack([0.0 * mixed, by_play * mixed]), 1e-9)
+        mean = np.stack([error, left - by_play * of_play]) / effective
         there, number = (total > 1e-9) & ~self._suspected, total**2 / np.maximum(np.sum(samples**2, axis=0), 1e-18)
         # Less the variance of the mean by its samples.
-        square, of_samples = number * mean**2 / self.square, number / told
+        square, of_samples = number * mean**2 / self.square, number / effective
         square = np.minimum(square, OUTLIER * (self.constant + of_samples)) - of_samples
         self._blocks_seen += there
         share = np.where(there, 1.0 / np.minimum(self._blocks_seen, MEMORY / BLOCK), 0.0)
@@ -324,10 +324,15 @@ class ChangeDetector:
         return (self.open - 1) % WINDOW
 
 
+def is_large_drop(change: Array | float) -> BoolArray:
+    """Return whether a relative change of a stiffness, array or number, is a drop that may be named."""
+    drop = -np.asarray(change)
+    return np.asarray((drop >= SMALLEST_CHANGE * DRIFT_STIFFNESS) & (drop <= LARGEST_STIFFNESS))
+
+
 def _is_large(side: int, change: Array | float) -> BoolArray:
-    """Return whether changes of α₁ or of the stiffness are large enough to be named; a stiffness only drops."""
-    if side == MOTOR:
-        size, drift, largest = np.abs(change), DRIFT_FRICTION, LARGEST_FRICTION
-    else:
-        size, drift, largest = -np.asarray(change), DRIFT_STIFFNESS, LARGEST_STIFFNESS
-    return np.asarray((size >= SMALLEST_CHANGE * drift) & (size <= largest))
+    """Return whether a change of α₁ or of the stiffness may be named."""
+    if side == SPRING:
+        return is_large_drop(change)
+    size = np.abs(change)
+    return np.asarray((size >= SMALLEST_CHANGE * DRIFT_FRICTION) & (size <= LARGEST_FRICTION))

@@ -22,7 +22,7 @@ from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.estimation import learning, torques
 from joint_dynamics.estimation.change_test import BODY
-from joint_dynamics.estimation.changes import Change, ChangeDetector
+from joint_dynamics.estimation.changes import Change, ChangeDetector, is_large_drop
 from joint_dynamics.estimation.contact import ContactDetector
 from joint_dynamics.estimation.estimation_settings import STIFFNESS_SOURCES, EstimationSettings
 from joint_dynamics.estimation.estimator_factory import gain_of, make_friction, make_payload, make_stiffness, remarks_of
@@ -156,12 +156,16 @@ class JointEstimator(Estimates):
         viscous = self.friction.upper[:, 1] if isinstance(self.friction, FrictionEstimator) else VISCOUS_LIMIT * limit
         self.changes = ChangeDetector(self.n, 1 if self.stiffness is None else self.stiffness.order, turn, viscous)
         self.named: list[Change] = []
+        self._before_change = np.zeros(0)
         self._learners = [part for part in (self.friction, self.stiffness) if part is not None]
         self._kept: dict[int, list[Any]] = {}
         self.remarks = remarks_of(arm, use, self.motor_side)
         self.learning = True
         self._sample = self._all()
         self._start = self.estimate.copy()
+        # Compiles both functions now, or loads them: a signal may interrupt a node that is being configured.
+        take_sample(self._sample, False, NOT_ESTIMATED, False)
+        self.changes.find()
         self.reset()
 
     def _all(self) -> Sample:
@@ -335,8 +339,7 @@ class JointEstimator(Estimates):
         if self.payload is not None and not (known and self.changes.blocks.disturbed[newest]):
             self._weigh_payload([newest], newest)
         if self.changes.weighed is not None:
-            j, factor = self.changes.weighed
-            self._scale_spring(j, self._sample.spring_map[j] * factor)
+            self._refine_spring(*self.changes.weighed)
 
     def _take_in(self, change: Change) -> None:
         """Continue with a named change; after a load, friction and stiffness return to their values before it."""
@@ -351,6 +354,7 @@ class JointEstimator(Estimates):
         elif change.kind == 'stiffness':
             assert self.stiffness is not None
             self.stiffness.changes[change.joint] += 1
+            self._before_change = blocks.spring_map[since[0], change.joint].copy()
             self._scale_spring(change.joint, blocks.spring_map[since[0], change.joint] * change.value)
             self.changes.weigh(change)
             self.detector.reset_signals()
@@ -359,6 +363,18 @@ class JointEstimator(Estimates):
             unit = float(self.estimate['coulomb_unit'][change.joint])
             self.friction.set_coulomb(change.joint, change.value * unit)
             self._sample.scale[change.joint, 0] = change.value
+        self.changes.begin_anew()
+
+    def _refine_spring(self, joint: int, factor: float) -> None:
+        """Scale a stiffness whose change was named; withdraw the name if the stiffness is as it was before."""
+        assert self.stiffness is not None
+        scaled = self._sample.spring_map[joint] * factor
+        if is_large_drop(scaled.sum() / self._before_change.sum() - 1.0):
+            self._scale_spring(joint, scaled)
+            return
+        self._scale_spring(joint, self._before_change)
+        self.stiffness.changes[joint] -= 1
+        del self.named[-1]
         self.changes.begin_anew()
 
     def _scale_spring(self, joint: int, scaled: Array) -> None:
