@@ -351,7 +351,7 @@ def test_errors_that_did_not_show_for_half_a_minute_are_no_softer_spring():
 def test_an_error_that_stays_for_a_block_is_little_of_a_payload(arm):
     """A body turns, and each joint has a torque error of its own in each block: less of a mass than taken as noise."""
     rng, detector, masses = np.random.default_rng(2), ChangeDetector(6, 1, 8e-3, np.ones(6)), []
-    usual, every = detector.stays.copy(), list(range(WINDOW))
+    usual, every = detector.constant.copy(), list(range(WINDOW))
     for _ in range(20):
         for _ in every:
             begin_block(detector.blocks, np.zeros(BODY), np.tile([1.0, 0.0], (6, 1)), np.zeros((6, 1)))
@@ -362,7 +362,7 @@ def test_an_error_that_stays_for_a_block_is_little_of_a_payload(arm):
                 take(detector.blocks, rows, motor, np.zeros((5, 6)), False, np.empty(BODY + 5))
             detector.complete()
         for stays in (usual, 1e-9 * usual):
-            detector.stays, payload = stays, PayloadEstimator(arm.rigid_body(), 8e-3)
+            detector.constant, payload = stays, PayloadEstimator(arm.rigid_body(), 8e-3)
             payload.add(*detector.motor_information(every, 0))
             masses.append(payload.mass)
     known, unknown = np.sqrt(np.mean(np.square(np.reshape(masses, (-1, 2))), axis=0))

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from joint_dynamics.estimation.torques import LostMotion
+from joint_dynamics.estimation.lost_motion import LostMotion
 from joint_dynamics.joint.stiffness import LOADS
 
 PERIOD = 8e-3

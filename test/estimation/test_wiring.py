@@ -15,8 +15,9 @@ from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.estimation import ContactDetector, EstimationSettings, JointEstimator
 from joint_dynamics.estimation.estimator_factory import make_friction, make_stiffness
 from joint_dynamics.estimation.evaluation import motor_variance, spring_variance, weigh
-from joint_dynamics.estimation.learning import PLAY, SPRING
-from joint_dynamics.estimation.torques import LostMotion, estimate_of
+from joint_dynamics.estimation.lost_motion import LostMotion, Play
+from joint_dynamics.estimation.spring import Spring
+from joint_dynamics.estimation.torques import estimate_of
 from joint_dynamics.joint import FrictionModel, MaxwellSlip, PeriodicMap
 from joint_dynamics.joint.stiffness import loads_of, lost_motion_share
 from joint_dynamics.signals.state_estimator import StateEstimator
@@ -165,7 +166,7 @@ def test_every_part_takes_its_turn_with_what_it_is_due(arm, source):
             within.append(moving & clear & (np.abs(phi) < 2.0 * arm.backlash(e.theta)))
             if e.learning:
                 unknown = np.where(moving, unknown, np.inf)
-                stiffness.update(phi, measure - arm.damping * (e.omega - e.dq), unknown, e.reference_stiffness)
+                stiffness.update(phi, measure - arm.damping * (e.omega - e.dq), unknown, e.reference_stiffness, np.sign(e.omega))
         elif turn == 1 and e.learning:
             residual = e.rotor_torque - e.torque_link - e.speed_friction
             friction.update(residual, e.coulomb_friction, e.omega, np.full(arm.n, free))
@@ -286,7 +287,7 @@ def test_weights_are_those_of_the_inverse_variances(arm):
     rotors = np.arange(n) < 4
     base = replace(arm, stiffness_described=described, rotor_identifiable=rotors)
     for one in (base, replace(base, backlash=None), replace(base, backlash=None, friction=None)):
-        estimate, play, law = estimate_of(one, settings), np.zeros(n, PLAY), np.zeros(n, SPRING)
+        estimate, play, law = estimate_of(one, settings), np.zeros(n, Play.dtype), np.zeros(n, Spring.dtype)
         inertia = np.where(rotors, 0.0, 0.3 * arm.rotor_inertia)
         slope, variance = rng.uniform(1e3, 2e4, n), rng.uniform(0, 2, n)
         omega, hysteresis = np.array([0.0, 0.1, -0.2, 0.3, 5.0, -5.0]), np.array([0.5, 0.5, 1.1, 1.0, 0.2, 1.0])
