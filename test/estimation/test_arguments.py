@@ -107,7 +107,7 @@ def test_curves_are_the_polynomials_and_their_slopes(order):
     np.testing.assert_allclose(estimator.variance(phi[0]), variance, rtol=1e-9)
 
 
-def test_a_stiffness_is_reliable_when_excited_explaining_the_torque_and_rising():
+def test_when_a_stiffness_is_reliable():
     """Two seconds; a fifth of the torque's mean square; a slope above zero at φ = 0 and at the scale."""
     for noise, seconds, sign, reliable in (
         (0.3, 25.0, 1.0, True), (0.6, 25.0, 1.0, False), (0.3, 1.9, 1.0, False), (0.0, 2.5, -1.0, False),

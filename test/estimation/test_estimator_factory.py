@@ -61,7 +61,7 @@ def given(monkeypatch):
     return arguments
 
 
-def test_the_adaptive_law_begins_at_the_described_scale_within_bounds_that_let_viscous_friction_through(arm, given):
+def test_the_adaptive_law_begins_at_the_described_scale(arm, given):
     use = EstimationSettings(
         friction_rate=(0.5, 0.25), friction_lower=(0.3, -1.0), friction_upper=(3.0, 1e-3), viscous_share=0.4,
         friction_memory=7.0, information=0.03, omega_min=0.02, hold=0.3,
@@ -96,7 +96,7 @@ def test_coulomb_and_viscous_friction_begin_at_what_is_described(arm, given):
         assert (given['period'], given['memory']) == (PERIOD, 4.0)
 
 
-def test_a_described_stiffness_starts_with_a_deviation_of_30_percent_and_an_unknown_one_free(arm, given):
+def test_the_initial_covariance_of_a_stiffness(arm, given):
     use = EstimationSettings(stiffness_order=3, stiffness_scale=5e-3, stiffness_memory=6.0)
     described = np.arange(6) != 4
     one = replace(arm, stiffness_described=described)
@@ -218,7 +218,7 @@ def test_friction_that_was_not_described_is_written_as_learnt(description, arm, 
         assert part['friction'] == {'parameters': {'F_C0': 0.0, 'F_V1': 2.0}, 'method': 'online'}
 
 
-def test_what_needs_the_motor_side_angle_is_named(arm):
+def test_fields_that_need_the_motor_angle_are_remarked(arm):
     use, joints = EstimationSettings(), ', '.join(arm.joint_names)
     every = {'stiffness', 'damping', 'kinematic_error', 'backlash'}
     whole = replace(arm, stiffness_described=np.ones(6, dtype=bool), damping=np.ones(6))
@@ -235,7 +235,7 @@ def test_what_needs_the_motor_side_angle_is_named(arm):
     assert thesis == [f'joints.({only}).stiffness: not used, the preset thesis begins from none']
 
 
-def test_what_is_measured_decides_what_it_is_multiplied_by(arm):
+def test_the_gain_follows_from_the_measured_effort(arm):
     gains, gap = arm.drive_gain, np.array([8.0, 9.0, np.nan, np.inf, 7.0, 6.0])
     for effort, gain, expected in (
         ('current', gains, gains), (None, gains, gains), ('torque', gains, None), (None, gap, None),

@@ -11,7 +11,7 @@ from joint_dynamics.joint import TorsionalStiffness
 REFERENCE = TorsionalStiffness([[2e4, 3e9], [5e3, 1e8]])
 
 
-def test_a_change_that_wanders_about_its_threshold_is_decided_once():
+def test_a_change_about_its_threshold_is_decided_once():
     """Entered beyond 25 % by two deviations, left below 20 % by two: nothing in between is news."""
     monitor, enough = HealthMonitor(None), np.array([60.0])
     rng = np.random.default_rng(7)

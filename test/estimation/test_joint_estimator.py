@@ -99,7 +99,7 @@ def test_stiffness_of_loaded_joints(adaptive, waypoint_run, nrmse):
 
 
 @pytest.mark.slow
-def test_the_error_of_a_stiffness_is_within_two_stated_deviations(adaptive, waypoint_run):
+def test_a_stiffness_is_within_two_stated_deviations(adaptive, waypoint_run):
     """Of all joints that were excited, at 1 mrad, to which lost motion and the torque model add what noise does not."""
     stiffness, phi = adaptive[0].stiffness, np.full(6, 1e-3)
     error = stiffness.torque(phi) - waypoint_run.robot.truth.spring_torque(phi)

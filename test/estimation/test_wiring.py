@@ -73,7 +73,7 @@ def smoothed(arm, signals, settings, motor_side=True):
     return d, np.array(found)
 
 
-def test_the_settings_temperature_stands_in_for_a_joint_that_was_never_measured(arm):
+def test_the_settings_give_an_unmeasured_temperature(arm):
     signals = motion(arm, 60)
     measured = play(JointEstimator(arm, PERIOD), signals)
     assumed = play(JointEstimator(arm, PERIOD, EstimationSettings(temperature=WARM)), signals, temperature=np.nan)
@@ -136,7 +136,7 @@ def test_every_torque_is_what_its_equation_says(arm):
 
 
 @pytest.mark.parametrize('source', ['motor', 'link', 'fused'])
-def test_every_part_takes_its_turn_with_what_it_is_due(arm, source):
+def test_every_part_learns_in_its_turn(arm, source):
     """Four samples a turn at 500 Hz: stiffness, friction, contact, weights, one after the other.
 
     Parts by themselves, given what is due, learn the same.
@@ -202,7 +202,7 @@ def test_every_part_takes_its_turn_with_what_it_is_due(arm, source):
     np.testing.assert_array_equal(estimator.stiffness.coefficients, before[1])
 
 
-def test_what_the_kinematic_error_may_explain_is_by_the_stiffness_that_changes_are_compared_with(arm):
+def test_the_kinematic_error_counts_with_the_reference_stiffness(arm):
     """A map that was just learnt may be as wrong as that error made it; the mean of half a minute is not yet."""
     deviation = PeriodicMap.stack([PeriodicMap([1e-4])] * arm.n)
     arm, of_error = replace(arm, kinematic_error_deviation=deviation), []
@@ -254,7 +254,7 @@ def test_a_contact_stops_the_learning_until_it_lasts(arm):
     np.testing.assert_array_equal(estimator.external_deviation, 1e6)
 
 
-def test_how_a_load_takes_up_the_backlash_reaches_the_lost_motion(arm):
+def test_described_load_shares_reach_the_lost_motion(arm):
     shares = np.linspace([0.1, 0.9], [0.9, 0.1], arm.n)
     states = JointEstimator(replace(arm, load_shares=shares, load_lag=0.01 * np.arange(1.0, arm.n + 1)), PERIOD)
     states = states.lost_motion.states
@@ -262,7 +262,7 @@ def test_how_a_load_takes_up_the_backlash_reaches_the_lost_motion(arm):
     np.testing.assert_allclose(1.0 / states['follow'][:, 0], np.arange(1.0, arm.n + 1) * 0.01 / 0.008)
 
 
-def test_what_the_backlash_may_be_off_by_reaches_the_lost_motion(arm):
+def test_the_backlash_deviation_reaches_the_lost_motion(arm):
     deviation = 1e-4 * np.arange(1.0, arm.n + 1)
     sure, unsure = (
         JointEstimator(replace(arm, backlash_deviation=one), PERIOD, EstimationSettings()) for one in (None, deviation)
@@ -329,7 +329,7 @@ def test_an_estimator_of_the_motor_side_needs_its_angle(arm):
         JointEstimator(arm, PERIOD).update(np.zeros(arm.n), np.zeros(arm.n))
 
 
-def test_learnt_coulomb_friction_is_the_level_that_weighs_the_motor(arm):
+def test_learnt_coulomb_friction_weighs_the_motor_side(arm):
     estimator = JointEstimator(arm, PERIOD, EstimationSettings(friction='coulomb_viscous', window=0.04))
     levels = []
 
@@ -344,7 +344,7 @@ def test_learnt_coulomb_friction_is_the_level_that_weighs_the_motor(arm):
     assert (levels[-1] > 0).all()
 
 
-def test_friction_without_hysteresis_counts_at_the_load_of_the_sample_before_within_its_range(arm):
+def test_static_friction_uses_the_previous_load(arm):
     """Of a described friction with load and quadrants, at the speed and load that it was checked at, none beyond."""
     inf, n = np.full(arm.n, np.inf), arm.n
     quadrants = {'a_m': 1.05, 'b_m': 0.02, 'a_g': 0.95, 'b_g': 0.01, 'c_m': 4.0, 'd_m': 1.0, 'c_g': 3.0, 'd_g': 0.5,

@@ -198,15 +198,15 @@ def sweep(W: FloatArray, k: int, prior: float) -> None:
 
 
 @compiled
-def single_change(W: FloatArray, k: int, usual: float, possible: float) -> tuple[float, float, float]:
+def single_change(W: FloatArray, k: int, drift: float, possible: float) -> tuple[float, float, float]:
     """Return gain, change and remaining cost of a change of parameter k, against ordinary drift.
 
-    usual, possible: inverse variances of drift and change. Eliminates the parameter as one that drifts.
+    drift, possible: inverse variances of drift and change. Eliminates the parameter as one that drifts.
     """
     last = len(W) - 1
     w, v = W[k, k] + possible, W[k, last]
     left = W[last, last] - v * v / w
-    sweep(W, k, usual)
+    sweep(W, k, drift)
     return 0.5 * v * v / w, v / w, left
 
 
@@ -259,7 +259,7 @@ def judge(
     filled: int,
     share: float,
     constant: FloatArray,
-    usual: FloatArray,
+    drift: FloatArray,
     possible: FloatArray,
     play: float,
     body: FloatArray,
@@ -278,7 +278,7 @@ def judge(
         independent samples per sample.
     constant
         (2, n) mean square of the error of one sample, so shared, over that of a constant error of a block.
-    usual, possible
+    drift, possible
         (3, n) inverse variances of α₁, α₂ and the stiffness, by drift over all blocks and by a change.
     play, body
         inverse variances of ν by drift, and (10,) of the payload by a change.
@@ -313,8 +313,8 @@ def judge(
             reference[10], reference[11] = blocks.friction[k, j, 0], blocks.friction[k, j, 1]
             about(motor[j], reference, m)
             m *= share * scale[MOTOR, j]
-            sweep(m, 11, steady * usual[1, j])
-            gain, change, rest = single_change(m, 10, steady * usual[0, j], possible[0, j])
+            sweep(m, 11, steady * drift[1, j])
+            gain, change, rest = single_change(m, 10, steady * drift[0, j], possible[0, j])
             verdict.single[length, MOTOR, j], verdict.change[length, MOTOR, j] = gain, change
             verdict.single_cost[length, MOTOR, j] = rest
             for p in range(order):
@@ -323,7 +323,7 @@ def judge(
             s *= share * scale[SPRING, j]
             sweep(s, BODY + order, steady * play)
             along_map(s, of_spring, one)
-            gain, change, rest = single_change(one, 10, steady * usual[2, j], possible[2, j])
+            gain, change, rest = single_change(one, 10, steady * drift[2, j], possible[2, j])
             verdict.single[length, SPRING, j], verdict.change[length, SPRING, j] = gain, change
             verdict.single_cost[length, SPRING, j] = rest
             for r in range(11):

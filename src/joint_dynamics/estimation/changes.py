@@ -233,7 +233,7 @@ class ChangeDetector:
         return [(self.open - length + k) % WINDOW for k in range(length)]
 
     def _possible_load(self, added: Array) -> bool:
-        """Whether a body (10,) added to what is carried leaves one with mass, within reach, and is worth a name."""
+        """Return whether a body (10,) is large enough to be named and leaves a payload with mass, within reach."""
         carried = self.blocks.payload[self.newest]
         body = carried + added
         first, mass, least = np.linalg.norm(body[6:9]), body[9], -WRONG if carried.any() else 0.0

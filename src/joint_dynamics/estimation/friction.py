@@ -32,7 +32,7 @@ TRUSTED_TIME = 0.3  # s of motion before the gains use the measured mean(Y Yᵀ)
 
 
 class Adaptive(KernelRecord):
-    """Adaptive friction of one joint: settings, then what is learnt beside α."""
+    """Adaptive friction of one joint: settings, then the learnt state beside α."""
 
     omega_min: float  # rad/s, speed of motion
     hold: float  # samples without motion after which adaptation ends
@@ -55,7 +55,7 @@ class Adaptive(KernelRecord):
 
 
 class Coulomb(KernelRecord):
-    """Least-squares friction of one joint: settings, then what is learnt beside P and [F_C, F_V]."""
+    """Least-squares friction of one joint: settings, then the learnt state beside P and [F_C, F_V]."""
 
     omega_min: float  # rad/s, slowest speed that teaches: sgn ω is unknown below
     forgetting: float  # λ
@@ -346,11 +346,11 @@ class CoulombViscousEstimator:
         self.states[:] = self._start
 
     def snapshot(self) -> tuple[Array, Array]:
-        """Return what was learnt, for `restore`."""
+        """Return copies of P and α, for `restore`."""
         return self.P.copy(), self.alpha.copy()
 
     def restore(self, kept: tuple[Array, Array]) -> None:
-        """Go back to what was learnt before."""
+        """Go back to P and α as `snapshot` returned them."""
         self.P[:], self.alpha[:] = kept
 
     def set_coulomb(self, joint: int, coulomb: float) -> None:

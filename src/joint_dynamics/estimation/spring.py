@@ -16,6 +16,9 @@ InForce = tuple[Array, Array, Array]
 JUMPED = 1  # flag: the prediction error has jumped, the covariance has to be opened
 DUE = 2  # flag: the covariance has to be brought back between its bounds
 
+FOLLOW, WAIT, REJECT = range(3)
+"""Decision about a learnt map: it goes in force, waits, or is replaced by the map in force."""
+
 STIFFNESS_DEVIATION = 0.3  # relative deviation of a described stiffness; a torque known worse than this does not teach
 SHAPE = 0.3  # weight of the reference shape beside a sample, whose range may show a factor but no shape
 LARGEST_TORQUE = 1e9  # N·m; a larger value is a broken sample and would overflow
@@ -24,7 +27,7 @@ MIN_EXCITED_TIME = 2.0  # s of excited motion before a stiffness may count as re
 UNEXPLAINED = 0.2  # largest mean square of the error, relative to that of the torque, of a map that fits
 JUMP = 3.0  # smallest jump of the error, in its long-term level
 STEP = 0.1  # largest relative change of a map in one stretch of motion: two standard deviations of its drift
-CONFIRMING = 0.1  # s of a second stretch that confirm a larger change: the errors of 0.1 s are independent
+CONFIRMING = 0.1  # s of a second stretch that decide about a larger change: errors are correlated for about as long
 
 
 class Levels(KernelRecord):
@@ -42,7 +45,7 @@ class Levels(KernelRecord):
 
 
 class Spring(KernelRecord):
-    """Stiffness of one joint: settings, then what is learnt beside P and α."""
+    """Stiffness of one joint: settings, then the learnt state beside P and α."""
 
     gate: float  # rad, smallest deformation that teaches
     top: float  # rad, largest plausible deformation
@@ -69,8 +72,8 @@ class Spring(KernelRecord):
     begin: float  # N·m, torque of the map in force at φ_ref when the stretch began
     pending: float  # relative change beyond `STEP` that the previous stretch showed, 0 without
     shown: float  # relative change beyond `STEP` that the present stretch shows, 0 without
-    stretch_error: float  # (N·m)², Σ ε² of the present stretch
-    stretch_torque: float  # (N·m)², Σ τ² of the present stretch
+    stretch_error: float  # (N·m)², Σ of the squared error of the learnt map in the present stretch
+    force_error: float  # (N·m)², the same of the map in force
     keep: bool  # whether the described map stays in force until the learnt one fits
     fresh: bool  # whether the deformation is new
     excited: bool  # whether the last sample taught
@@ -121,7 +124,9 @@ def stiffness_step(
     s.excited = s.gate <= abs(phi) < s.top and abs(y) < LARGEST_TORQUE and s.fresh and unknown <= STIFFNESS_DEVIATION
     value, torque = (phi * s.per_scale, y) if s.excited else (0.0, 0.0)
     elastic(alpha, value, s.reach, scratch)
-    numbers = s.mu, s.delta, True
+    numbers, expected = (s.mu, s.delta, True), 0.0
+    for p in range(len(psi)):
+        expected += in_force[1][p] * psi[p]
     error, share = rls_step(P, alpha, psi, torque, s.excited, numbers, scratch[1])
     if s.excited:
         if s.keep:
@@ -136,9 +141,12 @@ def stiffness_step(
         at_scale += (2.0 * p + 1.0) * alpha[p]
     fits = levels.long <= UNEXPLAINED * levels.usual and alpha[0] > 0.0 and at_scale > 0.0
     s.reliable = fits and levels.excitation >= MIN_EXCITED_TIME
-    follow_stretch(s, direction, torque, error, in_force[1])
-    if not s.keep or (fits and may_follow(s, alpha)):
+    follow_stretch(s, direction, error, torque - expected, in_force[1])
+    decision = decide(s, alpha) if s.keep else FOLLOW
+    if decision == FOLLOW and (fits or not s.keep):
         in_force[0][:], in_force[1][:], in_force[2][0] = P, alpha, levels.long
+    elif decision == REJECT:
+        P[:], alpha[:] = in_force[0], in_force[1]
     s.updates += 1
     evaluated = s.updates % s.stride == 0
     s.jumped = evaluated and has_jumped(levels, s.period, s.window, s.change_share, s.floor)
@@ -155,8 +163,8 @@ def at_reference(alpha: Array) -> float:
 
 
 @compiled
-def follow_stretch(s: Spring, direction: float, torque: float, error: float, in_force: Array) -> None:
-    """Add the sample to the present stretch of motion, or begin another one.
+def follow_stretch(s: Spring, direction: float, error: float, force_error: float, in_force: Array) -> None:
+    """Add the errors [N·m] of the learnt map and of the map in force to the present stretch of motion.
 
     A stretch is a run of excited samples in one direction; a pause of `hold` updates ends it.
     """
@@ -166,26 +174,33 @@ def follow_stretch(s: Spring, direction: float, torque: float, error: float, in_
     if direction != s.direction or s.silent > s.hold:
         s.direction, s.pending = direction, s.shown
         s.begin, s.shown, s.stretch = at_reference(in_force), 0.0, 0.0
-        s.stretch_error = s.stretch_torque = 0.0
+        s.stretch_error = s.force_error = 0.0
     s.silent = 0.0
     s.stretch += 1.0
     s.stretch_error += error * error
-    s.stretch_torque += torque * torque
+    s.force_error += force_error * force_error
 
 
 @compiled
-def may_follow(s: Spring, alpha: Array) -> bool:
-    """Return whether the map in force may become the learnt α (P,).
+def decide(s: Spring, alpha: Array) -> int:
+    """Return whether the map in force follows the learnt α (P,), waits, or replaces it.
 
-    One stretch of motion may change it by `STEP`. A larger change needs a second stretch, which shows a change to the
-    same side and which the learnt map explains.
+    One stretch of motion may change the map by `STEP`. A larger change needs a second stretch, which decides between
+    the two maps by their errors.
     """
     change = at_reference(alpha) / s.begin - 1.0 if s.begin > 0.0 else 0.0
     if abs(change) <= STEP:
         s.shown = 0.0
-        return s.begin > 0.0
+        return FOLLOW if s.begin > 0.0 else WAIT
     s.shown = change
-    return s.pending * change > 0.0 and s.stretch >= s.confirming and s.stretch_error <= UNEXPLAINED * s.stretch_torque
+    if s.pending * change <= 0.0 or s.stretch < s.confirming:
+        return WAIT
+    if s.stretch_error <= UNEXPLAINED * s.force_error:
+        return FOLLOW
+    if s.stretch_error > s.force_error:
+        s.shown = 0.0
+        return REJECT
+    return WAIT
 
 
 @compiled

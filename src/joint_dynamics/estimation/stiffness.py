@@ -190,7 +190,7 @@ class StiffnessEstimator(StiffnessMap):
 
     @classmethod
     def ordinary(cls, joints: int = 1, order: int = 2, **options: Any) -> StiffnessEstimator:
-        """Return ordinary recursive least squares, that is batch least squares sample by sample.
+        """Return ordinary recursive least squares: batch least squares, sample by sample.
 
         μ = 1, δ = 0, no gate. options: parameters of the class, which override these.
         """
@@ -227,7 +227,7 @@ class StiffnessEstimator(StiffnessMap):
     def _begin_stretch(self) -> None:
         """Begin a stretch of motion with the map in force."""
         self.states['begin'] = self.alpha.sum(axis=1)
-        for name in ('pending', 'shown', 'stretch', 'stretch_error', 'stretch_torque'):
+        for name in ('pending', 'shown', 'stretch', 'stretch_error', 'force_error'):
             self.states[name] = 0.0
 
     def _forget(self, joints: IntArray) -> None:
