@@ -18,9 +18,10 @@ from joint_dynamics.estimation import (
     PayloadEstimator,
     StiffnessEstimator,
 )
+from joint_dynamics.estimation.lost_motion import LostMotion
 from joint_dynamics.estimation.recursive import RecursiveLeastSquares, per_joint, positive
 from joint_dynamics.estimation.timeline import Timeline
-from joint_dynamics.estimation.lost_motion import LostMotion
+
 
 @pytest.mark.parametrize(
     ('make', 'name'),

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from joint_dynamics.arm import Arm
-from joint_dynamics.arm.validity import Validity
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.estimation import (
     CoulombViscousEstimator,

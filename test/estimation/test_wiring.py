@@ -166,7 +166,8 @@ def test_every_part_learns_in_its_turn(arm, source):
             within.append(moving & clear & (np.abs(phi) < 2.0 * arm.backlash(e.theta)))
             if e.learning:
                 unknown = np.where(moving, unknown, np.inf)
-                stiffness.update(phi, measure - arm.damping * (e.omega - e.dq), unknown, e.reference_stiffness, np.sign(e.omega))
+                measure = measure - arm.damping * (e.omega - e.dq)
+                stiffness.update(phi, measure, unknown, e.reference_stiffness, e.omega)
         elif turn == 1 and e.learning:
             residual = e.rotor_torque - e.torque_link - e.speed_friction
             friction.update(residual, e.coulomb_friction, e.omega, np.full(arm.n, free))
