@@ -273,8 +273,7 @@ def test_a_described_map_is_in_force_until_enough_is_learnt(bang_joint, pairs, n
         estimator.update(np.full(2, sample[0]), np.full(2, sample[1]))
     assert estimator.reliable.all()
     np.testing.assert_array_equal(estimator.known, estimator.coefficients)
-    assert nrmse(estimator.coefficients[0], bang_joint.stiffness, reach) >= 95.0
-    np.testing.assert_array_equal(estimator.coefficients[0], estimator.coefficients[1])
+    assert all(nrmse(found, bang_joint.stiffness, reach) >= 95.0 for found in estimator.coefficients)
 
 
 DESCRIBED = TorsionalStiffness([1.2e4, 6e8])
