@@ -183,18 +183,10 @@ class FrictionEstimator:
         self._length = max(positive('memory', memory) / self.period, 1.0)
         wait = max(int(round(hold / self.period)), 1)
         self.states = Adaptive.filled(
-            self.joints,
-            lower=self.lower,
-            upper=self.upper,
-            rate=self.period * self.rate,
-            floor=floor,
-            omega_min=omega_min,
-            information=information,
-            length=self._length,
-            hold=wait,
-            still=wait + 1,
+            self.joints, lower=self.lower, upper=self.upper, rate=self.period * self.rate, floor=floor,
+            omega_min=omega_min, information=information, length=self._length, hold=wait, still=wait + 1,
             enough=min(TRUSTED_TIME / self.period, self._length),
-        )
+        )  # fmt: skip
         self._start, self.alpha = self.states.copy(), np.empty(shape)
         self.reset()
 

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 from joint_dynamics.arm import Arm, RangeWatch
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.estimation import learning, torques
+from joint_dynamics.estimation import learning, sample, torques
 from joint_dynamics.estimation.change_test import BODY
 from joint_dynamics.estimation.changes import Change, ChangeDetector, is_large_drop
 from joint_dynamics.estimation.contact import ContactDetector
@@ -29,17 +29,6 @@ from joint_dynamics.estimation.estimator_factory import gain_of, make_friction, 
 from joint_dynamics.estimation.friction import CoulombViscousEstimator, FrictionEstimator
 from joint_dynamics.estimation.lost_motion import LostMotion
 from joint_dynamics.estimation.payload import PayloadEstimator
-from joint_dynamics.estimation.sample import (
-    KNOWN,
-    NOT_ESTIMATED,
-    UNKNOWN,
-    Estimates,
-    InForce,
-    Numbers,
-    Sample,
-    Status,
-    take_sample,
-)
 from joint_dynamics.estimation.stiffness import StiffnessEstimator
 from joint_dynamics.joint.constants import Tables
 from joint_dynamics.records import Record
@@ -54,7 +43,7 @@ VISCOUS_LIMIT = 0.05  # s/rad, bound of a learnt viscous friction, relative to t
 SMALLEST_COULOMB = 0.02  # unit of a learnt Coulomb friction, relative to the torque limit
 
 
-class JointEstimator(Estimates):
+class JointEstimator(sample.Estimates):
     """Estimates of n joints, see `Estimates`, from samples of q, motor torque (or current) and, with two encoders, θ.
 
     Parameters
@@ -106,9 +95,9 @@ class JointEstimator(Estimates):
         arm.check_drives()
         self.arm, self.settings = arm, settings or EstimationSettings()
         self.n, self.period, self.motor_side = arm.n, float(period), bool(motor_side)
-        use, n, self.gain = self.settings, self.n, gain_of(arm, effort)
-        self.friction_model = None if use.friction == 'coulomb_viscous' else arm.friction
-        slip = None if self.friction_model is None else self.friction_model.maxwell_slip
+        use, n, self.gain = self.settings, arm.n, gain_of(arm, effort)
+        self.friction_model = model = None if use.friction == 'coulomb_viscous' else arm.friction
+        slip = model.maxwell_slip if model else None
         if use.friction == 'adaptive' and slip is None:
             raise JointDynamicsError(
                 'friction: expected a friction model with a Maxwell-slip part for the method adaptive, found none; '
@@ -119,24 +108,19 @@ class JointEstimator(Estimates):
         self.stride = max(int(round(TURN / self.period)), 1)
         turn = self.stride * self.period
         self._lag = max(int(round(SPEED_SPAN / self.period)), 1) if slip is not None else 0
-        self.status, self.estimate = np.zeros(1, Status.dtype), torques.estimate_of(arm, use)
+        self.status, self.estimate = np.zeros(1, sample.Status.dtype), torques.estimate_of(arm, use)
         static = torques.NO_FRICTION if arm.friction is None else torques.STATIC
         self.estimate['gain'] = 1.0 if self.gain is None else self.gain
-        self.numbers = Numbers.filled(
-            1,
-            motor_side=self.motor_side,
-            lag=self._lag,
-            stride=self.stride,
-            turn=turn,
-            omega_min=use.omega_min,
-            per_span=0.5 / (max(self._lag, 1) * self.period),
-            source=STIFFNESS_SOURCES.index(use.stiffness_source),
+        self.numbers = sample.Numbers.filled(
+            1, motor_side=self.motor_side, lag=self._lag, stride=self.stride, turn=turn, omega_min=use.omega_min,
+            per_span=0.5 / (max(self._lag, 1) * self.period), source=STIFFNESS_SOURCES.index(use.stiffness_source),
             method=torques.OWN if use.friction == 'coulomb_viscous' else torques.HYSTERESIS if slip else static,
             **{name: signals.index(name) * n if name in signals else -1 for name in ('q', 'tau', 'theta', 'H', 'F_v')},
-        )
+        )  # fmt: skip
         if not self.motor_side:
             self.numbers['theta'] = self.numbers['q']
-        self.effort_limit = np.where(np.isfinite(arm.robot.limits.effort), arm.robot.limits.effort, 100.0)
+        effort = arm.robot.limits.effort
+        self.effort_limit = limit = np.where(np.isfinite(effort), effort, torques.NO_LIMIT)
         self.lost_motion = LostMotion(
             n, arm.backlash, self.effort_limit, turn, arm.backlash_deviation, arm.load_shares, arm.load_lag
         )
@@ -145,7 +129,6 @@ class JointEstimator(Estimates):
         self.watch = RangeWatch(arm.validity if self.friction_model is not None or arm.terms else None, arm.joint_names)
         self._temperature, self._known_temperature = np.full(n, np.nan), np.full(n, np.nan)
         self.set_temperature(self._temperature)
-        limit = self.effort_limit
         bare = arm.carrying(np.zeros_like(arm.payload)) if arm.payload.any() else arm
         self._unloaded, self._bare = bare.rigid, bare.constants.links
         self.detector = ContactDetector(
@@ -164,11 +147,11 @@ class JointEstimator(Estimates):
         self._sample = self._all()
         self._start = self.estimate.copy()
         # Compiles both functions now, or loads them: a signal may interrupt a node that is being configured.
-        take_sample(self._sample, False, NOT_ESTIMATED, False)
+        sample.take_sample(self._sample, False, sample.NOT_ESTIMATED, False)
         self.changes.find()
         self.reset()
 
-    def _all(self) -> Sample:
+    def _all(self) -> sample.Sample:
         """Return the arrays of a sample; parts that the arm lacks are present and unused."""
         arm, n, changes, constants, zeros = self.arm, self.n, self.changes, self.arm.constants, np.zeros
         friction, numbers, estimate, tables = self.friction, self.numbers, self.estimate, Tables()
@@ -178,8 +161,7 @@ class JointEstimator(Estimates):
         if arm.kinematic_error_deviation is not None:
             estimate['deviations'] = arm.kinematic_error_deviation.records(tables)
         bare = constants.joints.copy()
-        # The kinematic error is subtracted from θ once, for all uses.
-        bare['error']['size'] = 0
+        bare['error']['size'] = 0  # subtracted from θ once, for all uses
         adaptive = friction if isinstance(friction, FrictionEstimator) else FrictionEstimator(n)
         coulomb = friction if isinstance(friction, CoulombViscousEstimator) else CoulombViscousEstimator(n)
         spring = StiffnessEstimator(n, 1) if self.stiffness is None else self.stiffness
@@ -190,39 +172,18 @@ class JointEstimator(Estimates):
             numbers['learns'], estimate['coulomb_unit'] = learning.COULOMB_VISCOUS, unit
         numbers['spring'], numbers['backlash'] = self.stiffness is not None, arm.backlash is not None
         numbers['per_block'], order = changes.per_block, spring.order
-        return Sample(
-            arm=constants._replace(tables=tables.array(), links=constants.links.copy()),
-            numbers=numbers,
-            status=self.status,
-            estimate=estimate,
-            given=zeros((3, n)),
-            bare=bare,
-            sliders=arm.begin(),
-            line=zeros((2 * self._lag + 1, self.filter.channels)),
-            smoother=self.filter.smoother,
-            temperature=self._known_temperature,
-            work=zeros((len(constants.links), WORK_PER_LINK)),
-            rows=zeros((5, n)),
-            alpha=arm.friction_scale.copy() if friction is None else friction.alpha,
-            friction=adaptive.states,
-            coulomb=coulomb.states,
-            coulomb_P=coulomb.P,
-            play=self.lost_motion.states,
-            springs=spring.states,
-            learnt=spring.learnt,
-            spring=InForce(*spring.in_force),
-            contacts=self.detector.states,
-            seen=self.watch.seen,
-            blocks=changes.blocks,
-            doubted=changes.spring_doubted,
-            scale=zeros((n, 2)),
-            carried=zeros(BODY),
-            spring_map=zeros((n, order)),
-            link_rows=zeros((n, BODY)),
-            spring_rows=zeros((4 + order, n)),
-            row=zeros(BODY + 4 + order),
-            scratch=zeros((2, order)),
-        )
+        return sample.Sample(
+            arm=constants._replace(tables=tables.array(), links=constants.links.copy()), numbers=numbers,
+            status=self.status, estimate=estimate, given=zeros((3, n)), bare=bare, sliders=arm.begin(),
+            line=zeros((2 * self._lag + 1, self.filter.channels)), smoother=self.filter.smoother,
+            temperature=self._known_temperature, work=zeros((len(constants.links), WORK_PER_LINK)), rows=zeros((5, n)),
+            alpha=arm.friction_scale.copy() if friction is None else friction.alpha, friction=adaptive.states,
+            coulomb=coulomb.states, coulomb_P=coulomb.P, play=self.lost_motion.states, springs=spring.states,
+            learnt=spring.learnt, spring=sample.InForce(*spring.in_force), contacts=self.detector.states,
+            seen=self.watch.seen, blocks=changes.blocks, doubted=changes.spring_doubted, scale=zeros((n, 2)),
+            carried=zeros(BODY), spring_map=zeros((n, order)), link_rows=zeros((n, BODY)),
+            spring_rows=zeros((4 + order, n)), row=zeros(BODY + 4 + order), scratch=zeros((2, order)),
+        )  # fmt: skip
 
     def friction_scale(self) -> tuple[Array, Array]:
         """Return α (n, 2) relative to the described friction and its covariance (n, 2, 2).
@@ -313,8 +274,10 @@ class JointEstimator(Estimates):
             if theta is None:
                 raise JointDynamicsError('estimator: expected θ with every sample, found none')
             given[2] = theta
-        payload = NOT_ESTIMATED if self.payload is None else KNOWN if self.payload.known else UNKNOWN
-        todo = take_sample(self._sample, bool(self.learning), payload, self.changes.load_suspected)
+        payload = sample.NOT_ESTIMATED
+        if self.payload is not None:
+            payload = sample.KNOWN if self.payload.known else sample.UNKNOWN
+        todo = sample.take_sample(self._sample, bool(self.learning), payload, self.changes.load_suspected)
         if todo > learning.READY:
             self._finish(todo)
         return todo != 0
@@ -332,10 +295,9 @@ class JointEstimator(Estimates):
         self.changes.complete()
         change, newest = self.changes.find(), self.changes.newest
         known = self.payload is None or self.payload.known
-        # A load that is still being weighed resembles any change.
         if change is not None and (known or change.kind == 'load'):
-            self._take_in(change)
-            return
+            # An unknown load resembles any other change.
+            return self._take_in(change)
         if self.payload is not None and not (known and self.changes.blocks.disturbed[newest]):
             self._weigh_payload([newest], newest)
         if self.changes.weighed is not None:

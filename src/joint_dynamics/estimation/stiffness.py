@@ -237,7 +237,7 @@ class StiffnessEstimator(StiffnessMap):
 
     @property
     def unknown(self) -> Array:
-        """Relative deviation of τ_E by lasting errors, (n,): their rms over the memory, weighted by the torque.
+        """Relative deviation of τ_E by lasting errors, (n,), without unit: their rms over the memory, torque-weighted.
 
         All errors are assumed to have one sign.
         """
