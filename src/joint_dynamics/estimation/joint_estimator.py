@@ -119,8 +119,8 @@ class JointEstimator(sample.Estimates):
         )  # fmt: skip
         if not self.motor_side:
             self.numbers['theta'] = self.numbers['q']
-        effort = arm.robot.limits.effort
-        self.effort_limit = limit = np.where(np.isfinite(effort), effort, torques.NO_LIMIT)
+        stated = arm.robot.limits.effort
+        self.effort_limit = limit = np.where(np.isfinite(stated), stated, torques.NO_LIMIT)
         self.lost_motion = LostMotion(
             n, arm.backlash, self.effort_limit, turn, arm.backlash_deviation, arm.load_shares, arm.load_lag
         )
