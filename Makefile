@@ -39,7 +39,9 @@ $(VENV)/.installed: $(VENV)/.dependencies $(SOURCES) setup.py setup.cfg package.
 	@$(PROGRESS) 'Compiling the simulated robot' $(LOG)/compile.log \
 		$(BIN)/python -c "from joint_dynamics.simulation import FlexibleJointRobot; FlexibleJointRobot().step()"
 	@$(PROGRESS) 'Compiling the estimator' $(LOG)/compile_estimator.log \
-		$(BIN)/python -c "from joint_dynamics.estimation.sample import compile_entry; compile_entry()"
+		$(BIN)/python -c "from joint_dynamics.arm import Arm; from joint_dynamics.estimation import *; \
+		from joint_dynamics.robot import RobotModel; from joint_dynamics.simulation import ur5e_urdf; \
+		JointEstimator(Arm(RobotModel.load(ur5e_urdf())), 0.002, EstimationSettings(friction='none'))"
 	@touch $@
 
 demo: env
