@@ -15,13 +15,13 @@ from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.drive_gains.estimate import with_torque
 from joint_dynamics.identification.drive_gains.payload import payload_changes
 from joint_dynamics.identification.identification_settings import IdentificationSettings
-from joint_dynamics.identification.observations import Observation, filter_plan, observe
+from joint_dynamics.identification.observations import Observation, filter_plan, find_rest, observe
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.residuals import Fit, FullRate, band_of, overall_residual, relative
 from joint_dynamics.identification.reliability.coverage import Coverage, Training, judge_coverage
 from joint_dynamics.identification.reliability.prediction import judge_prediction
 from joint_dynamics.identification.reliability.verdict import Reason, without_duplicates
-from joint_dynamics.identification.resting import resting_of_description
+from joint_dynamics.identification.resting import rest_torque, resting_summary
 from joint_dynamics.recording import Recording, with_short_names
 
 
@@ -34,12 +34,23 @@ def predicted_torque(arm: Arm, observation: Observation) -> FloatArray:
     return arm.motor_torque(observation.q, observation.dq, observation.ddq, **observation.motor)
 
 
-def validation_fit(arm: Arm, observation: Observation, moving_speed: float) -> Fit:
-    """Return measured and predicted torque of one observation on the filtered, decimated samples."""
+def validation_fit(arm: Arm, observation: Observation, settings: IdentificationSettings) -> Fit:
+    """Return measured and predicted torque of one observation on the filtered, decimated samples.
+
+    A joint at rest has its rest torque for a prediction, with the Coulomb level as its band.
+    """
     predicted = predicted_torque(arm, observation)
-    sliding = tuple(map(bool, arm.robot.prismatic))
-    raw = relative(observation.tau - predicted, observation.tau, arm.robot.mixed)
+    still = np.abs(observation.dtheta) < settings.rest_speed
+    band = at_rest = None
     kept = observation.kept
+    if still.any():
+        resting, level = rest_torque(arm, observation)
+        predicted, band = np.where(still, resting, predicted), np.where(still, level, 0.0)
+        at_rest = np.where(find_rest(observation, settings.rest_speed).resting.T, observation.at_kept(level), np.nan)
+    sliding = tuple(map(bool, arm.robot.prismatic))
+    moving = np.abs(observation.dq) > settings.moving_speed
+    residual, torque = (np.where(moving, x, 0.0) for x in (observation.tau - predicted, observation.tau))
+    raw = relative(residual, torque, arm.robot.mixed)
     return Fit(
         observation.name,
         arm.joint_names,
@@ -47,11 +58,12 @@ def validation_fit(arm: Arm, observation: Observation, moving_speed: float) -> F
         observation.at_kept(observation.tau),
         observation.at_kept(predicted),
         observation.dq[kept],
-        moving_speed,
+        settings.moving_speed,
         raw,
-        FullRate(observation.time, observation.tau, predicted, observation.dq),
+        FullRate(observation.time, observation.tau, predicted, observation.dq, band),
         band_of(observation),
         sliding,
+        at_rest,
     )
 
 
@@ -104,17 +116,15 @@ def judge_description(
     problem = Problem(arm.robot, observations, rest_speed=settings.rest_speed)
     known = description.document.get('provenance', {})
     percent = known.get('moving_residual_percent')
-    covered, covariance = Coverage(), None
+    covered = Coverage()
     base = [parameter.get('name') for parameter in description.document['inertial'].get('base', [])]
     if percent is not None and known.get('coverage') and base == problem.names:
         training = Training.from_document(known['coverage'], percent, arm.joint_names)
         covered = judge_coverage(training, problem, overall_residual(fits, moving=True)[1])
-        covariance = training.covariance
     explained = covered.summary.get('coverage', {}).get('validation_deviation_percent')
     reasons = [*judge_prediction(fits, percent, payload_changes(problem, fits), explained), *covered.reasons]
     summary = dict(covered.summary)
-    if known.get('resting') and problem.rest_speed > 0:
-        summary['resting'] = resting_of_description(arm, known['resting'], problem, covariance)
+    summary['resting'] = resting_summary(fits)
     names = [recording.name for recording in recordings]
     return Validation(
         fits,
@@ -140,7 +150,7 @@ def _predicted(
         ]
     plan = filter_plan(recordings, settings, _filters(description))
     observations = [observe(recording, plan, gains) for recording in recordings]
-    return observations, [validation_fit(arm, observation, settings.moving_speed) for observation in observations]
+    return observations, [validation_fit(arm, observation, settings) for observation in observations]
 
 
 def _filters(description: DynamicsDescription) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from joint_dynamics.errors import JointDynamicsError, one_line
 from joint_dynamics.identification.identification_settings import IdentificationSettings
 from joint_dynamics.identification.identify import identify
 from joint_dynamics.identification.joint_tests.transmission import identify_transmissions
-from joint_dynamics.identification.regression.covariance import blocks_of_time, scatter
+from joint_dynamics.identification.regression.covariance import correlated_variance
 from joint_dynamics.identification.regression.residuals import Fit
 from joint_dynamics.identification.validate import validate_description
 from joint_dynamics.python_process import serve
@@ -146,9 +146,7 @@ def friction_change(fit: Fit, j: int) -> tuple[tuple[float, float], tuple[float,
     inverse = np.linalg.inv(rows.T @ rows)
     change = inverse @ (rows.T @ rest)
     left = rest - rows @ change
-    sigma = max(float(np.sqrt(left @ left / (len(left) - 3))), np.finfo(float).tiny)
-    (labels,) = blocks_of_time([len(full.dq)])
-    deviation = np.sqrt(np.diag(scatter(rows / sigma, left / sigma, labels[moving], inverse * sigma**2)))
+    deviation = np.sqrt(correlated_variance(left, rows.T @ rows, inverse) * np.diag(inverse))
     return (float(change[0]), float(deviation[0])), (float(change[1]), float(deviation[1]))
 
 

@@ -22,7 +22,7 @@ unloaded the data show nothing of it.
 d ≥ 0, c ≥ d/3: a spring that hardens, by a factor of four at most, over the whole range of the load or below a part of
 it (soft wind-up: data sheets state a lower stiffness for small torques). A d within three deviations of zero,
 as the best of four, is left out, and the rest fitted anew: of a soft part the data show nothing then. b_i ≥ 0; the
-loads τ_i are those of `joint.stiffness`. Deviations are by the scatter between blocks of time, `regression.covariance`.
+loads τ_i are those of `joint.stiffness`. Deviations count effective samples, `regression.covariance`.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from joint_dynamics.arrays import FloatArray
+from joint_dynamics.arrays import FloatArray, IntArray
 from joint_dynamics.identification.joint_tests.data import JointData
-from joint_dynamics.identification.regression.covariance import blocks_of_time, correlated_variance, scatter
+from joint_dynamics.identification.regression.covariance import correlated_variance
 from joint_dynamics.joint import FourierSeries
 from joint_dynamics.joint.stiffness import LOAD_LAG, LOAD_SHARES, LOADS, loads_of, lost_motion_share, place_in_play
 from joint_dynamics.settings import Settings, setting
@@ -95,7 +95,7 @@ def fit(
     u, loads = tau / largest, loads_of(limit)
     wind_ups = [1.0, *(share * limit / largest for share in WIND_UPS if share * limit < largest)]
     basis = FourierSeries.basis(theta, settings.harmonics)
-    label = np.concatenate(blocks_of_time([len(part) for part in rows]))
+    part = np.repeat(np.arange(len(rows)), [len(signals) for signals in rows])
     play, shares = FourierSeries(2.0 * settings.amplitude, [0.0], [0.0]), np.array(LOAD_SHARES)
 
     def regressor(spring: int, lag: float, wind_up: float) -> FloatArray:
@@ -103,7 +103,7 @@ def fit(
         return np.column_stack([*[u, wound(u, wind_up)][:spring], lost, basis])
 
     def left(lag: float, wind_up: float) -> float:
-        return float(np.std(_solve(regressor(SPRING, lag, wind_up), phi, SPRING, play.mean, settings)[2]))
+        return float(np.std(_solve(regressor(SPRING, lag, wind_up), phi, part, SPRING, play.mean, settings)[2]))
 
     wind_up = min(wind_ups, key=lambda share: left(LOAD_LAG, share))
     lag = min(LOAD_LAGS, key=lambda lag: left(lag, wind_up))
@@ -112,7 +112,7 @@ def fit(
         parts, change = spring + np.arange(len(LOADS)), spring + np.arange(len(LOADS), PLAY)
         for _ in range(ROUNDS):
             W = regressor(spring, lag, wind_up)
-            solution, inverse, residual = _solve(W, phi, spring, max(play.mean, TINY), settings)
+            solution, covariance, residual = _solve(W, phi, part, spring, max(play.mean, TINY), settings)
             before, backlash = play.mean, float(solution[parts].sum())
             shares = solution[parts] / backlash if backlash > 0.0 else shares
             # no narrower than nothing, anywhere
@@ -120,8 +120,7 @@ def fit(
             play = FourierSeries(backlash, first[:1], first[1:])
             if abs(backlash - before) < 0.02 * before:
                 break
-        covariance = scatter(W, residual, label, inverse)
-        if solution[spring - 1] > SHOWN * np.sqrt(covariance[spring - 1, spring - 1]):
+        if solution[spring - 1] > SHOWN * np.sqrt(max(covariance[spring - 1, spring - 1], 0.0)):
             break
     return Fit(spring, W, solution, covariance, residual, play, shares, lag, wind_up)
 
@@ -164,11 +163,12 @@ def _lost_motion(
 
 
 def _solve(
-    W: FloatArray, phi: FloatArray, spring: int, width: float, settings: TransmissionSettings
+    W: FloatArray, phi: FloatArray, part: IntArray, spring: int, width: float, settings: TransmissionSettings
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Least squares with play and harmonics held towards zero; (solution, (WᵀW + PᵀP)⁻¹ with that prior P, residual).
+    """Least squares with play and harmonics held towards zero; (solution, covariance, residual).
 
-    The residual is correlated over many samples: the weight of the prior counts independent samples only.
+    The residual is correlated over many samples, so that s² counts effective ones. The covariance s² (WᵀW + PᵀP)⁻¹ with
+    that prior P = s/plausible holds what the data leave open of kinematic error and lost motion.
     """
     H = settings.harmonics
     free = W.shape[1] - 2 * H
@@ -183,8 +183,8 @@ def _solve(
         solution = bounded(np.vstack([W, prior]), np.concatenate([phi, np.zeros(W.shape[1])]), lower)
         residual = phi - W @ solution
         inverse = np.linalg.inv(normal + prior**2)
-        variance = correlated_variance(residual, normal, inverse)
-    return solution, inverse, residual
+        variance = correlated_variance(residual, normal, inverse, part)
+    return solution, variance * inverse, residual
 
 
 def bounded(W: FloatArray, y: FloatArray, lower: FloatArray | float) -> FloatArray:
