@@ -175,7 +175,7 @@ def add_torques(report: Report, fit: Fit, what: str) -> None:
     report.add_figure(
         torque_figure(fit),
         f'{what}: measured and predicted torque at the full rate ({len(fit.full.time)} samples at'
-        f' {fit.full.rate:.4g} Hz), residual in % of the unfiltered torque in motion; grey: Coulomb level of a joint at rest',
+        f' {fit.full.rate:.4g} Hz), residual in % of the unfiltered torque in motion; band: Coulomb level at rest',
     )
     report.add_figure(
         torque_figure(fit, filtered=True),

@@ -9,7 +9,8 @@ from joint_dynamics.identification import IdentificationSettings, identify
 from joint_dynamics.identification.describe import add_hysteresis
 from joint_dynamics.identification.regression import methods
 from joint_dynamics.identification.regression.rows import load_torque
-from joint_dynamics.identification.selection.candidate_terms import WIDTHS, choose
+from joint_dynamics.identification.selection.candidate_terms import WIDTHS
+from joint_dynamics.identification.selection.forward import choose
 from joint_dynamics.identification.validate import validate_description
 from joint_dynamics.joint import MaxwellSlip
 from joint_dynamics.recording import Recording
@@ -125,7 +126,7 @@ def test_hysteresis_is_found_and_written_as_maxwell_slip(record, true_robot):
 
 @pytest.mark.parametrize('share', [0.0, 0.2, 1.0])
 @pytest.mark.parametrize('width', WIDTHS)
-def test_a_hysteresis_is_described_as_it_was_fitted(width, share):
+def test_hysteresis_is_described_as_fitted(width, share):
     """(1 − share) sgn ω + share H, with ω of the last step: no other way to reverse than the data were fitted with."""
     joint = {'friction': {}}
     add_hysteresis(joint, width, share)
