@@ -130,8 +130,12 @@ def test_mass_at_a_known_place_of_another_link(true_robot):
     observation = observed(with_body(true_robot, pinocchio.Inertia(1.3, place, np.zeros((3, 3))), -2), 5)
     problem = Problem(true_robot.model, [observation])
     found = identify_payload(
-        problem, true_robot.base, [observation],
-        covariance=1e-6 * np.eye(len(problem.names)), joint=joint, position=place,
+        problem,
+        true_robot.base,
+        [observation],
+        covariance=1e-6 * np.eye(len(problem.names)),
+        joint=joint,
+        position=place,
     )
     assert abs(found.mass - 1.3) < 4.5 * found.deviation[-1] < 0.1
     assert np.allclose(found.values, point_mass(found.mass, place)) and not found.known.any()

@@ -20,7 +20,7 @@ maker of strain-wave gears states [Harmonic Drive, CSF and CSG series, table 40]
 𝓑 = 5e-4 rad, 1.7 arc minutes either way, and over a turn it changes by half of itself; of a joint that is never
 unloaded the data show nothing of it.
 d ≥ 0, c ≥ d/3: a spring that hardens, by a factor of four at most, over the whole range of the load or below a part of
-it (soft wind-up: data sheets state a lower stiffness for small torques). A d within three deviations of zero,
+it (soft wind-up: data sheets state a lower stiffness for small torques). A d within four deviations of zero,
 as the best of four, is left out, and the rest fitted anew: of a soft part the data show nothing then. b_i ≥ 0; the
 loads τ_i are those of `joint.stiffness`. Deviations count effective samples, `regression.covariance`.
 """
@@ -52,7 +52,7 @@ LOAD_LAGS = (0.0, *(0.025 * 2.0 ** (0.5 * np.arange(9))).round(3).tolist())
 # τ_w beside the largest load, as shares of the torque limit: data sheets state stiffnesses K₁, K₂ and K₃ below, between
 # and above two torques [Harmonic Drive, CSF and CSG series, torsional stiffness]. By what factor a wound-up spring is
 # stiffer at most. Deviations by which d differs from zero, the best of these.
-WIND_UPS, STIFFER, SHOWN = (0.1, 0.2, 0.4), 4.0, 3.0
+WIND_UPS, STIFFER, SHOWN = (0.1, 0.2, 0.4), 4.0, 4.0
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,11 @@ r"""Standard deviations of least squares by effective samples.
 (WᵀW)⁻¹ σ̂² assumes independent rows [G eq 9]. After filtering, neighbouring rows are correlated, and model errors last
 as long as a motion does. One sandwich,
 
-    V = M (Σ_j s_j² A_jᵀ A_j) M,    M = (AᵀA)⁻¹,    s_j² = ‖ρ_j‖² / (N_j/c_j − p_j),
+    V = M (Σ_j s_j² A_jᵀ A_j) M,    M = (AᵀA)⁻¹,    s_j² = ‖ρ_j‖² / (N_j/c_j − 2 p_j),
 
 has the weighted rows A_j of joint j and their residual ρ_j. c_j = 1 + 2 Σ_l ρ_l samples of it are worth one independent
-one, by the autocorrelation of the residual, and p_j = tr(M A_jᵀ A_j) parameters are determined by joint j.
+one, by the autocorrelation of the residual, and p_j = tr(M A_jᵀ A_j) parameters are determined by joint j. They count
+twice: the fit absorbs what is slow in the residual, which is missing in its square and in its autocorrelation.
 
 At rest friction is anywhere within ± F_j, and may be the same in every stay, which no scatter shows. The error of a
 value common to the rows of joint j at rest, uniform in ± F_j, is therefore added: Σ_j (F_j²/3) M a_j a_jᵀ M. a_j is the
@@ -24,6 +25,7 @@ from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.rows import Block
 
 LEVEL = 0.975  # probability at the upper end of a two-sided 95 % interval
+MIN_FREE = 0.25  # degrees of freedom, of the effective samples, at least
 ROUNDING = 1e-12  # autocorrelation below which there is none
 
 
@@ -59,7 +61,7 @@ def samples_per_independent(residual: FloatArray, part: IntArray | None = None) 
 def correlated_variance(
     residual: FloatArray, normal: FloatArray, inverse: FloatArray, part: IntArray | None = None
 ) -> float:
-    """Return s² of the residual (N,) of a fit: ‖ρ‖² over the effective samples less the parameters they determine.
+    """Return s² of the residual (N,) of a fit: ‖ρ‖² over the effective samples less twice the parameters.
 
     Parameters
     ----------
@@ -68,8 +70,9 @@ def correlated_variance(
     part
         (N,) the recording of each sample; None: they are all of one.
     """
-    free = len(residual) / samples_per_independent(residual, part) - float(np.sum(inverse * normal))
-    return float(residual @ residual) / max(free, 1.0)
+    effective = len(residual) / samples_per_independent(residual, part)
+    free = effective - 2.0 * float(np.sum(inverse * normal))
+    return float(residual @ residual) / max(free, MIN_FREE * effective, 1.0)
 
 
 def blocks_of_time(samples: Sequence[int], count: int, most: int = 40) -> list[IntArray]:
