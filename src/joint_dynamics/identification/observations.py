@@ -267,6 +267,21 @@ def rest_intervals(at_rest: BoolArray) -> list[slice]:
     return [slice(start, end) for start, end in edges.reshape(-1, 2)]
 
 
+def stays(observation: Observation, speed: float) -> BoolArray:
+    """Return where the joints stand still at the full rate, (samples, n).
+
+    A pause shorter than half a period of the parallel filter is a reversal.
+    """
+    still = np.abs(observation.dtheta) < speed
+    if observation.decimator is not None and still.any():
+        rate = (len(observation.time) - 1) / float(observation.time[-1] - observation.time[0])
+        shortest = 0.5 * rate / observation.decimator.cutoff
+        for column in still.T:
+            for stay in rest_intervals(column):
+                column[stay] = stay.stop - stay.start >= shortest
+    return np.asarray(still)
+
+
 def not_slipped(observation: Observation) -> BoolArray:
     """Return at which kept samples a joint has not yet moved by `SLIPPED` since its recording began, (n, K) bool."""
     moved = np.abs(observation.theta - observation.theta[0]) > SLIPPED

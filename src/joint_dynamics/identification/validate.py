@@ -15,7 +15,7 @@ from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.drive_gains.estimate import with_torque
 from joint_dynamics.identification.drive_gains.payload import payload_changes
 from joint_dynamics.identification.identification_settings import IdentificationSettings
-from joint_dynamics.identification.observations import Observation, filter_plan, find_rest, observe
+from joint_dynamics.identification.observations import SHARE, Observation, filter_plan, observe, stays
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.residuals import Fit, FullRate, band_of, overall_residual, relative
 from joint_dynamics.identification.reliability.coverage import Coverage, Training, judge_coverage
@@ -34,19 +34,27 @@ def predicted_torque(arm: Arm, observation: Observation) -> FloatArray:
     return arm.motor_torque(observation.q, observation.dq, observation.ddq, **observation.motor)
 
 
-def validation_fit(arm: Arm, observation: Observation, settings: IdentificationSettings) -> Fit:
-    """Return measured and predicted torque of one observation on the filtered, decimated samples.
+def torque_with_rest(arm: Arm, observation: Observation, rest_speed: float) -> tuple[FloatArray, FloatArray | None]:
+    """Return the predicted torque, joints at rest by their rest torque, and the Coulomb level there.
 
-    A joint at rest has its rest torque for a prediction, with the Coulomb level as its band.
+    Both (samples, n) [N·m], the level 0 in motion; None where no joint rests.
     """
     predicted = predicted_torque(arm, observation)
-    still = np.abs(observation.dtheta) < settings.rest_speed
-    band = at_rest = None
+    still = stays(observation, rest_speed)
+    if not still.any():
+        return predicted, None
+    resting, level = rest_torque(arm, observation)
+    return np.where(still, resting, predicted), np.where(still, level, 0.0)
+
+
+def validation_fit(arm: Arm, observation: Observation, settings: IdentificationSettings) -> Fit:
+    """Return measured and predicted torque of one observation on the filtered, decimated samples."""
+    predicted, band = torque_with_rest(arm, observation, settings.rest_speed)
     kept = observation.kept
-    if still.any():
-        resting, level = rest_torque(arm, observation)
-        predicted, band = np.where(still, resting, predicted), np.where(still, level, 0.0)
-        at_rest = np.where(find_rest(observation, settings.rest_speed).resting.T, observation.at_kept(level), np.nan)
+    at_rest = None
+    if band is not None:
+        share = observation.at_kept((band > 0.0).astype(float))
+        at_rest = np.where(share > SHARE, observation.at_kept(band) / np.maximum(share, SHARE), np.nan)
     sliding = tuple(map(bool, arm.robot.prismatic))
     moving = np.abs(observation.dq) > settings.moving_speed
     residual, torque = (np.where(moving, x, 0.0) for x in (observation.tau - predicted, observation.tau))
@@ -183,4 +191,5 @@ def predict_torque(
     recording = recording.select(arm.joint_names)
     plan = filter_plan([recording], settings or IdentificationSettings(), _filters(description))
     motion = replace(recording, tau=np.zeros_like(recording.q), current=None)
-    return predicted_torque(arm, observe(motion, replace(plan, trim=0.0)))
+    rest_speed = (settings or IdentificationSettings()).rest_speed
+    return torque_with_rest(arm, observe(motion, replace(plan, trim=0.0)), rest_speed)[0]

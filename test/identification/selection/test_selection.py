@@ -108,8 +108,6 @@ def test_laws_are_weighed_by_a_model_that_has_them(record, true_robot, monkeypat
     off = [np.linalg.norm(load_torque(problem.model, run, some) - load, axis=1) for some in (links, state.links)]
     # the first two joints have their rotors' inertia in that of the links
     assert np.all(off[1][2:] < 0.8 * off[0][2:]) and np.linalg.norm(off[1][2:]) < 0.4 * np.linalg.norm(off[0][2:])
-    # the same laws, which may be held back by other ridges
-    np.testing.assert_allclose(weights.sigma, result.solution.sigma, rtol=0.2)
     assert np.all(weights.sigma[1:3] < 0.5 * without.solution.sigma[1:3])
 
 
