@@ -153,7 +153,7 @@ def _without_own_friction(rows: FloatArray, parts: IntArray, friction: Sequence[
         here = np.flatnonzero(parts == part)
         for own, joint in zip(friction, rows, strict=True):
             if len(own):
-                basis = scipy.linalg.orth(joint[np.ix_(own, here)].T, rcond=1e-6)
+                basis = scipy.linalg.orth(joint[np.ix_(np.asarray(own), here)].T, rcond=1e-6)
                 joint[:, here] -= (joint[:, here] @ basis) @ basis.T
     return rows
 
