@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from joint_dynamics.arrays import FloatArray, finite
+from joint_dynamics.arrays import finite
 from joint_dynamics.identification import IdentificationResult
 from joint_dynamics.identification.regression.diagnostics import (
     band_text,
@@ -48,7 +48,14 @@ def torque_figure(fit: Fit, filtered: bool = False) -> Figure:
             f'[{unit}]',
             (
                 Series('measured', measured, 'measured', resolution=fine),
-                Series('predicted', expected, 'predicted', resolution=fine, **_band(expected, width)),
+                Series(
+                    'predicted',
+                    expected,
+                    'predicted',
+                    resolution=fine,
+                    low=expected - width if width.any() else None,
+                    high=expected + width if width.any() else None,
+                ),
                 Series('residual', measured - expected, 'residual', difference_of=(0, 1)),
             ),
             shown.time,
@@ -66,11 +73,6 @@ def torque_figure(fit: Fit, filtered: bool = False) -> Figure:
         )
     ]
     return Figure(panels, 'time [s]', linked=True, height=120)
-
-
-def _band(expected: FloatArray, width: FloatArray) -> dict[str, FloatArray]:
-    """Return the ends of the band ± width (K,) about the torque of a joint that rests; none of one that never does."""
-    return {'low': expected - width, 'high': expected + width} if width.any() else {}
 
 
 def identification_report(result: IdentificationResult) -> Report:
