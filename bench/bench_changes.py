@@ -17,12 +17,11 @@ from concurrent.futures import ProcessPoolExecutor
 import numpy as np
 import pinocchio
 from bench_contact import random_moves
+from chain import Chain
 from helpers import from_tests
 from tables import Table
 
 from joint_dynamics.arm import Arm
-from joint_dynamics.demo import ChainSettings
-from joint_dynamics.demo.chain import identify_all, new_chain, record
 from joint_dynamics.demo.scenario import INERTIA_ERROR, unknown_tool
 from joint_dynamics.estimation import EstimationSettings, JointEstimator, choose_friction_method
 from joint_dynamics.estimation.change_test import BODY, SPRING
@@ -49,10 +48,10 @@ def identified(seed):
     """Return what `identify` and the tests of the joints write of the robot of a seed."""
     effort = FlexibleJointRobot(rate=1.0 / PERIOD).limits.effort
     drives = LAWS.drawn(seed).drives(effort, seed, ModelErrors(inertia=INERTIA_ERROR))
-    chain = new_chain(ChainSettings(seed=seed), drives)
-    for stage in (record, identify_all):
-        stage(chain)
-    return chain.description
+    chain = Chain(seed, drives)
+    chain.record()
+    chain.identify()
+    return chain.result.description
 
 
 def robot_of(seed, drawn, kind):

@@ -65,9 +65,7 @@ def test_a_universal_robots_arm_needs_its_stock_driver_only():
         assert values['inputs'] == ['joint_states']
         assert values['joint_states_effort'] == 'current'
         assert 'arrays' not in values
-    ((_, torque_mode),) = sections(CONFIG / 'feedforward' / 'ur.yaml')
-    assert torque_mode['inputs'] == ['joint_states']
-    assert torque_mode['gravity'] is False
+    assert nodes['feedforward']['gravity'] is False
 
 
 @pytest.mark.parametrize('path', sorted((CONFIG / 'feedforward').glob('*.yaml')), ids=lambda path: path.stem)
@@ -82,7 +80,7 @@ def test_a_wiring_names_what_exists(path):
     'path',
     [
         CONFIG / 'feedforward' / 'trajectory_static.yaml',
-        CONFIG / 'feedforward' / 'ur.yaml',
+        CONFIG / 'ros2_control' / 'nodes.yaml',
         CONFIG / 'ur_e_series' / 'nodes.yaml',
     ],
     ids=lambda path: '/'.join(path.parts[-2:]),
@@ -105,12 +103,11 @@ def test_robots_without_motor_encoders_are_compensated_by_what_their_identificat
 
 
 def test_gravity_is_held_once():
-    """Who adds it, the robot or we, is said for every robot of ours, and a robot that adds it gets zero on a fault."""
+    """Who adds it, the robot or the law, is stated for every robot."""
     given = {}
     for path in [*PRESETS, *sorted((CONFIG / 'feedforward').glob('*.yaml'))]:
         for node, values in sections(path):
             if node == 'feedforward':
-                given[f'{path.parent.name}/{path.stem}'] = values.get('gravity', True), values.get('safe_command')
-    ours = {name for name, (gravity, _) in given.items() if not gravity}
-    assert ours == {'ur_e_series/nodes', 'feedforward/ur'}
-    assert given['feedforward/ur'] == (False, 'zero')
+                given[f'{path.parent.name}/{path.stem}'] = values.get('gravity', True)
+    ours = {name for name, gravity in given.items() if not gravity}
+    assert ours == {'ur_e_series/nodes'}

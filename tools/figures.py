@@ -29,8 +29,8 @@ CHAINS = {
     ],
     'arm': [['description', 'Arm', 'one compiled\nsample', '>identify, validate,\nestimator, laws,\ngains']],
     'control': [
-        ['desired\nmotion', 'q_d and its\nderivatives', 'law', 'safety gate', '>command'],
-        ['', '', 'α, T, states'],
+        ['trajectory', 'q_d and its\nderivatives', 'law', 'limits', '>trajectory\nwith effort'],
+        ['', '', 'α, T'],
     ],
     'verdict': [
         ['recording', 'fit', 'other\nexplanations', 'one likely, steady,\nbeyond errors?', '>no: reliable'],

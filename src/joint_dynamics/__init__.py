@@ -22,8 +22,7 @@ from joint_dynamics.version import __version__
 
 if TYPE_CHECKING:
     from joint_dynamics.arm import Arm as Arm
-    from joint_dynamics.control import ControlLoop as ControlLoop
-    from joint_dynamics.control import LoopSettings as LoopSettings
+    from joint_dynamics.control import FillSettings as FillSettings
     from joint_dynamics.control import fill_effort as fill_effort
     from joint_dynamics.description import DynamicsDescription as DynamicsDescription
     from joint_dynamics.description import export as export
@@ -74,7 +73,7 @@ _EXPORTED_BY = {
         'PayloadEstimator',
         'StiffnessEstimator',
     ),
-    'control': ('ControlLoop', 'LoopSettings', 'fill_effort'),
+    'control': ('FillSettings', 'fill_effort'),
     'errors': ('JointDynamicsError',),
 }
 _HOME = {name: f'joint_dynamics.{folder}' for folder, names in _EXPORTED_BY.items() for name in names}

@@ -4,10 +4,10 @@ import os
 
 import numpy as np
 import pytest
-
-from joint_dynamics.control import Path, available
 from joint_dynamics.control.hosted_parameters import parameters_of
 from joint_dynamics.control.loop_parameters import GivenValues, build_loop
+
+from joint_dynamics.control import Path, available
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation import ur5e_urdf

@@ -107,7 +107,7 @@ def add_config_argument(parser: argparse.ArgumentParser) -> None:
 
 @contextlib.contextmanager
 def progress_display(first: str) -> Iterator[Callable[[str], None]]:
-    """Give a function that shows a line beside a spinner, `first` to begin with, on a terminal; silent elsewhere."""
+    """Give a function that shows a line: beside a spinner on a terminal, elsewhere one after the other on stderr."""
     from rich.console import Console
 
     console = Console(stderr=True)
@@ -115,7 +115,7 @@ def progress_display(first: str) -> Iterator[Callable[[str], None]]:
         with console.status(first) as status:
             yield status.update
     else:
-        yield lambda line: None
+        yield lambda line: print(line, file=sys.stderr, flush=True)
 
 
 def exit_status(command: str, reasons: Sequence[object], remedy: str = '') -> int:

@@ -95,21 +95,26 @@ class IdentificationSettings(Settings):
         None,
         'bandwidth of the dynamics, from which the cut-offs follow',
         'Hz',
-        above=0,
+        lower=0.01,
         upper=1000,
         none='from the data',
     )
     position_cutoff: float | None = setting(
-        None, 'zero-phase filter on positions', 'Hz', above=0, upper=10000, none='5 f_dyn'
+        None, 'zero-phase filter on positions', 'Hz', lower=0.01, upper=10000, none='5 f_dyn'
     )
     parallel_cutoff: float | None = setting(
-        None, 'filter on torque and regressor', 'Hz', above=0, upper=10000, none='2 f_dyn'
+        None, 'filter on torque and regressor', 'Hz', lower=0.01, upper=10000, none='2 f_dyn'
     )
     decimation: int | None = setting(
         None, 'keep every n-th filtered sample', lower=1, upper=10000, none='⌊0.8 f_s/(4 f_dyn)⌋'
     )
     trim: float | None = setting(
-        None, 'cut off at each end after the position filter', 's', lower=0, none='one period of the position cut-off'
+        None,
+        'cut off at each end after the position filter',
+        's',
+        lower=0,
+        none='one period of the position cut-off',
+        upper=3600,
     )
     drive_gains: Mapping[str, float] | None = setting(
         None, 'joint torque per current of each joint, for recordings with currents', 'N·m/A', none='not known'
@@ -137,6 +142,7 @@ class IdentificationSettings(Settings):
         's',
         lower=0,
         none='found from the data',
+        upper=3600,
     )
     moving_speed: float = setting(0.02, 'samples count as moving above it', 'rad/s', lower=0)
     rest_speed: float = setting(

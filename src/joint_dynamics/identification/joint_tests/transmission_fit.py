@@ -63,7 +63,9 @@ class TransmissionSettings(Settings):
 
     harmonics: int = setting(6, 'harmonics of the kinematic error', lower=1, upper=12)
     loaded: float = setting(0.15, 'load that counts as one, as a share of the largest', lower=0, below=1)
-    f_dyn: float = setting(10.0, 'bandwidth of the motion; signals are low-passed at 2 f_dyn', 'Hz', above=0)
+    f_dyn: float = setting(
+        10.0, 'bandwidth of the motion; signals are low-passed at 2 f_dyn', 'Hz', lower=0.01, upper=10_000
+    )
     amplitude: float = setting(1.5e-4, 'plausible size of the first harmonic, the others 1/h of it', 'rad', above=0)
     play: float = setting(5e-4, 'plausible size of the backlash 𝓑, half the lost motion', 'rad', above=0)
     min_speed: float = setting(0.01, 'slower samples are left out', 'rad/s', lower=0)
