@@ -6,7 +6,7 @@ torque of the reference, ρ = τ − τ̂, of a moving joint is
     ρ = ΔF_C sgn q̇ + ΔF_V q̇ + Δo + ε,
 
 with three numbers per joint that a motion of seconds determines, whatever the friction laws of the reference.
-Deviations follow from the scatter between blocks of time (`regression.covariance`). Stiffness and backlash follow from
+Deviations count effective samples (`regression.covariance`). Stiffness and backlash follow from
 the deformation as in `identify`.
 """
 
