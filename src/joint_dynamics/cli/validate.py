@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
     at_rest = judged.summary.get('resting', {})
     if at_rest.get('samples'):
         share, count = at_rest['within_percent']['overall'], at_rest['samples']
-        print(f'at rest: {share:.3g} % of {count} samples within the predicted interval of torque')
+        print(f'at rest: {share:.3g} % of {count} samples within the band of the Coulomb level')
     for note in notes:
         print(f'note: {note}')
     if folder:

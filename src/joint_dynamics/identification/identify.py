@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from joint_dynamics.arm import Arm
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.identification.describe import describe, validity_of, with_provenance
+from joint_dynamics.identification.describe import describe, load_deviation, validity_of, with_provenance
 from joint_dynamics.identification.drive_gains.conversion import as_body, to_torques
 from joint_dynamics.identification.drive_gains.estimate import poorly_determined_gains
 from joint_dynamics.identification.drive_gains.payload import identify_payload, payload_differences
@@ -24,13 +24,12 @@ from joint_dynamics.identification.observations import Observation, filter_plan,
 from joint_dynamics.identification.recordings import PreparedRecordings
 from joint_dynamics.identification.regression.diagnostics import diagnose
 from joint_dynamics.identification.regression.methods import Progress, solve_by_method
-from joint_dynamics.identification.regression.presliding import Encoder
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.rotor import RotorSide
 from joint_dynamics.identification.reliability.checks import check_recordings
 from joint_dynamics.identification.reliability.signals import with_faults
 from joint_dynamics.identification.reliability.verdict import without_duplicates
-from joint_dynamics.identification.resting import presliding_notes, resting_entry
+from joint_dynamics.identification.resting import resting_summary
 from joint_dynamics.identification.result import IdentificationResult
 from joint_dynamics.identification.validate import validation_fit
 from joint_dynamics.recording import Recording, with_short_names
@@ -105,18 +104,14 @@ def identify(
 
     # 4 How sure it is: the scatter of the data, the selection, the drive gains
     gain_uncertainty = converted.uncertainty(model, solved)
-    covariance = solved.covariance + (0.0 if gain_uncertainty is None else gain_uncertainty.spread)
+    scatter = solved.covariance
+    covariance = scatter + (0.0 if gain_uncertainty is None else gain_uncertainty.spread)
     solved = replace(solved, covariance=covariance)
 
-    # 5 What it says of joints at rest, and within which range it holds
+    # 5 The validation
     say('validating')
     measured_validation = observed(data.validation)
     unseen = problem.on(loading(measured_validation)) if data.validation else None
-    resting = None
-    if problem.rest_speed > 0:
-        encoder = Encoder.of(model, [*measured, *data.validation], data.training, settings.encoder_step)
-        resting = resting_entry(problem, unseen, solution.chi, covariance, solution.sigma, encoder)
-        notes += presliding_notes(resting)
 
     # 6 The payload
     payload_runs = loading(observed(data.payload_runs))
@@ -129,7 +124,7 @@ def identify(
             solution.chi,
             payload_runs,
             settings.known_payload,
-            solved.covariance_of,
+            scatter,
             gain_uncertainty,
             hung.joint,
             hung.position,
@@ -139,7 +134,7 @@ def identify(
     # 7 What its description predicts, with the transmissions where both their sides were recorded
     validity = validity_of(solved)
     transmissions, unknown = identify_transmissions(
-        Arm(model, solved.standard), measured, settings.drive_gain_deviation
+        Arm(model, solved.standard), measured, settings.drive_gain_deviation, load_deviation(solved)
     )
     description = describe(
         solved,
@@ -152,9 +147,11 @@ def identify(
     )
     arm = Arm.from_description(None, description)
     training, validated = (
-        [validation_fit(arm, part, settings.moving_speed) for part in group]
-        for group in (measured_training, measured_validation)
+        [validation_fit(arm, part, settings) for part in group] for group in (measured_training, measured_validation)
     )
+    resting = {
+        role: resting_summary(fits) for role, fits in (('training', training), ('validation', validated)) if fits
+    }
 
     # 8 Whether it holds
     say('checking whether the result holds')

@@ -8,11 +8,9 @@ data contradict every body: noise moves χ̂ out of the set by a few nats, as ea
 A model that is somewhat wrong leaves the set of bodies, too, by about what it leaves over anyhow; so what the nearest
 one leaves more over has to be twice that, and a twentieth of the torque, or
 `BODIES_UNEXPLAINED_SHARE` of it whatever is left over.
-Any robot found near χ̂ (`near_bodies`, without a solver) says that it is not: no programme is solved then.
-
-Where it is twice what is left over but less than a twentieth, where the solver is unsure, and without cvxpy, a
-necessary condition decides: with the base parameters alone, v'M(q)v > 0 in every posture, M the mass matrix with rotor
-inertias; a linear function of χ with a deviation of its own.
+A necessary condition comes first: with the base parameters alone, v'M(q)v > 0 in every posture, M the mass matrix with
+rotor inertias; a linear function of χ with a deviation of its own. Where it holds, no programme is solved. Where the
+programme is unsure, and without cvxpy, it decides.
 """
 
 from __future__ import annotations
@@ -23,7 +21,6 @@ import numpy as np
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.identification.physical.near_bodies import near_bodies
 from joint_dynamics.identification.physical.semidefinite import physical
 from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.problem import Problem
@@ -45,23 +42,22 @@ def impossible_inertials(problem: Problem, alternatives: Alternatives) -> list[R
     problem
         the one that `alternatives` were formed from.
     """
-    solution = _solution(alternatives)
-    near = near_bodies(problem, solution, thresholds.LOG_LIKELIHOOD_THRESHOLD)
-    closest = None if near is None else np.concatenate([problem.base.regroup(near.standard), near.extra])
-    if closest is not None and _explain(alternatives, *_left_more(alternatives, closest)):
+    below = _by_mass_matrix(alternatives)
+    if not below:
         return []
+    solution = _solution(alternatives)
     try:
         with warnings.catch_warnings():
             # an inaccurate solution would be called worse than the nearest body is
             warnings.simplefilter('error', UserWarning)
             nearest = physical(problem, solution).solution.chi
     except (JointDynamicsError, UserWarning):
-        return _by_mass_matrix(alternatives)
+        return below
     lost, effect = _left_more(alternatives, nearest)
     if _explain(alternatives, lost, effect):
         return []
     if effect < thresholds.MIN_EFFECT:
-        return _by_mass_matrix(alternatives)
+        return below
     return [
         Reason(
             'negative_inertia',

@@ -20,9 +20,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from joint_dynamics.arrays import FloatArray
-from joint_dynamics.identification.regression.presliding import not_slipped
+from joint_dynamics.identification.observations import not_slipped, rest_intervals
 from joint_dynamics.identification.regression.problem import Problem
-from joint_dynamics.identification.regression.stiction import rest_intervals
 from joint_dynamics.identification.reliability import thresholds
 from joint_dynamics.identification.reliability.alternatives import Alternatives
 from joint_dynamics.identification.reliability.evidence import highest
