@@ -35,6 +35,8 @@ from joint_dynamics.robot.standard_parameters import INERTIAL
 
 FORMAT = 'joint_dynamics'
 VERSION = 2
+#: Where the weight of the links comes from if the torques were recorded without gravity.
+GRAVITY_SOURCES = ('robot_file', 'none')
 
 
 def _row(value: Any, path: str) -> None:
@@ -100,6 +102,11 @@ class _Interval(ListOf):
         super().__call__(value, path)
         if value[0] > value[1]:
             fail(path, 'the lower number first', value)
+
+
+def _gravity(value: Any, path: str) -> None:
+    if value not in GRAVITY_SOURCES:
+        fail(path, ' or '.join(GRAVITY_SOURCES), value)
 
 
 OF_VALUE = {'std': optional_number, 'prior': number, 'unit': text, 'method': text}
@@ -180,6 +187,7 @@ DOCUMENT = Record(
             {
                 'base': ListOf(Record({'name': text, 'expression': text, 'value': number}, {'std': optional_number})),
                 'coupling': MappingOf(number),
+                'gravity': _gravity,
             },
         ),
         'mounting': ListOf(ListOf(number, 3), 3),

@@ -74,6 +74,9 @@ def describe(
             for name, expression in zip(problem.base.names, problem.base.expressions, strict=True)
         ],
     }
+    if model.weightless:
+        has_masses = model.parameters is not None and np.any(model.parameters)
+        inertial['gravity'] = 'robot_file' if has_masses else 'none'
     if model.coupling is not None:
         inertial['coupling'] = {
             name: float(value) for name, value in zip(model.coupling.parameter_names, standard.coupled, strict=True)

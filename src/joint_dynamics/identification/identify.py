@@ -21,7 +21,7 @@ from joint_dynamics.identification.drive_gains.payload import identify_payload, 
 from joint_dynamics.identification.identification_settings import IdentificationSettings, KnownPayload
 from joint_dynamics.identification.joint_tests.transmission import identify_transmissions
 from joint_dynamics.identification.observations import Observation, filter_plan, observe
-from joint_dynamics.identification.recordings import PreparedRecordings
+from joint_dynamics.identification.recordings import PreparedRecordings, of_torques
 from joint_dynamics.identification.regression.diagnostics import diagnose
 from joint_dynamics.identification.regression.methods import Progress, solve_by_method
 from joint_dynamics.identification.regression.presliding import Encoder
@@ -74,6 +74,7 @@ def identify(
     settings, say = settings or IdentificationSettings(), progress or (lambda line: None)
 
     # 1 The data: joints by name, periods averaged, currents as torques
+    model = of_torques(model, [*recordings, *validation, *loaded])
     data = PreparedRecordings.of(model, recordings, validation, loaded)
     plan, measured = filter_plan(data.training, settings), data.training
     data = data.averaged(settings.period, plan)
@@ -95,10 +96,10 @@ def identify(
     rest_speed = 0.0 if settings.method == 'ols' else settings.rest_speed
     try:
         measured_training = observed(data.training)
-        problem = Problem(model, loading(measured_training), settings.terms, rest_speed=rest_speed)
+        stated = Problem(model, loading(measured_training), settings.terms, rest_speed=rest_speed)
 
         # 3 Its solution, with the terms of friction that the data ask for
-        solved = solve_by_method(problem, settings, say)
+        solved = solve_by_method(stated, settings, say)
     except JointDynamicsError as error:
         raise with_faults(error, data.training) from None
     problem, solution = solved.problem, solved.solution
@@ -158,7 +159,7 @@ def identify(
 
     # 8 Whether it holds
     say('checking whether the result holds')
-    judged = check_recordings(problem, solution, measured, training, validated, unseen, settings, covariance)
+    judged = check_recordings(stated, problem, solution, measured, training, validated, unseen, settings, covariance)
     different = payload_differences(problem, solution.chi, payload_runs, hung.joint)
     weak_gains = poorly_determined_gains(converted.drive_gains or {})
 

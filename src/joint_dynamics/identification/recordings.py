@@ -100,6 +100,22 @@ class PreparedRecordings:
         return [f'{", ".join(dict.fromkeys(names))}: {note}' for note, names in names_by_note.items()]
 
 
+def of_torques(model: RobotModel, recordings: Sequence[Recording]) -> RobotModel:
+    """Return the robot whose torques were recorded: without gravity where the recordings leave it out.
+
+    Raises JointDynamicsError where some recordings do and some do not.
+    """
+    if not any(recording.without_gravity for recording in recordings):
+        return model
+    for recording in recordings:
+        if not recording.without_gravity:
+            raise JointDynamicsError(
+                f'{recording.name}: expected torque without gravity as in the other recordings, found torque with it: '
+                'state what `effort` is of each, or identify them apart'
+            )
+    return model.standing(weightless=True)
+
+
 def _with_torques(recording: Recording) -> Recording:
     """Return the recording; refuse one that says zero of a joint that moves, which is what is not measured."""
     measured = [values for values in (recording.tau, recording.current) if values is not None]

@@ -129,6 +129,8 @@ def _predicted(
 ) -> tuple[list[Observation], list[Fit]]:
     if not recordings:
         raise JointDynamicsError('validate: expected at least one recording, found none')
+    for recording in recordings:
+        description.check_effort(recording.without_gravity, recording.name)
     model = arm.robot
     recordings = [recording.select(model.joint_names) for recording in recordings]
     gains = settings.drive_gains

@@ -118,6 +118,13 @@ def fields_on(samples: Samples, gathered: Gathered, aligner: Aligner) -> dict[st
     notes = [*aligner.report(), *duplicates, *notes, *odd]
     if corrections:
         notes.append(f'corrected: {", ".join(corrections)}')
+    if samples.settings.without_gravity:
+        if 'current' in arrays:
+            raise JointDynamicsError(
+                f'{aligner.name}: expected torque without gravity or motor currents, found both (effort: none, or one '
+                'topic less, leaves one out)'
+            )
+        corrections['torque_without_gravity'] = True
     by = {'corrections': Corrections(**corrections)}
     return {'name': aligner.name, 'joint_names': joints, 'time': time, **arrays, 'notes': notes, **by}
 

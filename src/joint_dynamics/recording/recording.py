@@ -212,6 +212,11 @@ class Recording:
         """Names of the arrays that are not None, `q` included."""
         return tuple(name for name in QUANTITIES if getattr(self, name) is not None)
 
+    @property
+    def without_gravity(self) -> bool:
+        """Whether the torques leave gravity out, because the robot compensates its own weight."""
+        return self.corrections.torque_without_gravity
+
     def window(self, t0: float | None = None, t1: float | None = None) -> Recording:
         """Return the samples with t0 <= time < t1 (s), time counted from t0's sample on; an open end is None.
 

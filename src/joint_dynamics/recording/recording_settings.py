@@ -20,8 +20,9 @@ from joint_dynamics.recording.inputs import (
 from joint_dynamics.settings import Settings, setting
 
 #: What `effort` of a link-side and of a motor-side JointState can be.
-LINK_EFFORT = {'torque': 'tau', 'current': 'current', 'none': None}
-MOTOR_EFFORT = {'torque': 'motor_torque', 'current': 'current', 'none': None}
+WITHOUT_GRAVITY = 'torque_without_gravity'
+LINK_EFFORT = {'torque': 'tau', WITHOUT_GRAVITY: 'tau', 'current': 'current', 'none': None}
+MOTOR_EFFORT = {'torque': 'motor_torque', WITHOUT_GRAVITY: 'motor_torque', 'current': 'current', 'none': None}
 EFFORTS = tuple(LINK_EFFORT)
 INTERFACES = {
     'position': 'q',
@@ -32,7 +33,7 @@ INTERFACES = {
     'temperature': 'temperature',
 }
 #: Names of quantities in a configuration that are not those of the arrays of a Recording.
-ALIASES = {'position': 'q', 'velocity': 'dq', 'torque': 'tau', 'load': 'load_torque'}
+ALIASES = {'position': 'q', 'velocity': 'dq', 'torque': 'tau', WITHOUT_GRAVITY: 'tau', 'load': 'load_torque'}
 KNOWN = (*QUANTITIES, *MOTOR_SIDE, *ALIASES)
 
 S = TypeVar('S', bound=Settings)
@@ -69,7 +70,9 @@ class JointStates(_WithEffort):
 
     topic: str = setting('joint_states', 'of `sensor_msgs/JointState`', check=named)
     effort: str = setting(
-        'torque', 'what its `effort` is: joint torque in N·m, motor current in A, or not used', choices=EFFORTS
+        'torque',
+        'what its `effort` is: joint torque in N·m, the same without gravity, motor current in A, or not used',
+        choices=EFFORTS,
     )
 
 
@@ -81,7 +84,9 @@ class MotorStates(_WithEffort, MotorSide):
 
     topic: str = setting('motor_states', 'of `sensor_msgs/JointState`', check=named)
     effort: str = setting(
-        'current', 'what its `effort` is: motor torque in N·m, motor current in A, or not used', choices=EFFORTS
+        'current',
+        'what its `effort` is: motor torque in N·m, the same without gravity, motor current in A, or not used',
+        choices=EFFORTS,
     )
 
 
@@ -99,7 +104,9 @@ class ArrayTopic(Settings):
 @dataclass(frozen=True)
 class _Interfaces(_WithEffort):
     effort: str = setting(
-        'torque', 'what an interface `effort` is: joint torque in N·m, motor current in A, or not used', choices=EFFORTS
+        'torque',
+        'what an interface `effort` is: joint torque in N·m, the same without gravity, motor current in A, or not used',
+        choices=EFFORTS,
     )
     interfaces: Mapping[str, str] | None = setting(
         None,
@@ -237,6 +244,16 @@ class RecordingSettings(Corrections, Settings):
     def motor_side(self) -> MotorSide:
         """How motor_states are reflected to the joint side."""
         return self.motor_states or MotorSide()
+
+    @property
+    def without_gravity(self) -> bool:
+        """Whether the torques leave gravity out, as a correction or an input states."""
+        inputs = (self.joint_states, self.motor_states, self.dynamic_joint_states, self.state_interfaces)
+        kinds = [item.effort for item in inputs if item is not None]
+        kinds += [array.quantity for array in self.arrays]
+        for item in (self.dynamic_joint_states, self.state_interfaces):
+            kinds += [] if item is None or item.interfaces is None else item.interfaces.values()
+        return self.torque_without_gravity or WITHOUT_GRAVITY in kinds
 
     @classmethod
     def from_mapping(cls, mapping: Any, where: str = '') -> RecordingSettings:

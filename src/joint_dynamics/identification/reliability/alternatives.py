@@ -43,6 +43,7 @@ from joint_dynamics.identification.reliability.explanation import (
     overdispersion,
 )
 from joint_dynamics.identification.reliability.filtered_samples import FilteredSamples
+from joint_dynamics.recording.conversions import Corrections
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.robot.chain import GRAVITY, Chain, mounting_rotation
 
@@ -302,8 +303,15 @@ class Alternatives:
         yield best
 
     def mountings(self) -> Iterator[Explanation]:
-        """Yield the base standing otherwise against gravity."""
+        """Yield torques without gravity, and the base standing otherwise against it."""
         chain = self.model.chain
+        if self.model.weightless:
+            weighed = self.normal_on(self.model.standing(weightless=False).chain)
+            yield self.fitted('gravity', 'gravity is in the torques, stated without it', weighed, self.samples.tau)
+            return
+        weightless = self.normal_on(self.model.standing(weightless=True).chain)
+        without = self.fitted('gravity', 'gravity is not in these torques', weightless, self.samples.tau)
+        yield replace(without, mend=Corrections(torque_without_gravity=True))
         for text, angles in thresholds.UP_DIRECTIONS.items():
             gravity = mounting_rotation(angles).T @ np.array([0.0, 0.0, -GRAVITY])
             if np.allclose(gravity, chain.gravity, atol=0.1 * GRAVITY):

@@ -91,7 +91,10 @@ class State:
     def corrected(self, mend: Corrections) -> State:
         """Return the state behind a correction."""
         samples, observations = _corrected(self.alternatives, self.observations, mend)
-        return State.of(Alternatives(self.alternatives.model, samples), observations)
+        model = self.alternatives.model
+        if mend.torque_without_gravity:
+            model = model.standing(weightless=True)
+        return State.of(Alternatives(model, samples), observations)
 
 
 @dataclass(frozen=True)
@@ -216,6 +219,8 @@ def better_uncorrected(
         which = [index for index, other in enumerate(corrections) if other == one]
         theirs = [observations[index] for index in which]
         given, undo = alternatives, one.inverse(alternatives.names)
+        if not undo.stated():
+            continue
         if len(which) < len(corrections):
             given = Alternatives(model, alternatives.samples.of_recordings(which))
         samples, undone = _corrected(given, theirs, undo)
@@ -295,6 +300,9 @@ def _follow(state: State, start: Explanation, named_beside: Sequence[Explanation
     while tied and len(reasons) <= len(names):
         best = tied[0]
         reason, others = best.reason, [other.reason for other in tied[1:]]
+        # a second correction of one setting contradicts the first, and neither is a finding
+        if any(_corrects(reason) == _corrects(earlier) for earlier in reasons):
+            return
         # the same correction by another model, or of another size, is no variant
         variants = tuple(other for other in others if not other.mend or _corrects(other) != _corrects(reason))
         reasons = [*reasons, replace(reason, variants=variants)]

@@ -13,7 +13,6 @@ from joint_dynamics.identification.drive_gains.payload import payload_changes
 from joint_dynamics.identification.identification_settings import IdentificationSettings
 from joint_dynamics.identification.observations import Observation, torque_noise
 from joint_dynamics.identification.recordings import wholes
-from joint_dynamics.identification.regression.columns import FrictionState
 from joint_dynamics.identification.regression.diagnostics import (
     left_in_motion,
     plain_least_squares,
@@ -84,14 +83,11 @@ def _spikes_matter(alternatives: Alternatives, observations: Sequence[Observatio
 
 
 def check_training(problem: Problem, recordings: Sequence[Recording]) -> CheckResult:
-    """Check the recordings that a problem was built from; recordings: as they came, before anything was averaged."""
+    """Check the recordings of a problem, as the settings state it; recordings: as they came, before any averaging."""
     own = [reason for recording in recordings for reason in faults(recording)]
     problem = _thinned(problem)
-    # terms chosen by held-out data, or formed from the solution, would hide from one explanation what they were
-    # chosen by under another
-    problem = problem.with_terms(
-        [term for term in problem.terms if not term.selected and 'load' not in term.needs], FrictionState()
-    )
+    # columns formed from a solution would hide from one explanation what they were formed by under another
+    problem = problem.without_state()
     samples = replace(samples_of(problem), timed=all(map(confirm_stamps, recordings)))
     alternatives = Alternatives(problem.model, samples)
     rated, placeholder = rated_torques(problem.model)
@@ -155,6 +151,7 @@ def check_training(problem: Problem, recordings: Sequence[Recording]) -> CheckRe
 
 
 def check_recordings(
+    stated: Problem,
     problem: Problem,
     solution: Solution,
     recordings: Sequence[Recording],
@@ -166,10 +163,11 @@ def check_recordings(
 ) -> CheckResult:
     """Judge excitation, the training recordings (as they came, in N·m or A), and the prediction of the others.
 
-    validation, unseen: fits and problem of the recordings that were not used in training, None without any; covariance
-    (b, b): of the solution's parameters.
+    stated: the problem as the settings state it, before a method adds terms: every method judges the recordings alike.
+    problem, solution: as solved. validation, unseen: fits and problem of the recordings that were not used in training,
+    None without any. covariance (b, b): of the solution's parameters.
     """
-    checked = check_training(problem, recordings)
+    checked = check_training(stated, recordings)
     covered, compared = Coverage(), dict[str, Any]()
     predicted, against = list[Reason](), list[str]()
     if unseen is not None:
@@ -179,6 +177,8 @@ def check_recordings(
         )
         explained = covered.summary['coverage']['validation_deviation_percent']
         predicted = judge_prediction(validation, percent, payload_changes(unseen, validation), explained)
+        named = {reason.code for reason in checked.reasons}
+        predicted = [reason for reason in predicted if reason.code not in named]
         own, plain = left_in_motion(unseen, solution.chi), left_in_motion(unseen, plain_least_squares(problem))
         compared = {'plain_least_squares': {'own_percent': finite(own), 'plain_percent': finite(plain)}}
         text = f'plain least squares leaves {plain / own:.3g} times as much of the torque of the validation over'
@@ -193,7 +193,8 @@ def check_recordings(
     seen = validation or training
     joints = judge_joints(seen, reasons, checked.weak, rated_torques(problem.model)[0])
     positive = positive_inertia(problem, solution.chi)
-    good = uses(joints, reasons, not poorly_determined_parameters(problem.names, solution), positive)
+    determined = not poorly_determined_parameters(problem.names, solution)
+    good = uses(joints, reasons, determined, positive, problem.model.weightless)
     notes = [*checked.notes, *covered.notes, *(str(one) for one in joints if one.state == 'weak'), *against]
     verdicts = compared | {'joints': {one.name: one.summary() for one in joints}, 'uses': good}
     notes += [] if positive else [f'{NOT_POSITIVE}: laws, gains and simulators refuse it']

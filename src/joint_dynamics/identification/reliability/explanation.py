@@ -33,6 +33,7 @@ from joint_dynamics.recording.conversions import Corrections
 from joint_dynamics.robot import RobotModel
 
 _REMEDY = {
+    'gravity': 'state what `effort` is (recording.torque_without_gravity)',
     'mounting': 'correct robot.mounting',
     'degrees': 'correct the unit of the positions (recording.position_scale)',
     'time_scale': 'correct the time stamps (recording.time_scale)',
@@ -165,6 +166,7 @@ def least_evidence(model: RobotModel, code: str, kinds: int = thresholds.KINDS) 
         'joint_order': orders,
         'time_scale': len(thresholds.TIME_FACTORS),
         'mounting': len(thresholds.UP_DIRECTIONS) - 1,
+        'gravity': 1,
     }
     return (
         float(np.log(kinds * of_kind[code] / thresholds.FALSE_ALARMS)) if code in of_kind else thresholds.MIN_EVIDENCE

@@ -22,12 +22,12 @@ MIN_EVIDENCE = float(np.log(300 * 1000))
 """[nats] Evidence that a zero, a delay, scales or a difference between parts has to bring, each one of a continuum:
 worth three hundred alternatives, with a prior that trusts the user a thousandfold. Evidence is a gain of log-
 likelihood divided by how much worse the model fits than its noise lets expect (`overdispersion`)."""
-KINDS = 16
-"""[kinds] Kinds of faults that are looked for by likelihood: the eleven of `least_evidence`, zeros, a delay,
+KINDS = 17
+"""[kinds] Kinds of faults that are looked for by likelihood: the twelve of `least_evidence`, zeros, a delay,
 scales, a payload, parts that differ. A fault is first of a kind, and then one of those of its kind."""
 TORQUE_KINDS = ('torque_sign', 'drive_gain', 'torque_order')
 """[codes]"""
-MOTION_KINDS = 9
+MOTION_KINDS = 10
 """[kinds] Zeros, and kinds of `least_evidence` that are none of `TORQUE_KINDS`: of positions, time and mounting."""
 FALSE_ALARMS = 0.01
 """[share] Share of good recordings that each of three may refuse for any of its alternatives, at most: the data

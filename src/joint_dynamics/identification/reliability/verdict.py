@@ -25,6 +25,7 @@ CODES = {
     'axis_sign': 'an axis points the other way',
     'joint_order': 'joints are in another order',
     'coupling': 'torques of coupled motors are taken for those of joints, or the other way',
+    'gravity': 'gravity is not in the torques, or is in torques stated without it',
     'mounting': 'the base stands otherwise against gravity',
     'correction': 'a correction in the configuration makes predictions worse',
     'delay': 'torque and motion are apart in time',

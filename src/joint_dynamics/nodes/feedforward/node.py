@@ -29,7 +29,7 @@ from joint_dynamics.nodes.framework.heartbeat import Heartbeat, HeartbeatWatch
 from joint_dynamics.nodes.framework.lifecycle import DynamicsNode
 from joint_dynamics.nodes.framework.run import run
 from joint_dynamics.nodes.framework.tables import STATE, row_of
-from joint_dynamics.nodes.interfaces.input_parameters import recording_settings
+from joint_dynamics.nodes.interfaces.input_parameters import check_described_effort, recording_settings
 from joint_dynamics.nodes.interfaces.inputs import InputSet
 from joint_dynamics.nodes.interfaces.messages import message_class
 from joint_dynamics.nodes.interfaces.trajectory_bytes import read_trajectory
@@ -121,7 +121,10 @@ class FeedforwardNode(DynamicsNode):
         output = None if self._streaming else Output(self._names, self._order, fill)
         self.planning = Planning(self.loop, self.follower, output)
         self.loop_clock = LoopClock(self)
-        self._inputs = LoopInputs(self.loop, recording_settings(values, arm.joint_names), self.loop_clock)
+        inputs = recording_settings(values, arm.joint_names)
+        if self.description is not None:
+            check_described_effort(self.description, inputs)
+        self._inputs = LoopInputs(self.loop, inputs, self.loop_clock)
         self._forget_time()
         self._connect(type(self.loop.controller).__name__)
 
