@@ -126,7 +126,9 @@ def not_exported(description: DynamicsDescription, payload: str = 'merged', held
     gravity = description.document.get('inertial', {}).get('gravity')
     if gravity is not None:
         source = 'those of the robot file' if gravity == 'robot_file' else 'unknown, the robot file has none'
-        parts.append(f'masses and centres of mass are {source}: the torques were recorded without gravity')
+        parts.append(
+            f'inertial.gravity: masses and centres of mass are {source}: the torques were recorded without gravity'
+        )
     mounting = mounting_rotation(description.document.get('mounting'))
     if not np.array_equal(mounting, np.eye(3)) and 'mounting' not in held:
         parts.append('mounting')
