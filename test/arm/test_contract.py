@@ -356,7 +356,7 @@ def check_run_away(tools, bench, joint):
 
 
 def check_export(bench, tmp_path, payload):
-    """Torque of the exported URDF's rigid bodies, mounted as described, is the arm's: with gravity where that has it."""
+    """Torque of the exported URDF's rigid bodies, mounted as described, is the arm's, with gravity where it has any."""
     out = tmp_path / 'out.urdf'
     export_urdf(bench.description, bench.robot.urdf, out, payload)
     stands = {'mounting': bench.description.document.get('mounting'), 'parallelograms': bench.robot.parallelograms}
