@@ -308,7 +308,7 @@ def test_the_joint_states_are_left_out_by_default_only_where_something_else_has_
     ('config', 'reason'),
     [
         ({'joint_state': {}}, "recording: expected the keys .*joint_states, .*, found 'joint_state'; meant"),
-        ({'joint_states': {'topik': 'a'}}, "joint_states: expected the keys topic, effort, found 'topik'; meant"),
+        ({'joint_states': {'topik': 'a'}}, "joint_states: expected the keys topic, .*found 'topik'; meant"),
         (
             {'joint_states': {'effort': 'amps'}},
             'recording.joint_states.effort: expected one of torque, torque_without_gravity, current, none',

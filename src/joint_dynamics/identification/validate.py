@@ -20,6 +20,7 @@ from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.residuals import Fit, FullRate, band_of, overall_residual, relative
 from joint_dynamics.identification.reliability.coverage import Coverage, Training, judge_coverage
 from joint_dynamics.identification.reliability.prediction import judge_prediction
+from joint_dynamics.identification.reliability.signals import faults
 from joint_dynamics.identification.reliability.verdict import Reason, without_duplicates
 from joint_dynamics.identification.resting import resting_of_description
 from joint_dynamics.recording import Recording, with_short_names
@@ -111,7 +112,11 @@ def judge_description(
         covered = judge_coverage(training, problem, overall_residual(fits, moving=True)[1])
         covariance = training.covariance
     explained = covered.summary.get('coverage', {}).get('validation_deviation_percent')
-    reasons = [*judge_prediction(fits, percent, payload_changes(problem, fits), explained), *covered.reasons]
+    contradictory = [
+        reason for recording in recordings for reason in faults(recording) if reason.code == 'speed_mismatch'
+    ]
+    predicted = judge_prediction(fits, percent, payload_changes(problem, fits), explained)
+    reasons = [*contradictory, *predicted, *covered.reasons]
     summary = dict(covered.summary)
     if known.get('resting') and problem.rest_speed > 0:
         summary['resting'] = resting_of_description(arm, known['resting'], problem, covariance)

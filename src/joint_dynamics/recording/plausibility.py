@@ -62,8 +62,6 @@ CONTRADICTION = 0.5
 
 Unit, sign or order wrong: 1 and more.
 """
-ALIKE = 0.2
-"""Share by which the factors of the joints may differ that count as one."""
 WINDOW, MOVES = 0.1, 0.005
 """s, over which speeds are summed up; rad, the rms distance over it from which a joint counts as moving."""
 NEEDS_EFFORT = 0.01
@@ -156,11 +154,9 @@ def jump(quantity: str, time: Array, values: Array) -> ImplausibleValue | None:
     )
 
 
-def contradicting(time: Array, position: Array, speed: Array) -> tuple[list[tuple[int, float]], bool]:
+def contradicting(time: Array, position: Array, speed: Array) -> list[tuple[int, float]]:
     """Return (column, share) of the joints whose integrated speeds do not match their positions.
 
-    Also, whether the time is wrong and not the speeds: where all joints are off by one factor other than that between
-    degrees and rad.
     Speeds (N, n) rad/s, positions (N, n) rad, uniform `time` (N,) s.
     """
     period = float((time[-1] - time[0]) / (len(time) - 1))
@@ -170,15 +166,10 @@ def contradicting(time: Array, position: Array, speed: Array) -> tuple[list[tupl
     travelled = summed[steps:] - summed[:-steps]
     with np.errstate(over='ignore'):
         size, error = (np.sqrt(np.mean(array**2, axis=0)) for array in (distances, travelled - distances))
-        factor = np.sum(distances * travelled, axis=0) / np.maximum(np.sum(travelled**2, axis=0), np.finfo(float).tiny)
-    moves = size > MOVES
-    common = float(np.median(factor[moves])) if moves.any() else 0.0
-    alike = common > 0 and bool(np.all(np.abs(factor[moves] / common - 1) < ALIKE))
-    wrong = [
+    return [
         (int(column), float(error[column] / size[column]))
-        for column in np.flatnonzero(moves & (error > CONTRADICTION * size))
+        for column in np.flatnonzero((size > MOVES) & (error > CONTRADICTION * size))
     ]
-    return wrong, alike and bool(abs(np.log(common * np.pi / 180)) > ALIKE < abs(np.log(common * 180 / np.pi)))
 
 
 def _shifted(values: Array, by: int) -> Array:
@@ -199,8 +190,8 @@ def check_signals(
 ) -> tuple[dict[str, Array], list[str]]:
     """Return the usable arrays of a recording, and notes on oddities in them.
 
-    A joint that stands still or has a constant torque is noted. Speeds that contradict the positions are left out, and
-    impossible values refused; with `implausible` 'note' both are only noted.
+    A joint that stands still or has a constant torque is noted, and so are speeds that contradict the positions, for
+    which the verdict refuses a result. Impossible values are refused; with `implausible` 'note' they are only noted.
 
     Parameters
     ----------
@@ -262,14 +253,9 @@ def check_signals(
         if np.ptp(angle, axis=0).max() > NEEDS_EFFORT and not speed.any():
             del usable[quantity]
             notes.append(f'{quantity} is 0 throughout although {position} moves: left out')
-        elif (contradiction := contradicting(time, angle, speed))[0]:
-            wrong, by_time = contradiction
+        elif wrong := contradicting(time, angle, speed):
             shares = ', '.join(f'{joints[column]} by {share:.0%}' for column, share in wrong)
-            note = (
+            notes.append(
                 f'{quantity} contradicts the changes of {position} within {WINDOW:g} s, {shares} (unit, sign, order?)'
             )
-            if implausible == 'refuse' and not by_time:
-                note += ': left out'
-                del usable[quantity]
-            notes.append(note)
     return usable, notes

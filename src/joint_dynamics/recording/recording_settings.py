@@ -74,6 +74,7 @@ class JointStates(_WithEffort):
         'what its `effort` is: joint torque in N·m, the same without gravity, motor current in A, or not used',
         choices=EFFORTS,
     )
+    velocity: bool = setting(True, 'whether its `velocity` is read; false where it is of no use')
 
 
 @dataclass(frozen=True)
@@ -295,7 +296,8 @@ class RecordingSettings(Corrections, Settings):
         adapters: list[Input] = []
         if self.joint_states:
             effort = LINK_EFFORT[self.joint_states.effort]
-            adapters.append(JointStateInput(self.joint_states.topic, 'q', 'dq', effort))
+            velocity = 'dq' if self.joint_states.velocity else None
+            adapters.append(JointStateInput(self.joint_states.topic, 'q', velocity, effort))
         if self.motor_states:
             effort = MOTOR_EFFORT[self.motor_states.effort]
             adapters.append(JointStateInput(self.motor_states.topic, *MOTOR_SIDE[:2], effort))

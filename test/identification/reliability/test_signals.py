@@ -328,11 +328,17 @@ def test_a_short_recording_is_looked_at_sample_by_sample():
     assert 'a moves at 90 rad/s' in said(recording(q))['time_scale']
 
 
-def test_a_speed_of_something_else_or_of_nothing_says_nothing():
+def test_speeds_of_another_motion_or_none_are_named():
     q, other = smooth(0), np.gradient(smooth(5), 1 / RATE, axis=0)[:, ::-1]
-    assert said(recording(q, dq=other)) == {}
+    assert set(said(recording(q, dq=other))) == {'speed_mismatch'}
     dq = np.gradient(q, 1 / RATE, axis=0)
-    assert said(recording(q, dq=np.column_stack([dq[:, 0], 1e-4 * dq[:, 1]]))) == {}
+    found = said(recording(q, dq=np.column_stack([dq[:, 0], 1e-4 * dq[:, 1]])))
+    assert set(found) == {'speed_mismatch'} and JOINTS[1] in found['speed_mismatch']
+
+
+def test_speed_of_a_joint_that_stands_says_nothing():
+    q = smooth(0)
+    dq = np.gradient(q, 1 / RATE, axis=0)
     still = q * [1.0, 0.0]
     assert said(recording(still, dq=np.column_stack([dq[:, 0], dq[:, 1]]))) == {}
     found = said(recording(still, dq=np.column_stack([-dq[:, 0], dq[:, 1]])))

@@ -12,6 +12,7 @@ from joint_dynamics.identification.reliability import thresholds
 from joint_dynamics.identification.reliability.efforts import effort_reasons, runs_of, spikes
 from joint_dynamics.identification.reliability.verdict import Reason
 from joint_dynamics.recording import Recording, encoder_step
+from joint_dynamics.recording.plausibility import contradicting
 from joint_dynamics.signals.filtering import running_median
 
 NEAR = 5
@@ -100,6 +101,20 @@ def _measured_speeds(recording: Recording) -> Iterator[Reason]:
     by_joint = _speed_factors(recording)
     off = _apart(by_joint)
     factors = np.array(list(by_joint.values()))
+    unlike = {
+        name: share
+        for column, share in ([] if recording.dq is None else contradicting(recording.time, recording.q, recording.dq))
+        if (name := recording.joint_names[column]) not in by_joint
+    }
+    if unlike:
+        shares = ', '.join(f'{name} by {share:.0%}' for name, share in unlike.items())
+        yield Reason(
+            'speed_mismatch',
+            f'{recording.name}: measured speeds contradict the changes of the positions: {shares}; look whether '
+            'several publishers share the topic, and at units, signs and order; recording.joint_states.velocity: false '
+            'leaves speeds out',
+            joints=tuple(unlike),
+        )
     if not off:
         return
     common = float(np.median(factors))
