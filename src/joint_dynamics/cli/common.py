@@ -132,7 +132,8 @@ def show_verdict(line: str, reasons: Sequence[Any]) -> None:
     from rich.text import Text
 
     console = Console(soft_wrap=True)
-    console.print(Text.assemble('verdict: ', (line, 'bold red' if reasons else 'bold green')))
+    colour = 'red' if reasons else 'yellow' if 'not validated' in line else 'green'
+    console.print(Text.assemble('verdict: ', (line, f'bold {colour}')))
     show_reasons(console, 'not reliable', reasons, first=1)
 
 
@@ -144,7 +145,7 @@ def show_reasons(console: Any, kind: str, reasons: Sequence[Any], first: int = 0
         if index >= first:
             console.print(Text.assemble((f'{kind}: ', 'bold red'), str(reason)))
         for variant in reason.variants:
-            console.print(Text(f'   or, about as well: {variant.text.partition(":")[0]}', 'dim'))
+            console.print(Text(f'   or, about as well: {variant.finding or variant.text}', 'dim'))
 
 
 def mend_of(summary: Mapping[str, Any]) -> dict[str, Any]:

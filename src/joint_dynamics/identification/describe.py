@@ -139,6 +139,7 @@ def with_provenance(result: IdentificationResult) -> DynamicsDescription:
         'validation': {fit.name: finite(fit.residual_percent()[1]) for fit in result.validation},
         'condition_number': finite(result.solution.condition_number),
         'believable': not result.reasons,
+        'reasons': [reason.text for reason in result.reasons],
         'joints': result.checks.get('joints'),
         'uses': result.checks.get('uses'),
         'coverage': _coverage(result),

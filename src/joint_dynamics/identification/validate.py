@@ -116,7 +116,12 @@ def judge_description(
         reason for recording in recordings for reason in faults(recording) if reason.code == 'speed_mismatch'
     ]
     predicted = judge_prediction(fits, percent, payload_changes(problem, fits), explained)
-    reasons = [*contradictory, *predicted, *covered.reasons]
+    own = []
+    if not known.get('believable', True):
+        why = known.get('reasons') or ['its identification found reasons against it']
+        text = f'the description says of itself that it is not reliable: {"; ".join(map(str, why))}'
+        own = [Reason('description', text)]
+    reasons = [*own, *contradictory, *predicted, *covered.reasons]
     summary = dict(covered.summary)
     if known.get('resting') and problem.rest_speed > 0:
         summary['resting'] = resting_of_description(arm, known['resting'], problem, covariance)

@@ -39,6 +39,8 @@ from joint_dynamics.identification.reliability.signals import confirm_stamps, fa
 from joint_dynamics.identification.reliability.verdict import Reason, without_duplicates
 from joint_dynamics.recording import Recording
 
+MOST_TIMES = 100.0  # ratio of residuals, beyond which plain least squares has no solution worth a figure
+
 
 @dataclass(frozen=True)
 class CheckResult:
@@ -181,7 +183,8 @@ def check_recordings(
         predicted = [reason for reason in predicted if reason.code not in named]
         own, plain = left_in_motion(unseen, solution.chi), left_in_motion(unseen, plain_least_squares(problem))
         compared = {'plain_least_squares': {'own_percent': finite(own), 'plain_percent': finite(plain)}}
-        text = f'plain least squares leaves {plain / own:.3g} times as much of the torque of the validation over'
+        times = f'{plain / own:.3g}' if plain < MOST_TIMES * own else f'more than {MOST_TIMES:g}'
+        text = f'plain least squares leaves {times} times as much of the torque of the validation over'
         against = [text] if own > 0 else []
     reasons = [
         *excitation_reasons(problem.names, solution, settings.condition_limit, problem.still_joints),

@@ -112,6 +112,7 @@ class Explanation:
             f'{_REMEDY.get(self.code, "correct the recording or its settings")}',
             mend=config if self.mounting is None else {'robot': {'mounting': list(self.mounting)}},
             joints=() if self.mend is None else self.mend.joints,
+            finding=self.text,
         )
 
     @property

@@ -6,6 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from joint_dynamics.identification.regression.residuals import Fit, band_of_all, overall_residual
+from joint_dynamics.recording.load import short_name
+
+MAX_NAMES = 3  # recordings that the headline names
+
 CODES = {
     'excitation': 'the motion does not excite the robot enough',
     'missing_samples': 'samples are missing inside a recording',
@@ -39,6 +44,7 @@ CODES = {
     'changed_midway': 'an encoder or the scale of a torque changes at a moment of a recording',
     'friction_sign': 'friction drives instead of braking',
     'negative_inertia': 'inertias no body has',
+    'description': 'the description says of itself that it is not reliable',
     'validation': 'another motion is predicted much worse than the training motion',
     'coverage': 'the other motion leaves what the training motion shows',
 }
@@ -51,7 +57,8 @@ class Reason:
 
     code: one of `CODES`; text: what was found, and what to do; mend: the sections of a configuration that set it right,
     {} where there are none; variants: what explains the recordings about as well; joints:
-    those that are wrong, none where it is a matter of the whole arm.
+    those that are wrong, none where it is a matter of the whole arm; finding: `text` without evidence and remedy, ''
+    where it has neither.
     """
 
     code: str
@@ -59,6 +66,7 @@ class Reason:
     mend: Mapping[str, Any] = field(default_factory=dict)
     variants: tuple[Reason, ...] = ()
     joints: tuple[str, ...] = ()
+    finding: str = ''
 
     def __post_init__(self) -> None:
         if self.code not in CODES:
@@ -77,22 +85,31 @@ class Reason:
         return entries
 
 
-def headline(reasons: Sequence[Reason], percent: float | None = None, band: str = '') -> str:
+def headline(reasons: Sequence[Reason], fits: Sequence[Fit] = (), validated: bool = False) -> str:
     """Return the verdict in one line.
 
     Parameters
     ----------
-    percent
-        residual of validation (else of training), what it is reliable within.
-    band
-        in which that residual is (`residuals.band_of_all`), '' where it is not filtered.
+    reasons
+        why the result is not reliable.
+    fits
+        of the validation, else of the training: what the result is reliable within.
+    validated
+        whether `fits` took no part in the training.
     """
     if reasons:
         more = f' (and {len(reasons) - 1} more)' if len(reasons) > 1 else ''
         return f'not reliable, because {reasons[0].text}{more}'
-    if percent is None or percent != percent:
+    moving = overall_residual(fits, moving=True)[1] if fits else float('nan')
+    if moving != moving:
         return 'reliable'
-    return f'reliable within {percent:.2g} % of the torque' + f' {band}' * bool(band)
+    names = list(dict.fromkeys(short_name(fit.name) for fit in fits))
+    shown = ', '.join(names[:MAX_NAMES]) + f' and {len(names) - MAX_NAMES} more' * (len(names) > MAX_NAMES)
+    basis = f'validated on {shown}' if validated else 'not validated: training data only'
+    return (
+        f'reliable within {moving:.2g} % of the torque of moving joints {band_of_all(fits)}'.rstrip()
+        + f' ({overall_residual(fits)[1]:.2g} % of all torque), {basis}'
+    )
 
 
 def summary_of(reasons: Sequence[Reason], line: str) -> dict[str, Any]:
