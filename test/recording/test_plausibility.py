@@ -230,3 +230,13 @@ def test_a_stamp_far_away_asks_for_no_memory(tmp_path, write_bag, joint_state_ro
     with refused(r'gap of 4.47e\+08 s in q on /joint_states at 1.995 s'):
         load_recording(path)
     assert load_recording(f'{path}@0:1.5').samples == 300
+
+
+@pytest.mark.parametrize('scale', [0.0, 1e-308, 1e-9])
+def test_torque_below_any_sensor_is_constant(motion, scale):
+    stamps = motion.stamps()
+    time = (stamps - stamps[0]) * 1e-9
+    for offset in (0.0, 1e6 * scale):
+        arrays = {'q': motion.q(stamps), 'tau': offset + scale * motion.tau(stamps)}
+        with refused('tau'):
+            check_signals('run', motion.names, time, arrays)

@@ -16,6 +16,7 @@ from joint_dynamics.identification.reliability.thresholds import TRAVEL
 from joint_dynamics.identification.reliability.verdict import Reason, without_duplicates
 from joint_dynamics.identification.result import IdentificationResult
 from joint_dynamics.recording import Recording, with_short_names
+from joint_dynamics.recording.plausibility import constant_efforts
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.robot.limits import joint_unit
 
@@ -189,7 +190,7 @@ def _oddities(recording: Recording) -> Iterator[str]:
         return
     for j, name in enumerate(recording.joint_names):
         tau, current = recording.tau[:, j], recording.current[:, j]
-        if np.ptp(tau) == 0 or np.ptp(current) == 0:
+        if constant_efforts(tau[:, None]).any() or constant_efforts(current[:, None]).any():
             continue
         if abs(np.corrcoef(tau, current)[0, 1]) > ONE_SIGNAL:
             ratio = float((tau - tau.mean()) @ (current - current.mean()) / np.sum((current - current.mean()) ** 2))

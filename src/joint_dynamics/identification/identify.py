@@ -21,7 +21,7 @@ from joint_dynamics.identification.drive_gains.payload import identify_payload, 
 from joint_dynamics.identification.identification_settings import IdentificationSettings, KnownPayload
 from joint_dynamics.identification.joint_tests.transmission import identify_transmissions
 from joint_dynamics.identification.observations import Observation, filter_plan, observe
-from joint_dynamics.identification.recordings import PreparedRecordings, of_torques
+from joint_dynamics.identification.recordings import PreparedRecordings, locked_as_recorded, of_torques
 from joint_dynamics.identification.regression.diagnostics import diagnose
 from joint_dynamics.identification.regression.methods import Progress, solve_by_method
 from joint_dynamics.identification.regression.presliding import Encoder
@@ -74,13 +74,17 @@ def identify(
     settings, say = settings or IdentificationSettings(), progress or (lambda line: None)
 
     # 1 The data: joints by name, periods averaged, currents as torques
-    model = of_torques(model, [*recordings, *validation, *loaded])
+    whole = [run.select(model.joint_names) for run in (*recordings, *validation, *loaded)]
+    given, model = model, of_torques(locked_as_recorded(model, whole), whole)
     data = PreparedRecordings.of(model, recordings, validation, loaded)
     plan, measured = filter_plan(data.training, settings), data.training
     data = data.averaged(settings.period, plan)
     converted = to_torques(model, data, plan, settings, say)
     data, settings = converted.data, converted.settings
     notes = list(converted.notes)
+    if model.held != given.held:
+        places = ', '.join(f'{name} at {place:.4g}' for name, place in model.held.items())
+        notes.append(f'locked where the recordings have them: {places}')
 
     # 2 The linear system: filtered motion, rotors that are known taken off
     say(f'filtering {len(data.training)} recording(s) at {plan.position_cutoff:.3g} Hz')

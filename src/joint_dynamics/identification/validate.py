@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,6 +16,7 @@ from joint_dynamics.identification.drive_gains.estimate import with_torque
 from joint_dynamics.identification.drive_gains.payload import payload_changes
 from joint_dynamics.identification.identification_settings import IdentificationSettings
 from joint_dynamics.identification.observations import Observation, filter_plan, observe
+from joint_dynamics.identification.recordings import locked_as_recorded
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.residuals import Fit, FullRate, band_of, overall_residual, relative
 from joint_dynamics.identification.reliability.coverage import Coverage, Training, judge_coverage
@@ -143,6 +144,12 @@ def _predicted(
         description.check_effort(recording.without_gravity, recording.name)
     model = arm.robot
     recordings = [recording.select(model.joint_names) for recording in recordings]
+    recorded = locked_as_recorded(model, recordings).held
+    if recorded != model.held:
+        raise JointDynamicsError(
+            f'{recordings[0].name}: expected locked joints where the description has them ({_places(model.held)}), '
+            f'found {_places(recorded)}'
+        )
     gains = settings.drive_gains
     if gains is None and np.all(np.isfinite(arm.drive_gain)):
         gains = dict(zip(model.joint_names, arm.drive_gain, strict=True))
@@ -153,6 +160,10 @@ def _predicted(
     plan = filter_plan(recordings, settings, _filters(description))
     observations = [observe(recording, plan, gains) for recording in recordings]
     return observations, [validation_fit(arm, observation, settings.moving_speed) for observation in observations]
+
+
+def _places(held: Mapping[str, float]) -> str:
+    return ', '.join(f'{name} {place:.4g}' for name, place in held.items())
 
 
 def _filters(description: DynamicsDescription) -> dict[str, Any]:

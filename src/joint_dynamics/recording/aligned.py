@@ -30,13 +30,14 @@ OPTIONAL = ('dq', 'dtheta', 'motor_velocity')
 class Gathered:
     """The joints, the tables of each quantity, in which each joint and each stamp occurs once, and what was left out.
 
-    received: the same tables with all samples.
+    received: the same tables with all samples; others: tables with positions of further joints.
     """
 
     joints: tuple[str, ...]
     quantities: Mapping[str, Sequence[Table]]
     notes: Sequence[str]
     received: Sequence[Table] = ()
+    others: Sequence[Table] = ()
 
     @property
     def tables(self) -> list[Table]:
@@ -74,7 +75,8 @@ def gather(
     notes = _leave_out(merged, joints, name)
     received = [table for members in merged.values() for table in members]
     once = {quantity: list(map(last_of_each_stamp, members)) for quantity, members in merged.items()}
-    return Gathered(joints, once, notes, received)
+    others = [table for table in tables if table.quantity == 'q' and not set(table.names) <= set(joints)]
+    return Gathered(joints, once, notes, received, others)
 
 
 def align(samples: Samples, name: str, window: Window) -> dict[str, Any]:
@@ -139,7 +141,20 @@ def fields_on(samples: Samples, gathered: Gathered, aligner: Aligner) -> dict[st
             )
         corrections['torque_without_gravity'] = True
     by = {'corrections': Corrections(**corrections)}
-    return {'name': aligner.name, 'joint_names': joints, 'time': time, **arrays, 'notes': notes, **by}
+    standing = {'others': _extent(gathered, begin, end)}
+    return {'name': aligner.name, 'joint_names': joints, 'time': time, **arrays, 'notes': notes, **by, **standing}
+
+
+def _extent(gathered: Gathered, begin: int, end: int) -> dict[str, tuple[float, float]]:
+    """Return lowest and highest position of the joints that are not gathered, between two stamps [ns]."""
+    extent = {}
+    for table in gathered.others:
+        values = table.values[(table.stamps >= begin) & (table.stamps <= end)]
+        for name, column in zip(table.names, values.T, strict=True):
+            known = column[np.isfinite(column)]
+            if name not in gathered.joints and known.size:
+                extent[name] = (float(known.min()), float(known.max()))
+    return extent
 
 
 def _reflect(arrays: dict[str, FloatArray], side: MotorSide, joints: Sequence[str]) -> list[str]:

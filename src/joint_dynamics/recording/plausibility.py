@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from joint_dynamics.arrays import FloatArray
+from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.robot.limits import JointLimits
 
@@ -55,6 +55,12 @@ MAX_TIMES_USUAL = 10.0
 """Times the usual magnitude of a speed or a torque that one sample alone may be off its neighbours."""
 REPEATED, NEIGHBOURS = 2.5, 5
 """Steps that a position may be off because samples were repeated; samples on each side by which a step is measured."""
+NO_EFFORT = 1e-6
+"""N·m (N, A): no sensor resolves less; a signal within it of its mean is constant."""
+ROUNDING = 1e-9
+"""Share of a signal's magnitude that computing it may change."""
+STILL = 1e-9
+"""rad (m) and rad/s (m/s): a position or speed that changes by no more does not change."""
 FEWEST = 20
 """Samples below which nothing can be called usual."""
 CONTRADICTION = 0.5
@@ -75,6 +81,11 @@ class ImplausibleValue:
     column: int
     time: float
     what: str
+
+
+def constant_efforts(values: Array) -> BoolArray:
+    """Return which torques or currents (N, n) [N·m or A] are constant, (n,): within what a sensor resolves."""
+    return np.asarray(np.ptp(values, axis=0) <= np.maximum(NO_EFFORT, ROUNDING * np.abs(values).max(axis=0)))
 
 
 def bounds(
@@ -212,19 +223,20 @@ def check_signals(
     """
     notes: list[str] = []
     motion = np.max([np.ptp(arrays[position], axis=0) for position in ('q', 'theta') if position in arrays], axis=0)
-    if not motion.any():
+    moves = motion > STILL
+    if not moves.any():
         raise JointDynamicsError(
             f'{name}: expected a joint that moves, found every position constant for {time[-1] - time[0]:.6g} s'
         )
-    if not motion.all():
+    if not moves.all():
         notes.append(
-            f'never moves: {", ".join(joint for joint, moved in zip(joints, motion, strict=True) if not moved)}'
+            f'never moves: {", ".join(joint for joint, moved in zip(joints, moves, strict=True) if not moved)}'
         )
     for quantity, unit in (('tau', 'N·m'), ('current', 'A')):
         if quantity not in arrays:
             continue
         values = arrays[quantity]
-        constant = np.ptp(values, axis=0) == 0
+        constant = constant_efforts(values)
         if constant.all():
             level = ', '.join(f'{value:.6g}' for value in values[0])
             raise JointDynamicsError(
@@ -250,7 +262,7 @@ def check_signals(
         if quantity not in arrays or position not in arrays:
             continue
         speed, angle = arrays[quantity], arrays[position]
-        if np.ptp(angle, axis=0).max() > NEEDS_EFFORT and not speed.any():
+        if np.ptp(angle, axis=0).max() > NEEDS_EFFORT and not (np.abs(speed) > STILL).any():
             del usable[quantity]
             notes.append(f'{quantity} is 0 throughout although {position} moves: left out')
         elif wrong := contradicting(time, angle, speed):

@@ -256,6 +256,20 @@ class RobotModel(LinearDynamics):
         same |= {'dependent': self.chain.tree.dependent, 'has_inertials': self.parameters is not None}
         return RobotModel(self.pinocchio.copy(), self.limits, mounting=mounting, coupling=coupling, **same)
 
+    def locked_at(self, places: Mapping[str, float]) -> RobotModel:
+        """Return the same arm with some of its locked joints elsewhere, {name: rad or m}; itself where none is."""
+        if all(abs(self.held[name] - place) <= 1e-3 for name, place in places.items()):
+            return self
+        moved = RobotModel.from_urdf(
+            self.urdf or '',
+            joints=self.joint_names,
+            locked={**self.locked, **places},
+            mounting=self.mounting,
+            coupling=self.coupling.matrix if self.coupling else None,
+            parallelograms=self.parallelograms,
+        )
+        return moved.standing(weightless=self.weightless)
+
     def kinematics(self) -> dict[str, Any]:
         """Return the data to rebuild this robot from a document, apart from joint names and mounting.
 

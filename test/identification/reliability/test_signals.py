@@ -485,3 +485,14 @@ def test_a_motor_on_its_own_side_is_told_with_its_ratio(ratio, what):
         assert part in reason.text
     assert all(one.code != 'motor_side' for one in faults(replace(run, q=run.q * 0.1 / np.ptp(run.q, axis=0))))
     assert all(one.code != 'motor_side' for one in faults(with_motor()))
+
+
+@pytest.mark.parametrize(('share', 'expected'), [(0.9, {'dead_band'}), (0.5, set())])
+def test_torque_of_one_value_in_most_moving_samples_is_named(share, expected):
+    rng = np.random.default_rng(4)
+    q = smooth(0)
+    tau = np.cos(smooth(6)) + 0.01 * rng.normal(size=q.shape)
+    tau[rng.random(len(q)) < share, 1] = 0.0
+    made = [reason for reason in faults(recording(q, tau=tau)) if reason.code == 'dead_band']
+    assert {reason.code for reason in made} == expected
+    assert all(reason.joints == (JOINTS[1],) for reason in made)

@@ -184,6 +184,9 @@ FASTEST = 60.0
 """[rad/s] No joint of an arm reaches this (573 rpm)."""
 FAULTY_SHARE = 0.02
 """[share] Share of the samples of a recording from which a fault counts."""
+MOSTLY_ONE_VALUE = 0.7
+"""[share] Share of the moving samples with one and the same torque from which it was not measured: friction alone takes
+two values."""
 JUMP_FACTOR = 3.0
 """[factor] A step is a jump when this many times as long as those around it: two samples are missing, or more."""
 SPIKE_FACTOR = 10.0

@@ -15,6 +15,7 @@ CODES = {
     'excitation': 'the motion does not excite the robot enough',
     'missing_samples': 'samples are missing inside a recording',
     'stuck': 'a signal keeps its value while the robot moves',
+    'dead_band': 'a torque keeps one value in most samples of a moving joint: not measured, or in a dead band',
     'saturated': 'a torque is cut off at a bound',
     'spikes': 'a signal has single samples far off',
     'speed_mismatch': 'measured speeds are not the derivative of the positions',
