@@ -138,14 +138,12 @@ def show_verdict(line: str, reasons: Sequence[Any]) -> None:
 
 
 def show_reasons(console: Any, kind: str, reasons: Sequence[Any], first: int = 0) -> None:
-    """Print reasons from the `first` on, a line each, and in a line each what explains the same about as well."""
+    """Print reasons from the `first` on, a line each."""
     from rich.text import Text
 
     for index, reason in enumerate(reasons):
         if index >= first:
             console.print(Text.assemble((f'{kind}: ', 'bold red'), str(reason)))
-        for variant in reason.variants:
-            console.print(Text(f'   or, about as well: {variant.finding or variant.text}', 'dim'))
 
 
 def mend_of(summary: Mapping[str, Any]) -> dict[str, Any]:

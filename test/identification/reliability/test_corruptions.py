@@ -62,7 +62,7 @@ def codes(reasons):
 
     def of(model, recordings):
         try:
-            return {one.code for reason in reasons(model, recordings) for one in (reason, *reason.variants)}
+            return {reason.code for reason in reasons(model, recordings)}
         except JointDynamicsError:
             return {'refused'}
 

@@ -48,7 +48,7 @@ def judge_prediction(
         # a change with parameters of its own takes up what friction leaves over on a poor motion: where little is left
         # over, it has to take up nearly all of it, and more than other friction of the joints would
         some = overall < 200 * thresholds.MIN_EFFECT
-        least = min(thresholds.NEARLY_ALL**2 * left, thresholds.BETTER**2 * _left_by_friction(fits)) if some else np.inf
+        least = thresholds.BETTER**2 * _left_by_friction(fits) if some else np.inf
         many = [change for change in others if change[0] < least]
         many += _delay(fits)
     changes = sorted([*_changes(tau, predicted, names), *many], key=lambda change: change[0])

@@ -42,7 +42,6 @@ CODES = {
     'residual': 'more torque is left over than friction can explain',
     'payload_mixed': 'recordings with and without, or with different payloads',
     'recordings_differ': 'recordings differ in friction, offset or sign',
-    'changed_midway': 'an encoder or the scale of a torque changes at a moment of a recording',
     'friction_sign': 'friction drives instead of braking',
     'negative_inertia': 'inertias no body has',
     'description': 'the description says of itself that it is not reliable',
@@ -57,17 +56,13 @@ class Reason:
     """Why a result cannot be relied on.
 
     code: one of `CODES`; text: what was found, and what to do; mend: the sections of a configuration that set it right,
-    {} where there are none; variants: what explains the recordings about as well; joints:
-    those that are wrong, none where it is a matter of the whole arm; finding: `text` without evidence and remedy, ''
-    where it has neither.
+    {} where there are none; joints: those that are wrong, none where it is a matter of the whole arm.
     """
 
     code: str
     text: str
     mend: Mapping[str, Any] = field(default_factory=dict)
-    variants: tuple[Reason, ...] = ()
     joints: tuple[str, ...] = ()
-    finding: str = ''
 
     def __post_init__(self) -> None:
         if self.code not in CODES:
@@ -77,12 +72,10 @@ class Reason:
         return self.text
 
     def summary(self) -> dict[str, Any]:
-        """Return {code, text}, with `mend` (sections of a configuration) and `variants` where there are any."""
+        """Return {code, text}, with `mend` (sections of a configuration) where there are any."""
         entries: dict[str, Any] = {'code': self.code, 'text': self.text}
         if self.mend:
             entries['mend'] = dict(self.mend)
-        if self.variants:
-            entries['variants'] = [variant.summary() for variant in self.variants]
         return entries
 
 
