@@ -168,7 +168,7 @@ def test_the_zero_of_the_last_joint_is_its_link_turned(true_robot, problem_of, t
 
 def test_time_is_not_doubted_where_speeds_confirm_it(two_links, samples):
     """Torques that hold nothing of the accelerations are explained best by a slower motion."""
-    still = moved_in_time(samples, 1.8)
+    still = moved_in_time(samples, 2.0)
     assert 'time_scale' in dict(clear(two_links, still))
     assert 'time_scale' not in dict(clear(two_links, replace(still, timed=True)))
 
@@ -180,7 +180,7 @@ def test_a_longer_time_does_not_matter_where_no_acceleration_explains_anything(t
     at_rest = np.einsum('jbs,b->js', Alternatives(two_links, quiet).rows, chi)
     noise = 0.01 * at_rest.std(axis=1)[:, None] * np.random.default_rng(0).normal(size=at_rest.shape)
     (found,) = Alternatives(two_links, replace(samples, tau=at_rest + noise)).times()
-    assert found.clear and found.mend.time_scale > 2 and not found.matters and 'or longer' in found.notes[0]
+    assert found.clear and found.mend.time_scale > 2 and not found.matters
     (found,) = Alternatives(two_links, moved_in_time(samples, 0.5)).times()
     assert found.clear and found.matters and found.mend.time_scale == pytest.approx(2.0)
 
@@ -190,8 +190,8 @@ def test_everything_is_tried(two_links, samples):
     codes = [one.code for one in Alternatives(two_links, samples).all()]
     counted = {code: codes.count(code) for code in set(codes)}
     assert counted == {
-        'torque_sign': 1, 'position_sign': 2, 'axis_sign': 2, 'position_offset': 2, 'degrees': 2, 'time_reversed': 2,
-        'torque_order': 1, 'position_order': 1, 'joint_order': 1, 'time_scale': 1, 'mounting': 5,
+        'torque_sign': 1, 'position_sign': 2, 'axis_sign': 2, 'position_offset': 6, 'degrees': 2, 'time_reversed': 2,
+        'torque_order': 1, 'position_order': 1, 'joint_order': 1, 'time_scale': 1, 'mounting': 5, 'gravity': 1,
     }  # fmt: skip
 
 

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from joint_dynamics.identification.reliability.alternatives import Alternatives
-from joint_dynamics.identification.reliability.changes import offset_change
 from joint_dynamics.identification.reliability.evidence import regressor_columns
 from joint_dynamics.identification.reliability.filtered_samples import FilteredSamples, samples_of
 from joint_dynamics.identification.reliability.robot_file import check_units, file_alternatives
@@ -65,24 +64,6 @@ def test_the_same_correction_by_free_parameters_and_by_the_file_is_named_once(tr
     reason = checked(model, [replace(recording, tau=-recording.tau)]).reasons[0]
     assert reason.code == 'torque_sign' and len(reason.joints) == 6
     assert all(variant.mend != reason.mend for variant in reason.variants)
-
-
-def test_what_free_parameters_lose_by_a_change_that_only_the_file_tried_is_taken_off(
-    true_robot, problem_of, monkeypatch
-):
-    """As by the same zero of the same motion, and not by the motion as it was given."""
-    model = copy.copy(true_robot.model)
-    model.parameters = np.where(np.arange(14) < 10, true_robot.standard, 0.0).ravel()
-    recording = true_robot.record(0, 3.0, rate=100.0, noise=0.05, frequency=0.4)
-    moved = replace(recording, q=recording.q + 1.5 * np.eye(6)[1])
-    alternatives = file_alternatives(Alternatives(model, samples_of(problem_of(model, [moved]))))
-    change = offset_change('joint_2', 1.4)
-    assert change.text not in alternatives.gains
-    (plain,) = Alternatives.changed(alternatives, [change])
-    tried = next(alternatives.free.changed([change]))
-    monkeypatch.setattr(alternatives.free, 'changed', lambda changes: iter([replace(tried, gain=-7.0)]))
-    (found,) = alternatives.changed([change])
-    assert plain.better and found.gain == pytest.approx(plain.gain - 7.0)
 
 
 def test_a_file_says_nothing_by_links_that_free_parameters_leave_far_behind(true_robot, problem_of):

@@ -93,7 +93,7 @@ def test_an_encoder_that_jumps_is_not_missing_samples():
     resting = np.concatenate([q[: SAMPLES // 2], np.tile(q[SAMPLES // 2], (100, 1)), q[SAMPLES // 2 :]])
     for moved, at in ((q, SAMPLES // 2), (resting, SAMPLES // 2 + 50)):
         moved[at:, 0] += 0.5
-        assert 'changed_midway' in said(recording(moved)) and 'missing_samples' not in said(recording(moved))
+        assert 'missing_samples' not in said(recording(moved))
 
 
 def test_few_missing_samples_and_spikes_are_not_missing_samples():
@@ -107,17 +107,10 @@ def test_few_missing_samples_and_spikes_are_not_missing_samples():
 
 
 def test_samples_logged_again_are_neither_gaps_nor_jumps():
-    """A logger ten times as fast as the messages, and one that got none for 0.12 s while one joint was fast."""
+    """A logger ten times as fast as the messages."""
     q = smooth(1)
     held = np.repeat(q, 10, axis=0)
     assert said(Recording(JOINTS, np.arange(len(held)) / (10 * RATE), held, name='run')) == {}
-    q[:, 1] *= 0.02
-    fast = int(np.argmax(np.abs(np.diff(q[:1500, 0]))))
-    q[fast - 11 : fast + 1] = q[fast - 11]
-    assert 'changed_midway' not in said(recording(q))
-    # an encoder that jumps alone, while the other one goes on, is off from there on
-    q[:, 1] += 1e-5 * np.arange(SAMPLES)
-    assert 'changed_midway' in said(recording(q))
 
 
 def stuck(start, samples, *, ramp=0, joint=0, seed=2):

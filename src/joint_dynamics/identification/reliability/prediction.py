@@ -10,8 +10,6 @@ from joint_dynamics.arrays import FloatArray
 from joint_dynamics.identification.regression.residuals import Fit, overall_residual
 from joint_dynamics.identification.reliability import thresholds
 from joint_dynamics.identification.reliability.changes import torque_changes
-from joint_dynamics.identification.reliability.delay import PRECISION
-from joint_dynamics.identification.reliability.evidence import peak
 from joint_dynamics.identification.reliability.verdict import Reason
 
 Change = tuple[float, str, str]
@@ -28,7 +26,7 @@ def judge_prediction(
 
     training_percent: left over in training (moving), where known; others: further changes that would explain the
     torques; deviation_percent: what the deviations of the parameters make of the torque in motion, where known. What
-    they let expect is no evidence of a change that has a parameter of its own (a delay, a payload).
+    they let expect is no evidence of a change that has a parameter of its own (a payload).
     """
     tau = np.concatenate([fit.tau for fit in fits])
     predicted = np.concatenate([fit.predicted for fit in fits])
@@ -43,14 +41,7 @@ def judge_prediction(
     tau, predicted = np.where(moving, tau, 0.0), np.where(moving, predicted, 0.0)
     left = float(np.sum((tau - predicted) ** 2))
     expected = deviation_percent is not None and deviation_percent > thresholds.EXPLAINED_SHARE * overall
-    many: list[Change] = []
-    if not expected:
-        # a change with parameters of its own takes up what friction leaves over on a poor motion: where little is left
-        # over, it has to take up nearly all of it, and more than other friction of the joints would
-        some = overall < 200 * thresholds.MIN_EFFECT
-        least = thresholds.BETTER**2 * _left_by_friction(fits) if some else np.inf
-        many = [change for change in others if change[0] < least]
-        many += _delay(fits)
+    many = [] if expected else others
     changes = sorted([*_changes(tau, predicted, names), *many], key=lambda change: change[0])
     reasons = []
     if changes and changes[0][0] < min(thresholds.BETTER**2 * left, left - thresholds.MIN_EFFECT**2 * np.sum(tau**2)):
@@ -87,17 +78,6 @@ def judge_prediction(
     return reasons
 
 
-def _left_by_friction(fits: Sequence[Fit]) -> float:
-    """Return what is left over in motion, Σ (N·m)², where every joint has another friction and offset."""
-    left = 0.0
-    residual, dq = (np.concatenate([getattr(fit, name) for fit in fits]) for name in ('residual', 'dq'))
-    moving = np.concatenate([fit.moving for fit in fits])
-    for rest, speed, moves in zip(residual.T, dq.T, moving.T, strict=True):
-        columns = np.column_stack([np.sign(speed), speed, np.ones_like(speed)])[moves]
-        left += float(np.sum((rest[moves] - columns @ np.linalg.lstsq(columns, rest[moves], rcond=None)[0]) ** 2))
-    return left
-
-
 def _unrelated(tau: FloatArray, predicted: FloatArray, moving: FloatArray) -> bool:
     y, residual = tau[moving], (tau - predicted)[moving]
     return bool(moving.sum() >= 20 and residual.std() > thresholds.UNRELATED_SHARE * max(y.std(), 1e-12))
@@ -127,19 +107,3 @@ def _changes(tau: FloatArray, predicted: FloatArray, names: tuple[str, ...]) -> 
     for j in np.flatnonzero(off).tolist():
         text = f'the torque of {names[j]} is {scale[j]:.3g} times the predicted one'
         yield float(own.sum() - own[j] + fitted[j]), 'drive_gain', text
-
-
-def _delay(fits: Sequence[Fit]) -> list[Change]:
-    """Return what a delay leaves over, where it matters."""
-
-    def left(seconds: float) -> float:
-        late = [np.array([np.interp(fit.time + seconds, fit.time, tau) for tau in fit.tau.T]).T for fit in fits]
-        return sum(
-            float((((tau - fit.predicted) * fit.moving) ** 2).sum()) for tau, fit in zip(late, fits, strict=True)
-        )
-
-    seconds = peak(lambda seconds: -left(seconds), thresholds.MAX_DELAY, 40, PRECISION)
-    least, size = left(seconds), sum(float(((fit.tau * fit.moving) ** 2).sum()) for fit in fits)
-    if left(0.0) - least < thresholds.MIN_EFFECT**2 * size:
-        return []
-    return [(least, 'delay', f'the torques come {1000 * seconds:.3g} ms after the motion they belong to')]

@@ -28,7 +28,6 @@ import numpy as np
 from joint_dynamics.arrays import FloatArray, IntArray
 from joint_dynamics.identification.reliability import thresholds
 from joint_dynamics.identification.reliability.alternatives import Alternatives
-from joint_dynamics.identification.reliability.changes import Change
 from joint_dynamics.identification.reliability.evidence import (
     ExplanationFit,
     NormalEquations,
@@ -103,14 +102,6 @@ class FileAlternatives(Alternatives):
         if explanation.gain < self.by_link + thresholds.FREE_SCALE_THRESHOLD or not self.good(explanation.fitted):
             return replace(explanation, gain=0.0)
         return replace(explanation, gain=explanation.gain + min(0.0, self.gains.get(text, 0.0)))
-
-    def changed(self, changes: Sequence[Change]) -> Iterator[Explanation]:
-        """Yield the alternatives of some changes; what was not tried with free parameters is so here."""
-        for change, one in zip(changes, super().changed(changes), strict=True):
-            if one.better and change.text not in self.gains:
-                self.gains[change.text] = next(self.free.changed([change])).gain
-                one = replace(one, gain=one.gain + min(0.0, self.gains[change.text]))
-            yield one
 
     def good(self, changed: ExplanationFit) -> bool:
         """Whether the file's links, with a change of the torques, are links of this robot and the change matters."""

@@ -17,6 +17,7 @@ from joint_dynamics.signals.filtering import running_median
 
 NEAR = 5  # samples beside a standstill that are compared with it
 ABRUPT = 0.2  # speed before or after a standstill over the joint's rms speed, from which the position is stuck
+ALONE = 0.95  # share of the way of all joints, in their ordinary steps, from which one joint jumps alone
 SAME_SIGNAL = 0.95  # correlation of measured speed and derivative of the position that have a common scale
 RATIO_TOLERANCE = 0.1  # deformation, kinematic error and lost motion as a share of `TRAVEL`
 
@@ -152,14 +153,14 @@ def _contradicting_speeds(recording: Recording) -> Iterator[Reason]:
 def _missing(recording: Recording) -> Iterator[Reason]:
     # a logger faster than the robot's messages writes each several times; a joint that is held creeps by single counts
     steps = np.abs(np.diff(recording.q[:, np.ptp(recording.q, axis=0) >= thresholds.LEAST_JUMP], axis=0))
-    # a jump of one joint alone is its encoder's, where several move
     moves = steps.any(axis=1)
-    several = (np.count_nonzero(steps, axis=1) > 1) | (steps.any(axis=0).sum() < 2)
-    steps, own = steps[np.ix_(moves, steps.any(axis=0))], ~several[moves]
+    steps = steps[np.ix_(moves, steps.any(axis=0))]
     if not steps.size:
         return
     size = np.sqrt(np.mean(steps**2, axis=0))
     path = (steps / size).sum(axis=1)
+    # a jump of one joint alone is its encoder's, where several move
+    own = (steps.shape[1] > 1) & ((steps / size).max(axis=1) > ALONE * path)
     quantum = sum(float(np.min(column[column > 0])) / scale for column, scale in zip(steps.T, size, strict=True))
     # mirrored at the ends: held there, one last sample that repeats would be half of what is around it
     half = min(10, len(path) - 1)
