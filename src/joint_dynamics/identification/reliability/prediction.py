@@ -41,7 +41,11 @@ def judge_prediction(
     tau, predicted = np.where(moving, tau, 0.0), np.where(moving, predicted, 0.0)
     left = float(np.sum((tau - predicted) ** 2))
     expected = deviation_percent is not None and deviation_percent > thresholds.EXPLAINED_SHARE * overall
-    many = [] if expected else others
+    many: Sequence[Change] = () if expected else others
+    if overall < 200 * thresholds.MIN_EFFECT:
+        # where little is left over, a change with parameters of its own has to do better than other friction
+        least = thresholds.BETTER**2 * _left_by_friction(fits)
+        many = [change for change in many if change[0] < least]
     changes = sorted([*_changes(tau, predicted, names), *many], key=lambda change: change[0])
     reasons = []
     if changes and changes[0][0] < min(thresholds.BETTER**2 * left, left - thresholds.MIN_EFFECT**2 * np.sum(tau**2)):
@@ -76,6 +80,17 @@ def judge_prediction(
         )
     )
     return reasons
+
+
+def _left_by_friction(fits: Sequence[Fit]) -> float:
+    """Return what is left over in motion, Σ (N·m)², where every joint has another friction and offset."""
+    left = 0.0
+    residual, dq = (np.concatenate([getattr(fit, name) for fit in fits]) for name in ('residual', 'dq'))
+    moving = np.concatenate([fit.moving for fit in fits])
+    for rest, speed, moves in zip(residual.T, dq.T, moving.T, strict=True):
+        columns = np.column_stack([np.sign(speed), speed, np.ones_like(speed)])[moves]
+        left += float(np.sum((rest[moves] - columns @ np.linalg.lstsq(columns, rest[moves], rcond=None)[0]) ** 2))
+    return left
 
 
 def _unrelated(tau: FloatArray, predicted: FloatArray, moving: FloatArray) -> bool:
