@@ -5,8 +5,9 @@ the best of all explanations that are clearly better (`alternatives`, by the rob
 corrects the samples, and all are tried again, until none is clear or the best has no correction.
 
 The proof: parameters learnt from four fifths of each recording, as given and as corrected, predict the other fifth, for
-each fifth. A correction is taken that lowers the residual there steadily, or to less than half; what speeds show stays
-unless it raises it steadily. Corrections that leave a joint worse in the end are not written.
+each fifth. A correction has to lower the residual there steadily, or to less than half. Last steps that do not are left
+out; where the whole is not proved, the path begins anew with steps that are proved each. What speeds show stays unless
+it raises the residual steadily. Corrections that leave a joint worse in the end are not written.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from joint_dynamics.identification.reliability.robot_file import FileAlternative
 from joint_dynamics.identification.reliability.verdict import Reason
 from joint_dynamics.recording.conversions import Corrections
 
+MIRROR = 0.8  # gain over that of the best explanation, from which it may be the best one's mirror image
 MAX_TRIED = 4  # explanations of one step that are put to the proof
 
 
@@ -72,7 +74,7 @@ class State:
     def clear(self) -> list[Explanation]:
         """Return the clearly better explanations that matter, the best first.
 
-        Of mirror images, which gain the same, a torque of the other sign is the likeliest fault.
+        Of mirror images, which gain about the same, a torque of the other sign is the likeliest fault.
         """
         every = (*self.better, self.delay, *self.differences, *self.better_by_file)
         found = [one for one in every if one.clear and one.matters]
@@ -80,7 +82,7 @@ class State:
             return []
         count = most_samples(fit for one in found for fit in (one.given, one.fitted))
         found.sort(key=lambda one: -one.gained(count))
-        near = found[0].gained(count) - thresholds.FREE_SCALE_THRESHOLD
+        near = MIRROR * found[0].gained(count) - thresholds.FREE_SCALE_THRESHOLD
         return sorted(found, key=lambda one: one.code != 'torque_sign' or one.gained(count) < near)
 
     def corrected(self, mend: Corrections) -> State:
@@ -97,7 +99,8 @@ class Causes:
     """The states as given and as corrected, and one reason per cause, the first step first.
 
     mend: corrects all causes that a setting can; left: % of each torque left over of data that took no part, {joint:
-    (as given, as corrected)}; open: the last cause, where no correction is known; unproved: notes.
+    (as given, as corrected)}; step: the last correction alone; by_file: whether the file's links showed it; open: the
+    last cause, where no correction is known; unproved: notes.
     """
 
     first: State
@@ -105,6 +108,8 @@ class Causes:
     reasons: Sequence[Reason] = ()
     mend: Corrections = field(default_factory=Corrections)
     left: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    step: Corrections = field(default_factory=Corrections)
+    by_file: bool = False
     open: Explanation | None = None
     unproved: Sequence[str] = ()
 
@@ -138,19 +143,32 @@ def find_causes(alternatives: Alternatives, observations: Sequence[Observation],
         if not disproved:
             path = replace(path, last=later, mend=path.mend.then(step, names))
     unproved: dict[str, str] = {}
-    while len(path.reasons) <= len(names):
-        further = _step(path, unproved)
-        if further is None:
-            break
-        path = further
-        if path.open is not None:
-            break
+    chain = _chain(path, unproved, proved=False)
+    steps = len(chain)
+    while len(chain) > 1 and chain[-1].open is None and not _proved(chain[-2].last, chain[-1], chain[-1].step):
+        last = chain.pop().reasons[-1]
+        unproved[last.text] = f'{last} (data that took no part are predicted no better so)'
+    alone = len(chain) < min(steps, 2)
+    if alone or (len(chain) > 2 and not _proved(path.last, chain[-1], chain[-1].mend)):
+        chain = _chain(path, unproved, proved=True)
+    path = chain[-1]
     path = _without_harm(path, unproved)
     return _with_proof(replace(path, unproved=list(unproved.values())))
 
 
-def _step(path: Causes, unproved: dict[str, str]) -> Causes | None:
-    """Return the path with the best cause that is proved, None where there is none."""
+def _chain(path: Causes, unproved: dict[str, str], proved: bool) -> list[Causes]:
+    """Return a path and its continuations by the best cause of each step; proved: by the best one that is proved."""
+    chain = [path]
+    while len(chain[-1].reasons) <= len(path.first.alternatives.names) and chain[-1].open is None:
+        further = _step(chain[-1], unproved, proved)
+        if further is None:
+            break
+        chain.append(further)
+    return chain
+
+
+def _step(path: Causes, unproved: dict[str, str], proved: bool) -> Causes | None:
+    """Return the path with the best cause, or the best one that is proved; None where there is none."""
     state, names = path.last, path.first.alternatives.names
     for best in state.clear()[:MAX_TRIED]:
         reason = best.reason
@@ -159,17 +177,22 @@ def _step(path: Causes, unproved: dict[str, str]) -> Causes | None:
             continue
         if best.mend is None:
             return replace(path, reasons=[*path.reasons, reason], open=best)
-        later = state.corrected(best.mend)
-        pairs = [held_out(state, later, best.mend, by_file) for by_file in (False, True) if _has(state, later, by_file)]
-        told = pairs if any(best is one for one in state.better_by_file) else pairs[:1]
-        if any(proves(*both) for both in told) and not any(steadily_lower(*both) for both in told):
-            return replace(path, last=later, reasons=[*path.reasons, reason], mend=path.mend.then(best.mend, names))
+        by_file = any(best is one for one in state.better_by_file)
+        mend = path.mend.then(best.mend, names)
+        later = replace(
+            path, last=state.corrected(best.mend), reasons=[*path.reasons, reason], mend=mend, step=best.mend,
+            by_file=by_file,
+        )  # fmt: skip
+        if not proved or _proved(state, later, best.mend):
+            return later
         unproved.setdefault(reason.text, f'{reason} (data that took no part are predicted no better so)')
     return None
 
 
-def _has(state: State, later: State, by_file: bool) -> bool:
-    return not by_file or (state.by_file is not None and later.by_file is not None)
+def _proved(state: State, path: Causes, mend: Corrections) -> bool:
+    """Whether data that took no part prove the corrections from a state to the end of a path."""
+    both = [held_out(state, path.last, mend, by_file) for by_file in (False, True)[: 1 + path.by_file]]
+    return any(proves(*one) for one in both) and not any(steadily_lower(*one) for one in both)
 
 
 def _without_harm(path: Causes, unproved: dict[str, str]) -> Causes:
