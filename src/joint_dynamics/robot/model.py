@@ -257,7 +257,13 @@ class RobotModel(LinearDynamics):
         return RobotModel(self.pinocchio.copy(), self.limits, mounting=mounting, coupling=coupling, **same)
 
     def locked_at(self, places: Mapping[str, float]) -> RobotModel:
-        """Return the same arm with some of its locked joints elsewhere, {name: rad or m}; itself where none is."""
+        """Return the same arm with some of its locked joints elsewhere; itself where none is.
+
+        Parameters
+        ----------
+        places
+            {name: rad or m} of locked joints.
+        """
         if all(abs(self.held[name] - place) <= 1e-3 for name, place in places.items()):
             return self
         moved = RobotModel.from_urdf(

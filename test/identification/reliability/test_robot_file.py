@@ -61,9 +61,8 @@ def test_the_same_correction_by_free_parameters_and_by_the_file_is_named_once(tr
     model = copy.copy(true_robot.model)
     model.parameters = np.where(np.arange(14) < 10, true_robot.standard, 0.0).ravel()
     recording = true_robot.record(0, 6.0, rate=100.0, noise=0.05, frequency=0.4)
-    reason = checked(model, [replace(recording, tau=-recording.tau)]).reasons[0]
-    assert reason.code == 'torque_sign' and len(reason.joints) == 6
-    assert all(variant.mend != reason.mend for variant in reason.variants)
+    reasons = checked(model, [replace(recording, tau=-recording.tau)]).reasons
+    assert [(reason.code, len(reason.joints)) for reason in reasons] == [('torque_sign', 6)]
 
 
 def test_a_file_says_nothing_by_links_that_free_parameters_leave_far_behind(true_robot, problem_of):
