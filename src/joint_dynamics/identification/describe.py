@@ -74,6 +74,9 @@ def describe(
             for name, expression in zip(problem.base.names, problem.base.expressions, strict=True)
         ],
     }
+    if model.weightless:
+        has_masses = model.parameters is not None and np.any(model.parameters)
+        inertial['gravity'] = 'robot_file' if has_masses else 'none'
     if model.coupling is not None:
         inertial['coupling'] = {
             name: float(value) for name, value in zip(model.coupling.parameter_names, standard.coupled, strict=True)
@@ -142,6 +145,7 @@ def with_provenance(result: IdentificationResult) -> DynamicsDescription:
         'validation': {fit.name: finite(fit.residual_percent()[1]) for fit in result.validation},
         'condition_number': finite(result.solution.condition_number),
         'believable': not result.reasons,
+        'reasons': [reason.text for reason in result.reasons],
         'joints': result.checks.get('joints'),
         'uses': result.checks.get('uses'),
         'coverage': _coverage(result),

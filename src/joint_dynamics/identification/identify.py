@@ -21,7 +21,7 @@ from joint_dynamics.identification.drive_gains.payload import identify_payload, 
 from joint_dynamics.identification.identification_settings import IdentificationSettings, KnownPayload
 from joint_dynamics.identification.joint_tests.transmission import identify_transmissions
 from joint_dynamics.identification.observations import Observation, filter_plan, observe
-from joint_dynamics.identification.recordings import PreparedRecordings
+from joint_dynamics.identification.recordings import PreparedRecordings, locked_as_recorded, of_torques
 from joint_dynamics.identification.regression.diagnostics import diagnose
 from joint_dynamics.identification.regression.methods import Progress, solve_by_method
 from joint_dynamics.identification.regression.problem import Problem
@@ -73,12 +73,17 @@ def identify(
     settings, say = settings or IdentificationSettings(), progress or (lambda line: None)
 
     # 1 The data: joints by name, periods averaged, currents as torques
+    whole = [run.select(model.joint_names) for run in (*recordings, *validation, *loaded)]
+    given, model = model, of_torques(locked_as_recorded(model, whole), whole)
     data = PreparedRecordings.of(model, recordings, validation, loaded)
     plan, measured = filter_plan(data.training, settings), data.training
     data = data.averaged(settings.period, plan)
     converted = to_torques(model, data, plan, settings, say)
     data, settings = converted.data, converted.settings
     notes = list(converted.notes)
+    if model.held != given.held:
+        places = ', '.join(f'{name} at {place:.4g}' for name, place in model.held.items())
+        notes.append(f'locked where the recordings have them: {places}')
 
     # 2 The linear system: filtered motion, rotors that are known taken off
     say(f'filtering {len(data.training)} recording(s) at {plan.position_cutoff:.3g} Hz')
@@ -94,10 +99,10 @@ def identify(
     rest_speed = 0.0 if settings.method == 'ols' else settings.rest_speed
     try:
         measured_training = observed(data.training)
-        problem = Problem(model, loading(measured_training), settings.terms, rest_speed=rest_speed)
+        stated = Problem(model, loading(measured_training), settings.terms, rest_speed=rest_speed)
 
         # 3 Its solution, with the terms of friction that the data ask for
-        solved = solve_by_method(problem, settings, say)
+        solved = solve_by_method(stated, settings, say)
     except JointDynamicsError as error:
         raise with_faults(error, data.training) from None
     problem, solution = solved.problem, solved.solution
@@ -155,7 +160,7 @@ def identify(
 
     # 8 Whether it holds
     say('checking whether the result holds')
-    judged = check_recordings(problem, solution, measured, training, validated, unseen, settings, covariance)
+    judged = check_recordings(stated, problem, solution, measured, training, validated, unseen, settings, covariance)
     different = payload_differences(problem, solution.chi, payload_runs, hung.joint)
     weak_gains = poorly_determined_gains(converted.drive_gains or {})
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,10 +16,12 @@ from joint_dynamics.identification.drive_gains.estimate import with_torque
 from joint_dynamics.identification.drive_gains.payload import payload_changes
 from joint_dynamics.identification.identification_settings import IdentificationSettings
 from joint_dynamics.identification.observations import SHARE, Observation, filter_plan, observe, stays
+from joint_dynamics.identification.recordings import locked_as_recorded
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.residuals import Fit, FullRate, band_of, overall_residual, relative
 from joint_dynamics.identification.reliability.coverage import Coverage, Training, judge_coverage
 from joint_dynamics.identification.reliability.prediction import judge_prediction
+from joint_dynamics.identification.reliability.signals import faults
 from joint_dynamics.identification.reliability.verdict import Reason, without_duplicates
 from joint_dynamics.identification.resting import rest_torque, resting_summary
 from joint_dynamics.recording import Recording, with_short_names
@@ -130,7 +132,16 @@ def judge_description(
         training = Training.from_document(known['coverage'], percent, arm.joint_names)
         covered = judge_coverage(training, problem, overall_residual(fits, moving=True)[1])
     explained = covered.summary.get('coverage', {}).get('validation_deviation_percent')
-    reasons = [*judge_prediction(fits, percent, payload_changes(problem, fits), explained), *covered.reasons]
+    contradictory = [
+        reason for recording in recordings for reason in faults(recording) if reason.code == 'speed_mismatch'
+    ]
+    predicted = judge_prediction(fits, percent, payload_changes(problem, fits), explained)
+    own = []
+    if not known.get('believable', True):
+        why = known.get('reasons') or ['its identification found reasons against it']
+        text = f'the description says of itself that it is not reliable: {"; ".join(map(str, why))}'
+        own = [Reason('description', text)]
+    reasons = [*own, *contradictory, *predicted, *covered.reasons]
     summary = dict(covered.summary)
     summary['resting'] = resting_summary(fits)
     names = [recording.name for recording in recordings]
@@ -147,8 +158,16 @@ def _predicted(
 ) -> tuple[list[Observation], list[Fit]]:
     if not recordings:
         raise JointDynamicsError('validate: expected at least one recording, found none')
+    for recording in recordings:
+        description.check_effort(recording.without_gravity, recording.name)
     model = arm.robot
     recordings = [recording.select(model.joint_names) for recording in recordings]
+    recorded = locked_as_recorded(model, recordings).held
+    if recorded != model.held:
+        raise JointDynamicsError(
+            f'{recordings[0].name}: expected locked joints where the description has them ({_places(model.held)}), '
+            f'found {_places(recorded)}'
+        )
     gains = settings.drive_gains
     if gains is None and np.all(np.isfinite(arm.drive_gain)):
         gains = dict(zip(model.joint_names, arm.drive_gain, strict=True))
@@ -159,6 +178,10 @@ def _predicted(
     plan = filter_plan(recordings, settings, _filters(description))
     observations = [observe(recording, plan, gains) for recording in recordings]
     return observations, [validation_fit(arm, observation, settings) for observation in observations]
+
+
+def _places(held: Mapping[str, float]) -> str:
+    return ', '.join(f'{name} {place:.4g}' for name, place in held.items())
 
 
 def _filters(description: DynamicsDescription) -> dict[str, Any]:

@@ -190,7 +190,7 @@ def validation_report(fits: Sequence[Fit], source: str, reasons: Sequence[Reason
     """Return the report of recordings predicted from a description."""
     report = Report('Prediction from a dynamics description', source)
     report.add_section('Verdict')
-    add_verdict(report, headline(reasons, overall_residual(fits, moving=True)[1], band_of_all(fits)), reasons)
+    add_verdict(report, headline(reasons, fits, validated=True), reasons)
     report.add_section('Residuals')
     report.add_table(residual_headers(fits), residual_rows(fits), f'100 ‖τ − τ̂‖/‖τ‖, {band_text(fits)}')
     report.add_section('Measured and predicted torque')
