@@ -176,7 +176,7 @@ def _examine(
     moved = ['joint', f'travel, {travel}', f'{speed} (99 %)', 'at rest, %']
     show_table(
         'Joints',
-        [*moved, f'rms, {effort}', 'left over, %', 'scale by others', '±'],
+        [*moved, f'rms, {effort}', 'left over, %'],
         [[*(vars(joint) | {'resting': 100.0 * joint.resting}).values()] for joint in examination.joints],
     )
     show_reasons(console, 'wrong', examination.reasons)

@@ -163,6 +163,7 @@ def show(result: Any) -> None:
     rows = [
         [
             name,
+            result.problem.joint_of(name),
             value,
             deviation,
             100 * deviation / abs(value) if value else None,
@@ -171,4 +172,4 @@ def show(result: Any) -> None:
         for name, value, deviation in zip(result.names, result.solution.chi, result.deviation, strict=True)
     ]
     # what a base parameter is made of, which may be a line of 200 characters, is in the report
-    show_table('Parameters (SI, joint side)', ['parameter', 'value', 'std', 'std %', 'told apart'], rows)
+    show_table('Parameters (SI, joint side)', ['parameter', 'joint', 'value', 'std', 'std %', 'told apart'], rows)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from joint_dynamics.arm import Term, terms_from_config
 from joint_dynamics.errors import JointDynamicsError
@@ -86,6 +86,9 @@ class IdentificationSettings(Settings):
     """
 
     SECTION = 'identification'
+    GONE: ClassVar[Mapping[str, str]] = {
+        'encoder_step': 'leave it out, a joint at rest is predicted by its rest torque and the Coulomb level'
+    }
 
     method: str = setting('wls', 'how the parameters are estimated', choices=METHODS)
     f_dyn: float | None = setting(
@@ -148,13 +151,6 @@ class IdentificationSettings(Settings):
         'rad/s',
         lower=0,
         upper=1,
-    )
-    encoder_step: float | Mapping[str, float] | None = setting(
-        None,
-        'step of the position readings (the motor encoders where there are two), of all or by joint; 0: they have none',
-        'rad, joint side',
-        lower=0,
-        none='as it shows in the recordings',
     )
     selection: bool = setting(True, 'try further friction terms on held-out parts of the data and keep those that pay')
     payload: KnownPayload | None = setting(

@@ -15,7 +15,7 @@ from joint_dynamics.identification.regression.diagnostics import (
     residual_headers,
     residual_rows,
 )
-from joint_dynamics.identification.regression.residuals import Fit, band_of_all, overall_residual
+from joint_dynamics.identification.regression.residuals import Fit
 from joint_dynamics.identification.reliability.verdict import Reason, headline
 from joint_dynamics.report.entries import add_entry
 from joint_dynamics.report.figure import Figure, Panel, Series
@@ -55,9 +55,12 @@ def torque_figure(fit: Fit, clock: str = '') -> Figure:
     ):
         measured, predicted = np.ascontiguousarray(shown.tau[:, j]), np.ascontiguousarray(shown.predicted[:, j])
         fine = float(resolution[j])
+        # At rest friction takes any value within the Coulomb level.
+        rest = np.zeros(1) if shown.band_of_rest is None else shown.band_of_rest[:, j]
+        band = {'low': predicted - rest, 'high': predicted + rest} if rest.any() else {}
         torques = (
             Series('measured', measured, 'measured', resolution=fine),
-            Series('predicted', predicted, 'predicted', resolution=fine),
+            Series('predicted', predicted, 'predicted', resolution=fine, **band),
         )
         note = f'residual in motion {share:.1f} %' if np.isfinite(share) else 'at rest'
         panels.append(Panel(name, f'[{unit}]', torques, shown.time, note, joined=True))
@@ -150,7 +153,10 @@ def _add_robot(report: Report, model: RobotModel, fit: Fit, joints: Mapping[str,
 
 def _torque_caption(fit: Fit) -> str:
     samples = f'{len(fit.full.time)} samples at {fit.full.rate:.4g} Hz'
-    return f'{fit.short_name}: measured and predicted torque at the full rate ({samples}), the residual below'
+    return (
+        f'{fit.short_name}: measured and predicted torque at the full rate ({samples}), the residual below.'
+        ' Shaded: the Coulomb level, by which the torque of a joint at rest is uncertain'
+    )
 
 
 def _add_residuals(report: Report, title: str, fits: Sequence[Fit]) -> None:
@@ -199,7 +205,7 @@ def validation_report(fits: Sequence[Fit], source: str, reasons: Sequence[Reason
     """Return the report of recordings predicted from a description."""
     report = Report('Prediction from a dynamics description', source)
     report.add_section('Verdict')
-    add_verdict(report, headline(reasons, overall_residual(fits, moving=True)[1], band_of_all(fits)), reasons)
+    add_verdict(report, headline(reasons, fits, validated=True), reasons)
     report.add_list([reason.text for reason in reasons[1:]])
     report.add_section('Torque')
     for fit in fits:

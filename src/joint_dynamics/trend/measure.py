@@ -6,7 +6,7 @@ torque of the reference, ρ = τ − τ̂, of a moving joint is
     ρ = ΔF_C sgn q̇ + ΔF_V q̇ + Δo + ε,
 
 with three numbers per joint that a motion of seconds determines, whatever the friction laws of the reference.
-Deviations follow from the scatter between blocks of time (`regression.covariance`). Stiffness and backlash follow from
+Deviations count effective samples (`regression.covariance`). Stiffness and backlash follow from
 the deformation as in `identify`.
 """
 
@@ -28,7 +28,7 @@ from joint_dynamics.description.export_urdf import joint_friction
 from joint_dynamics.errors import JointDynamicsError, one_line
 from joint_dynamics.identification.identification_settings import IdentificationSettings
 from joint_dynamics.identification.joint_tests.transmission import identify_transmissions
-from joint_dynamics.identification.regression.covariance import blocks_of_time, scatter
+from joint_dynamics.identification.regression.covariance import correlated_variance
 from joint_dynamics.identification.regression.residuals import Fit
 from joint_dynamics.identification.validate import validate_description
 from joint_dynamics.python_process import NICENESS
@@ -133,9 +133,7 @@ def friction_change(fit: Fit, j: int) -> tuple[tuple[float, float], tuple[float,
     inverse = np.linalg.inv(rows.T @ rows)
     change = inverse @ (rows.T @ rest)
     left = rest - rows @ change
-    sigma = max(float(np.sqrt(left @ left / (len(left) - 3))), np.finfo(float).tiny)
-    (labels,) = blocks_of_time([len(full.dq)])
-    deviation = np.sqrt(np.diag(scatter(rows / sigma, left / sigma, labels[moving], inverse * sigma**2)))
+    deviation = np.sqrt(correlated_variance(left, rows.T @ rows, inverse) * np.diag(inverse))
     return (float(change[0]), float(deviation[0])), (float(change[1]), float(deviation[1]))
 
 

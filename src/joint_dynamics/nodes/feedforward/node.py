@@ -34,7 +34,7 @@ from joint_dynamics.nodes.framework.heartbeat import Heartbeat, HeartbeatWatch
 from joint_dynamics.nodes.framework.lifecycle import DynamicsNode
 from joint_dynamics.nodes.framework.run import run
 from joint_dynamics.nodes.framework.tables import STATE
-from joint_dynamics.nodes.interfaces.input_parameters import recording_settings
+from joint_dynamics.nodes.interfaces.input_parameters import check_described_effort, recording_settings
 from joint_dynamics.nodes.interfaces.inputs import InputSet
 
 WATCH_PERIOD = 0.02
@@ -111,6 +111,8 @@ class FeedforwardNode(DynamicsNode):
                 f'command_joints: expected joints of {", ".join(arm.joint_names)}, each once, found {", ".join(names)}'
             )
         order = np.array([arm.joint_names.index(name) for name in names])
+        if self.description is not None:
+            check_described_effort(self.description, recording_settings(values, arm.joint_names))
         self.robot_state = RobotState(arm.joint_names, values['timeout'], values['slow_timeout'])
         self.planning = Planning(self.law, self.follower, self.robot_state, Output(names, order, settings))
         self.sender = TrajectorySender(self, values['trajectory_output'], names, order, self._not_followed)
