@@ -57,10 +57,10 @@ def torque_figure(fit: Fit, clock: str = '') -> Figure:
         fine = float(resolution[j])
         # At rest friction takes any value within the Coulomb level.
         rest = np.zeros(1) if shown.band_of_rest is None else shown.band_of_rest[:, j]
-        band = {'low': predicted - rest, 'high': predicted + rest} if rest.any() else {}
+        low, high = (predicted - rest, predicted + rest) if rest.any() else (None, None)
         torques = (
             Series('measured', measured, 'measured', resolution=fine),
-            Series('predicted', predicted, 'predicted', resolution=fine, **band),
+            Series('predicted', predicted, 'predicted', resolution=fine, low=low, high=high),
         )
         note = f'residual in motion {share:.1f} %' if np.isfinite(share) else 'at rest'
         panels.append(Panel(name, f'[{unit}]', torques, shown.time, note, joined=True))
