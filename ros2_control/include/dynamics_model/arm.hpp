@@ -4,7 +4,6 @@
 #define DYNAMICS_MODEL__ARM_HPP_
 
 #include <array>
-#include <limits>
 #include <string>
 #include <vector>
 
@@ -12,14 +11,14 @@
 
 #include "dynamics_model/joint.hpp"
 #include "dynamics_model/rigid_body.hpp"
+#include "dynamics_model/robot.hpp"
 #include "dynamics_model/term.hpp"
 
 namespace joint_dynamics
 {
 
-/// Values of the n joints, in the order of `Arm::joint_names()`; contiguous.
-using ConstVector = const Eigen::Ref<const Eigen::VectorXd> &;
-using VectorOut = Eigen::Ref<Eigen::VectorXd>;
+/// α1 and α2 of the n joints.
+using Scale = Eigen::Matrix<double, Eigen::Dynamic, 2, Eigen::RowMajor>;
 
 /// Friction that a command compensates; the values of the parameter `friction`.
 enum class FrictionMode
@@ -58,7 +57,7 @@ struct JointLimits
 /// State of an arm from sample to sample; made by `Arm::begin`, which allocates it.
 struct ArmState
 {
-  Eigen::Matrix<double, Eigen::Dynamic, 2, Eigen::RowMajor> alpha;  ///< (n, 2) last valid α
+  Scale alpha;  ///< (n, 2) last valid α
   Eigen::VectorXd temperature;  ///< (n) °C, last valid one, within the range of the temperature model
   std::vector<std::vector<double>> sliders;  ///< (n)(M) rad, positions of the Maxwell-slip sliders; NaN: undeformed
   Eigen::VectorXd H;     ///< (n) hysteresis of the last sample, −1 … 1
@@ -106,9 +105,7 @@ public:
   void reset(ArmState & state) const noexcept;
 
   /// Takes temperatures (n) [°C] and α (n, 2) of the estimator, clipped to their ranges; NaN keeps the last value.
-  void adapt(
-    ArmState & state, ConstVector temperature,
-    const Eigen::Ref<const Eigen::Matrix<double, Eigen::Dynamic, 2, Eigen::RowMajor>> & alpha) const noexcept;
+  void adapt(ArmState & state, ConstVector temperature, const Scale & alpha) const noexcept;
 
   /// Motor torque tau (n) [N·m] of a desired motion q, dq, ddq (n) [rad, rad/s, rad/s²]; advances the hysteresis.
   void motor_torque(ArmState & state, ConstVector q, ConstVector dq, ConstVector ddq, VectorOut tau) const noexcept;
@@ -126,18 +123,34 @@ public:
     ConstVector H, ConstVector speed, ConstVector load, ConstVector temperature, VectorOut tau) const noexcept;
 
 private:
+  void read_joints(const Field & document, const Robot & robot);
+  void read_hysteresis(const Robot & robot);
+  void read_bodies(const Field & document, const Robot & robot);
+  void read_coupling(const Field & document, const Robot & robot);
+  Body payload(const Field & document, const Robot & robot);
+  Eigen::Vector3d gravity_in_base(const Field & mounting);
+  void bound_friction();
+  void check_options();
+  Eigen::Index index_of(const std::string & joint) const;
+
   void add_rotors(ConstVector acceleration, VectorOut tau) const noexcept;
-  void add_coupled_friction(ConstVector speed, ConstVector share, VectorOut tau) const noexcept;
+  void add_friction(
+    const Scale & alpha, ConstVector share, ConstVector H, ConstVector speed, ConstVector load,
+    ConstVector temperature, VectorOut tau) const noexcept;
 
   ArmOptions options_;
   std::vector<std::string> names_;
+  std::vector<std::string> described_;  // robot.joint_names
   std::vector<std::string> remarks_;
   JointLimits limits_;
   RigidBody body_;
   std::vector<Joint> joints_;
   std::vector<Term> terms_;
   std::vector<CoupledMotor> motors_;
-  Eigen::VectorXd share_;          // (n) of the friction, `friction_gain`; 0 where friction is none
+  Scale scale_;                    // (n, 2) α of the description
+  Scale alpha_low_;                // (n, 2) bounds of α
+  Scale alpha_high_;               // (n, 2)
+  JointVector share_;              // (n) of the friction: `friction_gain`; 0 where friction is none
   Eigen::VectorXd command_scale_;  // (n)
 };
 

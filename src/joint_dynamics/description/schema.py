@@ -76,13 +76,12 @@ def periodic_map(value: Any, path: str) -> None:
 
 def _backlash(value: Any, path: str) -> None:
     periodic_map(value, path)
-    shares, lag = value.get('load_shares'), value.get('load_lag')
-    if shares is not None:
-        ListOf(number_of(lower=0), len(LOADS))(shares, f'{path}.load_shares')
-        if not abs(sum(shares) - 1.0) <= 1e-6:
-            fail(f'{path}.load_shares', 'shares whose sum is 1', shares)
-    if lag is not None:
-        number_of(lower=0)(lag, f'{path}.load_lag')
+    if 'load_shares' in value:
+        ListOf(number_of(lower=0), len(LOADS))(value['load_shares'], f'{path}.load_shares')
+        if not abs(sum(value['load_shares']) - 1.0) <= 1e-6:
+            fail(f'{path}.load_shares', 'shares whose sum is 1', value['load_shares'])
+    if 'load_lag' in value:
+        number_of(lower=0)(value['load_lag'], f'{path}.load_lag')
 
 
 def _stiffness(value: Any, path: str) -> None:
