@@ -13,7 +13,7 @@ namespace joint_dynamics_controllers
 {
 
 /// α1 [1] and α2 [N·m·s/rad] of the estimator, (n, 2).
-using Alpha = Eigen::Matrix<double, Eigen::Dynamic, 2, Eigen::RowMajor>;
+using Alpha = joint_dynamics::Scale;
 
 /// Measured quantities of n joints; NaN where unknown.
 struct Measured
