@@ -5,8 +5,9 @@ ENGINE ?= own
 VENV   := .venv
 # Exact versions; /dev/null: the newest that setup.py allows.
 CONSTRAINTS ?= constraints.txt
-# of `make lock`
-PYTHONS ?= python3.10 python3.11 python3.12 python3.13
+# of setup.py: what `make env` installs and `make lock` resolves
+EXTRAS := ros,sdp,mujoco,dask,parquet,dev,docs
+comma := ,
 BIN    := $(VENV)/bin
 export AMENT_PREFIX_PATH := $(abspath $(VENV))$(if $(AMENT_PREFIX_PATH),:$(AMENT_PREFIX_PATH))
 # what is packaged; pip leaves *.egg-info there, editors hidden files
@@ -17,7 +18,7 @@ LOG := $(VENV)/log
 ACCURACY := identification_methods deviations drive_gains robust truth estimation control excitation laws contact trend terms
 PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
 
-.PHONY: env demo test test-slow test-nightly fuzz mutants variants lint bench results soak papers docs lock licences clean
+.PHONY: env demo test test-slow test-nightly test-controllers fuzz mutants lint bench results soak papers docs lock licences clean
 
 env: $(VENV)/.installed
 
@@ -28,7 +29,7 @@ $(VENV)/.dependencies: setup.py pyproject.toml constraints.txt
 		$(PROGRESS) 'Creating the virtual environment $(VENV)' out/log/venv.log $(PYTHON) -m venv --clear $(VENV)
 	@$(PROGRESS) 'Bringing pip up to date' $(LOG)/pip.log $(BIN)/python -m pip install --upgrade pip
 	@$(PROGRESS) 'Installing what joint_dynamics needs (about 130 packages, a minute or two)' $(LOG)/dependencies.log \
-		$(BIN)/python -m pip install -c $(CONSTRAINTS) '.[ros,sdp,mujoco,dask,parquet,dev,docs]'
+		$(BIN)/python -m pip install -c $(CONSTRAINTS) '.[$(EXTRAS)]'
 	@touch $@
 
 $(VENV)/.installed: $(VENV)/.dependencies $(SOURCES) setup.py setup.cfg package.xml README.md
@@ -59,12 +60,19 @@ test-slow: env
 test-nightly: env
 	HYPOTHESIS_PROFILE=random $(PYTEST) -n 2 --dist worksteal -m 'nightly or hypothesis' test
 
+# Small faults put into joint/ and robot/ (pyproject.toml), each run against the tests that reach it.
 mutants: env
-	$(BIN)/python tools/mutants.py
+	$(BIN)/mutmut run
+	$(BIN)/mutmut results
 
-# the numeric tests as other machines would run them; takes hours
-variants: env
-	$(BIN)/python tools/variants.py
+# The C++ model of the controllers, without ROS, against this package's torques. It needs the packages that .ci/run names.
+CONTROLLERS := $(abspath out/controllers)
+test-controllers: env
+	$(BIN)/python test/ros2_control/golden_vectors.py $(CONTROLLERS)/golden
+	cmake -S ros2_control -B $(CONTROLLERS)/build -D CMAKE_BUILD_TYPE=Release -D GOLDEN_VECTORS=$(CONTROLLERS)/golden \
+		-D CMAKE_DISABLE_FIND_PACKAGE_ament_cmake=TRUE
+	cmake --build $(CONTROLLERS)/build
+	ctest --test-dir $(CONTROLLERS)/build --output-on-failure
 
 # ten thousand mutated inputs for every reader: some 25 minutes of processor time
 fuzz: env
@@ -109,12 +117,14 @@ out/gallery/.made: $(SOURCES) tools/gallery.py examples/record_bags.py | env
 	@$(PROGRESS) 'Running the commands whose reports the site shows' out/log/gallery.log $(BIN)/python tools/gallery.py --reports
 	@touch $@
 
-# The newest versions that setup.py allows, for each Python; then run the tests.
-lock:
-	python3 tools/lock.py $(PYTHONS)
+# The newest versions that setup.py allows, for Python 3.10 and later; then run the tests.
+lock: env
+	$(BIN)/uv pip compile --quiet --universal --upgrade --python-version 3.10 --no-annotate \
+		--custom-compile-command 'make lock' $(addprefix --extra ,$(subst $(comma), ,$(EXTRAS))) setup.py -o constraints.txt
 
+# the licence of every package in the environment
 licences: env
-	$(BIN)/python tools/licences.py
+	$(BIN)/pip-licenses --from=mixed --format=markdown --order=license
 
 clean:
 	rm -rf $(VENV) build out src/*.egg-info

@@ -39,7 +39,15 @@ ROS = [
 SDP = ['cvxpy>=1.5,<2', 'clarabel>=0.7,<1']
 TEST = ['setuptools>=70,<85', 'wheel>=0.40,<1', 'pytest>=8,<8.4', 'pytest-xdist>=3.5,<4', 'hypothesis>=6.100,<7']
 DOCS = ['sphinx>=8.1,<10', 'docutils>=0.21,<1', 'myst-parser>=4,<6', 'furo>=2024.8.6,<2027']
-LINT = ['ruff>=0.17,<0.18', 'mypy>=1.15,<3', 'types-PyYAML>=6,<7', 'build>=1,<2', 'mutmut==3.8.*']
+LINT = [
+    'ruff>=0.17,<0.18',
+    'mypy>=1.15,<3',
+    'types-PyYAML>=6,<7',
+    'build>=1,<2',
+    'mutmut==3.8.*',
+    'uv>=0.9,<1',
+    'pip-licenses>=5,<6',
+]
 FIGURES = ['matplotlib>=3.8,<4']  # of the documentation (bench/plot_estimator.py)
 
 setup(
@@ -66,6 +74,7 @@ setup(
         'rosbags>=0.11,<0.12',
         'mcap>=1.6,<2',
         'PyYAML>=6,<7',
+        'jsonschema>=4.18,<5',
         'rich>=13,<16',
         'numba>=0.60,<0.70',
     ],

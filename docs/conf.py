@@ -88,7 +88,6 @@ BELOW = {
         'safety',
         'python',
         'api/index',
-        'licences',
     ],
     'explanation/index': [
         'excitation', 'identification', 'uncertainty', 'friction_terms', 'drive_gains', 'resting_joints',

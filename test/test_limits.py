@@ -53,11 +53,11 @@ def refusals(text):
         ('len(rows) < 3', False),
     ],
 )
-def test_the_form_is_recognised(condition, passes):
+def test_recognises_comparisons_that_nan_passes(condition, passes):
     assert bool(refusals(f'if {condition}:\n    raise ValueError')) is passes
 
 
-def test_no_refusal_lets_pass_what_is_no_number():
+def test_no_refusal_lets_nan_pass():
     found = [
         f'{path.relative_to(SOURCES)}:{line}'
         for path in sorted(SOURCES.rglob('*.py'))

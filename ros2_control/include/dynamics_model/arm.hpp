@@ -31,7 +31,7 @@ enum class FrictionMode
 /// Settings of an arm beside its description, by the names of the controller's parameters.
 struct ArmOptions
 {
-  std::vector<double> mounting;  ///< base to world: roll-pitch-yaw [rad] or quaternion x y z w; empty: the description's
+  std::vector<double> mounting;  ///< base to world: roll-pitch-yaw [rad] or quaternion x y z w; empty: as described
   double payload_mass = 0.0;     ///< kg, added to the last link
   std::array<double, 3> payload_center{{0.0, 0.0, 0.0}};  ///< m, in the frame of the last joint
   bool gravity = true;           ///< whether the command holds gravity; false: the robot adds it itself
@@ -117,8 +117,11 @@ public:
   void inertia_torque(ConstVector q, ConstVector acceleration, VectorOut tau) const noexcept;
   /// Inertia matrix (n, n) [kg·m²] with rotors.
   void inertia(ConstVector q, Eigen::Ref<Eigen::MatrixXd> matrix) const noexcept;
-  /// Friction tau (n) [N·m] of joints and coupled motors, without terms and `friction_gain`, at the α of the description.
-  /// @param H (n) hysteresis, −1 … 1; @param speed (n) rad/s; @param load (n) τ_J, N·m; @param temperature (n) °C, NaN: T0
+  /// Friction tau (n) [N·m] of joints and coupled motors at the α of the description, without terms, not scaled.
+  /// @param H (n) hysteresis, −1 … 1
+  /// @param speed (n) rad/s
+  /// @param load (n) τ_J, N·m
+  /// @param temperature (n) °C, NaN: T0
   void friction_torque(
     ConstVector H, ConstVector speed, ConstVector load, ConstVector temperature, VectorOut tau) const noexcept;
 

@@ -14,7 +14,7 @@ namespace joint_dynamics
 /// One column of a further term, times its parameter: a spring or friction beyond the model of the joint.
 ///
 ///     fourier    sin(h q), cos(h q)
-///     friction   one parameter of `Friction` (F_T0, F_V2, F_V3, F_Cl, F_C1, F_T1, F_T2); load_gain  τ_J; load_sign  sgn τ_J
+///     friction   F_T0, F_V2, F_V3, F_Cl, F_C1, F_T1 or F_T2 of `Friction` as 1; load_gain: τ_J; load_sign: sgn τ_J
 ///     stribeck   H exp(−(|ω|/V_S)^μ)
 class Term
 {

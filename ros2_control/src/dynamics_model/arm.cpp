@@ -12,7 +12,7 @@ namespace
 
 constexpr double INF = std::numeric_limits<double>::infinity();
 constexpr double UNDEFORMED = std::numeric_limits<double>::quiet_NaN();
-constexpr double DRIVEN = 0.02;  // rad/s, desired speed from which on a joint is driven; below it stands, more so if slower
+constexpr double DRIVEN = 0.02;  // rad/s, desired speed below which `rest_gain` reduces the hysteresis
 
 }  // namespace
 

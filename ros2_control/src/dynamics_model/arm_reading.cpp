@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <stdexcept>
 #include <tuple>
 
 #include <Eigen/Geometry>
@@ -12,6 +11,7 @@
 
 #include "dynamics_model/arm.hpp"
 #include "dynamics_model/identity.hpp"
+#include "dynamics_model/refusal.hpp"
 
 namespace joint_dynamics
 {
@@ -21,11 +21,8 @@ namespace
 constexpr double INF = std::numeric_limits<double>::infinity();
 constexpr double GRAVITY = 9.81;  // m/s², as pinocchio and URDF tools have it
 constexpr double VERSION = 2.0;   // of the description
-
-[[noreturn]] void refuse(const std::string & name, const std::string & expected, const std::string & found)
-{
-  throw std::runtime_error(name + ": expected " + expected + ", found " + found);
-}
+constexpr double UNKNOWN_STIFFNESS = 1e15;  // N·m/rad: the deformation vanishes against every other quantity
+constexpr double SAME_RATIO = 2e-3;  // factors of one coupling, as rounded in the identity of a robot
 
 void check_document(const Field & document)
 {
@@ -101,6 +98,21 @@ Body body_of(const Field & document)
   return body;
 }
 
+/// Refuses a row (n) of `robot.coupling` other than that of its joint in `robot.identity`.
+void check_coupling(const Field & identity, const Field & field, const std::vector<double> & row, std::size_t motor)
+{
+  std::vector<double> stated(row.size(), 0.0);
+  stated[motor] = 1.0;
+  if (identity["coupling"].present()) {
+    stated = identity["coupling"].numbers(row.size());
+  }
+  for (std::size_t k = 0; k < row.size(); ++k) {
+    if (identity.present() && !(std::abs(row[k] / row[motor] - stated[k]) <= SAME_RATIO)) {
+      field.refuse("that of robot.identity", "another coupling");
+    }
+  }
+}
+
 Eigen::Matrix3d rotation_of(const std::vector<double> & mounting)
 {
   const bool finite = std::all_of(mounting.begin(), mounting.end(), [](double value) {return std::isfinite(value);});
@@ -145,11 +157,9 @@ Arm::Arm(
       mass += body_of(link).mass;
     }
     if (described["identity"].present()) {
-      Identity(described["identity"]).check(robot, mass);
-    } else if (described["urdf"].present()) {
-      Identity(Robot(described["urdf"].text(), described_, locked, parallelograms)).check(robot, mass);
-    } else if (described["mdh"].present()) {
-      described["mdh"].refuse("robot.identity beside it", "none");
+      check_identity(described["identity"], robot, mass);
+    } else {
+      remarks_.push_back("robot.identity: none, so that only the names of joints are compared");
     }
   }
   read_joints(document, robot);
@@ -192,7 +202,7 @@ void Arm::read_joints(const Field & document, const Robot & robot)
   }
   for (std::size_t j = 0; j < names_.size(); ++j) {
     if (elastic && !joints_[j].has_stiffness) {
-      joints_[j].stiffness = TorsionalStiffness::unknown();
+      joints_[j].stiffness = TorsionalStiffness(UNKNOWN_STIFFNESS);
       remarks_.push_back("joints." + names_[j] + ".stiffness: none described, assumed rigid");
     }
     const double limit = limits_.effort[static_cast<Eigen::Index>(j)];
@@ -324,6 +334,7 @@ void Arm::read_coupling(const Field & document, const Robot & robot)
     if (!ratios.allFinite()) {
       rows[m].refuse("a factor other than 0 on the diagonal", "0");
     }
+    check_coupling(document["robot"]["identity"]["joints"][described_[m]], rows[m], row, m);
     take(ratios, m);
   }
   if (!rows.empty() && !(std::abs(matrix.determinant()) >= 1e-12)) {
@@ -382,7 +393,8 @@ void Arm::check_options()
   }
   const std::vector<double> gain = options_.friction_gain.empty() ? std::vector<double>(names_.size(), 1.0) :
     options_.friction_gain;
-  if (gain.size() != names_.size() || !std::all_of(gain.begin(), gain.end(), [](double g) {return g >= 0.0 && g <= 1.5;})) {
+  const auto is_share = [](double share) {return share >= 0.0 && share <= 1.5;};
+  if (gain.size() != names_.size() || !std::all_of(gain.begin(), gain.end(), is_share)) {
     refuse("friction_gain", "a number from 0 to 1.5 of each joint", "others");
   }
   share_ = Eigen::Map<const Eigen::VectorXd>(gain.data(), n) * (options_.friction != FrictionMode::none);
@@ -399,7 +411,8 @@ void Arm::check_options()
     refuse("alpha_lower, alpha_upper", "lower bounds below the upper ones", "others");
   }
   for (Eigen::Index j = 0; j < n; ++j) {
-    const Joint & joint = joints_[static_cast<std::size_t>(j)];
+    const auto index = static_cast<std::size_t>(j);
+    const Joint & joint = joints_[index];
     // the paper's ±0.05 N·m·s/rad is half a percent of the viscous friction of a shoulder
     const bool free = described && low[1] < high[1];
     const double viscous = free ? options_.viscous_share * std::abs(joint.friction.viscous(1.0)) : 0.0;
@@ -407,7 +420,7 @@ void Arm::check_options()
     alpha_high_.row(j) << high[0], free ? std::max(high[1], viscous) : high[1];
     if (options_.current) {
       if (!std::isfinite(joint.drive_gain)) {
-        refuse("output", "a drive gain of every joint for a command in A", "none of " + names_[static_cast<std::size_t>(j)]);
+        refuse("output", "a drive gain of every joint for a command in A", "none of " + names_[index]);
       }
       command_scale_[j] = 1.0 / joint.drive_gain;
     }

@@ -1,6 +1,7 @@
 // Copyright 2026 The joint_dynamics authors
 // SPDX-License-Identifier: Apache-2.0
 #include "dynamics_model/field.hpp"
+#include "dynamics_model/refusal.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -8,7 +9,7 @@
 #include <optional>
 #include <regex>
 #include <set>
-#include <stdexcept>
+#include <limits>
 
 namespace joint_dynamics
 {
@@ -113,7 +114,8 @@ Field Field::operator[](const std::string & key) const
   }
   const YAML::Node & node = node_;
   const std::string path = path_.empty() ? key : path_ + "." + key;
-  return present() && node[key].IsDefined() ? Field(node[key], path) : Field(YAML::Node(YAML::NodeType::Undefined), path);
+  const YAML::Node found = present() ? node[key] : YAML::Node(YAML::NodeType::Undefined);
+  return Field(found.IsDefined() ? found : YAML::Node(YAML::NodeType::Undefined), path);
 }
 
 Field Field::at(const std::string & key) const
@@ -231,8 +233,7 @@ std::vector<std::string> Field::names() const
 
 void Field::refuse(const std::string & expected, const std::string & found) const
 {
-  throw std::runtime_error(
-          "dynamics description: " + (path_.empty() ? "" : path_ + ": ") + "expected " + expected + ", found " + found);
+  joint_dynamics::refuse("dynamics description" + (path_.empty() ? "" : ": " + path_), expected, found);
 }
 
 void Field::refuse(const std::string & expected) const

@@ -1,12 +1,12 @@
 // Copyright 2026 The joint_dynamics authors
 // SPDX-License-Identifier: Apache-2.0
 #include "dynamics_model/robot.hpp"
+#include "dynamics_model/refusal.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <functional>
 #include <set>
-#include <stdexcept>
 
 #include <Eigen/Geometry>
 #include <urdf_model/model.h>
@@ -20,11 +20,6 @@ namespace
 constexpr double INF = std::numeric_limits<double>::infinity();
 constexpr double MAX_RATIO = 1e4;           // between the positions of two joints; a gripper's mm per rad are 1e-3
 constexpr double MAX_TURN = 20.0 * M_PI;    // rad, ten turns: degrees are further
-
-[[noreturn]] void refuse(const std::string & where, const std::string & expected, const std::string & found)
-{
-  throw std::runtime_error("robot: " + where + (where.empty() ? "" : ": ") + "expected " + expected + ", found " + found);
-}
 
 /// Takes an angle for the multiple of π/2 within half a unit of its last digit: 1.57, 3.1416.
 std::string right_angle(const std::string & printed)
@@ -83,7 +78,7 @@ Placement placement_of(const urdf::Pose & pose, const std::string & where)
   const Eigen::Quaterniond turn(pose.rotation.w, pose.rotation.x, pose.rotation.y, pose.rotation.z);
   const Placement placement{turn.toRotationMatrix(), {pose.position.x, pose.position.y, pose.position.z}};
   if (!placement.R.allFinite() || !placement.p.allFinite()) {
-    refuse(where, "a finite origin", "another one");
+    refuse("robot: " + where, "a finite origin", "another one");
   }
   return placement;
 }
@@ -104,7 +99,7 @@ Body body_of(const urdf::Link & link)
   body.tensor << given.ixx, given.ixy, given.ixz, given.ixy, given.iyy, given.iyz, given.ixz, given.iyz, given.izz;
   body.mass = given.mass;
   if (!body.tensor.allFinite() || !(given.mass >= 0.0) || !std::isfinite(given.mass)) {
-    refuse("link " + link.name, "a finite inertia and a mass of at least 0 kg", std::to_string(given.mass));
+    refuse("robot: link " + link.name, "a finite inertia and a mass of at least 0 kg", std::to_string(given.mass));
   }
   const Placement origin = placement_of(given.origin, "link " + link.name);
   return body.placed(origin.R, origin.p);
@@ -116,7 +111,7 @@ void take_limits(TreeJoint & moving, const urdf::Joint & joint)
   moving.upper = moving.velocity = moving.effort = INF;
   if (!joint.limits) {
     if (joint.type != urdf::Joint::CONTINUOUS) {
-      refuse("joint " + joint.name, "<limit> with effort and velocity", "none");
+      refuse("robot: joint " + joint.name, "<limit> with effort and velocity", "none");
     }
     return;
   }
@@ -128,10 +123,10 @@ void take_limits(TreeJoint & moving, const urdf::Joint & joint)
   }
   const bool turns = joint.type == urdf::Joint::REVOLUTE && std::isfinite(moving.upper - moving.lower);
   if (!(moving.lower <= moving.upper) || (turns && !(std::max(-moving.lower, moving.upper) <= MAX_TURN))) {
-    refuse("joint " + joint.name, "a lower limit below the upper one, in rad within ten turns", "others");
+    refuse("robot: joint " + joint.name, "a lower limit below the upper one, in rad within ten turns", "others");
   }
   if (!(given.velocity >= 0.0 && given.effort >= 0.0)) {
-    refuse("joint " + joint.name, "limits of velocity and effort of at least 0", "others");
+    refuse("robot: joint " + joint.name, "limits of velocity and effort of at least 0", "others");
   }
   moving.velocity = given.velocity > 0.0 ? given.velocity : INF;
   moving.effort = given.effort > 0.0 ? given.effort : INF;
@@ -143,7 +138,7 @@ Follows resolved(
   const std::map<std::string, double> & locked, int depth = 0)
 {
   if (depth > MAX_JOINTS) {
-    refuse("joint " + name, "joints that do not follow themselves", "a loop");
+    refuse("robot: joint " + name, "joints that do not follow themselves", "a loop");
   }
   if (moving.count(name) > 0) {
     return {{{name, 1.0}}, 0.0};
@@ -164,7 +159,7 @@ Follows resolved(
     ratio = ratio->second == 0.0 ? end.ratios.erase(ratio) : std::next(ratio);
   }
   if (end.ratios.size() > MAX_LEADERS) {
-    refuse("joint " + name, "at most 4 joints that it follows", std::to_string(end.ratios.size()));
+    refuse("robot: joint " + name, "at most 4 joints that it follows", std::to_string(end.ratios.size()));
   }
   return end;
 }
@@ -177,13 +172,13 @@ Robot::Robot(
 {
   const urdf::ModelInterfaceSharedPtr model = urdf::parseURDF(with_right_angles(urdf));
   if (!model || !model->getRoot()) {
-    refuse("", "a URDF", "text that urdfdom does not read");
+    refuse("robot", "a URDF", "text that urdfdom does not read");
   }
   std::map<std::string, Follows> declared = parallelograms;
   std::set<std::string> movable, moving(joints.begin(), joints.end());
   for (const auto & [name, joint] : model->joints_) {
     if (!is_movable(*joint) && joint->type != urdf::Joint::FIXED) {
-      refuse("joint " + name, "a revolute, continuous, prismatic or fixed joint", "another one");
+      refuse("robot: joint " + name, "a revolute, continuous, prismatic or fixed joint", "another one");
     }
     if (is_movable(*joint)) {
       movable.insert(name);
@@ -194,7 +189,7 @@ Robot::Robot(
   }
   const auto must_move = [&movable](const std::string & name) {
       if (movable.count(name) == 0) {
-        refuse("joint " + name, "a movable joint of the URDF", "none");
+        refuse("robot: joint " + name, "a movable joint of the URDF", "none");
       }
     };
   for (const auto & [name, follows] : declared) {
@@ -203,7 +198,7 @@ Robot::Robot(
       if (model->joints_.count(leader) == 0 || !(ratio != 0.0 && std::abs(ratio) <= MAX_RATIO) ||
         !(std::abs(follows.offset) <= MAX_RATIO))
       {
-        refuse("joint " + name, "joints that it follows, with factors other than 0 up to 1e4", leader);
+        refuse("robot: joint " + name, "joints that it follows, with factors other than 0 up to 1e4", leader);
       }
     }
   }
@@ -213,7 +208,7 @@ Robot::Robot(
   for (const std::string & name : joints) {
     must_move(name);
     if (declared.count(name) > 0) {
-      refuse("joint " + name, "a joint that moves by itself", "one that follows others");
+      refuse("robot: joint " + name, "a joint that moves by itself", "one that follows others");
     }
   }
   for (const std::string & name : movable) {
@@ -238,7 +233,7 @@ Robot::Robot(
         }
         const Eigen::Vector3d axis(joint->axis.x, joint->axis.y, joint->axis.z);
         if (!(axis.norm() > 1e-6 && std::isfinite(axis.norm()))) {
-          refuse("joint " + joint->name, "an axis with a direction", "none");
+          refuse("robot: joint " + joint->name, "an axis with a direction", "none");
         }
         const bool slides = joint->type == urdf::Joint::PRISMATIC;
         const Follows follows = resolved(joint->name, declared, moving, locked);
@@ -262,7 +257,7 @@ Robot::Robot(
     };
   visit(*model->getRoot(), -1, Placement());
   if (tree_.empty() || tree_.size() > MAX_JOINTS) {
-    refuse("", "1 to 24 joints that move", std::to_string(tree_.size()));
+    refuse("robot", "1 to 24 joints that move", std::to_string(tree_.size()));
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 namespace joint_dynamics
 {
@@ -31,13 +32,10 @@ std::vector<double> harmonics_of(const Field & field)
   return harmonics;
 }
 
-/// Parameters of `Friction` that a term scales, by name.
-double Friction::* parameter_of(const std::string & name)
-{
-  return name == "F_T0" ? &Friction::F_T0 : name == "F_V2" ? &Friction::F_V2 : name == "F_V3" ? &Friction::F_V3 :
-         name == "F_Cl" ? &Friction::F_Cl : name == "F_C1" ? &Friction::F_C1 : name == "F_T1" ? &Friction::F_T1 :
-         name == "F_T2" ? &Friction::F_T2 : nullptr;
-}
+/// Parameters of `Friction` that a term scales.
+const std::map<std::string, double Friction::*> PARAMETERS = {
+  {"F_T0", &Friction::F_T0}, {"F_V2", &Friction::F_V2}, {"F_V3", &Friction::F_V3}, {"F_Cl", &Friction::F_Cl},
+  {"F_C1", &Friction::F_C1}, {"F_T1", &Friction::F_T1}, {"F_T2", &Friction::F_T2}};
 
 }  // namespace
 
@@ -74,11 +72,10 @@ std::vector<Term> Term::read(const Field & document, const Follower & follower, 
       const Kind kind = name == "load_gain" ? Kind::load_gain : name == "load_sign" ? Kind::load_sign : Kind::law;
       Term term(kind, 0.0, follower);
       if (kind == Kind::law) {
-        double Friction::* parameter = parameter_of(name);
-        if (parameter == nullptr) {
+        if (PARAMETERS.count(name) == 0) {
           given["friction"].refuse("F_T0, F_V2, F_V3, F_Cl, F_C1, F_T1, F_T2, load_gain or load_sign");
         }
-        term.law_.*parameter = 1.0;
+        term.law_.*PARAMETERS.at(name) = 1.0;
       }
       term.warm_ = name == "F_T1" || name == "F_T2";
       if (term.warm_ && given["T_0"].present()) {

@@ -85,7 +85,8 @@ TEST(Arm, inertia_is_symmetric_positive_and_gives_the_torque)
   Eigen::MatrixXd M(2, 2);
   Eigen::VectorXd with(2), without(2), expected(2);
   for (int i = 0; i < 100; ++i) {
-    const Eigen::Vector2d q(draw(random), 0.1 * draw(random)), dq(draw(random), draw(random)), a(draw(random), draw(random));
+    const Eigen::Vector2d q(draw(random), 0.1 * draw(random)), dq(draw(random), draw(random));
+    const Eigen::Vector2d a(draw(random), draw(random));
     arm.inertia(q, M);
     EXPECT_NEAR(M(0, 1), M(1, 0), 1e-12);
     EXPECT_GT(Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>(M).eigenvalues().minCoeff(), 0.0);
@@ -153,7 +154,8 @@ TEST(Arm, steady_slip_has_a_hysteresis_of_one)
   ArmState state = arm.begin();
   Eigen::VectorXd tau(2);
   for (int k = 0; k < 200; ++k) {
-    arm.motor_torque(state, Eigen::Vector2d(0.001 * k, -0.0001 * k), Eigen::Vector2d(1, -0.1), Eigen::Vector2d(0, 0), tau);
+    const Eigen::Vector2d q(0.001 * k, -0.0001 * k), dq(1.0, -0.1);
+    arm.motor_torque(state, q, dq, Eigen::Vector2d::Zero(), tau);
   }
   EXPECT_DOUBLE_EQ(state.H[0], 1.0);
   EXPECT_DOUBLE_EQ(state.H[1], -1.0);
@@ -246,7 +248,8 @@ TEST(Arm, refusals_name_the_field)
   expect_refused(changed("joint_names: [shoulder, slide]", "joint_names: [shoulder, slide, wrist]"), "joints.wrist");
   expect_refused(changed("value: 0.5", "value: -0.5"), "joints.shoulder.rotor_inertia");
   expect_refused(changed("slide: {", "slide: {terms: [{document: {function: sin(q)}, values: [1.0]}], "), "function");
-  expect_refused(changed("coefficients: [20000, 1.0e+9]", "coefficients: [20000, -1.0e+12]"), "joints.shoulder.stiffness");
+  expect_refused(changed("1.0e+9]", "-1.0e+12]"), "joints.shoulder.stiffness");
+  expect_refused(changed("1.0e+9]", "1.0e+9, 1.0e+15]"), "joints.shoulder.stiffness.coefficients");
   expect_refused(
     changed("maxwell_slip: {presliding: 0.0005}", "maxwell_slip: {presliding: 0.0}"),
     "joints.slide.friction.maxwell_slip.presliding");

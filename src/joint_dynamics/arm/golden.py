@@ -1,7 +1,7 @@
 """Golden vectors: motor torques along motions, to which the C++ library `dynamics_model` is held within 1e-9 N·m.
 
 A case holds the URDF, the description and the options of an arm, a desired motion, and its torques as this package
-computes them. `ros2_control/test/test_golden_vectors.cpp` reads the cases, `make test-controllers` writes and runs them.
+computes them. `make test-controllers` writes the cases and runs the tests of the library on them.
 """
 
 from __future__ import annotations
