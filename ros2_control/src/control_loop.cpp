@@ -55,6 +55,24 @@ bool not_finite(Fault & fault, Fault::Kind kind, const Eigen::VectorXd & values)
   return false;
 }
 
+/// What a fault of one value concerns.
+const char * quantity(Fault::Kind kind)
+{
+  switch (kind) {
+    case Fault::measured_position: return "state position";
+    case Fault::measured_velocity: return "state velocity";
+    case Fault::measured_torque: return "state torque";
+    case Fault::reference_position: return "reference position";
+    case Fault::reference_velocity: return "reference velocity";
+    case Fault::reference_acceleration: return "reference acceleration";
+    case Fault::position_limit: return "desired position";
+    case Fault::tracking: return "distance from the desired position";
+    case Fault::desired_speed: return "desired speed";
+    case Fault::measured_speed: return "speed";
+    default: return "command of the law";
+  }
+}
+
 }  // namespace
 
 ControlLoop::ControlLoop(TorqueLaw law, const Settings & settings)
@@ -282,10 +300,6 @@ std::string ControlLoop::reason(const Fault & fault) const
 {
   const std::string & name = arm().joint_names()[static_cast<std::size_t>(fault.joint)];
   std::ostringstream text;
-  const auto beyond = [&](const char * what) {
-      text << what << " of " << name << " is " << fault.value << ", allowed are " << fault.low << " … " << fault.high;
-    };
-  const auto unusable = [&](const char * what) {text << what << " of " << name << " is not a finite number";};
   switch (fault.kind) {
     case Fault::none:
       break;
@@ -300,50 +314,24 @@ std::string ControlLoop::reason(const Fault & fault) const
            << "limit of the URDF and jump_margin " << settings_.jump_margin << ": not accepted until "
            << PositionCheck::RECOVERY_TIME << " s have passed without a jump";
       break;
-    case Fault::measured_position:
-      unusable("state position");
-      break;
-    case Fault::measured_velocity:
-      unusable("state velocity");
-      break;
-    case Fault::measured_torque:
-      unusable("state torque");
-      break;
     case Fault::reference_missing:
       text << "no motion is desired yet: activate a controller that commands the references, or send joint_references";
       break;
     case Fault::reference_old:
       text << "the desired motion is " << fault.value << " s old, allowed are " << fault.high << " s";
       break;
-    case Fault::reference_position:
-      unusable("reference position");
-      break;
-    case Fault::reference_velocity:
-      unusable("reference velocity");
-      break;
-    case Fault::reference_acceleration:
-      unusable("reference acceleration");
-      break;
-    case Fault::position_limit:
-      beyond("desired position");
-      break;
-    case Fault::tracking:
-      beyond("distance from the desired position");
-      break;
-    case Fault::desired_speed:
-      beyond("desired speed");
-      break;
-    case Fault::measured_speed:
-      beyond("speed");
-      break;
     case Fault::delay:
       text << "measurements reach the torque " << fault.value << " s late on average, the gains of " << name
            << " bear " << fault.high << " s: lower kp and kd (joint-dynamics gains --plugin --delay " << fault.value
            << "), or relieve the machine";
       break;
-    case Fault::not_finite:
-      text << "the command of the law for " << name << " is not a finite number";
-      break;
+    default:
+      text << quantity(fault.kind) << " of " << name << " is " << fault.value << ", allowed are ";
+      if (fault.low < fault.high) {
+        text << fault.low << " … " << fault.high;
+      } else {
+        text << "finite numbers";
+      }
   }
   return text.str();
 }

@@ -8,10 +8,9 @@
 #include <fstream>
 #include <iterator>
 #include <limits>
-#include <sstream>
 #include <stdexcept>
 
-#include "joint_dynamics_controllers/compensation_check.hpp"
+#include "joint_dynamics_controllers/loop_parameters.hpp"
 #include "pluginlib/class_list_macros.hpp"
 
 namespace joint_dynamics_controllers
@@ -23,7 +22,6 @@ using controller_interface::CallbackReturn;
 using controller_interface::return_type;
 
 constexpr double NONE = std::numeric_limits<double>::quiet_NaN();
-constexpr double INF = std::numeric_limits<double>::infinity();
 constexpr std::chrono::milliseconds REPORT_PERIOD{200};  // a person reads the log
 constexpr std::array<std::pair<Eigen::VectorXd Desired::*, const char *>, 4> REFERENCES = {{
   {&Desired::position, "position"},
@@ -32,11 +30,6 @@ constexpr std::array<std::pair<Eigen::VectorXd Desired::*, const char *>, 4> REF
   {&Desired::effort, "effort"},
 }};
 constexpr std::size_t MOTION = 3;  // the first three desire a motion
-constexpr std::array PER_JOINT = {
-  "effort_limit", "effort_rate", "kp", "kd", "ki", "integral_limit", "friction_gain", "torque_gain"};
-constexpr std::array REMOVED = {
-  "law_priority", "law_cpu", "python", "step_timeout", "late_timeout", "motor_position_interface",
-  "motor_velocity_interface", "feedback_side", "torque_source"};
 
 std::string read_file(const std::string & path)
 {
@@ -45,14 +38,6 @@ std::string read_file(const std::string & path)
     throw std::runtime_error("description_file: expected a file that can be read, found " + path);
   }
   return {std::istreambuf_iterator<char>(file), {}};
-}
-
-joint_dynamics::FrictionMode friction_mode(const feedforward_controller::Params & params)
-{
-  const std::string own = params.law == "adaptive_friction" ? "hysteresis" : "none";
-  const std::string chosen = params.friction == "default" ? own : params.friction;
-  return chosen == "hysteresis" ? joint_dynamics::FrictionMode::hysteresis :
-         chosen == "static" ? joint_dynamics::FrictionMode::static_map : joint_dynamics::FrictionMode::none;
 }
 
 }  // namespace
@@ -124,8 +109,8 @@ CallbackReturn FeedforwardController::on_configure(const rclcpp_lifecycle::State
         states_.emplace_back(place, name);
       }
     }
-    refuse_unknown_parameters();
-    loop_.emplace(make_loop());
+    const std::string description = params_.use_description ? read_description() : "";
+    loop_.emplace(loop_from_parameters(*get_node(), params_, get_robot_description(), description));
   } catch (const std::exception & error) {
     RCLCPP_ERROR(logger, "cannot configure: %s", error.what());
     loop_.reset();
@@ -139,104 +124,6 @@ CallbackReturn FeedforwardController::on_configure(const rclcpp_lifecycle::State
   prepare_state();
   subscribe();
   return CallbackReturn::SUCCESS;
-}
-
-/// Refuses parameters that 0.3.0 removed, and values under a name that is no joint: they would be ignored.
-void FeedforwardController::refuse_unknown_parameters() const
-{
-  for (const auto & item : get_node()->get_node_parameters_interface()->get_parameter_overrides()) {
-    const std::string & name = item.first;
-    if (std::find(REMOVED.begin(), REMOVED.end(), name) != REMOVED.end()) {
-      throw std::runtime_error(name + ": no parameter since 0.3.0, as the law is a part of update(); remove it");
-    }
-    const auto dot = name.find('.');
-    if (std::find(PER_JOINT.begin(), PER_JOINT.end(), name.substr(0, dot)) == PER_JOINT.end()) {
-      continue;
-    }
-    const std::string joint = dot == std::string::npos ? "" : name.substr(dot + 1);
-    if (std::find(params_.joints.begin(), params_.joints.end(), joint) == params_.joints.end()) {
-      throw std::runtime_error(
-              name + ": expected a value per joint, " + name.substr(0, dot) + "." + params_.joints[0] +
-              ", found no such joint among joints");
-    }
-  }
-}
-
-/// Reads a parameter of every joint, `<name>.<joint>`.
-Eigen::VectorXd FeedforwardController::per_joint(const char * name, double otherwise, double lower, double upper)
-{
-  const auto node = get_node();
-  Eigen::VectorXd values(static_cast<Eigen::Index>(params_.joints.size()));
-  for (std::size_t k = 0; k < params_.joints.size(); ++k) {
-    const std::string full = name + ("." + params_.joints[k]);
-    if (!node->has_parameter(full)) {
-      rcl_interfaces::msg::ParameterDescriptor descriptor;
-      descriptor.dynamic_typing = true;  // a number may be written as a whole one
-      node->declare_parameter(full, rclcpp::ParameterValue(otherwise), descriptor);
-    }
-    const rclcpp::Parameter given = node->get_parameter(full);
-    const double value = given.get_type() == rclcpp::PARAMETER_DOUBLE ? given.as_double() :
-      given.get_type() == rclcpp::PARAMETER_INTEGER ? static_cast<double>(given.as_int()) : NONE;
-    if (!(lower <= value && value <= upper)) {
-      std::ostringstream text;
-      text << full << ": expected a number from " << lower << " to " << upper << ", found " << given.value_to_string();
-      throw std::runtime_error(text.str());
-    }
-    values[static_cast<Eigen::Index>(k)] = value;
-  }
-  return values;
-}
-
-ControlLoop FeedforwardController::make_loop()
-{
-  const std::string description = params_.use_description ? read_description() : "";
-  joint_dynamics::ArmOptions options;
-  options.mounting = params_.mounting;
-  options.payload_mass = params_.payload_mass;
-  std::copy_n(params_.payload_center.begin(), 3, options.payload_center.begin());
-  options.gravity = params_.gravity;
-  options.current = params_.output == "current";
-  options.friction = friction_mode(params_);
-  const Eigen::VectorXd gain = per_joint("friction_gain", 1.0, 0.0, 1.5);
-  options.friction_gain.assign(gain.begin(), gain.end());
-  options.rest_gain = params_.rest_gain;
-  options.friction_smoothing = params_.friction_smoothing;
-  std::copy_n(params_.alpha_lower.begin(), 2, options.alpha_lower.begin());
-  std::copy_n(params_.alpha_upper.begin(), 2, options.alpha_upper.begin());
-  options.viscous_share = params_.viscous_share;
-  joint_dynamics::Arm arm(get_robot_description(), description, params_.joints, options);
-  if (params_.check_compensation && options.friction != joint_dynamics::FrictionMode::none) {
-    refuse_run_away(arm, description, gain);
-  }
-
-  adapts_ = params_.law == "adaptive_friction" && options.friction != joint_dynamics::FrictionMode::none;
-  TorqueLaw::Settings law;
-  law.adapts = adapts_;
-  law.feedback = params_.feedback;
-  law.kp = per_joint("kp", 0.0, 0.0, 1e5);
-  law.kd = per_joint("kd", 0.0, 0.0, 1e3);
-  law.ki = per_joint("ki", 0.0, 0.0, 1e6);
-  law.integral_limit = per_joint("integral_limit", 5.0, 0.0, 1e4);
-  law.torque_gain = per_joint("torque_gain", 0.0, 0.0, 10.0);
-  law.torque_limit = params_.torque_limit * arm.limits().effort;
-  if ((law.torque_gain.array() > 0.0).any() && params_.torque_interface.empty()) {
-    throw std::runtime_error("torque_gain: expected a torque_interface, found none");
-  }
-
-  ControlLoop::Settings settings;
-  settings.effort_limit = per_joint("effort_limit", 0.0, 0.0, 1e5);
-  settings.effort_limit = (settings.effort_limit.array() > 0.0).select(settings.effort_limit, INF);
-  settings.effort_rate = per_joint("effort_rate", 0.0, 0.0, 1e7);
-  settings.ramp_time = params_.ramp_time;
-  settings.handover_time = params_.handover_time;
-  settings.timeout = params_.timeout;
-  settings.tracking_tolerance = params_.tracking_tolerance;
-  settings.velocity_margin = params_.velocity_margin;
-  settings.position_margin = params_.position_margin;
-  settings.jump_margin = params_.jump_margin;
-  settings.safe_is_gravity = params_.safe_command == "gravity";
-  settings.holds_gravity = params_.gravity;
-  return ControlLoop(TorqueLaw(std::move(arm), law), settings);
 }
 
 std::string FeedforwardController::read_description()
@@ -269,28 +156,11 @@ void FeedforwardController::subscribe()
 {
   const auto n = loop_->arm().size();
   const auto node = get_node();
-  subscriptions_.clear();
-  alpha_.initRT(Measured(n).alpha);
-  alpha_time_.reset();
-  if (adapts_ && !params_.friction_topic.empty()) {
-    subscriptions_.push_back(node->create_subscription<std_msgs::msg::Float64MultiArray>(
-        params_.friction_topic, rclcpp::QoS(10),
-        [this, n](const std_msgs::msg::Float64MultiArray & message) {
-          if (message.data.size() != static_cast<std::size_t>(2 * n)) {
-            RCLCPP_ERROR(
-              get_node()->get_logger(), "friction_topic: expected %zu rows of 2, found %zu values",
-              params_.joints.size(), message.data.size());
-            return;
-          }
-          alpha_.writeFromNonRT(Eigen::Map<const Alpha>(message.data.data(), n, 2));
-          alpha_time_ = std::chrono::steady_clock::now();
-        }));
-  }
-  subscribe_to_temperatures();
+  slow_inputs_.emplace(*node, params_, adapts(params_));
   point_received_ = {Desired(n), 0};
   point_.initRT(point_received_);
   point_seen_ = 0;
-  subscriptions_.push_back(node->create_subscription<trajectory_msgs::msg::JointTrajectoryPoint>(
+  subscription_ = node->create_subscription<trajectory_msgs::msg::JointTrajectoryPoint>(
       "~/joint_references", rclcpp::SensorDataQoS(),
       [this, n](const trajectory_msgs::msg::JointTrajectoryPoint & message) {
         const std::vector<double> * rows[] = {
@@ -308,41 +178,11 @@ void FeedforwardController::subscribe()
         }
         ++point_received_.count;
         point_.writeFromNonRT(point_received_);
-      }));
+      });
   publisher_ = std::make_unique<realtime_tools::RealtimePublisher<State>>(
     node->create_publisher<State>("~/controller_state", rclcpp::SystemDefaultsQoS()));
   reported_.clear();
   timer_ = node->create_wall_timer(REPORT_PERIOD, [this] {report();});
-}
-
-void FeedforwardController::subscribe_to_temperatures()
-{
-  temperature_received_ = Measured::unknown(loop_->arm().size());
-  temperature_.initRT(temperature_received_);
-  temperature_times_.assign(params_.joints.size(), std::nullopt);
-  const std::string mark = "{joint}";
-  for (const auto & pattern : params_.temperature_topics) {
-    const auto place = pattern.find(mark);
-    const bool shared = place == std::string::npos;  // one topic for all joints: `frame_id` names the joint
-    for (std::size_t k = 0; k < (shared ? 1 : params_.joints.size()); ++k) {
-      std::string topic = pattern;
-      if (!shared) {
-        topic.replace(place, mark.size(), params_.joints[k]);
-      }
-      subscriptions_.push_back(get_node()->create_subscription<sensor_msgs::msg::Temperature>(
-          topic, rclcpp::SensorDataQoS(),
-          [this, k, shared](const sensor_msgs::msg::Temperature & message) {
-            const auto & joints = params_.joints;
-            const auto match = std::find(joints.begin(), joints.end(), message.header.frame_id);
-            const auto joint = shared ? static_cast<std::size_t>(match - joints.begin()) : k;
-            if (joint < joints.size()) {
-              temperature_received_[static_cast<Eigen::Index>(joint)] = message.temperature;
-              temperature_times_[joint] = std::chrono::steady_clock::now();
-              temperature_.writeFromNonRT(temperature_received_);
-            }
-          }));
-    }
-  }
 }
 
 /// Gives the published state its size, so that a step allocates nothing.
@@ -400,7 +240,8 @@ CallbackReturn FeedforwardController::on_deactivate(const rclcpp_lifecycle::Stat
 CallbackReturn FeedforwardController::on_cleanup(const rclcpp_lifecycle::State & /*state*/)
 {
   timer_.reset();
-  subscriptions_.clear();
+  subscription_.reset();
+  slow_inputs_.reset();
   publisher_.reset();
   loop_.reset();
   return CallbackReturn::SUCCESS;
@@ -458,10 +299,7 @@ void FeedforwardController::read_states()
       value = state_interfaces_[interface++].get_optional().value_or(NONE);
     }
   }
-  measured_.alpha = *alpha_.readFromRT();
-  if (params_.temperature_interface.empty()) {
-    measured_.temperature = *temperature_.readFromRT();
-  }
+  slow_inputs_->read(measured_);
 }
 
 /// Takes what has been written since the last step, and only that: nobody says that a controller that wrote is gone.
@@ -520,7 +358,7 @@ void FeedforwardController::report()
   const auto logger = get_node()->get_logger();
   const Report report = report_.get();
   const bool failed = report.outcome == Outcome::failed || report.outcome == Outcome::ended;
-  const std::string missing = report.active && report.fault.kind == Fault::none ? missing_inputs() : "";
+  const std::string missing = report.active && report.fault.kind == Fault::none ? slow_inputs_->missing() : "";
   // The same fault of the same joint is reported once, whatever its value becomes.
   const std::string topic = std::to_string(report.active) + std::to_string(report.fault.kind) + "/" +
     std::to_string(report.fault.joint) + missing;
@@ -538,26 +376,6 @@ void FeedforwardController::report()
   } else if (report.active) {
     RCLCPP_INFO(logger, "follows the law");
   }
-}
-
-/// Slow inputs that are missing or old; the law goes on with their last values.
-std::string FeedforwardController::missing_inputs() const
-{
-  const auto limit = std::chrono::duration<double>(params_.slow_timeout);
-  const auto lacks = [&](const std::optional<SteadyTime> & time) {
-      return !time || std::chrono::steady_clock::now() - *time > limit;
-    };
-  if (adapts_ && !params_.friction_topic.empty() && lacks(alpha_time_)) {
-    return std::string("no α of the estimator ") + (alpha_time_ ? "any more" : "yet") + " on " +
-           params_.friction_topic + ": friction " + (alpha_time_ ? "with the last one" : "as described") +
-           "; without an estimator, set friction_topic to ''";
-  }
-  for (std::size_t k = 0; !params_.temperature_topics.empty() && k < params_.joints.size(); ++k) {
-    if (lacks(temperature_times_[k])) {
-      return "no temperature of " + params_.joints[k] + " on temperature_topics: the last one counts, at first T_0";
-    }
-  }
-  return "";
 }
 
 }  // namespace joint_dynamics_controllers

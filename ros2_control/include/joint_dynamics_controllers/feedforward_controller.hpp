@@ -3,7 +3,6 @@
 #ifndef JOINT_DYNAMICS_CONTROLLERS__FEEDFORWARD_CONTROLLER_HPP_
 #define JOINT_DYNAMICS_CONTROLLERS__FEEDFORWARD_CONTROLLER_HPP_
 
-#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <memory>
@@ -17,12 +16,11 @@
 #include "controller_interface/chainable_controller_interface.hpp"
 #include "joint_dynamics_controllers/control_loop.hpp"
 #include "joint_dynamics_controllers/feedforward_controller_parameters.hpp"
+#include "joint_dynamics_controllers/slow_inputs.hpp"
 #include "rclcpp/rclcpp.hpp"
 #include "realtime_tools/realtime_buffer.hpp"
 #include "realtime_tools/realtime_publisher.hpp"
 #include "realtime_tools/realtime_thread_safe_box.hpp"
-#include "sensor_msgs/msg/temperature.hpp"
-#include "std_msgs/msg/float64_multi_array.hpp"
 #include "std_msgs/msg/string.hpp"
 #include "trajectory_msgs/msg/joint_trajectory_point.hpp"
 
@@ -54,7 +52,6 @@ protected:
 
 private:
   using State = control_msgs::msg::JointTrajectoryControllerState;
-  using SteadyTime = std::chrono::steady_clock::time_point;
 
   /// Point of `~/joint_references`; `count` goes up with every message, so each is taken once.
   struct Point
@@ -70,12 +67,8 @@ private:
     Fault fault;
   };
 
-  void refuse_unknown_parameters() const;
-  Eigen::VectorXd per_joint(const char * name, double otherwise, double lower, double upper);
-  ControlLoop make_loop();
   std::string read_description();
   void subscribe();
-  void subscribe_to_temperatures();
   void prepare_state();
 
   void read_states();
@@ -83,14 +76,12 @@ private:
   void write_commands(const Eigen::VectorXd & values);
   void publish(const rclcpp::Time & time);
   void report();
-  std::string missing_inputs() const;
   double since_activation(const rclcpp::Time & time);
 
   std::shared_ptr<feedforward_controller::ParamListener> listener_;
   feedforward_controller::Params params_;
   /// States that are claimed: where they go, name of the interface.
   std::vector<std::pair<Eigen::VectorXd Measured::*, std::string>> states_;
-  bool adapts_ = false;
   std::optional<ControlLoop> loop_;
 
   // Of the real-time thread.
@@ -104,18 +95,14 @@ private:
   std::mutex update_mutex_;
   bool active_ = false;  // whether the interfaces may be touched; under `update_mutex_`
 
-  realtime_tools::RealtimeBuffer<Alpha> alpha_;
-  realtime_tools::RealtimeBuffer<Eigen::VectorXd> temperature_;
+  std::optional<SlowInputs> slow_inputs_;
   realtime_tools::RealtimeBuffer<Point> point_;
   realtime_tools::RealtimeThreadSafeBox<Report> report_;
   std::unique_ptr<realtime_tools::RealtimePublisher<State>> publisher_;
 
   // Of the callbacks, which run one at a time.
   Point point_received_;
-  Eigen::VectorXd temperature_received_;
-  std::optional<SteadyTime> alpha_time_;
-  std::vector<std::optional<SteadyTime>> temperature_times_;
-  std::vector<rclcpp::SubscriptionBase::SharedPtr> subscriptions_;
+  rclcpp::SubscriptionBase::SharedPtr subscription_;
   rclcpp::TimerBase::SharedPtr timer_;
   std::string reported_;
 
