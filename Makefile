@@ -1,7 +1,5 @@
 # Everything lives in the virtual environment .venv; `make demo` and `make test` create it on a fresh machine.
 PYTHON ?= python3
-# of `make demo`: own or mujoco
-ENGINE ?= own
 VENV   := .venv
 # Exact versions; /dev/null: the newest that setup.py allows.
 CONSTRAINTS ?= constraints.txt
@@ -47,7 +45,7 @@ $(VENV)/.installed: $(VENV)/.dependencies $(SOURCES) setup.py setup.cfg package.
 	@touch $@
 
 demo: env
-	$(BIN)/joint-dynamics demo --out out/demo --engine $(ENGINE)
+	$(BIN)/joint-dynamics demo --out out/demo
 
 # Two workers already fill two cores; threads inside numpy would only get in each other's way.
 test: env
@@ -69,8 +67,8 @@ mutants: env
 CONTROLLERS := $(abspath out/controllers)
 test-controllers: env
 	$(BIN)/python test/ros2_control/golden_vectors.py $(CONTROLLERS)/golden
-	cmake -S ros2_control -B $(CONTROLLERS)/build -D CMAKE_BUILD_TYPE=Release -D GOLDEN_VECTORS=$(CONTROLLERS)/golden \
-		-D CMAKE_DISABLE_FIND_PACKAGE_ament_cmake=TRUE
+	cmake -S ros2_control -B $(CONTROLLERS)/build -D CMAKE_BUILD_TYPE=Release -D CMAKE_CXX_FLAGS=-Werror \
+		-D GOLDEN_VECTORS=$(CONTROLLERS)/golden -D CMAKE_DISABLE_FIND_PACKAGE_ament_cmake=TRUE
 	cmake --build $(CONTROLLERS)/build
 	ctest --test-dir $(CONTROLLERS)/build --output-on-failure
 

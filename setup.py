@@ -62,7 +62,9 @@ setup(
     maintainer_email='maintainers@joint-dynamics.example',
     package_dir={'': 'src'},
     packages=find_packages('src'),
-    package_data={PACKAGE: ['py.typed', *(f'**/*.{kind}' for kind in ('urdf', 'yaml', 'xml', 'css', 'js', 'LICENSE'))]},
+    package_data={
+        PACKAGE: ['py.typed', *(f'**/*.{kind}' for kind in ('urdf', 'yaml', 'xml', 'css', 'js', 'json', 'LICENSE'))]
+    },
     data_files=data_files(),
     zip_safe=False,
     python_requires='>=3.10',

@@ -1,4 +1,4 @@
-"""What changed: stiffness, load, friction, a push or nothing, drawn, on robots whose links MuJoCo computes.
+"""What changed: stiffness, load, friction, a push or nothing, drawn, on simulated robots.
 
 `nice python bench/bench_changes.py [--runs 60] [--seed 0] [--processes 2]`, some ten minutes for 60 runs; run k of seed
 s is `(s, k)`. Every other robot has the methods' laws and its true description, the others drawn laws, a tool that no
@@ -15,6 +15,7 @@ import argparse
 from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
+import pinocchio
 from bench_contact import random_moves
 from helpers import from_tests
 from tables import Table
@@ -29,7 +30,6 @@ from joint_dynamics.estimation.changes import CORRELATION, GAIN, STAYS, UNKNOWN_
 from joint_dynamics.simulation import (
     Command,
     FlexibleJointRobot,
-    Laws,
     ModelErrors,
     Payload,
     TrajectoryPoints,
@@ -37,6 +37,7 @@ from joint_dynamics.simulation import (
 )
 
 MAKE, DESCRIBED = from_tests('estimation/conftest.py'), from_tests('conftest.py').described
+LAWS = from_tests('simulation/drawn_laws.py').Laws
 PERIOD, TIMELY, AFTER, CARRIED, PUSHED = 2e-3, 10.0, 20.0, 15.0, 0.3
 KINDS = ('stiffness', 'load', 'stiffness', 'friction', 'stiffness', 'push', 'stiffness', 'load', 'stiffness', 'nothing')
 MOTIONS = ('waypoints', 'random moves', 'Fourier')
@@ -46,7 +47,9 @@ IDENTIFIED = 3
 
 def identified(seed):
     """Return what `identify` and the tests of the joints write of the robot of a seed."""
-    chain = new_chain(ChainSettings(seed=seed, engine='mujoco'))
+    effort = FlexibleJointRobot(rate=1.0 / PERIOD).limits.effort
+    drives = LAWS.drawn(seed).drives(effort, seed, ModelErrors(inertia=INERTIA_ERROR))
+    chain = new_chain(ChainSettings(seed=seed), drives)
     for stage in (record, identify_all):
         stage(chain)
     return chain.description
@@ -55,14 +58,22 @@ def identified(seed):
 def robot_of(seed, drawn, kind):
     """Return a robot whose wear w is, as the kind says, a stiffness of 1 − w or a Coulomb friction of 1 + w."""
     errors = ModelErrors(inertia=INERTIA_ERROR) if drawn else ModelErrors()
-    drives = plausible_drives(FlexibleJointRobot(rate=1.0 / PERIOD).limits.effort, seed, errors)
+    effort = FlexibleJointRobot(rate=1.0 / PERIOD).limits.effort
+    drives = LAWS.drawn(seed).drives(effort, seed, errors) if drawn else plausible_drives(effort, seed, errors)
     one, none = np.ones(6), np.zeros(6)
     wear = {'wear_friction': none, 'wear_stiffness': one} if kind == 'stiffness' else {
         'wear_friction': one, 'wear_stiffness': none}  # fmt: skip
     return FlexibleJointRobot(
-        seed=seed, rate=1.0 / PERIOD, errors=errors, laws=Laws.drawn(seed) if drawn else Laws(),
-        drives=drives._replace(**wear), dynamics='mujoco',
+        seed=seed, rate=1.0 / PERIOD, errors=errors, drives=drives._replace(**wear),
     )  # fmt: skip
+
+
+def push_tool(robot, force):
+    """Push the origin of the last joint with a force (3,) N in the base frame, at the posture of this instant."""
+    arm = robot.model.pinocchio
+    data = arm.createData()
+    jacobian = pinocchio.computeJointJacobian(arm, data, robot.truth.position, arm.njoints - 1)
+    robot.set_external_torque(jacobian[:3].T @ (data.oMi[arm.njoints - 1].rotation.T @ force))
 
 
 def motion_of(kind, rng, seconds):
@@ -143,7 +154,7 @@ class Run:
             'stiffness': [(0.0, lambda: robot.set_wear(wear))],
             'friction': [(0.0, lambda: robot.set_wear(wear))],
             'load': [(0.0, lambda: robot.attach_payload(together(tool, Payload(self.size, com)))), (CARRIED, put_down)],
-            'push': [(0.0, lambda: robot.push(-1, force)), (PUSHED, lambda: robot.push(-1, np.zeros(3)))],
+            'push': [(0.0, lambda: push_tool(robot, force)), (PUSHED, lambda: robot.set_external_torque(0.0))],
             'nothing': [],
         }[self.kind]
         self._tick, self._blocks, self._felt = 0, [], -np.inf

@@ -40,10 +40,10 @@ from tables import Table
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from joint_dynamics.arm import Arm
+from joint_dynamics.calibration.client import own_domain, ros_client
 from joint_dynamics.control.effort_gains import controller_parameters, effort_gains
 from joint_dynamics.control.elastic_loop import elastic_joints, law_gains
 from joint_dynamics.demo.first_half import tool_parameters
-from joint_dynamics.demo.ros_client import own_domain, ros_client
 from joint_dynamics.demo.scenario import INERTIA_ERROR, unknown_tool
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.errors import JointDynamicsError
@@ -308,7 +308,6 @@ def tracking(bench, robot, options):
             'publish_clock': True,
             'effort': 'torque',
             'seed': options.seed,
-            'laws_seed': options.seed,
             'inertia_error': INERTIA_ERROR,
             **tool_parameters(unknown_tool(options.seed)),
             'robot_file': str(file),

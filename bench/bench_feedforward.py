@@ -20,9 +20,9 @@ from std_msgs.msg import Float64MultiArray
 from tables import Table
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from joint_dynamics.demo.processes import Processes
+from joint_dynamics.calibration.client import own_domain, ros_client
+from joint_dynamics.calibration.processes import Processes
 from joint_dynamics.demo.robot import DemoRobot, StateRecorder, efforts_of
-from joint_dynamics.demo.ros_client import own_domain, ros_client
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.joint import FrictionModel
 from joint_dynamics.nodes.framework.tables import SENSOR

@@ -1,7 +1,6 @@
 """The whole chain in one process over robots whose laws are drawn: how much of it depends on what the methods assume.
 
-`python bench/bench_laws.py [own|mujoco] [seed …]`; without arguments seeds 0 to 7 with both engines, then seed 0 under
-the methods' own laws.
+`python bench/bench_laws.py [seed …]`; without arguments seeds 0 to 7, then seed 0 under the methods' own laws.
 Every robot: masses and inertias up to 20 % off the URDF, a tool that no model knows, drives, laws and data sheet of its
 seed (docs/reference/nodes/simulator.md).
 """
@@ -10,13 +9,18 @@ import sys
 import time
 
 import numpy as np
+from helpers import from_tests
 from tables import Table
 
 from joint_dynamics.demo import ChainSettings
 from joint_dynamics.demo.chain import run_chain
+from joint_dynamics.demo.scenario import INERTIA_ERROR
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.robot import RobotModel
+from joint_dynamics.simulation import ModelErrors, ur5e_urdf
 
 SEEDS = tuple(range(8))
+LAWS = from_tests('simulation/drawn_laws.py').Laws
 COLUMNS = (
     ('base parameters within 2 deviations [%]', 'coverage_percent', '{:.0f}'),
     ('work, moving joints: residual [%]', 'work_residual_percent', '{:.2f}'),
@@ -38,7 +42,7 @@ COLUMNS = (
 
 
 def show(label, figures):
-    print(f'{label}: {figures["laws"]}')
+    print(label)
     for words, key, form in COLUMNS:
         value = np.asarray(figures[key], dtype=float)
         joints = '' if value.ndim == 0 else '   joints ' + ' '.join(form.format(x) for x in value)
@@ -46,25 +50,26 @@ def show(label, figures):
     print(f'  {"pushes of 25 N felt":44s} {figures["pushes_felt"]} of {figures["pushes"]}', flush=True)
 
 
-def main(engines=('own', 'mujoco'), seeds=SEEDS):
+def main(seeds=SEEDS):
     kept, refused = [], 0
-    cases = [(seed, engine, False) for engine in engines for seed in seeds] + [(0, engines[0], True)]
-    for seed, engine, own_laws in cases:
+    effort = RobotModel.load(ur5e_urdf()).limits.effort
+    for seed, own_laws in [*((seed, False) for seed in seeds), (0, True)]:
         begin = time.perf_counter()
         try:
-            figures = run_chain(ChainSettings(seed=seed, engine=engine, methods_laws=own_laws)).figures()
+            laws = LAWS() if own_laws else LAWS.drawn(seed)
+            drives = laws.drives(effort, seed, ModelErrors(inertia=INERTIA_ERROR))
+            figures = run_chain(ChainSettings(seed=seed), drives).figures()
         except JointDynamicsError as error:
             refused += 1
-            print(f'seed {seed}, engine {engine}: refused: {error}', flush=True)
+            print(f'seed {seed}: refused: {error}', flush=True)
             continue
-        show(f'seed {seed}, engine {engine} ({time.perf_counter() - begin:.0f} s)', figures)
+        show(f'seed {seed} ({time.perf_counter() - begin:.0f} s), {laws}', figures)
         if not own_laws:
             kept.append(figures)
     table = Table(
         'laws',
         'chain',
-        f'The whole chain over {len(kept)} simulated UR5e whose laws are drawn ({refused} refused), '
-        f'engines {" and ".join(engines)}',
+        f'The whole chain over {len(kept)} simulated UR5e whose laws are drawn ({refused} refused)',
         {'figure': '', 'mean': '.2f', 'worst robot': '.2f', 'best robot': '.2f'},
     )
     for words, key, _ in COLUMNS:
@@ -77,5 +82,4 @@ def main(engines=('own', 'mujoco'), seeds=SEEDS):
 
 
 if __name__ == '__main__':
-    chosen = [word for word in sys.argv[1:] if not word.isdigit()]
-    main(tuple(chosen) or ('own', 'mujoco'), tuple(int(word) for word in sys.argv[1:] if word.isdigit()) or SEEDS)
+    main(tuple(int(word) for word in sys.argv[1:]) or SEEDS)

@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from bench_control import PAYLOAD, cycle, simulated, squares, truth_of
 from tables import Table
 
-from joint_dynamics.arm import DescribedTerms, fourier_term, function_term
+from joint_dynamics.arm import DescribedTerms, fourier_term, spring_term
 from joint_dynamics.control import ControlLoop, create
 from joint_dynamics.joint import FrictionModel
 from joint_dynamics.simulation import Command
@@ -27,10 +27,7 @@ SEEDS = (0, 1, 2)
 def springs_of(names):
     """A counterbalance of the lift joint and a cable at the elbow."""
     return DescribedTerms(
-        (
-            (1, fourier_term(names[1], [1]), np.array([9.0, -25.0])),
-            (2, function_term(names[2], 'q * abs(q)'), np.array([4.0])),
-        )
+        ((1, fourier_term(names[1], [1]), np.array([9.0, -25.0])), (2, spring_term(names[2], [3]), np.array([4.0])))
     )
 
 

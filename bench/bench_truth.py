@@ -1,6 +1,6 @@
-"""Identified parameters beside the truth of robots whose links MuJoCo computes, with plain friction and drawn laws.
+"""Identified parameters beside the truth of simulated robots, with plain friction and drawn laws.
 
-`python bench/bench_truth.py [own|mujoco] [seed …]`; by default MuJoCo, seeds 0 to 5. Every robot: masses and inertias
+`python bench/bench_truth.py [seed …]`; by default seeds 0 to 5. Every robot: masses and inertias
 up to 20 % off the URDF, an unknown tool, flexible joints. `plain`: Coulomb and viscous friction that slips at once, and
 no other error, so that Fc and Fv have true values; `drawn`: the laws and the data sheet of the seed.
 
@@ -12,16 +12,18 @@ on, all joints, and of the worst joint; the terms that the identification chose.
 import sys
 
 import numpy as np
+from helpers import from_tests
 from tables import Table
 
 from joint_dynamics.demo import scenario
 from joint_dynamics.demo.chain import exciting_motion
-from joint_dynamics.demo.scenario import FLOOR, GAIN_DEVIATION, INERTIA_ERROR, demo_robot, unknown_tool
+from joint_dynamics.demo.scenario import GAIN_DEVIATION, INERTIA_ERROR, demo_robot, unknown_tool
 from joint_dynamics.identification import IdentificationSettings, identify
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation import FlexibleJointRobot, ModelErrors, TrajectoryPoints, play, recording_of, ur5e_urdf
 from joint_dynamics.simulation.drives import plausible_drives
 
+LAWS = from_tests('simulation/drawn_laws.py').Laws
 SEEDS = tuple(range(6))
 NO_OTHER_ERROR = {
     'drive_gain': 0.0,
@@ -39,7 +41,13 @@ NO_OTHER_ERROR = {
 NEARLY_NONE = 0.02
 
 
-def plain_robot(seed, engine, position):
+def drawn_drives(seed):
+    """Return drives of a seed whose laws are not the methods' own."""
+    effort = RobotModel.load(ur5e_urdf()).limits.effort
+    return LAWS.drawn(seed).drives(effort, seed, ModelErrors(inertia=INERTIA_ERROR))
+
+
+def plain_robot(seed, position):
     """Return a robot whose friction is Coulomb and viscous, nothing else; its drive gains are as stated."""
     errors = ModelErrors(inertia=INERTIA_ERROR, **NO_OTHER_ERROR)
     drives = plausible_drives(RobotModel.load(ur5e_urdf()).limits.effort, seed, errors)
@@ -53,15 +61,7 @@ def plain_robot(seed, engine, position):
         temperature_linear=nothing,
         temperature_cubic=nothing,
     )
-    robot = FlexibleJointRobot(
-        seed=seed,
-        rate=500.0,
-        errors=errors,
-        drives=drives,
-        dynamics=engine,
-        floor=FLOOR if engine == 'mujoco' else None,
-        position=position,
-    )
+    robot = FlexibleJointRobot(seed=seed, rate=500.0, errors=errors, drives=drives, position=position)
     robot.attach_payload(unknown_tool(seed))
     robot.place(position)
     return robot
@@ -101,12 +101,12 @@ def shares(z):
     return ' / '.join(f'{100 * np.mean(np.abs(z) <= k):3.0f}' for k in (1, 2, 3))
 
 
-def main(engine='mujoco', seeds=SEEDS):
+def main(seeds=SEEDS):
     """Compare every robot with its truth."""
     model, start = RobotModel.load(ur5e_urdf()), scenario.cycle().q[0]
     table = Table(
         'truth',
-        engine,
+        'parameters',
         'Identified parameters beside the truth of simulated UR5e, shares within 1 / 2 / 3 stated deviations in %',
         {
             'laws of the joints': '',
@@ -121,7 +121,7 @@ def main(engine='mujoco', seeds=SEEDS):
     for kind in ('plain', 'drawn'):
         every = []
         for seed in seeds:
-            robot = plain_robot(seed, engine, start) if kind == 'plain' else demo_robot(seed, engine, start)
+            robot = plain_robot(seed, start) if kind == 'plain' else demo_robot(seed, start, drives=drawn_drives(seed))
             result, work = identified(robot, model, 0.0 if kind == 'plain' else GAIN_DEVIATION)
             z, rubs, total, joints = compared(result, robot.truth, model, work)
             every.append((z, rubs, total, joints.max()))
@@ -137,8 +137,4 @@ def main(engine='mujoco', seeds=SEEDS):
 
 
 if __name__ == '__main__':
-    words = sys.argv[1:]
-    main(
-        next((word for word in words if not word.isdigit()), 'mujoco'),
-        tuple(int(word) for word in words if word.isdigit()) or SEEDS,
-    )
+    main(tuple(int(word) for word in sys.argv[1:]) or SEEDS)

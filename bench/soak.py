@@ -32,12 +32,12 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
+from joint_dynamics.calibration.client import own_domain, ros_client
+from joint_dynamics.calibration.processes import Processes
 from joint_dynamics.demo import DemoSettings
 from joint_dynamics.demo.context import INPUTS, DemoContext, Display
 from joint_dynamics.demo.first_half import FIRST_HALF
-from joint_dynamics.demo.processes import Processes
 from joint_dynamics.demo.robot import ArrayHistory, DemoRobot
-from joint_dynamics.demo.ros_client import own_domain, ros_client
 from joint_dynamics.demo.second_half import ADAPTIVE, ALPHA_LOWER, ALPHA_UPPER
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.nodes.framework.tables import SENSOR

@@ -181,7 +181,7 @@ def data(tmp_path_factory):
 def ros_domain():
     """A ROS_DOMAIN_ID that nobody else on this machine tests with, for this worker and everything it starts."""
     pytest.importorskip('rclpy', reason='ROS 2 is not installed', exc_type=ImportError)
-    from joint_dynamics.demo.ros_client import own_domain
+    from joint_dynamics.calibration.client import own_domain
 
     with own_domain() as domain:
         yield domain

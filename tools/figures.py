@@ -38,15 +38,9 @@ CHAINS = {
         ['recording', 'fit', 'other\nexplanations', 'one likely, steady,\nbeyond errors?', '>no: reliable'],
         ['', '', '', '>yes: not reliable,\nreasons'],
     ],
-    'excitation': [['robot,\nlimits', 'random\nmotions', 'search', 'proof of\nall limits', '>motion']],
+    'excitation': [['robot,\nlimits', 'random\nmotions', 'search', 'check of\nall limits', '>motion']],
     'plant': [
-        [
-            'command',
-            'drive:\nlag, ripple',
-            'rotor,\nfriction, heat',
-            'spring, play,\nkin. error',
-            'links: own\nor MuJoCo',
-        ],
+        ['command', 'drive:\nlag, ripple', 'rotor,\nfriction, heat', 'spring, play,\nkin. error', 'links'],
         ['', '', '', '', '>sensors'],
     ],
 }

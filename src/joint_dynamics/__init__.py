@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from joint_dynamics.description import DynamicsDescription as DynamicsDescription
     from joint_dynamics.description import export as export
     from joint_dynamics.description import export_urdf as export_urdf
-    from joint_dynamics.description import pinocchio_model as pinocchio_model
     from joint_dynamics.errors import JointDynamicsError as JointDynamicsError
     from joint_dynamics.estimation import EstimationSession as EstimationSession
     from joint_dynamics.estimation import EstimationSettings as EstimationSettings
@@ -64,7 +63,7 @@ _EXPORTED_BY = {
     'identification': ('identify', 'IdentificationSettings', 'IdentificationResult', 'validate_description'),
     'identification.joint_tests.identify_joint': ('identify_joint', 'JointSettings'),
     'identification.joint_tests.result': ('JointTestResult',),
-    'description': ('DynamicsDescription', 'export', 'export_urdf', 'pinocchio_model'),
+    'description': ('DynamicsDescription', 'export', 'export_urdf'),
     'arm': ('Arm',),
     'joint': ('FrictionModel', 'MaxwellSlip', 'TorsionalStiffness'),
     'estimation': (

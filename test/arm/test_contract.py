@@ -16,8 +16,7 @@ from joint_dynamics.arm import Arm
 from joint_dynamics.arm.reading import DOCUMENTATION
 from joint_dynamics.control.applied import check_law
 from joint_dynamics.description import DynamicsDescription, export_urdf, not_exported
-from joint_dynamics.description.field_checks import ListOf, MappingOf, Record
-from joint_dynamics.description.schema import DOCUMENT
+from joint_dynamics.description.schema import schema
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.estimation import EstimationSettings, JointEstimator
 from joint_dynamics.joint.constants import QUADRANT_FIELDS
@@ -29,19 +28,23 @@ BELOW = {
     'joints.friction.parameters': tuple(PARAMETERS),
     'joints.friction.quadrants': QUADRANT_FIELDS,
     'joints.friction.maxwell_slip': ('operators', 'r_Delta', 'r_k', 'limits', 'stiffness', 'presliding'),
-    'joints.terms.document': ('fourier', 'function', 'friction', 'stribeck', 'hysteresis', 'T_0', 'tau_max'),
+    'joints.terms.document': ('fourier', 'spring', 'friction', 'stribeck', 'power', 'hysteresis', 'T_0', 'tau_max'),
 }
 
 
-def fields(check=DOCUMENT, path=''):
+def fields(rule=None, path=''):
     """Every leaf of the schema; names of joints and parameters' names of mappings are left out of the path."""
+    rule = schema() if rule is None else rule
     if path in BELOW:
         return [f'{path}.{name}' for name in BELOW[path]]
-    if isinstance(check, Record):
+    if '$ref' in rule:
+        return fields(schema()['$defs'][rule['$ref'].rpartition('/')[2]], path)
+    if rule.get('additionalProperties') is False:
         prefix = f'{path}.' if path else ''
-        return [leaf for name, item in check.fields.items() for leaf in fields(item, prefix + name)]
-    if isinstance(check, (MappingOf, ListOf)) and not isinstance(check.item, ListOf):
-        return fields(check.item, path)
+        return [leaf for name, item in rule['properties'].items() for leaf in fields(item, prefix + name)]
+    for key in ('additionalProperties', 'items'):
+        if key in rule and 'items' not in rule[key]:
+            return fields(rule[key], path)
     return [path]
 
 
@@ -259,7 +262,8 @@ RULES = {
         put('terms', value=[{'document': {'fourier': [1]}, 'values': [0.0, 0.0], 'std': [1.0, 1.0]}]),
     ),
     'joints.terms.document.fourier': ('torque', term([5.0, -4.0], fourier=[2])),
-    'joints.terms.document.function': ('torque', term([3.0], function='sign(dq) * abs(dq)**0.7')),
+    'joints.terms.document.spring': ('torque', term([3.0, -2.0], spring=[1, 3])),
+    'joints.terms.document.power': ('torque', term([3.0], power=0.7)),
     'joints.terms.document.friction': ('torque', term([0.3], friction='load_gain')),
     'joints.terms.document.stribeck': ('torque', term([5.0], stribeck={'V_S': 0.4, 'mu': 1.0})),
     'joints.terms.document.hysteresis': ('refused', None),
@@ -338,7 +342,7 @@ def check_run_away(tools, bench, joint):
     for name, sign in (('positive', 1.0), ('negative', -1.0)):
         check = check_law(law, joint, name, speed)
         q, dq, load, still = np.zeros((4, 2, arm.n))
-        q[:, joint], dq[:, joint], load[:, joint] = check.position, sign * speed, check.load
+        dq[:, joint], load[:, joint] = sign * speed, check.load
         # Presliding is over within a radian; what depends on the angle alone is no friction.
         theta = q + dq * np.array([[0.0], [1.0]])
         torque = arm.motor_torque(q, dq, still, theta=theta, load=load, temperature=law.friction.temperature)
@@ -435,7 +439,7 @@ def check_all_at_once(tools, robot, tmp_path):
     n = robot.n
     document = tools.described(robot)
     for name in robot.link_names[n:]:
-        document['joints'][name] = {'terms': [{'document': {'function': 'q**2 - q'}, 'values': [3.0]}]}
+        document['joints'][name] = {'terms': [{'document': {'spring': [1, 2]}, 'values': [-3.0, 3.0]}]}
     for name in (
         'mounting',
         'payload.inertia',

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from joint_dynamics.arm import Arm, FrictionDetail, SteadyFriction, apply_friction_scale, with_reversal
-from joint_dynamics.arm.described_friction import POSITIONS, SMALL_LOAD, loads_up_to
+from joint_dynamics.arm.described_friction import SMALL_LOAD, loads_up_to
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.identification.selection.candidate_terms import WIDTHS
 from joint_dynamics.joint import NO_PRESLIDING, REVERSAL, FrictionModel, MaxwellSlip
@@ -29,7 +29,7 @@ def steady(part, joint=0, before=None):
 def test_the_torque_is_that_of_the_parameters(joint):
     friction = steady({'friction': {'parameters': PLAIN, 'scale': [1.2, 0.5]}}, joint)
     assert friction.name == 'j'
-    assert (friction.loads, friction.positions, friction.most_load) == ((0.0,), (0.0,), 0.0)
+    assert (friction.loads, friction.most_load) == ((0.0,), 0.0)
     slip = 1.2 * 5.0 + 2.0 * STRIBECK + 3.5 * SPEED
     np.testing.assert_allclose(friction.torque(SPEED), slip + 0.3, rtol=1e-12)
     np.testing.assert_allclose(friction.torque(-SPEED), 0.3 - slip, rtol=1e-12)
@@ -44,19 +44,19 @@ def test_each_direction_goes_by_its_own_parameters():
     np.testing.assert_allclose(friction.torque(-SPEED), -4.5 - 2.8 * SPEED, rtol=1e-12)
 
 
-def test_load_temperature_and_position_reach_it():
+def test_load_temperature_and_terms_reach_it():
     terms = [
-        {'document': {'function': 'sign(dq)*cos(q)'}, 'values': [2.0]},
+        {'document': {'friction': 'F_V2'}, 'values': [2.0]},
         {'document': {'fourier': [1]}, 'values': [50.0, 60.0]},
     ]
     friction = steady({'friction': {'parameters': {**LOADED, 'F_T1': 0.1, 'T_0': 25.0}}, 'terms': terms}, 1)
     base = 5.0 + 2.0 * STRIBECK + 3.0 * SPEED + 0.3
     # the spring is no friction
-    np.testing.assert_allclose(friction.torque(SPEED), base + 2.0, rtol=1e-12)
-    np.testing.assert_allclose(friction.torque(SPEED, position=1.1), base + 2.0 * np.cos(1.1), rtol=1e-12)
-    loaded = base + 0.1 * 30.0 + 2e-3 * 900.0 + 2.0
+    further = 2.0 * SPEED**2
+    np.testing.assert_allclose(friction.torque(SPEED), base + further, rtol=1e-12)
+    loaded = base + 0.1 * 30.0 + 2e-3 * 900.0 + further
     np.testing.assert_allclose(friction.torque(SPEED, -30.0), loaded, rtol=1e-12)
-    warm = friction.torque(SPEED, -30.0, 0.0, np.array([99.0, 35.0]))
+    warm = friction.torque(SPEED, -30.0, np.array([99.0, 35.0]))
     np.testing.assert_allclose(warm, loaded + 1.0 * np.sqrt(SPEED), rtol=1e-12)
 
 
@@ -82,20 +82,6 @@ def test_the_effort_limit_is_the_most_that_a_joint_bears(tools, arm3):
     arm = Arm.from_description(arm3, DynamicsDescription(document))
     assert SteadyFriction(arm, 1).most_load == 400.0
     assert SteadyFriction(arm, 1).loads == (-400.0, -SMALL_LOAD, SMALL_LOAD, 400.0)
-    document['joints']['j2']['terms'] = [{'document': {'function': 'q*dq'}, 'values': [1.0]}]
-    arm = Arm.from_description(arm3, DynamicsDescription(document))
-    np.testing.assert_allclose(SteadyFriction(arm, 1).positions, np.linspace(-3, 3, POSITIONS))
-    assert SteadyFriction(arm, 0).positions == (0.0,)
-
-
-def test_positions_at_which_it_is_looked_at():
-    def positions(formula):
-        term = [{'document': {'function': formula}, 'values': [1.0]}]
-        return steady({'friction': {'parameters': PLAIN}, 'terms': term}).positions
-
-    np.testing.assert_allclose(positions('q*dq'), np.linspace(-np.pi, np.pi, POSITIONS))
-    # of the speed alone; of the position alone, which is no friction
-    assert positions('dq**3') == positions('sin(q)') == (0.0,)
 
 
 def test_the_deviation_is_by_the_derivative_of_every_parameter():

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from joint_dynamics.arm.described_terms import DescribedTerms
-from joint_dynamics.arm.terms import fourier_term, friction_term, function_term, stribeck_term
+from joint_dynamics.arm.terms import fourier_term, friction_term, spring_term, stribeck_term
 
 NAMES = ('a', 'b', 'c')
 PARTS = (
     (0, fourier_term('a', [1]), np.array([2.0, -3.0])), (0, friction_term('a', 'F_V2'), np.array([0.4])),
     (2, friction_term('c', 'F_Cl'), np.array([0.2])), (2, friction_term('c', 'F_T1', 30.0), np.array([0.05])),
-    (1, stribeck_term('b', 0.3), np.array([1.5])), (1, function_term('b', 'sin(q)'), np.array([7.0])),
+    (1, stribeck_term('b', 0.3), np.array([1.5])), (1, spring_term('b', [1, 3]), np.array([7.0, -2.0])),
 )  # fmt: skip
 
 
@@ -30,7 +30,9 @@ def friction_of(speed, load, H, temperature):
 
 
 def springs_of(q):
-    return np.stack([2.0 * np.sin(q[:, 0]) - 3.0 * np.cos(q[:, 0]), 7.0 * np.sin(q[:, 1]), 0 * q[:, 2]], axis=1)
+    return np.stack(
+        [2.0 * np.sin(q[:, 0]) - 3.0 * np.cos(q[:, 0]), 7.0 * q[:, 1] - 2.0 * q[:, 1] ** 3, 0 * q[:, 2]], axis=1
+    )
 
 
 def test_the_torque_is_the_sum_of_the_columns(states):
@@ -73,7 +75,7 @@ def test_what_they_are_called():
         'joints.c.terms: friction F_Cl',
         'joints.c.terms: friction F_T1',
         "joints.b.terms: stribeck {'V_S': 0.3, 'mu': 1.0}",
-        'joints.b.terms: function sin(q)',
+        'joints.b.terms: spring [1, 3]',
     ]
     assert [term.kind for _, term, _ in terms.friction.entries] == ['friction'] * 3 + ['stribeck']
     assert terms and not DescribedTerms() and not DescribedTerms(PARTS[:1]).friction

@@ -9,8 +9,9 @@ from joint_dynamics.arm.terms import (
     OPPOSING,
     fourier_term,
     friction_term,
-    function_term,
     hysteresis_term,
+    power_term,
+    spring_term,
     stribeck_term,
     terms_from_config,
 )
@@ -120,22 +121,39 @@ def test_harmonics_of_the_angle():
     assert not term.is_friction and not term.opposes_motion
 
 
+def test_springs_are_powers_of_the_position():
+    term = spring_term('a', [1, 3])
+    np.testing.assert_allclose(term.of(motion()), [Q, Q**3], rtol=1e-12)
+    assert not term.is_friction and not term.opposes_motion
+    assert (term.names, term.document, term.kind) == (('q^1_a', 'q^3_a'), {'spring': [1, 3]}, 'spring')
+
+
+def test_the_power_of_the_speed_is_friction():
+    term = power_term('a', 0.75, ridge=0.0)
+    np.testing.assert_allclose(term.of(motion()), [np.sign(OMEGA) * np.abs(OMEGA) ** 0.75], rtol=1e-12)
+    assert term.is_friction and term.opposes_motion
+    assert (term.names, term.document, term.ridge) == (('f_v_a',), {'power': 0.75}, 0.0)
+
+
+def test_the_power_that_0_2_wrote_as_a_formula_is_read():
+    (term,) = terms_from_config({'a': [{'function': 'sign(dq) * abs(dq)**0.75'}]})
+    assert term.document == {'power': 0.75}
+
+
 @pytest.mark.parametrize(
-    ('formula', 'friction', 'opposes'),
-    [('sin(q)', False, False), ('tanh(dq)', True, True), ('q*dq', True, False), ('2', False, False)],
+    'formula', ['sin(q)', 'q', 3, True, ['q'], '', 'sign(dq) * abs(dq)**q', 'sign(dq) * abs(dq)**1.2.3']
 )
-def test_a_formula_is_friction_where_it_has_the_speed(formula, friction, opposes):
-    term = function_term('a', formula)
-    expected = {'sin(q)': np.sin(Q), 'tanh(dq)': np.tanh(OMEGA), 'q*dq': Q * OMEGA, '2': np.full(40, 2.0)}[formula]
-    np.testing.assert_allclose(term.of(motion()), [expected], rtol=1e-12)
-    assert (term.is_friction, term.opposes_motion) == (friction, opposes)
-    assert (term.names, term.document, term.needs) == ((f'{formula}_a',), {'function': formula}, frozenset())
+def test_formulas_are_refused_with_what_replaces_them(formula):
+    with pytest.raises(JointDynamicsError) as caught:
+        terms_from_config({'a': [{'function': formula}]})
+    said = str(caught.value)
+    assert said.startswith('terms.a.function: ') and '0.3.0' in said and 'spring' in said and '\n' not in said
 
 
 def test_a_configuration_is_read_term_by_term():
     found = terms_from_config({
-        'a': [{'fourier': 2}, {'fourier': [4, 1]}, {'function': 3}, {'friction': 'F_T1', 'T_0': 30}],
-        'b': {'stribeck': 0.4},
+        'a': [{'fourier': 2}, {'fourier': [4, 1]}, {'spring': 3}, {'friction': 'F_T1', 'T_0': 30}],
+        'b': [{'stribeck': 0.4}, {'power': 1}, {'spring': [9]}],
         'c': [
             {'stribeck': {'V_S': 2, 'mu': 3}}, {'hysteresis': 1}, {'tau_max': 9, 'friction': 'F_Cl'},
             {'friction': 'F_V2', 'tau_max': None},
@@ -143,11 +161,12 @@ def test_a_configuration_is_read_term_by_term():
         'd': [],
     })  # fmt: skip
     documents = [
-        {'fourier': [1, 2]}, {'fourier': [4, 1]}, {'function': '3'}, {'friction': 'F_T1', 'T_0': 30.0},
-        {'stribeck': {'V_S': 0.4, 'mu': 1.0}}, {'stribeck': {'V_S': 2.0, 'mu': 3.0}}, {'hysteresis': 1.0},
+        {'fourier': [1, 2]}, {'fourier': [4, 1]}, {'spring': [1, 2, 3]}, {'friction': 'F_T1', 'T_0': 30.0},
+        {'stribeck': {'V_S': 0.4, 'mu': 1.0}}, {'power': 1.0}, {'spring': [9]},
+        {'stribeck': {'V_S': 2.0, 'mu': 3.0}}, {'hysteresis': 1.0},
         {'friction': 'F_Cl', 'tau_max': 9.0}, {'friction': 'F_V2'},
     ]  # fmt: skip
-    assert ([term.joint for term in found], [term.document for term in found]) == (list('aaaabcccc'), documents)
+    assert ([term.joint for term in found], [term.document for term in found]) == (list('aaaabbbcccc'), documents)
     # what was read is written as it can be read again
     again = terms_from_config({name: [t.document for t in found if t.joint == name] for name in 'abc'})
     assert [term.document for term in again] == [term.document for term in found]
@@ -167,7 +186,7 @@ def test_a_configuration_is_read_term_by_term():
             for value, shown in (([{}], '{}'), ('x', "'x'"), (3, '3'), ([[]], '[]'))
         ),
         ({'a': [{'fourier': 1, 'friction': 'F_T0'}]}, f'terms.a: expected one of {", ".join(KINDS)} with its value'),
-        ({'a': [{'spring': 1}]}, 'terms.a: expected fourier, function or friction (or stribeck, hysteresis), found'),
+        ({'a': [{'rubber': 1}]}, f'terms.a: expected one of {", ".join(KINDS)}, found'),
         *(
             (
                 {'a': [{'fourier': value}]},
@@ -176,8 +195,11 @@ def test_a_configuration_is_read_term_by_term():
             )
             for value in (0, -1, 51, 10**30, True, 1.0, [], [0], [1001], [True], [1, 'x'], [1] * 51, None, {'h': 1})
         ),
-        ({'a': [{'function': True}]}, "terms.a.function: expected a formula in q and dq, found 'True'"),
-        ({'a': [{'function': ['q']}]}, 'terms.a.function: expected a formula in q and dq, found "[\'q\']"'),
+        *(
+            ({'a': [{'spring': value}]}, 'terms.a.spring: expected a number of exponents')
+            for value in (0, 10, [0], 1.5, 'q')
+        ),
+        *(({'a': [{'power': value}]}, 'terms.a.power: expected an exponent') for value in (0, -1, True, 'x')),
         ({'a': [{'stribeck': {'V_S': 1, 'x': 2}}]}, 'terms.a.stribeck: expected V_S [rad/s] and mu, found'),
         ({'a': [{'stribeck': {'mu': 2}}]}, "terms.a.stribeck: expected V_S [rad/s] and mu, found {'mu': 2}"),
         ({'a': [{'stribeck': 0}]}, 'terms.a.stribeck.V_S: expected a speed [rad/s] above 0, found 0'),

@@ -14,7 +14,7 @@ FURTHER = [
     {'document': {'friction': 'F_T1', 'T_0': 30.0}, 'values': [0.5]},
     {'document': {'friction': 'load_gain'}, 'values': [0.3]},
     {'document': {'fourier': [1]}, 'values': [5.0, -4.0]},
-    {'document': {'function': 'sign(dq) * abs(dq)**0.7'}, 'values': [3.0]},
+    {'document': {'power': 0.7}, 'values': [3.0]},
 ]
 
 

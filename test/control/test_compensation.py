@@ -173,14 +173,6 @@ def test_the_quadrant_in_which_friction_is_least_is_found():
         assert not check_direction(name, real, applied(2.9, 10.0), 2.0, validity={'load': 20.0}).runs_away
 
 
-def test_the_angle_at_which_friction_is_least_is_found():
-    real = {'parameters': {'F_C0': 5.0}}
-    terms = [{'document': {'function': 'sign(dq) * cos(q)'}, 'values': [2.0]}]
-    check = check_direction('positive', real, applied(4.0, 0.0), 2.0, terms=terms)
-    assert check.excess[-1] == pytest.approx(4.0 - 3.0)
-    assert abs(check.position) == pytest.approx(np.pi)
-
-
 def test_a_check_in_plain_data():
     item = applied(5.5, 9.0, spring=80.0, inertia=1.5, temperatures=[20.0])
     [check] = check_compensation(REAL, item, {'j': 2.0})
@@ -201,5 +193,5 @@ def test_a_check_in_plain_data():
             'direction': name, 'verdict': 'attracting', 'runs_away': False, 'might_run_away': False,
             'crossings': [{'speed': pytest.approx(0.5), 'kind': 'attracting'}],
             'largest_excess': pytest.approx(0.5 - one.speed[0]), 'at_speed': one.speed[0],
-            'at_load': 0.0, 'at_position': one.position,
+            'at_load': 0.0,
         }  # fmt: skip

@@ -122,25 +122,18 @@ def test_an_output_folder_that_cannot_be_written_is_refused_before_anything_star
     assert len(done.stderr.strip().splitlines()) == 1
 
 
-def test_mujoco_is_asked_for_by_name_and_a_seed_is_a_number_from_0(tmp_path, monkeypatch, capsys):
+def test_a_seed_is_a_number_from_0(tmp_path, monkeypatch, capsys):
     from joint_dynamics.cli import main as command
 
-    monkeypatch.setattr('importlib.util.find_spec', lambda name: None if name == 'mujoco' else object())
-    for arguments, reason in (
-        (['--engine', 'mujoco'], 'expected the package mujoco, not found'),
-        (['--seed', '-1'], 'demo.seed: expected a whole number, ≥ 0, found -1'),
-    ):
-        assert command.main(['demo', '--out', str(tmp_path), *arguments]) == 2
-        assert reason in capsys.readouterr().err
+    monkeypatch.setattr('importlib.util.find_spec', lambda name: object())
+    assert command.main(['demo', '--out', str(tmp_path), '--seed', '-1']) == 2
+    assert 'demo.seed: expected a whole number, ≥ 0, found -1' in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize('engine', ['own', 'mujoco'])
-def test_the_first_half_finds_the_robot(tmp_path, engine):
-    if engine == 'mujoco':
-        pytest.importorskip('mujoco', reason='the extra mujoco is not installed')
-    settings = DemoSettings(seed=1, engine=engine, period=8.0, repeats=1, online=False)
+def test_the_first_half_finds_the_robot(tmp_path):
+    settings = DemoSettings(seed=1, period=8.0, repeats=1, online=False)
     summary, results = run_demo(settings, tmp_path)
     # no clock ends the search of the motion: it is the same on a busy machine
     assert 'time budget' not in (tmp_path / 'logs' / 'excitation.log').read_text()
@@ -151,7 +144,6 @@ def test_the_first_half_finds_the_robot(tmp_path, engine):
     assert summary['identification']['median_error_percent'] < 15.0
     assert 0.0 < summary['parameter_coverage_percent'] <= 100.0
     assert set(summary['seconds']) >= {'Identify the robot', 'total'}
-    assert summary['engine'] == engine
     json.dumps(summary, allow_nan=False)
     description = DynamicsDescription.load(tmp_path / 'dynamics.yaml')
     truth = results['truth']

@@ -1,4 +1,4 @@
-"""What changed: load, stiffness or friction of a simulated UR5e whose links MuJoCo computes, by what is named."""
+"""What changed: load, stiffness or friction of a simulated UR5e by what is named."""
 
 from functools import partial
 from types import SimpleNamespace
@@ -8,7 +8,6 @@ import pinocchio
 import pytest
 
 pytest.importorskip('numba', reason='the simulated robot is compiled by numba')
-pytest.importorskip('mujoco', reason='the links are computed by another engine')
 
 from joint_dynamics.arm import Arm
 from joint_dynamics.estimation import EstimationSettings, JointEstimator, PayloadEstimator
@@ -32,7 +31,7 @@ def run(tools, true_description):
     def play(change=None, after=AFTER, softer=None, rougher=None, carried=None, pushes=(), offset=0.0, points=None):
         time, q = tools.waypoint_motion(4, speed=2.0) if points is None else points
         trajectory = TrajectoryPoints(time, q, np.gradient(q, time, axis=0))
-        robot = FlexibleJointRobot(seed=4, rate=1.0 / PERIOD, temperature=30.0, dynamics='mujoco')
+        robot = FlexibleJointRobot(seed=4, rate=1.0 / PERIOD, temperature=30.0)
         arm = Arm.from_description(robot.model, true_description(robot))
         estimator = JointEstimator(arm, PERIOD, EstimationSettings(payload=carried is not None))
         if carried is not None:
@@ -96,7 +95,7 @@ def test_only_a_load_is_named_while_what_is_carried_is_not_known(tools, true_des
     """What is not weighed yet passes for a friction of the wrist, or any other; it is named once the mass is known."""
     time, q = tools.waypoint_motion(3, speed=2.0)
     trajectory = TrajectoryPoints(time, q, np.gradient(q, time, axis=0))
-    robot = FlexibleJointRobot(seed=4, rate=1.0 / PERIOD, temperature=30.0, dynamics='mujoco')
+    robot = FlexibleJointRobot(seed=4, rate=1.0 / PERIOD, temperature=30.0)
     arm = Arm.from_description(robot.model, true_description(robot))
     estimator, asked = JointEstimator(arm, PERIOD, EstimationSettings(payload=True)), []
     estimator.changes.find = lambda: asked.append(estimator.payload.known) or Change('friction', 3, 1.5, 0, 6)

@@ -73,23 +73,18 @@ def test_the_smallest_distance_on_the_way_is_found(ur5e):
         assert found == pytest.approx(min(every), abs=1e-5) or found > 0 < min(every)
 
 
-def every_distance(clearance, q):
-    """The distance of every watched pair at every posture, (pairs, samples)."""
-    return np.array([clearance.distances(np.full(q.shape[1], k), q) for k in range(len(clearance.pairs))])
-
-
 def test_spheres_around_bodies_never_come_closer_than_the_bodies(ur5e, states):
     clearance = Clearance(ur5e, LimitSettings(floor=-0.5))
     q = states(ur5e, 40, 5)[0]
-    bound = clearance.sphere_distances(q)
-    assert np.all(bound <= every_distance(clearance, q) + 1e-6)
+    motion = motion_of(ur5e, q)
+    assert np.all(clearance.sphere_distances(motion) <= clearance.distances(motion) + 1e-6)
 
 
 def test_distances_change_no_faster_than_the_levers_say(ur5e, states):
     clearance = Clearance(ur5e, LimitSettings(floor=-0.5))
     q = states(ur5e, 40, 6)[0]
     step = np.random.default_rng(1).uniform(-0.1, 0.1, q.shape)
-    change = every_distance(clearance, q + step) - every_distance(clearance, q)
+    change = clearance.distances(motion_of(ur5e, q + step)) - clearance.distances(motion_of(ur5e, q))
     assert np.all(np.abs(change) <= clearance.lever @ np.abs(step) + 1e-6)
 
 
@@ -134,7 +129,7 @@ def test_meshes_are_read_where_packages_are(make_urdf, tmp_path):
     # stretched: the cubes of l1 and l3 are 0.8 m apart, axes aligned
     rest = np.zeros((3, 1))
     clearance = Clearance(model, settings)
-    found = dict(zip(clearance.pairs, every_distance(clearance, rest)[:, 0], strict=True))
+    found = dict(zip(clearance.pairs, clearance.distances(motion_of(model, rest))[:, 0], strict=True))
     assert found['l1', 'l3'] == pytest.approx(0.7, abs=1e-4)
 
 

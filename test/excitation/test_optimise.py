@@ -16,6 +16,7 @@ from joint_dynamics import python_process
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.excitation import ExcitationSettings, LimitSettings, PayloadSettings, optimise
 from joint_dynamics.excitation.collision import Clearance
+from joint_dynamics.excitation.constraint import RESERVE
 from joint_dynamics.excitation.limits import MotionLimits
 from joint_dynamics.excitation.motion import RobotMotion
 from joint_dynamics.excitation.optimise import ALL, INTERRUPTED, NOTHING_GAINED, TIME, Search
@@ -478,5 +479,6 @@ def test_what_is_lost_between_the_samples_is_made_up_for(ur5e):
     true = {one.kind: one.smallest(RobotMotion(ur5e, *trajectory.motion(fine))) for one in problem.constraints}
     assert lost['acceleration'] > 1e-3
     for kind in ('position', 'velocity', 'acceleration', 'torque'):
-        assert sampled[kind] - true[kind] <= lost[kind] <= sampled[kind] - true[kind] + 1e-3
-        assert missing[kind] == pytest.approx(max(0.0, -true[kind]), abs=1e-3)
+        # the fine samples miss a little themselves, and a checked slack has its reserve
+        assert sampled[kind] - true[kind] <= lost[kind] <= sampled[kind] - true[kind] + 1e-3 + RESERVE
+        assert missing[kind] == pytest.approx(max(0.0, -true[kind]), abs=1e-3 + RESERVE)

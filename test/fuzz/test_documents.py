@@ -61,7 +61,7 @@ JOINT = {
     },
     'backlash': MAP,
     'kinematic_error': MAP,
-    'terms': [{'document': {'function': 'sin(q)'}, 'values': [1.0], 'std': [0.1]}],
+    'terms': [{'document': {'spring': [1]}, 'values': [1.0], 'std': [0.1]}],
     'temperature_range': [20.0, 30.0],
 }
 MODEL = RobotModel.from_urdf(URDF)
@@ -124,7 +124,7 @@ CONFIG = {
         'method': 'wls',
         'f_dyn': 5.0,
         'drive_gains': {'j1': 1.0},
-        'terms': {'j1': [{'fourier': 2}, {'function': 'q**2'}]},
+        'terms': {'j1': [{'fourier': 2}, {'spring': 2}]},
         'payload': {'mass': 1.0},
         'selection': False,
     },

@@ -34,14 +34,12 @@ def test_terms_are_written_where_they_belong():
     joint = written({'friction': 'F_C1'}, names=('y',), needs=('load',))
     assert joint['friction']['parameters'] == {'F_C0': 5.0, 'F_C1': -1.0, 'tau_max': 40.0}
     assert joint['friction']['standard_deviations'] == {'F_C0': 0.3}
-    joint = written({'function': 'sin(q)'}, names=('x', 'y'), needs=('load',))
+    joint = written({'fourier': [1]}, names=('x', 'y'), needs=('load',))
     assert joint['terms'] == [
-        {'document': {'function': 'sin(q)', 'tau_max': 40.0}, 'values': [2.0, -1.0], 'std': [0.4, None]}
+        {'document': {'fourier': [1], 'tau_max': 40.0}, 'values': [2.0, -1.0], 'std': [0.4, None]}
     ]
     none = SimpleNamespace(load_limit=None)
-    assert written({'function': 'sin(q)'}, needs=('load',), state=none)['terms'][0]['document'] == {
-        'function': 'sin(q)'
-    }
+    assert written({'fourier': [1]}, needs=('load',), state=none)['terms'][0]['document'] == {'fourier': [1]}
 
 
 def test_a_payload_is_written_as_not_attached():

@@ -64,11 +64,7 @@ def test_gen3_slow_joints_from_fast_motion_are_predicted_as_without_further_term
     assert max(plain) < 6.0
 
 
-@pytest.mark.parametrize(
-    'counterbalance',
-    [{}, {'joint_2': [{'fourier': 2}]}, {'joint_2': [{'function': 'sin(q) / sqrt(1.5 - cos(q))'}]}],
-    ids=['none', 'fourier', 'function'],
-)
+@pytest.mark.parametrize('counterbalance', [{}, {'joint_2': [{'fourier': 2}]}], ids=['none', 'fourier'])
 def test_kr300_both_runs(kr300, counterbalance):
     model, first, second = kr300
     result = identify(

@@ -1,7 +1,5 @@
 """Exports of robots whose joints follow others, read back and computed by their readers."""
 
-import xml.etree.ElementTree as ET
-
 import numpy as np
 import pinocchio
 import pytest
@@ -9,15 +7,14 @@ import pytest
 from joint_dynamics.arm import Arm
 from joint_dynamics.description import DynamicsDescription, export_urdf, not_exported
 from joint_dynamics.description.export_mjcf import export_mjcf
-from joint_dynamics.description.export_pinocchio import export_pinocchio, pinocchio_model
-from joint_dynamics.description.export_sdf import export_sdf
 from joint_dynamics.description.identity import check_identity, identity_of
-from joint_dynamics.description.import_inertials import import_inertials
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.robot import RobotModel
 
 PARALLELOGRAM = {'j4': {'j2': -1.0, 'j3': -0.5, 'offset': 0.2}}
 PAYLOAD = {'mass': {'value': 2.0}, 'first_moments': [0.1, -0.2, 0.1]}
+#: MuJoCo writes six significant digits; rotation, place and inertia of seven joints make a torque.
+MJCF_DIGITS = 3 * 7 * 5e-6
 
 
 @pytest.fixture(params=[0, 1, 2, 'several'])
@@ -97,44 +94,12 @@ def test_an_mjcf_has_the_links_and_an_equality_for_who_follows(robot, descriptio
         mujoco.mj_forward(model, data)
         equal = data.efc_type == int(mujoco.mjtConstraint.mjCNSTR_EQUALITY)
         assert equal.sum() == len(tree.dependent)
-        np.testing.assert_allclose(data.efc_pos[equal], 0.0, atol=1e-12)
+        # six digits of ratio, offset and range, at positions of some rad
+        np.testing.assert_allclose(data.efc_pos[equal], 0.0, atol=10 * 5e-6)
         model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONSTRAINT)
         data.qpos[place], data.qvel[place], data.qacc[place] = tree.positions(q), tree.rates(dq), tree.rates(ddq)
         mujoco.mj_inverse(model, data)
         wanted = arm.link_torque(q, dq, ddq) + 0.3 * ddq
         np.testing.assert_allclose(
-            tree.torques(data.qfrc_inverse[place].copy()), wanted, rtol=0, atol=1e-6 * np.abs(wanted).max()
+            tree.torques(data.qfrc_inverse[place].copy()), wanted, rtol=0, atol=MJCF_DIGITS * np.abs(wanted).max()
         )
-
-
-def test_an_sdf_has_the_links_and_says_who_follows_one_joint(robot, description, tmp_path):
-    export_sdf(description, robot, tmp_path / 'arm.sdf')
-    links = robot.standard(import_inertials(tmp_path / 'arm.sdf', robot)).links
-    expected = robot.standard(description.standard_parameters(robot)).with_payload(description.payload()).links
-    np.testing.assert_allclose(links, expected, rtol=0, atol=1e-9 * np.abs(expected).max())
-    root = ET.parse(tmp_path / 'arm.sdf').getroot()
-    assert root.get('version') == '1.11'
-    for name, follows in robot.chain.tree.dependent.items():
-        mimic = root.find(f".//joint[@name='{name}']/axis/mimic")
-        if len(follows.ratios) > 1:
-            assert mimic is None
-            continue
-        ((leader, ratio),) = follows.ratios.items()
-        assert (mimic.get('joint'), float(mimic.find('multiplier').text)) == (leader, ratio)
-        assert float(mimic.find('offset').text) == follows.offset
-
-
-def test_pinocchio_has_all_joints_and_the_file_maps_them(robot, description, tmp_path):
-    if not hasattr(pinocchio.Model(), 'armature'):
-        pytest.skip('pinocchio models have an armature from 3 on')
-    arm, tree, model = Arm.from_description(robot, description), robot.chain.tree, pinocchio_model(description)
-    data = model.createData()
-    export_pinocchio(description, robot, tmp_path / 'arm.py')
-    module = {}
-    exec((tmp_path / 'arm.py').read_text(), module)
-    built = module['build']()
-    for q, dq, ddq in states(robot):
-        wanted = arm.link_torque(q, dq, ddq) + 0.3 * ddq
-        tau = pinocchio.rnea(model, data, tree.positions(q), tree.rates(dq), tree.rates(ddq))
-        close(tree.torques(tau), wanted)
-        close(module['inverse_dynamics'](built, built.createData(), q, dq, ddq), wanted)

@@ -74,7 +74,7 @@ def test_the_simulated_arm_accelerates_as_in_mujoco(pair):
     rng = np.random.default_rng(3)
     for q, dq, _ in zip(*pair.ours.random_states(20, rng), strict=True):
         tau = rng.normal(scale=20.0, size=pair.ours.n)
-        forward_dynamics(links, q, dq, tau, ddq, work, None)
+        forward_dynamics(links, q, dq, tau, ddq, work)
         # MuJoCo's torque for that acceleration is the one given; the sums it is made of are as large as the terms M q̈
         # that cancel in it
         size = np.abs(pair.mass_matrix(q)) @ np.abs(ddq)

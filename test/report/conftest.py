@@ -268,7 +268,7 @@ def demonstrated(ur5e_file):
     they are), everything compared with the truth by the demonstration's own functions.
     """
     model, work = RobotModel.load(ur5e_urdf()), scenario.cycle()
-    robot = demo_robot(0, 'own', work.q[0])
+    robot = demo_robot(0, work.q[0])
     description = DynamicsDescription.load(ur5e_file)
     n, runs, states = model.n, {}, {}
     effort = model.inverse_dynamics(work.q, work.dq, work.ddq)

@@ -28,7 +28,7 @@ try:
     from std_srvs.srv import Trigger
     from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-    from joint_dynamics.demo.ros_client import RosClient
+    from joint_dynamics.calibration.client import RosClient
     from joint_dynamics.nodes.framework.tables import LATCHED
 except ImportError:
     rclpy = None  # the tests skip themselves

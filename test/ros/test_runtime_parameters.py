@@ -134,7 +134,6 @@ def test_of_every_parameter_that_answers_success_the_value_is_there(configured, 
     ('name', 'parameter', 'value', 'reason'),
     [
         ('estimator', 'friction_lower', [2.6, -0.05], 'friction_lower: expected numbers of at most friction_upper'),
-        ('simulator', 'push_force', [1.0, 0.0, 0.0], 'expected engine mujoco to push a body, found own'),
         ('simulator', 'payload_inertia', [1.0, 1.0, -1.0, 0.0, 0.0, 0.0], 'payload: expected a symmetric inertia'),
     ],
 )

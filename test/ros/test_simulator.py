@@ -20,7 +20,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint  # noqa: E
 from joint_dynamics.nodes.framework.tables import LATCHED, RELIABLE_SENSOR  # noqa: E402
 from joint_dynamics.nodes.simulator.node import SimulatorNode  # noqa: E402
 from joint_dynamics.robot import RobotModel  # noqa: E402
-from joint_dynamics.simulation import FlexibleJointRobot, Laws, ModelErrors  # noqa: E402
+from joint_dynamics.simulation import FlexibleJointRobot, ModelErrors  # noqa: E402
 
 JOINTS = ('shoulder_pan_joint', 'shoulder_lift_joint', 'elbow_joint', 'wrist_1_joint', 'wrist_2_joint', 'wrist_3_joint')
 
@@ -207,8 +207,6 @@ def test_settings_take_effect_while_time_flows(ros):
         ({'robot_file': '/does/not/exist.urdf'}, 'readable file'),
         ({'position': [0.0, 1.0]}, 'position'),
         ({'effort_joints': ['a']}, 'any order'),
-        ({'floor': True}, 'expected with engine mujoco'),
-        ({'push_force': [0.0, 0.0, 1.0]}, 'expected with engine mujoco'),
     ],
 )
 def test_a_robot_that_cannot_be_built_says_why(ros, parameters, reason):
@@ -337,17 +335,11 @@ def test_the_last_words_are_written_and_exit_functions_called_before_the_process
     assert done.stdout.splitlines() == ['last words', 'exit function']
 
 
-def test_mujoco_laws_and_inertials_are_chosen_by_parameter_and_a_push_is_felt(ros):
-    pytest.importorskip('mujoco', reason='the extra mujoco is not installed')
-    node = start(ros, engine='mujoco', laws_seed=3, inertia_error=0.2, floor=True, seed=7)
-    twin = FlexibleJointRobot(seed=7, laws=Laws.drawn(3), errors=ModelErrors(inertia=0.2))
+def test_drives_and_inertials_are_chosen_by_parameter(ros):
+    node = start(ros, inertia_error=0.2, seed=7)
+    twin = FlexibleJointRobot(seed=7, errors=ModelErrors(inertia=0.2))
     np.testing.assert_array_equal(node.simulated.drives.stiffness, twin.drives.stiffness)
     np.testing.assert_array_equal(node.simulated.truth.links.mass, twin.truth.links.mass)
-    assert node.simulated.laws == Laws.drawn(3)
-    before = node.simulated.step().transmission_torque[0]
-    assert ros.set_parameter('simulator', 'push_force', [0.0, 0.0, -50.0]).successful
-    run_until(ros, node, node.simulated.time + 0.5)
-    assert np.abs(node.simulated.step().transmission_torque[0] - before).max() > 5.0
 
 
 def test_the_speed_can_be_changed_while_it_runs(ros):

@@ -31,7 +31,9 @@ from test_palletiser import PARALLELOGRAMS  # noqa: E402
 from test_palletiser import urdf as palletiser_urdf  # noqa: E402
 
 DATA = Path(os.environ.get('JOINT_DYNAMICS_DATA') or TESTS.parents[1] / 'shared' / 'data')
-SAMPLES, PERIOD = 50, 0.04  # number of samples, s between them
+SAMPLES = 80
+PERIOD = 0.04  # s between samples
+FINE = 50  # first sample of the fine motion
 # Khalil's table of a Stäubli TX40: alpha rad, a m, d m, theta rad; its motor 6 turns with joint 5 as well
 TX40 = ((0, 0, 0, 0), (-1, 0, 0, 0), (0, 0.225, 0.035, 0), (1, 0, 0.225, 0), (-1, 0, 0, 0), (1, 0, 0, 2))
 # of backlash and encoders: only the estimator reads them
@@ -82,6 +84,9 @@ def motion_of(n, rng, reach=0.8):
         axis=3
     )
     motion[0, 20:30, 0], motion[1:, 20:30, 0] = motion[0, 20, 0], 0.0
+    # then fine steps, of some µrad: within the presliding length
+    motion[0, FINE:] = motion[0, FINE] + 1e-3 * (motion[0, FINE:] - motion[0, FINE])
+    motion[1:, FINE:] *= 1e-3
     return motion
 
 

@@ -1,15 +1,18 @@
 """Laws that nature might have: each bounded, continuous and passive, and the plant's energy balanced under all."""
 
+import importlib.util
 import itertools
+import sys
 from dataclasses import asdict, replace
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.joint import MaxwellSlip
-from joint_dynamics.simulation import Command, FlexibleJointRobot, Laws, ModelErrors, plausible_drives, play
+from joint_dynamics.simulation import Command, FlexibleJointRobot, ModelErrors, plausible_drives, play
 from joint_dynamics.simulation.drives import pack
 from joint_dynamics.simulation.dynamics import (
     friction,
@@ -19,7 +22,6 @@ from joint_dynamics.simulation.dynamics import (
     temperature_effect,
     viscous_torque,
 )
-from joint_dynamics.simulation.laws import FORMS
 from joint_dynamics.simulation.transmission import (
     bristle,
     drag,
@@ -34,12 +36,16 @@ from joint_dynamics.simulation.transmission import (
     travel_tables,
 )
 
+_spec = importlib.util.spec_from_file_location('drawn_laws', Path(__file__).with_name('drawn_laws.py'))
+drawn_laws = sys.modules['drawn_laws'] = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(drawn_laws)
+FORMS, Laws = drawn_laws.FORMS, drawn_laws.Laws
 EFFORT = np.array([150.0, 150.0, 150.0, 28.0, 28.0, 28.0])
 OTHERS = [(name, form) for name, forms in FORMS.items() for form in forms[1:]]
 
 
 def drives_of(laws, seed=5, errors=None):
-    return laws.applied(plausible_drives(EFFORT, seed, errors or ModelErrors()), seed)
+    return laws.drives(EFFORT, seed, errors)
 
 
 @pytest.fixture(params=OTHERS, ids=lambda pair: '-'.join(pair))
@@ -171,7 +177,7 @@ def test_springs_are_monotonic_odd_and_steeper_than_nothing(form):
 
 
 def test_the_plant_balances_its_energy_under_every_law(laws, waves):
-    robot = FlexibleJointRobot(seed=2, laws=laws)
+    robot = FlexibleJointRobot(seed=2, drives=drives_of(laws, 2))
     robot.set_external_torque([2.0, 1.0, -1.0, 0.3, 0.2, 0.1])
     robot.place(robot.truth.position)
     play(robot, waves(robot.truth.position, 2.0, size=0.8))
@@ -180,17 +186,16 @@ def test_the_plant_balances_its_energy_under_every_law(laws, waves):
     assert abs(energy.error) < 1e-4 * energy.throughput
     assert energy.friction > 0.0
     assert energy.damping >= 0.0
-    assert energy.contact == 0.0
 
 
 @pytest.mark.parametrize('seed', range(4))
 def test_placed_under_drawn_laws_it_stands_and_the_truth_knows_its_spring(seed):
-    robot = FlexibleJointRobot(seed=seed, laws=Laws.drawn(seed), errors=ModelErrors.none())
+    none = ModelErrors.none()
+    robot = FlexibleJointRobot(seed=seed, drives=drives_of(Laws.drawn(seed), seed, none), errors=none)
     start = robot.truth.position
     samples = robot.run(Command.track(np.tile(robot.truth.position, (300, 1))))
     assert np.abs(samples.true_q - start).max() < 2e-5
     document = robot.truth.as_document()
-    assert document['laws'] == asdict(Laws.drawn(seed))
     for j, curve in enumerate(np.array(document['spring_curve']['torque'])):
         phi = np.array(document['spring_curve']['deformation'][j])
         middle = slice(49, 52)

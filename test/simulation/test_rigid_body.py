@@ -18,7 +18,7 @@ def test_forward_dynamics_is_pinocchios(model):
     links, work, data = links_of(model), workspace(model.n), model.pinocchio.createData()
     ddq = np.empty(model.n)
     for q, dq, tau in states(model.n):
-        forward_dynamics(links, q, dq, 20 * tau, ddq, work, None)
+        forward_dynamics(links, q, dq, 20 * tau, ddq, work)
         np.testing.assert_allclose(ddq, pinocchio.aba(model.pinocchio, data, q, dq, 20 * tau), rtol=1e-8, atol=1e-8)
 
 

@@ -123,3 +123,10 @@ def test_errors_scale():
     half = ModelErrors().scaled(0.5)
     assert half.inertia == pytest.approx(0.025)
     assert half.smooth_hysteresis is True
+
+
+@pytest.mark.parametrize('options', [{'dynamics': 'mujoco'}, {'floor': 0.0}])
+def test_another_engine_and_its_floor_are_refused(options):
+    with pytest.raises(JointDynamicsError) as caught:
+        FlexibleJointRobot(**options)
+    assert next(iter(options)) in str(caught.value) and '0.3.0' in str(caught.value)

@@ -4,7 +4,6 @@
 #define DYNAMICS_MODEL__FIELD_HPP_
 
 #include <cstddef>
-#include <initializer_list>
 #include <string>
 #include <utility>
 #include <vector>
@@ -42,7 +41,7 @@ public:
   /// All items of a list; none where this is missing.
   std::vector<Field> items() const;
   /// Refuses a key that is not known.
-  void only(std::initializer_list<const char *> known) const;
+  void only(const std::vector<std::string> & known) const;
 
   double number() const;
   double number_or(double otherwise) const {return present() ? number() : otherwise;}

@@ -37,29 +37,17 @@ void check_document(const Field & document)
     {"joint_names", "name", "urdf", "mdh", "identity", "locked", "parallelograms", "dependent_joints", "coupling"});
   const std::vector<std::string> names = document["robot"].at("joint_names").names();
   const std::vector<std::string> dependent = document["robot"]["dependent_joints"].names();
-  const auto among = [](const std::vector<std::string> & all, const std::string & name) {
-      return std::find(all.begin(), all.end(), name) != all.end();
-    };
-  for (const auto & [name, joint] : document.at("joints").entries()) {
-    if (!among(names, name)) {
-      joint.only(among(dependent, name) ? std::initializer_list<const char *>{"terms"} :
-        std::initializer_list<const char *>{});
-      if (!among(dependent, name)) {
-        joint.refuse("a joint of robot.joint_names", "another one");
-      }
-    }
-  }
+  std::vector<std::string> links = names;
+  links.insert(links.end(), dependent.begin(), dependent.end());
+  const Field joints = document.at("joints");
+  joints.only(links);
   for (const std::string & name : names) {
-    document["joints"].at(name);
-    if (among(dependent, name)) {
-      document["robot"]["dependent_joints"].refuse("joints that are not in robot.joint_names", name);
-    }
+    joints.at(name);
   }
-  for (const auto & [name, link] : document["inertial"]["standard"].entries()) {
-    if (!among(names, name) && !among(dependent, name)) {
-      link.refuse("a joint of robot.joint_names", "another one");
-    }
+  for (const std::string & name : dependent) {
+    joints[name].only({"terms"});
   }
+  document["inertial"]["standard"].only(links);
 }
 
 std::map<std::string, double> numbers_of(const Field & document)
@@ -151,6 +139,9 @@ Arm::Arm(
   const Robot robot(
     urdf.empty() ? described["urdf"].text() : urdf, joints.empty() ? described_ : joints, locked, parallelograms);
   names_ = !joints.empty() ? joints : document.present() ? described_ : robot.joint_names();
+  if (names_.size() != robot.joint_names().size()) {
+    refuse("joints", "each joint once", std::to_string(names_.size()) + " names");
+  }
   if (document["inertial"].present()) {
     double mass = 0.0;
     for (const auto & [name, link] : document["inertial"].at("standard").entries()) {
@@ -217,7 +208,11 @@ void Arm::read_joints(const Field & document, const Robot & robot)
 void Arm::read_bodies(const Field & document, const Robot & robot)
 {
   const Field inertial = document["inertial"];
-  inertial.only({"standard", "base", "coupling"});
+  inertial.only({"standard", "base", "coupling", "gravity"});
+  const Field source = inertial["gravity"];  // of the masses, where the torques were recorded without gravity
+  if (source.present() && source.text() != "robot_file" && source.text() != "none") {
+    source.refuse("robot_file or none");
+  }
   for (const Field & parameter : inertial["base"].items()) {
     parameter.only({"name", "expression", "value", "std"});
   }
@@ -244,7 +239,8 @@ void Arm::read_bodies(const Field & document, const Robot & robot)
       terms_.push_back(term);
     }
   }
-  body_ = RigidBody(links, gravity_in_base(document["mounting"]));
+  const Eigen::Vector3d gravity = gravity_in_base(document["mounting"]);
+  body_ = RigidBody(links, source.present() ? Eigen::Vector3d::Zero() : gravity);
 }
 
 Body Arm::payload(const Field & document, const Robot & robot)

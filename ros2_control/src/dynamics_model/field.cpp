@@ -152,13 +152,13 @@ std::vector<Field> Field::items() const
   return all;
 }
 
-void Field::only(std::initializer_list<const char *> known) const
+void Field::only(const std::vector<std::string> & known) const
 {
   for (const auto & [key, field] : entries()) {
     if (std::find(known.begin(), known.end(), key) == known.end()) {
       std::string names;
-      for (const char * name : known) {
-        names += (names.empty() ? "" : ", ") + std::string(name);
+      for (const std::string & name : known) {
+        names += (names.empty() ? "" : ", ") + name;
       }
       field.refuse("one of " + names, "this unknown field");
     }

@@ -18,6 +18,7 @@ namespace
 {
 
 constexpr double INF = std::numeric_limits<double>::infinity();
+constexpr std::size_t MAX_LINKS = 500;       // the tree is walked recursively; humanoids have half as many
 constexpr double MAX_RATIO = 1e4;           // between the positions of two joints; a gripper's mm per rad are 1e-3
 constexpr double MAX_TURN = 20.0 * M_PI;    // rad, ten turns: degrees are further
 
@@ -171,8 +172,8 @@ Robot::Robot(
   const std::map<std::string, Follows> & parallelograms)
 {
   const urdf::ModelInterfaceSharedPtr model = urdf::parseURDF(with_right_angles(urdf));
-  if (!model || !model->getRoot()) {
-    refuse("robot", "a URDF", "text that urdfdom does not read");
+  if (!model || !model->getRoot() || model->links_.size() > MAX_LINKS) {
+    refuse("robot", "a URDF of at most 500 links", "text that urdfdom does not read, or more");
   }
   std::map<std::string, Follows> declared = parallelograms;
   std::set<std::string> movable, moving(joints.begin(), joints.end());

@@ -238,6 +238,26 @@ TEST(Arm, a_urdf_alone_is_an_arm_without_friction)
   EXPECT_THROW(Arm(test::URDF, "", {}, hysteresis()), std::runtime_error);
 }
 
+TEST(Arm, torques_recorded_without_gravity_leave_it_out)
+{
+  const std::string link = "{XX: 0, XY: 0, XZ: 0, YY: 2, YZ: 0, ZZ: 2, MX: 1, MY: 0, MZ: 0, M: 4}";
+  const auto with = [&link](const std::string & gravity) {
+      const std::string both = "{shoulder: " + link + ", slide: " + link + "}";
+      return changed("joints: {", "inertial: {" + gravity + "standard: " + both + "}, joints: {");
+    };
+  const Eigen::Vector2d q(0.3, 0.1), dq(1.0, -0.5), ddq(2.0, 3.0);
+  Eigen::VectorXd full(2), weightless(2), gravity(2);
+  const Arm heavy(test::URDF, with(""), {}), light(test::URDF, with("gravity: none, "), {});
+  heavy.gravity(q, gravity);
+  heavy.link_torque(q, dq, ddq, full);
+  light.link_torque(q, dq, ddq, weightless);
+  EXPECT_GT(gravity.cwiseAbs().minCoeff(), 1.0);
+  EXPECT_LE((full - gravity - weightless).cwiseAbs().maxCoeff(), 1e-12);
+  light.gravity(q, gravity);
+  EXPECT_EQ(gravity, Eigen::Vector2d(0.0, 0.0));
+  expect_refused(with("gravity: moon, "), "inertial.gravity");
+}
+
 TEST(Arm, refusals_name_the_field)
 {
   expect_refused(changed("version: 2", "version: 3"), "version");
@@ -259,6 +279,7 @@ TEST(Arm, refuses_robots_that_are_none)
 {
   EXPECT_THROW(Arm("<robot", "", {}), std::runtime_error);
   EXPECT_THROW(Arm(test::URDF, "", {"elbow"}), std::runtime_error);
+  EXPECT_THROW(Arm(test::URDF, "", {"slide", "slide"}), std::runtime_error);
   EXPECT_THROW(Arm("", test::DESCRIPTION, {}), std::runtime_error);
   ArmOptions options;
   options.mounting = {1.0, 0.0};

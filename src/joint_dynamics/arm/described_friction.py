@@ -15,7 +15,6 @@ and F_V1.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -113,8 +112,6 @@ def with_reversal(arm: Arm) -> tuple[Arm, list[str]]:
 
 #: N·m: a load that has a sign and no size.
 SMALL_LOAD = 1e-6
-POSITIONS = 25
-"""Angles over the range of a joint at which a friction that depends on the angle is looked at."""
 
 
 class SteadyFriction:
@@ -127,8 +124,6 @@ class SteadyFriction:
     loads
         N·m, transmission torques at which it has to be evaluated: 0 where it does not depend on load; otherwise small
         loads of either sign, and the largest that was checked (`validity`) or that the joint can bear.
-    positions
-        rad, link angles at which it has to be evaluated.
 
     """
 
@@ -136,7 +131,7 @@ class SteadyFriction:
         self._arm, self._joint = arm, joint
         self.name = arm.joint_names[joint]
         self._detail = arm.friction_details[joint] if arm.friction_details else FrictionDetail()
-        self.loads, self.positions = self._loads(), self._positions()
+        self.loads = self._loads()
 
     @property
     def most_load(self) -> float:
@@ -157,32 +152,19 @@ class SteadyFriction:
             return (0.0,)
         return loads_up_to(self.most_load)
 
-    def _positions(self) -> tuple[float, ...]:
-        arm, j = self._arm, self._joint
-        formulas = [t.document['function'] for k, t, _ in arm.terms.friction.entries if k == j and t.kind == 'function']
-        if not any(re.search(r'\bq\b', str(formula)) for formula in formulas):
-            return (0.0,)
-        lower, upper = arm.robot.limits.lower[j], arm.robot.limits.upper[j]
-        lower, upper = (lower, upper) if np.isfinite(upper - lower) else (-np.pi, np.pi)
-        return tuple(np.linspace(lower, upper, POSITIONS))
-
-    def torque(
-        self, speed: FloatArray, load: float = 0.0, position: float = 0.0, temperature: FloatArray | None = None
-    ) -> FloatArray:
+    def torque(self, speed: FloatArray, load: float = 0.0, temperature: FloatArray | None = None) -> FloatArray:
         """Return the friction (G,) N·m at motor speeds (G,) rad/s of one sign, with that direction's own parameters.
 
-        load: τ_J N·m; position: rad; temperature: (n,) °C of all joints, None: T0, at which it has no effect.
+        load: τ_J N·m; temperature: (n,) °C of all joints, None: T0, at which it has no effect.
         """
-        return self._of(self._in_direction(speed, {}), speed, load, position, temperature)
+        return self._of(self._in_direction(speed, {}), speed, load, temperature)
 
-    def deviation(
-        self, speed: FloatArray, load: float = 0.0, position: float = 0.0, temperature: FloatArray | None = None
-    ) -> FloatArray:
+    def deviation(self, speed: FloatArray, load: float = 0.0, temperature: FloatArray | None = None) -> FloatArray:
         """Return its standard deviation (G,) N·m; arguments as in `torque`.
 
         By first differences in the parameters that have a standard deviation, taken as independent.
         """
-        at = (speed, load, position, temperature)
+        at = (speed, load, temperature)
         base, variance = self.torque(*at), np.zeros_like(speed)
         own = self._detail.directions.get(_name(speed), {})
         for name, std in self._detail.deviations.items():
@@ -202,11 +184,9 @@ class SteadyFriction:
                 variance += (self._of(replace(plain, terms=replace(terms, entries=entries)), *at) - base) ** 2
         return np.sqrt(variance)
 
-    def _of(
-        self, arm: Arm, speed: FloatArray, load: float, position: float, temperature: FloatArray | None
-    ) -> FloatArray:
+    def _of(self, arm: Arm, speed: FloatArray, load: float, temperature: FloatArray | None) -> FloatArray:
         speeds, loads, q = np.zeros((3, len(speed), arm.n))
-        speeds[:, self._joint], loads[:, self._joint], q[:, self._joint] = speed, load, position
+        speeds[:, self._joint], loads[:, self._joint] = speed, load
         H = np.sign(speeds)
         torque = arm.friction_torque(H, speeds, loads, temperature)
         return (torque + arm.terms.friction.torque(q, speeds, loads, H, temperature))[:, self._joint]

@@ -17,16 +17,16 @@ from joint_dynamics.arm.terms import Term
 from joint_dynamics.arm.validity import Validity
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.compilation import compiled
-from joint_dynamics.joint.constants import Record, Tables
+from joint_dynamics.joint.constants import Record
 from joint_dynamics.robot import JointTree
 
 
 @compiled
-def term_torques_along(terms, tables, shares, q, state, out):  # type: ignore[no-untyped-def]
+def term_torques_along(terms, shares, q, state, out):  # type: ignore[no-untyped-def]
     """`term_torques` of a recording, (N, n) each."""
     omega, s, load, temperature = state
     for i in range(len(q)):
-        term_torques(terms, tables, shares, q[i], (omega[i], s[i], load[i], temperature[i]), out[i])
+        term_torques(terms, shares, q[i], (omega[i], s[i], load[i], temperature[i]), out[i])
 
 
 @dataclass(frozen=True)
@@ -91,19 +91,19 @@ class DescribedTerms:
             return total
         H = np.sign(speed) if H is None else H
         temperature = np.full(q.shape, np.nan) if temperature is None else temperature
-        records, tables = self._compiled
         q, *state = (
             np.ascontiguousarray(np.broadcast_to(values, total.shape)).reshape(-1, q.shape[-1])
             for values in (q, speed, H, load, temperature)
         )
-        term_torques_along(records, tables, (np.ones(q.shape[-1]), 1.0), q, tuple(state), total.reshape(q.shape))
+        term_torques_along(self.records, (np.ones(q.shape[-1]), 1.0), q, tuple(state), total.reshape(q.shape))
         return total
 
-    def records(self, tables: Tables) -> Record:
-        """Return the terms as the compiled laws take them, (k,) of `sample.TERM`, bounded to their range."""
+    @cached_property
+    def records(self) -> Record:
+        """The terms as the compiled laws take them, (k,) of `sample.TERM`, bounded to their range."""
         records = [np.zeros(0, TERM)]
         for j, term, values in self.entries:
-            own = records_of(term.columns, tables)
+            own = records_of(term.columns)
             own['value'], own['friction'] = values, term.is_friction
             ratios, offset = ({j: 1.0}, 0.0) if self.tree is None else self.tree.followed(j)
             own['leaders'], own['offset'] = len(ratios), offset
@@ -115,8 +115,3 @@ class DescribedTerms:
                 own['law']['T_max'] = np.minimum(own['law']['T_max'], self.validity.high[j])
             records.append(own)
         return np.concatenate(records)
-
-    @cached_property
-    def _compiled(self) -> tuple[Record, FloatArray]:
-        tables = Tables()
-        return self.records(tables), tables.array()

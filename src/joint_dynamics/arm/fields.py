@@ -126,7 +126,7 @@ def constants_of(arm: Mapping[str, Any], bodies: FloatArray) -> ArmConstants:
         arm['stiffness'].write_constants(joints, tables)
     if arm['validity'] is not None:
         joints['speed_limit'], joints['load_limit'] = arm['validity'].speed, arm['validity'].load
-    terms = arm['terms'].records(tables)
+    terms = arm['terms'].records
     ratios, motors = np.zeros((0, robot.n)), np.zeros(0, MOTOR)
     if arm['coupled'] is not None and robot.coupling is not None:
         ratios = robot.coupling.ratios

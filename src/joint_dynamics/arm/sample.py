@@ -13,7 +13,8 @@ Functions called `add_…` add to `out` (n,) N·m. Further terms are columns tha
     quadrants    a τ_J,  c sgn(τ_J): with F_Cl and F_C0 the four quadrants of Hamon,
                  a_m = 1 + a + F_Cl, a_g = 1 + a − F_Cl, c_m = F_C0 + c, c_g = F_C0 − c        [H eq 30, E = 0]
     hysteresis   F_H (H − sgn ω): the share F_H/F_C0 of Coulomb friction goes through one Maxwell-slip operator
-    position     sin(h q),  cos(h q),  a formula of q and ω
+    position     sin(h q),  cos(h q),  q^k of a spring
+    power        sgn(ω)|ω|^α
 
 s is sgn ω, or with a hysteresis the same mixture for all of them: s = sgn ω + (F_H/F_C0)(H − sgn ω) [M6 eq 11-13]. The
 first three groups are the friction law with one parameter set to 1 and all others to 0.
@@ -31,8 +32,8 @@ from joint_dynamics.joint.constants import JOINT, Record
 from joint_dynamics.joint.laws import deformation, dry_friction, encoder, held, slip, speed_friction, warmth
 from joint_dynamics.robot.newton_euler import LEADERS
 
-LAW, LOAD_GAIN, LOAD_SIGN, HYSTERESIS, SINE, COSINE, FORMULA = range(7)
-"""What a term is."""
+LAW, LOAD_GAIN, LOAD_SIGN, HYSTERESIS, SINE, COSINE, SPRING, POWER = range(8)
+"""Kinds of terms."""
 TERM = np.dtype(
     [
         ('leaders', 'i8'),  # how many joints its own follows, as of `robot.newton_euler.LINK`
@@ -44,81 +45,26 @@ TERM = np.dtype(
         ('value', 'f8'),  # its parameter
         ('law', JOINT),  # of LAW; limits of speed and load hold for all that is friction
         ('warm', 'i8'),  # 1: depends on the temperature, and is nothing where that is not known
-        ('harmonic', 'f8'),  # of SINE and COSINE
-        ('code', 'i8'),  # of FORMULA: first of its steps in the tables, their number; behind them its stack
-        ('steps', 'i8'),
+        ('order', 'f8'),  # h of SINE and COSINE, the exponent of SPRING and POWER
     ],
     align=True,
 )
 """Constants of one column."""
 
-NUMBER, POSITION, SPEED, ADD, SUBTRACT, MULTIPLY, DIVIDE, POWER = range(8)
-NEGATE, SIN, COS, TAN, SQRT, EXP, LOG, ABS, SIGN, TANH, ARCTAN = range(8, 19)
-"""Steps of a formula in postfix order, each a pair (step, number)."""
-
 
 @compiled
-def formula(tables, term, q, omega):  # type: ignore[no-untyped-def]
-    """Return the value of a formula at q [rad], ω [rad/s]; its stack follows its steps in the tables."""
-    stack, top, omega = term.code + 2 * term.steps, -1, held(omega, term.law.speed_limit)
-    for k in range(term.code, stack, 2):
-        step = tables[k]
-        if step <= SPEED:
-            top += 1
-            tables[stack + top] = tables[k + 1] if step == NUMBER else q if step == POSITION else omega
-        elif step <= POWER:
-            a, b = tables[stack + top - 1], tables[stack + top]
-            top -= 1
-            if step == ADD:
-                value = a + b
-            elif step == SUBTRACT:
-                value = a - b
-            elif step == MULTIPLY:
-                value = a * b
-            elif step == DIVIDE:
-                value = a / b
-            else:
-                value = a**b
-            tables[stack + top] = value
-        else:
-            value = tables[stack + top]
-            if step == NEGATE:
-                value = -value
-            elif step == SIN:
-                value = np.sin(value)
-            elif step == COS:
-                value = np.cos(value)
-            elif step == TAN:
-                value = np.tan(value)
-            elif step == SQRT:
-                value = np.sqrt(value)
-            elif step == EXP:
-                value = np.exp(value)
-            elif step == LOG:
-                value = np.log(value)
-            elif step == ABS:
-                value = abs(value)
-            elif step == SIGN:
-                value = np.sign(value)
-            elif step == TANH:
-                value = np.tanh(value)
-            else:
-                value = np.arctan(value)
-            tables[stack + top] = value
-    return tables[stack]
-
-
-@compiled
-def column(term, tables, q, omega, s, load, temperature):  # type: ignore[no-untyped-def]
+def column(term, q, omega, s, load, temperature):  # type: ignore[no-untyped-def]
     """Return the value of a column; s: direction of slip, or for HYSTERESIS the H of its operator."""
     if term.kind == SINE:
-        return np.sin(term.harmonic * q)
+        return np.sin(term.order * q)
     if term.kind == COSINE:
-        return np.cos(term.harmonic * q)
-    if term.kind == FORMULA:
-        return formula(tables, term, q, omega)
+        return np.cos(term.order * q)
+    if term.kind == SPRING:
+        return q**term.order
     c = term.law
     omega = held(omega, c.speed_limit)
+    if term.kind == POWER:
+        return np.sign(omega) * abs(omega) ** term.order
     if term.kind == HYSTERESIS:
         return s - np.sign(omega)
     load = held(load, c.load_limit)
@@ -133,7 +79,7 @@ def column(term, tables, q, omega, s, load, temperature):  # type: ignore[no-unt
 
 
 @compiled
-def term_torques(terms, tables, shares, q, state, out):  # type: ignore[no-untyped-def]
+def term_torques(terms, shares, q, state, out):  # type: ignore[no-untyped-def]
     """Add the torque [N·m] of terms (k,) in one state to out (n,): along a joint that follows others, Gᵀ of it.
 
     shares: (n,) of those that are friction, and of the others. q: link angles (n,) rad. state: ω, s, τ_J, T, (n,) each.
@@ -145,7 +91,7 @@ def term_torques(terms, tables, shares, q, state, out):  # type: ignore[no-untyp
         position = term.offset
         for i in range(term.leaders):
             position += term.ratio[i] * q[term.leader[i]]
-        value = term.value * column(term, tables, position, omega[j], s[j], load[j], temperature[j])
+        value = term.value * column(term, position, omega[j], s[j], load[j], temperature[j])
         for i in range(term.leaders):
             j = term.leader[i]
             out[j] += (friction[j] if term.friction else other) * term.ratio[i] * value
@@ -163,7 +109,7 @@ class ArmConstants(NamedTuple):
     joints
         (n,) of `joint.constants.JOINT`.
     tables
-        (m,), see `joint.constants.Tables`; evaluating a formula writes to its stack in it.
+        (m,), see `joint.constants.Tables`.
     links
         (n,) of `robot.newton_euler.LINK`, rotors and payload included.
     terms
@@ -249,7 +195,7 @@ def add_drives(arm, alpha, share, H, q, speed, acceleration, load, temperature, 
     """τ_m − τ_J: rotors, friction and further terms."""
     add_rotors(arm, acceleration, out)
     add_friction(arm, alpha, share, H, speed, load, temperature, out)
-    term_torques(arm.terms, arm.tables, (share, 1.0), q, (speed, H, load, temperature), out)
+    term_torques(arm.terms, (share, 1.0), q, (speed, H, load, temperature), out)
 
 
 @compiled

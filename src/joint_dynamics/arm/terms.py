@@ -17,19 +17,22 @@ from typing import Any
 import numpy as np
 
 from joint_dynamics.arm import sample as laws
-from joint_dynamics.arm.term_columns import FRICTION, Column, Formula, Motion, columns_along, needs_of, records_of
+from joint_dynamics.arm.term_columns import FRICTION, Column, Motion, columns_along, needs_of, records_of
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.joint.constants import Record, Tables
+from joint_dynamics.joint.constants import Record
 from joint_dynamics.robot import RobotModel
 
 RELUCTANCE = 0.1
 """Share of an additional column's norm that has to be its own before it counts as much as the others."""
 OPPOSING = ('F_T0', 'F_V2', 'F_V3', 'F_Cl', 'F_C1', 'F_T1', 'F_T2')
 """Those of `FRICTION` that oppose motion; the load's own sign and gain do not."""
-KINDS = ('fourier', 'function', 'friction', 'stribeck', 'hysteresis')
-MAX_HARMONICS, MAX_HARMONIC = 50, 1000
-"""Number of harmonics of a term, and the highest."""
+KINDS = ('fourier', 'spring', 'friction', 'stribeck', 'power', 'hysteresis')
+MAX_HARMONICS = 50  # of one term
+MAX_HARMONIC = 1000
+MAX_EXPONENT = 9  # of a spring
+POWER_BEFORE_0_3 = re.compile(r'sign\(dq\) \* abs\(dq\)\*\*(\d+(?:\.\d+)?(?:e-?\d+)?)')
+"""The friction of I-IRLS as 0.2 wrote it: the only formula that is still read."""
 SCALE_KEYS = ('T_0', 'tau_max')
 """What may stand beside the kind of a term."""
 
@@ -69,9 +72,8 @@ class Term:
     width: float | None = None
 
     @cached_property
-    def _constants(self) -> tuple[Record, FloatArray]:
-        tables = Tables()
-        return records_of(self.columns, tables), tables.array()
+    def _constants(self) -> Record:
+        return records_of(self.columns)
 
     @property
     def kind(self) -> str:
@@ -81,17 +83,14 @@ class Term:
     @property
     def opposes_motion(self) -> bool:
         """Whether it is friction that opposes motion, a function of speed, load and temperature."""
-        value = self.document[self.kind]
         if self.kind == 'friction':
-            return value in OPPOSING
-        if self.kind == 'function':
-            return re.search(r'\bq\b', value) is None and 'dq' in value
-        return self.kind == 'stribeck'
+            return self.document['friction'] in OPPOSING
+        return self.kind in ('stribeck', 'power')
 
     @property
     def is_friction(self) -> bool:
         """Whether it is a friction term: all but those of the position alone (springs, counterbalances, cables)."""
-        return self.kind != 'fourier' and not (self.kind == 'function' and 'dq' not in self.document['function'])
+        return self.kind not in ('fourier', 'spring')
 
     def values(self, q: FloatArray, dq: FloatArray, **known: Any) -> FloatArray:
         """Return (columns, samples) for q, dq (samples,) [rad, rad/s]; `known`: the other fields of `Motion`."""
@@ -100,16 +99,12 @@ class Term:
     def of(self, motion: Motion) -> FloatArray:
         """Return (columns, samples) for a motion.
 
-        Raises JointDynamicsError where the motion lacks a quantity that the term needs, and for a formula that is not
-        finite.
+        Raises JointDynamicsError where the motion lacks a quantity that the term needs.
         """
         shape = motion.q.shape
         for name in self.needs:
             motion.need(name)
-        for column in self.columns:
-            if column.formula is not None:
-                column.formula(motion.q, motion.dq)
-        records, tables = self._constants
+        records = self._constants
         slip = motion.slip[self.width] if self.width is not None else motion.s
         given = (motion.q, motion.dq, motion.s, slip, motion.load, motion.temperature)
         # rows of one array, so that the loop is compiled for one kind of array
@@ -117,7 +112,7 @@ class Term:
         for row, values in zip(rows, given, strict=True):
             row[:] = 0.0 if values is None else np.broadcast_to(values, shape).ravel()
         out = np.empty((len(records), motion.q.size))
-        columns_along(records, tables, tuple(rows), out)
+        columns_along(records, tuple(rows), out)
         return out.reshape(len(records), *shape)
 
 
@@ -125,14 +120,21 @@ def fourier_term(joint: str, harmonics: Sequence[int], **options: Any) -> Term:
     """Return a torque of sin(h q) and cos(h q) of the joint's position: a counterbalance, spring or cable."""
     sides = (('sin', laws.SINE), ('cos', laws.COSINE))
     names = tuple(f'{name}{h}q_{joint}' for h in harmonics for name, _ in sides)
-    columns = tuple(Column(kind, harmonic=float(h)) for h in harmonics for _, kind in sides)
+    columns = tuple(Column(kind, order=float(h)) for h in harmonics for _, kind in sides)
     return Term(joint, names, columns, {'fourier': list(harmonics)}, **options)
 
 
-def function_term(joint: str, expression: str) -> Term:
-    """Return a column from a formula in q and dq, such as `sin(q) / sqrt(1.2 - cos(q))`, see `Formula`."""
-    column = Column(laws.FORMULA, formula=Formula(expression, f'terms.{joint}.function'))
-    return Term(joint, (f'{expression}_{joint}',), (column,), {'function': str(expression)})
+def spring_term(joint: str, exponents: Sequence[int]) -> Term:
+    """Return a torque of powers q^k of the joint's position: 1 is a torsion spring, 1, 2, 3 a bundle of cables."""
+    names = tuple(f'q^{k}_{joint}' for k in exponents)
+    columns = tuple(Column(laws.SPRING, order=float(k)) for k in exponents)
+    return Term(joint, names, columns, {'spring': list(exponents)})
+
+
+def power_term(joint: str, exponent: float, **options: Any) -> Term:
+    """Return f_v of the friction f_v sgn(ω)|ω|^α, α = `exponent`."""
+    column = Column(laws.POWER, order=float(exponent))
+    return Term(joint, (f'f_v_{joint}',), (column,), {'power': float(exponent)}, **options)
 
 
 def friction_term(
@@ -194,24 +196,37 @@ def _positive(value: Any, where: str, what: str) -> float:
     return float(value)
 
 
+def _whole_numbers(value: Any, where: str, what: str, most: int, largest: int) -> list[int]:
+    """Return the numbers of a list, or 1 … `value`; raise JointDynamicsError for anything else."""
+    numbers = list(range(1, min(value, most + 1) + 1)) if type(value) is int else value
+    if (
+        not isinstance(numbers, list)
+        or not 0 < len(numbers) <= most
+        or not all(type(k) is int and 0 < k <= largest for k in numbers)
+    ):
+        raise JointDynamicsError(
+            f'{where}: expected a number of {what} or a list of them, at most {most} up to {largest}, found'
+            f' {str(value)[:80]}'
+        )
+    return numbers
+
+
 def _term(joint: str, kind: str, value: Any, more: Mapping[str, Any]) -> Term:
     where = f'terms.{joint}.{kind}'
     if kind == 'fourier':
-        harmonics = list(range(1, min(value, MAX_HARMONICS + 1) + 1)) if type(value) is int else value
-        if (
-            not isinstance(harmonics, list)
-            or not 0 < len(harmonics) <= MAX_HARMONICS
-            or not all(type(h) is int and 0 < h <= MAX_HARMONIC for h in harmonics)
-        ):
-            raise JointDynamicsError(
-                f'{where}: expected a number of harmonics or a list of them, at most {MAX_HARMONICS} up to'
-                f' {MAX_HARMONIC}, found {str(value)[:80]}'
-            )
-        return fourier_term(joint, harmonics)
+        return fourier_term(joint, _whole_numbers(value, where, 'harmonics', MAX_HARMONICS, MAX_HARMONIC))
+    if kind == 'spring':
+        return spring_term(joint, _whole_numbers(value, where, 'exponents', MAX_EXPONENT, MAX_EXPONENT))
+    if kind == 'power':
+        return power_term(joint, _positive(value, where, 'an exponent'))
     if kind == 'function':
-        if isinstance(value, bool) or not isinstance(value, (str, int, float)):
-            raise JointDynamicsError(f'{where}: expected a formula in q and dq, found {str(value)[:80]!r}')
-        return function_term(joint, str(value))
+        written = POWER_BEFORE_0_3.fullmatch(str(value))
+        if written is None:
+            raise JointDynamicsError(
+                f'{where}: expected no formula (since 0.3.0): use fourier, spring, power, stribeck or friction,'
+                f' found {str(value)[:80]!r}'
+            )
+        return power_term(joint, _positive(float(written[1]), where, 'an exponent'))
     if kind == 'stribeck':
         shape = value if isinstance(value, Mapping) else {'V_S': value}
         if set(shape) - {'V_S', 'mu'} or 'V_S' not in shape:
@@ -236,7 +251,7 @@ def check_place(term: Term, robot: RobotModel) -> None:
         raise JointDynamicsError(f'terms: expected a joint of {", ".join(robot.link_names)}, found {term.joint!r}')
     if term.is_friction and term.joint not in robot.joint_names:
         raise JointDynamicsError(
-            f'terms.{term.joint}: expected a function of the position alone (fourier, or a formula of q), since the '
+            f'terms.{term.joint}: expected a function of the position alone (fourier or spring), since the '
             f'joint follows others, found {term.kind} {term.document[term.kind]}'
         )
 
@@ -244,8 +259,8 @@ def check_place(term: Term, robot: RobotModel) -> None:
 def terms_from_config(config: Any) -> tuple[Term, ...]:
     """Read `terms`: a list of one-key mappings per joint.
 
-    {joint: [{fourier: 2} or {fourier: [1, 3]} or {function: "…"} or {friction: F_T0} or {stribeck: 0.4} or {hysteresis:
-    1e-3}, …]}. An integer N for `fourier` means the harmonics 1…N.
+    {joint: [{fourier: 2} or {fourier: [1, 3]} or {spring: 1} or {friction: F_T0} or {stribeck: 0.4} or {power: 0.7} or
+    {hysteresis: 1e-3}, …]}. An integer N for `fourier` means the harmonics 1…N, for `spring` the powers 1…N.
 
     Raises
     ------
@@ -264,10 +279,7 @@ def terms_from_config(config: Any) -> tuple[Term, ...]:
                 raise JointDynamicsError(
                     f'terms.{joint}: expected one of {", ".join(KINDS)} with its value, found {entry!r}'
                 )
-            if kinds[0] not in KINDS:
-                raise JointDynamicsError(
-                    f'terms.{joint}: expected {", ".join(KINDS[:2])} or {KINDS[2]} (or {", ".join(KINDS[3:])}), '
-                    f'found {kinds[0]!r}'
-                )
+            if kinds[0] not in (*KINDS, 'function'):
+                raise JointDynamicsError(f'terms.{joint}: expected one of {", ".join(KINDS)}, found {kinds[0]!r}')
             terms.append(_term(joint, kinds[0], entry[kinds[0]], entry))
     return tuple(terms)

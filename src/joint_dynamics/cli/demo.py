@@ -33,15 +33,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help='folder for summary.json, report.html, dynamics.yaml and the logs (default: %(default)s)',
     )
     parser.add_argument(
-        '--engine',
-        choices=declared['engine'][1].choices,
-        default=DemoSettings.engine,
-        help=(
-            "who computes the robot's rigid bodies: own, or mujoco with a floor "
-            '(pip install joint_dynamics[mujoco]; default: %(default)s)'
-        ),
-    )
-    parser.add_argument(
         '--seed', type=int, default=DemoSettings.seed, help=f'{declared["seed"][1].meaning} (default: %(default)s)'
     )
 
@@ -58,11 +49,7 @@ def run(args: argparse.Namespace) -> int:
             f'demo: expected ROS 2 with {", ".join(NEEDED)}, not found: {", ".join(missing)} (pip install '
             'joint_dynamics[ros], or source a ROS 2 installation)'
         )
-    settings = DemoSettings(seed=args.seed, engine=args.engine)
-    if args.engine == 'mujoco' and importlib.util.find_spec('mujoco') is None:
-        raise JointDynamicsError(
-            'demo: --engine mujoco: expected the package mujoco, not found (pip install joint_dynamics[mujoco])'
-        )
+    settings = DemoSettings(seed=args.seed)
     folder = prepare_folder(args.out)
     summary, results = run_demo(settings, folder)
     show_table('Found beside the truth', ['', 'here', 'published'], headlines(summary))
@@ -76,10 +63,10 @@ def run_demo(settings: Any, folder: Path) -> tuple[dict[str, Any], dict[str, Any
 
     Return the summary and the results for the report.
     """
+    from joint_dynamics.calibration.client import own_domain, ros_client
+    from joint_dynamics.calibration.processes import Processes
     from joint_dynamics.demo.context import DemoContext, Display
     from joint_dynamics.demo.first_half import FIRST_HALF
-    from joint_dynamics.demo.processes import Processes
-    from joint_dynamics.demo.ros_client import own_domain, ros_client
     from joint_dynamics.demo.second_half import SECOND_HALF
     from joint_dynamics.python_process import terminated_like_interrupted
 

@@ -7,7 +7,7 @@ import sys
 
 from joint_dynamics.errors import JointDynamicsError
 
-FORMATS = ('urdf', 'mjcf', 'sdf', 'python')
+FORMATS = ('urdf', 'mjcf')
 #: m, rad: differences below are those of rounded digits.
 ROUNDING = 1e-5
 
@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help='a described payload: merged into the last link, apart as a body of its own, or without',
     )
     parser.add_argument('--out', required=True, metavar='FILE', help='the file to write')
-    parser.add_argument('--to', choices=FORMATS, help='the format; default: as FILE ends (.urdf, .xml, .sdf, .py)')
+    parser.add_argument('--to', choices=FORMATS, help='the format; default: as FILE ends (.urdf, .xml)')
     parser.add_argument(
         '--into', metavar='FILE', help='a file of that format to take all else from; for a URDF, an MDH table too'
     )
@@ -52,8 +52,6 @@ def run(args: argparse.Namespace) -> int:
         print(f'written: {args.solver}')
     if done.apart > ROUNDING:
         print(f'note: {args.into} places links up to {done.apart:.2g} m or rad from where the robot file does')
-    if done.to == 'python' and args.payload == 'apart':
-        print('note: a pinocchio model has one body per joint: the payload is merged into the last')
     for line in done.missing:
         print(f'not in {KNOWN[done.to].article}: {line}')
     if not done.unphysical:

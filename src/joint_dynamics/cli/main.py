@@ -19,13 +19,14 @@ from joint_dynamics.errors import JointDynamicsError, NotReliableError
 
 # Module by command; imported only when the command runs, so that --help stays quick.
 COMMANDS = {
+    'calibrate': ('calibrate', 'one command beside a driver: look, plan, move, identify, hand over'),
     'identify': ('identify', 'identify a robot from recordings of its motion'),
     'validate': ('validate', 'predict the torque of recordings from a dynamics description'),
     'identify-joint': ('identify_joint', "identify one joint's physics from a test made for it"),
     'excite': ('excite', 'plan a trajectory that excites the robot, within its limits'),
     'check-compensation': ('check_compensation', 'check an applied friction compensation before it is sent to a robot'),
     'gains': ('gains', 'gains of an effort controller from the inertia of the arm'),
-    'export': ('export', 'write identified dynamics as URDF, MJCF, SDF, or a pinocchio model'),
+    'export': ('export', 'write identified dynamics as URDF or MJCF'),
     'node': ('node', 'start a node, as `ros2 run joint_dynamics` does'),
     'watch': ('watch', 'show what a running estimator learns, live'),
     'trend': ('trend', 'follow friction, stiffness and backlash over many runs, and tell where they change'),

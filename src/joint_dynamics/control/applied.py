@@ -100,9 +100,7 @@ class AppliedCompensation:
         loaded = any(model.depends_on_load[0] for model in self._models.values())
         self.loads: tuple[float, ...] = loads_up_to(most_load) if loaded else (0.0,)
 
-    def torque(
-        self, speed: FloatArray, load: float = 0.0, position: float = 0.0, temperature: FloatArray | None = None
-    ) -> FloatArray:
+    def torque(self, speed: FloatArray, load: float = 0.0, temperature: FloatArray | None = None) -> FloatArray:
         """Return the compensation (G,) N·m at motor speeds (G,) rad/s of one sign, τ_J N·m and °C (None: at T0)."""
         model = self._models[float(np.sign(speed[0]))]
         return model.static(speed[:, None], load, temperature, self.settings.smoothing)[:, 0]
@@ -168,12 +166,10 @@ class LawCompensation:
     def __init__(self, friction: FrictionCompensation, joint: int, n: int):
         self._friction, self._joint, self._n = friction, joint, n
 
-    def torque(
-        self, speed: FloatArray, load: float = 0.0, position: float = 0.0, temperature: FloatArray | None = None
-    ) -> FloatArray:
+    def torque(self, speed: FloatArray, load: float = 0.0, temperature: FloatArray | None = None) -> FloatArray:
         """Return the compensation (G,) N·m as `arm.SteadyFriction.torque` does, but at the law's own temperature."""
         speeds, loads, q = np.zeros((3, len(speed), self._n))
-        speeds[:, self._joint], loads[:, self._joint], q[:, self._joint] = speed, load, position
+        speeds[:, self._joint], loads[:, self._joint] = speed, load
         return self._friction.in_slip(q, speeds, loads)[:, self._joint]
 
 

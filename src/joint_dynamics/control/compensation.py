@@ -37,9 +37,7 @@ class Compensation(Protocol):
     def loads(self) -> tuple[float, ...]:
         """Loads, N·m."""
 
-    def torque(
-        self, speed: FloatArray, load: float = 0.0, position: float = 0.0, temperature: FloatArray | None = None
-    ) -> FloatArray:
+    def torque(self, speed: FloatArray, load: float = 0.0, temperature: FloatArray | None = None) -> FloatArray:
         """Return the compensation (G,) N·m at motor speeds (G,) rad/s of one sign."""
 
 
@@ -76,8 +74,8 @@ class DirectionCheck:
         whether the compensation still exceeds friction at the speed limit.
     might
         whether it might, within two standard deviations of the identified friction.
-    load, position
-        N·m and rad, where the excess is worst.
+    load
+        N·m, where the excess is worst.
     temperature
         °C; None: T0, at which it has no effect.
     speed
@@ -93,7 +91,6 @@ class DirectionCheck:
     direction: str
     temperature: float | None
     load: float
-    position: float
     verdict: str
     crossings: tuple[Crossing, ...]
     runs_away: bool
@@ -122,7 +119,6 @@ class DirectionCheck:
             'largest_excess': excess,
             'at_speed': speed,
             'at_load': self.load,
-            'at_position': self.position,
         }
 
 
@@ -157,8 +153,8 @@ def check_direction(
     side, warm = DIRECTIONS[name], None if temperature is None else np.asarray(temperature, dtype=float)
     speed = np.unique(np.concatenate([np.geomspace(1e-4, 1, points), np.linspace(1e-3, 1, points)])) * speed_limit
 
-    def both(load: float, position: float) -> tuple[FloatArray, FloatArray]:
-        at = (side * speed, load, position, warm)
+    def both(load: float) -> tuple[FloatArray, FloatArray]:
+        at = (side * speed, load, warm)
         friction = side * identified.torque(*at)
         excess = side * applied.torque(*at) - friction
         excess[np.abs(excess) < 1e-12 * np.max(np.abs(friction), initial=0.0)] = 0.0
@@ -166,15 +162,14 @@ def check_direction(
 
     last, might, worst = side * speed[-1:], False, None
     for load in max(identified.loads, applied.loads, key=len):
-        for position in identified.positions:
-            friction, excess = both(load, position)
-            uncertainty = 2.0 * float(identified.deviation(last, load, position, warm)[0])
-            might |= bool(excess[-1] + uncertainty > 0)
-            rank = (True, excess[-1] - uncertainty) if excess[-1] > 0 else (False, excess.max())
-            if worst is None or rank > worst[0]:
-                worst = rank, load, position, friction, excess
+        friction, excess = both(load)
+        uncertainty = 2.0 * float(identified.deviation(last, load, warm)[0])
+        might |= bool(excess[-1] + uncertainty > 0)
+        rank = (True, excess[-1] - uncertainty) if excess[-1] > 0 else (False, excess.max())
+        if worst is None or rank > worst[0]:
+            worst = rank, load, friction, excess
     assert worst is not None
-    _, load, position, friction, excess = worst
+    _, load, friction, excess = worst
     crossings = _crossings(speed, excess)
     if not crossings:
         verdict = 'over' if excess[0] > 0 else 'under' if excess[0] < 0 else 'exact'
@@ -185,7 +180,6 @@ def check_direction(
         name,
         None if warm is None else float(warm) if warm.ndim == 0 else None,
         load,
-        position,
         verdict,
         crossings,
         bool(excess[-1] > 0),
@@ -193,8 +187,8 @@ def check_direction(
         speed,
         friction,
         excess,
-        identified.deviation(side * speed, load, position, warm),
-        both(0.0, position)[1],
+        identified.deviation(side * speed, load, warm),
+        both(0.0)[1],
     )
 
 

@@ -205,7 +205,7 @@ def compensations(arm, law, memory, H, q, speed, load, out):  # type: ignore[no-
         out[s] = 0.0
         add_friction(arm, memory.alpha, law.share, H[s], speed[s], load[s], memory.temperature, out[s])
         state = speed[s], H[s], load[s], memory.temperature
-        term_torques(arm.terms, arm.tables, (law.share, 0.0), q[s], state, out[s])
+        term_torques(arm.terms, (law.share, 0.0), q[s], state, out[s])
 
 
 @inlined_early

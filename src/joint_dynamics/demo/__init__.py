@@ -14,8 +14,7 @@ from joint_dynamics.settings import Settings, setting
 class RunSettings(Settings):
     """What both have in common: the simulated robot, and the motion that excites it."""
 
-    seed: int = setting(0, 'of the simulated robot: its drives, its laws, its inertials, its tool', lower=0)
-    engine: str = setting('own', "who computes the robot's rigid bodies", choices=('own', 'mujoco'))
+    seed: int = setting(0, 'of the simulated robot: its drives, its inertials, its tool', lower=0)
     period: float = setting(10.0, 'of the exciting motion', 's', above=0)
     repeats: int = setting(2, 'periods of the exciting motion', lower=1)
     starts: int = setting(1, "of the excitation's search", lower=1)
@@ -37,5 +36,4 @@ class ChainSettings(RunSettings):
 
     SECTION = 'chain'
 
-    methods_laws: bool = setting(False, 'whether the plant has the laws of the methods instead of drawn ones')
     cycles: int = setting(2, 'of the work that the estimator learns from', lower=0)

@@ -1,4 +1,4 @@
-"""The whole chain in one process, without ROS: excite, record, identify, estimate, feed forward, on drawn laws.
+"""The whole chain in one process, without ROS: excite, record, identify, estimate, feed forward.
 
 Nothing of the simulated truth goes into it: the robot is commanded, recorded, and looked at by its sensors; its maker's
 data sheet gives the drive gains.
@@ -33,7 +33,15 @@ from joint_dynamics.identification.joint_tests.load import LoadSettings
 from joint_dynamics.identification.joint_tests.result import JointTestResult
 from joint_dynamics.recording import Recording
 from joint_dynamics.robot import RobotModel
-from joint_dynamics.simulation import Command, FlexibleJointRobot, TrajectoryPoints, play, recording_of, ur5e_urdf
+from joint_dynamics.simulation import (
+    Command,
+    Drives,
+    FlexibleJointRobot,
+    TrajectoryPoints,
+    play,
+    recording_of,
+    ur5e_urdf,
+)
 
 #: Ticks between looks of the estimator at the temperature.
 WARM_EVERY = 100
@@ -41,16 +49,19 @@ WARM_EVERY = 100
 PUSH_EVERY, PUSH_LONG, PUSH_FORCE = 1.5, 0.3, 25.0
 
 
-def new_chain(settings: ChainSettings | None = None) -> ChainRun:
-    """Return the chain before its first stage: a robot of the settings' seed, and nothing known of it yet."""
+def new_chain(settings: ChainSettings | None = None, drives: Drives | None = None) -> ChainRun:
+    """Return the chain before its first stage: a robot of the settings' seed, and nothing known of it yet.
+
+    drives: the robot's, with laws of their own; None: those of the seed.
+    """
     use = settings or ChainSettings()
-    robot = demo_robot(use.seed, use.engine, scenario.cycle().q[0], methods_laws=use.methods_laws)
+    robot = demo_robot(use.seed, scenario.cycle().q[0], drives=drives)
     return ChainRun(use, robot, RobotModel.load(ur5e_urdf()))
 
 
-def run_chain(settings: ChainSettings | None = None) -> ChainRun:
-    """Run all stages; raise JointDynamicsError where one refuses."""
-    chain = new_chain(settings)
+def run_chain(settings: ChainSettings | None = None, drives: Drives | None = None) -> ChainRun:
+    """Run all stages of `new_chain`; raise JointDynamicsError where one refuses."""
+    chain = new_chain(settings, drives)
     for stage in STAGES:
         stage(chain)
     return chain
@@ -253,10 +264,7 @@ def push(chain: ChainRun) -> None:
 
 
 def _touch(robot: FlexibleJointRobot, force: FloatArray) -> None:
-    """Push the last link's origin with `force` (3,) [N], base frame: by MuJoCo, or as torques of the joints."""
-    if robot.dynamics == 'mujoco':
-        robot.push(-1, force)
-        return
+    """Push the last link's origin with `force` (3,) [N], base frame, as torques of the joints."""
     arm = robot.model.pinocchio
     data = arm.createData()
     jacobian = pinocchio.computeJointJacobian(arm, data, robot.truth.position, arm.njoints - 1)

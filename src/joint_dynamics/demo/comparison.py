@@ -282,7 +282,6 @@ class ChainRun:
         friction = friction_errors(self.description, self.estimator.friction_scale()[0], truth)
         moving = self.result.summary()['validation_moving_overall_percent']
         return {
-            'laws': str(self.robot.laws),
             'coverage_percent': comparison.coverage_percent,
             'median_error_percent': comparison.median_error_percent,
             'work_residual_percent': moving,

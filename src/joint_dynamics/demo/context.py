@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from joint_dynamics.calibration.processes import Processes
 from joint_dynamics.demo import DemoSettings, scenario
-from joint_dynamics.demo.processes import Processes
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.excitation import MotionSamples
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation import ur5e_urdf
 
 if TYPE_CHECKING:
+    from joint_dynamics.calibration.client import RosClient
     from joint_dynamics.demo.robot import DemoRobot
-    from joint_dynamics.demo.ros_client import RosClient
 
 NODES = 'joint_dynamics.nodes'
 #: Every node hears the robot in the same form.

@@ -57,10 +57,6 @@ def start(demo: DemoContext) -> None:
                 'position': first.tolist(),
                 'follow_topics': ['/identifier/heard', '/estimator/joint_torques'],
                 'max_lead': 0.5,
-                'engine': use.engine,
-                'floor': use.engine == 'mujoco',
-                'floor_height': FLOOR,
-                'laws_seed': use.seed,
                 'inertia_error': INERTIA_ERROR,
                 **tool_parameters(tool),
             },
@@ -148,11 +144,7 @@ def identify(demo: DemoContext) -> None:
     """Let the identifier identify the robot, and compare with the truth."""
     with demo.display.stage('Identify the robot') as step:
         demo.results['truth'] = demo.the_robot.truth
-        demo.summary |= {
-            'engine': demo.settings.engine,
-            'seed': demo.settings.seed,
-            'laws': demo.results['truth']['laws'],
-        }
+        demo.summary['seed'] = demo.settings.seed
         line = demo.client.trigger('/identifier/identify', 600.0)
         step(1.0, line.partition('; results')[0])
         identified = json.loads((demo.folder / 'identified' / 'summary.json').read_text(encoding='utf-8'))

@@ -18,7 +18,7 @@ from std_msgs.msg import Float64MultiArray, String
 from trajectory_msgs.msg import JointTrajectory
 
 from joint_dynamics.arrays import FloatArray
-from joint_dynamics.demo.ros_client import RosClient
+from joint_dynamics.calibration.client import RosClient
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.nodes.framework.tables import RELIABLE_SENSOR
 from joint_dynamics.nodes.interfaces.messages import joint_trajectory, seconds, stamp

@@ -14,7 +14,7 @@ from joint_dynamics.arrays import FloatArray
 from joint_dynamics.control import Path
 from joint_dynamics.excitation import MotionSamples
 from joint_dynamics.excitation.profiles import WAYPOINTS
-from joint_dynamics.simulation import FlexibleJointRobot, Laws, ModelErrors, Payload
+from joint_dynamics.simulation import FlexibleJointRobot, ModelErrors, Payload
 
 #: Height of the floor over the robot's base, which stands on a pedestal [m]: whoever plans a motion has to know it.
 FLOOR = -0.6
@@ -46,22 +46,13 @@ def unknown_tool(seed: int) -> Payload:
     return Payload(float(mass), com, np.diag(mass / 12.0 * (np.sum(sides**2) - sides**2)))
 
 
-def demo_robot(
-    seed: int, engine: str, position: ArrayLike, *, methods_laws: bool = False, **options: Any
-) -> FlexibleJointRobot:
+def demo_robot(seed: int, position: ArrayLike, **options: Any) -> FlexibleJointRobot:
     """Return the robot of a seed, its tool in hand, at rest in `position` (n,) [rad].
 
-    methods_laws: the laws of the methods instead of drawn ones. options: as for FlexibleJointRobot.
+    options: as for FlexibleJointRobot.
     """
     robot = FlexibleJointRobot(
-        seed=seed,
-        rate=500.0,
-        errors=ModelErrors(inertia=INERTIA_ERROR),
-        laws=Laws() if methods_laws else Laws.drawn(seed),
-        dynamics=engine,
-        floor=FLOOR if engine == 'mujoco' else None,
-        position=position,
-        **options,
+        seed=seed, rate=500.0, errors=ModelErrors(inertia=INERTIA_ERROR), position=position, **options
     )
     robot.attach_payload(unknown_tool(seed))
     robot.place(position)

@@ -2,7 +2,6 @@
 
 from joint_dynamics.description.description import DynamicsDescription
 from joint_dynamics.description.export import export
-from joint_dynamics.description.export_pinocchio import pinocchio_model
 from joint_dynamics.description.export_urdf import export_urdf, inconsistent_links, not_exported, pseudo_inertia
 from joint_dynamics.description.identity import check_identity, identity_of
 from joint_dynamics.description.result_files import next_command, summary_text, write_result
@@ -17,7 +16,6 @@ __all__ = [
     'inconsistent_links',
     'next_command',
     'not_exported',
-    'pinocchio_model',
     'prepare_folder',
     'pseudo_inertia',
     'summary_text',

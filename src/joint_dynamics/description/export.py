@@ -1,4 +1,4 @@
-"""Export of a description for other tools, by one function: URDF, MJCF, SDF, or a pinocchio model in Python.
+"""Export of a description for other tools, by one function: URDF or MJCF.
 
 A robot known by its kinematics only (an MDH table) has a URDF of joints and empty links, for identified inertials.
 
@@ -21,8 +21,6 @@ import yaml
 
 from joint_dynamics.description.description import DynamicsDescription
 from joint_dynamics.description.export_mjcf import export_mjcf
-from joint_dynamics.description.export_pinocchio import export_pinocchio
-from joint_dynamics.description.export_sdf import export_sdf
 from joint_dynamics.description.export_urdf import export_urdf, not_exported, words
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.output_files import write_atomically
@@ -46,9 +44,11 @@ class Format:
 FORMATS = {
     'urdf': Format('a URDF', ('.urdf',)),
     'mjcf': Format('an MJCF', ('.xml', '.mjcf'), frozenset({'rotor_inertia'}), frozenset({'mounting'})),
-    'sdf': Format('an SDF', ('.sdf', '.world'), frozenset(), frozenset({'mounting'})),
-    'python': Format('a pinocchio model', ('.py',), frozenset({'rotor_inertia', 'mounting'})),
 }
+
+
+GONE = ('.sdf', '.world', '.py')
+"""Extensions of formats that 0.2 wrote."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +84,11 @@ def format_of(path: str | Path) -> str:
     for name, known in FORMATS.items():
         if Path(path).suffix.lower() in known.endings:
             return name
+    if Path(path).suffix.lower() in GONE:
+        raise JointDynamicsError(
+            f'{path}: expected a URDF or MJCF, found another format: since 0.3.0 SDF and Python models are not '
+            'written; Gazebo reads the URDF, and so does pinocchio (buildModelFromUrdf)'
+        )
     endings = ', '.join(ending for known in FORMATS.values() for ending in known.endings)
     raise JointDynamicsError(
         f'{path}: expected a file that ends in {endings}, or --to {", ".join(FORMATS)}, found neither'
@@ -108,10 +113,10 @@ def export(
     to
         one of `FORMATS`; None: by the extension of the file.
     payload
-        `merged` into the last link, `apart` as a body of its own (not in Python), or `without`.
+        `merged` into the last link, `apart` as a body of its own, or `without`.
     into
         an existing file of the same format (for a URDF also an MDH table) that provides all else, joints by name; None:
-        a new model without shapes. Not in Python.
+        a new model without shapes.
 
     Returns
     -------
@@ -125,17 +130,12 @@ def export(
     to = to or format_of(out)
     if to not in FORMATS:
         raise JointDynamicsError(f'format: expected {", ".join(FORMATS)}, found {to!r}')
+    unphysical: Sequence[str] = ()
     apart = 0.0
     if to == 'urdf':
         unphysical = export_urdf(description, _urdf_source(description, into), out, payload)
-    elif to == 'mjcf':
-        unphysical, apart = export_mjcf(description, description.robot_model(), out, payload, into)
-    elif to == 'sdf':
-        unphysical, apart = export_sdf(description, description.robot_model(), out, payload, into)
-    elif into is not None:
-        raise JointDynamicsError(f'pinocchio model: expected no file to write into, found {into}: leave --into out')
     else:
-        unphysical = export_pinocchio(description, description.robot_model(), out, payload)
+        apart = export_mjcf(description, description.robot_model(), out, payload, into)
     known = FORMATS[to]
     held = known.holds if into is not None else known.holds | known.new
     return Exported(to, not_exported(description, payload, held), unphysical, apart)

@@ -1,14 +1,12 @@
-"""Write an identified robot as MJCF, MuJoCo's language: a new model, or into an existing one.
+"""Write an identified robot as MJCF, MuJoCo's language, by its `MjSpec`: a new model, or into an existing one.
 
-MuJoCo's rigid bodies with armature and damping obey M(q) q̈ + diag(armature) q̈ + h(q, q̇) + damping q̇ = τ, which is the
-motor torque without what `not_exported` lists; dry friction is its constraint `frictionloss`. An existing MJCF is read
-by MuJoCo.
+MuJoCo's rigid bodies with armature and damping obey M(q) q̈ + diag(armature) q̈ + h(q, q̇) + damping q̇ = τ, the motor
+torque without the parts that `not_exported` lists; dry friction is its constraint `frictionloss`.
 """
 
 from __future__ import annotations
 
-import xml.etree.ElementTree as ET
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,21 +15,59 @@ import pinocchio
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.description.description import DynamicsDescription
-from joint_dynamics.description.export_urdf import (
-    bodies_to_export,
-    inconsistent_links,
-    joint_friction,
-    payload_name,
-    remove_children,
-    words,
-)
+from joint_dynamics.description.export_urdf import bodies_to_export, inconsistent_links, joint_friction
 from joint_dynamics.description.placement import Posture, placements_in
 from joint_dynamics.documents import parse_xml, read_text
 from joint_dynamics.errors import JointDynamicsError, one_line
 from joint_dynamics.output_files import write_atomically
 from joint_dynamics.robot import RobotModel
-from joint_dynamics.robot.dependent import Follows
 from joint_dynamics.robot.standard_parameters import inertia_of
+
+PAYLOAD_BODY = 'payload'
+TENSOR = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
+"""Elements of an inertia tensor in the order of `fullinertia`."""
+
+
+def mujoco_for(source: str) -> Any:
+    """Return the package mujoco; raise JointDynamicsError where it is missing."""
+    try:
+        import mujoco
+    except ImportError:
+        raise JointDynamicsError(
+            f'{source}: expected the package mujoco, found none (pip install joint_dynamics[mujoco])'
+        ) from None
+    return mujoco
+
+
+def read_spec(path: str | Path, joint_names: Sequence[str]) -> Any:
+    """Return the `MjSpec` of an MJCF that has these joints; raise JointDynamicsError otherwise."""
+    source = f'MJCF {path}'
+    mujoco = mujoco_for(source)
+    root = parse_xml(read_text(path, source), source)
+    if root.tag != 'mujoco':
+        raise JointDynamicsError(f'{source}: expected the root element <mujoco>, found <{root.tag}>')
+    try:
+        spec = mujoco.MjSpec.from_file(str(path))
+    except ValueError as error:
+        raise JointDynamicsError(f'{source}: expected a model for MuJoCo, found: {one_line(error)}') from None
+    there = [joint.name for joint in spec.joints]
+    if missing := [name for name in joint_names if name not in there]:
+        found = ', '.join(there) or 'none'
+        raise JointDynamicsError(f'{source}: expected the joints {", ".join(missing)}, found {found}')
+    return spec
+
+
+def compiled(spec: Any, source: str) -> Any:
+    """Return the `MjModel` of a spec, without a log of MuJoCo's warnings; raise JointDynamicsError where it refuses."""
+    mujoco = mujoco_for(source)
+    before = mujoco.get_mju_user_warning()
+    mujoco.set_mju_user_warning(lambda text: None)
+    try:
+        return spec.compile()
+    except ValueError as error:
+        raise JointDynamicsError(f'{source}: expected a model for MuJoCo, found: {one_line(error)}') from None
+    finally:
+        mujoco.set_mju_user_warning(before)
 
 
 class MjcfKinematics:
@@ -42,7 +78,7 @@ class MjcfKinematics:
     path
         of the file.
     joint_names
-        the joints, which it has.
+        joints of the file.
 
     Raises
     ------
@@ -51,28 +87,9 @@ class MjcfKinematics:
     """
 
     def __init__(self, path: str | Path, joint_names: Sequence[str]):
-        try:
-            import mujoco
-        except ImportError:
-            raise JointDynamicsError(
-                f'MJCF {path}: expected the package mujoco to read it, found none (pip install joint_dynamics[mujoco])'
-            ) from None
         self.source = f'MJCF {path}'
-        # What MuJoCo warns of in a file that is only read would end in a log in the working folder.
-        before = mujoco.get_mju_user_warning()
-        mujoco.set_mju_user_warning(lambda text: None)
-        try:
-            self._model: Any = mujoco.MjModel.from_xml_path(str(path))
-        except ValueError as error:
-            raise JointDynamicsError(f'MJCF {path}: expected what MuJoCo reads, found: {one_line(error)}') from None
-        finally:
-            mujoco.set_mju_user_warning(before)
-        there = [self._model.joint(k).name for k in range(self._model.njnt)]
-        missing = [name for name in joint_names if name not in there]
-        if missing:
-            raise JointDynamicsError(
-                f'MJCF {path}: expected the joints {", ".join(missing)}, found {", ".join(there) or "none"}'
-            )
+        mujoco = mujoco_for(self.source)
+        self._model: Any = compiled(read_spec(path, joint_names), self.source)
         self._joints = [self._model.joint(name) for name in joint_names]
         self._data: Any = mujoco.MjData(self._model)
         self._run = mujoco.mj_kinematics
@@ -81,7 +98,7 @@ class MjcfKinematics:
         """Return the robot at joint positions q (n,), all others where the file has them."""
         self._data.qpos[:] = self._model.qpos0
         for joint, angle in zip(self._joints, q, strict=True):
-            # A joint that is given a reference angle is at 0 there.
+            # A joint with a reference angle is at 0 there.
             self._data.qpos[joint.qposadr[0]] = angle
         self._run(self._model, self._data)
         bodies = [int(joint.bodyid[0]) for joint in self._joints]
@@ -93,9 +110,9 @@ class MjcfKinematics:
         )
 
     def carried(self) -> list[pinocchio.Inertia]:
-        """Return per joint the inertia of the body it moves and of all that stands still on it, in that body's frame.
+        """Return per joint the inertia of its body and of everything at rest on it, in that body's frame.
 
-        Joints that were not named stand where the file has them, and what they move is carried.
+        Joints that were not named stand where the file has them, and their bodies are carried.
         """
         self.at(np.zeros(len(self._joints)))
         carriers = {int(joint.bodyid[0]): k for k, joint in enumerate(self._joints)}
@@ -105,8 +122,7 @@ class MjcfKinematics:
             while up and up not in carriers:
                 up = int(self._model.body_parentid[up])
             if up:
-                k = carriers[up]
-                inertias[k] += self._place(up).actInv(self._place(body)).act(self._own(body))
+                inertias[carriers[up]] += self._place(up).actInv(self._place(body)).act(self._own(body))
         return inertias
 
     def _place(self, body: int) -> pinocchio.SE3:
@@ -125,13 +141,13 @@ def export_mjcf(
     out: str | Path,
     payload: str = 'merged',
     into: str | Path | None = None,
-) -> tuple[list[str], float]:
+) -> float:
     """Write the description's bodies, rotor inertias and friction as MJCF [MuJoCo's XML reference].
 
     Parameters
     ----------
     description
-        what was identified; of n joints.
+        of n joints.
     model
         the robot; link k moves with joint k.
     out
@@ -139,146 +155,124 @@ def export_mjcf(
     payload
         `merged` into the last link, `apart` as a body of its own that is fixed to it, or `without`.
     into
-        an MJCF of the same robot: the bodies that carry its joints, by name, get the inertials, in their own frames,
-        the joints armature, damping and frictionloss; bodies fixed to them lose their mass, all else stays. Needs the
-        package mujoco, which says where the frames are. None: a new model without shapes, with the joints' limits.
+        an MJCF of the same robot: the bodies of its joints, by name, get the inertials, in their own frames, the joints
+        armature, damping and frictionloss; bodies fixed to them lose their mass, all else stays. None: a new model
+        without shapes, with the joints' limits.
 
     Returns
     -------
-    unphysical
-        the joints whose link is no body, which MuJoCo refuses (identify with physical consistency).
-    apart
-        by how much `into` at most places a link elsewhere than the robot file does [m, rad]; 0 for a new model.
+    float
+        largest distance [m, rad] between the link frames of `into` and those of the robot file; 0 for a new model.
 
     Raises
     ------
     JointDynamicsError
-        Where the description has no inertial part or is of another robot, a link has no mass, `into` lacks a joint,
-        moves it otherwise, or includes other files, and where mujoco is needed and missing.
+        Where the description has no inertial part or is of another robot, a link is no body (identify with `physical:
+        true`), `into` lacks a joint or moves it otherwise, or mujoco is missing.
 
     Notes
     -----
-    A body's `inertial` is mass [kg], centre of mass [m] in the frame of the body and the tensor [kg·m²] about it, in
-    axes parallel to that frame. `armature` is the rotor's inertia on the joint side [kg·m²; kg], `damping` F_V1 + α2
-    [N·m·s/rad; N·s/m], `frictionloss` α1 F_C0 [N·m; N], the last two against the motion.
+    `armature` is the rotor's inertia on the joint side [kg·m²; kg], `damping` F_V1 + α2 [N·m·s/rad; N·s/m],
+    `frictionloss` α1 F_C0 [N·m; N], the last two against the motion.
     """
     bodies = bodies_to_export(description, payload, model)
-    apart = description.payload() if payload == 'apart' and description.payload_attached else None
+    if unphysical := inconsistent_links(description, payload):
+        raise JointDynamicsError(
+            f'MJCF: expected links of positive density, found none of {", ".join(unphysical)}: MuJoCo refuses them; '
+            'identify with `physical: true`'
+        )
     if into is None:
-        root, carriers, placements = _new_model(model)
-        apart_by = 0.0
+        spec, apart = _new_spec(model), 0.0
+        placements = [pinocchio.SE3.Identity()] * len(model.link_names)
     else:
-        text = read_text(into, f'MJCF {into}')
-        root = parse_xml(text, f'MJCF {into}')
-        if root.tag != 'mujoco':
-            raise JointDynamicsError(f'MJCF {into}: expected the root element <mujoco>, found <{root.tag}>')
-        carriers = _carriers(root, model, str(into))
-        placements, apart_by = placements_in(MjcfKinematics(into, model.link_names), model)
-        _keep_inertials(root)
-        for carrier in carriers:
-            _take_masses_off(carrier)
+        spec = read_spec(into, model.link_names)
+        placements, apart = placements_in(MjcfKinematics(into, model.link_names), model)
+        _keep_inertials(spec)
+    carriers = [spec.joint(name).parent for name in model.link_names]
+    for carrier in carriers:
+        _take_masses_off(carrier)
     for carrier, body, placement in zip(carriers, bodies, placements, strict=True):
         _write_inertial(carrier, body, placement)
-    for name, carrier in zip(model.joint_names, carriers, strict=False):
-        joint = next(joint for joint in carrier.findall('joint') if joint.get('name') == name)
-        part = description.joint(name)
-        armature, (damping, friction) = part.get('rotor_inertia', {}).get('value', 0.0), joint_friction(part)
-        joint.attrib.update(armature=repr(float(armature)), damping=repr(damping), frictionloss=repr(friction))
-    if apart is not None:
+    for name in model.joint_names:
+        joint, part = spec.joint(name), description.joint(name)
+        joint.armature = part.get('rotor_inertia', {}).get('value', 0.0)
+        damping, joint.frictionloss = joint_friction(part)
+        # linear, quadratic and cubic in newer versions of MuJoCo
+        joint.damping = [damping, 0.0, 0.0] if np.ndim(joint.damping) else damping
+    if payload == 'apart' and description.payload_attached:
+        names = {body.name for body in spec.bodies}
+        name = next(
+            name
+            for name in (PAYLOAD_BODY, *(f'{PAYLOAD_BODY}_{k}' for k in range(len(names) + 1)))
+            if name not in names
+        )
         last = model.n - 1
-        held = ET.SubElement(carriers[last], 'body', name=payload_name(root.iter('body')))
-        _write_inertial(held, apart, placements[last])
-    ET.indent(root)
-    write_atomically(out, ET.tostring(root, encoding='unicode') + '\n')
-    return inconsistent_links(description, payload), apart_by
+        _write_inertial(carriers[last].add_body(name=name), description.payload(), placements[last])
+    compiled(spec, 'MJCF')
+    write_atomically(out, spec.to_xml())
+    return apart
 
 
-def _new_model(model: RobotModel) -> tuple[ET.Element, list[ET.Element], list[pinocchio.SE3]]:
-    """Return the document, the body of each link, and where the joint's frame is in it: the same."""
-    root = ET.Element('mujoco', model=model.pinocchio.name or 'robot')
-    ET.SubElement(root, 'compiler', angle='radian', autolimits='false')
-    ET.SubElement(root, 'option', gravity=words(model.pinocchio.gravity.linear))
-    parents, tree = [ET.SubElement(root, 'worldbody')], model.chain.tree
+def _new_spec(model: RobotModel) -> Any:
+    """Return a spec of the joints alone; link k has the frame of joint k."""
+    mujoco = mujoco_for('MJCF')
+    spec, tree = mujoco.MjSpec(), model.chain.tree
+    spec.modelname = model.pinocchio.name or 'robot'
+    spec.compiler.degree = False
+    spec.option.gravity = model.pinocchio.gravity.linear
+    bodies = [spec.worldbody]
     for row, name in enumerate(tree.names):
         placement = model.pinocchio.jointPlacements[row + 1]
         x, y, z, w = pinocchio.Quaternion(placement.rotation).coeffs()
-        body = ET.SubElement(parents[model.pinocchio.parents[row + 1]], 'body', name=f'{name}_link')
-        body.attrib.update(pos=words(placement.translation), quat=words([w, x, y, z]))
-        parents.append(body)
-        prismatic = bool(model.chain.prismatic[row])
-        joint = ET.SubElement(body, 'joint', name=name, type='slide' if prismatic else 'hinge')
-        joint.set('axis', words(model.chain.axis[row]))
+        parent = bodies[model.pinocchio.parents[row + 1]]
+        bodies.append(parent.add_body(name=f'{name}_link', pos=placement.translation, quat=[w, x, y, z]))
+        kind = mujoco.mjtJoint.mjJNT_SLIDE if model.chain.prismatic[row] else mujoco.mjtJoint.mjJNT_HINGE
+        joint = bodies[-1].add_joint(name=name, type=kind, axis=model.chain.axis[row])
         if not tree.moving[row]:
             continue
-        k = model.joint_names.index(name)
-        lower, upper = model.limits.lower[k], model.limits.upper[k]
-        if np.isfinite(lower) and np.isfinite(upper):
-            joint.attrib.update(limited='true', range=words([lower, upper]))
-        if np.isfinite(model.limits.effort[k]):
-            effort = model.limits.effort[k]
-            joint.attrib.update(actuatorfrclimited='true', actuatorfrcrange=words([-effort, effort]))
-    _write_equalities(root, tree.dependent)
-    return root, [parents[row + 1] for row in tree.row], [pinocchio.SE3.Identity()] * len(tree.row)
-
-
-def _write_equalities(root: ET.Element, dependent: Mapping[str, Follows]) -> None:
-    """Write that joints follow others: one by a polynomial of its position, several by a tendon of constant length."""
-    if not dependent:
-        return
-    tendons, equalities = ET.Element('tendon'), ET.SubElement(root, 'equality')
-    for name, follows in dependent.items():
+        k, limits = model.joint_names.index(name), model.limits
+        if np.isfinite(limits.lower[k]) and np.isfinite(limits.upper[k]):
+            joint.limited, joint.range = True, [limits.lower[k], limits.upper[k]]
+        if np.isfinite(limits.effort[k]):
+            joint.actfrclimited, joint.actfrcrange = True, [-limits.effort[k], limits.effort[k]]
+    for name, follows in tree.dependent.items():
+        # one leader by a polynomial of its position, several by a tendon of constant length
         if len(follows.ratios) == 1:
             ((leader, ratio),) = follows.ratios.items()
-            polynomial = words([follows.offset, ratio, 0, 0, 0])
-            ET.SubElement(equalities, 'joint', joint1=name, joint2=leader, polycoef=polynomial)
+            equality = spec.add_equality(type=mujoco.mjtEq.mjEQ_JOINT, name1=name, name2=leader)
+            equality.objtype = mujoco.mjtObj.mjOBJ_JOINT
+            equality.data[:5] = [follows.offset, ratio, 0.0, 0.0, 0.0]
             continue
-        tendon = ET.SubElement(tendons, 'fixed', name=f'{name}_follows')
+        tendon = spec.add_tendon(name=f'{name}_follows')
         for key, factor in ((name, 1.0), *((key, -ratio) for key, ratio in follows.ratios.items())):
-            ET.SubElement(tendon, 'joint', joint=key, coef=words([factor]))
-        length = words([follows.offset, 0, 0, 0, 0])
-        ET.SubElement(equalities, 'tendon', tendon1=f'{name}_follows', polycoef=length)
-    if len(tendons):
-        root.append(tendons)
+            tendon.wrap_joint(key, factor)
+        equality = spec.add_equality(type=mujoco.mjtEq.mjEQ_TENDON, name1=f'{name}_follows')
+        equality.objtype = mujoco.mjtObj.mjOBJ_TENDON
+        equality.data[:5] = [follows.offset, 0.0, 0.0, 0.0, 0.0]
+    return spec
 
 
-def _carriers(root: ET.Element, model: RobotModel, source: str) -> list[ET.Element]:
-    """Return the body element of each link."""
-    elements = {
-        joint.get('name'): body for body in root.iter('body') for joint in body.findall('joint') if joint.get('name')
-    }
-    missing = [name for name in model.link_names if name not in elements]
-    if missing:
-        there = ', '.join(map(str, elements)) or 'none'
-        hint = '; it includes other files: merge them first' if root.find('.//include') is not None else ''
-        raise JointDynamicsError(f'MJCF {source}: expected the joints {", ".join(missing)}, found {there}{hint}')
-    return [elements[name] for name in model.link_names]
-
-
-def _keep_inertials(root: ET.Element) -> None:
+def _keep_inertials(spec: Any) -> None:
     """Have MuJoCo take inertials as they are written."""
-    for compiler in root.iter('compiler'):
-        for changing in ('settotalmass', 'boundmass', 'boundinertia', 'balanceinertia'):
-            compiler.attrib.pop(changing, None)
-        if compiler.get('inertiafromgeom') == 'true':
-            compiler.set('inertiafromgeom', 'auto')
+    compiler = spec.compiler
+    compiler.settotalmass, compiler.boundmass, compiler.boundinertia, compiler.balanceinertia = -1.0, 0.0, 0.0, False
+    compiler.inertiafromgeom = 2  # auto: where no inertial is written
 
 
-def _take_masses_off(body: ET.Element) -> None:
-    """Take the masses of what is fixed to a body away: the identified link holds them all."""
-    for child in body.findall('body'):
-        if child.find('joint') is not None or child.find('freejoint') is not None:
+def _take_masses_off(body: Any) -> None:
+    """Take the masses of bodies fixed to a body away: the identified link includes them."""
+    for child in body.bodies:
+        if child.joints:
             continue
-        remove_children(child, 'inertial')
-        for geom in child.findall('geom'):
-            geom.attrib.pop('density', None)
-            geom.set('mass', '0')
+        child.explicitinertial = False
+        for geom in child.geoms:
+            geom.density, geom.mass = 0.0, 0.0
         _take_masses_off(child)
 
 
-def _write_inertial(body: ET.Element, link: FloatArray, placement: pinocchio.SE3) -> None:
+def _write_inertial(body: Any, link: FloatArray, placement: pinocchio.SE3) -> None:
     """Write ten inertial parameters of a joint's frame; placement: of that frame in the body's."""
     inertia = placement.act(inertia_of(link))
-    remove_children(body, 'inertial')
-    inertial = ET.Element('inertial', pos=words(inertia.lever), mass=repr(float(inertia.mass)))
-    inertial.set('fullinertia', words([inertia.inertia[i] for i in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))]))
-    body.insert(0, inertial)
+    body.explicitinertial, body.mass, body.ipos = True, float(inertia.mass), inertia.lever
+    body.iquat = [1.0, 0.0, 0.0, 0.0]
+    body.fullinertia = [inertia.inertia[index] for index in TENSOR]

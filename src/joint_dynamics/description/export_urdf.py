@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.description.description import DynamicsDescription
-from joint_dynamics.description.schema import JOINT
+from joint_dynamics.description.schema import schema
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.output_files import write_atomically
 from joint_dynamics.robot import RobotModel, mounting_rotation
@@ -28,7 +28,7 @@ from joint_dynamics.robot.urdf import parse_urdf, read_source
 PAYLOAD = ('merged', 'apart', 'without')
 PAYLOAD_LINK = 'payload'
 TENSOR = {'ixx': (0, 0), 'ixy': (0, 1), 'ixz': (0, 2), 'iyy': (1, 1), 'iyz': (1, 2), 'izz': (2, 2)}
-"""Elements of an inertia tensor by their names in URDF and SDF."""
+"""Elements of an inertia tensor by their names in a URDF."""
 
 
 def pseudo_inertia(link: dict[str, float]) -> FloatArray:
@@ -111,7 +111,7 @@ def not_exported(description: DynamicsDescription, payload: str = 'merged', held
     }
     for name in description.joint_names:
         part = description.joint(name)
-        for key in JOINT.fields:
+        for key in schema()['$defs']['joint']['properties']:
             if key in part and key != 'friction' and key not in held:
                 lacking.setdefault(key, []).append(name)
         for key, what in friction.items():

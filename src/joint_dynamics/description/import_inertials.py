@@ -1,4 +1,4 @@
-"""Inertials of a robot from a URDF, MJCF or SDF of it, in the frames of a robot model."""
+"""Inertials of a robot from a URDF or MJCF of it, in the frames of a robot model."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import pinocchio
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.description.export_mjcf import MjcfKinematics
 from joint_dynamics.description.placement import Posture, placements_in
-from joint_dynamics.description.sdf_kinematics import SdfKinematics
 from joint_dynamics.documents import parse_xml, read_text
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.robot import RobotModel
@@ -26,7 +25,7 @@ def import_inertials(path: str | Path, model: RobotModel) -> FloatArray:
     Parameters
     ----------
     path
-        a URDF, an MJCF (which needs the package mujoco) or an SDF, recognised by its root element.
+        a URDF, or an MJCF (which needs the package mujoco), recognised by its root element.
     model
         the robot.
 
@@ -37,16 +36,14 @@ def import_inertials(path: str | Path, model: RobotModel) -> FloatArray:
     """
     what = f'prior {path}'
     root = parse_xml(read_text(path, what), what)
-    theirs: _UrdfKinematics | MjcfKinematics | SdfKinematics
+    theirs: _UrdfKinematics | MjcfKinematics
     if root.tag == 'robot':
         theirs = _UrdfKinematics(path, model)
     elif root.tag == 'mujoco':
         theirs = MjcfKinematics(path, model.link_names)
-    elif root.tag == 'sdf':
-        theirs = SdfKinematics(root, model.link_names, str(path))
     else:
         raise JointDynamicsError(
-            f'{what}: expected a URDF, MJCF or SDF (<robot>, <mujoco>, <sdf>), found the root element <{root.tag}>'
+            f'{what}: expected a URDF or MJCF (<robot>, <mujoco>), found the root element <{root.tag}>'
         )
     inertias = theirs.carried()
     placements, _ = placements_in(theirs, model)

@@ -1,207 +1,125 @@
-"""What a dynamics description may hold: one table of fields, and the check of a document against it.
+"""Check of a dynamics description against its JSON Schema, `dynamics_description.schema.json` in this folder.
 
-Documents of earlier versions are migrated to the present one.
-
-Every refusal names the path of the field, what was expected there and what was found. The table can be walked
-(`fields`, `item` of a check), so that nothing may be added to it of which nobody says what it means.
+Editors complete and check `dynamics.yaml` with the same file. Checks beyond a schema are below. Every refusal names the
+path of the field, the expectation and the value found. Documents of version 1 are migrated.
 """
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Callable, Mapping
-from typing import Any
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from joint_dynamics.description.field_checks import (
-    MAX_OPERATORS,
-    ListOf,
-    MappingOf,
-    Record,
-    anything_plain,
-    fail,
-    number,
-    number_of,
-    operators,
-    optional_number,
-    optional_text,
-    plain_mapping,
-    positive,
-    text,
-    truth,
-)
 from joint_dynamics.documents import check_name
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.joint.stiffness import LOADS
-from joint_dynamics.robot.standard_parameters import INERTIAL
+from joint_dynamics.settings import Refused
+
+if TYPE_CHECKING:
+    from jsonschema import ValidationError
 
 FORMAT = 'joint_dynamics'
 VERSION = 2
+SCHEMA_FILE = Path(__file__).with_name('dynamics_description.schema.json')
+MAX_NUMBER = 1e30
+"""Greatest magnitude of a number, as in the schema; the largest known are squares of 1e9 N·m/rad³."""
+TYPES = {
+    'number': 'a finite number', 'integer': 'a whole number', 'string': 'text', 'boolean': 'true or false',
+    'array': 'a list', 'object': 'a mapping', 'null': 'null',
+}  # fmt: skip
 
 
-def _row(value: Any, path: str) -> None:
-    ListOf(number)(value, path)
-    if not 1 <= len(value) <= MAX_OPERATORS:
-        fail(path, f'1 to {MAX_OPERATORS} numbers', value)
+@cache
+def schema() -> dict[str, Any]:
+    """Return the JSON Schema of a description."""
+    document = json.loads(SCHEMA_FILE.read_text(encoding='utf-8'))
+    assert isinstance(document, dict)
+    return document
 
 
-def _presliding(value: Any, path: str) -> None:
-    (periodic_map if isinstance(value, Mapping) else positive)(value, path)
+@cache
+def _validator() -> Any:
+    from jsonschema import Draft202012Validator
+    from jsonschema.validators import extend
+
+    # a description made in Python may have tuples
+    checker = Draft202012Validator.TYPE_CHECKER.redefine(
+        'array', lambda _, value: isinstance(value, (list, tuple))
+    ).redefine('object', lambda _, value: isinstance(value, Mapping))
+    validator: Any = extend(Draft202012Validator, type_checker=checker)
+    return validator(schema())
 
 
-SLIP = Record(
-    {'presliding': _presliding},
-    {'operators': operators, 'r_Delta': positive, 'r_k': positive, 'limits': _row, 'stiffness': _row},
-)
-
-
-def _read_by(read: Callable[[Any], Any], what: str, value: Any, path: str) -> None:
-    try:
-        read(value)
-    except (JointDynamicsError, TypeError, LookupError, ValueError, AttributeError) as error:
-        fail(path, f'{what} (docs/reference/joint_models.md)', str(error))
-
-
-def _friction(value: Any, path: str) -> None:
-    from joint_dynamics.joint import FrictionModel
-
-    _read_by(FrictionModel.from_dict, 'a friction document', value, path)
-
-
-def periodic_map(value: Any, path: str) -> None:
-    """A periodic map, as of a kinematic error or a backlash."""
-    from joint_dynamics.joint import PeriodicMap
-
-    anything_plain(value, path)
-    _read_by(PeriodicMap.from_dict, 'a periodic map', value, path)
-
-
-def _backlash(value: Any, path: str) -> None:
-    periodic_map(value, path)
-    if 'load_shares' in value:
-        ListOf(number_of(lower=0), len(LOADS))(value['load_shares'], f'{path}.load_shares')
-        if not abs(sum(value['load_shares']) - 1.0) <= 1e-6:
-            fail(f'{path}.load_shares', 'shares whose sum is 1', value['load_shares'])
-    if 'load_lag' in value:
-        number_of(lower=0)(value['load_lag'], f'{path}.load_lag')
-
-
-def _stiffness(value: Any, path: str) -> None:
-    if not value['coefficients']:
-        fail(f'{path}.coefficients', 'at least one coefficient', value['coefficients'])
-    if not any(value.get('range', [1.0])):
-        fail(f'{path}.range', 'a range of deformation', value['range'])
-
-
-class _Interval(ListOf):
-    def __init__(self) -> None:
-        super().__init__(number, 2)
-
-    def __call__(self, value: Any, path: str) -> None:
-        super().__call__(value, path)
-        if value[0] > value[1]:
-            fail(path, 'the lower number first', value)
-
-
-OF_VALUE = {'std': optional_number, 'prior': number, 'unit': text, 'method': text}
-VALUE, ROTOR = Record({'value': number}, OF_VALUE), Record({'value': number}, {**OF_VALUE, 'identifiable': truth})
-FRICTION = Record(
-    {'parameters': MappingOf(number)},
-    {
-        'standard_deviations': MappingOf(number),
-        'maxwell_slip': SLIP,
-        'directions': anything_plain,
-        'scale': ListOf(number, 2),
-        'quadrants': MappingOf(number),
-        'range': anything_plain,
-        'method': text,
-    },
-    _friction,
-)
-STIFFNESS = Record(
-    {'coefficients': ListOf(number)},
-    {'standard_deviations': ListOf(number), 'range': _Interval(), 'method': text},
-    _stiffness,
-)
-LINK = Record(dict.fromkeys(INERTIAL, number))
-VALIDITY = Record({}, {'speed': positive, 'load': number_of(lower=0), 'temperature': _Interval()})
-JOINT = Record(
-    {},
-    {
-        'drive_gain': VALUE,
-        'rotor_inertia': ROTOR,
-        'friction': FRICTION,
-        'stiffness': STIFFNESS,
-        'damping': VALUE,
-        'kinematic_error': periodic_map,
-        'backlash': _backlash,
-        'temperature_range': ListOf(number, 2),
-        'validity': VALIDITY,
-        'gear_ratio': VALUE,
-        'terms': ListOf(
-            Record({'document': plain_mapping, 'values': ListOf(number)}, {'std': ListOf(optional_number)})
-        ),
-    },
-)
-IDENTITY = Record(
-    {
-        'version': number,
-        'hash': text,
-        'joints': MappingOf(
-            Record(
-                {'type': text, 'offset': ListOf(number, 3), 'rotation': ListOf(number, 3), 'axis': ListOf(number, 3)},
-                {'parent': optional_text, 'coupling': ListOf(number), 'follows': MappingOf(number)},
-            )
-        ),
-    },
-    {'mass': number},
-)
-DOCUMENT = Record(
-    {
-        'format': text,
-        'version': number,
-        'robot': Record(
-            {'joint_names': ListOf(text)},
-            {
-                'name': text,
-                'urdf': text,
-                'mdh': anything_plain,
-                'identity': IDENTITY,
-                'locked': MappingOf(number),
-                'parallelograms': MappingOf(MappingOf(number)),
-                'dependent_joints': ListOf(text),
-                'coupling': ListOf(ListOf(number)),
-            },
-        ),
-        'joints': MappingOf(JOINT),
-    },
-    {
-        'inertial': Record(
-            {'standard': MappingOf(LINK)},
-            {
-                'base': ListOf(Record({'name': text, 'expression': text, 'value': number}, {'std': optional_number})),
-                'coupling': MappingOf(number),
-            },
-        ),
-        'mounting': ListOf(ListOf(number, 3), 3),
-        'payload': Record(
-            {'mass': VALUE, 'first_moments': ListOf(number, 3)},
-            {'inertia': ListOf(number, 6), 'std': ListOf(optional_number), 'attached': truth},
-        ),
-        'provenance': anything_plain,
-    },
-)
+def fail(path: str, expected: str, found: Any) -> None:
+    """Raise the one error of this module."""
+    raise Refused(f'dynamics description: {path}', expected, found)
 
 
 def validate(document: Any) -> None:
     """Check a whole document; raise JointDynamicsError with the path of the first field that is wrong."""
     if not isinstance(document, Mapping):
         raise JointDynamicsError(f'dynamics description: expected a mapping (YAML), found {type(document).__name__}')
-    if document.get('format') != FORMAT:
-        fail('format', repr(FORMAT), document.get('format'))
-    if document.get('version') != VERSION:
-        fail('version', f'{VERSION}', document.get('version'))
-    DOCUMENT(document, '')
+    for key, wanted in (('format', FORMAT), ('version', VERSION)):
+        if document.get(key) != wanted:
+            fail(key, repr(wanted), document.get(key))
+    _check_plain(document, '')
+    error = next(iter(_validator().iter_errors(document)), None)
+    if error is not None:
+        _refuse(error)
+    _check_names(document)
+    for name, part in document['joints'].items():
+        _check_joint(part, f'joints.{name}')
+
+
+def _check_plain(value: Any, path: str) -> None:
+    """Refuse everything but mappings with text as keys, lists, text, booleans, nulls and finite numbers."""
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            below = f'{path}.{key}' if path else str(key)
+            if not isinstance(key, str):
+                fail(below, 'text as the name of a field', key)
+            _check_plain(item, below)
+    elif isinstance(value, (list, tuple)):
+        for index, item in enumerate(value):
+            _check_plain(item, f'{path}[{index}]')
+    elif value is not None and not isinstance(value, (str, bool)):
+        # a whole number of YAML may be too large for a float
+        if not isinstance(value, (int, float)) or value != value or value in (math.inf, -math.inf):
+            fail(path, 'a finite number', value)
+        if not -MAX_NUMBER <= value <= MAX_NUMBER:
+            fail(path, f'a number of at most {MAX_NUMBER:g}', value)
+
+
+def _refuse(error: ValidationError) -> None:
+    """Raise the error of the schema in this package's form."""
+    rule, wanted, found = str(error.validator), error.validator_value, error.instance
+    path = ''.join(f'[{part}]' if isinstance(part, int) else f'.{part}' for part in error.absolute_path).lstrip('.')
+    prefix = f'{path}.' if path else ''
+    if rule == 'additionalProperties':
+        known = error.schema['properties']
+        unknown = next(key for key in found if key not in known)
+        fail(f'{prefix}{unknown}', f'one of {", ".join(known)}', 'this unknown field')
+    if rule == 'required':
+        fail(f'{prefix}{next(key for key in wanted if key not in found)}', 'this field', 'nothing')
+    expected: dict[str, Callable[[], str]] = {
+        'type': lambda: ' or '.join(TYPES[each] for each in ([wanted] if isinstance(wanted, str) else wanted)),
+        'enum': lambda: ' or '.join(map(str, wanted)),
+        'anyOf': lambda: 'a finite number or null',
+        'minItems': lambda: f'a list of {wanted} or more',
+        'maxItems': lambda: f'a list of {wanted} at most',
+        'minimum': lambda: f'a number of {wanted:g} or more',
+        'exclusiveMinimum': lambda: f'a number above {wanted:g}',
+        'maximum': lambda: f'a number of at most {wanted:g}',
+    }
+    fail(path, expected[rule](), found)
+
+
+def _check_names(document: Mapping[str, Any]) -> None:
+    """Check that joints and links are those of `robot.joint_names` and `robot.dependent_joints`."""
     names, dependent = (list(document['robot'].get(key, ())) for key in ('joint_names', 'dependent_joints'))
-    if len(set(names + dependent)) != len(names + dependent) or not names:
+    if len(set(names + dependent)) != len(names + dependent):
         fail('robot.joint_names', 'at least one joint, each once, and none that is dependent', names)
     for name in names + dependent:
         check_name(name, 'dynamics description: robot.joint_names')
@@ -218,6 +136,43 @@ def validate(document: Any) -> None:
             along = section == 'joints' and name in dependent and set(present[name]) == {'terms'}
             if name not in wanted and not along:
                 fail(f'{section}.{name}', f'a joint of robot.joint_names ({", ".join(wanted)})', 'another one')
+
+
+def _check_joint(part: Mapping[str, Any], path: str) -> None:
+    """Check relations between the fields of a joint, and the documents of its laws by their readers."""
+    from joint_dynamics.joint import FrictionModel
+
+    friction, stiffness, backlash = (part.get(key) for key in ('friction', 'stiffness', 'backlash'))
+    if friction is not None:
+        _check_map(friction.get('maxwell_slip', {}).get('presliding'), f'{path}.friction.maxwell_slip.presliding')
+        _read_by(FrictionModel.from_dict, 'a friction document', friction, f'{path}.friction')
+    for key in ('kinematic_error', 'backlash'):
+        _check_map(part.get(key), f'{path}.{key}')
+    for key, interval in (
+        ('stiffness.range', (stiffness or {}).get('range')),
+        ('validity.temperature', part.get('validity', {}).get('temperature')),
+    ):
+        if interval is not None and interval[0] > interval[1]:
+            fail(f'{path}.{key}', 'the lower number first', interval)
+    if stiffness is not None and not any(stiffness.get('range', [1.0])):
+        fail(f'{path}.stiffness.range', 'a range of deformation', stiffness['range'])
+    shares = (backlash or {}).get('load_shares')
+    if shares is not None and not abs(sum(shares) - 1.0) <= 1e-6:
+        fail(f'{path}.backlash.load_shares', 'shares whose sum is 1', shares)
+
+
+def _check_map(value: Any, path: str) -> None:
+    from joint_dynamics.joint import PeriodicMap
+
+    if isinstance(value, Mapping):
+        _read_by(PeriodicMap.from_dict, 'a periodic map', value, path)
+
+
+def _read_by(read: Callable[[Any], Any], what: str, value: Any, path: str) -> None:
+    try:
+        read(value)
+    except (JointDynamicsError, TypeError, LookupError, ValueError, AttributeError) as error:
+        fail(path, f'{what} (docs/reference/joint_models.md)', str(error))
 
 
 def migrated(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -241,7 +196,10 @@ def migrated(document: Mapping[str, Any]) -> dict[str, Any]:
         if 'backlash' not in part:
             fail(path, 'this field beside a Maxwell-slip part in a document of version 1', 'nothing')
         width = part['backlash']
-        periodic_map(width, path)
+        if not isinstance(width, Mapping):
+            fail(path, 'a mapping', width)
+        _check_plain(width, path)
+        _check_map(width, path)
         # Joints may share a part of the document, as YAML's aliases do: each gets its own.
         length = {key: item for key, item in width.items() if key not in ('standard_deviations', 'coverage')}
         part['friction'] = {**part['friction'], 'maxwell_slip': {**slip, 'presliding': length}}

@@ -123,7 +123,7 @@ def torques(e, u):  # type: ignore[no-untyped-def]
         H[j] = value[u.H + j] if u.method == HYSTERESIS else np.sign(omega[j])
     add_rotors(e.arm, acceleration, drives)
     add_coupled_friction(e.arm, share, omega, drives)
-    term_torques(e.arm.terms, e.arm.tables, (share, 1.0), q, (omega, H, before, e.temperature), drives)
+    term_torques(e.arm.terms, (share, 1.0), q, (omega, H, before, e.temperature), drives)
     for j in range(n):
         c, s, alpha = e.arm.joints[j], e.estimate[j], e.alpha[j]
         speed, load = held(omega[j], c.speed_limit), held(before[j], c.load_limit)

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from joint_dynamics.arrays import FloatArray, IntArray, finite
-from joint_dynamics.excitation.constraint import LIMIT_TOLERANCE, Constraint, certified_margins
+from joint_dynamics.excitation.constraint import LIMIT_TOLERANCE, Constraint, motion_margins
 from joint_dynamics.excitation.motion import RobotMotion
 from joint_dynamics.excitation.trajectory import Trajectory
 from joint_dynamics.robot import RobotModel
@@ -124,7 +124,7 @@ class Assessment:
     base_parameters
         their number b.
     margins
-        per kind of limit the margin kept at all times, as a fraction of the limit, proved (`constraint`);
+        per kind of limit the margin, as a fraction of the limit, proved or checked at 1 kHz (`constraint`);
         negative where a limit may be broken.
     samples
         number of samples behind the other figures.
@@ -189,7 +189,7 @@ def assess(
     known: FloatArray | float = 0.0,
     known_samples: int = 0,
 ) -> Assessment:
-    """Evaluate a trajectory: certified margins to `constraints`, and the condition of the base regressor.
+    """Evaluate a trajectory: margins to `constraints`, and the condition of the base regressor.
 
     Parameters
     ----------
@@ -211,7 +211,7 @@ def assess(
     columns = model.columns(kinds)[base.independent]
     G = np.zeros((len(columns), len(columns))) + known
     samples = len(times) + known_samples
-    margins = certified_margins(model, trajectory, constraints)
+    margins = motion_margins(model, trajectory, constraints)
     for motion in motion_blocks(model, trajectory, times):
         W = motion.regressor.rows[:, columns].transpose(1, 0, 2).reshape(len(columns), -1)
         G += W @ W.T

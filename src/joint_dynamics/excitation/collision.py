@@ -1,7 +1,4 @@
-"""Clearance: a limit on the distances between the robot's own bodies, and to the floor.
-
-The smallest distance over a whole motion is proved by branch and bound over time, separately for every pair.
-"""
+"""Clearance: a limit on the distances between the robot's own bodies, and to the floor."""
 
 from __future__ import annotations
 
@@ -11,28 +8,21 @@ from typing import Any
 import numpy as np
 import pinocchio
 
-from joint_dynamics.arrays import BoolArray, FloatArray, IntArray
-from joint_dynamics.excitation.constraint import LIMIT_TOLERANCE, Constraint
+from joint_dynamics.arrays import BoolArray, FloatArray
+from joint_dynamics.excitation.constraint import Constraint, checked_motions
 from joint_dynamics.excitation.excitation_settings import LimitSettings
 from joint_dynamics.excitation.geometry import FLOOR, CollisionBodies
 from joint_dynamics.excitation.limits import MotionLimits
-from joint_dynamics.excitation.motion import LinkFrames, RobotMotion, Sensitivity
+from joint_dynamics.excitation.motion import RobotMotion, Sensitivity
 from joint_dynamics.excitation.trajectory import Trajectory
 from joint_dynamics.robot import RobotModel
-from joint_dynamics.signals.polynomial import MAX_HALVINGS, MAX_INTERVALS, decided
 
-UNIT = 0.03
-"""Distance [m] that counts as much as a whole limit of the other kinds while searching."""
-NEAR_DISTANCE = 0.01
-"""Distance [m] beyond the clearance above which a lower bound of the distance will do."""
-TOUCHING_DISTANCE = 1e-6
-"""Distance [m] too small to tell a direction by."""
-POSTURES = 200
-ACCURACY = 1e-5
-"""Distance [m] the collision library's may be too great by: it iterates to 1e-6, of the distance or of a metre,
-whichever is more."""
-FIRST_EXACT_EVERY = 8
-"""Every so many ends of intervals the distances are computed to begin with, so that most of the others need not be."""
+UNIT = 0.03  # m, distance that counts as much as a whole limit of the other kinds while searching
+NEAR_DISTANCE = 0.01  # m beyond the clearance, above which a lower bound of the distance suffices
+TOUCHING_DISTANCE = 1e-6  # m, too small to give a direction
+POSTURES = 200  # random postures that show which pairs always touch
+STRIDE = 16  # samples from one measured distance to the next
+RESERVE = 5e-4  # m, half of what two bodies approach in 1 ms at 1 m/s
 
 
 class Clearance(Constraint):
@@ -56,7 +46,7 @@ class Clearance(Constraint):
     """
 
     kind = 'clearance'
-    tolerance = 0.005
+    reserve = RESERVE / UNIT
 
     def __init__(self, model: RobotModel, settings: LimitSettings):
         assert settings.clearance is not None
@@ -174,45 +164,34 @@ class Clearance(Constraint):
         """Return the slack (pairs, samples)."""
         return (self._distances(motion, self.clearance + NEAR_DISTANCE) - self.clearance) / UNIT
 
-    def certified(
-        self, model: RobotModel, trajectory: Trajectory, begin: FloatArray, end: FloatArray, enough: float = np.inf
-    ) -> float:
-        """Return a slack that the motion has at all times, see `Constraint.certified`; pair by pair.
+    def margin(self, model: RobotModel, trajectory: Trajectory) -> float:
+        """Return the margin at 1 kHz; a distance beyond the clearance by `NEAR_DISTANCE` or more counts as that much.
 
-        It is below the smallest slack by at most the tolerance and the error of the library's distances. Pairs that are
-        far apart are evaluated rarely.
+        Every `STRIDE`-th sample is measured; in between most distances are bounded by how far the joints have moved.
         """
-        least, enough = self.clearance, enough * UNIT
-        proof = _ClearanceSearch(self, trajectory, begin, end, enough + least)
-        for _ in range(2 * MAX_HALVINGS):
-            seen = proof.seen - ACCURACY - least
-            if seen < enough < np.inf:
-                return seen / UNIT
-            tolerance, allowed = self.tolerance * least, LIMIT_TOLERANCE * least
-            proof.keep(~decided(proof.lower() - least, seen, tolerance, enough, allowed))
-            if not 0 < len(proof.pair) <= MAX_INTERVALS:
-                break
-            proof.refine()
-        proof.keep(np.zeros(len(proof.pair), dtype=bool))
-        return (min(proof.bound, proof.seen - ACCURACY) - least) / UNIT
+        least = self.clearance + NEAR_DISTANCE
+        for motion in checked_motions(model, trajectory):
+            distances = self.sphere_distances(motion)
+            anchor = np.arange(motion.samples) // STRIDE * STRIDE
+            at_anchor = np.arange(motion.samples) == anchor
+            self._exact(motion, (distances < least) & at_anchor, distances, -np.inf, {})
+            least = float(distances[:, at_anchor].min(initial=least))
+            moved = np.abs(motion.q - motion.q[:, anchor])
+            distances = np.maximum(distances, distances[:, anchor] - self.lever @ moved)
+            self._exact(motion, (distances < least) & ~at_anchor, distances, -np.inf, {})
+            least = float(distances.min(initial=least))
+        return self.scale * ((least - self.clearance) / UNIT - self.reserve)
 
-    def sphere_distances(self, q: FloatArray) -> FloatArray:
-        """Return the distances of every watched pair's bounding spheres [m], (pairs, samples), at q (joints, samples).
+    def sphere_distances(self, motion: RobotMotion) -> FloatArray:
+        """Return the distances of every watched pair's bounding spheres [m], (pairs, samples).
 
         They are lower bounds of the bodies' distances.
         """
-        return self._bodies.sphere_distances(LinkFrames(self._robot.chain, q), self._pairs)
+        return self._bodies.sphere_distances(motion.frames, self._pairs)
 
-    def distances(self, pair: IntArray, q: FloatArray) -> FloatArray:
-        """Return the distance [m] of one watched pair (samples,) at each posture q (joints, samples)."""
-        robot, geometry, data = self._robot.pinocchio, self._bodies.geometry, self._geometry_data
-        distances = np.empty(len(pair))
-        for sample, (k, posture) in enumerate(
-            zip(pair.tolist(), self._robot.tree_position(np.ascontiguousarray(q.T)), strict=True)
-        ):
-            pinocchio.updateGeometryPlacements(robot, self._data, geometry, data, posture)
-            distances[sample] = pinocchio.computeDistance(geometry, data, k).min_distance
-        return distances
+    def distances(self, motion: RobotMotion) -> FloatArray:
+        """Return the distances of every watched pair of bodies [m], (pairs, samples)."""
+        return self._distances(motion, -np.inf)
 
     def pull_back(self, motion: RobotMotion, weight: FloatArray, sensitivity: Sensitivity) -> None:
         """Add the gradient of Σ weight · slack: nᵀ(ṗ_2 − ṗ_1) at the nearest points 1 and 2, n from 1 to 2."""
@@ -228,65 +207,3 @@ class Clearance(Constraint):
                     self._bodies.joints[body], point, sign * push, samples
                 ).items():
                     sensitivity.q[j, samples] += gradient
-
-
-class _ClearanceSearch:
-    """Pairs and intervals that may hold the smallest distance.
-
-    Pair k over [begin, end] [s], distance at both ends, whether that is exact.
-    """
-
-    def __init__(self, clearance: Clearance, trajectory: Trajectory, begin: FloatArray, end: FloatArray, enough: float):
-        self._of, self._trajectory = clearance, trajectory
-        inside = (begin + end) / 2
-        first, last = (trajectory.one_sided(t, inside)[0] for t in (begin, end))
-        near = [clearance.sphere_distances(q) for q in (first, last)]
-        rate = clearance.lever @ trajectory.majorants(begin, end)[1]
-        self.seen = np.inf
-        exact = np.zeros(near[0].shape, dtype=bool)
-        if not np.isfinite(enough) and near[0].size:
-            exact[:, ::FIRST_EXACT_EVERY] = True
-            pair, place = np.nonzero(exact)
-            near[0][pair, place] = clearance.distances(pair, first[:, place])
-            self.seen = float(near[0][exact].min())
-        wide = (near[0] + near[1] - (end - begin) * rate) / 2 - ACCURACY < min(self.seen, enough)
-        self.bound = float(
-            np.where(wide, np.inf, (near[0] + near[1] - (end - begin) * rate) / 2 - ACCURACY).min(initial=np.inf)
-        )
-        self.pair, place = np.nonzero(wide)
-        self.begin, self.end, self.rate = begin[place], end[place], rate[wide]
-        self.distance = np.array([near[0][wide], near[1][wide]])
-        self.exact = np.array([exact[wide], np.zeros(len(place), dtype=bool)])
-
-    def lower(self) -> FloatArray:
-        """Return what each distance does not fall below over its interval."""
-        return (self.distance.sum(axis=0) - (self.end - self.begin) * self.rate) / 2 - ACCURACY
-
-    def keep(self, wanted: BoolArray) -> None:
-        """Leave out all others, of whose lower bounds the smallest is kept."""
-        self.bound = min(self.bound, float(self.lower()[~wanted].min(initial=np.inf)))
-        self.pair, self.rate = self.pair[wanted], self.rate[wanted]
-        self.begin, self.end = self.begin[wanted], self.end[wanted]
-        self.distance, self.exact = self.distance[:, wanted], self.exact[:, wanted]
-
-    def _measure(self, pair: IntArray, t: FloatArray, inside: FloatArray) -> FloatArray:
-        distances = self._of.distances(pair, self._trajectory.one_sided(t, inside)[0])
-        self.seen = min(self.seen, float(distances.min(initial=np.inf)))
-        return distances
-
-    def refine(self) -> None:
-        """Compute distances that were bounds by spheres, and halve the intervals whose distances are exact."""
-        middle, both = (self.begin + self.end) / 2, self.exact.all(axis=0)
-        for side, t in enumerate((self.begin, self.end)):
-            rough = ~self.exact[side]
-            self.distance[side, rough] = self._measure(self.pair[rough], t[rough], middle[rough])
-        half = self._measure(self.pair[both], middle[both], middle[both])
-        self.exact[:] = True
-        left = self.distance.copy()
-        left[1, both] = half
-        end = np.where(both, middle, self.end)
-        self.begin, self.end = np.append(self.begin, middle[both]), np.append(end, self.end[both])
-        self.distance = np.concatenate([left, np.array([half, self.distance[1, both]])], axis=1)
-        self.pair, self.exact = np.append(self.pair, self.pair[both]), np.ones(self.distance.shape, dtype=bool)
-        speed = self._trajectory.majorants(self.begin, self.end)[1]
-        self.rate = np.einsum('kj,jk->k', self._of.lever[self.pair], speed)

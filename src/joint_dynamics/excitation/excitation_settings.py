@@ -124,7 +124,7 @@ class ExcitationSettings(Settings):
 
     The effort of the search is counted, not timed: the same seed gives the same result at any speed of the machine and
     any number of processes, unless `time_budget` ends the search first, which the result states. A motion found with
-    `samples_per_cycle` is assessed at ten times that, and its limits are proved.
+    `samples_per_cycle` is assessed at ten times that; its margins do not depend on it.
 
     Attributes
     ----------

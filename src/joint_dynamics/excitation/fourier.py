@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import factorial
+from math import comb
 
 import numpy as np
 
 from joint_dynamics.arrays import FloatArray
-from joint_dynamics.excitation.majorants import product, taylor_shift_bound
-from joint_dynamics.excitation.trajectory import ORDERS, Trajectory
+from joint_dynamics.excitation.trajectory import Trajectory
 from joint_dynamics.signals.polynomial import STEP_PEAKS, smooth_step
 
 
@@ -66,16 +65,6 @@ class FourierBasis:
             np.concatenate([mean[2], dds * wave + 2 * ds * slope + s * bend]),
             rest,
         )
-
-    def envelope_taylor(self, t: FloatArray) -> FloatArray:
-        """Return the first Taylor coefficients of s at t, (ORDERS + 1, samples), on the ramps and between them."""
-        rising = t < self.duration / 2
-        x = np.clip(np.where(rising, t, self.duration - t) / self.ramp, 0.0, 1.0)
-        s, ds, dds = smooth_step(x)
-        shape = np.array([s, ds, dds / 2, 10 - 60 * x + 60 * x**2, 30 * x - 15, np.full_like(x, 6.0)])
-        order = np.arange(1, ORDERS + 1)[:, None]
-        shape[1:] *= np.where(x < 1, (np.where(rising, 1.0, -1.0) / self.ramp) ** order, 0.0)
-        return shape
 
     def _envelope(self, t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         rising = t < self.duration / 2
@@ -134,48 +123,21 @@ class FourierTrajectory(Trajectory):
         """Begin and end of the ramps."""
         return np.array([0.0, self.basis.ramp, self.duration - self.basis.ramp, self.duration])
 
-    def majorants(self, begin: FloatArray, end: FloatArray) -> FloatArray:
-        """Return bounds of |q^(k)|/k! over intervals, (ORDERS, joints, N).
+    def derivative_bounds(self, inside: FloatArray) -> FloatArray:
+        """Return bounds of |q̇| … |q⁽⁴⁾| over pieces, see `Trajectory`.
 
-        From Taylor's polynomial about the middle, and a bound of its remainder.
+        |w⁽ⁱ⁾| ≤ Σ_k √(a_k² + b_k²) (kω)ⁱ for the series w without its mean; on a ramp (s w)⁽ᵏ⁾ = Σ C(k, i) s⁽ᵏ⁻ⁱ⁾ w⁽ⁱ⁾.
         """
-        basis, middle = self.basis, (begin + end) / 2
-        offset = self.coefficients[:, 0] - self.posture
-        harmonics = 2 * np.pi / basis.period * np.arange(1, basis.harmonics + 1)
-        phase = harmonics[:, None] * (middle - basis.ramp)
-        turning = (np.sin(phase), np.cos(phase), -np.sin(phase), -np.cos(phase))
-        a, b = self.coefficients[:, 1 : 1 + basis.harmonics], self.coefficients[:, 1 + basis.harmonics :]
-        wave = np.array(
-            [
-                ((a * harmonics**k) @ turning[k % 4] + (b * harmonics**k) @ turning[(k + 1) % 4]) / factorial(k)
-                for k in range(ORDERS + 1)
-            ]
-        )
-        wave[0] += offset[:, None]
-        # |a sin + b cos| ≤ hypot(a, b), whatever the phase
-        size = np.array([np.hypot(a, b) @ harmonics**k / factorial(k) for k in range(ORDERS + 2)])
-        size[0] += np.abs(offset)
-        s = basis.envelope_taylor(middle)
-        q = product(s[:, None, :], wave)
-        q[0] += self.posture[:, None]
-        on_ramp = (middle < basis.ramp) | (middle > self.duration - basis.ramp)
-        steps = np.array([peak / factorial(k) / basis.ramp**k for k, peak in enumerate(STEP_PEAKS)])
-        ramped = sum(steps[k] * size[ORDERS + 1 - k] for k in range(len(steps)))
-        left = np.where(on_ramp, ramped[:, None], size[ORDERS + 1][:, None])
-        return taylor_shift_bound(np.concatenate([np.abs(q), left[None]]), (end - begin) / 2, ORDERS)
-
-    def magnitude(self) -> FloatArray:
-        """Return the sums of magnitudes of the terms of q, dq, ddq, (3, joints), with the rounding of the phases."""
         basis = self.basis
         harmonics = 2 * np.pi / basis.period * np.arange(1, basis.harmonics + 1)
-        # an error of the phase kω t, as large as its own rounding, counts like the wave's slope over t: kω t times the
-        # wave
-        amplitude = np.abs(self.coefficients[:, 1:]) * np.tile(1 + harmonics * self.duration, 2)
-        size = [amplitude @ np.tile(harmonics, 2) ** k for k in range(3)]
-        size[0] = size[0] + np.abs(self.coefficients[:, 0]) + np.abs(self.posture)
-        steps = [peak / basis.ramp**k for k, peak in enumerate(STEP_PEAKS[:3])]
-        size[0] = size[0] + np.abs(self.posture)
-        return np.array([size[0], size[1] + steps[1] * size[0], size[2] + 2 * steps[1] * size[1] + steps[2] * size[0]])
+        amplitude = np.hypot(self.coefficients[:, 1 : 1 + basis.harmonics], self.coefficients[:, 1 + basis.harmonics :])
+        wave = np.array([amplitude @ harmonics**i for i in range(5)])
+        distance = wave.copy()  # from the posture at rest
+        distance[0] += np.abs(self.coefficients[:, 0] - self.posture)
+        step = [peak / basis.ramp**i for i, peak in enumerate(STEP_PEAKS)]
+        ramped = np.array([sum(comb(k, i) * step[k - i] * distance[i] for i in range(k + 1)) for k in range(1, 5)])
+        on_ramp = (inside < basis.ramp) | (inside > self.duration - basis.ramp)
+        return np.where(on_ramp, ramped[:, :, None], wave[1:, :, None])
 
     def without_repetition(self) -> FourierTrajectory:
         """Return the motion with one period between its ramps."""

@@ -68,7 +68,7 @@ class ExcitationResult:
     trajectory
         the motion, with repeats and ramps.
     assessment
-        its quality, at ten times the sampling of the search, and its certified margins.
+        its quality, at ten times the sampling of the search, and its margins.
     before
         the same of the best random motion from which the searches started.
     seconds
@@ -182,8 +182,7 @@ def optimise(
 ) -> ExcitationResult:
     """Search the coefficients of a Fourier series that excites all parameters within all limits.
 
-    The trajectory returned is proved to keep every limit at all times; a motion that cannot be made to do so is
-    discarded.
+    The trajectory returned keeps every limit (`constraint`); a motion that cannot be made to do so is discarded.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.excitation.constraint import EXAMINED, Constraint, certified_margins, excess
+from joint_dynamics.excitation.constraint import EXAMINED, LIMIT_TOLERANCE, Constraint, excess, motion_margins
 from joint_dynamics.excitation.excitation_settings import LimitSettings
 from joint_dynamics.excitation.fourier import FourierTrajectory
 from joint_dynamics.excitation.limits import MotionLimits
@@ -61,8 +61,6 @@ ANSWER_DELAY = 0.3
 """Greatest delay [s] between a reference and the joint states that answer it."""
 REST = 1e-3
 """Speed [rad/s] below which a joint rests."""
-ROUNDING = 1e-6
-"""Share of a limit that rounding in a file may take beyond it."""
 
 
 class Reordered(Trajectory):
@@ -88,13 +86,9 @@ class Reordered(Trajectory):
         q, dq, ddq = self._trajectory.one_sided(t, inside)
         return q[self._order], dq[self._order], ddq[self._order]
 
-    def majorants(self, begin: FloatArray, end: FloatArray) -> FloatArray:
-        """Return bounds of |q^(k)|/k! over intervals, (ORDERS, joints, N)."""
-        return self._trajectory.majorants(begin, end)[:, self._order]
-
-    def magnitude(self) -> FloatArray:
-        """Return the sums of magnitudes of the terms of q, dq, ddq, (3, joints)."""
-        return self._trajectory.magnitude()[:, self._order]
+    def derivative_bounds(self, inside: FloatArray) -> FloatArray:
+        """Return bounds of |q̇| … |q⁽⁴⁾| over pieces, see `Trajectory`."""
+        return self._trajectory.derivative_bounds(inside)[:, self._order]
 
     def without_repetition(self) -> Trajectory:
         """Return the shortest motion through the same states."""
@@ -169,9 +163,9 @@ class Playback:
             )
 
     def _refuse(self, trajectory: Trajectory, name: str) -> None:
-        margins = certified_margins(self._model, trajectory, self._constraints)
+        margins = motion_margins(self._model, trajectory, self._constraints)
         # Written so that what is no number is broken.
-        broken = [one for one in self._constraints if not margins[one.kind] >= -ROUNDING]
+        broken = [one for one in self._constraints if not margins[one.kind] >= -LIMIT_TOLERANCE]
         if not broken:
             return
         worst = min(broken, key=lambda one: margins[one.kind] if np.isfinite(margins[one.kind]) else -np.inf)
@@ -191,7 +185,7 @@ class Playback:
         JointDynamicsError
             Where one is not finite, or beyond the limits of position, speed or acceleration; names joint, time, value.
         """
-        where = self.limits.worst(self._model.joint_names, samples, ROUNDING)
+        where = self.limits.worst(self._model.joint_names, samples, LIMIT_TOLERANCE)
         if where:
             raise JointDynamicsError(f'motion: expected every sample finite and within the limits, found {where}')
 

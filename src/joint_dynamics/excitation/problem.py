@@ -14,7 +14,7 @@ from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.excitation.assessment import Assessment, assess, keeps, make_criterion, margins_of, with_information
 from joint_dynamics.excitation.collision import Clearance
-from joint_dynamics.excitation.constraint import Constraint, certified_margins, certified_within_limits, intervals
+from joint_dynamics.excitation.constraint import Constraint, motion_margins, within_limits
 from joint_dynamics.excitation.constraints import make_constraints
 from joint_dynamics.excitation.excitation_settings import ExcitationSettings, LimitSettings
 from joint_dynamics.excitation.fourier import FourierBasis, FourierTrajectory
@@ -29,7 +29,7 @@ OVERSAMPLING = 10
 EARLIER_SAMPLES = 10_000
 """At so many samples the information of an earlier motion is evaluated, however long it is."""
 SEARCH_SLACK = 0.01
-"""Slack the search keeps, so that what happens between its samples mostly fits as well, which is proved afterwards."""
+"""Slack the search keeps, so that the motion mostly keeps the limits between its samples as well."""
 SHARES = (1.0, *(1 - 0.002 * 1.35 ** np.arange(18)))
 """Shares of a motion that are tried until one keeps every limit: 1, 0.998, … 0.67."""
 EXACT = 1e4
@@ -187,9 +187,9 @@ class ExcitationProblem:
         )
 
     def assess(self, trajectory: FourierTrajectory) -> Assessment:
-        """Evaluate the criterion at ten times the sampling, with the settings' repeats, and certify the margins."""
+        """Evaluate the criterion at ten times the sampling, with the settings' repeats, and the margins."""
         return replace(
-            self.evaluate_criterion(trajectory), margins=certified_margins(self.model, trajectory, self.constraints)
+            self.evaluate_criterion(trajectory), margins=motion_margins(self.model, trajectory, self.constraints)
         )
 
     def evaluate_criterion(self, trajectory: FourierTrajectory) -> Assessment:
@@ -221,15 +221,14 @@ class ExcitationProblem:
         Also, per kind of limit, by how much the limit is broken.
         """
         trajectory, motion = self.trajectory(x), self._motion(x)
-        begin, end = intervals(trajectory)
-        slacks = {one.kind: one.certified(self.model, trajectory, begin, end) for one in self.constraints}
+        slacks = {one.kind: one.margin(self.model, trajectory) / one.scale for one in self.constraints}
         return (
             {one.kind: max(0.0, one.smallest(motion) - slacks[one.kind]) for one in self.constraints},
             {kind: max(0.0, -slack) for kind, slack in slacks.items()},
         )
 
     def feasible(self, trajectory: FourierTrajectory, shares: Sequence[float] = SHARES) -> FourierTrajectory | None:
-        """Return the motion, one period, shrunk about its posture just enough for a proof that it keeps every limit.
+        """Return the motion, one period, shrunk about its posture just enough to keep every limit.
 
         None where even the smallest factor is not enough.
 
@@ -243,7 +242,7 @@ class ExcitationProblem:
         for share in shares:
             candidate = trajectory if share == 1.0 else trajectory.scaled(share)
             # most of what breaks a limit does so at a sample, which is seen at once
-            if keeps(self.model, candidate, self.times, self.constraints) and certified_within_limits(
+            if keeps(self.model, candidate, self.times, self.constraints) and within_limits(
                 self.model, candidate, self.constraints
             ):
                 return candidate

@@ -16,7 +16,7 @@ import numpy as np
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.excitation.assessment import Assessment, assess, keeps
-from joint_dynamics.excitation.constraint import Constraint, certified_within_limits, excess
+from joint_dynamics.excitation.constraint import Constraint, excess, within_limits
 from joint_dynamics.excitation.excitation_settings import KINDS, LimitSettings
 from joint_dynamics.excitation.limits import MotionLimits, parameters_with_payload
 from joint_dynamics.excitation.problem import all_constraints
@@ -238,7 +238,7 @@ def _drawn(
                 model, limits, posture
             )
             # most of what breaks a limit of the whole arm does so at a few samples already
-            if keeps(model, trajectory, check_times(trajectory)[::20], constraints[3:]) and certified_within_limits(
+            if keeps(model, trajectory, check_times(trajectory)[::20], constraints[3:]) and within_limits(
                 model, trajectory, constraints
             ):
                 return trajectory

@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike
 from joint_dynamics.arrays import FloatArray, IntArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.excitation.limits import MotionLimits
-from joint_dynamics.excitation.majorants import compose_series
-from joint_dynamics.excitation.trajectory import ORDERS, Trajectory
-from joint_dynamics.signals.polynomial import STEP_PEAKS, PiecewisePolynomial, certified_minimum
+from joint_dynamics.excitation.proof import largest
+from joint_dynamics.excitation.trajectory import Trajectory
+from joint_dynamics.signals.polynomial import STEP_PEAKS, PiecewisePolynomial
 
 SAME_POSTURE = 1e-3
 """Distance [rad] within which two postures count as one."""
@@ -35,16 +35,13 @@ class _Hermite(Trajectory):
 
     def one_sided(self, t: FloatArray, inside: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return q, dq and ddq at t by the piece that `inside` (samples,) is in, (joints, samples) each."""
-        q, dq, half_ddq = self._pieces.taylor(t, 3, inside)
-        return q, dq, 2 * half_ddq
+        q, dq, ddq = self._pieces.derivatives(t, 3, inside)
+        return q, dq, ddq
 
-    def majorants(self, begin: FloatArray, end: FloatArray) -> FloatArray:
-        """Return bounds of |q^(k)|/k! over intervals, (ORDERS, joints, N)."""
-        return self._pieces.majorants(begin, end, ORDERS)
-
-    def magnitude(self) -> FloatArray:
-        """Return the sums of magnitudes of the terms of q, dq, ddq, (3, joints)."""
-        return self._pieces.magnitude(3)
+    def derivative_bounds(self, inside: FloatArray) -> FloatArray:
+        """Return bounds of |q̇| … |q⁽⁴⁾| over pieces, see `Trajectory`: their largest Bernstein coefficients."""
+        piece = self._pieces.segment(inside)
+        return np.array([np.abs(self._pieces.bernstein(k)).max(axis=1)[piece].T for k in range(1, 5)])
 
 
 class Move(_Hermite):
@@ -121,16 +118,12 @@ class Succession(Trajectory):
             )
         return states[0], states[1], states[2]
 
-    def majorants(self, begin: FloatArray, end: FloatArray) -> FloatArray:
-        """Return bounds of |q^(k)|/k! over intervals, (ORDERS, joints, N)."""
-        bounds = np.empty((ORDERS, self.n, len(begin)))
-        for here, since, part in self._of((begin + end) / 2):
-            bounds[:, :, here] = part.majorants(*(np.clip(t[here] - since, 0.0, part.duration) for t in (begin, end)))
+    def derivative_bounds(self, inside: FloatArray) -> FloatArray:
+        """Return bounds of |q̇| … |q⁽⁴⁾| over pieces, see `Trajectory`."""
+        bounds = np.empty((4, self.n, len(inside)))
+        for here, begin, part in self._of(inside):
+            bounds[:, :, here] = part.derivative_bounds(np.clip(inside[here] - begin, 0.0, part.duration))
         return bounds
-
-    def magnitude(self) -> FloatArray:
-        """Return the largest over the parts, (3, joints)."""
-        return np.max([part.magnitude() for part in self._motions], axis=0)
 
     def without_repetition(self) -> Trajectory:
         """Return the succession of its distinct parts, each without repetition."""
@@ -138,8 +131,9 @@ class Succession(Trajectory):
         return self if motions == self._motions else Succession(motions)
 
 
-BRAKING = 2.0
-"""Times the allowed acceleration that a braking may take."""
+BRAKING = 2.0  # times the allowed acceleration that a braking may take
+BRAKING_TOLERANCE = 1e-3  # of the proof of that, as a share
+SLOWING_TIMES = 0.05, 5.0, 24  # s, shortest and longest braking, and how many are tried
 
 
 class Braking(Trajectory):
@@ -148,7 +142,7 @@ class Braking(Trajectory):
     The motion goes on for `lead` first, if it has begun. From then on, at t = 0, time on the path runs as s(t) = t_0 +
     t − t³/T² + t⁴/2T³, from full rate to zero without a jump in speed or acceleration; since it stays on the path,
     clearance and position limits hold as on the motion itself. T is the shortest of a few at which no joint exceeds
-    `BRAKING` times its allowed acceleration.
+    `BRAKING` times its allowed acceleration, which is proved.
 
     Parameters
     ----------
@@ -166,48 +160,19 @@ class Braking(Trajectory):
         self._trajectory = trajectory
         self._at = float(np.clip(at, 0.0, trajectory.duration))
         self._lead = lead if at > 0.0 else 0.0
-        allowed = BRAKING * limits.acceleration[:, None]
-        for slowing in np.geomspace(0.05, 5.0, 24):
+        for slowing in np.geomspace(*SLOWING_TIMES):
             self._slowing = float(slowing)
             self.duration = self._lead + self._slowing
-            if self._accelerates_within(allowed):
+            allowed = BRAKING * limits.acceleration
+            if largest(self, 2, np.zeros(self.n), allowed, BRAKING_TOLERANCE).max() <= 1.0:
                 break
 
-    def _accelerates_within(self, allowed: FloatArray) -> bool:
-        """Whether no joint's acceleration exceeds `allowed` (n, 1) at any time, by proof."""
-
-        def lowest(
-            begin: FloatArray, end: FloatArray, first: FloatArray, last: FloatArray
-        ) -> tuple[FloatArray, FloatArray]:
-            seen = np.maximum(np.abs(first), np.abs(last))
-            return (
-                (1 - (seen + 3 * (end - begin) ** 2 * self.majorants(begin, end)[4]) / allowed).min(axis=0),
-                (1 - seen / allowed).min(axis=0),
-            )
-
-        knots = self.knots
-        least = certified_minimum(
-            knots[:-1], knots[1:], lambda t, inside: self.one_sided(t, inside)[2], lowest, 1e-3, 0.0
-        )
-        return least.bound >= 0
-
-    def _path(self, t: FloatArray) -> FloatArray:
-        """Return the first Taylor coefficients of the time on the path, (ORDERS, samples).
-
-        Those of third and fourth order are for bounds: while the motion goes on they are those of the instant after.
-        """
+    def _path(self, t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return the time on the path s (samples,) [s], its rate s′ and s″ [1/s]."""
         T = self._slowing
         slowed = np.maximum(t - self._lead, 0.0)
         x = slowed / T
-        return np.array(
-            [
-                self._at + t - slowed * x**2 + slowed * x**3 / 2,
-                1 - 3 * x**2 + 2 * x**3,
-                (-3 * x + 3 * x**2) / T,
-                (-1 + 2 * x) / T**2,
-                np.full_like(t, 0.5 / T**3),
-            ]
-        )
+        return (self._at + t - slowed * x**2 + slowed * x**3 / 2, 1 - 3 * x**2 + 2 * x**3, 6 * (-x + x**2) / T)
 
     @property
     def knots(self) -> FloatArray:
@@ -223,30 +188,24 @@ class Braking(Trajectory):
 
     def one_sided(self, t: FloatArray, inside: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return q, dq and ddq at t by the piece of the motion that `inside` (samples,) is in, (joints, samples)."""
-        path, rate, half_slope = self._path(t)[:3]
+        path, rate, slope = self._path(t)
         of, end = self._path(inside)[0], self._trajectory.duration
         q, dq, ddq = self._trajectory.one_sided(np.clip(path, 0.0, end), np.clip(of, 0.0, end))
         moving = of <= end
-        return q, dq * rate * moving, (ddq * rate**2 + 2 * dq * half_slope) * moving
+        return q, dq * rate * moving, (ddq * rate**2 + dq * slope) * moving
 
-    def majorants(self, begin: FloatArray, end: FloatArray) -> FloatArray:
-        """Return bounds of |q^(k)|/k! over intervals, (ORDERS, joints, N)."""
-        T = self._slowing
-        middle = self._lead + T / 2
-        # rate and slope of the path have their extremes at the ends of an interval or, the slope, in the middle of the
-        # braking
-        path = np.maximum(np.abs(self._path(begin)), np.abs(self._path(end)))
-        path[2] = np.where((begin < middle) & (end > middle), 0.75 / T, path[2])
-        last = self._trajectory.duration
-        inner = self._trajectory.majorants(*(np.clip(self._path(t)[0], 0.0, last) for t in (begin, end)))
-        bounds = compose_series(inner, path[:, None, :])
-        bounds[1:, :, self._path((begin + end) / 2)[0] > last] = 0.0
-        return bounds
+    def derivative_bounds(self, inside: FloatArray) -> FloatArray:
+        """Return bounds of |q̇| … |q⁽⁴⁾| over pieces, see `Trajectory`, by the chain rule for q(s(t)).
 
-    def magnitude(self) -> FloatArray:
-        """Return the sums of magnitudes of the terms of q, dq, ddq, (3, joints)."""
-        inner = self._trajectory.magnitude()
-        return np.array([inner[0], inner[1], inner[2] + 1.5 / self._slowing * inner[1]])
+        |s′| ≤ 1; while it slows down |s″| ≤ 1.5/T, |s⁽³⁾| ≤ 6/T², s⁽⁴⁾ = 12/T³.
+        """
+        s2, s3, s4 = (peak * (inside > self._lead) / self._slowing**k for k, peak in ((1, 1.5), (2, 6.0), (3, 12.0)))
+        of, end = self._path(inside)[0], self._trajectory.duration
+        q1, q2, q3, q4 = self._trajectory.derivative_bounds(np.clip(of, 0.0, end))
+        bounds = np.array(
+            [q1, q2 + q1 * s2, q3 + 3 * q2 * s2 + q1 * s3, q4 + 6 * q3 * s2 + 3 * q2 * s2**2 + 4 * q2 * s3 + q1 * s4]
+        )
+        return bounds * (of <= end)
 
 
 class SampledTrajectory(_Hermite):

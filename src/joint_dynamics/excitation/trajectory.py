@@ -29,15 +29,10 @@ class MotionSamples:
     ddq: FloatArray
 
 
-ORDERS = 5
-"""How many Taylor coefficients f^(k)/k!, k = 0 … 4, a motion is bounded by: the torque's second derivative takes the
-fourth of q."""
-
-
 class Trajectory(ABC):
     """A motion of n joints over [0, `duration`] s; before and after it the joints rest where it begins and ends.
 
-    Between two of its `knots` it has all derivatives; `majorants` bound them for the proofs that it keeps limits.
+    Between two of its `knots` it has all derivatives; `derivative_bounds` bound them for the proofs of its limits.
 
     Attributes
     ----------
@@ -74,17 +69,10 @@ class Trajectory(ABC):
         """
 
     @abstractmethod
-    def majorants(self, begin: FloatArray, end: FloatArray) -> FloatArray:
-        """Return bounds of |q^(k)|/k! over the intervals [begin, end] (N,), each between two knots.
+    def derivative_bounds(self, inside: FloatArray) -> FloatArray:
+        """Return bounds of |q̇|, |q̈|, |q⁽³⁾| and |q⁽⁴⁾| over whole pieces, (4, joints, N).
 
-        Shape (ORDERS, joints, N).
-        """
-
-    @abstractmethod
-    def magnitude(self) -> FloatArray:
-        """Return the largest sums of the magnitudes of the terms of q, dq and ddq, (3, joints).
-
-        They are the scale of their rounding.
+        A piece lies between two knots; `inside` (N,) [s] is a time in each.
         """
 
     def without_repetition(self) -> Trajectory:
@@ -260,28 +248,14 @@ class PiecewiseTrajectory(Trajectory):
         """All times [s] at which an acceleration changes."""
         return self._knots
 
-    def majorants(self, begin: FloatArray, end: FloatArray) -> FloatArray:
-        """Return bounds of |q^(k)|/k! over intervals, (ORDERS, joints, N).
-
-        Speeds are largest at an end, accelerations constant.
-        """
-        inside = (begin + end) / 2
-        first, last = self.one_sided(begin, inside), self.one_sided(end, inside)
-        bounds = np.zeros((ORDERS, self.n, len(begin)))
-        bounds[1] = np.maximum(np.abs(first[1]), np.abs(last[1]))
-        bounds[2] = np.abs(first[2]) / 2
-        bounds[0] = np.minimum(np.abs(first[0]), np.abs(last[0])) + bounds[1] * (end - begin)
+    def derivative_bounds(self, inside: FloatArray) -> FloatArray:
+        """Return bounds of |q̇| … |q⁽⁴⁾| over pieces, see `Trajectory`: speeds at both ends, the acceleration."""
+        piece = np.searchsorted(self._knots[1:-1], inside, side='right')
+        first, last = (self.one_sided(self._knots[piece + side], inside) for side in (0, 1))
+        bounds = np.zeros((4, self.n, len(inside)))
+        bounds[0] = np.maximum(np.abs(first[1]), np.abs(last[1]))
+        bounds[1] = np.abs(first[2])
         return bounds
-
-    def magnitude(self) -> FloatArray:
-        """Return the sums of magnitudes of the terms of q, dq, ddq, (3, joints)."""
-        sizes = np.empty((3, self.n))
-        for j, (begin, position, speed, acceleration) in enumerate(self._joints):
-            sizes[0, j] = np.abs(position).max() + 2 * np.abs(speed).max() * np.diff(begin, append=begin[-1]).max()
-            sizes[1, j] = np.abs(speed).max() + (np.abs(acceleration) * np.diff(begin, append=begin[-1])).max()
-            sizes[2, j] = np.abs(acceleration).max()
-        # position and speed at a knot are sums over all pieces before
-        return sizes * np.maximum(1.0, np.array([[1e-3 * len(table[0]) for table in self._joints]]))
 
     def one_sided(self, t: FloatArray, inside: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return q, dq and ddq, (joints, samples) each, at t by the pieces that contain `inside` (samples,)."""

@@ -27,9 +27,7 @@ class PhysicalOptions(Settings):
 
     pull: float = setting(0.1, 'weight of the prior', above=0)
     prior: str | None = setting(
-        None,
-        'URDF, MJCF (extra mujoco) or SDF of the robot, whose inertials are the prior',
-        none='those of the robot file',
+        None, 'URDF or MJCF (extra mujoco) of the robot, whose inertials are the prior', none='those of the robot file'
     )
     mass: tuple[float, ...] | None = setting(
         None,
@@ -123,7 +121,7 @@ class IdentificationSettings(Settings):
     )
     terms: tuple[Term, ...] = setting(
         (),
-        'further regressor columns: {joint: [{fourier: 2}, {function: "…"}, {friction: F_T0}, {stribeck: 0.4}, '
+        'further regressor columns: {joint: [{fourier: 2}, {spring: 1}, {friction: F_T0}, {stribeck: 0.4}, '
         '{hysteresis: 0.001}]}',
     )
     condition_limit: float = setting(

@@ -14,33 +14,27 @@
     robot.set_heating(40.0)
     FlexibleJointRobot(errors=ModelErrors.none(), sensors=Sensors.ideal())  # exactly the methods' model
     FlexibleJointRobot(None, SimulationSettings(seed=1, rate=500.0))  # the same settings as an object
-    FlexibleJointRobot(laws=Laws.drawn(3))         # other laws of friction, elasticity, … than the methods'
-    robot = FlexibleJointRobot(dynamics='mujoco', floor=0.0)  # links, contacts and pushes by MuJoCo
-    robot.push(-1, (0, 0, -20)), robot.contacts
 
 The first simulation of an installation compiles the plant (about ten seconds) and keeps it.
 """
 
 from joint_dynamics.simulation.controllers import CONTROLLERS, Controllers, play, record, recording_of
 from joint_dynamics.simulation.drives import Drives, plausible_drives
-from joint_dynamics.simulation.laws import Laws
 from joint_dynamics.simulation.links import Payload
 from joint_dynamics.simulation.model_errors import ModelErrors, Sensors
 from joint_dynamics.simulation.plant import Energy
 from joint_dynamics.simulation.robot import FlexibleJointRobot, Pace, initial_posture, ur5e_description, ur5e_urdf
-from joint_dynamics.simulation.simulation_settings import ENGINES, SimulationSettings
+from joint_dynamics.simulation.simulation_settings import SimulationSettings
 from joint_dynamics.simulation.trajectory import Command, Reference, Samples, TrajectoryPoints
 from joint_dynamics.simulation.truth import Truth
 
 __all__ = [
     'CONTROLLERS',
-    'ENGINES',
     'Command',
     'Controllers',
     'Drives',
     'Energy',
     'FlexibleJointRobot',
-    'Laws',
     'ModelErrors',
     'Pace',
     'Payload',

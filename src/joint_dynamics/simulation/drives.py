@@ -50,8 +50,8 @@ class Drives(
     Heat: `resistance` [Ω], `winding_capacity`, `joint_capacity` [J/K], `winding_path`, `joint_path` [K/W] thermal
     resistances, `temperature_lag` [s].
 
-    Further constants for laws other than the methods' own (`laws`); with the methods' own they are 0, or the value in
-    brackets: `cogging_cycles` (12) and `gear_cycles` (2) per motor turn;
+    Further constants for laws other than the methods' own (test/simulation/drawn_laws.py); with the methods' own they
+    are 0, or the value in brackets: `cogging_cycles` (12) and `gear_cycles` (2) per motor turn;
     `gain_ripple`, share of the motor's torque six times per motor turn; `gain_saturation`, share of the gain lost at
     `max_current`;
     spring + stiffness_quintic φ⁵ − windup windup_range tanh(φ/windup_range) + slip_stiffness times a stop of
@@ -194,7 +194,7 @@ JOINT = _record(
     'external integral link_reading motor_reading link_speed motor_speed'
 )
 #: Works that the energy audit integrates, in the order of `PlantState.work`; the last is booked when a setting jumps.
-MOTOR, COGGING, EXTERNAL, FRICTION, DAMPING, CONTACT, SETTINGS = range(7)
+MOTOR, COGGING, EXTERNAL, FRICTION, DAMPING, SETTINGS = range(6)
 
 
 class PlantConstants(NamedTuple):
@@ -207,7 +207,7 @@ class PlantConstants(NamedTuple):
 
 
 class PlantState(NamedTuple):
-    """State, changed in place: `motion` (4, n) q, q̇, θ, θ̇; `joints` (n,); `play` of H; `work` (7,) [J]."""
+    """State, changed in place: `motion` (4, n) q, q̇, θ, θ̇; `joints` (n,); `play` of H; `work` (6,) [J]."""
 
     motion: FloatArray
     joints: NDArray[Any]
@@ -232,4 +232,4 @@ def rest(n: int, operators: int, temperature: float) -> PlantState:
     joints = np.zeros(n, dtype=JOINT).view(np.recarray)
     for name in ('winding', 'gear', 'sensed'):
         joints[name] = temperature
-    return PlantState(np.zeros((4, n)), joints, np.zeros((n, max(operators, 2))), np.zeros(7))
+    return PlantState(np.zeros((4, n)), joints, np.zeros((n, max(operators, 2))), np.zeros(6))

@@ -20,11 +20,11 @@ import numpy as np
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.compilation import inlined
-from joint_dynamics.simulation.drives import COGGING, CONTACT, DAMPING, ERROR, EXTERNAL, FRICTION, MOTOR, TRAVEL, WIDTH
+from joint_dynamics.simulation.drives import COGGING, DAMPING, ERROR, EXTERNAL, FRICTION, MOTOR, TRAVEL, WIDTH
 from joint_dynamics.simulation.rigid_body import forward_dynamics
 from joint_dynamics.simulation.transmission import bristle, hysteresis, locate, lookup
 
-#: Ways in which a load takes up the lost motion (`Drives.lash_law`, as in `laws.FORMS`), and forms of the Stribeck drop
+#: Ways in which a load takes up the lost motion (`Drives.lash_law`), and forms of the Stribeck drop
 #: (`Drives.stribeck_form`).
 QUADRATIC, EXPONENTIAL, GAUSSIAN, COMPACT, STEEP = range(5)
 EXPONENTIAL_DROP, RATIONAL_DROP = range(2)
@@ -205,9 +205,8 @@ def rates(
     heat: FloatArray,
     load: FloatArray,
     work: Any,
-    outside: Any,
 ) -> None:
-    """Fill `derivative` (4, n) of state.motion, `power` (7,) and `heat` (n,) of gears [W], `load` (n,) [N·m]."""
+    """Fill `derivative` (4, n) of state.motion, `power` (6,) and `heat` (n,) of gears [W], `load` (n,) [N·m]."""
     motion = state.motion
     power[:] = 0.0
     for j in range(heat.size):
@@ -231,12 +230,7 @@ def rates(
         power[FRICTION] += f * omega
         power[DAMPING] += burnt
         heat[j] = f * omega + burnt
-    forward_dynamics(links, motion[0], motion[1], load, derivative[1], work, outside)
-    if outside is not None:
-        for j in range(heat.size):
-            # What was applied beside the joints' torques, by a push on a body, and what contacts did.
-            power[EXTERNAL] += (outside.smooth[j] + outside.bias[j] - load[j]) * motion[1, j]
-            power[CONTACT] += outside.constraint[j] * motion[1, j]
+    forward_dynamics(links, motion[0], motion[1], load, derivative[1], work)
 
 
 @inlined

@@ -124,7 +124,7 @@ def _warm(plant: Any, state: Any, heat: FloatArray, ambient: float, period: floa
 
 @inlined
 def runge_kutta(
-    links: Any, plant: Any, state: Any, step: float, heat: FloatArray, scratch: FloatArray, work: Any, outside: Any
+    links: Any, plant: Any, state: Any, step: float, heat: FloatArray, scratch: FloatArray, work: Any
 ) -> None:
     """Advance state.motion, the plays and the audit by one step of classical Runge-Kutta [s].
 
@@ -133,7 +133,7 @@ def runge_kutta(
     n = heat.size
     start, slope, total = scratch[0:4], scratch[4:8], scratch[8:12]
     burnt, load = scratch[12], scratch[13]
-    power = np.empty(7)
+    power = np.empty(6)
     motion = state.motion
     for i in range(4):
         for j in range(n):
@@ -141,7 +141,7 @@ def runge_kutta(
             total[i, j] = 0.0
     for stage in range(4):
         share = 1.0 / 6.0 if stage == 0 or stage == 3 else 1.0 / 3.0
-        rates(links, plant, state, slope, power, burnt, load, work, outside)
+        rates(links, plant, state, slope, power, burnt, load, work)
         ahead = step if stage == 2 else 0.5 * step
         for i in range(4):
             for j in range(n):
@@ -202,14 +202,13 @@ def run(
     ambient: float,
     heat_speed: float,
     work: Any,
-    outside: Any,
     out: FloatArray,
 ) -> int:
     """Run one tick per row of the commands `q`, `dq`, `effort` (ticks, n); fill `out` (ticks, rows, n).
 
     A tick reads the encoders, is measured, computes the current, and then lasts `period` [s] in `substeps` steps. Heat
-    flows `heat_speed` times faster than in reality. `outside`: another simulator that computes the links' acceleration;
-    None: `forward_dynamics`. Returns the number of ticks done: fewer than requested when a value is not finite.
+    flows `heat_speed` times faster than in reality. Returns the number of ticks done: fewer than requested when a value
+    is not finite.
     """
     n = state.joints.size
     step = period / substeps
@@ -228,13 +227,10 @@ def run(
             for j in range(n):
                 joint, lag = state.joints[j], plant.joints[j].current_lag
                 joint.current += (1.0 - np.exp(-step / lag) if lag > 0.0 else 1.0) * (wanted[j] - joint.current)
-            runge_kutta(links, plant, state, step, heat, scratch, work, outside)
+            runge_kutta(links, plant, state, step, heat, scratch, work)
         for j in range(n):
             heat[j] /= period
             out[tick, 15, j] = state.joints[j].external
-            if outside is not None:
-                # Of the last stage of the tick: what pushes bodies and what touches them, as torques of the joints.
-                out[tick, 15, j] += outside.smooth[j] + outside.bias[j] - outside.applied[j] + outside.constraint[j]
         _warm(plant, state, heat, ambient, period, heat_speed)
         if not np.isfinite(state.motion).all():
             return tick

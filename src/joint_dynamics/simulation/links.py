@@ -35,32 +35,6 @@ class Links(NamedTuple):
     inertia: FloatArray
 
 
-class ExternalBodies(NamedTuple):
-    """Another simulator's rigid bodies, in its own memory, called instead of the kernels here.
-
-    Kernels take None where there is none; they are compiled separately for both cases.
-
-    Attributes
-    ----------
-    forward
-        address of a C function void(model, data) that fills `acceleration` (n,), `smooth`, `bias` and `constraint` (n,)
-        [N·m] from `position`, `velocity` and `applied` (n,).
-    model, data
-        its arguments. The arrays are views of that memory.
-    """
-
-    forward: int
-    model: int
-    data: int
-    position: FloatArray
-    velocity: FloatArray
-    applied: FloatArray
-    acceleration: FloatArray
-    smooth: FloatArray
-    bias: FloatArray
-    constraint: FloatArray
-
-
 class Workspace(NamedTuple):
     """Scratch memory of the kernels, so that nothing is allocated per evaluation.
 

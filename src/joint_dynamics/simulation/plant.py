@@ -24,9 +24,7 @@ from joint_dynamics.simulation.dynamics import (
     spring_torque,
     travel,
 )
-from joint_dynamics.simulation.laws import Laws
 from joint_dynamics.simulation.links import Payload, links_of, spread, with_payload, workspace
-from joint_dynamics.simulation.mujoco_bodies import MujocoBodies
 from joint_dynamics.simulation.rigid_body import link_energy, mass_and_bias
 from joint_dynamics.simulation.simulation_settings import SimulationSettings, substeps
 from joint_dynamics.simulation.truth import Truth
@@ -37,9 +35,9 @@ class Energy:
     """Energies and works in J; works since the audit began.
 
     Energies: `links` and `rotors` kinetic, `gravity` potential (0 with all mass at the base), `springs`. Works put in:
-    `motor`, `cogging`, `external` (pushes on bodies included), `contact` (negative: dissipated). Works taken out:
-    `friction`, `damping`. `settings`: work of wear and of the load-dependent play. `error`: change of the stored energy
-    less the net work. `throughput`: sum of all works' magnitudes, a scale for the error.
+    `motor`, `cogging`, `external`. Works taken out: `friction`, `damping`. `settings`: work of wear and of the
+    load-dependent play. `error`: change of the stored energy less the net work. `throughput`: sum of all works'
+    magnitudes, a scale for the error.
     """
 
     links: float
@@ -51,7 +49,6 @@ class Energy:
     external: float
     friction: float
     damping: float
-    contact: float
     settings: float
     error: float
 
@@ -63,7 +60,7 @@ class Energy:
     @property
     def throughput(self) -> float:
         """Sum of the works' magnitudes, J."""
-        works = self.motor, self.cogging, self.external, self.friction, self.damping, self.contact
+        works = self.motor, self.cogging, self.external, self.friction, self.damping
         return sum(map(abs, works))
 
 
@@ -122,8 +119,8 @@ class Plant:
         the robot, its joints and their limits.
     period, step_size
         of a control tick and of the integration [s].
-    seed, errors, laws, drives, dynamics
-        as passed to `FlexibleJointRobot`, with the laws applied to the drives.
+    seed, errors, drives
+        as passed to `FlexibleJointRobot`.
     payload
         on the last link, None for none.
     """
@@ -131,17 +128,12 @@ class Plant:
     def __init__(self, model: RobotModel, settings: SimulationSettings, drives: Drives | None):
         self.model, self.joint_names, self.n, self.limits = model, model.joint_names, model.n, model.limits
         self.period, self.seed, self.errors = 1.0 / settings.rate, settings.seed, settings.errors
-        self.laws, self.dynamics = settings.laws or Laws(), settings.dynamics
-        drives = drives or plausible_drives(self.limits.effort, self.seed, self.errors)
-        self.drives = self.laws.applied(drives, self.seed)
+        self.drives = drives or plausible_drives(self.limits.effort, self.seed, self.errors)
         self._own = spread(links_of(model), self.errors.inertia, self.seed)
         self._links = self._own
         self.payload: Payload | None = None
         self._substeps = substeps(self._own, self.drives, self.period, settings.max_step)
-        mujoco = self.dynamics == 'mujoco'
-        self._bodies = MujocoBodies(model, self._own, self.step_size, settings.floor) if mujoco else None
         self._work = workspace(self.n)
-        self._outside = None if self._bodies is None else self._bodies.outside
         self._plant = pack(self.drives)
         self._state = rest(self.n, self.drives.radius.size, settings.temperature)
 
@@ -158,7 +150,7 @@ class Plant:
     @property
     def truth(self) -> Truth:
         """The true properties of the plant at this moment."""
-        return Truth(self.model, self._links, self.drives, self._state, self.laws)
+        return Truth(self.model, self._links, self.drives, self._state)
 
     def _stored(self) -> tuple[float, float, float, float]:
         motion = self._state.motion
@@ -170,10 +162,10 @@ class Plant:
     def energy(self) -> Energy:
         """Energy of the plant, and works since the last `place`, change of payload or reset of the audit, J."""
         stored = self._stored()
-        motor, cogging, external, friction, damping, contact, settings = self._state.work.tolist()
-        gained = motor + cogging + external + contact + settings - friction - damping
+        motor, cogging, external, friction, damping, settings = self._state.work.tolist()
+        gained = motor + cogging + external + settings - friction - damping
         error = float(sum(stored) - self._stored_at_start - gained)
-        return Energy(*stored, motor, cogging, external, friction, damping, contact, settings, error)
+        return Energy(*stored, motor, cogging, external, friction, damping, settings, error)
 
     def reset_energy_audit(self) -> None:
         """Restart the audit of energy."""
@@ -207,8 +199,6 @@ class Plant:
         """Fix `payload` to the last link, in place of any other; None: nothing. Speeds stay."""
         self.payload = payload
         self._links = with_payload(self._own, payload)
-        if self._bodies is not None:
-            self._bodies.load_inertials(self._links)
         self.reset_energy_audit()
 
     def detach_payload(self) -> None:
@@ -243,30 +233,6 @@ class Plant:
     def set_external_torque(self, torque: ArrayLike) -> None:
         """Push the links with `torque` ((n,) or one number) [N·m] in the direction of q, until set again."""
         self._state.joints['external'] = self._vector(torque, 'external torque')
-
-    def push(self, link: int, force: ArrayLike, point: ArrayLike = (0.0, 0.0, 0.0)) -> None:
-        """Push a body: `force` (3,) [N] in the base frame on link `link` (index of its joint, −1 the last).
-
-        It acts at `point` (3,) [m] of its joint frame, until pushed again; force and torque are constant from here on.
-        Needs dynamics mujoco.
-        """
-        index = range(self.n)[link]
-        vectors = [np.asarray(value, dtype=float) for value in (force, point)]
-        if self._bodies is None:
-            raise JointDynamicsError(
-                'simulation: expected dynamics mujoco to push a body, found own; set_external_torque pushes joints'
-            )
-        if any(value.shape != (3,) or not np.isfinite(value).all() for value in vectors):
-            raise JointDynamicsError(
-                f'simulation: expected a force and a point of 3 finite numbers, found {force!r} and {point!r}'
-            )
-        self._bodies.data.qpos[:] = self._state.motion[0]
-        self._bodies.push(index, *vectors)
-
-    @property
-    def contacts(self) -> int:
-        """Number of contacts with the floor at the last step; 0 without MuJoCo."""
-        return 0 if self._bodies is None else self._bodies.contacts
 
     def _vector(self, value: ArrayLike, what: str) -> FloatArray:
         array = np.asarray(value, dtype=float)

@@ -12,28 +12,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
-from llvmlite import ir
-from numba.core import types
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.compilation import inlined
 
 Vector = tuple[float, float, float]
-
-
-@numba.extending.intrinsic
-def call_outside(typing_context: Any, function: Any, model: Any, data: Any) -> Any:
-    """Call the C function void(void *model, void *data) at address `function`; a kernel with numbers can be cached."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        pointer = ir.IntType(8).as_pointer()
-        callee = builder.inttoptr(arguments[0], ir.FunctionType(ir.VoidType(), [pointer, pointer]).as_pointer())
-        builder.call(callee, [builder.inttoptr(argument, pointer) for argument in arguments[1:]])
-        return context.get_dummy_value()
-
-    return types.void(types.int64, types.int64, types.int64), generate
 
 
 @inlined
@@ -188,21 +172,9 @@ def mass_and_bias(links: Any, q: FloatArray, dq: FloatArray, work: Any) -> None:
 
 
 @inlined
-def forward_dynamics(
-    links: Any, q: FloatArray, dq: FloatArray, tau: FloatArray, ddq: FloatArray, work: Any, outside: Any
-) -> None:
-    """Fill ddq (n,) with M(q)⁻¹ (tau − C q̇ − g).
-
-    By M = L D Lᵀ (work.M then holds L and 1/D), or by `outside` if it is not None.
-    """
+def forward_dynamics(links: Any, q: FloatArray, dq: FloatArray, tau: FloatArray, ddq: FloatArray, work: Any) -> None:
+    """Fill ddq (n,) with M(q)⁻¹ (tau − C q̇ − g), by M = L D Lᵀ (work.M then holds L and 1/D)."""
     n = q.size
-    if outside is not None:
-        for i in range(n):
-            outside.position[i], outside.velocity[i], outside.applied[i] = q[i], dq[i], tau[i]
-        call_outside(outside.forward, outside.model, outside.data)  # type: ignore[call-arg]  # numba gives the first
-        for i in range(n):
-            ddq[i] = outside.acceleration[i]
-        return
     mass_and_bias(links, q, dq, work)
     M = work.M
     for i in range(n):

@@ -118,6 +118,12 @@ class FlexibleJointRobot(Plant):
         drives: Drives | None = None,
         **options: Any,
     ):
+        gone = {'dynamics', 'floor', 'laws'} & set(options)
+        if gone:
+            raise JointDynamicsError(
+                f'simulation: expected no {", ".join(sorted(gone))} (since 0.3.0): the links are computed'
+                ' here alone, and other laws are given as drives'
+            )
         stated = {name: options.pop(name) for name in declarations(SimulationSettings) if name in options}
         settings = (settings or SimulationSettings()).replaced(
             **{name: value for name, value in stated.items() if value is not None}
@@ -148,7 +154,7 @@ class FlexibleJointRobot(Plant):
         out = np.empty((len(command.effort), len(ROWS), self.n))
         done = engine.run(
             self._links, self._plant, self._state, self._control, command.mode, command.q, command.dq, command.effort,
-            self.period, self._substeps, self.ambient, self.heat_speed, self._work, self._outside, out,
+            self.period, self._substeps, self.ambient, self.heat_speed, self._work, out,
         )  # fmt: skip
         return done, out
 

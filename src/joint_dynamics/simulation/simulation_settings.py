@@ -1,4 +1,4 @@
-"""Settings of a simulated robot, its errors, sensors and laws among them, and the time step that it needs.
+"""Settings of a simulated robot, its errors and sensors among them, and the time step that it needs.
 
 The step is short enough for every mode of the arm in any posture. Linearised about any rest, the plant is
 ẍ = −𝓜⁻¹(𝓚 x + 𝓓 ẋ), x = [q, θ], with the steepest spring and the steepest presliding friction there are. Classical
@@ -19,15 +19,12 @@ from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.settings import Settings, setting
 from joint_dynamics.simulation.drives import Drives
 from joint_dynamics.simulation.dynamics import SMOOTHING_SPEED
-from joint_dynamics.simulation.laws import Laws
 from joint_dynamics.simulation.links import Links, workspace
 from joint_dynamics.simulation.model_errors import ModelErrors, Sensors
 from joint_dynamics.simulation.rigid_body import mass_and_bias
 
 #: Longest integration step, s.
 MAX_STEP = 0.25e-3
-#: Who computes the links.
-ENGINES = ('own', 'mujoco')
 GAINS = ('kp', 'ki', 'kd')
 
 
@@ -52,7 +49,6 @@ class SimulationSettings(Settings):
     seed: int = setting(0, "draws the drives' spread, the model errors and the sensors' noise", lower=0)
     errors: ModelErrors = setting(ModelErrors(), 'effects that the models lack')
     sensors: Sensors = setting(Sensors(), 'errors of the sensors')
-    laws: Laws | None = setting(None, 'laws of the plant', none="the methods' own")
     gains: Mapping[str, Any] = setting(
         {},
         'joint PID of the controller: kp, ki, kd, each (n,) or a number; those left out are matched to the inertia',
@@ -68,19 +64,6 @@ class SimulationSettings(Settings):
     ambient: float | None = setting(None, 'temperature of the surroundings', '°C', none='`temperature`')
     heat_speed: float = setting(1.0, 'how many times faster than in reality heat flows', lower=0, upper=2000)
     max_step: float = setting(MAX_STEP, 'longest integration step', 's', above=0, upper=MAX_STEP)
-    dynamics: str = setting(
-        'own',
-        'simulator of the links: the `own` kernels, or `mujoco`, which also has contacts and pushes on bodies',
-        choices=ENGINES,
-    )
-    floor: float | None = setting(None, "height of a floor over the base's origin, with mujoco", 'm', none='no floor')
-
-    def check(self) -> None:
-        """Check that a floor has a simulator that knows contacts."""
-        if self.floor is not None and self.dynamics != 'mujoco':
-            raise JointDynamicsError(
-                f'simulation.floor: expected dynamics mujoco with a floor, found dynamics {self.dynamics}'
-            )
 
 
 #: Largest |λ|h allowed; Runge-Kutta is stable up to 2.6.

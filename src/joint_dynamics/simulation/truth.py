@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,6 @@ from joint_dynamics.arrays import FloatArray
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation.drives import Drives, PlantState, pack
 from joint_dynamics.simulation.dynamics import friction, spring_torque, temperature_effect
-from joint_dynamics.simulation.laws import Laws
 from joint_dynamics.simulation.links import Links, standard_parameters
 from joint_dynamics.simulation.transmission import evaluate
 
@@ -29,13 +27,11 @@ class Truth:
         all constants of motors, gears, friction and heat (`Drives`).
     links
         the true tree with inertials, payload included (`Links`).
-    laws
-        laws of the plant (`Laws`).
 
     """
 
-    def __init__(self, model: RobotModel, links: Links, drives: Drives, state: PlantState, laws: Laws):
-        self._model, self.links, self.drives, self._state, self.laws = model, links, drives, state, laws
+    def __init__(self, model: RobotModel, links: Links, drives: Drives, state: PlantState):
+        self._model, self.links, self.drives, self._state = model, links, drives, state
 
     @property
     def parameters(self) -> FloatArray:
@@ -169,7 +165,6 @@ class Truth:
                 'viscous_cubic temperature_linear temperature_cubic reference_temperature wear_friction '
                 'wear_stiffness nominal_gain gear_ratio',
             ),
-            'laws': asdict(self.laws),
             'friction_curve': {
                 'speed': SPEEDS.tolist(),
                 'torque': (0.5 * (self.friction(speed) - self.friction(-speed))).T.tolist(),

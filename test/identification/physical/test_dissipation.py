@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from joint_dynamics.arm import fourier_term, friction_term, function_term
+from joint_dynamics.arm import fourier_term, friction_term, power_term
 from joint_dynamics.identification.physical.dissipation import checked_speed, dissipation_rows, impossible_terms
 from joint_dynamics.identification.regression.columns import FrictionState
 from joint_dynamics.identification.regression.least_squares import Solution
@@ -64,7 +64,7 @@ def test_rows_are_friction_on_a_grid_of_speeds_loads_and_temperatures(two_links,
     first, second = two_links.joint_names
     terms = [
         fourier_term(first, [1]), friction_term(first, 'F_V2'), friction_term(second, 'F_Cl'),
-        friction_term(first, 'F_T1', T_0=30.0), function_term(second, 'sign(dq) * abs(dq)**0.5'),
+        friction_term(first, 'F_T1', T_0=30.0), power_term(second, 0.5),
     ]  # fmt: skip
     state = FrictionState(load_limit=np.array([30.0, 8.0]))
     problem, _ = make(terms, {}, state, runs=2, temperatures=[(25.0, 32.0), (28.0, 41.0)])

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from joint_dynamics.arm import friction_term, function_term, hysteresis_term, stribeck_term
+from joint_dynamics.arm import friction_term, hysteresis_term, power_term, stribeck_term
 from joint_dynamics.identification.regression.columns import FrictionState
 from joint_dynamics.identification.regression.presliding import SLIPPED, not_slipped
 from joint_dynamics.identification.regression.problem import Problem
@@ -44,7 +44,7 @@ def test_what_vanishes_with_the_speed_holds_nothing_and_what_does_not_adds_up(tw
     first, second = two_links.joint_names
     terms = [
         friction_term(first, 'F_V2'), stribeck_term(second, 0.1), friction_term(second, 'F_T0'),
-        function_term(first, 'sign(dq)'), hysteresis_term(first, 1e-3),
+        power_term(first, 0.5), hysteresis_term(first, 1e-3),
     ]  # fmt: skip
     values = {name: 10.0 for term in terms for name in term.names}
     found = level_of(two_links, run, terms, {**values, f'F_S-F_C0_{second}': 2.5, 'Fc_1': 3.0, 'Fc_2': 1.0})

@@ -11,7 +11,6 @@ from joint_dynamics.identification.regression.friction_loop import (
     bounded_fit,
     fit_friction,
     gather,
-    power_term,
 )
 from joint_dynamics.identification.regression.problem import Problem
 
@@ -143,14 +142,6 @@ def test_bounds_hold_for_columns_and_power(powers):
     assert low[1].linear[0] == pytest.approx(-2.0, abs=0.03)
     high = fit_friction(powers, rows, [np.array([5.0, -np.inf]), FREE], np.ones(2), 'everywhere')
     assert high[0].linear[0] == pytest.approx(5.0)
-
-
-def test_the_power_of_the_speed_is_a_term_of_a_description():
-    term = power_term('elbow', 0.75)
-    assert (term.joint, term.names, term.ridge) == ('elbow', ('f_v_elbow',), 0.0)
-    assert term.document == {'function': 'sign(dq) * abs(dq)**0.75'} and term.opposes_motion
-    speed = np.linspace(-2, 2, 9)
-    np.testing.assert_allclose(term.values(0 * speed, speed), [np.sign(speed) * np.abs(speed) ** 0.75])
 
 
 @pytest.mark.parametrize('seed', range(5))

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from joint_dynamics.arm import Term, function_term
+from joint_dynamics.arm import Term
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.identification.physical.dissipation import impossible_terms
 from joint_dynamics.identification.regression.columns import FrictionState
@@ -154,12 +154,6 @@ class JointFriction:
     linear: FloatArray
     power: float
     exponent: float
-
-
-def power_term(joint: str, exponent: float) -> Term:
-    """Return f_v sgn(ω)|ω|^α as a term of a description."""
-    term = function_term(joint, f'sign(dq) * abs(dq)**{float(exponent)!r}')
-    return Term(joint, (f'f_v_{joint}',), term.columns, term.document, ridge=0.0)
 
 
 class PowerColumns:

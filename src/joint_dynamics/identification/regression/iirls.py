@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from joint_dynamics.arm import Term, friction_term
+from joint_dynamics.arm import Term, friction_term, power_term
 from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.regression.friction_loop import (
@@ -29,7 +29,6 @@ from joint_dynamics.identification.regression.friction_loop import (
     PowerColumns,
     fit_friction,
     gather,
-    power_term,
     state_from,
 )
 from joint_dynamics.identification.regression.irls import (
@@ -155,7 +154,8 @@ def iirls(
     exponents = np.full(n, options.exponent or 1.0)
 
     def terms() -> list[Term]:
-        powers = [power_term(joint, exponents[j]) for j, joint in enumerate(model.joint_names)] if powered else []
+        names = model.joint_names if powered else ()
+        powers = [power_term(joint, exponent, ridge=0.0) for joint, exponent in zip(names, exponents, strict=False)]
         return [*problem.terms, *powers, *own]
 
     state = state_from(estimate.problem, estimate.solution, model.parameters)

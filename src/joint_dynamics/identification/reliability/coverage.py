@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from joint_dynamics.arrays import FloatArray, finite
-from joint_dynamics.description.field_checks import MAX_NUMBER
+from joint_dynamics.description.schema import MAX_NUMBER
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.regression.diagnostics import poorly_determined_parameters
 from joint_dynamics.identification.regression.least_squares import Solution

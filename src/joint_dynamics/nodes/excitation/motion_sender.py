@@ -132,7 +132,7 @@ class Start:
     Parameters
     ----------
     make
-        makes the playback (called in a thread: its limits are proved); `playback` when it was.
+        makes the playback (called in a thread: its margins are computed); `playback` when it was.
     message_of
         makes the trajectory message of a motion (called in a thread).
     """

@@ -141,9 +141,7 @@ class DynamicsNode(EntityNode):
 
     def output_folder(self, name: str) -> Path:
         """Return where files go: the parameter `output_folder`; empty: `name`, which says the node, in $ROS_HOME."""
-        given = self.parameters['output_folder']
-        home = Path(os.environ.get('ROS_HOME') or Path.home() / '.ros')
-        return Path(given).expanduser().absolute() if given else home / 'joint_dynamics' / name
+        return results_folder(self.parameters['output_folder'], name)
 
     def close(self) -> None:
         """Shut down in good order (deactivate, clean up) while the publishers still work, then destroy the node."""
@@ -264,6 +262,12 @@ class DynamicsNode(EntityNode):
     def _parameters_changed(self, changed: dict[str, Any]) -> None:
         if self.entities:
             self.parameters_changed(changed)
+
+
+def results_folder(given: str, name: str) -> Path:
+    """Return where the files of a node go: its parameter `output_folder`, or $ROS_HOME/joint_dynamics and its name."""
+    home = Path(os.environ.get('ROS_HOME') or Path.home() / '.ros')
+    return Path(given).expanduser().absolute() if given else home / 'joint_dynamics' / name
 
 
 def refuse_unfit_transitions(node: Node) -> None:

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import yaml
 from rclpy.task import Future
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
@@ -27,8 +28,9 @@ from joint_dynamics.nodes.framework.worker import Worker
 from joint_dynamics.nodes.identifier.parameters import PARAMETERS, TOPICS
 from joint_dynamics.nodes.identifier.saving import Saving
 from joint_dynamics.nodes.identifier.worker import Job
-from joint_dynamics.nodes.interfaces.input_parameters import recording_settings
+from joint_dynamics.nodes.interfaces.input_parameters import recording_mapping, recording_settings
 from joint_dynamics.nodes.interfaces.inputs import InputSet
+from joint_dynamics.output_files import prepare_folder, write_atomically
 from joint_dynamics.recording import RecordingBuilder
 
 HEARD_CHECK_EVERY = 20
@@ -66,6 +68,7 @@ class IdentifierNode(DynamicsNode):
         self._saving = Saving(self)
         if self.parameters['save_recordings']:
             self._saving.end_leftovers(self._folder())
+            self._write_configuration()
         self._is_loaded = False
         self.worker: Worker | None = None
         self._answer: Future | None = None
@@ -239,6 +242,21 @@ class IdentifierNode(DynamicsNode):
 
     def _folder(self) -> Path:
         return self.output_folder(self.get_fully_qualified_name().strip('/'))
+
+    def _write_configuration(self) -> None:
+        """Write robot.urdf and config.yaml, with which `joint-dynamics identify` reads the recordings beside them."""
+        robot: dict[str, Any] = {'joints': list(self.robot.joint_names)}
+        if self.robot.mounting is not None:
+            robot['mounting'] = [float(value) for value in self.robot.mounting]
+        document = {
+            'robot': robot,
+            'recording': recording_mapping(self.parameters, self.robot.joint_names, self.resolve_topic_name),
+            'identification': self._identification_settings(),
+        }
+        folder = prepare_folder(self._folder())
+        write_atomically(folder / 'config.yaml', yaml.safe_dump(document, sort_keys=False, allow_unicode=True))
+        if self.robot.urdf:
+            write_atomically(folder / 'robot.urdf', self.robot.urdf)
 
     def _identification_settings(self) -> dict[str, Any]:
         settings = section_of(self.parameters['config_file'], 'identification')

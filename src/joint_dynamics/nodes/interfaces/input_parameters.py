@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from joint_dynamics.errors import JointDynamicsError
@@ -97,33 +97,47 @@ def recording_settings(parameters: NodeParameters, joint_names: Sequence[str], *
 
     `more` are further fields of RecordingSettings (gap, alignment).
     """
+    return RecordingSettings.from_mapping({**recording_mapping(parameters, joint_names), **more})
+
+
+def recording_mapping(
+    parameters: NodeParameters, joint_names: Sequence[str], resolved: Callable[[str], str] = str
+) -> dict[str, Any]:
+    """Return the section `recording` of a configuration, as the input parameters state it.
+
+    resolved: maps a topic of the node to its full name, as a bag has it.
+    """
     inputs = parameters['inputs']
     if not inputs:
         raise JointDynamicsError(f'inputs: expected at least one of {", ".join(FORMS)}, found none')
     source = dict(zip(joint_names, parameters.per_joint('source_name', joint_names), strict=True))
-    mapping: dict[str, Any] = {'joint_states': None, 'stamps': parameters['stamps'], **more}
+    mapping: dict[str, Any] = {'joint_states': None, 'stamps': parameters['stamps']}
     mapping['names'] = {theirs: ours for ours, theirs in source.items() if theirs}
     if 'joint_states' in inputs:
-        mapping['joint_states'] = {'topic': 'joint_states', 'effort': parameters['joint_states_effort']}
+        mapping['joint_states'] = {'topic': resolved('joint_states'), 'effort': parameters['joint_states_effort']}
     if 'motor_states' in inputs:
         mapping['motor_states'] = {
-            'topic': 'motor_states',
+            'topic': resolved('motor_states'),
             'effort': parameters['motor_states_effort'],
             'gear_ratio': dict(zip(joint_names, parameters.per_joint('gear_ratio', joint_names), strict=True)),
             'zero_offsets': dict(zip(joint_names, parameters.per_joint('zero_offset', joint_names), strict=True)),
         }
     for name in ('motor_current', 'link_states', 'load_torques'):
         if name in inputs:
-            mapping[name] = name
+            mapping[name] = resolved(name)
     if 'temperatures' in inputs:
-        mapping['temperatures'] = parameters['temperature_topics']
+        mapping['temperatures'] = [
+            resolved(topic.replace('{joint}', name or joint))
+            for topic in parameters['temperature_topics']
+            for joint, name in (source.items() if '{joint}' in topic else (('', ''),))
+        ]
     if 'arrays' in inputs:
         joints = parameters['array_joints'] or list(joint_names)
         pairs = [text.split(maxsplit=1) for text in parameters['arrays']]
         mapping['arrays'] = [
-            {'quantity': quantity, 'topic': topic.strip(), 'joints': joints} for quantity, topic in pairs
+            {'quantity': quantity, 'topic': resolved(topic.strip()), 'joints': joints} for quantity, topic in pairs
         ]
     for name in ('dynamic_joint_states', 'state_interfaces'):
         if name in inputs:
             mapping[name] = {'effort': parameters['interfaces_effort']}
-    return RecordingSettings.from_mapping(mapping)
+    return mapping

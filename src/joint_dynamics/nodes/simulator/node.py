@@ -65,7 +65,7 @@ class SimulatorNode(DynamicsNode):
         self.simulated.compile()
         self._first_position = self.simulated.truth.position
         self.parameters.declare_joints(self.simulated.joint_names)
-        for parameter in ('heating', 'wear', 'external_torque', 'payload_mass', 'push_force'):
+        for parameter in ('heating', 'wear', 'external_torque', 'payload_mass'):
             plant_change(self.simulated, value, parameter, at_once=True)()
         self.simulated.place(self._first_position)
         self.controllers = Controllers(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from joint_dynamics.nodes.framework.entities import ROBOT_PARAMETERS
 from joint_dynamics.nodes.framework.tables import ParameterRow, at_once, publishes, service, subscribes
-from joint_dynamics.simulation import CONTROLLERS, ENGINES, ModelErrors
+from joint_dynamics.simulation import CONTROLLERS, ModelErrors
 
 UNITS = ('current', 'torque')
 
@@ -25,23 +25,6 @@ PARAMETERS = (
     ParameterRow(
         'seed', 0, 'draws the drives, the model errors and the noise: the same seed is the same robot', '', 0, 2**31 - 1
     ),
-    ParameterRow(
-        'laws_seed',
-        -1,
-        'draws which laws friction, hysteresis, lost motion, elasticity, temperature, ripple '
-        "and gain obey; -1: the methods' own",
-        '',
-        -1,
-        2**31 - 1,
-    ),
-    ParameterRow(
-        'engine',
-        ENGINES[0],
-        'who computes rigid bodies: own, or mujoco (extra `mujoco`) with contacts',
-        choices=ENGINES,
-    ),
-    ParameterRow('floor', False, 'a floor at `floor_height`, with engine mujoco'),
-    ParameterRow('floor_height', 0.0, 'of the floor over the origin of the base, along the vertical', 'm', -10, 10),
     ParameterRow('rate', 500.0, 'control ticks, and samples published, per second of simulated time', 'Hz', 400, 4000),
     ParameterRow('publish_every', 1, 'publish every that many-th tick', '', 1, 100),
     at_once(
@@ -150,26 +133,6 @@ PARAMETERS = (
         100,
         element=float,
         check=_tensor,
-    ),
-    at_once(
-        'push_force',
-        [],
-        'on the last link, in the frame of the base, with engine mujoco; empty: none',
-        'N',
-        -1000,
-        1000,
-        element=float,
-        check=_three,
-    ),
-    at_once(
-        'push_point',
-        [],
-        'where that force acts, in the frame of the last joint; empty: at its origin',
-        'm',
-        -2,
-        2,
-        element=float,
-        check=_three,
     ),
 )
 TOPICS = (

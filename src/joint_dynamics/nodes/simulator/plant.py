@@ -17,7 +17,6 @@ from joint_dynamics.robot import RobotModel
 from joint_dynamics.settings import ParameterValues
 from joint_dynamics.simulation import (
     FlexibleJointRobot,
-    Laws,
     ModelErrors,
     Payload,
     Sensors,
@@ -34,22 +33,17 @@ def build_robot(value: NodeParameters) -> FlexibleJointRobot:
     errors = ModelErrors.none()
     if scale > 0.0:
         errors = replace(ModelErrors(), inertia=value['inertia_error']).scaled(scale)
-    if value['engine'] != 'mujoco' and (value['floor'] or value['push_force']):
-        raise JointDynamicsError(f'floor, push_force: expected with engine mujoco, found with {value["engine"]}')
     return FlexibleJointRobot(
         model,
         rate=value['rate'],
         seed=value['seed'],
         errors=errors,
-        laws=None if value['laws_seed'] < 0 else Laws.drawn(value['laws_seed']),
         sensors=Sensors.ideal() if value['ideal_sensors'] else Sensors(),
         feedback=value['feedback'],
         position=value['position'] or None,
         temperature=value['temperature'],
         ambient=value['ambient_temperature'],
         heat_speed=value['heat_speed'],
-        dynamics=value['engine'],
-        floor=value['floor_height'] if value['floor'] else None,
     )
 
 
@@ -73,12 +67,6 @@ def plant_change(
             tensor = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
         payload = Payload(value['payload_mass'], value['payload_com'] or np.zeros(3), tensor)
         return partial(robot.attach_payload, payload)
-    if name.startswith('push') and (robot.dynamics == 'mujoco' or value['push_force']):
-        if robot.dynamics != 'mujoco':
-            raise JointDynamicsError(
-                f'{name}: expected engine mujoco to push a body, found own; external_torque pushes joints'
-            )
-        return partial(robot.push, -1, value['push_force'] or np.zeros(3), value['push_point'] or np.zeros(3))
     return lambda: None
 
 

@@ -64,7 +64,7 @@ class Processes:
         log = self.logs / f'{name}.log'
         try:
             with log.open('wb') as output:
-                command = module_command('joint_dynamics.demo.processes', [str(os.getpid()), module, *arguments])
+                command = module_command('joint_dynamics.calibration.processes', [str(os.getpid()), module, *arguments])
                 self._running[name] = subprocess.Popen(
                     command,
                     stdin=subprocess.DEVNULL,

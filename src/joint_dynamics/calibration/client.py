@@ -1,7 +1,6 @@
-"""The client that leads a demonstration, in a ROS domain of its own.
+"""A client of the nodes: calls services, changes parameters, and listens, while a function watches over processes.
 
-It calls services, changes parameters, and listens, while it watches over the nodes' processes; in its own domain it
-neither hears nor moves a robot on the same network.
+`own_domain` keeps simulated robots apart from real ones on the same network.
 """
 
 from __future__ import annotations
@@ -20,11 +19,11 @@ import rclpy
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState, GetState
-from rcl_interfaces.srv import SetParameters
+from rcl_interfaces.srv import GetParameters, SetParameters
 from rclpy.client import Client
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
-from rclpy.parameter import Parameter
+from rclpy.parameter import Parameter, parameter_value_to_python
 from rclpy.qos import QoSProfile
 from rclpy.signals import SignalHandlerOptions
 from std_srvs.srv import Trigger
@@ -123,6 +122,12 @@ class RosClient:
             if not result.successful:
                 raise JointDynamicsError(f'{node_name}: {name}: {result.reason}')
 
+    def get_parameters(self, node_name: str, *names: str) -> list[Any]:
+        """Return the values of parameters of a node; raise JointDynamicsError where it does not answer."""
+        request = GetParameters.Request(names=list(names))
+        values = self.call(GetParameters, f'{node_name}/get_parameters', request).values
+        return [parameter_value_to_python(value) for value in values]
+
     def transition(self, node_name: str, verb: str) -> None:
         """Ask a lifecycle node to `configure`, `activate`, `deactivate` or `cleanup`.
 
@@ -178,7 +183,7 @@ class RosClient:
 
 
 @contextmanager
-def ros_client(watch: Callable[[], None] = lambda: None) -> Iterator[RosClient]:
+def ros_client(watch: Callable[[], None] = lambda: None, name: str = 'calibration') -> Iterator[RosClient]:
     """Start rclpy without its signal handlers (the caller handles Ctrl-C), and yield the client.
 
     Both are shut down at the end.
@@ -186,7 +191,7 @@ def ros_client(watch: Callable[[], None] = lambda: None) -> Iterator[RosClient]:
     rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
     try:
         executor = SingleThreadedExecutor()
-        node = rclpy.create_node('demo', start_parameter_services=False)
+        node = rclpy.create_node(name, start_parameter_services=False)
         executor.add_node(node)
         try:
             yield RosClient(node, executor, watch)

@@ -1,4 +1,4 @@
-"""The laws of the plant: the methods' own, or other plausible ones, drawn from a seed.
+"""Drives whose laws are not the methods' own, drawn from a seed; used by tests and benches.
 
 Identification of a plant that obeys the laws of the model says little about a robot, whose laws are unknown. Here
 friction over speed, presliding, the reduction of lost motion by load, elasticity, temperature and ripple each have
@@ -15,7 +15,7 @@ import numpy as np
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.simulation.drives import Drives
+from joint_dynamics.simulation import Drives, ModelErrors, plausible_drives
 from joint_dynamics.simulation.dynamics import RATIONAL_DROP
 from joint_dynamics.simulation.transmission import operators
 
@@ -86,6 +86,10 @@ class Laws:
     def __str__(self) -> str:
         """Return the forms, in order."""
         return ', '.join(asdict(self).values())
+
+    def drives(self, effort: FloatArray, seed: int, errors: ModelErrors | None = None) -> Drives:
+        """Return plausible drives of a seed for torque limits `effort` (n,) [N·m] under these laws."""
+        return self.applied(plausible_drives(effort, seed, errors or ModelErrors()), seed)
 
     def applied(self, drives: Drives, seed: int) -> Drives:
         """Return `drives` under these laws, constants drawn from `seed`; the methods' own forms change nothing."""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from joint_dynamics.demo.processes import Processes
+from joint_dynamics.calibration.processes import Processes
 from joint_dynamics.errors import JointDynamicsError
 
 CHILD = """
@@ -32,7 +32,7 @@ time.sleep(600)
 PARENT = """
 import sys, time
 from pathlib import Path
-from joint_dynamics.demo.processes import Processes
+from joint_dynamics.calibration.processes import Processes
 from joint_dynamics.python_process import terminated_like_interrupted
 folder = Path(sys.argv[1])
 with terminated_like_interrupted(), Processes(folder) as processes:
@@ -66,7 +66,7 @@ def child(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize('mode', ['quiet', 'stubborn', 'family'])
 def test_leaving_ends_every_process_and_what_it_started(tmp_path, mode, monkeypatch):
-    monkeypatch.setattr('joint_dynamics.demo.processes.STOP_TIMEOUT', 0.5)
+    monkeypatch.setattr('joint_dynamics.calibration.processes.STOP_TIMEOUT', 0.5)
     with Processes(tmp_path) as processes:
         processes.start('one', 'a_child', [mode, str(tmp_path / 'ready')])
         wait_for((tmp_path / 'ready').exists, 'start')

@@ -1,0 +1,50 @@
+"""`joint-dynamics calibrate`: look at a robot, plan two motions, play and record them, identify, hand over.
+
+The steps use the nodes' services and the commands of this package, each of which can be run again by hand from the
+files in the calibration's folder.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+STEPS = ('look', 'plan', 'move', 'identify', 'hand over')
+"""In this order; a step that is done is not repeated by `--resume`."""
+
+
+@dataclass(frozen=True)
+class CalibrationSettings:
+    """What the user asks for.
+
+    Attributes
+    ----------
+    out
+        folder of the calibration.
+    robot_file
+        URDF; '' : the topic `robot_description`.
+    preset
+        name of a parameter file in `config/` for nodes that this command starts.
+    namespace
+        of the robot and of all nodes.
+    controller
+        trajectory controller that moves the robot, for nodes that this command starts.
+    config
+        YAML with further settings (`excitation`, `identification`, …); '' : none.
+    effort
+        meaning of `effort` in `joint_states`; '' : as the preset or the running nodes state it.
+    tests
+        (test, joint) pairs of joint tests to play as well.
+    use_sim_time
+        whether the nodes take the time from `/clock`.
+    """
+
+    out: Path
+    robot_file: str = ''
+    preset: str = ''
+    namespace: str = ''
+    controller: str = 'joint_trajectory_controller'
+    config: str = ''
+    effort: str = ''
+    tests: tuple[tuple[str, str], ...] = ()
+    use_sim_time: bool = False

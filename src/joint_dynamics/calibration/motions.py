@@ -1,0 +1,171 @@
+"""The steps *plan* and *move*: motions planned within the limits, shown, played by the excitation node and recorded."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rclpy.qos import QoSProfile
+from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+
+from joint_dynamics.calibration.folder import CalibrationFolder
+from joint_dynamics.calibration.robot import Robot
+from joint_dynamics.calibration.terminal import Terminal
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.excitation import load_trajectory
+from joint_dynamics.excitation.trajectory import Trajectory
+from joint_dynamics.nodes.framework.tables import STATUS
+from joint_dynamics.nodes.interfaces.messages import stamp
+
+PREVIEW = 'preview/joint_states'
+"""Topic of the planned motion, for a `robot_state_publisher` under a second name (`launch/preview.launch.py`)."""
+PREVIEW_RATE = 30.0  # Hz
+PATIENCE = 60.0  # s beyond its duration after which a motion has not ended
+PROFILES = {'friction': 'constant-speed', 'hysteresis': 'slow-reversals'}
+"""Joint test -> profile of its motion."""
+SAVED = re.compile(r'saved as (?P<folder>.+)$')
+
+
+@dataclass(frozen=True)
+class Motion:
+    """A motion of the calibration: `name` of its folders, words for its purpose, options of `excite`."""
+
+    name: str
+    purpose: str
+    options: tuple[str, ...] = ()
+
+
+def motions(tests: Sequence[tuple[str, str]]) -> list[Motion]:
+    """Return what is played: a motion to learn from, another to be judged by, and the joint tests."""
+    found = [Motion('learn', 'to learn from', ('--seed', '0')), Motion('judge', 'to be judged by', ('--seed', '1'))]
+    for test, joint in tests:
+        options = ('--profile', PROFILES[test], '--joint', joint)
+        found.append(Motion(f'{test}_{joint}', f'{test} of {joint}', options))
+    return found
+
+
+def plan(folder: CalibrationFolder, wanted: Sequence[Motion]) -> None:
+    """Plan each motion by `joint-dynamics excite` into `motions/NAME`.
+
+    Raises
+    ------
+    JointDynamicsError
+        Where a motion does not excite the robot well enough; `excite` says what helps.
+    """
+    for motion in wanted:
+        words = ['excite', '--robot', 'robot.urdf', '--config', 'config.yaml', *motion.options]
+        if folder.command(*words, '--out', f'motions/{motion.name}') != 0:
+            raise JointDynamicsError(
+                f'calibrate: expected a motion {motion.purpose} that shows all parameters, found none: give '
+                'the search more starts or a longer period (excitation.fourier in --config)'
+            )
+
+
+def describe(trajectory: Trajectory) -> list[list[str]]:
+    """Return a row per joint: range [rad or m] and greatest speed of a motion."""
+    samples = trajectory.sample(100.0)
+    return [
+        [name, f'{q.min():.2f} … {q.max():.2f}', f'{np.abs(dq).max():.2f}']
+        for name, q, dq in zip(trajectory.joint_names, samples.q.T, samples.dq.T, strict=True)
+    ]
+
+
+@contextmanager
+def preview(robot: Robot, trajectory: Trajectory) -> Iterator[None]:
+    """Publish the motion again and again on `preview/joint_states` while the client spins."""
+    node, samples = robot.client.node, trajectory.sample(PREVIEW_RATE)
+    publisher = node.create_publisher(JointState, f'{robot.namespace}/{PREVIEW}', QoSProfile(depth=10))
+    at = [0]
+
+    def show() -> None:
+        q = samples.q[at[0] % len(samples.time)]
+        at[0] += 1
+        message = JointState(name=list(trajectory.joint_names), position=q.tolist())
+        message.header.stamp = stamp(node.get_clock().now().nanoseconds)
+        publisher.publish(message)
+
+    timer = node.create_timer(1.0 / PREVIEW_RATE, show)
+    try:
+        yield
+    finally:
+        node.destroy_timer(timer)
+        node.destroy_publisher(publisher)
+
+
+class Player:
+    """Plays motions of the folder through the excitation node and records them with the identifier."""
+
+    def __init__(self, robot: Robot, folder: CalibrationFolder, terminal: Terminal):
+        self._robot, self._folder, self._terminal = robot, folder, terminal
+        self._client = robot.client
+        self.status = ''
+        self._client.listen(String, f'{robot.node("excitation")}/status', self._take, STATUS)
+
+    def _take(self, message: String) -> None:
+        self.status = message.data
+
+    def play(self, name: str) -> Path:
+        """Play one motion and return the folder of its recording, `recordings/NAME`.
+
+        On Ctrl-C, the robot brakes on its path and the recording up to there is kept.
+
+        Raises
+        ------
+        JointDynamicsError
+            Where a node refuses, or the motion was stopped; the recording up to there is kept.
+        """
+        excitation, identifier = self._robot.node('excitation'), self._robot.node('identifier')
+        trajectory = self._folder.path / 'motions' / name / 'summary.json'
+        self._reconfigure(excitation, trajectory_file=str(trajectory))
+        duration = load_trajectory(trajectory).duration
+        self._client.trigger(f'{identifier}/start_recording')
+        complaint: JointDynamicsError | None = None
+        try:
+            words = self._client.trigger(f'{excitation}/start')
+            with self._terminal.progress(f'playing {name} ({words})') as show:
+                self._client.until(lambda: self._over(show), f'the motion {name} to end', 10.0 * duration + PATIENCE)
+        except KeyboardInterrupt:
+            self._terminal.say(f'stopping: {self._client.trigger(f"{excitation}/stop")}', 'bold yellow')
+            self._keep(name, self._client.trigger(f'{identifier}/stop_recording'))
+            raise
+        except JointDynamicsError as error:
+            complaint = error
+        kept = self._keep(name, self._client.trigger(f'{identifier}/stop_recording'))
+        if complaint is not None:
+            raise complaint
+        return kept
+
+    def _over(self, show: Any) -> bool:
+        show(self.status)
+        if self.status.startswith(('stopped', 'failed')):
+            raise JointDynamicsError(f'calibrate: the motion {self.status}')
+        return self.status == 'done'
+
+    def _reconfigure(self, node: str, **parameters: Any) -> None:
+        if self._client.state(node) == 'active':
+            self._client.transition(node, 'deactivate')
+        if self._client.state(node) == 'inactive':
+            self._client.transition(node, 'cleanup')
+        self._client.set_parameters(node, **parameters)
+        for verb in ('configure', 'activate'):
+            self._client.transition(node, verb)
+        self._client.until(lambda: self.status == 'ready', f'{node} to be ready')
+
+    def _keep(self, name: str, answer: str) -> Path:
+        """Move the recording that the identifier names in its answer to `recordings/NAME`."""
+        saved = SAVED.search(answer)
+        if saved is None:
+            raise JointDynamicsError(f'calibrate: expected a saved recording, found: {answer}')
+        target = self._folder.path / 'recordings' / name
+        target.parent.mkdir(exist_ok=True)
+        shutil.rmtree(target, ignore_errors=True)
+        shutil.move(saved['folder'], target)
+        self._terminal.say(f'recorded: {target}')
+        return target

@@ -1,0 +1,76 @@
+"""`joint-dynamics calibrate`: beside a driver, from a robot at rest to its dynamics description, in one command."""
+
+from __future__ import annotations
+
+import argparse
+from datetime import date
+from pathlib import Path
+
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.python_process import need_ros
+
+EFFORTS = ('torque', 'current', 'torque_without_gravity')
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe the command and add its arguments."""
+    parser.description = (
+        'Looks at the robot, plans two motions, asks before it moves, plays and records both, identifies the dynamics, '
+        'and leaves one folder with description, report, recordings and gains. Uses the nodes of hardware.launch.py, '
+        'or starts excitation and identifier itself. Exit status: 0 done; 2 something has to be mended; 3 done, but '
+        'not reliable.'
+    )
+    parser.add_argument('--robot-file', default='', metavar='FILE', help='URDF; default: the topic robot_description')
+    parser.add_argument('--preset', default='', metavar='NAME', help='parameters of the nodes: a folder of config/')
+    parser.add_argument('--effort', default='', choices=EFFORTS, help='what effort in joint_states is')
+    parser.add_argument('--namespace', default='', metavar='NAME', help='of the robot and of all nodes')
+    parser.add_argument(
+        '--controller',
+        default='joint_trajectory_controller',
+        metavar='NAME',
+        help='controller that takes trajectories (default: %(default)s)',
+    )
+    parser.add_argument('--config', default='', metavar='FILE', help='YAML with sections excitation, identification, …')
+    for test, motion in (('friction', 'constant speeds'), ('hysteresis', 'slow reversals')):
+        parser.add_argument(
+            f'--{test}', action='append', default=[], metavar='JOINT', help=f'also test {test} of a joint, by {motion}'
+        )
+    parser.add_argument('--sim-time', action='store_true', help='the robot is simulated: take the time from /clock')
+    parser.add_argument('--yes', action='store_true', help='move the robot, and use proven corrections, without asking')
+    parser.add_argument('--resume', action='store_true', help='go on with the calibration in --out')
+    parser.add_argument('--json', default='', metavar='FILE', help='keep every finished step in FILE, too')
+    parser.add_argument('--quiet', action='store_true', help='show questions and problems only')
+    parser.add_argument('--out', default='', metavar='DIR', help='folder of all files (default: calibration-DATE)')
+
+
+def run(args: argparse.Namespace) -> int:
+    """Calibrate; return the exit status."""
+    need_ros('calibrate')
+    from joint_dynamics.calibration import CalibrationSettings
+    from joint_dynamics.calibration.folder import CalibrationFolder
+    from joint_dynamics.calibration.procedure import calibrate
+    from joint_dynamics.calibration.terminal import Terminal
+
+    if args.resume and not args.out:
+        raise JointDynamicsError('calibrate --resume: expected --out DIR, the folder to go on with, found none')
+    settings = CalibrationSettings(
+        out=Path(args.out or f'calibration-{date.today().isoformat()}'),
+        robot_file=args.robot_file,
+        preset=args.preset,
+        namespace=args.namespace,
+        controller=args.controller,
+        config=args.config,
+        effort=args.effort,
+        tests=(
+            *(('friction', joint) for joint in args.friction),
+            *(('hysteresis', joint) for joint in args.hysteresis),
+        ),
+        use_sim_time=args.sim_time,
+    )
+    terminal = Terminal(args.yes, args.quiet)
+    folder = CalibrationFolder(settings.out, terminal, args.resume, args.json)
+    try:
+        return calibrate(settings, folder, terminal)
+    except KeyboardInterrupt:
+        terminal.say(f'interrupted; go on with: joint-dynamics calibrate --resume --out {folder.path}', 'bold yellow')
+        return 130

@@ -1,0 +1,79 @@
+"""`joint-dynamics calibrate` over DDS, beside the simulated robot in another process."""
+
+import json
+import signal
+import sys
+
+import pytest
+
+rclpy = pytest.importorskip('rclpy', reason='ROS 2 is not installed', exc_type=ImportError)
+
+from sensor_msgs.msg import JointState  # noqa: E402
+from std_msgs.msg import String  # noqa: E402
+
+from joint_dynamics.description import DynamicsDescription  # noqa: E402
+from joint_dynamics.nodes.framework.tables import STATUS  # noqa: E402
+
+QUICK = """
+excitation:
+  limits: {floor: -0.6}
+  fourier: {period: 6.0, harmonics: 4, starts: 1, candidates: 4}
+"""
+ROBOT = {
+    'real_time_factor': 2.0,
+    'position': '[0.0, -1.57, 0.6, -1.57, 0.3, 0.0]',
+    'follow_topics': '[/identifier/heard]',
+    'max_lead': 0.5,
+    'effort': 'current',
+    'motor_side': 'reflected',
+    'autostart': 'true',
+}
+
+
+@pytest.fixture
+def calibrate(ros, tmp_path):
+    """A function that starts the command in a process, beside a simulated robot."""
+    (tmp_path / 'quick.yaml').write_text(QUICK)
+    ros.process('joint_dynamics.nodes.simulator.node', parameters=ROBOT)
+
+    def start(*options):
+        words = ['--preset', 'simulation', '--controller', 'simulator', '--sim-time', '--yes']
+        words += ['--config', str(tmp_path / 'quick.yaml'), '--out', str(tmp_path / 'out'), *options]
+        return ros.start([sys.executable, '-m', 'joint_dynamics', 'calibrate', *words], 'calibrate')
+
+    return start
+
+
+@pytest.mark.slow
+def test_calibration_interrupted_and_resumed(ros, calibrate, tmp_path):
+    """Ctrl-C while the robot moves keeps the recording; `--resume` plays again and ends with a description."""
+    out = tmp_path / 'out'
+    statuses = ros.listen(String, '/excitation/status', STATUS)
+    process = calibrate()
+    ros.until(lambda: statuses and statuses[-1].data == 'playing', 'the robot to move')
+    ros.processes.remove(process)
+    process.send_signal(signal.SIGINT)
+    ros.until(lambda: process.poll() is not None, 'the command to end')
+    assert process.returncode == 130, process.last_words
+    assert any(message.data.startswith('stopped') for message in statuses)
+    assert (out / 'recordings' / 'learn' / 'metadata.yaml').is_file()
+    assert set(json.loads((out / 'calibration.json').read_text())['steps']) == {'look', 'plan'}
+
+    status, words = calibrate('--resume').ended()
+    assert status == 0, words
+    steps = json.loads((out / 'calibration.json').read_text())['steps']
+    assert set(steps) == {'look', 'plan', 'move', 'identify', 'hand over'}
+    assert DynamicsDescription.load(out / 'dynamics.yaml').joint_names
+    assert str(out / 'dynamics.yaml') in steps['hand over']['lines'][0]
+
+
+def test_second_publisher_is_found_before_anything_moves(ros, calibrate, tmp_path):
+    ros.probe.create_publisher(JointState, '/joint_states', 10)
+    statuses = ros.listen(String, '/excitation/status', STATUS)
+    process = calibrate()
+    status, words = process.ended()
+    ros.processes.remove(process)
+    assert status == 2
+    assert '/probe' in words
+    assert not (tmp_path / 'out' / 'motions').exists()
+    assert all(message.data == 'no motion yet' for message in statuses)
