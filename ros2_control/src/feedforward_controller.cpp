@@ -239,6 +239,9 @@ CallbackReturn FeedforwardController::on_deactivate(const rclcpp_lifecycle::Stat
 
 CallbackReturn FeedforwardController::on_cleanup(const rclcpp_lifecycle::State & /*state*/)
 {
+  // Also after an error, where nobody deactivated it.
+  const std::lock_guard<std::mutex> lock(update_mutex_);
+  active_ = false;
   timer_.reset();
   subscription_.reset();
   slow_inputs_.reset();
