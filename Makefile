@@ -4,7 +4,7 @@ VENV   := .venv
 # Exact versions; /dev/null: the newest that setup.py allows.
 CONSTRAINTS ?= constraints.txt
 # of setup.py: what `make env` installs and `make lock` resolves
-EXTRAS := ros,sdp,mujoco,dask,parquet,dev,docs
+EXTRAS := ros,sdp,mujoco,dask,dev,docs
 comma := ,
 BIN    := $(VENV)/bin
 export AMENT_PREFIX_PATH := $(abspath $(VENV))$(if $(AMENT_PREFIX_PATH),:$(AMENT_PREFIX_PATH))
@@ -38,10 +38,10 @@ $(VENV)/.installed: $(VENV)/.dependencies $(SOURCES) setup.py setup.cfg package.
 	@# once, here and not in the middle of a demo
 	@$(PROGRESS) 'Compiling the simulated robot' $(LOG)/compile.log \
 		$(BIN)/python -c "from joint_dynamics.simulation import FlexibleJointRobot; FlexibleJointRobot().step()"
-	@$(PROGRESS) 'Compiling the control loop' $(LOG)/compile_loop.log \
-		$(BIN)/python -c "from joint_dynamics.control.step_entry import compile_entries; compile_entries()"
 	@$(PROGRESS) 'Compiling the estimator' $(LOG)/compile_estimator.log \
-		$(BIN)/python -c "from joint_dynamics.estimation.sample import compile_entry; compile_entry()"
+		$(BIN)/python -c "from joint_dynamics.arm import Arm; from joint_dynamics.estimation import *; \
+		from joint_dynamics.robot import RobotModel; from joint_dynamics.simulation import ur5e_urdf; \
+		JointEstimator(Arm(RobotModel.load(ur5e_urdf())), 0.002, EstimationSettings(friction='none'))"
 	@touch $@
 
 demo: env

@@ -17,16 +17,15 @@ from concurrent.futures import ProcessPoolExecutor
 import numpy as np
 import pinocchio
 from bench_contact import random_moves
+from chain import Chain
 from helpers import from_tests
 from tables import Table
 
 from joint_dynamics.arm import Arm
-from joint_dynamics.demo import ChainSettings
-from joint_dynamics.demo.chain import identify_all, new_chain, record
 from joint_dynamics.demo.scenario import INERTIA_ERROR, unknown_tool
 from joint_dynamics.estimation import EstimationSettings, JointEstimator, choose_friction_method
 from joint_dynamics.estimation.change_test import BODY, SPRING
-from joint_dynamics.estimation.changes import CORRELATION, GAIN, STAYS, UNKNOWN_LOAD, WINDOW
+from joint_dynamics.estimation.changes import CONSTANT, CORRELATION, GAIN, UNKNOWN_LOAD, WINDOW
 from joint_dynamics.simulation import (
     Command,
     FlexibleJointRobot,
@@ -49,10 +48,10 @@ def identified(seed):
     """Return what `identify` and the tests of the joints write of the robot of a seed."""
     effort = FlexibleJointRobot(rate=1.0 / PERIOD).limits.effort
     drives = LAWS.drawn(seed).drives(effort, seed, ModelErrors(inertia=INERTIA_ERROR))
-    chain = new_chain(ChainSettings(seed=seed), drives)
-    for stage in (record, identify_all):
-        stage(chain)
-    return chain.description
+    chain = Chain(seed, drives)
+    chain.record()
+    chain.identify()
+    return chain.result.description
 
 
 def robot_of(seed, drawn, kind):
@@ -109,7 +108,7 @@ def offered(blocks, square, joint, factor):
     W = np.sum([block[0] for block in blocks], axis=0) * (0.008 / CORRELATION / square)
     a = blocks[0][1]
     along = a @ W[BODY:-4, -4:-1]
-    prior = np.diag([UNKNOWN_LOAD**-2.0, 1.0, STAYS**-2.0 / square])
+    prior = np.diag([UNKNOWN_LOAD**-2.0, 1.0, CONSTANT**-2.0 / square])
     information = a @ W[BODY:-4, BODY:-4] @ a - along @ np.linalg.solve(W[-4:-1, -4:-1] + prior, along)
     return 0.5 * (1.0 - factor) ** 2 * information
 

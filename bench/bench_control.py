@@ -1,12 +1,9 @@
-"""Feedforward laws in-process.
+"""What the feedforward laws are worth on the simulated UR5e, whose truth is known and whose model errors are on.
 
-Time per step, and what they are worth on the simulated UR5e, whose truth is known and whose model errors are on.
-
-All of it, or the parts that are named: `python bench/bench_control.py adaptation errors`.
+All of it, or the parts that are named: `python bench/bench_control.py adaptation hysteresis`.
 """
 
 import sys
-import time
 from dataclasses import replace
 from itertools import pairwise
 
@@ -14,13 +11,14 @@ import numpy as np
 from tables import Table
 
 from joint_dynamics.arm import Arm
-from joint_dynamics.control import ControlLoop, Path, available, create, fill_effort
+from joint_dynamics.control import Path, create
 from joint_dynamics.estimation.joint_estimator import JointEstimator
 from joint_dynamics.excitation import LimitSettings
 from joint_dynamics.excitation.profiles import WAYPOINTS, make_profile
 from joint_dynamics.joint import FrictionModel, MaxwellSlip, PeriodicMap, TorsionalStiffness
-from joint_dynamics.simulation import Command, FlexibleJointRobot, ModelErrors, Payload, Sensors
+from joint_dynamics.simulation import Command, FlexibleJointRobot, ModelErrors, Payload
 
+BLOCK = 50  # samples for which temperature and α of the law are held
 POINTS = np.radians(WAYPOINTS)
 PAYLOAD = (7.5, (0.0, 0.0, 0.04))
 START = (0.47, 0.04)
@@ -116,34 +114,33 @@ def play(robot, path, law=None, alpha=(1.0, 0.0), adapt=False, side='link', arm=
     """
     arm = arm or truth_of(robot)
     motion = path.sample(np.arange(0.0, path.end, robot.period))
-    loop = None if law is None else ControlLoop(create(law), arm, parameters=parameters)
+    law = None if law is None else create(law, arm, **parameters)
     estimator = estimator_of(robot, arm, alpha) if adapt else None
     scale = np.tile(alpha, (robot.n, 1))
     error, measured, fed = np.zeros((3, len(motion), robot.n))
     warm = np.full(robot.n, 25.0)
-    for k, desired in enumerate(motion):
-        q, dq = desired[:2]
-        if loop is not None:
-            for quantity, values in (
-                ('temperature', warm),
-                ('friction_scale', scale[:, 0]),
-                ('viscous_excess', scale[:, 1]),
-            ):
-                loop.state.write(quantity, values, 0.0)
-            fed[k] = loop.evaluate_along(desired, 0.0, robot.period)
-            if side == 'speed':
-                fed[k] += robot._control.kd * (loop.controller.motor_reference(desired)[1] - dq)
-            if k == 0:
+    for first in range(0, len(motion), BLOCK):
+        part = slice(first, first + BLOCK)
+        q, dq = motion[part, 0], motion[part, 1]
+        if law is not None:
+            law.adapt(warm, scale)
+            fed[part] = law.effort_along(motion[part])
+            if side != 'link':
+                theta, dtheta, _ = law.motor_motion(motion[part]).swapaxes(0, 1)
+                if side == 'speed':
+                    fed[part] += robot._control.kd * (dtheta - dq)
+                else:
+                    q, dq = theta, dtheta
+            if first == 0:
                 robot.shift_integral(-fed[0])
-            if side == 'motor':
-                q, dq, _ = loop.controller.motor_reference(desired)
-        samples = robot.run(Command.track(q, dq, fed[k]))
-        error[k], measured[k], warm = samples.true_q[0] - desired[0], samples.effort[0], samples.temperature[0]
+        samples = robot.run(Command.track(q, dq, fed[part]))
+        error[part], measured[part] = samples.true_q - motion[part, 0], samples.effort
+        warm = samples.temperature[-1]
         if estimator is not None:
-            if k % 100 == 0:
-                estimator.set_temperature(warm)
-            if estimator.update(samples.q[0], samples.effort[0], samples.theta[0]):
-                scale = estimator.friction.parameters
+            estimator.set_temperature(warm)
+            for k in range(len(q)):
+                if estimator.update(samples.q[k], samples.effort[k], samples.theta[k]):
+                    scale = estimator.friction.parameters
     return error, measured, fed, scale
 
 
@@ -164,53 +161,6 @@ def reduction(before, after):
 def squares(error, missing, rows=slice(None)):
     """Mean squares (n,) of the tracking error and of the torque that the feedforward left to the controller."""
     return np.mean(error[rows] ** 2, axis=0), np.mean(missing[rows] ** 2, axis=0)
-
-
-def steps():
-    robot = simulated(cycle(1))
-    arm, path = truth_of(robot), cycle(1)
-    motion = path.at(1.0)
-    table = Table(
-        'control',
-        'steps',
-        'One step of a law called from Python, six joints, µs',
-        {'law': '', **dict.fromkeys(('law alone, median', '99 %', 'with checks and gate, median', 'its 99 %'), '.0f')},
-    )
-    for name in available():
-        loop = ControlLoop(create(name), arm)
-        loop.activate()
-        values = {
-            'position': motion[0],
-            'velocity': motion[1],
-            'motor_position': motion[0],
-            'motor_velocity': motion[1],
-            'temperature': np.full(6, 30.0),
-            'friction_scale': np.ones(6),
-            'viscous_excess': np.zeros(6),
-        }
-        for quantity, value in values.items():
-            loop.state.write(quantity, value, 0.0)
-        for quantity, value in zip(loop.reference.quantities, motion, strict=True):
-            loop.reference.write(quantity, value, 0.0)
-        loop.step(0.0, 1e-3)
-        assert not loop.fallback_reason, loop.fallback_reason
-        columns = []
-        for call in (lambda loop=loop: loop.controller.update(0.0, 1e-3), lambda loop=loop: loop.step(0.0, 1e-3)):
-            seconds = []
-            for _ in range(5000):
-                begin = time.perf_counter()
-                call()
-                seconds.append(time.perf_counter() - begin)
-            columns += [np.median(seconds) * 1e6, np.percentile(seconds, 99) * 1e6]
-        table.row(name, *columns)
-    table.keep()
-    for name in ('adaptive_friction', 'flexible_joint'):
-        begin = time.perf_counter()
-        filled = fill_effort(ControlLoop(create(name), arm), path)
-        print(
-            f'trajectory mode, {name}: {path.end:.1f} s of motion in {time.perf_counter() - begin:.2f} s,'
-            f' {filled.steps} steps, {len(filled.time)} points'
-        )
 
 
 def adapted(make_path, start=START, cycles=3, **options):
@@ -249,12 +199,7 @@ def compare(table, name, before, after, _):
 
 
 def adaptation():
-    """Without friction, with friction held, with friction adapted; all model errors, gains of the data sheet."""
-    path = cycle(1)
-    for law in (None, 'computed_torque'):
-        error, measured, fed, _ = play(simulated(path, seed=SEEDS[0], errors=ModelErrors()), path, law)
-        e, t = squares(error, measured - fed)
-        print(f'joint PID and {law or "nothing"}: torque {t.mean():.1f} (N·m)², tracking {e.mean():.2e} rad²')
+    """With friction held, with friction adapted; all model errors, gains of the data sheet."""
     table = cycle_table(
         'adaptation',
         'Waypoint cycle with 7.5 kg, friction α held at its start and adapted: mean squares of the torque that the '
@@ -264,28 +209,6 @@ def adaptation():
         for seed in SEEDS:
             case = f'α from {start[0]:g}, {start[1]:g}; seed {seed}'
             compare(table, case, *adapted(cycle, start, seed=seed, errors=ModelErrors()))
-    table.keep()
-
-
-def errors():
-    """What is left after adaptation, model errors switched off."""
-    table = cycle_table('errors', 'The same cycle, seed 1, model errors switched off')
-    known = {'drive_gain': 0.0, 'drive_gain_per_kelvin': 0.0}
-    off = {
-        'torque_ripple': 0.0,
-        'gear_ripple': 0.0,
-        'friction_direction': 0.0,
-        'friction_position': 0.0,
-        'load_linear': 0.0,
-        'smooth_hysteresis': False,
-        'current_lag': 0.0,
-    }
-    compare(table, 'all on', *adapted(cycle, errors=ModelErrors()))
-    compare(table, 'drive gains known', *adapted(cycle))
-    for name, value in off.items():
-        compare(table, f'drive gains known, no {name}', *adapted(cycle, errors=replace(ERRORS, **{name: value})))
-    compare(table, 'none of them', *adapted(cycle, errors=replace(ERRORS, **known, **off)))
-    compare(table, 'none of them, ideal sensors', *adapted(cycle, errors=ModelErrors.none(), sensors=Sensors.ideal()))
     table.keep()
 
 
@@ -340,18 +263,6 @@ def hysteresis():
             ratios = e0[1] / e1[1], t0[1] / t1[1], e0.mean() / e1.mean(), t0.mean() / t1.mean()
             table.row(duration, f'seed {seed}', *ratios)
     table.keep()
-
-
-def bending():
-    """The hysteresis driven by the motor's angle, and by the link's."""
-    print('\nwaypoint cycle with 7.5 kg, α = (1, 0): mean squared torque error of each joint, (N·m)²')
-    path = cycle(1)
-    for name, keep in (('hysteresis of q_d', False), ('hysteresis of q_d + φ(τ_J,d)', True)):
-        robot = simulated(path)
-        arm = truth_of(robot) if keep else replace(truth_of(robot), stiffness=None)
-        error, measured, fed, _ = play(robot, path, 'adaptive_friction', arm=arm)
-        e, t = squares(error, measured - fed)
-        print(f'  {name:<32} {np.round(t, 2).tolist()}; tracking {e.mean():.2e} rad²', flush=True)
 
 
 def fast_move():
@@ -410,68 +321,8 @@ def flexibility():
     table.keep()
 
 
-def streaming():
-    """The law closes the loop itself: torque commands, gains scaled by the inertia."""
-    print(
-        '\nthe law closes the loop (torque commands, kp 400 1/s², kd 40 1/s), fast move, five times softer: rms of the'
-        ' link-side error [mrad]'
-    )
-    path = fast_move()
-    for law, side, gain in (
-        ('adaptive_friction', 'link', 1.0),
-        ('flexible_joint', 'link', 1.0),
-        ('flexible_joint', 'motor', 1.0),
-        ('joint_torque_feedback', 'motor', 1.0),
-        ('flexible_joint', 'motor', 0.5),
-        ('joint_torque_feedback', 'motor', 0.5),
-        ('joint_torque_feedback 0.6', 'motor', 0.5),
-    ):
-        name, _, torque_gain = law.partition(' ')
-        options = {} if law == 'adaptive_friction' else {'feedback_side': side}
-        if torque_gain:
-            options['torque_gain'] = float(torque_gain)
-        robot = simulated(path, None, drives=soft_drives(path))
-        loop = ControlLoop(
-            create(name),
-            truth_of(robot),
-            parameters={'feedback': True, 'kp': 400.0, 'kd': 40.0, 'friction_gain': gain, **options},
-        )
-        loop.activate()
-        samples, error = robot.step(), []
-        for k, desired in enumerate(path.sample(np.arange(-1.0, path.end, robot.period))):
-            now = k * robot.period
-            for quantity, value in (
-                ('position', samples.q),
-                ('velocity', samples.dq),
-                ('motor_position', samples.theta),
-                ('motor_velocity', samples.dtheta),
-                ('temperature', samples.temperature),
-            ):
-                loop.state.write(quantity, value[0], now)
-            for quantity, value in zip(loop.reference.quantities, desired, strict=True):
-                loop.reference.write(quantity, value, now)
-            samples = robot.run(Command.torque(loop.step(now, robot.period)))
-            error.append(samples.true_q[0] - desired[0])
-        moving = np.array(error)[int(1.0 / robot.period) :]
-        friction = 'friction compensated' if gain == 1 else 'half of the friction compensated'
-        print(
-            f'  {law:<26} on the {side:<6} {friction:<34} {1e3 * np.sqrt(np.mean(moving**2)):6.2f} '
-            f'{loop.fallback_reason}',
-            flush=True,
-        )
-
-
 def main():
-    parts = {
-        'steps': steps,
-        'adaptation': adaptation,
-        'errors': errors,
-        'rough': rough,
-        'hysteresis': hysteresis,
-        'bending': bending,
-        'flexibility': flexibility,
-        'streaming': streaming,
-    }
+    parts = {'adaptation': adaptation, 'rough': rough, 'hysteresis': hysteresis, 'flexibility': flexibility}
     for name in [word for word in sys.argv[1:] if word in parts] or parts:
         parts[name]()
 

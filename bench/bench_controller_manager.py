@@ -43,8 +43,7 @@ from joint_dynamics.arm import Arm
 from joint_dynamics.calibration.client import own_domain, ros_client
 from joint_dynamics.control.effort_gains import controller_parameters, effort_gains
 from joint_dynamics.control.elastic_loop import elastic_joints, law_gains
-from joint_dynamics.demo.first_half import tool_parameters
-from joint_dynamics.demo.scenario import INERTIA_ERROR, unknown_tool
+from joint_dynamics.demo.scenario import INERTIA_ERROR, tool_parameters, unknown_tool
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.nodes.framework.tables import LATCHED

@@ -9,11 +9,10 @@ import sys
 import time
 
 import numpy as np
+from chain import Chain
 from helpers import from_tests
 from tables import Table
 
-from joint_dynamics.demo import ChainSettings
-from joint_dynamics.demo.chain import run_chain
 from joint_dynamics.demo.scenario import INERTIA_ERROR
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.robot import RobotModel
@@ -26,7 +25,6 @@ COLUMNS = (
     ('work, moving joints: residual [%]', 'work_residual_percent', '{:.2f}'),
     ('stiffness map as described, NRMSE [%]', 'stiffness_described_nrmse', '{:.1f}'),
     ('after the work', 'stiffness_nrmse', '{:.1f}'),
-    ('after the work, from identify alone', 'stiffness_untaught_nrmse', '{:.1f}'),
     ('friction off as identified [%]', 'friction_identified_percent', '{:.1f}'),
     ('adapted', 'friction_adapted_percent', '{:.1f}'),
     ('tracking rms, PID alone [mrad]', 'tracking_none_mrad', '{:.2f}'),
@@ -47,7 +45,6 @@ def show(label, figures):
         value = np.asarray(figures[key], dtype=float)
         joints = '' if value.ndim == 0 else '   joints ' + ' '.join(form.format(x) for x in value)
         print(f'  {words:44s} {form.format(value.mean()):>7s}{joints}')
-    print(f'  {"pushes of 25 N felt":44s} {figures["pushes_felt"]} of {figures["pushes"]}', flush=True)
 
 
 def main(seeds=SEEDS):
@@ -58,7 +55,7 @@ def main(seeds=SEEDS):
         try:
             laws = LAWS() if own_laws else LAWS.drawn(seed)
             drives = laws.drives(effort, seed, ModelErrors(inertia=INERTIA_ERROR))
-            figures = run_chain(ChainSettings(seed=seed), drives).figures()
+            figures = Chain(seed, drives).run().figures()
         except JointDynamicsError as error:
             refused += 1
             print(f'seed {seed}: refused: {error}', flush=True)
@@ -76,8 +73,6 @@ def main(seeds=SEEDS):
         values = [float(np.mean(figures[key])) for figures in kept]
         low, high = (min, max) if 'NRMSE' in words or 'after the work' in words or 'within' in words else (max, min)
         table.row(words, np.mean(values), low(values), high(values))
-    felt = [100 * figures['pushes_felt'] / figures['pushes'] for figures in kept]
-    table.row('pushes of 25 N felt [%]', np.mean(felt), min(felt), max(felt))
     table.keep()
 
 

@@ -1,4 +1,4 @@
-"""What one step of the estimator and of the feedforward costs, against the inverse dynamics of the same arm.
+"""What one step of the estimator costs, against the inverse dynamics of the same arm.
 
 `python bench/bench_online.py`; two minutes. All in one process, by its processor time, so that what else runs on the
 machine matters little, and once more with what others did to a step taken away (`alone`); the ratio to pinocchio's
@@ -8,14 +8,12 @@ error, friction of load and temperature, stiffness.
 """
 
 import time
-from functools import partial
 
 import numpy as np
 import pinocchio
 from tables import Table
 
 from joint_dynamics.arm import Arm
-from joint_dynamics.control import ControlLoop, available, create
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.estimation import EstimationSettings, JointEstimator
 from joint_dynamics.robot import RobotModel
@@ -138,63 +136,6 @@ def estimators():
     print(f'  14 joints / 6 joints: {means[14, "two encoders"] / means[6, "two encoders"]:.2f}')
 
 
-def stepper(law, arm, q, dq, higher, loops):
-    """What takes one sample of a loop, which is appended to `loops`, as the node gives it."""
-    desired = np.stack([q, *higher], axis=1)
-    n, loop = arm.n, ControlLoop(create(law), arm)
-    loops.append(loop)
-    loop.activate()
-    constant = {
-        'temperature': np.full(n, 30.0),
-        'friction_scale': np.ones(n),
-        'viscous_excess': np.zeros(n),
-        'torque': np.zeros(n),
-    }
-    for quantity, value in constant.items():
-        loop.state.write(quantity, value, 0.0)
-    names = list(arm.joint_names)
-
-    def step(k):
-        now = k / RATE
-        for quantity, value in (
-            ('position', q[k]),
-            ('velocity', dq[k]),
-            ('motor_position', q[k]),
-            ('motor_velocity', dq[k]),
-        ):
-            loop.state.write(quantity, value, now, names)
-        loop.reference.write_rows(desired[k], now)
-        loop.step(now, 1 / RATE)
-
-    return step
-
-
-def laws():
-    """One `step` of the loop, with checks and gate, after writing what a joint state and the motion give."""
-    means = {}
-    for n in JOINTS[1:]:
-        robot, description = chain(n)
-        arm = Arm.from_description(robot, description)
-        q, _, _ = motion(robot, arm, 4000)
-        dq = np.gradient(q, 1 / RATE, axis=0)
-        higher = [dq]
-        for _ in range(3):
-            higher.append(np.gradient(higher[-1], 1 / RATE, axis=0))
-        rnea = inverse_dynamics(robot.pinocchio)
-        for law in available():
-            loops = []
-            means[n, law] = line(
-                f'{law}, {n} joints',
-                partial(stepper, law, arm, q, dq, higher, loops),
-                [(k,) for k in range(100, 3900)],
-                rnea,
-            )
-            if loops[-1].fallback_reason:
-                print(f'    {loops[-1].fallback_reason}')
-    for law in available():
-        print(f'  {law}: 14 joints / 6 joints: {means[14, law] / means[6, law]:.2f}')
-
-
 def motor_side():
     """One step of the model that gives Gazebo's links a motor side."""
     robot, _ = chain(6)
@@ -208,7 +149,6 @@ def motor_side():
 
 def main():
     estimators()
-    laws()
     motor_side()
     TABLE.keep()
 

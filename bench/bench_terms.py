@@ -17,7 +17,7 @@ from bench_control import PAYLOAD, cycle, simulated, squares, truth_of
 from tables import Table
 
 from joint_dynamics.arm import DescribedTerms, fourier_term, spring_term
-from joint_dynamics.control import ControlLoop, create
+from joint_dynamics.control import create
 from joint_dynamics.joint import FrictionModel
 from joint_dynamics.simulation import Command
 
@@ -36,14 +36,13 @@ def play(robot, path, arm, springs, law='adaptive_friction'):
 
     Link error and what the feedforward left to the controller, (N, n) each.
     """
-    loop = ControlLoop(create(law), arm)
-    loop.controller.on_activate()
+    law = create(law, arm)
     motion = path.sample(np.arange(0.0, path.end, robot.period))
     error, left = np.zeros((2, len(motion), robot.n))
-    q, warm = motion[0, 0], np.full(robot.n, 25.0)
+    q, warm, unknown = motion[0, 0], np.full(robot.n, 25.0), np.full((robot.n, 2), np.nan)
     for k, desired in enumerate(motion):
-        loop.state.write('temperature', warm, 0.0)
-        fed = loop.evaluate_along(desired, 0.0, robot.period)
+        law.adapt(warm, unknown)
+        fed = law.effort_along(motion[k : k + 1])[0]
         pull = springs.torque(q, np.zeros(robot.n), np.zeros(robot.n))
         if k == 0:
             robot.shift_integral(pull - fed)

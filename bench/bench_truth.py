@@ -12,11 +12,11 @@ on, all joints, and of the worst joint; the terms that the identification chose.
 import sys
 
 import numpy as np
+from chain import exciting_motion
 from helpers import from_tests
 from tables import Table
 
 from joint_dynamics.demo import scenario
-from joint_dynamics.demo.chain import exciting_motion
 from joint_dynamics.demo.scenario import GAIN_DEVIATION, INERTIA_ERROR, demo_robot, unknown_tool
 from joint_dynamics.identification import IdentificationSettings, identify
 from joint_dynamics.robot import RobotModel
@@ -71,7 +71,7 @@ def identified(robot, model, deviation):
     """Excite, move at constant speeds, identify; return the result and the work that was not trained on."""
     work = scenario.cycle()
     recordings = []
-    points = exciting_motion(10.0, 2, 1).trajectory.sample(100.0)
+    points = exciting_motion().trajectory.sample(100.0)
     for name, motion in (('exciting', points), ('speeds', scenario.constant_speeds(work.q[0])), ('work', work)):
         samples = play(robot, TrajectoryPoints(motion.time, motion.q, motion.dq, motion.ddq), hold=0.5)
         recordings.append(recording_of(samples, name=name))

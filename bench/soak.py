@@ -4,14 +4,13 @@
 [--description dynamics.yaml]`
 
 The robot is excited and identified as in the demonstration. From then on it does not wait for anybody: it publishes its
-states at the rate, plays one motion after the other, and the estimator follows it sample by sample, the feedforward
-streams a command with every joint state it gets, the identifier records every fifth minute. Once a minute the table
-says for each process what it holds (memory, threads, handles) and how much of a core it took, how many states were
-published and commands came, how often a command followed the law, how long the longest silence was between two
-commands, and how many samples the estimator bridged.
+states at the rate, plays one motion after the other with the effort of feedforward, the estimator follows it sample by
+sample, the identifier records every fifth minute. Once a minute the table says for each process what it holds (memory,
+threads, handles) and how much of a core it took, how many states were published and trajectories filled, and how many
+samples the estimator bridged.
 
 Exit status 1 where a process grows by more than 20 MB, two threads or ten handles after the second minute, or an
-estimate or a command is not finite; 2 where a process ends. A machine that is too slow is no failure: the table says
+estimate or an effort is not finite; 2 where a process ends. A machine that is too slow is no failure: the table says
 what it does then.
 """
 
@@ -27,18 +26,15 @@ import numpy as np
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.experimental import EventsExecutor
-from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
 from joint_dynamics.calibration.client import own_domain, ros_client
 from joint_dynamics.calibration.processes import Processes
+from joint_dynamics.calibration.terminal import Terminal
 from joint_dynamics.demo import DemoSettings
-from joint_dynamics.demo.context import INPUTS, DemoContext, Display
-from joint_dynamics.demo.first_half import FIRST_HALF
 from joint_dynamics.demo.robot import ArrayHistory, DemoRobot
-from joint_dynamics.demo.second_half import ADAPTIVE, ALPHA_LOWER, ALPHA_UPPER
+from joint_dynamics.demo.stages import ADAPTIVE, ALPHA_LOWER, ALPHA_UPPER, CALIBRATION, INPUTS, DemoContext
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.nodes.framework.tables import SENSOR
 from joint_dynamics.nodes.interfaces.messages import joint_trajectory
@@ -46,6 +42,7 @@ from joint_dynamics.python_process import terminated_like_interrupted
 
 GROWTH, MORE_THREADS, MORE_HANDLES = 20.0, 2, 10
 MINUTE = 60.0
+PLANNING = 5.0  # s, longest planning of a trajectory on a busy machine
 RECORDED = 5
 
 
@@ -67,11 +64,10 @@ class Listener:
 
     def __init__(self):
         node = rclpy.create_node('soak_listener')
-        self.states = self.commands = 0
-        self.gap, self.last, self.wrong = 0.0, None, ''
-        self.reports, self.status = {}, {}
+        self.states = self.trajectories = 0
+        self.wrong, self.status = '', {}
         node.create_subscription(JointState, '/joint_states', self._state, SENSOR, raw=True)
-        node.create_subscription(Float64MultiArray, '/feedforward/commands', self._command, SENSOR, raw=True)
+        node.create_subscription(JointTrajectory, '/simulator/joint_trajectory', self._trajectory, 10)
         node.create_subscription(DiagnosticArray, '/diagnostics', self._diagnostics, 100)
         executor = EventsExecutor()
         executor.add_node(node)
@@ -92,33 +88,23 @@ class Listener:
     def _state(self, data):
         self.states += 1
 
-    def _command(self, data):
-        now = time.monotonic()
-        if self.last is not None:
-            self.gap = max(self.gap, now - self.last)
-        self.last = now
-        self.commands += 1
-        if self.commands % 100 == 0:
-            values = np.array(deserialize_message(data, Float64MultiArray).data)
-            if not np.isfinite(values).all():
-                self.wrong = f'a command is not finite: {values.tolist()}'
+    def _trajectory(self, message):
+        self.trajectories += 1
+        if not all(np.isfinite(point.effort).all() and len(point.effort) for point in message.points):
+            self.wrong = 'an effort of a trajectory is missing or not finite'
 
     def _diagnostics(self, message):
         for status in message.status:
             self.status[status.name] = status
-            if status.name == '/feedforward: command':
-                follows = status.message == 'follows the law'
-                self.reports[follows] = self.reports.get(follows, 0) + 1
 
     def minute(self):
         """Return and forget the counts of the last minute."""
-        counts = self.states, self.commands, self.gap, dict(self.reports)
-        self.states = self.commands = 0
-        self.gap, self.reports = 0.0, {}
+        counts = self.states, self.trajectories
+        self.states = self.trajectories = 0
         return counts
 
 
-def stream(context, rate):
+def start(context, rate):
     """Start the robot anew, by the clock of the wall, and the nodes that follow it."""
     for name in context.processes.pids:
         context.processes.stop(name)
@@ -152,30 +138,26 @@ def stream(context, rate):
             **wall,
             **ADAPTIVE,
             'description_file': description,
-            'mode': 'streaming',
             # A simulation that cannot keep up has a time of its own.
             'stamps': 'received',
             # Longer than on a robot, so that the law is at work on a busy machine, too.
             'timeout': 0.5,
-            'interpolation': 'as_given',
             'check_compensation': False,
         },
-        {'friction_parameters': '/estimator/friction_parameters'},
+        {'~/joint_trajectory': '/simulator/joint_trajectory', 'friction_parameters': '/estimator/friction_parameters'},
     )
     context.node('identifier', {**wall, 'output_folder': str(context.folder / 'recorded')})
     for name in ('simulator', 'estimator', 'feedforward', 'identifier'):
         context.client.until_active(f'/{name}')
 
 
-def play(context, publishers):
-    """Have the robot play one cycle of its work, and the feedforward follow the same; return how long it takes, s."""
+def play(context, publisher):
+    """Have the robot play one cycle of its work with the effort of feedforward; return how long it takes, s."""
     motion = context.work
     message = joint_trajectory(context.the_robot.joint_names, motion.time, motion.q, motion.dq, motion.ddq)
-    # The simulated robot's own time is not that of the wall: it starts on arrival, and so does the feedforward.
-    for publisher in publishers:
-        context.client.until(publisher.get_subscription_count, f'somebody to take {publisher.topic_name}')
-        publisher.publish(message)
-    return float(motion.time[-1]) + 1.0
+    context.client.until(publisher.get_subscription_count, f'somebody to take {publisher.topic_name}')
+    publisher.publish(message)
+    return float(motion.time[-1]) + PLANNING
 
 
 def last_of(table):
@@ -192,23 +174,19 @@ def soak(minutes, rate, out, description=None):
     with (
         terminated_like_interrupted(),
         own_domain(),
-        Display() as display,
         Processes(logs) as processes,
         ros_client(processes.check) as client,
     ):
-        context = DemoContext(DemoSettings(speed=1.0), out, display, processes, client)
+        context = DemoContext(DemoSettings(speed=1.0), out, Terminal(), processes, client)
         if description is None:
-            for stage in FIRST_HALF:
+            for stage in CALIBRATION:
                 stage(context)
         else:
             shutil.copy(description, out / 'dynamics.yaml')
-        stream(context, rate)
+        start(context, rate)
         context.robot = DemoRobot(client)
         alpha = ArrayHistory(client, context.robot, '/estimator/friction_parameters')
-        publishers = [
-            client.node.create_publisher(JointTrajectory, topic, 10)
-            for topic in ('/simulator/joint_trajectory', '/feedforward/reference')
-        ]
+        publisher = client.node.create_publisher(JointTrajectory, '/feedforward/reference', 10)
         listener = Listener()
         began = cycle = time.monotonic()
         before = {name: held(pid) for name, pid in processes.pids.items()}
@@ -220,7 +198,7 @@ def soak(minutes, rate, out, description=None):
             end = began + MINUTE * number
             while time.monotonic() < end:
                 if time.monotonic() >= cycle:
-                    cycle = time.monotonic() + play(context, publishers)
+                    cycle = time.monotonic() + play(context, publisher)
                 client.rest(min(1.0, max(0.0, end - time.monotonic())))
             if number % RECORDED == 0:
                 client.trigger('/identifier/stop_recording')
@@ -245,16 +223,13 @@ def soak(minutes, rate, out, description=None):
 
 def show(number, listener, now, before):
     """Print what happened in one minute."""
-    states, commands, gap, reports = listener.minute()
+    states, trajectories = listener.minute()
     samples = listener.status.get('/estimator: samples')
     values = {pair.key: pair.value for pair in samples.values} if samples else {}
-    follows = reports.get(True, 0) / max(sum(reports.values()), 1)
-    command = listener.status.get('/feedforward: command')
     print(
-        f'{number:4d} min  load {os.getloadavg()[0]:5.1f}  {states / MINUTE:7.1f} states/s  {commands / MINUTE:7.1f} '
-        f'commands/s  longest silence {1e3 * gap:6.1f} ms  follows the law in {follows:.1%} of reports  estimator: '
-        f'{values.get("given", "?")} samples, {values.get("bridged", "?")} bridged, {values.get("gaps", "?")} gaps; '
-        f'feedforward: {command.message if command else "?"}'
+        f'{number:4d} min  load {os.getloadavg()[0]:5.1f}  {states / MINUTE:7.1f} states/s  {trajectories} trajectories'
+        f'  estimator: {values.get("given", "?")} samples, {values.get("bridged", "?")} bridged,'
+        f' {values.get("gaps", "?")} gaps'
     )
     for name, (memory, threads, handles, used) in now.items():
         share = (used - before[name][3]) / MINUTE if name in before else float('nan')

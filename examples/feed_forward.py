@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from joint_dynamics import Arm, ControlLoop, IdentificationSettings, RobotModel, fill_effort, identify
+from joint_dynamics import Arm, IdentificationSettings, RobotModel, fill_effort, identify
 from joint_dynamics.control import Path, create
 from joint_dynamics.simulation import FlexibleJointRobot, TrajectoryPoints, play, record, ur5e_urdf
 
@@ -27,8 +27,7 @@ def sampled(path: Path) -> TrajectoryPoints:
 run = record(FlexibleJointRobot(seed=1), sampled(motion(seed=1, points=21)), torque=True, every=5)
 result = identify(model, [run], settings=IdentificationSettings(selection=False))
 arm = Arm.from_description(model, result.description)
-law = ControlLoop(create('computed_torque'), arm, parameters={'friction': 'static'})
-filled = fill_effort(law, motion(seed=2, points=6))
+filled = fill_effort(create('computed_torque', arm, friction='static'), motion(seed=2, points=6))
 print(f'{result}\n{len(filled.time)} points, torque up to {np.abs(filled.effort).max():.1f} N·m')
 
 errors = {}

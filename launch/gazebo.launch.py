@@ -43,15 +43,12 @@ from joint_dynamics.simulation import initial_posture, ur5e_description
 
 # What the controllers of `joint-dynamics gains` offer; one is active at first, the others wait. Positions first: it
 # follows without any feedforward, and Gazebo lets a switch to effort, but not one back from it.
-CONTROLLERS = ('joint_trajectory_controller', 'effort_trajectory_controller', 'forward_effort_controller')
+CONTROLLERS = ('joint_trajectory_controller', 'effort_trajectory_controller')
 # With `plugin`: the first has to be active before the second, which writes its references.
 CHAINED = ('feedforward_controller', 'feedforward_trajectory_controller')
 # The effort PID that takes the place of the latter where there is to be no feedforward.
 THROUGH = 'plain_trajectory_controller'
-# The plugin's law is compiled when it is first configured: a minute of processor time, on a busy machine several.
-COMPILED = '600'  # s
-# Gazebo waits for each step: one that is late by the clock of the wall is in time in the simulation.
-LAW = {'law': 'computed_torque', 'use_description': False, 'step_timeout': 0.1, 'late_timeout': 1.0}
+LAW = {'law': 'computed_torque', 'use_description': False}
 
 
 def share(*parts):
@@ -98,7 +95,6 @@ ARGUMENTS = (
         'the controller that takes trajectories with effort from feedforward, once it is active',
         None,
     ),
-    ('effort_controller', CONTROLLERS[2], 'the controller that takes torques from feedforward in streaming mode', None),
     (
         'params_file',
         share('config', 'gazebo', 'nodes.yaml'),
@@ -143,7 +139,6 @@ FORWARDED = (
     'autostart',
     'initial_joint_controller',
     'effort_trajectory_controller',
-    'effort_controller',
     'feedforward_file',
     'end_together',
 )
@@ -221,15 +216,14 @@ def robot_parts(context):
     )
     first = given('initial_joint_controller')
     active = list(CHAINED) if plugin and first == CHAINED[1] else [first]
-    taking = {given(name) for name in ('effort_trajectory_controller', 'effort_controller')}
-    waiting = {*CONTROLLERS, *((*CHAINED, THROUGH) if plugin else ()), *taking}
+    waiting = {*CONTROLLERS, *((*CHAINED, THROUGH) if plugin else ()), given('effort_trajectory_controller')}
     spawners = [
         Node(
             package='controller_manager',
             executable='spawner',
             namespace=given('namespace'),
             output='both',
-            arguments=[*names, '--param-file', str(controllers), '--service-call-timeout', COMPILED],
+            arguments=[*names, '--param-file', str(controllers)],
         )
         for names in (['joint_state_broadcaster', *active], [*sorted(waiting - {*active}), '--inactive'])
     ]

@@ -32,10 +32,6 @@ ARGUMENTS = {
         LaunchConfiguration(DEFAULT_FROM['effort_trajectory_controller']),
         'the controller that takes trajectories with effort from feedforward',
     ),
-    'effort_controller': (
-        CONTROLLERS['effort_controller'],
-        'the controller that takes torques from feedforward in streaming mode',
-    ),
     'feedforward_file': (
         LaunchConfiguration('params_file'),
         'parameters of feedforward that replace those of params_file, e.g. one of config/feedforward',

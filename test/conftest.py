@@ -3,7 +3,6 @@
 import faulthandler
 import json
 import os
-import re
 import shutil
 import signal
 from pathlib import Path
@@ -298,49 +297,3 @@ def described(robot, **friction):
 @pytest.fixture(scope='session')
 def true_description():
     return described
-
-
-BAD_LAWS = """
-import ctypes
-import time
-import numpy as np
-from joint_dynamics.control import Controller, InterfaceConfiguration
-
-
-class Bad(Controller):
-    def on_configure(self, setup):
-        self._joint_names, self._arm = setup.arm.joint_names, setup.arm
-
-    def on_activate(self):
-        self._steps = 0
-
-    def command_interface_configuration(self):
-        return InterfaceConfiguration.individual(self.joint_names, ['effort'])
-
-    def state_interface_configuration(self):
-        return InterfaceConfiguration.individual(self.joint_names, ['position'])
-
-    def update(self, time, period):
-        self._steps += 1
-        self.command['effort'] = self._arm.rigid.gravity(self.state['position']) + 5.0
-        if self._steps > 400:
-            self.go_wrong()
-"""
-
-
-@pytest.fixture
-def bad_laws(tmp_path):
-    """Make a folder with a package of somebody else: laws, classes of `Bad` that go wrong after 400 steps."""
-
-    def make(laws):
-        folder = tmp_path / 'foreign'
-        info = folder / 'bad_laws-1.0.dist-info'
-        info.mkdir(parents=True)
-        (folder / 'bad_laws.py').write_text(BAD_LAWS + laws, encoding='utf-8')
-        (info / 'METADATA').write_text('Metadata-Version: 2.1\nName: bad-laws\nVersion: 1.0\n', encoding='utf-8')
-        names = re.findall(r'^class (\w+)', laws, flags=re.MULTILINE)
-        lines = '\n'.join(f'{name.lower()} = bad_laws:{name}' for name in names)
-        (info / 'entry_points.txt').write_text(f'[joint_dynamics.controllers]\n{lines}\n', encoding='utf-8')
-        return folder
-
-    return make

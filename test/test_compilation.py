@@ -11,16 +11,16 @@ import pytest
 compilation = pytest.importorskip('joint_dynamics.compilation', reason='numba is not installed')
 
 
-def test_the_stamp_changes_with_every_file_that_holds_a_kernel_and_no_other(tmp_path):
+def test_the_digest_changes_with_files_that_hold_kernels_alone(tmp_path):
     (tmp_path / 'inner').mkdir()
     kernel, other = tmp_path / 'inner' / 'one.py', tmp_path / 'other.py'
     kernel.write_text('@compiled\ndef twice(x):\n    return 2 * x\n')
     other.write_text('VALUE = 1\n')
-    before = compilation.stamp_of(tmp_path)
+    before = compilation.digest_of(tmp_path)
     other.write_text('VALUE = 2\n')
-    assert compilation.stamp_of(tmp_path) == before
+    assert compilation.digest_of(tmp_path) == before
     kernel.write_text('@compiled\ndef twice(x):\n    return 2.0 * x\n')
-    assert compilation.stamp_of(tmp_path) != before
+    assert compilation.digest_of(tmp_path) != before
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def run(tmp_path):
     return number
 
 
-def test_what_a_kernel_calls_in_another_file_counts_when_it_is_fetched_from_disk(package, run):
+def test_an_edit_of_a_called_file_is_noticed(package, run):
     """An edit of the called file alone: numba by itself would go on with what it had kept."""
     header = 'from joint_dynamics.compilation import compiled\n'
     (package / 'outer.py').write_text(
@@ -60,7 +60,7 @@ def test_what_a_kernel_calls_in_another_file_counts_when_it_is_fetched_from_disk
     assert found == [2.0, 3.0]
 
 
-def test_a_kernel_kept_for_a_class_that_has_moved_since_is_compiled_anew(package, run, tmp_path):
+def test_a_kernel_of_a_class_that_has_moved_is_compiled_anew(package, run, tmp_path):
     """As after an upgrade: what numba kept stays beside the new files, and names a class that is not there any more."""
     kernel = 'from joint_dynamics.compilation import compiled\n\n\n@compiled\ndef first(pair):\n    return pair.a\n'
     pair = 'from typing import NamedTuple\n\n\nclass Pair(NamedTuple):\n    a: int\n    b: int\n\n\n'
@@ -72,3 +72,16 @@ def test_a_kernel_kept_for_a_class_that_has_moved_since_is_compiled_anew(package
         program = f'from joint_dynamics import {place}, outer; print(outer.first({place}.Pair(3, 4)))'
         assert [run(program), run(program)] == [3.0, 3.0]
     assert list((tmp_path / 'cache').rglob('*.nbi'))
+
+
+def test_without_a_writable_folder_kernels_are_compiled_for_the_process(package, tmp_path):
+    """As for a read-only installation of a user without a home."""
+    (package / 'one.py').write_text(
+        'from joint_dynamics.compilation import compiled\n\n\n@compiled\ndef twice(x):\n    return 2.0 * x\n'
+    )
+    nowhere = tmp_path / 'file'
+    nowhere.write_text('')
+    environment = {**os.environ, 'PYTHONPATH': str(tmp_path), 'NUMBA_CACHE_DIR': str(nowhere), 'HOME': str(nowhere)}
+    program = 'import os; os.access = lambda *given: False; from joint_dynamics.one import twice; print(twice(1.0))'
+    done = subprocess.run([sys.executable, '-c', program], env=environment, capture_output=True, text=True, check=False)
+    assert done.stdout.strip() == '2.0', done.stderr

@@ -57,17 +57,16 @@ def test_drive_gains_are_those_of_the_simulated_drives(name):
             }, node
 
 
-def test_a_universal_robots_arm_needs_its_stock_driver_only():
-    nodes = dict(sections(CONFIG / 'ur_e_series' / 'nodes.yaml'))
+@pytest.mark.parametrize(('file', 'effort'), [('nodes', 'torque_without_gravity'), ('currents', 'current')])
+def test_ur_presets_need_the_stock_driver_only(file, effort):
+    nodes = dict(sections(CONFIG / 'ur_e_series' / f'{file}.yaml'))
     assert set(nodes) == {'identifier', 'estimator', 'feedforward'}
     for values in nodes.values():
-        # Position, velocity, and the motor current as effort is all that joint_states of that driver has.
+        # Position, velocity, and effort of either kind is all that joint_states of that driver has.
         assert values['inputs'] == ['joint_states']
-        assert values['joint_states_effort'] == 'current'
+        assert values['joint_states_effort'] == effort
         assert 'arrays' not in values
-    ((_, torque_mode),) = sections(CONFIG / 'feedforward' / 'ur.yaml')
-    assert torque_mode['inputs'] == ['joint_states']
-    assert torque_mode['gravity'] is False
+    assert nodes['feedforward']['gravity'] is False
 
 
 @pytest.mark.parametrize('path', sorted((CONFIG / 'feedforward').glob('*.yaml')), ids=lambda path: path.stem)
@@ -82,7 +81,7 @@ def test_a_wiring_names_what_exists(path):
     'path',
     [
         CONFIG / 'feedforward' / 'trajectory_static.yaml',
-        CONFIG / 'feedforward' / 'ur.yaml',
+        CONFIG / 'ros2_control' / 'nodes.yaml',
         CONFIG / 'ur_e_series' / 'nodes.yaml',
     ],
     ids=lambda path: '/'.join(path.parts[-2:]),
@@ -105,12 +104,11 @@ def test_robots_without_motor_encoders_are_compensated_by_what_their_identificat
 
 
 def test_gravity_is_held_once():
-    """Who adds it, the robot or we, is said for every robot of ours, and a robot that adds it gets zero on a fault."""
+    """Who adds it, the robot or the law, is stated for every robot."""
     given = {}
     for path in [*PRESETS, *sorted((CONFIG / 'feedforward').glob('*.yaml'))]:
         for node, values in sections(path):
             if node == 'feedforward':
-                given[f'{path.parent.name}/{path.stem}'] = values.get('gravity', True), values.get('safe_command')
-    ours = {name for name, (gravity, _) in given.items() if not gravity}
-    assert ours == {'ur_e_series/nodes', 'feedforward/ur'}
-    assert given['feedforward/ur'] == (False, 'zero')
+                given[f'{path.parent.name}/{path.stem}'] = values.get('gravity', True)
+    ours = {name for name, gravity in given.items() if not gravity}
+    assert ours == {'ur_e_series/nodes'}

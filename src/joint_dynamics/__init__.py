@@ -22,8 +22,7 @@ from joint_dynamics.version import __version__
 
 if TYPE_CHECKING:
     from joint_dynamics.arm import Arm as Arm
-    from joint_dynamics.control import ControlLoop as ControlLoop
-    from joint_dynamics.control import LoopSettings as LoopSettings
+    from joint_dynamics.control import FillSettings as FillSettings
     from joint_dynamics.control import fill_effort as fill_effort
     from joint_dynamics.description import DynamicsDescription as DynamicsDescription
     from joint_dynamics.description import export as export
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
     from joint_dynamics.estimation import EstimationSession as EstimationSession
     from joint_dynamics.estimation import EstimationSettings as EstimationSettings
     from joint_dynamics.estimation import FrictionEstimator as FrictionEstimator
-    from joint_dynamics.estimation import MomentumObserver as MomentumObserver
     from joint_dynamics.estimation import PayloadEstimator as PayloadEstimator
     from joint_dynamics.estimation import StiffnessEstimator as StiffnessEstimator
     from joint_dynamics.excitation import ExcitationResult as ExcitationResult
@@ -70,11 +68,10 @@ _EXPORTED_BY = {
         'EstimationSession',
         'EstimationSettings',
         'FrictionEstimator',
-        'MomentumObserver',
         'PayloadEstimator',
         'StiffnessEstimator',
     ),
-    'control': ('ControlLoop', 'LoopSettings', 'fill_effort'),
+    'control': ('FillSettings', 'fill_effort'),
     'errors': ('JointDynamicsError',),
 }
 _HOME = {name: f'joint_dynamics.{folder}' for folder, names in _EXPORTED_BY.items() for name in names}

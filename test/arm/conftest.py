@@ -10,7 +10,7 @@ from joint_dynamics.control import Path
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.robot import RobotModel
 
-LAWS = ('computed_torque', 'adaptive_friction', 'flexible_joint', 'joint_torque_feedback')
+LAWS = ('computed_torque', 'adaptive_friction', 'flexible_joint')
 
 
 def chain_urdf(n, prismatic=(), mimics=()):
@@ -88,12 +88,12 @@ class TableValues:
         return [self._values[name]] * len(joint_names)
 
 
-def node_loop(robot, description, **parameters):
-    """A loop as the feedforward node builds it: by the node's own function, from the node's own table of parameters."""
-    values = TableValues(mode='streaming', **parameters)
-    from joint_dynamics.control.loop_parameters import build_loop
+def node_law(robot, description, **parameters):
+    """A law as the feedforward node builds it: by the node's own function, from the node's own table of parameters."""
+    values = TableValues(**parameters)
+    from joint_dynamics.nodes.feedforward.parameters import law_of
 
-    return build_loop(values, robot, description)
+    return law_of(values, Arm.from_description(robot, description))
 
 
 class Bench:
@@ -108,33 +108,25 @@ class Bench:
         q, dq, ddq = (np.ascontiguousarray(self.motion[:, k]) for k in range(3))
         return self.arm.motor_torque(q, dq, ddq, temperature=self.temperature, **motor)
 
-    def loop(self, law, **parameters):
+    def made(self, law, **parameters):
         """A law as the feedforward node builds it."""
-        return node_loop(self.robot, self.description, law=law, **{'friction': 'hysteresis', **parameters})
+        return node_law(self.robot, self.description, law=law, **{'friction': 'hysteresis', **parameters})
 
     def law(self, law, **parameters):
-        """The law's torque along the motion, and the motor-side motion it plays (None where it takes the link's)."""
-        loop = self.loop(law, **parameters)
-        controller = loop.controller
-        controller.on_activate()
-        torque, motor = [], []
-        for k, instant in enumerate(self.motion):
-            loop.state.write('temperature', self.temperature[k], 0.0)
-            if controller.OPEN_LOOP:
-                torque.append(loop.evaluate_along(instant, 0.0, 4e-3))
-            else:
-                controller.friction.memory.temperature[:] = self.temperature[k]
-                torque.append(controller.feedforward(instant))
-            if law in ('flexible_joint', 'joint_torque_feedback'):
-                motor.append(controller.motor_reference(instant))
-        names = ('theta', 'dtheta', 'ddtheta') if motor else ()
-        return np.array(torque), dict(zip(names, np.array(motor).swapaxes(0, 1) if motor else (), strict=True)), loop
+        """The law's torque along the motion, its motor-side motion (none of a rigid law), and the law."""
+        made = self.made(law, **parameters)
+        unknown, torque = np.full((self.robot.n, 2), np.nan), []
+        for k in range(len(self.motion)):
+            made.adapt(self.temperature[k], unknown)
+            torque.append(made.effort_along(self.motion[k : k + 1])[0])
+        motor = made.motor_motion(self.motion).swapaxes(0, 1) if law == 'flexible_joint' else ()
+        return np.array(torque), dict(zip(('theta', 'dtheta', 'ddtheta'), motor, strict=False)), made
 
 
 @pytest.fixture(scope='session')
 def tools():
     return SimpleNamespace(
-        chain_urdf=chain_urdf, described=described, motion_of=motion_of, Bench=Bench, LAWS=LAWS, node_loop=node_loop
+        chain_urdf=chain_urdf, described=described, motion_of=motion_of, Bench=Bench, LAWS=LAWS, node_law=node_law
     )
 
 

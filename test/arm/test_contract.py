@@ -179,6 +179,7 @@ RULES = {
         )
         for name in ('name', 'expression', 'value', 'std')
     },
+    'inertial.gravity': ('torque', top('inertial', 'gravity', value='none')),
     'mounting': ('torque', top('mounting', value=WALL)),
     'payload.mass.value': ('torque', weighs()),
     'payload.first_moments': ('torque', weighs()),
@@ -337,8 +338,8 @@ def check_run_away(tools, bench, joint):
     And a law's compensation of 1.3 times the friction is found to be 0.3 times too much, whatever the friction is of.
     """
     arm, speed = bench.arm, 2.0
-    law = bench.loop('adaptive_friction', friction_gain=1.3, viscous_share=10.0).controller
-    law.friction.memory.temperature[:] = bench.temperature[5]
+    law = bench.made('adaptive_friction', friction_gain=1.3, viscous_share=10.0)
+    law.adapt(bench.temperature[5], np.full((bench.arm.n, 2), np.nan))
     for name, sign in (('positive', 1.0), ('negative', -1.0)):
         check = check_law(law, joint, name, speed)
         q, dq, load, still = np.zeros((4, 2, arm.n))
@@ -359,11 +360,12 @@ def check_run_away(tools, bench, joint):
 
 
 def check_export(bench, tmp_path, payload):
-    """Torque of the exported URDF's rigid bodies, mounted as described, is the arm's."""
+    """Torque of the exported URDF's rigid bodies, mounted as described, is the arm's, with gravity where it has any."""
     out = tmp_path / 'out.urdf'
     export_urdf(bench.description, bench.robot.urdf, out, payload)
     stands = {'mounting': bench.description.document.get('mounting'), 'parallelograms': bench.robot.parallelograms}
     exported = RobotModel.from_urdf(out, joints=bench.robot.joint_names, **stands)
+    exported = exported.standing(weightless=bench.description.weightless)
     states = [np.ascontiguousarray(bench.motion[::12, k]) for k in range(3)]
     np.testing.assert_allclose(exported.inverse_dynamics(*states), bench.arm.link_torque(*states), rtol=0, atol=EXACT)
     return exported
@@ -471,7 +473,7 @@ def test_what_is_known_of_a_friction_beside_its_torque_reaches_the_run_away_chec
         joint(document)['terms'] = [{'document': {'friction': 'F_V2'}, 'values': [0.3], 'std': [0.2]}]
     plain = check_run_away(tools, tools.Bench(arm3, tools.described(arm3)), 2)
     check = check_run_away(tools, tools.Bench(arm3, document), 2)
-    positive = check_law(tools.Bench(arm3, document).loop('adaptive_friction').controller, 2, 'positive', 2.0)
+    positive = check_law(tools.Bench(arm3, document).made('adaptive_friction'), 2, 'positive', 2.0)
     if name.endswith('directions'):
         assert positive.friction[-1] == pytest.approx(9.0 + 9.0 * 2.0)
     else:
@@ -498,13 +500,13 @@ def test_a_law_follows_every_field_or_names_it(tools, arm3, law, friction):
     before, motor, _ = tools.Bench(arm3, tools.described(arm3)).law(law, friction=friction, gravity=True)
     silent = []
     for name in set(FELT) - {'joints.rotor_inertia.identifiable'}:  # how sure it is, not what it is
-        after, moved, loop = tools.Bench(arm3, changed(tools, arm3, name)).law(law, friction=friction)
+        after, moved, made = tools.Bench(arm3, changed(tools, arm3, name)).law(law, friction=friction)
         followed = np.abs(after - before).max() > 1e-9 or any(
             np.abs(moved[side] - motor[side]).max() > 1e-9 for side in motor
         )
-        said = [remark for remark in loop.remarks if leaf_of(name) in remark]
+        said = [remark for remark in made.remarks if leaf_of(name) in remark]
         if friction == 'none' and name.startswith(('joints.friction', 'joints.validity')):
-            said += [remark for remark in loop.remarks if 'joints.*.friction' in remark]
+            said += [remark for remark in made.remarks if 'joints.*.friction' in remark]
         if not followed and not said:
             silent.append(name)
     assert not silent

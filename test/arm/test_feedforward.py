@@ -19,19 +19,17 @@ EXACT = 1e-9
 
 
 def played(tools, robot, description, observation, friction):
-    """Torque of a law, built as the node builds it, along the motion of an observation; the loop."""
-    loop = tools.node_loop(
-        robot, description, law='adaptive_friction', friction=friction, viscous_share=1.0, effort_limit=1e5
-    )
-    loop.controller.on_activate()
+    """Torque of a law, built as the node builds it, along the motion of an observation; the law."""
+    law = tools.node_law(robot, description, law='adaptive_friction', friction=friction, viscous_share=1.0)
+    still, unknown = np.zeros_like(observation.q), np.full((robot.n, 2), np.nan)
+    motion = np.stack([observation.q, observation.dq, observation.ddq, still, still], axis=1)
+    if observation.temperature is None:
+        return law.effort_along(motion), law
     torque = []
-    zero = np.zeros(robot.n)
-    for k in range(len(observation.q)):
-        if observation.temperature is not None:
-            loop.state.write('temperature', observation.temperature[k], 0.0)
-        instant = np.array([observation.q[k], observation.dq[k], observation.ddq[k], zero, zero])
-        torque.append(loop.evaluate_along(instant, 0.0, 2e-3))
-    return np.array(torque), loop
+    for k, temperature in enumerate(observation.temperature):
+        law.adapt(temperature, unknown)
+        torque.append(law.effort_along(motion[k : k + 1])[0])
+    return np.array(torque), law
 
 
 def check(tools, robot, description, observation):
@@ -42,9 +40,9 @@ def check(tools, robot, description, observation):
         torque, _ = played(tools, robot, description, observation, 'static')
         np.testing.assert_allclose(torque, predicted, rtol=0, atol=EXACT)
     predicted = predicted_torque(with_reversal(arm)[0], observation)
-    torque, loop = played(tools, robot, description, observation, 'hysteresis')
+    torque, law = played(tools, robot, description, observation, 'hysteresis')
     np.testing.assert_allclose(torque, predicted, rtol=0, atol=EXACT)
-    return predicted, loop
+    return predicted, law
 
 
 def observation_of(result, recording, gains=None):
@@ -56,10 +54,10 @@ def test_tx40_with_its_coupling(tools, data):
     recording = Recording.load(data / 'tx40' / 'exciting_traj')
     result = identify(model, [recording])
     description = DynamicsDescription.from_yaml(result.description.to_yaml())
-    predicted, loop = check(
+    predicted, law = check(
         tools, RobotModel.load(data / 'tx40' / 'mdh.yaml'), description, observation_of(result, recording)
     )
-    assert loop.arm.coupled is not None
+    assert law.arm.coupled is not None
     document = description.document
     without = DynamicsDescription(
         {**document, 'inertial': {key: value for key, value in document['inertial'].items() if key != 'coupling'}}
@@ -78,8 +76,8 @@ def test_kr300_with_its_counterbalance(tools, data):
         model, runs, settings=IdentificationSettings(terms=terms_from_config({'joint_2': [{'fourier': 2}]}))
     )
     description = DynamicsDescription.from_yaml(result.description.to_yaml())
-    _, loop = check(tools, RobotModel.load(data / 'kr300' / 'kr300.urdf'), description, observation_of(result, runs[0]))
-    assert loop.arm.terms
+    _, law = check(tools, RobotModel.load(data / 'kr300' / 'kr300.urdf'), description, observation_of(result, runs[0]))
+    assert law.arm.terms
 
 
 def test_seven_joints_with_springs_coupling_and_load_friction(tools):
@@ -111,9 +109,9 @@ def test_seven_joints_with_springs_coupling_and_load_friction(tools):
     result = identify(robot, [recording], settings=IdentificationSettings(terms=terms, selection=False))
     description = result.description
     observation = observe(recording, FilterPlan(5.0, 25.0, 10.0, 4, 0.1))
-    predicted, loop = check(tools, RobotModel.from_urdf(urdf), description, observation)
-    assert loop.arm.coupled is not None
-    assert loop.arm.terms
+    predicted, law = check(tools, RobotModel.from_urdf(urdf), description, observation)
+    assert law.arm.coupled is not None
+    assert law.arm.terms
     # What is left is the noise, and the position filter's error where friction steps.
     assert np.sqrt(((predicted - observation.tau) ** 2).mean()) < 0.05 * np.sqrt((observation.tau**2).mean())
 
@@ -127,9 +125,9 @@ def test_friction_none_leaves_out_friction_alone_and_says_so(tools, law):
         {'document': {'friction': 'load_gain'}, 'values': [0.2]},
     ]
     bench = tools.Bench(robot, document)
-    torque, _, loop = bench.law(law, friction='none')
+    torque, _, made = bench.law(law, friction='none')
     q, dq, ddq = (np.ascontiguousarray(bench.motion[:, k]) for k in range(3))
     expected = bench.arm.link_torque(q, dq, ddq) + bench.arm.rotor_torque(ddq)
     expected[:, 2] += 5.0 * np.sin(q[:, 2]) + np.cos(q[:, 2])
     np.testing.assert_allclose(torque, expected, rtol=0, atol=EXACT)
-    assert any('joints.j3.terms: friction load_gain' in remark for remark in loop.remarks)
+    assert any('joints.j3.terms: friction load_gain' in remark for remark in made.remarks)

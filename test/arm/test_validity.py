@@ -173,11 +173,11 @@ def test_a_law_says_what_left_the_range(tools, arm3, speed, named):
     document['joints']['j2']['validity'] = {'speed': speed, 'load': 1e-6, 'temperature': [29.9, 30.1]}
     bench = tools.Bench(arm3, document)
     for law in tools.LAWS:
-        _, _, loop = bench.law(law)
+        _, _, made = bench.law(law)
         # Load and temperature do not matter to this friction, and are not spoken of.
-        assert [note.partition(':')[0] for note in loop.validity_violations] == ['joints.j2.validity.speed'] * named
-        loop.activate()
-        assert loop.validity_violations == ()
+        assert [note.partition(':')[0] for note in made.validity_violations] == ['joints.j2.validity.speed'] * named
+        made.reset()
+        assert made.validity_violations == ()
 
 
 @pytest.mark.parametrize('friction', ['none', 'adaptive'])

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from joint_dynamics.arm import Arm
-from joint_dynamics.control import Controller, ControlLoop, InterfaceConfiguration, LoopSettings, Path, create
+from joint_dynamics.control import Law, Path, create
 from joint_dynamics.joint import FrictionModel, MaxwellSlip, PeriodicMap, TorsionalStiffness
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation import ur5e_urdf
@@ -51,39 +51,24 @@ def arm(make_arm):
 
 
 @pytest.fixture
-def make_loop(make_arm):
-    """A loop with a law by name, activated."""
+def make_law(make_arm):
+    """A law by name, on an arm."""
 
-    def make(law='computed_torque', arm=None, settings=None, activate=True, **parameters):
-        loop = ControlLoop(create(law), arm or make_arm(), settings or LoopSettings(), parameters)
-        if activate:
-            loop.activate()
-        return loop
+    def make(law='computed_torque', arm=None, **parameters):
+        return create(law, arm or make_arm(), **parameters)
 
     return make
 
 
-class GivenLaw(Controller):
-    """A law of somebody else: claims what it is told to, commands 50 N·m, and does what `behave` does beside that."""
+class GivenLaw(Law):
+    """A law of somebody else: what `effort(motion)` returns."""
 
-    def __init__(self, behave=lambda law: None, *, command=None, state=None, references=('position',)):
-        self.behave, self.claimed, self.measured, self.references = behave, command, state, references
+    def __init__(self, arm, effort):
+        super().__init__(arm, {})
+        self._effort = effort
 
-    def on_configure(self, setup):
-        self._joint_names = setup.arm.joint_names
-
-    def command_interface_configuration(self):
-        return self.claimed or InterfaceConfiguration.individual(self.joint_names, ['effort'])
-
-    def state_interface_configuration(self):
-        return self.measured or InterfaceConfiguration.individual(self.joint_names, ['position'])
-
-    def reference_interface_configuration(self):
-        return InterfaceConfiguration.individual(self.joint_names, self.references)
-
-    def update(self, time, period):
-        self.command['effort'] = 50.0
-        self.behave(self)
+    def effort_along(self, motion):
+        return self._effort(motion)
 
 
 @pytest.fixture(scope='session')
@@ -97,24 +82,3 @@ def path():
     """A smooth motion through three points of the thesis's cycle, at rest at each."""
     zero = np.zeros_like(WAYPOINTS)
     return Path([0.0, 2.5, 5.0], WAYPOINTS, zero, zero)
-
-
-@pytest.fixture
-def feed():
-    """Write state and reference of one instant of a motion, tracked perfectly."""
-
-    def write(loop, motion, time, **state):
-        given = {
-            'position': motion[0],
-            'velocity': motion[1],
-            'motor_position': motion[0],
-            'motor_velocity': motion[1],
-            'temperature': np.full(len(motion[0]), 30.0),
-            **state,
-        }
-        for quantity, values in given.items():
-            loop.state.write(quantity, values, time)
-        for quantity, values in zip(('position', 'velocity', 'acceleration', 'jerk', 'snap'), motion, strict=True):
-            loop.reference.write(quantity, values, time)
-
-    return write

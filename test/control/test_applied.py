@@ -106,13 +106,13 @@ def described(describe):
 
 @pytest.mark.parametrize('kind', ['static', 'hysteresis'])
 @pytest.mark.parametrize('gain', [1.0, 0.9])
-def test_the_description_compensated_as_it_is_does_not_run_away(make_loop, described, kind, gain):
+def test_the_description_compensated_as_it_is_does_not_run_away(make_law, described, kind, gain):
     np.testing.assert_array_equal(described.friction_scale[0], [1.2, 0.01])
-    assert run_away(make_loop('adaptive_friction', described, friction=kind, friction_gain=gain).controller) == []
+    assert run_away(make_law('adaptive_friction', described, friction=kind, friction_gain=gain)) == []
 
 
-def test_more_than_friction_runs_away_where_it_is_more(make_loop, described):
-    law = make_loop('adaptive_friction', described, friction_gain=[1, 1, 1.1, 1, 1, 1]).controller
+def test_more_than_friction_runs_away_where_it_is_more(make_law, described):
+    law = make_law('adaptive_friction', described, friction_gain=[1, 1, 1.1, 1, 1, 1])
     reasons = run_away(law)
     assert [reason.split(':')[0] for reason in reasons] == [
         f'elbow_joint in {side} direction' for side in ('positive', 'negative')
@@ -127,20 +127,20 @@ def test_more_than_friction_runs_away_where_it_is_more(make_loop, described):
         refuse_run_away(law)
 
 
-def test_within_the_uncertainty_of_friction_it_is_not_refused(make_loop, describe):
-    law = make_loop('adaptive_friction', describe(), friction_gain=1.05).controller
+def test_within_the_uncertainty_of_friction_it_is_not_refused(make_law, describe):
+    law = make_law('adaptive_friction', describe(), friction_gain=1.05)
     assert len(run_away(law)) == 12
-    uncertain = make_loop('adaptive_friction', describe({'standard_deviations': {'F_V1': 2.0}}), friction_gain=1.05)
-    assert len(run_away(uncertain.controller)) == 10
+    uncertain = make_law('adaptive_friction', describe({'standard_deviations': {'F_V1': 2.0}}), friction_gain=1.05)
+    assert len(run_away(uncertain)) == 10
 
 
-def test_friction_that_is_less_in_one_direction_is_seen(make_loop, describe, document):
+def test_friction_that_is_less_in_one_direction_is_seen(make_law, describe, document):
     parameters = document['elbow_joint']['parameters']
     each = {
         side: {'F_C': parameters['F_C0'], 'F_S': parameters['F_S'], 'F_V1': F_V1}
         for side, F_V1 in (('positive', 6.0), ('negative', 5.0))
     }
-    law = make_loop('adaptive_friction', describe({'directions': each})).controller
+    law = make_law('adaptive_friction', describe({'directions': each}))
     assert [reason.split(':')[0] for reason in run_away(law)] == ['elbow_joint in negative direction']
 
 
@@ -158,11 +158,11 @@ QUADRANTS = {'dq_s': 0.05, 'c_m': 9.0, 'c_g': 4.0, 'a_m': 1.2, 'a_g': 0.9, 'F_V'
         {'validity': {'speed': 0.5, 'load': 10.0}},
     ],
 )
-def test_an_excess_hidden_in_any_part_of_the_friction_is_found(make_loop, describe, document, change):
+def test_an_excess_hidden_in_any_part_of_the_friction_is_found(make_law, describe, document, change):
     """A tenth too much is a tenth of all of the friction, whatever it is described by."""
     plain, arm = describe(), describe(**change)
-    law = make_loop('adaptive_friction', arm, friction_gain=1.1, viscous_share=2.0).controller
-    before = make_loop('adaptive_friction', plain, friction_gain=1.1).controller
+    law = make_law('adaptive_friction', arm, friction_gain=1.1, viscous_share=2.0)
+    before = make_law('adaptive_friction', plain, friction_gain=1.1)
     for side in ('positive', 'negative'):
         check, old = (check_law(each, 2, side, np.pi) for each in (law, before))
         assert check.excess[-1] == pytest.approx(0.1 * check.friction[-1])
@@ -178,5 +178,5 @@ def test_an_excess_hidden_in_any_part_of_the_friction_is_found(make_loop, descri
         assert sign * friction[-1, 2] == pytest.approx(check.friction[-1], abs=1e-9)
 
 
-def test_no_friction_no_check(make_loop, described):
-    assert run_away(make_loop('computed_torque', described, friction_gain=1.5).controller) == []
+def test_no_friction_no_check(make_law, described):
+    assert run_away(make_law('computed_torque', described, friction_gain=1.5)) == []

@@ -4,29 +4,21 @@ import numpy as np
 import pytest
 
 from joint_dynamics.arm import Validity
-from joint_dynamics.control.friction import FrictionCompensation
-from joint_dynamics.control.interface import STATES
-from joint_dynamics.control.law_sample import DRIVEN, EXCESS, SCALE, TEMPERATURE, adapt, advance_friction, compensations
+from joint_dynamics.control.friction import DRIVEN, FrictionCompensation
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.joint import MaxwellSlip
-from joint_dynamics.joint.laws import mapped
 
 
-def take(compensation, **rows):
-    """Give the law temperatures or α, by row of the state."""
-    state = np.full((len(STATES), 6), np.nan)
-    for name, values in rows.items():
-        state[{'scale': SCALE, 'excess': EXCESS, 'temperature': TEMPERATURE}[name]] = values
-    compensation.constants.options['adapts'] = 1
-    adapt(compensation.constants, compensation.memory, state)
+def take(compensation, scale=np.nan, excess=np.nan, temperature=np.nan):
+    """Give the compensation temperatures and α."""
+    compensation.take_temperature(np.broadcast_to(temperature, 6))
+    compensation.take_scale(np.stack(np.broadcast_arrays(scale, excess, np.zeros(6))[:2], axis=1))
 
 
 def torque_at(compensation, theta, omega, load):
     """Friction at a desired motion, its hysteresis advanced to θ."""
-    memory, arm = compensation.memory, compensation.arm.constants
-    memory.speed[:], memory.load[:], memory.theta[:] = omega, load, theta
-    advance_friction(arm, compensation.constants, memory)
-    return mapped(compensations, (arm, compensation.constants, memory), 6, memory.H, theta, omega, load)
+    theta, omega, load = (np.atleast_2d(values) for values in (theta, omega, load))
+    return compensation.drive_torque(theta, theta, omega, np.zeros_like(theta), load)[0]
 
 
 def test_friction_along_the_desired_motion_by_its_formula(make_arm):

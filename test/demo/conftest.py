@@ -1,4 +1,4 @@
-"""The chain of the demonstration in this process, run once for all tests that look at it."""
+"""The chain of the benches (bench/chain.py), run once for all tests that look at it."""
 
 import importlib.util
 import sys
@@ -6,29 +6,49 @@ from pathlib import Path
 
 import pytest
 
-from joint_dynamics.demo import ChainSettings
-from joint_dynamics.demo.chain import run_chain
 from joint_dynamics.demo.scenario import INERTIA_ERROR
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation import ModelErrors, ur5e_urdf
 
-_spec = importlib.util.spec_from_file_location('drawn_laws', Path(__file__).parents[1] / 'simulation' / 'drawn_laws.py')
-drawn_laws = sys.modules['drawn_laws'] = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(drawn_laws)
+CHAIN = Path(__file__).parents[2] / 'bench' / 'chain.py'
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Whoever looks at the chain waits a minute for it."""
+    """Mark tests of the chain as slow: it takes a minute."""
     for item in items:
         if 'chain' in getattr(item, 'fixturenames', ()):
             item.add_marker(pytest.mark.slow)
 
 
+def module(name, path):
+    """Return a module by its file."""
+    spec = importlib.util.spec_from_file_location(name, path)
+    loaded = importlib.util.module_from_spec(spec)
+    sys.modules[name] = loaded
+    spec.loader.exec_module(loaded)
+    return loaded
+
+
 @pytest.fixture(scope='session')
-def chain():
-    """Excite, record, identify, estimate, feed forward, push, on a robot whose laws are not the methods'."""
-    # Three cycles, 55 s: the contact detector first learns how far off the model usually is.
-    effort = RobotModel.load(ur5e_urdf()).limits.effort
-    drives = drawn_laws.Laws.drawn(1).drives(effort, 1, ModelErrors(inertia=INERTIA_ERROR))
-    return run_chain(ChainSettings(seed=1, repeats=2, cycles=3), drives)
+def make_chain():
+    """A function that returns a chain before its first stage, on a robot whose laws are not the methods'."""
+    if not CHAIN.is_file():
+        pytest.skip('bench/ is not beside the tests')
+    laws = module('drawn_laws', Path(__file__).parents[1] / 'simulation' / 'drawn_laws.py').Laws
+    made = module('bench_chain', CHAIN)
+
+    def make(seed, **options):
+        effort = RobotModel.load(ur5e_urdf()).limits.effort
+        drawn = laws.drawn(seed)
+        chain = made.Chain(seed, drawn.drives(effort, seed, ModelErrors(inertia=INERTIA_ERROR)), **options)
+        chain.laws = drawn
+        return chain
+
+    return make
+
+
+@pytest.fixture(scope='session')
+def chain(make_chain):
+    """Excited, recorded, identified, estimated, fed forward and worn."""
+    return make_chain(1, cycles=3).run()

@@ -386,7 +386,7 @@ def test_the_best_motion_so_far_never_gets_worse(seed):
     rng = np.random.default_rng(seed)
     merits, state, shown = rng.uniform(0.0, 0.1, 12), Search(12, 2), []
     for start in rng.permutation(12).tolist():
-        found = FeasibleMotion(start, 3, f'motion {start}', None, merits[start], merits[start], 1.0)
+        found = FeasibleMotion(start, 3, f'motion {start}', None, merits[start], merits[start])
         state.arrivals.append((0.0, found))
         state.done.add(start)
         shown += [] if state.best() is None else [state.best().value]
@@ -395,16 +395,6 @@ def test_the_best_motion_so_far_never_gets_worse(seed):
     assert shown == sorted(shown, reverse=True)
     assert shown[-1] == state.best().value
     assert state.complete
-    assert state.remaining(10.0) == 0.0
-
-
-def test_what_is_left_follows_from_the_work_done():
-    state = Search(4, 3)
-    assert state.remaining(1.0) is None
-    for start, share in ((0, 0.25), (1, 0.25), (0, 0.5)):
-        state.arrivals.append((1.0, FeasibleMotion(start, 0, 'motion', None, 2.0, 2.0, share)))
-    # Three starts are sure to count; 0.75 of them took 6 s.
-    assert state.remaining(6.0) == pytest.approx(6.0 * 2.25 / 0.75)
 
 
 def test_an_interrupt_ends_the_search_with_the_best_motion_so_far(arm):

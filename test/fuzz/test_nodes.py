@@ -19,7 +19,7 @@ import rclpy
 from builtin_interfaces.msg import Duration, Time
 from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.parameter import Parameter
-from rclpy.serialization import deserialize_message, serialize_message
+from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState, Temperature
 from std_msgs.msg import Bool, Float64MultiArray, Header, MultiArrayDimension, MultiArrayLayout, String
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
@@ -145,12 +145,7 @@ class Nodes:
                 'estimator',
                 {**robot, **inputs, 'description_file': str(described), 'output_folder': str(folder / 'out')},
             ),
-            'streaming': ('feedforward', {**law, 'mode': 'streaming', 'law': 'adaptive_friction'}),
-            'trajectory': ('feedforward', {**law, 'mode': 'trajectory', 'law': 'adaptive_friction'}),
-            'torque': (
-                'feedforward',
-                {**law, 'mode': 'streaming', 'law': 'joint_torque_feedback', 'torque_source': 'interface'},
-            ),
+            'feedforward': ('feedforward', {**law, 'law': 'adaptive_friction'}),
             'excitation': ('excitation', {**robot, 'trajectory_file': str(folder / 'summary.json')}),
             'gazebo_model': ('gazebo_model', robot),
             'simulator': ('simulator', {'publish_clock': False}),
@@ -175,20 +170,15 @@ class Nodes:
 
     def _watch(self, name, node):
         """Note every command that is not finite or over the limit."""
-        fields = {'commands': 'data', 'joint_trajectory': 'points'} if node.NAME == 'feedforward' else {}
-        for found in node.publishers:
-            field = fields.get(found.topic_name.rsplit('/', 1)[-1])
-            if field is None:
+        for found in node.publishers if node.NAME == 'feedforward' else ():
+            if not found.topic_name.endswith('/joint_trajectory'):
                 continue
             send = found.publish
 
-            def publish(message, send=send, field=field):
-                if field == 'data':
-                    commands = np.array(deserialize_message(message, Float64MultiArray).data)
-                else:
-                    commands = np.array([point.effort for point in message.points])
-                if not (np.abs(commands) <= ROBOT.limits.effort).all():
-                    self.bad.append((name, commands))
+            def publish(message, send=send):
+                efforts = np.array([point.effort for point in message.points])
+                if not (np.abs(efforts) <= ROBOT.limits.effort).all():
+                    self.bad.append((name, efforts))
                 send(message)
 
             found.publish = publish
@@ -216,7 +206,7 @@ def test_any_value_over_ros_of_every_parameter(nodes, value, joint):
     Each case goes to every parameter of every node.
     """
     for name, row in ROWS:
-        node = nodes.nodes['streaming' if name == 'feedforward' else name]
+        node = nodes.nodes[name]
         full = f'{row.name}.{joint}' if row.per_joint else row.name
         if not node.has_parameter(full):
             continue
@@ -278,10 +268,8 @@ def test_every_kind_of_message_is_tried(nodes):
         ('identifier', 'joint_states'),
         ('estimator', 'motor_states'),
         ('estimator', 'temperature'),
-        ('streaming', 'reference'),
-        ('trajectory', 'reference'),
-        ('streaming', 'friction_parameters'),
-        ('torque', 'joint_torques'),
+        ('feedforward', 'reference'),
+        ('feedforward', 'friction_parameters'),
         ('excitation', 'joint_states'),
         ('gazebo_model', 'joint_states'),
         ('simulator', 'joint_trajectory'),

@@ -24,7 +24,7 @@ try:
     from rclpy.parameter import Parameter
     from rosgraph_msgs.msg import Clock
     from sensor_msgs.msg import JointState
-    from std_msgs.msg import Float64MultiArray, String
+    from std_msgs.msg import String
     from std_srvs.srv import Trigger
     from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
@@ -353,7 +353,6 @@ class Hinge:
         self.ros, self.follow, self.moves, self.regular, self.said = ros, None, moves, regular or clock is not None, 0
         self.states = ros.probe.create_publisher(JointState, 'joint_states', 1000)
         self.reference = ros.probe.create_publisher(JointTrajectory, 'feedforward/reference', 100)
-        self.commands = ros.listen(Float64MultiArray, 'feedforward/commands', 1000)
         self.trajectories = ros.listen(JointTrajectory, 'feedforward/joint_trajectory')
         self.clock = None if clock is None else ros.probe.create_publisher(Clock, '/clock', 100)
         self.now = ros.probe.get_clock().now().nanoseconds if clock is None else clock
@@ -384,6 +383,10 @@ class Hinge:
             for _ in range(16):
                 self.ros.executor.spin_once(timeout_sec=0.0005)
         return value
+
+    def known(self, node):
+        """Whether the feedforward node knows where it is."""
+        return not node.robot_state.fault('position', node.clock_time())
 
     def want(self, message):
         """Ask the feedforward node for a motion."""

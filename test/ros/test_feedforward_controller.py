@@ -1,4 +1,4 @@
-"""What feedforward's trajectory mode makes of a trajectory controller's own state, from one of the test's own."""
+"""What feedforward makes of a trajectory controller's own state, from one of the test's own."""
 
 import numpy as np
 import pytest
@@ -35,7 +35,7 @@ def begin(ros, trajectory_controller):
         controller.until(
             lambda: (
                 controller.reference.get_subscription_count()
-                and 'position' not in (node.loop.state.why_invalid(('position',), node.now(), 'position') or '')
+                and not node.robot_state.fault('position', node.clock_time())
                 and node.sender.controller.known
             ),
             'the states of robot and controller',
@@ -53,7 +53,7 @@ def reason(node):
 def test_a_trajectory_that_was_lost_on_its_way_is_named_and_forgotten(begin):
     node, controller = begin(takes=False)
     controller.until(lambda: NOT_TAKEN in reason(node), 'the lost trajectory')
-    assert node.follower.followed(node.now()) is None
+    assert node.follower.followed(node.clock_time()) is None
     # The next one begins where the robot is, which has not moved.
     controller.takes = True
     want(controller, controller.HOME - 0.3)
@@ -67,7 +67,7 @@ def test_a_trajectory_that_is_played_is_not_complained_of(begin):
     node, controller = begin()
     controller.until(lambda: np.abs(controller.place() - controller.HOME).max() > 0.1, 'a good part of the motion')
     assert reason(node) == 'accepted'
-    assert node.follower.followed(node.now()) is not None
+    assert node.follower.followed(node.clock_time()) is not None
 
 
 @pytest.mark.parametrize(('broadcasts', 'cause'), [(True, DEACTIVATED), (False, MANAGER_GONE)])
@@ -76,4 +76,4 @@ def test_a_controller_that_falls_silent_during_a_motion_is_named(begin, broadcas
     controller.until(lambda: np.abs(controller.place() - controller.HOME).max() > 0.05, 'motion')
     controller.tells, controller.broadcasts = False, broadcasts
     controller.until(lambda: cause in reason(node), 'the cause')
-    assert node.follower.followed(node.now()) is None
+    assert node.follower.followed(node.clock_time()) is None

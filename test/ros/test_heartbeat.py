@@ -33,28 +33,7 @@ def lost(node, source='excitation'):
     return node.diagnostics.level(f'{source} heartbeat') == LOST and 'was lost' in message
 
 
-def test_a_streaming_node_brakes_on_the_path_when_who_moves_the_robot_is_killed(ros, feedforward, standing, heart):
-    node, arm, other = feedforward(mode='streaming'), standing, heart('excitation')
-    arm.talk(lambda: beats(node))
-    # So slow that the link, which stands still, is not far from it in the time of the test.
-    arm.want(motion(3600, 1.0))
-    path = arm.talk(lambda: node.follower.path)
-    other.kill_it()
-    arm.talk(lambda: lost(node))
-    brake, start = node.follower.path, node.follower.start
-    assert brake is not path
-    assert brake.end < 10
-    arm.talk(lambda: node.now() > start + brake.end)
-    assert not node.follower.motion(node.now())[1:].any()
-    arm.talk(lambda: 'braked what was being followed' in node.diagnostics.message('reference'))
-    # Another motion is followed, and the heart may come back.
-    arm.want(motion(3600, 0.5))
-    arm.talk(lambda: node.follower.path not in (path, brake))
-    heart('excitation')
-    arm.talk(lambda: beats(node))
-
-
-def test_in_trajectory_mode_the_controller_is_told_to_brake(ros, feedforward, standing, heart):
+def test_the_controller_gets_a_braking(ros, feedforward, standing, heart):
     node, arm, other = feedforward(), standing, heart('excitation')
     sent = arm.trajectories
     arm.talk(lambda: beats(node) and node.count_subscribers('feedforward/joint_trajectory'))
@@ -68,7 +47,7 @@ def test_in_trajectory_mode_the_controller_is_told_to_brake(ros, feedforward, st
     assert brake.points[-1].time_from_start.sec < 10
     assert list(brake.points[-1].velocities) == [0.0]
     assert np.isfinite([point.effort[0] for point in brake.points]).all()
-    arm.talk(lambda: node.follower.motion(node.now()) is not None and node.follower.path.end < 10)
+    arm.talk(lambda: node.follower.motion(node.clock_time()) is not None and node.follower.path.end < 10)
     assert brake.points[0].positions[0] == pytest.approx(node.follower.path.at(0.0)[0, 0], abs=1e-9)
     # A controller that has it within the lead is on the motion still, which speeds up for half a minute.
     early = [
@@ -78,14 +57,20 @@ def test_in_trajectory_mode_the_controller_is_told_to_brake(ros, feedforward, st
     ]
     assert len(early) >= 5
     assert (np.diff(early) > 0).all()
+    arm.talk(lambda: lost(node) and 'braked' in node.diagnostics.message('reference'))
+    # Another motion is followed, and the heart may come back.
+    arm.want(motion(60, 0.5))
+    arm.talk(lambda: len(sent) > 2)
+    heart('excitation')
+    arm.talk(lambda: beats(node))
 
 
 def test_an_end_in_good_order_and_a_loss_of_one_that_did_nothing_stop_nothing(ros, feedforward, standing, heart):
-    node, arm = feedforward(mode='streaming'), standing
+    node, arm = feedforward(), standing
     publisher = ros.probe.create_publisher(Bool, 'excitation/heartbeat', HEARTBEAT)
     arm.talk(lambda: publisher.publish(Bool(data=True)) or beats(node))
-    arm.want(motion(3600, 1.0))
-    path = arm.talk(lambda: node.follower.path)
+    arm.want(motion(60, 1.0))
+    path = arm.talk(lambda: publisher.publish(Bool(data=True)) or node.follower.path)
     arm.talk(lambda: publisher.publish(Bool(data=False)) or node.diagnostics.message('excitation heartbeat') == 'beats')
     # Silent, but it has said that nothing depends on it.
     arm.talk(lambda: node.diagnostics.level('excitation heartbeat') == DiagnosticStatus.WARN)
@@ -101,7 +86,7 @@ def test_an_end_in_good_order_and_a_loss_of_one_that_did_nothing_stop_nothing(ro
 
 def test_a_node_that_is_not_at_work_any_more_says_so(ros, feedforward):
     said = ros.listen(Bool, 'feedforward/heartbeat', HEARTBEAT)
-    node = feedforward(mode='streaming')
+    node = feedforward()
     ros.until(lambda: said and said[-1].data)
     assert ros.transition('/feedforward', 'deactivate')
     ros.until(lambda: not said[-1].data)

@@ -69,6 +69,8 @@ FULL = {
         {'document': {'friction': 'F_T2', 'T_0': 25.0}, 'values': [900.0]},
         {'document': {'friction': 'load_sign', 'tau_max': 20.0}, 'values': [0.2]},
         {'document': {'stribeck': {'V_S': 0.3, 'mu': 1.2}}, 'values': [0.7]},
+        {'document': {'spring': [1, 3]}, 'values': [2.0, -0.5]},
+        {'document': {'power': 0.7}, 'values': [0.4]},
     ],
 }  # fmt: skip
 
@@ -183,6 +185,13 @@ def write_options(folder, robot, rng):
     mixed['joints'][robot.joint_names[2]]['friction']['maxwell_slip'] = {
         'limits': [1e-8, 1e-7, 0.3, 1.0], 'stiffness': [2e7, 2e6, 1.0, 0.3], 'presliding': 5e-3
     }  # fmt: skip
+    cold = described(robot)
+    for part in cold['joints'].values():
+        part['friction']['parameters']['F_T1'] = 0.3
+        part['validity'] = {'temperature': [20.0, 25.0]}  # below T_0, which stays within
+    motion = motion_of(robot.n, rng)
+    temperature = 26.0 + 8.0 * rng.uniform(-1, 1, motion.shape[1:])
+    write(folder / 'validity_cold.json', golden_case(None, cold, GoldenOptions(), motion, temperature))
     cases = {
         'none': GoldenOptions(friction='none'),
         'smooth': GoldenOptions(friction='static', friction_smoothing=0.1),

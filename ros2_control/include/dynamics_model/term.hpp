@@ -13,7 +13,8 @@ namespace joint_dynamics
 
 /// One column of a further term, times its parameter: a spring or friction beyond the model of the joint.
 ///
-///     fourier    sin(h q), cos(h q)
+///     fourier    sin(h q), cos(h q);  spring  q^k
+///     power      sgn(ω)|ω|^α
 ///     friction   F_T0, F_V2, F_V3, F_Cl, F_C1, F_T1 or F_T2 of `Friction` as 1; load_gain: τ_J; load_sign: sgn τ_J
 ///     stribeck   H exp(−(|ω|/V_S)^μ)
 class Term
@@ -26,7 +27,7 @@ public:
   static std::vector<Term> read(
     const Field & document, const Follower & follower, bool independent);
 
-  bool is_friction() const noexcept {return kind_ != Kind::sine && kind_ != Kind::cosine;}
+  bool is_friction() const noexcept {return kind_ < Kind::sine;}
   Eigen::Index joint() const noexcept {return follower_.leader[0];}
   bool depends_on_load() const noexcept;
   bool depends_on_temperature() const noexcept {return warm_;}
@@ -39,17 +40,17 @@ public:
   void bound(const Validity & validity) noexcept;
 
 private:
-  enum class Kind {law, load_gain, load_sign, sine, cosine};
-  Term(Kind kind, double value, const Follower & follower)
-  : kind_(kind), value_(value), follower_(follower) {}
+  enum class Kind {law, power, load_gain, load_sign, sine, cosine, spring};
+  Term(Kind kind, const Follower & follower, double order = 0.0)
+  : kind_(kind), follower_(follower), order_(order) {}
   double column(double q, double omega, double H, double load, double temperature) const noexcept;
 
   Kind kind_;
-  double value_;         // its parameter
+  double value_ = 0.0;   // its parameter
   Follower follower_;
   Friction law_;         // of law; its bounds hold for all friction
   bool warm_ = false;    // depends on the temperature
-  double harmonic_ = 0.0;  // h, of sine and cosine
+  double order_ = 0.0;     // h of sine and cosine, exponent of spring and power
 };
 
 }  // namespace joint_dynamics

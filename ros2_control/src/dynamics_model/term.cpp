@@ -12,24 +12,28 @@ namespace
 {
 
 constexpr int MAX_HARMONICS = 50;
-constexpr double MAX_HARMONIC = 1000.0;
+constexpr int MAX_HARMONIC = 1000;
+constexpr int MAX_EXPONENT = 9;          // of a spring
 constexpr double MAX_TEMPERATURE = 1e4;  // °C, of T_0
 
-std::vector<double> harmonics_of(const Field & field)
+/// A list of whole numbers, or the number N of those from 1 to N.
+std::vector<double> whole_numbers(const Field & field, int count, int highest)
 {
-  std::vector<double> harmonics;
+  std::vector<double> numbers;
   if (field.is_list()) {
-    harmonics = field.numbers();
+    numbers = field.numbers();
   } else {
-    for (double h = 1.0, count = std::min(field.number(), MAX_HARMONICS + 1.0); h <= count; ++h) {
-      harmonics.push_back(h);
+    for (double k = 1.0, last = std::min(field.number(), count + 1.0); k <= last; ++k) {
+      numbers.push_back(k);
     }
   }
-  const auto bad = [](double h) {return !(h >= 1.0 && h <= MAX_HARMONIC && h == std::floor(h));};
-  if (harmonics.empty() || harmonics.size() > MAX_HARMONICS || std::any_of(harmonics.begin(), harmonics.end(), bad)) {
-    field.refuse("a number of harmonics or a list of them, at most 50 up to 1000");
+  const auto bad = [highest](double k) {return !(k >= 1.0 && k <= highest && k == std::floor(k));};
+  if (numbers.empty() || numbers.size() > static_cast<std::size_t>(count) ||
+    std::any_of(numbers.begin(), numbers.end(), bad))
+  {
+    field.refuse("at most " + std::to_string(count) + " whole numbers up to " + std::to_string(highest));
   }
-  return harmonics;
+  return numbers;
 }
 
 /// Parameters of `Friction` that a term scales.
@@ -45,20 +49,26 @@ std::vector<Term> Term::read(const Field & document, const Follower & follower, 
   for (const Field & entry : document.items()) {
     entry.only({"document", "values", "std"});
     const Field given = entry.at("document");
-    given.only({"fourier", "friction", "stribeck", "T_0", "tau_max"});
+    given.only({"fourier", "spring", "friction", "stribeck", "power", "T_0", "tau_max"});
     const std::vector<double> values = entry.at("values").numbers();
     const std::size_t first = terms.size();
     if (given["fourier"].present()) {
-      for (const double h : harmonics_of(given["fourier"])) {
-        for (const Kind kind : {Kind::sine, Kind::cosine}) {
-          terms.push_back(Term(kind, 0.0, follower));
-          terms.back().harmonic_ = h;
-        }
+      for (const double h : whole_numbers(given["fourier"], MAX_HARMONICS, MAX_HARMONIC)) {
+        terms.push_back(Term(Kind::sine, follower, h));
+        terms.push_back(Term(Kind::cosine, follower, h));
       }
+    }
+    if (given["spring"].present()) {
+      for (const double k : whole_numbers(given["spring"], MAX_EXPONENT, MAX_EXPONENT)) {
+        terms.push_back(Term(Kind::spring, follower, k));
+      }
+    }
+    if (given["power"].present()) {
+      terms.push_back(Term(Kind::power, follower, given["power"].positive()));
     }
     if (given["stribeck"].present()) {
       const Field shape = given["stribeck"];
-      Term term(Kind::law, 0.0, follower);
+      Term term(Kind::law, follower);
       term.law_.F_S = 1.0;
       if (shape.is_mapping()) {
         shape.only({"V_S", "mu"});
@@ -70,7 +80,7 @@ std::vector<Term> Term::read(const Field & document, const Follower & follower, 
     if (given["friction"].present()) {
       const std::string name = given["friction"].text();
       const Kind kind = name == "load_gain" ? Kind::load_gain : name == "load_sign" ? Kind::load_sign : Kind::law;
-      Term term(kind, 0.0, follower);
+      Term term(kind, follower);
       if (kind == Kind::law) {
         if (PARAMETERS.count(name) == 0) {
           given["friction"].refuse("F_T0, F_V2, F_V3, F_Cl, F_C1, F_T1, F_T2, load_gain or load_sign");
@@ -90,11 +100,11 @@ std::vector<Term> Term::read(const Field & document, const Follower & follower, 
       }
       terms.push_back(term);
     }
-    if (given["fourier"].present() + given["stribeck"].present() + given["friction"].present() != 1) {
-      given.refuse("one of fourier, friction and stribeck with its value", "none or several");
+    if (given.entries().size() - given["T_0"].present() - given["tau_max"].present() != 1) {
+      given.refuse("one of fourier, spring, friction, stribeck and power with its value", "none or several");
     }
     if (!independent && terms.back().is_friction()) {
-      given.refuse("fourier, since the joint follows others", "friction");
+      given.refuse("fourier or spring, since the joint follows others", "friction");
     }
     if (values.size() != terms.size() - first) {
       entry["values"].refuse(std::to_string(terms.size() - first) + " numbers", std::to_string(values.size()));
@@ -121,12 +131,16 @@ void Term::bound(const Validity & validity) noexcept
 
 double Term::column(double q, double omega, double H, double load, double temperature) const noexcept
 {
-  const double tau = held(load, law_.load_limit);
+  const double tau = held(load, law_.load_limit), speed = held(omega, law_.speed_limit);
   switch (kind_) {
     case Kind::sine:
-      return std::sin(harmonic_ * q);
+      return std::sin(order_ * q);
     case Kind::cosine:
-      return std::cos(harmonic_ * q);
+      return std::cos(order_ * q);
+    case Kind::spring:
+      return std::pow(q, order_);
+    case Kind::power:
+      return sign(speed) * std::pow(std::abs(speed), order_);
     case Kind::load_gain:
       return held(tau, law_.tau_max);
     case Kind::load_sign:
@@ -137,7 +151,6 @@ double Term::column(double q, double omega, double H, double load, double temper
   if (warm_ && !std::isfinite(temperature)) {
     return 0.0;
   }
-  const double speed = held(omega, law_.speed_limit);
   const double warm = warm_ ? law_.warmth(temperature) : law_.F_T0;
   return law_.dry(H, speed, tau) + law_.speed_part(H, speed, warm);
 }

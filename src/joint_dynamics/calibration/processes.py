@@ -76,6 +76,10 @@ class Processes:
         except OSError as error:
             raise JointDynamicsError(f'{name}: expected it to start, found: {error}') from None
 
+    def status(self, name: str) -> int | None:
+        """Return the exit status of a process; None while it runs."""
+        return self._running[name].poll()
+
     def check(self) -> None:
         """Raise JointDynamicsError with the end of its log when a process has ended by itself."""
         for name, process in self._running.items():

@@ -7,7 +7,7 @@ from datetime import date
 from pathlib import Path
 
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.python_process import need_ros
+from joint_dynamics.python_process import need_ros, terminated_like_interrupted
 
 EFFORTS = ('torque', 'current', 'torque_without_gravity')
 
@@ -70,7 +70,9 @@ def run(args: argparse.Namespace) -> int:
     terminal = Terminal(args.yes, args.quiet)
     folder = CalibrationFolder(settings.out, terminal, args.resume, args.json)
     try:
-        return calibrate(settings, folder, terminal)
+        # SIGTERM and SIGHUP bring the robot to rest, as Ctrl-C does
+        with terminated_like_interrupted():
+            return calibrate(settings, folder, terminal)
     except KeyboardInterrupt:
         terminal.say(f'interrupted; go on with: joint-dynamics calibrate --resume --out {folder.path}', 'bold yellow')
         return 130

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import shutil
 import time
 from pathlib import Path
 from typing import Any
@@ -23,8 +24,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the command and add its arguments."""
     declared = declarations(DemoSettings)
     parser.description = (
-        'Excites, records, identifies, estimates and compensates a simulated UR5e over ROS 2 topics, and compares'
-        ' everything with the truth. Takes about three minutes; needs ROS 2, whose Python packages are enough.'
+        'Calibrates, wears, estimates and compensates a simulated UR5e over ROS 2 topics, and compares everything with'
+        ' the truth. Takes about four minutes; needs ROS 2, whose Python packages are enough.'
     )
     parser.add_argument(
         '--out',
@@ -65,25 +66,24 @@ def run_demo(settings: Any, folder: Path) -> tuple[dict[str, Any], dict[str, Any
     """
     from joint_dynamics.calibration.client import own_domain, ros_client
     from joint_dynamics.calibration.processes import Processes
-    from joint_dynamics.demo.context import DemoContext, Display
-    from joint_dynamics.demo.first_half import FIRST_HALF
-    from joint_dynamics.demo.second_half import SECOND_HALF
+    from joint_dynamics.calibration.terminal import Terminal
+    from joint_dynamics.demo.stages import CALIBRATION, ONLINE, DemoContext
     from joint_dynamics.python_process import terminated_like_interrupted
 
     began = time.monotonic()
-    # The summary of an earlier run must not be taken for that of one that failed.
+    # The results of an earlier run must not be taken for those of one that failed.
     for name in ('summary.json', 'report.html'):
         (folder / name).unlink(missing_ok=True)
+    shutil.rmtree(folder / 'calibration', ignore_errors=True)
     logs = prepare_folder(folder / 'logs')
     with (
         terminated_like_interrupted(),
         own_domain(),
-        Display() as display,
         Processes(logs) as processes,
         ros_client(processes.check) as client,
     ):
-        context = DemoContext(settings, folder, display, processes, client)
-        for stage in (*FIRST_HALF, *(SECOND_HALF if settings.online else ())):
+        context = DemoContext(settings, folder, Terminal(), processes, client)
+        for stage in (*CALIBRATION, *(ONLINE if settings.online else ())):
             stage(context)
-    context.summary['seconds'] = {**display.seconds, 'total': time.monotonic() - began}
+    context.summary['seconds'] = {**context.seconds, 'total': time.monotonic() - began}
     return context.summary, context.results

@@ -22,8 +22,8 @@ from joint_dynamics.arm.described_friction import loads_up_to
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.control.compensation import DIRECTIONS, DirectionCheck, JointCheck, check_direction, limit_cycles
 from joint_dynamics.control.friction import FrictionCompensation
-from joint_dynamics.control.interface import Controller
-from joint_dynamics.control.law import TorqueLaw
+from joint_dynamics.control.interface import Law
+from joint_dynamics.control.laws import ComputedTorque
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.joint import FrictionModel
 from joint_dynamics.robot.limits import joint_unit
@@ -173,13 +173,13 @@ class LawCompensation:
         return self._friction.in_slip(q, speeds, loads)[:, self._joint]
 
 
-def run_away(law: Controller) -> list[str]:
+def run_away(law: Law) -> list[str]:
     """Return a message for each joint and direction in which `law` exceeds the friction at the speed limit.
 
     An excess within two standard deviations of the identified friction does not count. A law without friction
     compensation, or from another package, is not checked.
     """
-    if not isinstance(law, TorqueLaw) or law.friction.kind == 'none':
+    if not isinstance(law, ComputedTorque) or law.friction.kind == 'none':
         return []
     limits = speed_limits_of(law.arm)
     reasons = []
@@ -197,7 +197,7 @@ def run_away(law: Controller) -> list[str]:
     return reasons
 
 
-def refuse_run_away(law: Controller) -> None:
+def refuse_run_away(law: Law) -> None:
     """Raise JointDynamicsError with the messages of `run_away`, where there are any."""
     reasons = run_away(law)
     if reasons:
@@ -207,7 +207,7 @@ def refuse_run_away(law: Controller) -> None:
         )
 
 
-def check_law(law: TorqueLaw, joint: int, direction: str, speed_limit: float) -> DirectionCheck:
+def check_law(law: ComputedTorque, joint: int, direction: str, speed_limit: float) -> DirectionCheck:
     """Return the check of one joint (index) and direction of a law, up to `speed_limit` rad/s, at its temperature."""
     applied = LawCompensation(law.friction, joint, law.arm.n)
     return check_direction(

@@ -1,4 +1,4 @@
-"""The desired motion of a loop over time: whole trajectories with smooth transitions, or single set points.
+"""The desired motion of a robot over time: trajectories with smooth transitions.
 
 A motion that is ended early slows down along its own path (`braking`). Its position is q(t₀ + s(t)) with
 
@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from joint_dynamics.arrays import FloatArray
-from joint_dynamics.control.aged_interfaces import AgedInterfaces
 from joint_dynamics.control.path import DERIVATIVES, REST, Path, order_joints
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.signals.polynomial import smooth_step
@@ -95,7 +94,7 @@ class Points:
 
 
 class Follower:
-    """The desired motion of the joints of a robot; times are s of the loop's clock.
+    """The desired motion of the joints of a robot; times are s of one clock.
 
     Parameters
     ----------
@@ -110,7 +109,7 @@ class Follower:
     Attributes
     ----------
     path
-        the path followed, None for set points or none.
+        the path followed; None: no motion yet.
     start
         of the path, s.
 
@@ -126,7 +125,6 @@ class Follower:
         self.path: Path | None = None
         self.start = 0.0
         self._next: tuple[Path, float] | None = None
-        self._point: tuple[FloatArray, float] | None = None
 
     def plan(self, points: Points, start: float, position: FloatArray) -> Path:
         """Return the path through `points`, from `start` s on, without following it.
@@ -144,17 +142,11 @@ class Follower:
         return self.through(points, self.origin(start, position))
 
     def origin(self, start: float, position: FloatArray) -> FloatArray:
-        """Return the motion (5, n) desired at `start` s; at rest at `position` (n,) rad where none is.
-
-        Jerk and snap, which a set point does not define, are zero.
-        """
+        """Return the motion (5, n) desired at `start` s; without one, rest at `position` (n,) rad."""
         motion = self._expected(start)
         if motion is None:
             motion = np.zeros((DERIVATIVES, len(self.joint_names)))
             motion[0] = position
-            return motion
-        motion = motion.copy()
-        motion[1:][np.isnan(motion[1:])] = 0.0
         return motion
 
     def through(self, points: Points, motion: FloatArray) -> Path:
@@ -209,52 +201,26 @@ class Follower:
 
     def follow(self, path: Path, start: float, now: float) -> None:
         """Follow `path` from `start` s on, and the present path until then."""
-        self._point = None
         if start > now and self.path is not None:
             self._next = path, start
         else:
             self.path, self.start, self._next = path, start, None
 
-    def set_point(self, names: Sequence[str], q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, time: float) -> None:
-        """Follow a single set point until the next; its jerk and snap are unknown.
-
-        Raises JointDynamicsError for other joints than the robot's, and arrays of another length.
-        """
-        order = order_joints(self.joint_names, names)
-        motion = np.full((DERIVATIVES, len(order)), np.nan)
-        for row, (name, values) in enumerate((('positions', q), ('velocities', dq), ('accelerations', ddq))):
-            array = np.asarray(values, dtype=float)
-            if array.shape != (len(order),):
-                raise JointDynamicsError(f'set point: expected {len(order)} {name}, found {array.size}')
-            motion[row] = array[order]
-        self.clear()
-        self._point = motion, time
-
-    def write(self, reference: AgedInterfaces, time: float) -> None:
-        """Write the motion desired at `time` s into a loop's reference; a set point keeps its age."""
-        motion = self.motion(time)
-        if motion is None:
-            return
-        written = time if self._point is None else self._point[1]
-        reference.write_rows(motion, written)
-
     def motion(self, time: float) -> FloatArray | None:
         """Return the motion (5, n) desired at `time` s, None if there is none."""
-        if self._point is None and self._next is not None and time >= self._next[1]:
+        if self._next is not None and time >= self._next[1]:
             (self.path, self.start), self._next = self._next, None
         return self._expected(time)
 
     def followed(self, time: float) -> tuple[Path, float] | None:
-        """Return the path followed at `time` s and the time on it; None for a set point, at rest, or with no motion."""
+        """Return the path followed at `time` s and the time on it; None at rest and without a motion."""
         self.motion(time)
-        if self._point is not None or self.path is None or not time - self.start < self.path.end:
+        if self.path is None or not time - self.start < self.path.end:
             return None
         return self.path, time - self.start
 
     def _expected(self, time: float) -> FloatArray | None:
-        """Return the motion that will be desired at `time` s as things are now."""
-        if self._point is not None:
-            return self._point[0]
+        """Return the motion that will be desired at `time` s, as known now."""
         path, start = self.path, self.start
         if self._next is not None and time >= self._next[1]:
             path, start = self._next

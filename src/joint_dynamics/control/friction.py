@@ -17,30 +17,31 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from joint_dynamics.arm import Arm, RangeWatch, with_reversal
+from joint_dynamics.arm.sample import drives_along, slip_directions
 from joint_dynamics.arrays import FloatArray
-from joint_dynamics.control.interface import ControllerParameter
-from joint_dynamics.control.law_sample import AXIS, LAW, LawConstants, LawMemory, compensations
+from joint_dynamics.control.interface import LawParameter
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.joint.laws import mapped
-from joint_dynamics.robot.newton_euler import WORK_PER_LINK
 
 Kind = Literal['none', 'static', 'hysteresis']
 #: Region of α: lower and upper bounds of (α1, α2), 1 and N·m·s/rad, as in the estimator; [M6 eq 27] has 1.5 at most for
 #: α1.
 ALPHA_BOUNDS = ((0.4, -0.05), (2.5, 0.05))
+DRIVEN = 0.02
+"""Speed of the desired motion [rad/s] above which the hysteresis counts in full; below, less of it."""
 
 
-def friction_parameters(default: Kind) -> tuple[ControllerParameter, ...]:
+def friction_parameters(default: Kind) -> tuple[LawParameter, ...]:
     """Return the parameters of every law that compensates friction."""
     return (
-        ControllerParameter(
+        LawParameter(
             'friction',
             default,
             'none; static: the map over speed, with its jump at standstill; hysteresis: the extended '
             'Maxwell-slip model, where the description has none with friction that turns over within 0.1 mrad',
             choices=('none', 'static', 'hysteresis'),
         ),
-        ControllerParameter(
+        LawParameter(
             'friction_gain',
             1.0,
             'share of the modelled friction that is compensated',
@@ -48,7 +49,7 @@ def friction_parameters(default: Kind) -> tuple[ControllerParameter, ...]:
             upper=1.5,
             per_joint=True,
         ),
-        ControllerParameter(
+        LawParameter(
             'rest_gain',
             1.0,
             'share of the hysteresis that is compensated where the desired motion stands; what is known of friction '
@@ -56,7 +57,7 @@ def friction_parameters(default: Kind) -> tuple[ControllerParameter, ...]:
             lower=0.0,
             upper=1.0,
         ),
-        ControllerParameter(
+        LawParameter(
             'friction_smoothing',
             0.0,
             'speed over which the sign of the static map is smoothed; 0: not',
@@ -64,9 +65,9 @@ def friction_parameters(default: Kind) -> tuple[ControllerParameter, ...]:
             0.0,
             1.0,
         ),
-        ControllerParameter('alpha_lower', list(ALPHA_BOUNDS[0]), 'lower bounds of α1 and of α2 in N·m·s/rad'),
-        ControllerParameter('alpha_upper', list(ALPHA_BOUNDS[1]), 'upper bounds of α1 and of α2 in N·m·s/rad'),
-        ControllerParameter(
+        LawParameter('alpha_lower', list(ALPHA_BOUNDS[0]), 'lower bounds of α1 and of α2 in N·m·s/rad'),
+        LawParameter('alpha_upper', list(ALPHA_BOUNDS[1]), 'upper bounds of α1 and of α2 in N·m·s/rad'),
+        LawParameter(
             'viscous_share',
             0.5,
             'α2 may also be within this share of the viscous friction at 1 rad/s, as in the '
@@ -79,19 +80,20 @@ def friction_parameters(default: Kind) -> tuple[ControllerParameter, ...]:
 
 
 class FrictionCompensation:
-    """Friction torque (n,) of the desired motion of all joints.
+    """Friction torque of the desired motion of all joints, with the state of its hysteresis.
 
-    Keeps its own hysteresis state, the last temperature and the last α. Joints described without a Maxwell-slip part
-    get a narrow one (`with_reversal`).
+    Joints described without a Maxwell-slip part get a narrow one (`with_reversal`).
 
     Attributes
     ----------
     arm
         the arm, with hysteresis.
-    constants, memory
-        as `law_sample` takes them; entries that do not concern friction are neutral.
-    alpha, temperature, gain
-        α (n, 2), (n,) °C and (n,), part of memory and constants.
+    alpha
+        present α (n, 2), [1, N·m·s/rad].
+    temperature
+        present temperature (n,) °C.
+    gain
+        share of the friction (n,) that is compensated.
     watch
         record of the motion against the range of validity.
     remarks
@@ -122,35 +124,16 @@ class FrictionCompensation:
         if kind == 'hysteresis':
             arm, reversal = with_reversal(arm)
             self.remarks += [f'friction: {remark}' for remark in reversal]
-        self.arm, self.kind, n, model = arm, kind, arm.n, arm.friction
-        lower, upper = (np.asarray(bound, dtype=float) for bound in alpha_bounds)
-        if lower.shape != (2,) or upper.shape != (2,) or not np.all(lower <= upper):
-            raise JointDynamicsError(
-                f'alpha bounds: expected two numbers each, lower <= upper, found {lower} and {upper}'
-            )
-        self.gain = np.broadcast_to(np.asarray(gain, dtype=float), (n,)) * (kind != 'none')
-        options, axes = np.zeros(1, LAW), np.zeros(n, AXIS)
-        options['hysteresis'], options['smoothing'], options['rest_gain'] = kind == 'hysteresis', smoothing, rest_gain
-        options['gravity'], axes['scale'] = 1, 1.0
-        # The paper's ±0.05 N·m·s/rad is half a percent of the viscous friction of a shoulder.
-        free = model is not None and lower[1] < upper[1]
-        viscous = viscous_share * np.abs(model.viscous(np.ones(n))) if free and model is not None else np.zeros(n)
-        axes['alpha_1_low'], axes['alpha_1_high'] = lower[0], upper[0]
-        axes['alpha_2_low'] = np.minimum(lower[1], -viscous) if free else lower[1]
-        axes['alpha_2_high'] = np.maximum(upper[1], viscous) if free else upper[1]
-        for field, name in (('coldest', 'T_min'), ('warmest', 'T_max')):
-            axes[field] = 0.0 if model is None else model.parameters[name]
-        self.constants = LawConstants(options, axes, self.gain)
-        bounds = [(axes[f'alpha_{k}_low'], axes[f'alpha_{k}_high']) for k in (1, 2)]
-        self.alpha = np.stack([np.clip(row, *bound) for row, bound in zip(arm.friction_scale.T, bounds, strict=True)])
-        self.alpha = np.ascontiguousarray(self.alpha.T)
-        self.temperature = np.zeros(n) if model is None else model.parameters['T_0'].copy()
+        self.arm, self.kind, self._rest_gain, self._smoothing = arm, kind, rest_gain, smoothing
+        self.gain: FloatArray = np.broadcast_to(np.asarray(gain, dtype=float), (arm.n,)) * (kind != 'none')
+        self._bounds = _alpha_bounds(arm, alpha_bounds, viscous_share)
+        self.alpha = np.clip(arm.friction_scale, *self._bounds)
+        parameters = None if arm.friction is None else arm.friction.parameters
+        self.temperature = np.zeros(arm.n) if parameters is None else parameters['T_0'].copy()
+        self._warmth = (0.0, 0.0) if parameters is None else (parameters['T_min'], parameters['T_max'])
         self._remark(arm)
         self.watch = RangeWatch(arm.validity if kind != 'none' else None, arm.joint_names)
-        rows = {name: np.zeros(n) for name in LawMemory._fields}
-        rows |= {'alpha': self.alpha, 'temperature': self.temperature, 'sliders': arm.begin(), 'seen': self.watch.seen}
-        work = np.zeros((len(arm.robot.link_names), WORK_PER_LINK))
-        self.memory = LawMemory(**{**rows, 'spare': np.zeros((7, n)), 'work': work})
+        self.reset()
 
     def _remark(self, arm: Arm) -> None:
         if self.kind == 'none':
@@ -172,13 +155,63 @@ class FrictionCompensation:
 
     def reset(self) -> None:
         """Reset the hysteresis and `watch`; α and temperature stay."""
-        self.memory.sliders.fill(np.nan)
+        self._sliders = self.arm.begin()
         self.watch.reset()
 
+    def take_temperature(self, temperature: FloatArray) -> None:
+        """Take temperatures (n,) °C, held within the range of the temperature model; NaN keeps the last one."""
+        self.watch.update_temperature(temperature)
+        self.temperature = np.where(np.isnan(temperature), self.temperature, np.clip(temperature, *self._warmth))
+
+    def take_scale(self, friction_scale: FloatArray) -> None:
+        """Take α (n, 2) of the estimator, held within its bounds [M6 eq 27]; NaN keeps the last one."""
+        self.alpha = np.where(np.isnan(friction_scale), self.alpha, np.clip(friction_scale, *self._bounds))
+
+    def drive_torque(
+        self, q: FloatArray, theta: FloatArray, speed: FloatArray, acceleration: FloatArray, load: FloatArray
+    ) -> FloatArray:
+        """Return τ_m − τ_J (N, n) [N·m] along a motion: rotors, compensated friction, further terms.
+
+        A changing load drives the hysteresis of a resting motor as well; but where friction is overcompensated, nothing
+        would hold the joint: hence `rest_gain`.
+
+        Parameters
+        ----------
+        q, theta, speed, acceleration
+            link angle and motor side (N, n) [rad, rad/s, rad/s²].
+        load
+            τ_J,d (N, n) [N·m].
+        """
+        self.watch.update(speed, load)
+        if self.kind == 'hysteresis':
+            H = mapped(slip_directions, (self.arm.constants, self._sliders), self.arm.n, theta, speed)
+            H *= self._rest_gain + (1.0 - self._rest_gain) * np.minimum(np.abs(speed) / DRIVEN, 1.0)
+        else:
+            H = self._direction(speed)
+        constants = (self.arm.constants, self.alpha, self.gain)
+        return mapped(drives_along, constants, self.arm.n, H, q, speed, acceleration, load, self.temperature)
+
     def in_slip(self, q: FloatArray, omega: FloatArray, tau_J: FloatArray) -> FloatArray:
-        """Return f̂ (…, n) N·m in steady slip, with the hysteresis fully deformed, at the last temperature and α."""
-        smoothing = float(self.constants.options['smoothing'][0])
-        smooth = smoothing > 0.0 and self.kind != 'hysteresis'
-        H = np.tanh(omega / smoothing) if smooth else np.sign(omega)
-        constants = (self.arm.constants, self.constants, self.memory)
-        return mapped(compensations, constants, self.arm.n, H, q, omega, tau_J)
+        """Return f̂ (N, n) N·m in steady slip, with the hysteresis fully deformed, at the present temperature and α."""
+        H = np.sign(omega) if self.kind == 'hysteresis' else self._direction(omega)
+        friction = self.arm.friction_torque(H, omega, tau_J, self.temperature, self.alpha)
+        return self.gain * (friction + self.arm.terms.friction.torque(q, omega, tau_J, H, self.temperature))
+
+    def _direction(self, speed: FloatArray) -> FloatArray:
+        return np.tanh(speed / self._smoothing) if self._smoothing > 0.0 else np.sign(speed)
+
+
+def _alpha_bounds(arm: Arm, bounds: tuple[ArrayLike, ArrayLike], viscous_share: float) -> tuple[FloatArray, FloatArray]:
+    """Return lower and upper bounds of α (n, 2); those of α2 at least `viscous_share` of the viscous friction.
+
+    The ±0.05 N·m·s/rad of [M6 eq 27] is half a percent of the viscous friction of a shoulder. Equal bounds of α2 fix
+    it.
+    """
+    lower, upper = (np.asarray(bound, dtype=float) for bound in bounds)
+    if lower.shape != (2,) or upper.shape != (2,) or not np.all(lower <= upper):
+        raise JointDynamicsError(f'alpha bounds: expected two numbers each, lower <= upper, found {lower} and {upper}')
+    low, high = np.tile(lower, (arm.n, 1)), np.tile(upper, (arm.n, 1))
+    if arm.friction is not None and lower[1] < upper[1]:
+        viscous = viscous_share * np.abs(arm.friction.viscous(np.ones(arm.n)))
+        low[:, 1], high[:, 1] = np.minimum(low[:, 1], -viscous), np.maximum(high[:, 1], viscous)
+    return low, high

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.interpolate import make_interp_spline
 
-from joint_dynamics.arrays import FloatArray
+from joint_dynamics.arrays import FloatArray, IntArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.signals.polynomial import PiecewisePolynomial, hermite_segments
 
@@ -29,8 +29,6 @@ from joint_dynamics.signals.polynomial import PiecewisePolynomial, hermite_segme
 DERIVATIVES = 5
 #: Below this a velocity (rad/s), acceleration, jerk of an end point is rest.
 REST = 1e-6
-#: Points that are worked on in one go: others wait for the interpreter meanwhile.
-_BLOCK = 1000
 
 
 def _mean_derivative(time: FloatArray, values: Sequence[FloatArray], d: int) -> FloatArray:
@@ -140,7 +138,7 @@ class Path:
             np.concatenate([values[0][k : k + 1], np.zeros((DERIVATIVES - 1, values[0].shape[1]))])
             for k in (0, t.size - 1)
         )
-        ends = [self._inside(t.size - 2, t[-1] - t[-2])] + ([self._inside(0, 0.0)] if start is None else [])
+        ends = self._inside(np.array([t.size - 2, 0]), np.array([t[-1] - t[-2], 0.0]))[: 2 if start is None else 1]
         self.derivatives = min([len(values), *(1 + _at_rest(end) for end in ends)])
 
     @staticmethod
@@ -152,8 +150,7 @@ class Path:
             spline = make_interp_spline(
                 t, given[0], k=5, bc_type=([(1, begin[1]), (2, begin[2])], [(1, zero), (2, zero)])
             )
-            blocks = range(0, t.size, _BLOCK)
-            values += [np.concatenate([spline(t[k : k + _BLOCK], nu=d) for k in blocks]) for d in (1, 2, 3)]
+            values += [spline(t, nu=d) for d in (1, 2, 3)]
             for derivative in values[1:]:
                 derivative[-1] = 0.0
         while len(values) < 4:
@@ -177,20 +174,25 @@ class Path:
         """Times of the points (P,), s."""
         return self._time.copy()
 
-    def _inside(self, segment: int, s: float) -> FloatArray:
-        return (self._factors * s**self._powers) @ self._coefficients[segment]
-
     def at(self, time: float) -> FloatArray:
-        """Return the motion (5, n) at `time` s: q, q̇, q̈, q⃛, q⁗.
+        """Return the motion (5, n) at `time` s, as `sample` does."""
+        return self.sample([time])[0]
+
+    def sample(self, times: ArrayLike) -> FloatArray:
+        """Return the motion (N, 5, n) at `times` (N,) s: q, q̇, q̈, q⃛, q⁗.
 
         At rest before the first and from the last point on.
         """
-        if time < self._time[0]:
-            return self._first.copy()
-        if not time < self._time[-1]:
-            return self._last.copy()
-        segment = int(np.searchsorted(self._time, time, side='right')) - 1
-        return self._inside(segment, time - self._time[segment])
+        t = np.ravel(np.asarray(times, dtype=float))
+        segment = np.clip(np.searchsorted(self._time, t, side='right') - 1, 0, self._time.size - 2)
+        motion = self._inside(segment, t - self._time[segment])
+        motion[t < self._time[0]] = self._first
+        motion[~(t < self._time[-1])] = self._last
+        return motion
+
+    def _inside(self, segment: IntArray, s: FloatArray) -> FloatArray:
+        """Return the motion (N, 5, n) at `s` (N,) seconds after the beginning of the segments (N,)."""
+        return np.asarray((self._factors * s[:, None, None] ** self._powers) @ self._coefficients[segment])
 
     def extremes(self, derivative: int, tolerance: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Return proved bounds of a derivative (0: position, 1: speed, …) of each joint over the whole path.
@@ -210,22 +212,9 @@ class Path:
 
     @cached_property
     def largest_acceleration(self) -> FloatArray:
-        """Largest accelerations (n,) rad/s² at the points and at seven instants between each two."""
-        powers = np.arange(2, self._coefficients.shape[1])
-        factors = powers * (powers - 1)
-        largest = np.zeros(self._coefficients.shape[2])
-        if not powers.size:
-            return largest
-        for first in range(0, len(self._coefficients), _BLOCK):
-            part = self._coefficients[first : first + _BLOCK, 2:]
-            x = np.diff(self._time[first : first + len(part) + 1])[:, None] * np.linspace(0.0, 1.0, 9)
-            values = np.einsum('spn,skp->skn', part, factors * x[:, :, None] ** (powers - 2))
-            largest = np.maximum(largest, np.abs(values).max(axis=(0, 1)))
-        return largest
-
-    def sample(self, times: ArrayLike) -> FloatArray:
-        """Return the motion (N, 5, n) at `times` (N,) s."""
-        return np.array([self.at(float(time)) for time in np.ravel(times)])
+        """Largest accelerations (n,) rad/s² at the points, on both sides of each, and at seven instants in between."""
+        times = self._time[:-1, None] + np.diff(self._time)[:, None] * np.linspace(0.0, 1.0 - 1e-9, 9)
+        return np.asarray(np.abs(self.sample(times)[:, 2]).max(axis=0))
 
 
 def order_joints(joint_names: Sequence[str], names: Sequence[str]) -> list[int]:

@@ -1,34 +1,108 @@
-"""Trajectory mode: a whole desired motion with its torque, at as many points as linear interpolation needs.
+"""A whole desired motion with its effort, at as many points as linear interpolation needs.
 
-The law is stepped along the motion as in streaming, starting from its present hysteresis. Then points are chosen one by
-one, each as far from the last as the straight line stays within the tolerance of every torque in between; the points of
-the motion itself are kept.
+The law is evaluated along the motion, starting from its present hysteresis. Then points are chosen one by one, each as
+far from the last as the straight line stays within the tolerance of every effort in between; the points of the motion
+itself are kept.
 
 For a controller that closes its loop on the motor side the positions can be those of the motors, θ_d = q_d + φ(τ_J,d) +
 θ̃. Their offset from the link, c = θ_d − q_d, is not zero at the beginning, and is blended in smoothly from its
 previous value. A controller with the position of the link and the speed of the motor sees the deformation as a speed
-error and counteracts it with K (q̇_d − θ̇); since positions and speeds of a trajectory have to be consistent, K (θ̇_d −
+error and counteracts it with K (q̇_d − θ̇); positions and speeds of a trajectory have to be consistent, so K (θ̇_d −
 q̇_d) is added to the effort instead.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from joint_dynamics.arrays import FloatArray
-from joint_dynamics.control.aged_interfaces import out_of_bounds
-from joint_dynamics.control.loop import ControlLoop
+from joint_dynamics.arrays import FloatArray, IntArray
+from joint_dynamics.control.interface import Law
+from joint_dynamics.control.laws import command_scale
 from joint_dynamics.control.path import DERIVATIVES, Path
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.settings import PerJoint, Settings, setting
+from joint_dynamics.settings.base import per_joint
 
-#: Share of a limit's range that does not count as broken: what is left of rounding where a motion is planned to reach
-#: its limit.
 LIMIT_TOLERANCE = 1e-8
+"""Share of a limit's range that rounding may exceed it by, where a motion is planned to reach its limit."""
+BLOCK = 500
+"""Instants that the law evaluates in one go; between two blocks the work can be cancelled."""
+MOST_STEPS = 1_000_000
+"""Largest number of evaluations of the law in one trajectory: half an hour at 500 Hz."""
+BLEND = 0.5
+"""Time [s] in which the motors' offset from the link is reached."""
+LIMITS_PER_SECOND = 50.0
+"""Default of the largest change of the effort, in effort limits per second."""
+
+
+@dataclass(frozen=True)
+class FillSettings(Settings):
+    """How the effort is filled into a trajectory."""
+
+    effort_limit: PerJoint | None = setting(
+        None,
+        'largest effort of each joint',
+        'N·m',
+        above=0,
+        infinite=True,
+        none='the effort limit of the URDF, which it cannot exceed',
+    )
+    effort_rate: PerJoint | None = setting(
+        None, 'largest change of the effort of each joint', 'N·m/s', above=0, infinite=True, none='50 limits per second'
+    )
+    plan_period: float = setting(0.002, 'time between two evaluations of the law', 's', lower=0.0002, upper=0.05)
+    effort_tolerance: float = setting(
+        0.002, 'largest error of the linear interpolation, as a share of the effort limit', lower=1e-5, upper=0.1
+    )
+    max_spacing: float = setting(0.05, 'largest time between two points', 's', lower=0.001, upper=1)
+    trajectory_side: str = setting(
+        'link',
+        'motor: positions of the motors, for a controller that closes its loop there (law `flexible_joint`); link:'
+        ' those of the link',
+        choices=('link', 'motor'),
+    )
+    speed_gain: PerJoint = setting(
+        0.0,
+        "with `flexible_joint`: derivative gain of the robot's controller where its position is the link's and its"
+        " speed the motor's (A·s/rad for a current); 0: any other controller",
+        'N·m·s/rad',
+        lower=0,
+        upper=1e5,
+    )
+
+    def bounds(self, law: Law) -> tuple[FloatArray, FloatArray]:
+        """Return the largest effort (n,) and its largest change per second (n,), in the unit of the law's output.
+
+        Raises
+        ------
+        JointDynamicsError
+            For a joint without a finite limit.
+        """
+        arm, names = law.arm, law.arm.joint_names
+        limit = arm.effort_limit
+        if self.effort_limit is not None:
+            limit = np.minimum(limit, _of_joints(self.effort_limit, names))
+        if not (np.isfinite(limit) & (limit > 0)).all():
+            j = int(np.argmin(np.isfinite(limit) & (limit > 0)))
+            raise JointDynamicsError(
+                f'effort_limit: expected a finite limit above 0 of every joint, found {limit[j]:g} for {names[j]};'
+                ' state effort in the URDF, or effort_limit'
+            )
+        rate = LIMITS_PER_SECOND * limit
+        if self.effort_rate is not None:
+            rate = _of_joints(self.effort_rate, names)
+        scale = np.abs(command_scale(arm, law.output))
+        return limit * scale, rate * scale
+
+
+def _of_joints(value: PerJoint, names: Sequence[str]) -> FloatArray:
+    """Return one number per joint (n,), which may be infinite."""
+    numbers = np.asarray([value[name] for name in names] if isinstance(value, Mapping) else value, dtype=float)
+    return np.broadcast_to(numbers, (len(names),))
 
 
 @dataclass(frozen=True)
@@ -46,7 +120,7 @@ class FilledTrajectory:
     steps
         instants at which the law was evaluated.
     error
-        (n,) largest distance of the law's torque from the straight line between the points, in the unit of `effort`.
+        (n,) largest distance of the law's effort from the straight line between the points, in the unit of `effort`.
     offset
         (n,) rad, c at the end, 0 for positions of the link.
     """
@@ -62,89 +136,60 @@ class FilledTrajectory:
 
 
 def fill_effort(
-    loop: ControlLoop,
+    law: Law,
     path: Path,
+    settings: FillSettings | None = None,
     *,
-    now: float = 0.0,
-    period: float = 0.002,
-    tolerance: ArrayLike = 0.002,
-    max_spacing: float = 0.05,
-    side: str = 'link',
-    speed_gain: ArrayLike = 0.0,
     offset: FloatArray | None = None,
-    blend: float = 0.5,
     tell: Callable[[float], None] | None = None,
 ) -> FilledTrajectory:
-    """Return `path` with the torque of the loop's law.
+    """Return `path` with the effort of a law.
 
-    The torque is linear between points that are each within the limit, so it is within the limit everywhere.
+    The effort is linear between points that are each within the limit, so it is within the limit everywhere.
 
     Parameters
     ----------
-    loop
-        the law with its state.
+    law
+        with its state.
     path
         the desired motion.
-    now
-        s, of the clock of the loop's state, for the age of temperature and α.
-    period
-        s, of the steps of the law.
-    tolerance
-        of the linear interpolation, as a share of the torque limit.
-    max_spacing
-        s, largest distance of points.
-    side
-        `link` or `motor`, of the positions.
-    speed_gain
-        K (n,) or a number, N·m·s/rad (A·s/rad where the law commands a current), of a robot's controller with the
-        position of the link and the speed of the motor; 0: any other controller.
+    settings
+        limits, steps and side; None: the defaults.
     offset
         (n,) rad, c of the preceding motion, 0 by default.
-    blend
-        s, time in which c is reached from `offset`.
     tell
-        called between the steps with the share of them that is done; an exception that it raises ends the work.
+        called between the blocks with the share of them that is done; an exception that it raises ends the work.
 
     Raises
     ------
     JointDynamicsError
-        Naming joint and time, when the motion is not smooth enough for the law, leaves the joint limits (proved for
-        all times, not only at the steps), or needs more torque than the limit; the law's hysteresis is then reset.
+        Naming joint and time, when the motion is not smooth enough for the law, leaves the joint limits (between the
+        instants as well), or needs more effort than the limit; the law is then reset.
     """
-    check_motion(loop, path)
-    time = instants(path, period)
-    motion = path.sample(time)
-    limits = loop.arm.robot.limits
+    use = settings or FillSettings()
+    limit, rate = use.bounds(law)
+    check_motion(law, path)
+    time = instants(path, use.plan_period)
+    joint_limits = law.arm.robot.limits
     try:
-        _never_leaves(loop, path, 0, limits.lower, limits.upper, 'position')
-        _never_leaves(loop, path, 1, -limits.velocity, limits.velocity, 'speed')
-        steps = np.diff(time, prepend=time[0] - period)
-        effort = np.empty((len(time), loop.arm.n))
-        for k in range(len(time)):
-            effort[k] = loop.evaluate_along(motion[k], now, steps[k], load=k == 0)
-            if tell is not None:
-                tell((k + 1) / len(time))
-        effort += _speed_part(loop, motion, side, np.asarray(speed_gain, dtype=float))
-        _within(loop, time - path.start, effort, -loop.gate.limit, loop.gate.limit, 'torque')
+        _check_extremes(law, path, 0, joint_limits.lower, joint_limits.upper, 'position')
+        _check_extremes(law, path, 1, -joint_limits.velocity, joint_limits.velocity, 'speed')
+        effort = _effort_along(law, path, time, use, tell)
+        _check_effort(law.arm.joint_names, time - path.start, effort, limit)
     except BaseException:
-        loop.controller.on_activate()
+        law.reset()
         raise
     for k in range(1, len(time)):
-        # A law may jump (the sign of a static friction map); what goes to a robot may not.
-        reach = loop.gate.rate * steps[k]
+        # A law may jump (the sign of a static friction map); an effort for a robot may not.
+        reach = rate * (time[k] - time[k - 1])
         effort[k] = np.clip(effort[k], effort[k - 1] - reach, effort[k - 1] + reach)
-    allowed = np.broadcast_to(np.asarray(tolerance, dtype=float), loop.gate.limit.shape) * loop.gate.limit
-    keep = _points(time, effort, allowed, path.times, max_spacing)
-    line = np.stack([np.interp(time, time[keep], effort[keep, j]) for j in range(loop.arm.n)], axis=1)
-    moves = motion[keep, :3]
-    if side == 'motor':
-        moves = _motor_side(
-            loop,
-            motion[keep],
-            time[keep] - path.start,
-            np.zeros(loop.arm.n) if offset is None else offset,
-            min(blend, path.end - path.start),
-        )
+    keep = _points(time, effort, use.effort_tolerance * limit, path.times, use.max_spacing)
+    line = np.stack([np.interp(time, time[keep], effort[keep, j]) for j in range(law.arm.n)], axis=1)
+    motion = path.sample(time[keep])
+    moves = motion[:, :3]
+    if use.trajectory_side == 'motor':
+        start = np.zeros(law.arm.n) if offset is None else offset
+        moves = _motor_side(law, motion, time[keep] - path.start, start)
     return FilledTrajectory(
         time[keep] - path.start,
         moves[:, 0],
@@ -157,81 +202,128 @@ def fill_effort(
     )
 
 
-def _speed_part(loop: ControlLoop, motion: FloatArray, side: str, gain: FloatArray) -> FloatArray:
-    """Return K (θ̇_d − q̇_d) along `motion` (N, 5, n), what takes the robot's own speed loop to the motor's speed."""
+def checked_effort(law: Law, motion: FloatArray) -> FloatArray:
+    """Return the law's effort (N, n) along a motion (N, 5, n).
+
+    Raises
+    ------
+    JointDynamicsError
+        When the law fails, or its effort is not finite or not (N, n).
+    """
+    try:
+        with np.errstate(all='ignore'):
+            effort = np.asarray(law.effort_along(motion), dtype=float)
+    except JointDynamicsError:
+        raise
+    except Exception as error:
+        raise JointDynamicsError(
+            f'law: expected an effort of {type(law).__name__}, found {type(error).__name__}: {error}'
+        ) from error
+    if effort.shape != motion[:, 0].shape or not np.isfinite(effort).all():
+        raise JointDynamicsError(
+            f'law: expected finite efforts of shape {motion[:, 0].shape} of {type(law).__name__}, found shape'
+            f' {effort.shape}, {np.count_nonzero(~np.isfinite(effort))} of them not finite'
+        )
+    return effort
+
+
+def _effort_along(
+    law: Law, path: Path, time: FloatArray, use: FillSettings, tell: Callable[[float], None] | None
+) -> FloatArray:
+    """Return the law's effort (N, n) at times (N,) of a path, evaluated block by block."""
+    blocks = []
+    for first in range(0, len(time), BLOCK):
+        part = path.sample(time[first : first + BLOCK])
+        blocks.append(checked_effort(law, part) + _speed_part(law, part, use))
+        if tell is not None:
+            tell(min(1.0, (first + BLOCK) / len(time)))
+    return np.concatenate(blocks)
+
+
+def _speed_part(law: Law, motion: FloatArray, use: FillSettings) -> FloatArray:
+    """Return K (θ̇_d − q̇_d) along `motion` (N, 5, n), which compensates the robot's own speed loop."""
+    gain = per_joint(use.speed_gain, law.arm.joint_names, 'speed_gain')
     if not gain.any():
         return np.zeros(motion[:, 1].shape)
-    if side == 'motor':
+    if use.trajectory_side == 'motor':
         raise JointDynamicsError(
-            "speed_gain: expected 0 where the trajectory is the motors', whose speeds are in it already, found "
-            f'{gain.tolist()}'
+            'speed_gain: expected 0 where trajectory_side is motor, whose speeds are in the trajectory already, found'
+            f' {gain.tolist()}'
         )
-    return gain * (np.array([loop.controller.motor_reference(row)[1] for row in motion]) - motion[:, 1])
+    return np.asarray(gain * (law.motor_motion(motion)[:, 1] - motion[:, 1]))
 
 
-def _motor_side(
-    loop: ControlLoop, motion: FloatArray, time: FloatArray, offset: FloatArray, blend: float
-) -> FloatArray:
+def _motor_side(law: Law, motion: FloatArray, time: FloatArray, offset: FloatArray) -> FloatArray:
     """Return θ_d and its derivatives (N, 3, n).
 
-    What c and `offset` differ by at the start fades as 1 − s(t/blend), s a smooth step.
+    The difference between c and `offset` at the start fades as 1 − s(t/BLEND), s a smooth step.
     """
-    moves = np.array([np.stack(loop.controller.motor_reference(row)) for row in motion])
-    step = Path([0.0, blend], [[0.0], [1.0]], np.zeros((2, 1)), np.zeros((2, 1)))
+    moves = law.motor_motion(motion)
+    step = Path([0.0, min(BLEND, time[-1])], [[0.0], [1.0]], np.zeros((2, 1)), np.zeros((2, 1)))
     first = moves[0, 0] - motion[0, 0] - offset
-    left = np.array([[1.0, 0.0, 0.0]]) - np.array([step.at(t)[: DERIVATIVES - 2, 0] for t in time])
-    return moves - left[:, :, None] * first
+    left = np.array([1.0, 0.0, 0.0]) - step.sample(time)[:, : DERIVATIVES - 2, 0]
+    return np.asarray(moves - left[:, :, None] * first)
 
 
-def _within(
-    loop: ControlLoop, time: FloatArray, values: FloatArray, low: FloatArray, high: FloatArray, what: str
-) -> None:
-    """Raise JointDynamicsError for the first instant at which values (N, n) leave [low, high]."""
-    outside = ~((values >= low) & (values <= high)).all(axis=1)
+def _check_effort(joint_names: Sequence[str], time: FloatArray, effort: FloatArray, limit: FloatArray) -> None:
+    """Raise JointDynamicsError for the first instant at which the effort (N, n) exceeds its limit (n,)."""
+    outside = ~(np.abs(effort) <= limit)
     if outside.any():
-        k = int(np.argmax(outside))
+        k, j = np.argwhere(outside)[0]
         raise JointDynamicsError(
-            'trajectory: expected it within the limits, found at '
-            f'{time[k]:.3f} s {out_of_bounds(loop.arm.joint_names, values[k], low, high, what)}'
+            f'trajectory: expected it within the limits, found at {time[k]:.3f} s torque of {joint_names[j]} is'
+            f' {effort[k, j]:.6g}, allowed are {-limit[j]:.6g} … {limit[j]:.6g}'
         )
 
 
-def _never_leaves(loop: ControlLoop, path: Path, derivative: int, low: FloatArray, high: FloatArray, what: str) -> None:
+def _check_extremes(law: Law, path: Path, derivative: int, low: FloatArray, high: FloatArray, what: str) -> None:
     """Raise JointDynamicsError where a derivative of the path leaves [low, high], at any time between two points."""
     room = np.where(np.isfinite(high - low), high - low, 1.0)
     low, high = low - LIMIT_TOLERANCE * room, high + LIMIT_TOLERANCE * room
     least, most, when_least, when_most = path.extremes(derivative, LIMIT_TOLERANCE / 4 * room)
     for values, when in ((least, when_least), (most, when_most)):
-        violation = out_of_bounds(loop.arm.joint_names, values, low, high, what)
-        if violation:
-            k = int(np.argmax((values < low) | (values > high)))
+        outside = ~((values >= low) & (values <= high))
+        if outside.any():
+            j = int(np.argmax(outside))
             raise JointDynamicsError(
-                f'trajectory: expected it within the limits, found at {when[k] - path.start:.3f} s {violation}'
+                f'trajectory: expected it within the limits, found at {when[j] - path.start:.3f} s {what} of'
+                f' {law.arm.joint_names[j]} is {values[j]:.6g}, allowed are {low[j]:.6g} … {high[j]:.6g}'
             )
 
 
-def check_motion(loop: ControlLoop, path: Path) -> None:
+def check_motion(law: Law, path: Path) -> None:
     """Raise JointDynamicsError when the law needs more derivatives of the desired motion than exist."""
-    needed = len(loop.references) - 1
-    if path.derivatives < needed:
+    if not path.derivatives >= law.DERIVATIVES:
         raise JointDynamicsError(
-            f'trajectory: expected a motion that is {needed} times differentiable, as the law needs it, found'
+            f'trajectory: expected a motion that is {law.DERIVATIVES} times differentiable, as the law needs it, found'
             f' {path.derivatives} times (give velocities and accelerations that are 0 at both ends, or let it be'
             ' smoothed)'
         )
 
 
 def instants(path: Path, period: float) -> FloatArray:
-    """Return the times (N,) of the steps: evenly between the points of the path, which are among them."""
+    """Return the times (N,) of the steps: evenly between the points of the path, which are among them.
+
+    Raises
+    ------
+    JointDynamicsError
+        For more than MOST_STEPS.
+    """
     points = path.times
-    pieces = [np.linspace(a, b, max(1, int(np.ceil((b - a) / period - 1e-9))) + 1)[:-1] for a, b in pairwise(points)]
+    counts = np.maximum(1.0, np.ceil(np.diff(points) / period - 1e-9))
+    if not counts.sum() <= MOST_STEPS:
+        raise JointDynamicsError(
+            f'trajectory: expected at most {MOST_STEPS} steps of plan_period, {period:g} s, found {counts.sum():.3g} in'
+            f' {path.end - path.start:.6g} s; send it in parts'
+        )
+    pieces = [np.linspace(a, b, int(count) + 1)[:-1] for (a, b), count in zip(pairwise(points), counts, strict=True)]
     return np.append(np.concatenate(pieces), points[-1])
 
 
 def _points(
     time: FloatArray, effort: FloatArray, allowed: FloatArray, fixed: FloatArray, max_spacing: float
-) -> FloatArray:
-    """Return the indices that are kept: the fixed times, and in between what the tolerance asks for."""
+) -> IntArray:
+    """Return the indices that are kept: the fixed times, and in between as many as the tolerance needs."""
     stops = np.searchsorted(time, fixed - 1e-12)
     keep = [0]
     for stop in stops[1:]:
@@ -241,7 +333,7 @@ def _points(
             low, high = i + 1, far
             while low < high:
                 middle = (low + high + 1) // 2
-                if _straight(time, effort, allowed, i, middle):
+                if _is_straight(time, effort, allowed, i, middle):
                     low = middle
                 else:
                     high = middle - 1
@@ -249,6 +341,6 @@ def _points(
     return np.array(keep)
 
 
-def _straight(time: FloatArray, effort: FloatArray, allowed: FloatArray, i: int, j: int) -> bool:
+def _is_straight(time: FloatArray, effort: FloatArray, allowed: FloatArray, i: int, j: int) -> bool:
     share = ((time[i + 1 : j] - time[i]) / (time[j] - time[i]))[:, None]
     return bool(np.all(np.abs(effort[i] + share * (effort[j] - effort[i]) - effort[i + 1 : j]) <= allowed))

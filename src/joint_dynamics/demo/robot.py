@@ -6,7 +6,6 @@ Moved by trajectories, waited for in its own time, asked for the truth.
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -113,17 +112,11 @@ class DemoRobot:
             node.destroy_publisher(publisher)
             self._client.silence(listener)
 
-    def wait(
-        self, until: float, progress: Callable[[float], None] = lambda share: None, timeout: float = 300.0
-    ) -> None:
-        """Wait until simulated time `until` [s].
-
-        `progress` is called with the share that has gone by. timeout: s of the wall.
-        """
-        start = self.time
+    def wait(self, until: float, show: Callable[[str], None] = lambda words: None, timeout: float = 300.0) -> None:
+        """Wait until simulated time `until` [s]; `show` is told how long that is. timeout: s of the wall."""
 
         def reached() -> bool:
-            progress(min(1.0, (self.time - start) / max(until - start, 1e-9)))
+            show(f'{max(until - self.time, 0.0):.0f} s of simulated time left')
             return self.time >= until
 
         self._client.until(reached, f'simulated time {until:.1f} s', timeout)
@@ -131,36 +124,6 @@ class DemoRobot:
     def command(self, **parameters: Any) -> None:
         """Set parameters of the plant (`wear`, `heating.<joint>` as heating__joint, …)."""
         self._client.set_parameters(self.name, **parameters)
-
-
-class StatusOf:
-    """The latched `~/status` of a node, waited for."""
-
-    def __init__(self, client: RosClient, node_name: str):
-        self._client, self._name, self.text = client, node_name, ''
-        client.listen(String, f'{node_name}/status', self._take)
-
-    def _take(self, message: String) -> None:
-        self.text = message.data
-
-    def wait(self, word: str, progress: Callable[[float, str], None], timeout: float) -> None:
-        """Wait until the status is `word` for good; `progress` is called with the seconds gone by and the status.
-
-        Raises
-        ------
-        JointDynamicsError
-            With the status when the node has failed or stopped, and after `timeout` s.
-        """
-        began = time.monotonic()
-
-        def reached() -> bool:
-            if self.text.startswith(('failed', 'stopped')):
-                raise JointDynamicsError(f'{self._name}: {self.text}')
-            progress(time.monotonic() - began, self.text)
-            # A plan is ready to be played while better ones are still looked for.
-            return self.text.partition(',')[0] == word and 'improving' not in self.text
-
-        self._client.until(reached, f'{self._name} to be {word}', timeout)
 
 
 class ArrayHistory:

@@ -46,6 +46,16 @@ def unknown_tool(seed: int) -> Payload:
     return Payload(float(mass), com, np.diag(mass / 12.0 * (np.sum(sides**2) - sides**2)))
 
 
+def tool_parameters(tool: Payload) -> dict[str, Any]:
+    """Return a payload as the simulator's parameters."""
+    inertia = np.asarray(tool.inertia)
+    return {
+        'payload_mass': tool.mass,
+        'payload_com': np.asarray(tool.com).tolist(),
+        'payload_inertia': inertia[np.triu_indices(3)].tolist(),
+    }
+
+
 def demo_robot(seed: int, position: ArrayLike, **options: Any) -> FlexibleJointRobot:
     """Return the robot of a seed, its tool in hand, at rest in `position` (n,) [rad].
 

@@ -63,6 +63,12 @@ def write_result(
     return written
 
 
+CONTROLLER_RATES = (50, 100, 125, 200, 250, 400, 500, 1000, 2000)
+"""Update rates [Hz] that controller managers usually have."""
+RATE_TOLERANCE = 0.05
+"""Relative distance of a measured rate from one of these that is attributed to jitter and lost samples."""
+
+
 def next_command(robot: str | Path, folder: str | Path, rate: float, config: str | None = None) -> str:
     """Return the command line that makes a controller's gains of a description in `folder`, to be pasted into a shell.
 
@@ -71,11 +77,13 @@ def next_command(robot: str | Path, folder: str | Path, rate: float, config: str
     robot, config
         files that the description was identified with.
     rate
-        of the joint states [Hz]: a controller manager updates as often or oftener, which bears more.
+        of the joint states [Hz]: a controller manager updates as often or oftener, which tolerates more.
     """
+    usual = min(CONTROLLER_RATES, key=lambda known: abs(known - rate))
+    nearest = usual if abs(usual - rate) <= RATE_TOLERANCE * usual else rate
     words = ['joint-dynamics', 'gains', '--robot', str(robot), *(['--config', config] if config else [])]
-    words += ['--description', str(Path(folder) / NAMES[0]), '--rate', f'{rate:.0f}', '--out', 'controllers.yaml']
-    return shlex.join(words)
+    words += ['--description', str(Path(folder) / NAMES[0]), '--rate', f'{nearest:.0f}', '--plugin']
+    return shlex.join([*words, '--out', 'controllers.yaml'])
 
 
 def not_reliable_name(name: str) -> str:

@@ -1,4 +1,4 @@
-"""A package of somebody else, with one controller in one module."""
+"""A package of somebody else, with one law in one module."""
 
 from setuptools import setup
 
@@ -6,5 +6,5 @@ setup(
     name='third-party-law',
     version='1.0',
     py_modules=['third_party_law'],
-    entry_points={'joint_dynamics.controllers': ['spring = third_party_law:Spring']},
+    entry_points={'joint_dynamics.controllers': ['gravity = third_party_law:Gravity']},
 )

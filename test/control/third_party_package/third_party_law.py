@@ -1,30 +1,21 @@
-"""The smallest controller there is: a spring to the desired position."""
+"""The smallest law there is: gravity, scaled."""
 
-from joint_dynamics.control import Controller, ControllerParameter, InterfaceConfiguration
+import numpy as np
+
+from joint_dynamics.control import Law, LawParameter
 
 
-class Spring(Controller):
-    """Torque = −stiffness (q − q_d)."""
+class Gravity(Law):
+    """Effort = share · g(q_d)."""
 
-    PARAMETERS = (ControllerParameter('stiffness', 10.0, 'of the spring', 'N·m/rad', 0.0, 1e4, per_joint=True),)
+    PARAMETERS = (LawParameter('share', 1.0, 'of the gravity', '', 0.0, 1.0, per_joint=True),)
 
-    def on_configure(self, setup):
-        """Take the parameters."""
-        self._joint_names = setup.arm.joint_names
-        self._stiffness = setup.parameters['stiffness']
+    def __init__(self, arm, parameters):
+        """Take the share."""
+        super().__init__(arm, parameters)
+        self._share = parameters['share']
 
-    def command_interface_configuration(self):
-        """Torque of every joint."""
-        return InterfaceConfiguration.individual(self.joint_names, ['effort'])
-
-    def state_interface_configuration(self):
-        """Position of every joint."""
-        return InterfaceConfiguration.individual(self.joint_names, ['position'])
-
-    def reference_interface_configuration(self):
-        """Position only."""
-        return InterfaceConfiguration.individual(self.joint_names, ['position'])
-
-    def update(self, time, period):
-        """Write the torque."""
-        self.command['effort'] = self._stiffness * (self.reference['position'] - self.state['position'])
+    def effort_along(self, motion):
+        """Return the effort (N, n) along a motion (N, 5, n)."""
+        q = motion[:, 0]
+        return self._share * self.arm.link_torque(q, np.zeros_like(q), np.zeros_like(q))

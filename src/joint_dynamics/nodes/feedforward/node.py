@@ -1,53 +1,56 @@
-"""The `feedforward` node: a law of joint_dynamics.control between a desired motion and a robot's controller.
+"""The `feedforward` node: fills the effort of a law into trajectories, between a planner and a robot's controller.
 
 See docs/reference/nodes/feedforward.md.
 """
 
 from __future__ import annotations
 
-import math
 import sys
-import time
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
-from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
-from joint_dynamics.control import Follower, load
+from joint_dynamics.arm import Arm
+from joint_dynamics.control import Follower, Law
 from joint_dynamics.control.applied import refuse_run_away
-from joint_dynamics.control.loop_parameters import build_loop, foreign_parameters
+from joint_dynamics.control.path import DERIVATIVES
+from joint_dynamics.control.trajectory import checked_effort
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.nodes.feedforward.loop_inputs import LoopClock, LoopInputs
-from joint_dynamics.nodes.feedforward.parameters import PARAMETERS, TOPICS
+from joint_dynamics.nodes.feedforward.parameters import (
+    PARAMETERS,
+    TOPICS,
+    fill_settings,
+    foreign_rows,
+    law_of,
+    refuse_gone,
+)
 from joint_dynamics.nodes.feedforward.planning import Output, PlannedPath, Planning
-from joint_dynamics.nodes.feedforward.senders import CommandSender, Refusals, TrajectorySender, report_command
+from joint_dynamics.nodes.feedforward.robot_state import RobotState
+from joint_dynamics.nodes.feedforward.senders import Refusals, TrajectorySender
 from joint_dynamics.nodes.framework.diagnostics import ERROR, OK, WARN
 from joint_dynamics.nodes.framework.heartbeat import Heartbeat, HeartbeatWatch
 from joint_dynamics.nodes.framework.lifecycle import DynamicsNode
 from joint_dynamics.nodes.framework.run import run
-from joint_dynamics.nodes.framework.tables import STATE, row_of
-from joint_dynamics.nodes.interfaces.input_parameters import recording_settings
+from joint_dynamics.nodes.framework.tables import STATE
+from joint_dynamics.nodes.interfaces.input_parameters import check_described_effort, recording_settings
 from joint_dynamics.nodes.interfaces.inputs import InputSet
-from joint_dynamics.nodes.interfaces.messages import message_class
-from joint_dynamics.nodes.interfaces.trajectory_bytes import read_trajectory
 
-MAX_STEP_PERIOD = 0.02
-"""Longest time between two steps of a streaming node [s]: then it goes on without joint states."""
+WATCH_PERIOD = 0.02
+"""Time between two looks at planning and controller [s]."""
 
 
 class FeedforwardNode(DynamicsNode):
-    """Fill the effort into trajectories, or stream commands; nothing goes out unless the node is active.
+    """Fill the effort into trajectories; nothing goes out unless the node is active.
 
     Attributes
     ----------
-    loop
-        ControlLoop around the law. follower: Follower of what is desired. planning: Planning of trajectories.
-        loop_clock: LoopClock. sender: TrajectorySender of trajectory mode. All are of the last configuration.
+    law, robot_state, follower, planning, sender
+        the law; the latest measurements; the motion under way; trajectories in planning; sender of trajectories. All
+        are of the last configuration.
     refusals
-        what was refused since activation and has not been mended by a good message, by what takes it.
+        reasons of refusals since activation that no good message has followed, by the name of the callback.
 
     """
 
@@ -56,11 +59,13 @@ class FeedforwardNode(DynamicsNode):
     TOPICS = TOPICS
     DESCRIPTION: ClassVar[Literal['none', 'optional', 'required']] = 'required'
 
+    law: Law
+
     def __init__(self, node_name: str | None = None, **options: Any):
         super().__init__(node_name, **options)
         self._declared: set[str] = set()
         self.refusals = Refusals(self)
-        self._ends, self._brought_in = False, ''
+        self._brought_in = ''
         if not self.parameters['use_description']:
             self.DESCRIPTION = 'none'  # type: ignore[misc]
         self._declare_law()
@@ -70,7 +75,7 @@ class FeedforwardNode(DynamicsNode):
     def _declare_law(self) -> None:
         law = self.parameters['law']
         try:
-            rows = [row_of(row) for row in foreign_parameters(law, load(law))]
+            rows = foreign_rows(law)
         except JointDynamicsError:
             return  # said when it is configured
         if law not in self._declared:
@@ -78,165 +83,102 @@ class FeedforwardNode(DynamicsNode):
             self.parameters.declare(rows)
 
     def configure(self) -> None:
-        """Build the loop around the law; raises JointDynamicsError when one part does not fit the other."""
+        """Build the law; raises JointDynamicsError when one part does not fit the other."""
         values = self.parameters
+        refuse_gone(values.unknown())
         self._declare_law()
         values.declare_joints(self.robot.joint_names)
-        if values['mode'] != 'streaming' and not load(values['law']).OPEN_LOOP:
-            raise JointDynamicsError(
-                f'mode: expected streaming for the law {values["law"]}, which has to measure, found trajectory'
-            )
-        self._streaming = values['mode'] == 'streaming'
+        description = self.description
+        arm = Arm(self.robot) if description is None else Arm.from_description(self.robot, description)
         self.get_logger().info('building the law; the first start on a machine compiles it')
-        self.loop = build_loop(values, self.robot, self.description)
-        if self._streaming:
-            # Compiled or loaded here, while the gate is closed, so that the first command is not late.
-            self.loop.step(0.0, 0.0)
-        arm = self.loop.arm
-        for remark in self.loop.remarks:
-            self.get_logger().info(remark)
-        self.diagnostics.report_doubtful(
-            () if self.description is None else self.description.doubtful_joints(arm.joint_names)
-        )
+        self.law = law_of(values, arm)
+        # Compiled or loaded here: the interpreter would be busy with it in the middle of the first motion.
+        checked_effort(self.law, np.zeros((1, DERIVATIVES, arm.n)))
+        self.law.reset()
+        for remark in self.law.remarks:
+            self.get_logger().warning(remark)
+        self.diagnostics.report_doubtful(() if description is None else description.doubtful_joints(arm.joint_names))
+        settings = fill_settings(values, arm)
+        settings.bounds(self.law)
         self.follower = Follower(
             arm.joint_names, smooth=values['interpolation'] == 'smooth', start_tolerance=values['start_tolerance']
         )
-        self._names = tuple(values['command_joints'] or arm.joint_names)
-        # Where each joint of the command is in the robot's order; the command may leave joints out, but not have
-        # others.
-        unknown = [name for name in self._names if name not in arm.joint_names]
-        if unknown or len(set(self._names)) != len(self._names):
+        names = tuple(values['command_joints'] or arm.joint_names)
+        # The command may leave joints out, but not have others.
+        unknown = [name for name in names if name not in arm.joint_names]
+        if unknown or len(set(names)) != len(names):
             raise JointDynamicsError(
-                f'command_joints: expected joints of {", ".join(arm.joint_names)}, each once, found'
-                f' {", ".join(self._names)}'
+                f'command_joints: expected joints of {", ".join(arm.joint_names)}, each once, found {", ".join(names)}'
             )
-        self._order = np.array([arm.joint_names.index(name) for name in self._names])
-        fill = {
-            'period': values['plan_period'],
-            'tolerance': values['effort_tolerance'],
-            'max_spacing': values['max_spacing'],
-            'side': values['trajectory_side'],
-            'speed_gain': np.array(values.per_joint('speed_gain', arm.joint_names)),
-        }
-        output = None if self._streaming else Output(self._names, self._order, fill)
-        self.planning = Planning(self.loop, self.follower, output)
-        self.loop_clock = LoopClock(self)
-        self._inputs = LoopInputs(self.loop, recording_settings(values, arm.joint_names), self.loop_clock)
-        self._forget_time()
-        self._connect(type(self.loop.controller).__name__)
+        order = np.array([arm.joint_names.index(name) for name in names])
+        if self.description is not None:
+            check_described_effort(self.description, recording_settings(values, arm.joint_names))
+        self.robot_state = RobotState(arm.joint_names, values['timeout'], values['slow_timeout'])
+        self.planning = Planning(self.law, self.follower, self.robot_state, Output(names, order, settings))
+        self.sender = TrajectorySender(self, values['trajectory_output'], names, order, self._not_followed)
+        self._connect()
 
-    def _connect(self, law: str) -> None:
-        claimed = self.loop.state
-        if self._streaming:
-            self._commands = CommandSender(self, self._names, self._order)
-            self.every(MAX_STEP_PERIOD, self._watch, steady=not self.loop_clock.simulated)
-        else:
-            self.sender = TrajectorySender(
-                self, self.parameters['trajectory_output'], self._names, self._order, self._not_followed
-            )
-            self.every(MAX_STEP_PERIOD, self._check_followed, steady=True)
-        if self._streaming and self.parameters['reference'] == 'controller_state':
-            kind = message_class('control_msgs/msg/JointTrajectoryControllerState', 'reference')
-            self.subscribe(kind, 'controller_state', self.refusals.guarded(self._take_controller_state), stream=True)
-        else:
-            take = self.refusals.guarded(self._take_trajectory)
-            self.subscribe(JointTrajectory, '~/reference', take, STATE, raw=True, stream=True)
-        if 'friction_scale' in claimed:
-            self.subscribe(
-                Float64MultiArray, 'friction_parameters', self.refusals.guarded(self._inputs.take_friction), STATE
-            )
-        if 'torque' in claimed and 'load_torques' not in self.parameters['inputs']:
-            self.subscribe(JointState, 'joint_torques', self.refusals.guarded(self._inputs.take_torques), stream=False)
-        InputSet(self, self._inputs.settings, self._inputs.take_sample, after=self._after_message)
+    def _connect(self) -> None:
+        self.every(WATCH_PERIOD, self._check_followed, steady=True)
+        self.subscribe(JointTrajectory, '~/reference', self.refusals.guarded(self._take_trajectory), STATE, stream=True)
+        if 'friction_scale' in self.law.inputs:
+            take = self.refusals.guarded(self._take_friction)
+            self.subscribe(Float64MultiArray, 'friction_parameters', take, STATE)
+        settings = recording_settings(self.parameters, self.law.arm.joint_names)
+        InputSet(self, settings, self.robot_state.take_sample, after=self._after_message)
         self._heart = Heartbeat(self, lambda: self.is_active)
         HeartbeatWatch(self, 'excitation', self._brake)
         self.every(0.1, self._report, steady=True)
 
     def activate(self) -> None:
-        """Open the gate; refuses a friction compensation that would make a joint run away."""
+        """Begin; refuses a friction compensation that would make a joint run away."""
         if self.parameters['check_compensation'] and self.description is not None:
-            refuse_run_away(self.loop.controller)
+            refuse_run_away(self.law)
         self.planning.check_idle()
-        self._forget_time()
+        self.robot_state.forget()
         self.follower.clear()
         self.refusals.clear()
-        self.loop.activate()
+        self.law.reset()
         self._brought_in = ''
         self._report_law()
 
     def deactivate(self) -> None:
-        """Go down to exactly zero within the limits, or at a shutdown to the command selected by `on_shutdown`.
-
-        Returns when that has arrived.
-        """
+        """Forget all trajectories; the controller executes the last one to its end."""
         self._heart.rest()
         self.planning.cancel()
-        if not self._streaming:
-            self.sender.forget()
-            list(self.loop.deactivate())
-            return
-        period = 0.002
-        holds = self._ends and self.parameters['on_shutdown'] == 'hold_gravity'
-        try:
-            for command in (
-                self.loop.end_holding(self.parameters['hold_time'], period) if holds else self.loop.deactivate(period)
-            ):
-                self._commands.send(command)
-                time.sleep(period)
-        finally:
-            self._commands.finish()
-
-    def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Deactivate as `on_shutdown` says, and clean up."""
-        self._ends = True
-        return super().on_shutdown(state)
+        self.sender.forget()
 
     def on_time_jump(self, delta: float) -> None:
-        """Forget what was measured and desired before; the gate goes to the safe command."""
-        if hasattr(self, 'loop'):
-            self._forget_time()
+        """Forget all earlier measurements and motions."""
+        if hasattr(self, 'robot_state'):
             self._forget_motion()
-            self.loop.state.clear()
-            self.loop.reference.clear()
-
-    def _forget_time(self) -> None:
-        self._stepped = -math.inf
-        self.loop_clock.forget()
-        self._inputs.position_came = False
-
-    def now(self) -> float:
-        """Return the time of the loop, s: of a clock that does not jump, or of the simulation."""
-        return self.loop_clock.now()
+            self.robot_state.forget()
 
     def _forget_motion(self) -> None:
         self.planning.cancel()
         self.follower.clear()
-        if not self._streaming:
-            self.sender.forget()
+        self.sender.forget()
 
-    # What comes in.
+    # Input.
 
-    def _take_controller_state(self, message: Any) -> None:
-        point = message.reference
-        self.follower.set_point(message.joint_names, point.positions, point.velocities, point.accelerations, self.now())
+    def _take_trajectory(self, message: JointTrajectory) -> None:
+        self.planning.add(message, self.clock_time())
 
-    def _take_trajectory(self, data: bytes) -> None:
-        message = read_trajectory(data)
-        if not (self._streaming and message.is_set_point):
-            self.planning.add(message, self.now())
-            return
-        self.planning.cancel()
-        points = message.points()
-        q, dq, ddq = (() if rows is None else np.asarray(rows)[0] for rows in (points.q, points.dq, points.ddq))
-        self.follower.set_point(points.joint_names, q, dq, ddq, self.now())
+    def _take_friction(self, message: Float64MultiArray) -> None:
+        self.robot_state.take_friction(message, self.clock_time())
 
-    def _go_on(self, now: float | None = None) -> None:
-        """Take over a trajectory that has been planned, and begin with the next one."""
-        if not self.is_active:
-            return
+    def _after_message(self, topic: str) -> None:
+        if self.robot_state.position_came:
+            self.robot_state.position_came = False
+            self.sender.hear()
+
+    # Output.
+
+    def _go_on(self) -> None:
+        """Take over a planned trajectory, and begin with the next one."""
+        now = self.clock_time()
         try:
-            now = self.now() if now is None else now
-            plan = self.planning.poll(now, self.clock_time())
+            plan = self.planning.poll(now)
         except JointDynamicsError as error:
             self.refusals.note('_take_trajectory', error)
             return
@@ -244,19 +186,19 @@ class FeedforwardNode(DynamicsNode):
             self._follow(plan, now)
 
     def _follow(self, plan: PlannedPath, now: float) -> None:
+        assert plan.filled is not None
         self.follower.follow(plan.path, plan.start, now)
         self._brought_in = self.planning.brought_in(plan)
         if self._brought_in:
             self.get_logger().warning(f'trajectory: {self._brought_in}')
-        if plan.message is not None and plan.filled is not None:
-            self.sender.send(plan, plan.start - now)
-            self.diagnostics.set(
-                'trajectory',
-                OK,
-                'published',
-                points=len(plan.filled.time),
-                largest_interpolation_error=float(plan.filled.error.max()),
-            )
+        self.sender.send(plan, plan.start - now)
+        self.diagnostics.set(
+            'trajectory',
+            OK,
+            'published',
+            points=len(plan.filled.time),
+            largest_interpolation_error=float(plan.filled.error.max()),
+        )
 
     def _check_followed(self) -> None:
         if self.is_active:
@@ -264,68 +206,37 @@ class FeedforwardNode(DynamicsNode):
             self._go_on()
 
     def _not_followed(self, reason: str) -> None:
-        """Forget a motion that the controller has not: the next one begins where the robot is."""
+        """Forget a motion that the controller does not execute: the next one begins where the robot is."""
         if not self.is_active:
             return
         self._forget_motion()
         if self.planning.idle:
-            # The friction's hysteresis has gone along a motion that was not.
-            self.loop.controller.on_activate()
+            # The friction's hysteresis has moved along a motion that was not executed.
+            self.law.reset()
         self.refusals.note('_take_trajectory', JointDynamicsError(reason))
 
     def _brake(self, reason: str) -> None:
-        """Come to rest on the path of a motion whose sender is lost; a controller that plays it is told to."""
+        """Come to rest on the path of a motion whose sender is lost; the controller gets the braking."""
         if not self.is_active:
             return
-        now = self.now()
         try:
-            plan = self.planning.brake(now, self.clock_time())
+            self.planning.brake(self.clock_time())
         except JointDynamicsError as error:
             self.refusals.note('_take_trajectory', error)
             return
-        if plan is not None:
-            self._follow(plan, now)
-        self.refusals['_take_trajectory'] = f'{reason}; braked what was being followed'
+        self.refusals['_take_trajectory'] = f'{reason}; braked the motion under way'
 
-    # What goes out.
-
-    def _after_message(self, topic: str) -> None:
-        if self._inputs.position_came:
-            self._inputs.position_came = False
-            if not self._streaming:
-                self.sender.hear()
-            elif self.is_active:
-                self._step(self.now())
-
-    def _step(self, now: float) -> None:
-        period = now - self._stepped if math.isfinite(self._stepped) else 1e-3
-        self._stepped = now
-        self._go_on(now)
-        self.follower.write(self.loop.reference, now)
-        command = self.loop.step(now, period)
-        if command is not None:
-            self._commands.send(command)
-
-    def _watch(self) -> None:
-        """Go on without joint states: a robot that stops talking must not keep the last torque."""
-        now = self.now()
-        if self.is_active and now - self._stepped > MAX_STEP_PERIOD:
-            self._step(now)
+    # Diagnostics.
 
     def _report_law(self) -> None:
-        loop = self.loop
-        if not self._streaming and loop.gate.is_open and not self.planning.busy:
-            # Before a trajectory comes: whether α and temperatures will count in it.
-            loop.refresh_inputs(self.now())
-        self.diagnostics.set('law', WARN if loop.warning else OK, loop.warning or self.parameters['law'])
-        if loop.arm.validity is not None:
-            self.diagnostics.report_validity(loop.validity_violations)
+        now = self.clock_time()
+        missing = [reason for name in self.law.inputs if (reason := self.robot_state.fault(name, now))]
+        without = f'{missing[-1]}: continuing with the last valid or described value' if missing else ''
+        self.diagnostics.set('law', WARN if missing else OK, without or self.parameters['law'])
+        if self.law.arm.validity is not None:
+            self.diagnostics.report_validity(self.law.validity_violations)
 
     def _report(self) -> None:
-        if not self.is_active:
-            self.diagnostics.set('command', OK, 'not active: no command')
-        elif self._streaming:
-            report_command(self.diagnostics, self.loop)
         self._report_law()
         refusal = '; '.join(self.refusals.values())
         self.diagnostics.set(

@@ -1,39 +1,68 @@
-"""What the feedforward node takes and gives: its parameters, those of the laws, and its topics."""
+"""The parameters of the feedforward node, those of the laws, and its topics."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
+from typing import Any
 
-from joint_dynamics.control.loop_parameters import CHECK_COMPENSATION, GATE_PARAMETERS, LAW_PARAMETERS, LOOP_PARAMETERS
+import numpy as np
+
+from joint_dynamics.arm import Arm
+from joint_dynamics.control import FillSettings, Law, create, load
+from joint_dynamics.control.laws import SHIPPED
+from joint_dynamics.control.trajectory import LIMITS_PER_SECOND
+from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.nodes.framework.heartbeat import BEAT_ROW, listening_row
 from joint_dynamics.nodes.framework.tables import ParameterRow, publishes, row_of, subscribes
 from joint_dynamics.nodes.interfaces.input_parameters import INPUT_PARAMETERS, INPUT_TOPICS
 from joint_dynamics.nodes.interfaces.trajectory_controller import ACTION_ROW, OUTPUT_ROW
+from joint_dynamics.settings import Parameter, ParameterValues
 
-#: Of the table that the controller plugin shares, by name.
-_SHARED = {row.name: row_of(row) for row in LOOP_PARAMETERS}
+OWN_DEFAULT = 'default'
+"""Value of a parameter whose default differs from law to law: that of the law."""
+CONTROLLER = 'a torque per cycle is commanded by the C++ controller (docs/how-to/controller_plugin.md)'
+GONE = dict.fromkeys(
+    (
+        'mode', 'reference', 'safe_command', 'ramp_time', 'on_shutdown', 'hold_time', 'tracking_tolerance',
+        'velocity_margin', 'position_margin', 'jump_margin', 'kp', 'kd', 'ki', 'integral_limit', 'feedback_side',
+        'torque_gain', 'torque_source', 'torque_limit',
+    ),
+    f'this node fills whole trajectories only, without this parameter; {CONTROLLER}',
+)  # fmt: skip
+"""Parameters of 0.2 that are gone since 0.3.0, and what to use."""
 
+
+def _law_rows() -> tuple[Parameter, ...]:
+    rows: dict[str, Parameter] = {}
+    for law in SHIPPED:
+        for parameter in law.PARAMETERS:
+            known = rows.setdefault(parameter.name, parameter)
+            if known.default != parameter.default:
+                choices = (OWN_DEFAULT, *parameter.choices)
+                rows[parameter.name] = replace(known, default=OWN_DEFAULT, choices=choices)
+    return tuple(rows.values())
+
+
+FILL_ROWS = (
+    ParameterRow.of(FillSettings, 'effort_limit', upper=1e5, per_joint=True, infinite=False),
+    ParameterRow.of(FillSettings, 'effort_rate', upper=1e7, per_joint=True, infinite=False),
+    ParameterRow.of(FillSettings, 'plan_period'),
+    ParameterRow.of(FillSettings, 'effort_tolerance'),
+    ParameterRow.of(FillSettings, 'max_spacing'),
+    ParameterRow.of(FillSettings, 'trajectory_side'),
+    ParameterRow.of(FillSettings, 'speed_gain', default=0.0, per_joint=True),
+)
+LAW_ROWS = _law_rows()
+"""Parameters of the shipped laws."""
 
 PARAMETERS = (
-    ParameterRow(
-        'mode',
-        'trajectory',
-        'trajectory: fill the effort into whole trajectories; streaming: a command with every joint state',
-        choices=('trajectory', 'streaming'),
-    ),
-    _SHARED['law'],
+    ParameterRow('law', 'computed_torque', 'name of an installed law (entry-point group `joint_dynamics.controllers`)'),
     ParameterRow(
         'use_description',
         True,
         'whether the dynamics description is needed; else the URDF alone has to do',
         applies='start',
-    ),
-    ParameterRow(
-        'reference',
-        'trajectory',
-        'streaming follows: trajectory, the topic `~/reference`; controller_state, the reference in the '
-        'state of a joint trajectory controller',
-        choices=('trajectory', 'controller_state'),
     ),
     ParameterRow(
         'interpolation',
@@ -44,75 +73,39 @@ PARAMETERS = (
     ),
     ParameterRow('start_tolerance', 0.1, 'a trajectory starts at most so far from where the robot is', 'rad', 0, 10),
     ParameterRow(
-        'command_joints',
-        [],
-        'joint order of `~/commands`, as the controller that takes them has it; empty: that of the robot',
+        'command_joints', [], 'joints of `~/joint_trajectory` in the order of the controller; empty: all of the robot'
     ),
-    _SHARED['payload_mass'],
-    _SHARED['payload_center'],
+    ParameterRow('payload_mass', 0.0, 'mass at the last link that the model does not have yet', 'kg', 0, 1000),
     ParameterRow(
-        'trajectory_side',
-        'link',
-        'trajectory mode: motor, positions of the motors for a controller that closes its loop there (law '
-        '`flexible_joint`); link, those of the link',
-        choices=('link', 'motor'),
+        'payload_center',
+        [0.0, 0.0, 0.0],
+        'its centre in the frame of the last joint',
+        'm',
+        element=float,
+        check=lambda value: None if len(value) == 3 else '3 numbers',
     ),
+    *FILL_ROWS,
+    replace(OUTPUT_ROW, name='trajectory_output'),
+    ParameterRow('timeout', 0.05, 'largest age of the joint states that a trajectory is planned from', 's', 0.001, 5),
     ParameterRow(
-        'speed_gain',
-        0.0,
-        "trajectory mode with `flexible_joint`: derivative gain of the robot's controller where its position is the "
-        "link's and its speed the motor's (A·s/rad for a current); 0: it is not so",
-        'N·m·s/rad',
-        0,
-        1e5,
-        per_joint=True,
-    ),
-    ParameterRow('plan_period', 0.002, 'trajectory mode: time between two evaluations of the law', 's', 0.0002, 0.05),
-    ParameterRow(
-        'effort_tolerance',
-        0.002,
-        'trajectory mode: largest error of the linear interpolation, as a share of the torque limit',
-        '',
-        1e-5,
-        0.1,
-    ),
-    ParameterRow('max_spacing', 0.05, 'trajectory mode: largest time between two points', 's', 0.001, 1),
-    replace(OUTPUT_ROW, name='trajectory_output', description=f'trajectory mode: {OUTPUT_ROW.description}'),
-    *(_SHARED[row.name] for row in GATE_PARAMETERS[:4]),
-    ParameterRow(
-        'on_shutdown',
-        'hold_gravity',
-        'streaming, what is commanded last when the node ends (shutdown, SIGTERM, SIGINT): '
-        'hold_gravity, the safe command, for `hold_time`; zero',
-        choices=('hold_gravity', 'zero'),
+        'slow_timeout', 30.0, 'largest age of temperatures and of the parameters of the estimator', 's', 0.1, 3600
     ),
     ParameterRow(
-        'hold_time',
-        1.0,
-        'how long the safe command is sent when the node ends, after the ramp to it; a launch file of your own '
-        'has to give the node that time (launch: 5 s)',
-        's',
-        0,
-        3,
+        'check_compensation',
+        True,
+        'whether activating is refused when the friction compensation would make a joint run away',
+        applies='at once',
     ),
-    *(_SHARED[row.name] for row in GATE_PARAMETERS[4:]),
-    row_of(CHECK_COMPENSATION, applies='at once'),
-    *(_SHARED[row.name] for row in LAW_PARAMETERS),
+    *(row_of(row) for row in LAW_ROWS),
     *INPUT_PARAMETERS,
 )
 
 TOPICS = (
-    subscribes(
-        '~/reference',
-        'trajectory_msgs/JointTrajectory',
-        'the desired motion; in streaming mode one point at time 0 is '
-        'a set point (position, velocity and acceleration needed)',
-    ),
+    subscribes('~/reference', 'trajectory_msgs/JointTrajectory', 'the desired motion'),
     subscribes(
         'controller_state',
         'control_msgs/JointTrajectoryControllerState',
-        'where control_msgs is installed: streaming with `reference` controller_state, what is followed;'
-        ' trajectory mode, whether the controller takes what it is sent',
+        'where control_msgs is installed: whether the controller executes its trajectory',
     ),
     subscribes(
         'friction_parameters',
@@ -120,34 +113,57 @@ TOPICS = (
         'α of the estimator (remap to its `~/friction_parameters`): '
         "rows of joints in the robot's order, columns α1 and α2 in N·m·s/rad",
     ),
-    subscribes(
-        'joint_torques',
-        'sensor_msgs/JointState',
-        'effort: transmission torque in N·m (remap to `~/joint_torques` of the '
-        'estimator), for laws that claim the state `torque`',
-    ),
     publishes(
         '~/joint_trajectory',
         'trajectory_msgs/JointTrajectory',
-        'trajectory mode: the motion with velocities, accelerations '
-        'and effort, for a joint trajectory controller with an effort interface',
+        'the motion with velocities, accelerations and effort, for a joint trajectory controller with an effort'
+        ' interface',
     ),
     ACTION_ROW,
-    publishes(
-        '~/commands',
-        'std_msgs/Float64MultiArray',
-        'streaming mode: torque in N·m or current in A, in the order of `command_joints`',
-    ),
-    publishes(
-        '~/joint_commands',
-        'sensor_msgs/JointState',
-        'streaming mode, while somebody listens: the same by joint name, as effort, with a stamp (to plot)',
-    ),
     *INPUT_TOPICS,
-    listening_row(
-        'excitation',
-        'lost while it plays, a trajectory that is being followed is braked on its path; in '
-        'trajectory mode the braking is sent to the controller',
-    ),
+    listening_row('excitation', 'lost while it plays, the present trajectory is braked on its path'),
     BEAT_ROW,
 )
+
+
+def refuse_gone(given: Iterable[str]) -> None:
+    """Raise JointDynamicsError for the first of the `given` parameter names that is gone since 0.3.0."""
+    for name in given:
+        reason = GONE.get(name.split('.')[0])
+        if reason is not None:
+            raise JointDynamicsError(f'{name}: expected no such parameter since 0.3.0, found a value: {reason}')
+
+
+def foreign_rows(law: str) -> list[ParameterRow]:
+    """Return the parameters of a law that is not shipped as `<law>_<parameter>`, so that they clash with no other."""
+    kind = load(law)
+    return [] if kind in SHIPPED else [row_of(row.replaced(name=f'{law}_{row.name}')) for row in kind.PARAMETERS]
+
+
+def law_of(values: ParameterValues, arm: Arm) -> Law:
+    """Return the law that the parameters name, for `arm` with the payload that they state."""
+    if values['payload_mass'] > 0:
+        arm = arm.with_payload(values['payload_mass'], values['payload_center'])
+    name = values['law']
+    kind = load(name)
+    prefix = '' if kind in SHIPPED else f'{name}_'
+    own: dict[str, Any] = {}
+    for row in kind.PARAMETERS:
+        key = prefix + row.name
+        value = values.per_joint(key, arm.joint_names) if row.per_joint else values[key]
+        if not (row.choices and value == OWN_DEFAULT):
+            own[row.name] = value
+    return create(name, arm, **own)
+
+
+def fill_settings(values: ParameterValues, arm: Arm) -> FillSettings:
+    """Return the settings of filled trajectories; a limit of 0 is that of the URDF, a rate of 0 the default."""
+    limit, rate = (np.array(values.per_joint(name, arm.joint_names)) for name in ('effort_limit', 'effort_rate'))
+    limit = np.where(limit > 0, limit, np.inf)
+    rate = np.where(rate > 0, rate, LIMITS_PER_SECOND * np.minimum(limit, arm.effort_limit))
+    return FillSettings(
+        effort_limit=tuple(limit),
+        effort_rate=tuple(rate),
+        speed_gain=tuple(values.per_joint('speed_gain', arm.joint_names)),
+        **{row.name: values[row.name] for row in FILL_ROWS if not row.per_joint},
+    )

@@ -1,7 +1,4 @@
-"""What the feedforward node sends: a command with every joint state, or planned trajectories, and who takes them.
-
-And what its loop says of itself in the diagnostics.
-"""
+"""Output of the feedforward node: planned trajectories, and whether the controller executes them."""
 
 from __future__ import annotations
 
@@ -10,26 +7,17 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from rclpy.duration import Duration
-from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
-from joint_dynamics.arrays import FloatArray, IntArray
-from joint_dynamics.control import ControlLoop
+from joint_dynamics.arrays import IntArray
 from joint_dynamics.errors import JointDynamicsError, one_line
 from joint_dynamics.nodes.feedforward.planning import PlannedPath
-from joint_dynamics.nodes.framework.diagnostics import ERROR, OK, WARN, Diagnostics
-from joint_dynamics.nodes.interfaces.messages import array_message, joint_state
 from joint_dynamics.nodes.interfaces.robot_states import Listening
 from joint_dynamics.nodes.interfaces.trajectory_controller import ControllerWatch, Report, SentMotion, TrajectoryOutput
 
 if TYPE_CHECKING:
     from joint_dynamics.nodes.framework.lifecycle import DynamicsNode
 
-
-LAST_WORD = Duration(seconds=0.2)
-"""Longest wait for the last command to arrive."""
 
 CONTROLLER_TIMEOUT = 0.5
 """Silence of a controller that counts [s]: joint_trajectory_controller tells its state 50 times a second, unless set
@@ -39,35 +27,8 @@ MAX_ARRIVAL_DELAY = 0.5
 """A trajectory without stamp begins when it arrives, which on a busy machine may be so much later [s]."""
 
 
-class CommandSender:
-    """Sends the commands of a loop.
-
-    Parameters
-    ----------
-    joint_names, order
-        of the joints that are sent, and their places in the robot's order.
-    """
-
-    def __init__(self, node: DynamicsNode, joint_names: Sequence[str], order: IntArray):
-        self._node, self._joint_names, self._order = node, joint_names, order
-        self._commands = node.advertise(Float64MultiArray, '~/commands')
-        self._named = node.advertise(JointState, '~/joint_commands')
-
-    def send(self, command: FloatArray) -> None:
-        """Send a command (n,) [N·m, A] in the robot's order."""
-        ordered = command[self._order]
-        self._commands.publish(array_message(ordered))
-        if self._named.get_subscription_count():
-            stamp = self._node.get_clock().now().to_msg()
-            self._named.publish(joint_state(stamp, self._joint_names, ordered))
-
-    def finish(self) -> None:
-        """Wait until the last command has arrived."""
-        self._commands.wait_for_all_acked(LAST_WORD)
-
-
 class TrajectorySender:
-    """Sends what trajectory mode has planned; `lost(reason)` is called once when the controller does not follow it.
+    """Sends planned trajectories; `lost(reason)` is called once when the controller does not execute one.
 
     Parameters
     ----------
@@ -94,7 +55,7 @@ class TrajectorySender:
         self._heard = -math.inf
 
     def send(self, plan: PlannedPath, ahead: float) -> None:
-        """Send a plan that trajectory mode has filled; it begins `ahead` s from now."""
+        """Send a filled plan; it begins `ahead` s from now."""
         now = self._clock()
         if self._sent is None or now > self._sent.began + self._sent.duration:
             self._output.choose()
@@ -110,7 +71,7 @@ class TrajectorySender:
         self._output.send(plan.message)
 
     def forget(self) -> None:
-        """Look no more after what was sent."""
+        """Stop watching the last trajectory."""
         self._sent = None
 
     def hear(self) -> None:
@@ -118,7 +79,7 @@ class TrajectorySender:
         self._heard = self._listening.time
 
     def check_followed(self) -> None:
-        """Look whether the controller goes along what it was sent; to be called every 20 ms of the wall."""
+        """Check whether the controller executes the last trajectory; to be called every 20 ms of the wall."""
         self._listening.tick()
         if self._sent is None:
             return
@@ -129,21 +90,6 @@ class TrajectorySender:
     def _refused(self, reason: str) -> None:
         self._sent = None
         self._lost(reason)
-
-
-def report_command(diagnostics: Diagnostics, loop: ControlLoop) -> None:
-    """Tell in the diagnostics what the last command of a loop followed, and which limits it met."""
-    level = ERROR if loop.gate.failure else WARN if loop.fallback_reason else OK
-    values: dict[str, float | str] = {'weight': loop.gate.weight}
-    if level == OK:
-        values['delay of the loop [s]'] = loop.delay
-        apart = loop.state['position'] - loop.reference['position']
-        values['farthest off [rad]'] = float(np.abs(apart).max())
-        values['joint farthest off'] = loop.arm.joint_names[int(np.abs(apart).argmax())]
-    diagnostics.set('command', level, loop.fallback_reason or 'follows the law', **values)
-    limited = [name for name, held in zip(loop.arm.joint_names, loop.gate.limited, strict=True) if held]
-    said = f'limited in torque or rate: {", ".join(limited)}' if limited else 'not reached'
-    diagnostics.set('limits', WARN if limited else OK, said)
 
 
 class Refusals(dict[str, str]):

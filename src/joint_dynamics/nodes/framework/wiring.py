@@ -11,7 +11,6 @@ from typing import Any
 CONTROLLERS: Mapping[str, str] = {
     'initial_joint_controller': 'joint_trajectory_controller',
     'effort_trajectory_controller': 'joint_trajectory_controller',
-    'effort_controller': 'forward_effort_controller',
 }
 """Launch arguments that name a controller, and their defaults."""
 DEFAULT_FROM: Mapping[str, str] = {'effort_trajectory_controller': 'initial_joint_controller'}
@@ -33,9 +32,7 @@ WIRING: Mapping[str, Mapping[str, str]] = {
     'feedforward': {
         'dynamics_description': 'identifier/dynamics_description',
         **_trajectories_to('effort_trajectory_controller'),
-        '~/commands': '{effort_controller}/commands',
         'friction_parameters': 'estimator/friction_parameters',
-        'joint_torques': 'estimator/joint_torques',
     },
 }
 """Remappings of each node that is launched beside a robot; in braces, the launch argument that names a controller."""

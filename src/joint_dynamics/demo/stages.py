@@ -1,0 +1,330 @@
+"""The stages of the demonstration; each works through nodes and commands, and leaves its figures in the context."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+
+from joint_dynamics.arm import Arm
+from joint_dynamics.arrays import FloatArray
+from joint_dynamics.calibration.client import RosClient
+from joint_dynamics.calibration.processes import Processes
+from joint_dynamics.calibration.terminal import Terminal
+from joint_dynamics.demo import DemoSettings, scenario
+from joint_dynamics.demo.comparison import compare_parameters, friction_errors, map_nrmse, mean_squares, reductions
+from joint_dynamics.demo.robot import ArrayHistory, DemoRobot, StateRecorder, efforts_of
+from joint_dynamics.demo.scenario import (
+    FLOOR,
+    GAIN_DEVIATION,
+    HEATING_TIME,
+    INERTIA_ERROR,
+    REST_GAIN,
+    WEAR,
+    heating,
+    tool_parameters,
+    unknown_tool,
+)
+from joint_dynamics.description import DynamicsDescription
+from joint_dynamics.errors import JointDynamicsError, NotReliableError
+from joint_dynamics.excitation import MotionSamples
+from joint_dynamics.joint import TorsionalStiffness
+from joint_dynamics.robot import RobotModel
+from joint_dynamics.simulation import ur5e_urdf
+
+LEAD = 3.0  # simulated s between sending a motion and its start, in which feedforward works through all of it
+STANDING = 0.02  # simulated seconds per second meanwhile: a busy machine is in time, too
+ALPHA_LOWER = [0.4, -5.0]  # α1, α2 [N·m·s/rad]: a worn joint is beyond the region of [M6 eq 27]
+ALPHA_UPPER = [2.5, 5.0]
+PLAIN = {'law': 'computed_torque', 'friction': 'static', 'friction_smoothing': 0.02}
+HYSTERESIS = {'law': 'adaptive_friction', 'friction': 'default', 'rest_gain': REST_GAIN}
+NOMINAL = {**HYSTERESIS, 'alpha_lower': [1.0, 0.0], 'alpha_upper': [1.0, 0.0]}
+ADAPTIVE = {**HYSTERESIS, 'alpha_lower': ALPHA_LOWER, 'alpha_upper': ALPHA_UPPER}
+INPUTS = {
+    'inputs': ['joint_states', 'motor_states', 'temperatures'],
+    'joint_states_effort': 'none',
+    'motor_states_effort': 'current',
+    'reliable_inputs': True,
+}
+CALIBRATION_TIME = 1800.0  # s, longest calibration on a busy machine
+
+
+@dataclass
+class DemoContext:
+    """State of all stages.
+
+    Attributes
+    ----------
+    folder
+        for results and logs.
+    robot
+        the simulated one, once it is started.
+    summary
+        figures for summary.json.
+    results
+        arrays and documents for the report, by name.
+    seconds
+        duration of each stage.
+    """
+
+    settings: DemoSettings
+    folder: Path
+    terminal: Terminal
+    processes: Processes
+    client: RosClient
+    robot: DemoRobot | None = None
+    summary: dict[str, Any] = field(default_factory=dict)
+    results: dict[str, Any] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def the_robot(self) -> DemoRobot:
+        """The robot, started by `start`."""
+        if self.robot is None:
+            raise JointDynamicsError('demo: expected the robot to be started first, found none')
+        return self.robot
+
+    @cached_property
+    def model(self) -> RobotModel:
+        """The robot as its maker describes it."""
+        return RobotModel.load(ur5e_urdf())
+
+    @cached_property
+    def work(self) -> MotionSamples:
+        """The motion that the robot is there for: one cycle."""
+        return scenario.cycle()
+
+    @contextlib.contextmanager
+    def stage(self, name: str) -> Iterator[Callable[[str], None]]:
+        """Run one stage; its value shows how far it is."""
+        began = time.monotonic()
+        with self.terminal.progress(name) as show:
+            yield show
+        self.seconds[name] = time.monotonic() - began
+        self.terminal.say(f'{name}: {self.seconds[name]:.1f} s')
+
+    def node(self, name: str, parameters: dict[str, Any], remap: dict[str, str] | None = None) -> None:
+        """Start one node as a process of its own, with parameters by name; it configures and activates itself."""
+        path = self.folder / 'logs' / f'{name}.yaml'
+        path.write_text(yaml.safe_dump({f'/{name}': {'ros__parameters': {'autostart': True, **parameters}}}))
+        arguments = ['--ros-args', '--params-file', str(path)]
+        for source, target in (remap or {}).items():
+            arguments += ['-r', f'{source}:={target}']
+        self.processes.start(name, f'joint_dynamics.nodes.{name}.node', arguments)
+
+
+def start(demo: DemoContext) -> None:
+    """Start the simulated robot."""
+    use = demo.settings
+    with demo.stage('Start the robot'):
+        demo.node(
+            'simulator',
+            {
+                'seed': use.seed,
+                'real_time_factor': use.speed,
+                'position': demo.work.q[0].tolist(),
+                'follow_topics': ['/identifier/heard', '/estimator/joint_torques'],
+                'max_lead': 0.5,
+                'inertia_error': INERTIA_ERROR,
+                **tool_parameters(unknown_tool(use.seed)),
+            },
+        )
+        demo.robot = DemoRobot(demo.client)
+
+
+def calibrate(demo: DemoContext) -> None:
+    """Calibrate the robot by the command, and compare the result with the truth."""
+    use, robot = demo.settings, demo.the_robot
+    lower, upper = scenario.working_range(demo.work)
+    gains = dict(zip(robot.joint_names, robot.data_sheet['drive_gain'], strict=True))
+    config = demo.folder / 'logs' / 'calibrate.yaml'
+    sections = {
+        'excitation': {
+            'posture': demo.work.q[0].tolist(),
+            'limits': {'lower': lower, 'upper': upper, 'floor': FLOOR},
+            'fourier': {'period': use.period, 'repeats': use.repeats, 'starts': use.starts},
+        },
+        'identification': {'drive_gains': gains, 'drive_gain_deviation': GAIN_DEVIATION},
+    }
+    config.write_text(yaml.safe_dump(sections), encoding='utf-8')
+    out = demo.folder / 'calibration'
+    words = ['calibrate', '--preset', 'simulation', '--controller', 'simulator', '--sim-time', '--yes', '--config']
+    with demo.stage('Calibrate the robot') as show, Processes(demo.folder / 'logs') as command:
+        command.start('calibrate', 'joint_dynamics.cli.main', [*words, str(config), '--out', str(out)])
+
+        def ended() -> bool:
+            show(command.last_words('calibrate'))
+            return command.status('calibrate') is not None
+
+        demo.client.until(ended, 'the calibration to end', CALIBRATION_TIME)
+        status = command.status('calibrate')
+        if status != 0:
+            failure = NotReliableError if status == 3 else JointDynamicsError
+            raise failure(f'calibrate: {command.last_words("calibrate")}; see {demo.folder}/logs/calibrate.log')
+    demo.results['truth'] = robot.truth
+    identified = json.loads((out / 'identified' / 'summary.json').read_text(encoding='utf-8'))
+    comparison = compare_parameters(identified['parameters'], robot.truth)
+    demo.results['parameters'] = comparison
+    demo.results['description'] = DynamicsDescription.load(out / 'dynamics.yaml')
+    demo.results['description'].save(demo.folder / 'dynamics.yaml')
+    demo.summary |= {
+        'seed': use.seed,
+        'parameter_coverage_percent': comparison.coverage_percent,
+        'identification': {
+            'validation_residual_percent': identified['validation_overall_percent'],
+            'validation_moving_percent': identified['validation_moving_overall_percent'],
+            'condition_number': identified['condition_number'],
+            'base_parameters': len(comparison.rows),
+            'median_error_percent': comparison.median_error_percent,
+            'median_error_deviations': comparison.median_error_deviations,
+            'largest_error_deviations': float(np.abs(comparison.deviations).max()),
+        },
+    }
+
+
+def start_estimator(demo: DemoContext) -> None:
+    """Start estimator and feedforward from the description."""
+    with demo.stage('Start the estimator'):
+        common = {**INPUTS, 'use_sim_time': True, 'description_file': str(demo.folder / 'dynamics.yaml')}
+        demo.node(
+            'estimator',
+            {
+                **common,
+                'friction_lower': ALPHA_LOWER,
+                'friction_upper': ALPHA_UPPER,
+                'torque_rate': 50.0,
+                'save_period': 0.0,
+                'resume': False,
+                'output_folder': str(demo.folder / 'estimated'),
+            },
+        )
+        demo.node(
+            'feedforward',
+            {
+                **common,
+                'autostart': False,
+                'timeout': 5.0,
+                'slow_timeout': 3600.0,
+                'plan_period': 0.004,
+                'interpolation': 'as_given',
+                'check_compensation': False,
+            },
+            {
+                '~/joint_trajectory': '/simulator/joint_trajectory',
+                'friction_parameters': '/estimator/friction_parameters',
+            },
+        )
+        for name in ('friction', 'stiffness'):
+            history = ArrayHistory(demo.client, demo.the_robot, f'/estimator/{name}_parameters')
+            demo.results['alpha' if name == 'friction' else name] = history
+        demo.client.until_active('/estimator')
+
+
+def wear(demo: DemoContext) -> None:
+    """Let the robot work, first new, then worn and warm, with the feedforward of the new robot and the estimator."""
+    robot = demo.the_robot
+    with demo.stage('Work, new and cold') as show:
+        play_cycle(demo, 'new', PLAIN, show)
+        _compare_estimates(demo, 'new')
+    with demo.stage('Wear and warm the joints') as show:
+        power = heating(demo.model.limits.effort)
+        robot.command(wear_duration=HEATING_TIME)
+        robot.command(
+            **{f'wear__{joint}': WEAR for joint in robot.joint_names},
+            **{f'heating__{joint}': float(watt) for joint, watt in zip(robot.joint_names, power, strict=True)},
+        )
+        play_cycle(demo, 'wearing', PLAIN, show)
+        robot.command(**{f'heating__{joint}': 0.0 for joint in robot.joint_names})
+    with demo.stage('Exercise the worn joints') as show:
+        # The work hardly deforms the shoulder pan, without gravity load: only accelerations show its stiffness.
+        motion = scenario.constant_speeds(demo.work.q[0])
+        robot.wait(robot.play(motion.time, motion.q, motion.dq, motion.ddq), show)
+
+
+def compensate(demo: DemoContext) -> None:
+    """Run the same motion with the feedforward of the new robot, without and with hysteresis, and adapted."""
+    for name, words, parameters in (
+        ('plain', 'Plain feedforward', PLAIN),
+        ('nominal', 'The same with hysteresis', NOMINAL),
+        ('adaptive', 'Adaptive feedforward', ADAPTIVE),
+    ):
+        with demo.stage(words) as show:
+            play_cycle(demo, name, parameters, show)
+    _compare_estimates(demo, 'worn')
+    runs, states = demo.results.setdefault('runs', {}), demo.results['states']
+    demo.summary['stiffness_map_nrmse'] = float(np.mean(states['worn']['stiffness_nrmse']))
+    demo.summary['stiffness_map_nrmse_new'] = float(np.mean(states['new']['stiffness_nrmse']))
+    demo.summary['feedforward'] = {
+        f'{first}_to_{second}': {
+            quantity: reductions(runs[first][f'{quantity}_mse'], runs[second][f'{quantity}_mse'])
+            for quantity in ('torque', 'tracking')
+        }
+        for first, second in (('plain', 'adaptive'), ('plain', 'nominal'), ('nominal', 'adaptive'))
+    }
+    for quantity, reduction in demo.summary['feedforward']['plain_to_adaptive'].items():
+        demo.summary[f'{quantity}_mse_reduction_percent'] = reduction['mean_of_ratios_percent']
+    demo.summary['friction_error_percent'] = {
+        name: float(np.mean(states['worn'][f'friction_error_{name}_percent'])) for name in ('identified', 'adapted')
+    }
+
+
+def play_cycle(
+    demo: DemoContext, name: str, parameters: dict[str, Any], show: Callable[[str], None]
+) -> dict[str, FloatArray]:
+    """Let the feedforward play one cycle under a law, and record it.
+
+    Return mean squared errors (n,) of torque [(N·m)²] and position [rad²], with their series.
+    """
+    client, robot, motion = demo.client, demo.the_robot, demo.work
+    if client.state('/feedforward') == 'active':
+        client.transition('/feedforward', 'deactivate')
+        client.transition('/feedforward', 'cleanup')
+    client.set_parameters('/feedforward', **parameters)
+    for verb in ('configure', 'activate'):
+        client.transition('/feedforward', verb)
+    # A trajectory that comes before temperatures and α are there is filled with those of the description.
+    client.until_ok('/feedforward: law')
+    # And it must have heard where the robot stands.
+    robot.wait(robot.time + 0.5)
+    robot.command(real_time_factor=STANDING)
+    begin = robot.time + LEAD
+    sent = robot.refer('/feedforward/reference', begin, motion.time, motion.q, motion.dq, motion.ddq)
+    robot.command(real_time_factor=demo.settings.speed)
+    times, effort = efforts_of(sent)
+    recorder = StateRecorder(client)
+    robot.wait(begin + float(motion.time[-1]) + 1.0, show)
+    moment, q, current = recorder.stop()
+    gain = np.array(robot.data_sheet['drive_gain'])
+    run = mean_squares(moment - begin, q, current * gain, motion, times, effort)
+    demo.results.setdefault('runs', {})[name] = run
+    return run
+
+
+def _compare_estimates(demo: DemoContext, name: str) -> None:
+    """Compare the present estimates with the present truth."""
+    robot = demo.the_robot
+    robot.wait(robot.time + 1.0)
+    truth, alpha, stiffness = robot.truth, demo.results['alpha'].last, demo.results['stiffness'].last
+    description = demo.results['description']
+    described = Arm.from_description(demo.model, description).stiffness
+    assert described is not None
+    demo.results.setdefault('states', {})[name] = {
+        'stiffness': stiffness,
+        'stiffness_reach': described.reach,
+        'true_spring': truth['spring_curve'],
+        'speed': truth['friction_curve']['speed'],
+        'stiffness_nrmse': map_nrmse(TorsionalStiffness(stiffness, described.reach), demo.model, demo.work, truth),
+        **friction_errors(description, alpha, truth),
+    }
+
+
+CALIBRATION = (start, calibrate)
+ONLINE = (start_estimator, wear, compensate)
