@@ -11,8 +11,6 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed', exc_type=ImportErr
 
 from ament_index_python.packages import PackageNotFoundError, get_package_prefix
 from builtin_interfaces.msg import Duration
-from joint_dynamics.control.hosted_parameters import parameters_of
-from joint_dynamics.control.loop_parameters import GivenValues, build_loop
 from rclpy.action import ActionClient
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
