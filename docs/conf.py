@@ -74,8 +74,8 @@ BELOW = {
         *(
             f'{name} <commands/{name}>'
             for name in (
-                'calibrate', 'identify', 'validate', 'identify-joint', 'excite', 'check-compensation', 'gains', 'export',
-                'watch', 'node', 'trend', 'demo', 'doctor',
+                'calibrate', 'identify', 'validate', 'identify-joint', 'excite', 'check-compensation', 'gains',
+                'export', 'watch', 'node', 'trend', 'demo', 'doctor',
             )
         ),
         'nodes',
