@@ -9,7 +9,7 @@ from joint_dynamics.estimation.observers import FrictionObserver
 
 @pytest.mark.parametrize('period', [1e-3, 4e-3])
 @pytest.mark.parametrize('gain', [5.0, 30.0, 200.0])
-def test_the_noise_of_the_friction_observer_is_that_of_lyapunovs_equation(period, gain):
+def test_noise_of_the_friction_observer_solves_lyapunov(period, gain):
     """The energy of its response to one sample of torque is its variance under white noise of variance one.
 
     C P Cᵀ, P = A P Aᵀ + b bᵀ.
