@@ -79,13 +79,6 @@ def taken_or_refused(row, given_):
         assert belongs(value, row)
 
 
-@pytest.mark.parametrize(('node', 'row'), ROWS, ids=lambda part: getattr(part, 'name', part))
-def test_the_edges_of_every_parameter(node, row):
-    for value in (row.default, row.lower, row.upper):
-        for neighbour in (value, [value], np.nextafter(value, np.inf) if isinstance(value, float) else value):
-            taken_or_refused(row, neighbour)
-
-
 @tools.CASES
 @given(tools.JUNK, st.floats(-0.5, 1.5))
 def test_any_value_of_every_parameter(junk, place):
@@ -261,23 +254,8 @@ MESSAGES = {
 
 
 def test_every_kind_of_message_is_tried(nodes):
-    kinds = {subscription.msg_type for subscription in nodes.subscriptions.values()}
-    assert kinds <= set(MESSAGES)
-    named = {(name, topic.rpartition('/')[2]) for name, topic in nodes.subscriptions}
-    for wanted in (
-        ('identifier', 'joint_states'),
-        ('estimator', 'motor_states'),
-        ('estimator', 'temperature'),
-        ('feedforward', 'reference'),
-        ('feedforward', 'friction_parameters'),
-        ('excitation', 'joint_states'),
-        ('gazebo_model', 'joint_states'),
-        ('simulator', 'joint_trajectory'),
-        ('simulator', 'commands'),
-        ('identifier', 'robot_description'),
-        ('estimator', 'dynamics_description'),
-    ):
-        assert wanted in named
+    assert {subscription.msg_type for subscription in nodes.subscriptions.values()} <= set(MESSAGES)
+    assert {name for name, _ in nodes.subscriptions} == set(nodes.nodes)
 
 
 @pytest.mark.parametrize('kind', MESSAGES, ids=lambda kind: kind.__name__)
