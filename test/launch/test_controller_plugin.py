@@ -13,6 +13,8 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed', exc_type=ImportErr
 
 from ament_index_python.packages import PackageNotFoundError, get_package_prefix
 from builtin_interfaces.msg import Duration
+from joint_dynamics.control.hosted_parameters import parameters_of
+from joint_dynamics.control.loop_parameters import GivenValues, build_loop
 from rclpy.action import ActionClient
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
@@ -20,8 +22,6 @@ from trajectory_msgs.msg import JointTrajectoryPoint
 
 from joint_dynamics.arm import Arm
 from joint_dynamics.control.effort_gains import controller_parameters, effort_gains
-from joint_dynamics.control.hosted_parameters import parameters_of
-from joint_dynamics.control.loop_parameters import GivenValues, build_loop
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.nodes.framework.tables import LATCHED
 from joint_dynamics.robot import RobotModel

@@ -126,9 +126,7 @@ def _add_quality(report: Report, plan: Plan) -> None:
         f' searches ({result.ended}), seed {result.settings.seed}',
     )
     seconds, values = np.array(result.history).T
-    label = {'condition_number': 'condition number', 'weighted_blocks': 'W₁ cond Φ₁ + W₂ cond Φ₂'}.get(
-        result.settings.criterion, '−log det / parameters'
-    )
+    label = 'condition number' if result.settings.criterion == 'condition_number' else '−log det / parameters'
     best = Series('best', np.append(values, values[-1]), 'first', np.append(seconds, result.seconds), 'step')
     report.add_figure(
         Figure([Panel(label, '', [best], log=bool(np.all(values > 0)))], 'time [s]'),
