@@ -4,7 +4,7 @@ VENV   := .venv
 # Exact versions; /dev/null: the newest that setup.py allows.
 CONSTRAINTS ?= constraints.txt
 # of setup.py: what `make env` installs and `make lock` resolves
-EXTRAS := ros,sdp,mujoco,dask,parquet,dev,docs
+EXTRAS := ros,sdp,mujoco,dask,dev,docs
 comma := ,
 BIN    := $(VENV)/bin
 export AMENT_PREFIX_PATH := $(abspath $(VENV))$(if $(AMENT_PREFIX_PATH),:$(AMENT_PREFIX_PATH))
@@ -16,7 +16,7 @@ LOG := $(VENV)/log
 ACCURACY := identification_methods deviations drive_gains robust truth estimation control excitation laws contact trend terms
 PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
 
-.PHONY: env demo test test-slow test-nightly fuzz mutants lint bench results soak papers docs lock licences clean
+.PHONY: env demo test test-slow test-nightly test-controllers fuzz mutants lint bench results soak papers docs lock licences clean
 
 env: $(VENV)/.installed
 
@@ -39,7 +39,9 @@ $(VENV)/.installed: $(VENV)/.dependencies $(SOURCES) setup.py setup.cfg package.
 	@$(PROGRESS) 'Compiling the simulated robot' $(LOG)/compile.log \
 		$(BIN)/python -c "from joint_dynamics.simulation import FlexibleJointRobot; FlexibleJointRobot().step()"
 	@$(PROGRESS) 'Compiling the estimator' $(LOG)/compile_estimator.log \
-		$(BIN)/python -c "from joint_dynamics.estimation.sample import compile_entry; compile_entry()"
+		$(BIN)/python -c "from joint_dynamics.arm import Arm; from joint_dynamics.estimation import *; \
+		from joint_dynamics.robot import RobotModel; from joint_dynamics.simulation import ur5e_urdf; \
+		JointEstimator(Arm(RobotModel.load(ur5e_urdf())), 0.002, EstimationSettings(friction='none'))"
 	@touch $@
 
 demo: env
@@ -60,6 +62,15 @@ test-nightly: env
 mutants: env
 	$(BIN)/mutmut run
 	$(BIN)/mutmut results
+
+# The C++ model of the controllers, without ROS, against this package's torques. It needs the packages that .ci/run names.
+CONTROLLERS := $(abspath out/controllers)
+test-controllers: env
+	$(BIN)/python test/ros2_control/golden_vectors.py $(CONTROLLERS)/golden
+	cmake -S ros2_control -B $(CONTROLLERS)/build -D CMAKE_BUILD_TYPE=Release -D CMAKE_CXX_FLAGS=-Werror \
+		-D GOLDEN_VECTORS=$(CONTROLLERS)/golden -D CMAKE_DISABLE_FIND_PACKAGE_ament_cmake=TRUE
+	cmake --build $(CONTROLLERS)/build
+	ctest --test-dir $(CONTROLLERS)/build --output-on-failure
 
 # ten thousand mutated inputs for every reader: some 25 minutes of processor time
 fuzz: env

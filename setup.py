@@ -6,7 +6,7 @@ from setuptools import find_packages, setup
 
 PACKAGE = 'joint_dynamics'
 HERE = Path(__file__).parent
-NODES = sorted(path.name for path in (HERE / 'resource' / 'executables').iterdir())
+EXECUTABLES = sorted(path.name for path in (HERE / 'resource' / 'executables').iterdir())
 
 
 def data_files():
@@ -16,8 +16,8 @@ def data_files():
     """
     files = [
         ('share/ament_index/resource_index/packages', [f'resource/{PACKAGE}']),
-        (f'share/{PACKAGE}', ['package.xml']),
-        (f'lib/{PACKAGE}', [f'resource/executables/{name}' for name in NODES]),
+        (f'share/{PACKAGE}', ['package.xml', 'LICENSE']),
+        (f'lib/{PACKAGE}', [f'resource/executables/{name}' for name in EXECUTABLES]),
     ]
     for folder in ('launch', 'config'):
         by_folder = {}
@@ -85,13 +85,12 @@ setup(
         'sdp': SDP,
         'mujoco': ['mujoco>=3.2,<5'],
         'dask': ['distributed>=2024.8,<2027'],
-        'parquet': ['pyarrow>=15,<27'],
         'test': TEST,
         'docs': DOCS,
         'dev': [*TEST, *LINT, *FIGURES],
     },
     entry_points={
-        # Nodes are no commands on everybody's path: `ros2 run` finds them in lib/, `joint-dynamics node` anywhere.
+        # colcon puts it into lib/joint_dynamics (setup.cfg), where `ros2 run` finds it, pip into bin.
         'console_scripts': ['joint-dynamics = joint_dynamics.cli.main:main'],
         'joint_dynamics.controllers': [
             'computed_torque = joint_dynamics.control:ComputedTorque',

@@ -25,7 +25,7 @@ from joint_dynamics.arm import Arm
 from joint_dynamics.demo.scenario import INERTIA_ERROR, unknown_tool
 from joint_dynamics.estimation import EstimationSettings, JointEstimator, choose_friction_method
 from joint_dynamics.estimation.change_test import BODY, SPRING
-from joint_dynamics.estimation.changes import CORRELATION, GAIN, STAYS, UNKNOWN_LOAD, WINDOW
+from joint_dynamics.estimation.changes import CONSTANT, CORRELATION, GAIN, UNKNOWN_LOAD, WINDOW
 from joint_dynamics.simulation import (
     Command,
     FlexibleJointRobot,
@@ -108,7 +108,7 @@ def offered(blocks, square, joint, factor):
     W = np.sum([block[0] for block in blocks], axis=0) * (0.008 / CORRELATION / square)
     a = blocks[0][1]
     along = a @ W[BODY:-4, -4:-1]
-    prior = np.diag([UNKNOWN_LOAD**-2.0, 1.0, STAYS**-2.0 / square])
+    prior = np.diag([UNKNOWN_LOAD**-2.0, 1.0, CONSTANT**-2.0 / square])
     information = a @ W[BODY:-4, BODY:-4] @ a - along @ np.linalg.solve(W[-4:-1, -4:-1] + prior, along)
     return 0.5 * (1.0 - factor) ** 2 * information
 

@@ -2,7 +2,7 @@
 
 `python bench/bench_estimation.py [friction stiffness payload node]`; `node` takes seven minutes, with some of its
 `MODES` (`node idle+reliable estimator+reliable`) one for each, the others one or two each. Contacts are in
-bench_contact.py, stiffness and friction through the node in bench_estimation_dds.py.
+bench_contact.py and bench_pushes.py.
 """
 
 import os

@@ -1,5 +1,7 @@
 """A simulated flexible-joint robot on real topics, and all nodes beside it."""
 
+from pathlib import Path
+
 from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription
 from launch.launch_description_sources import PythonLaunchDescriptionSource
@@ -12,22 +14,24 @@ from joint_dynamics.nodes.framework.wiring import secured
 
 
 def generate_launch_description():
-    """Return the arguments, the simulator and the nodes."""
+    """Return the simulator and the nodes; arguments that are not declared here: nodes.launch.py."""
     preset = PathJoinSubstitution([FindPackageShare('joint_dynamics'), 'config', 'simulation', 'nodes.yaml'])
-    names = (
-        'namespace',
-        'tf_prefix',
-        'use_sim_time',
-        'params_file',
-        'description_file',
-        'autostart',
-        'initial_joint_controller',
-        'feedforward_file',
-        'end_together',
-        'security',
-    )
     # Two publishers of /clock set everybody's time back with every message.
-    without_namespace = IfElseSubstitution(EqualsSubstitution(LaunchConfiguration('namespace'), ''), 'true', 'false')
+    without_namespace = IfElseSubstitution(
+        EqualsSubstitution(LaunchConfiguration('namespace', default=''), ''), 'true', 'false'
+    )
+    switches = {
+        name: ParameterValue(LaunchConfiguration(name), value_type=bool) for name in ('autostart', 'publish_clock')
+    }
+    texts = {
+        parameter: ParameterValue(LaunchConfiguration(argument), value_type=str)
+        for parameter, argument in (
+            ('robot_file', 'robot_file'),
+            ('tf_prefix', 'tf_prefix'),
+            ('trajectory_controller', 'initial_joint_controller'),
+            ('effort_controller', 'effort_controller'),
+        )
+    }
     simulator = LifecycleNode(
         package='joint_dynamics',
         executable='simulator',
@@ -35,24 +39,7 @@ def generate_launch_description():
         namespace=LaunchConfiguration('namespace'),
         output='both',
         sigterm_timeout=LaunchConfiguration('sigterm_timeout', default='20'),
-        parameters=[
-            ParameterFile(LaunchConfiguration('params_file'), allow_substs=True),
-            {
-                **{
-                    name: ParameterValue(LaunchConfiguration(name), value_type=bool)
-                    for name in ('autostart', 'publish_clock')
-                },
-                **{
-                    parameter: ParameterValue(LaunchConfiguration(argument), value_type=str)
-                    for parameter, argument in (
-                        ('robot_file', 'robot_file'),
-                        ('tf_prefix', 'tf_prefix'),
-                        ('trajectory_controller', 'initial_joint_controller'),
-                        ('effort_controller', 'effort_controller'),
-                    )
-                },
-            },
-        ],
+        parameters=[ParameterFile(LaunchConfiguration('params_file'), allow_substs=True), {**switches, **texts}],
         **secured('simulator'),
     )
     return LaunchDescription(
@@ -64,10 +51,6 @@ def generate_launch_description():
                 'params_file',
                 default_value=preset,
                 description='parameters of all nodes, YAML; $(var tf_prefix) in it is replaced',
-            ),
-            DeclareLaunchArgument('namespace', default_value='', description='namespace of the robot and of all nodes'),
-            DeclareLaunchArgument(
-                'tf_prefix', default_value='', description='prefix of the joint names in the robot file'
             ),
             DeclareLaunchArgument(
                 'publish_clock',
@@ -85,50 +68,18 @@ def generate_launch_description():
                 description='take the time from /clock; as publish_clock unless given',
             ),
             DeclareLaunchArgument(
-                'description_file',
-                default_value='',
-                description='dynamics description to start from; empty: the one the identifier publishes',
-            ),
-            DeclareLaunchArgument(
-                'autostart',
-                default_value='true',
-                choices=['true', 'false'],
-                description='configure and activate each node as soon as the documents it needs are there',
-            ),
-            DeclareLaunchArgument(
-                'initial_joint_controller',
-                default_value='joint_trajectory_controller',
-                description='name under which the simulated robot takes trajectories',
-            ),
-            DeclareLaunchArgument(
-                'effort_controller',
-                default_value='forward_effort_controller',
-                description='name under which the simulated robot takes torques',
-            ),
-            DeclareLaunchArgument(
-                'feedforward_file',
-                default_value=LaunchConfiguration('params_file'),
-                description=(
-                    'parameters of feedforward that replace those of params_file, e.g. one of config/feedforward'
-                ),
-            ),
-            DeclareLaunchArgument(
                 'end_together',
                 default_value='true',
                 choices=['true', 'false'],
                 description='end everything of this launch when one process of it has ended',
             ),
             DeclareLaunchArgument(
-                'security',
-                default_value='',
-                description='SROS2 keystore with the enclaves of the nodes; empty: the environment decides',
+                'effort_controller',
+                default_value='forward_effort_controller',
+                description='name under which the simulated robot takes torques',
             ),
+            # before the simulator, which takes arguments that it declares
+            IncludeLaunchDescription(PythonLaunchDescriptionSource(str(Path(__file__).with_name('nodes.launch.py')))),
             simulator,
-            IncludeLaunchDescription(
-                PythonLaunchDescriptionSource(
-                    PathJoinSubstitution([FindPackageShare('joint_dynamics'), 'launch', 'nodes.launch.py'])
-                ),
-                launch_arguments={name: LaunchConfiguration(name) for name in names}.items(),
-            ),
         ]
     )

@@ -5,7 +5,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / 'README.md', ROOT / 'CONTRIBUTING.md', *sorted((ROOT / 'docs').rglob('*.md'))]
-NODES = sorted(path.name for path in (ROOT / 'resource' / 'executables').iterdir())
+NODES = sorted(path.parent.name for path in (ROOT / 'src/joint_dynamics/nodes').glob('*/node.py'))
 #: What is not ours: said as it is, and not checked here.
 OTHERS = re.compile(
     r'(sudo apt|cd |git clone|export |colcon|rosdep|pip install|\. |ros2 (bag|control|doctor|security|pkg|lifecycle) '
@@ -34,7 +34,9 @@ def commands(page):
         # a form may go on without a backslash
         for line in re.sub(r'\\\n\s*|\n\s+(?=\[)', ' ', block).splitlines():
             for part in re.split(r' && |; |\|(?= grep)', re.sub(r'\s+#\s.*', '', line)):
-                command = re.sub(r'^(?:[A-Z_]+=\S+ )+', '', part.strip())
+                command = re.sub(r'^(?:[A-Z_]+=\S+ )+', '', part.strip()).replace(
+                    'ros2 run joint_dynamics joint-dynamics', 'joint-dynamics'
+                )
                 if OURS.match(command) and not OTHERS.match(command):
                     yield command
 

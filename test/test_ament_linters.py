@@ -28,6 +28,13 @@ def test_ament_pep257(monkeypatch):
     assert pep257.main(argv=arguments) == 0
 
 
+@pytest.mark.linter
+def test_ament_copyright(monkeypatch):
+    copyright_ = pytest.importorskip('ament_copyright.main', reason='ament_copyright comes with ROS')
+    monkeypatch.chdir(ROOT)
+    assert copyright_.main(argv=['src', 'launch', 'test', 'examples', 'bench', 'tools', 'setup.py']) == 0
+
+
 #: What pydocstyle takes for the heading of a section, in whatever letters, where it stands on a line of its own.
 HEADINGS = {'parameters', 'attributes', 'notes', 'warnings', 'raises', 'returns', 'references', 'examples', 'methods'}
 

@@ -49,6 +49,9 @@ def test_yaml_that_would_break_a_parser_is_one_error(text):
     [
         ('a: 1\nb: 2\na: 3', "expected each key once, found 'a' twice"),
         ('x: [{a: {b: 1}, c: 2, a: 3}]', "expected each key once, found 'a' twice"),
+        ('x: &n mass\n*n : 1\nmass: 2', "'mass' twice"),
+        ('x: &n mass\nmass: 1\n*n : 2', "'mass' twice"),
+        ('? &n mass\n: 1\nb: {*n : 1, *n : 2}', "'mass' twice"),
         ('mode: 0777', 'found 0777, which YAML reads as 511: write that, or quote it'),
         ('time: 1:30:00', 'found 1:30:00, which YAML reads as 5400'),
         ('gain: [1_0.5]', 'found 1_0.5, which YAML reads as 10.5'),
@@ -67,9 +70,13 @@ def test_yaml_that_looks_alike_is_read():
     assert (merged['b'], merged['d']) == ({'x': 3, 'y': 2}, {'x': 1, 'y': 5})
 
 
-def test_a_key_that_comes_twice_in_json_is_refused():
-    with pytest.raises(JointDynamicsError, match=r"^thing: expected each key once, found 'b' twice"):
-        parse_json('{"a": 1, "b": {"b": 2}, "b": 3}', 'thing')
+MANY_KEYS = '{' + ''.join(f'"{k}": 1, ' for k in range(250_000)) + '"b": 1, "b": 2}'
+
+
+@pytest.mark.parametrize('text', ['{"a": 1, "b": {"b": 2}, "b": 3}', MANY_KEYS], ids=['few', 'many'])
+def test_a_key_that_comes_twice_in_json_is_refused(text):
+    with pytest.raises(JointDynamicsError, match="'b'"):
+        parse_json(text, 'thing')
 
 
 def test_a_message_is_no_longer_than_a_screen_shows():

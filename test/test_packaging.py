@@ -29,18 +29,33 @@ def files_below(folder, pattern='*'):
 
 
 @pytest.fixture(scope='module')
-def prefix(tmp_path_factory):
-    """The package installed from a copy of its sources, without its dependencies."""
-    source, prefix = tmp_path_factory.mktemp('source'), tmp_path_factory.mktemp('prefix')
+def source(tmp_path_factory):
+    """A copy of the sources."""
+    folder = tmp_path_factory.mktemp('source')
     for name in FOLDERS:
-        shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns('__pycache__', '*.egg-info'))
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns('__pycache__', '*.egg-info'))
     for name in FILES:
-        shutil.copy(ROOT / name, source / name)
+        shutil.copy(ROOT / name, folder / name)
+    return folder
+
+
+@pytest.fixture(scope='module')
+def prefix(source, tmp_path_factory):
+    """The package installed by pip, without its dependencies."""
+    prefix = tmp_path_factory.mktemp('prefix')
     install = ['install', '--quiet', '--no-deps', '--no-build-isolation', '--no-index', '--ignore-installed']
     command = [sys.executable, '-m', 'pip', *install, '--prefix', prefix, source]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return prefix
+
+
+def test_colcon_makes_the_command_known_to_ros2_run(source, tmp_path):
+    options = ['--single-version-externally-managed', '--record', 'files']
+    command = [sys.executable, '-W', 'ignore', 'setup.py', '-q', 'install', '--prefix', tmp_path, *options]
+    done = subprocess.run(command, cwd=source, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert os.access(tmp_path / 'lib/joint_dynamics/joint-dynamics', os.X_OK)
 
 
 def test_the_ament_index_finds_the_package(prefix, monkeypatch):
@@ -56,15 +71,27 @@ def test_launch_and_config_files_are_shared(prefix):
         assert files_below(prefix / 'share/joint_dynamics' / folder) == files_below(ROOT / folder)
 
 
-def test_ros2_run_finds_every_node(prefix):
-    names = {path.name for path in (ROOT / 'resource' / 'executables').iterdir()}
-    assert {'identifier'} <= names
-    for name in names:
-        path = prefix / 'lib/joint_dynamics' / name
-        assert os.access(path, os.X_OK)
-        assert (ROOT / 'src/joint_dynamics/nodes' / name / 'node.py').is_file()
-        assert 'joint_dynamics.nodes.$(basename "$0").node' in path.read_text()
-        assert not (prefix / 'bin' / name).exists(), 'no command of so general a name on the path'
+EXECUTABLES = sorted(path.name for path in (ROOT / 'resource' / 'executables').iterdir())
+
+
+def test_every_node_has_an_executable():
+    assert set(EXECUTABLES) == {path.parent.name for path in (ROOT / 'src/joint_dynamics/nodes').glob('*/node.py')}
+
+
+@pytest.mark.parametrize('name', EXECUTABLES)
+def test_executables_ignore_the_working_folder(prefix, tmp_path, name):
+    path = prefix / 'lib/joint_dynamics' / name
+    assert os.access(path, os.X_OK)
+    assert not (prefix / 'bin' / name).exists(), 'no command of so general a name on the path'
+    told = tmp_path / 'executed'
+    for module in ('importlib', 'contextlib', 'joint_dynamics', 'argparse', 'rclpy', 'os', 're'):
+        (tmp_path / f'{module}.py').write_text(f'open({str(told)!r}, "w").write(__name__)')
+    site = next(prefix.glob('lib/python*/site-packages'))
+    environment = {**os.environ, 'PYTHONPATH': str(site), 'PATH': f'{Path(sys.executable).parent}:{os.environ["PATH"]}'}
+    command = [path, '--ros-args', '-p', 'autostart:=wrong']
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert not told.exists(), told.read_text()
+    assert done.returncode == 2, done.stderr
 
 
 def test_data_of_the_package_is_shipped(prefix):
@@ -105,7 +132,7 @@ def test_every_import_is_a_dependency():
         'rich': 'python3-rich',
         'numba': 'python3-numba',
         'rosbags': 'python3-rosbags-pip',
-        'mcap': 'mcap-ros2-support',
+        **dict.fromkeys(('mcap', 'lz4', 'zstandard'), 'mcap-ros2-support'),
         'hypothesis': 'python3-hypothesis',
         'packaging': 'python3-packaging',
         'pytest': 'python3-pytest',
@@ -113,7 +140,7 @@ def test_every_import_is_a_dependency():
         'setuptools': 'python3-setuptools',
     }
     # from the Python package index (README): rosdep has no key for them, or numba and pinocchio bring them
-    no_key = {'cvxpy', 'clarabel', 'coal', 'distributed', 'hppfcl', 'llvmlite', 'mujoco', 'pyarrow'}
+    no_key = {'cvxpy', 'clarabel', 'coal', 'distributed', 'hppfcl', 'llvmlite', 'mujoco'}
     for_tests = dependencies('test_depend')
     # mypy and PyKDL: skipped where they are not
     ours = {'joint_dynamics', '', 'mypy', 'PyKDL', *(path.stem for path in (ROOT / 'bench').glob('*.py'))}

@@ -46,7 +46,7 @@ class Example(Settings):
         ('memory', 30.0, 'forgets after', '≥ 1 s or inf'),
     ],
 )
-def test_a_parameter_has_name_default_meaning_and_bounds_of_the_setting(name, default, description, rule):
+def test_parameter_is_declared_as_its_setting(name, default, description, rule):
     row = Parameter.of(Example, name)
     assert (row.name, row.default, row.description, row.declared.rule) == (name, default, description, rule)
     assert type(row.default) is type(default)

@@ -57,13 +57,14 @@ def test_drive_gains_are_those_of_the_simulated_drives(name):
             }, node
 
 
-def test_a_universal_robots_arm_needs_its_stock_driver_only():
-    nodes = dict(sections(CONFIG / 'ur_e_series' / 'nodes.yaml'))
+@pytest.mark.parametrize(('file', 'effort'), [('nodes', 'torque_without_gravity'), ('currents', 'current')])
+def test_ur_presets_need_the_stock_driver_only(file, effort):
+    nodes = dict(sections(CONFIG / 'ur_e_series' / f'{file}.yaml'))
     assert set(nodes) == {'identifier', 'estimator', 'feedforward'}
     for values in nodes.values():
-        # Position, velocity, and the motor current as effort is all that joint_states of that driver has.
+        # Position, velocity, and effort of either kind is all that joint_states of that driver has.
         assert values['inputs'] == ['joint_states']
-        assert values['joint_states_effort'] == 'current'
+        assert values['joint_states_effort'] == effort
         assert 'arrays' not in values
     assert nodes['feedforward']['gravity'] is False
 

@@ -49,7 +49,7 @@ def run(command, folder, **changes):
 
 
 @pytest.mark.parametrize('path', [None, '', f'{os.pathsep}', f'/nowhere{os.pathsep}'])
-def test_a_module_started_by_this_package_ignores_the_working_folder(trapped, path):
+def test_started_module_ignores_the_working_folder(trapped, path):
     folder, told = trapped
     command = module_command('joint_dynamics.excitation.search:serve_search')
     done = run(command, folder, **({} if path is None else {'PYTHONPATH': path}))
@@ -92,6 +92,17 @@ def test_a_module_of_the_package_ignores_the_working_folder(trapped, module):
     assert not told.exists(), told.read_text()
     assert done.returncode != 0
     assert 'working folder was executed' not in done.stderr
+
+
+@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
+def test_a_signal_ends_a_node_that_is_being_loaded(tmp_path, number):
+    code = (
+        'import sys; from joint_dynamics.cli import node\n'
+        f'import importlib, signal; importlib.import_module = lambda name: signal.raise_signal({int(number)})\n'
+        "sys.argv = ['x', 'estimator']; node.start(); print('went on')"
+    )
+    done = run([sys.executable, '-c', code], tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, '', '')
 
 
 def test_who_runs_a_module_of_his_own_keeps_his_folder(tmp_path):
@@ -202,7 +213,7 @@ def stop():
 
 
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
-def test_a_signal_is_remembered_and_breaks_off_only_what_is_interruptible(stop, number):
+def test_signal_breaks_off_only_interruptible_code(stop, number):
     with interruptible():
         pass
     os.kill(os.getpid(), number)

@@ -11,8 +11,6 @@ import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 
-from joint_dynamics.joint import MaxwellSlip
-
 mpl.rcParams.update({'svg.fonttype': 'none', 'font.family': 'sans-serif', 'font.size': 10})
 IMAGES = Path(__file__).parents[1] / 'docs' / 'images'
 GREEN, ORANGE, GREY, DARK = '#00796b', '#b8621b', '#9aa5ab', '#37474f'
@@ -115,20 +113,6 @@ def structure() -> None:
     save(figure, 'structure')
 
 
-def blocks() -> None:
-    """Draw a speed over time, cut into blocks of time and ranges of speed."""
-    figure, axes = canvas(7, 2.4)
-    t = np.linspace(0, 10, 500)
-    speed = np.sin(1.9 * t) + 0.5 * np.sin(4.1 * t)
-    for k in range(0, 10, 2):
-        axes.axvspan(k, k + 1, color='#e0f2f1')
-    for level in np.linspace(-1.5, 1.5, 11):
-        axes.axhline(level, color=GREY, lw=0.5)
-    axes.plot(t, speed, color=GREEN)
-    axes.set(xlim=(0, 10), xlabel='blocks of time', ylabel='ranges of speed', xticks=[], yticks=[])
-    save(figure, 'blocks')
-
-
 def friction_terms() -> None:
     """Draw friction over speed for some terms."""
     figure, axes = canvas(7, 2.8)
@@ -147,18 +131,18 @@ def friction_terms() -> None:
 
 
 def resting() -> None:
-    """Draw the hysteresis of a joint that creeps, from both ends of its range, until they meet at the first slip."""
-    figure, axes = canvas(7, 2.6)
-    theta = np.concatenate([np.linspace(0, -0.8, 80), np.linspace(-0.8, 2.2, 300), np.linspace(2.2, 1.2, 100)]) * 1e-3
-    curves = []
-    for start in (-3e-3, 3e-3):
-        slip = MaxwellSlip(1, 1e-3)
-        slip.run(np.linspace(start, 0.0, 50))
-        curves.append(slip.run(theta).ravel())
-    axes.fill_between(np.arange(theta.size), -1, 1, color='#eceff1', label='interval without presliding')
-    axes.fill_between(np.arange(theta.size), *curves, color='#b2dfdb', label='what any first state gives')
-    axes.plot(np.mean(curves, axis=0), color=GREEN, label='prediction')
-    axes.set(xlabel='time', ylabel='friction / level', xticks=[], ylim=(-1.15, 1.75))
+    """Draw a joint that moves, rests and moves back: friction jumps, at rest it is anywhere within its level."""
+    figure, axes = canvas(7, 2.4)
+    time = np.linspace(0, 9, 271)
+    rests = (time > 3) & (time < 6)
+    friction = np.where(time <= 3, 1.0, -1.0) + 0.12 * np.sin(2 * time)
+    friction[rests] = 0.0
+    measured = friction.copy()
+    measured[rests] = 0.45 - 0.1 * (time[rests] - 3)
+    axes.fill_between(time, -1, 1, where=rests, color='#b2dfdb', label='band of the Coulomb level')
+    axes.plot(time, measured, color=DARK, label='measured')
+    axes.plot(time, friction, color=GREEN, ls='--', label='predicted')
+    axes.set(xlabel='time', ylabel='friction / level', xticks=[], ylim=(-1.3, 1.9))
     axes.legend(frameon=False, ncols=3, loc='upper left', fontsize=8.5)
     save(figure, 'resting')
 
@@ -188,5 +172,5 @@ def irls() -> None:
 if __name__ == '__main__':
     for chain_name, chain_rows in CHAINS.items():
         chain(chain_name, chain_rows)
-    for draw in (structure, blocks, friction_terms, resting, irls):
+    for draw in (structure, friction_terms, resting, irls):
         draw()

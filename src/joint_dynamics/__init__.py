@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from joint_dynamics.estimation import EstimationSession as EstimationSession
     from joint_dynamics.estimation import EstimationSettings as EstimationSettings
     from joint_dynamics.estimation import FrictionEstimator as FrictionEstimator
-    from joint_dynamics.estimation import MomentumObserver as MomentumObserver
     from joint_dynamics.estimation import PayloadEstimator as PayloadEstimator
     from joint_dynamics.estimation import StiffnessEstimator as StiffnessEstimator
     from joint_dynamics.excitation import ExcitationResult as ExcitationResult
@@ -69,7 +68,6 @@ _EXPORTED_BY = {
         'EstimationSession',
         'EstimationSettings',
         'FrictionEstimator',
-        'MomentumObserver',
         'PayloadEstimator',
         'StiffnessEstimator',
     ),

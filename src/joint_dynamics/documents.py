@@ -14,6 +14,7 @@ import re
 import stat
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -67,13 +68,19 @@ def read_bytes(path: str | Path, what: str, max_bytes: int = MAX_BYTES) -> bytes
 
 def check_file(path: Path, what: str, max_bytes: int) -> None:
     """Raise JointDynamicsError unless `path` is a regular file of at most `max_bytes`; OSError where there is none."""
-    status = path.stat()
-    if not stat.S_ISREG(status.st_mode):
+    check_regular(path, what)
+    size = path.stat().st_size
+    if size > max_bytes:
+        raise _too_large(what, str(size), max_bytes)
+
+
+def check_regular(path: Path, what: str) -> None:
+    """Raise JointDynamicsError unless `path` is a regular file: reading a pipe or a device may never end."""
+    mode = path.stat().st_mode
+    if not stat.S_ISREG(mode):
         kinds = {stat.S_IFDIR: 'a folder', stat.S_IFIFO: 'a named pipe', stat.S_IFSOCK: 'a socket'}
-        kind = kinds.get(stat.S_IFMT(status.st_mode), 'a device')
+        kind = kinds.get(stat.S_IFMT(mode), 'a device')
         raise JointDynamicsError(f'{what}: expected a file that can be read to its end, found {kind}')
-    if status.st_size > max_bytes:
-        raise _too_large(what, str(status.st_size), max_bytes)
 
 
 def read_text(path: str | Path, what: str, max_bytes: int = MAX_BYTES) -> str:
@@ -190,10 +197,11 @@ class _BoundedTree(ET.TreeBuilder):
 
 
 def _each_once(pairs: list[tuple[str, Any]], what: str) -> dict[str, Any]:
-    mapping = dict(pairs)
-    if len(mapping) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise _twice(what, next(name for name in names if names.count(name) > 1))
+    mapping: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in mapping:
+            raise _twice(what, name)
+        mapping[name] = value
     return mapping
 
 
@@ -201,69 +209,74 @@ def _twice(what: str, key: str) -> JointDynamicsError:
     return JointDynamicsError(f'{what}: expected each key once, found {key[:MAX_NAME]!r} twice')
 
 
+@dataclass
+class _Node:
+    """A value of a YAML document, with aliases counted as the value they stand for."""
+
+    text: str | None = None  # of a scalar
+    size: int = 1  # values in it, itself included
+    levels: int = 0  # of collections in it, itself included
+    anchor: str | None = None
+    keys: set[str | None] | None = None  # of a mapping, as far as it was read
+    awaits_key: bool = True  # of a mapping: whether the next value is a key
+
+    def add(self, value: _Node, what: str) -> None:
+        """Add a complete value of this collection; refuse a key that is there already."""
+        self.size += value.size
+        self.levels = max(self.levels, 1 + value.levels)
+        if self.keys is not None:
+            if self.awaits_key and value.text is not None:
+                if value.text in self.keys:
+                    raise _twice(what, value.text)
+                self.keys.add(value.text)
+            self.awaits_key = not self.awaits_key
+
+
 def _check_yaml(text: str, what: str, max_nodes: int) -> None:
-    """Raise JointDynamicsError where the document is too deep or expands to too much, or is read as nobody means it.
+    """Refuse a document that is too deep, expands to too much, repeats a key, or has an ambiguous number.
 
     Events come one by one, without recursion.
     """
-    loader = _LOADER(text)
-    anchors: dict[str, tuple[int, int]] = {}  # name -> values and levels it stands for
-    # of each collection begun: anchor, values so far, levels below; of a mapping its keys, and whether a key comes next
-    open_: list[list[Any]] = []
-    nodes = 0
-    try:
-        while loader.check_event():
-            event = loader.get_event()
-            if isinstance(event, yaml.NodeEvent) and open_ and open_[-1][3] is not None:
-                _, _, _, keys, is_key = open_[-1]
-                if is_key and isinstance(event, yaml.ScalarEvent):
-                    if event.value in keys:
-                        raise _twice(what, event.value)
-                    keys.add(event.value)
-                open_[-1][4] = not is_key
-            if isinstance(event, (yaml.SequenceStartEvent, yaml.MappingStartEvent)):
-                keys = set() if isinstance(event, yaml.MappingStartEvent) else None
-                open_.append([event.anchor, 1, 0, keys, True])
-                if event.anchor is not None:
-                    anchors.pop(event.anchor, None)  # until its end an alias of it would be recursive
-                nodes += 1
-                if len(open_) > MAX_DEPTH:
-                    raise _too_deep(what)
-            else:
-                if isinstance(event, (yaml.SequenceEndEvent, yaml.MappingEndEvent)):
-                    anchor, size, levels, *_ = open_.pop()
-                    levels += 1
-                    counted = 0
-                elif isinstance(event, yaml.AliasEvent):
-                    if event.anchor not in anchors:
-                        raise JointDynamicsError(
-                            f'{what}: expected an alias of a value that is complete, found *{event.anchor}'
-                        )
-                    size, levels = anchors[event.anchor]
-                    anchor, counted = None, size
-                elif isinstance(event, yaml.ScalarEvent):
-                    if event.implicit[0] and _STRANGE_NUMBER.fullmatch(event.value):
-                        raise JointDynamicsError(
-                            f'{what}: expected decimal numbers, found {event.value[:40]}, which YAML reads as '
-                            f'{yaml.safe_load(event.value[:40])!r}: write that, or quote it where it is text'
-                        )
-                    anchor, size, levels, counted = event.anchor, 1, 0, 1
-                else:
-                    continue
-                nodes += counted
-                if anchor is not None:
-                    anchors[anchor] = size, levels
-                if len(open_) + levels > MAX_DEPTH:
-                    raise _too_deep(what)
-                if open_:
-                    open_[-1][1] += size
-                    open_[-1][2] = max(open_[-1][2], levels)
-            if nodes > max_nodes:
+    anchors: dict[str | None, _Node] = {}
+    open_: list[_Node] = []
+    count = 0
+    for event in yaml.parse(text, Loader=_LOADER):
+        if isinstance(event, (yaml.SequenceStartEvent, yaml.MappingStartEvent)):
+            keys: set[str | None] | None = set() if isinstance(event, yaml.MappingStartEvent) else None
+            node = _Node(levels=1, anchor=event.anchor, keys=keys)
+            anchors.pop(event.anchor, None)  # an alias within the collection would be recursive
+            open_.append(node)
+        elif isinstance(event, (yaml.SequenceEndEvent, yaml.MappingEndEvent)):
+            node = open_.pop()
+            count -= node.size
+        elif isinstance(event, yaml.AliasEvent):
+            if event.anchor not in anchors:
                 raise JointDynamicsError(
-                    f'{what}: expected at most {max_nodes} values, found more (each alias counts as what it stands for)'
+                    f'{what}: expected an alias of a value that is complete, found *{event.anchor}'
                 )
-    finally:
-        loader.dispose()
+            node = anchors[event.anchor]
+        elif isinstance(event, yaml.ScalarEvent):
+            if event.implicit[0] and _STRANGE_NUMBER.fullmatch(event.value):
+                raise JointDynamicsError(
+                    f'{what}: expected decimal numbers, found {event.value[:40]}, which YAML reads as '
+                    f'{yaml.safe_load(event.value[:40])!r}: write that, or quote it where it is text'
+                )
+            node = _Node(event.value, anchor=event.anchor)
+        else:
+            continue
+        begins = bool(open_) and node is open_[-1]
+        if not begins:
+            if node.anchor is not None:
+                anchors[node.anchor] = node
+            if open_:
+                open_[-1].add(node, what)
+        if len(open_) + (0 if begins else node.levels) > MAX_DEPTH:
+            raise _too_deep(what)
+        count += node.size
+        if count > max_nodes:
+            raise JointDynamicsError(
+                f'{what}: expected at most {max_nodes} values, found more (each alias counts as what it stands for)'
+            )
 
 
 def _check_size(text: str, what: str, max_bytes: int) -> None:

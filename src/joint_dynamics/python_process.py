@@ -35,6 +35,8 @@ AGAIN = 0.2
 """Seconds between interrupts after a signal."""
 NICENESS = 10
 """Of processes that take the time nobody else wants: the robot's driver may share this machine, at 500 Hz."""
+ONE_THREAD = {f'{library}_NUM_THREADS': '1' for library in ('OPENBLAS', 'OMP', 'MKL', 'VECLIB_MAXIMUM')}
+"""Environment of processes that share the cores among themselves."""
 _PACKAGE = Path(__file__).resolve().parent
 # sys is built in, so that nothing is looked for before the folder is off the path. The package comes from where the
 # caller has it, which need not be on the path of the child (a source folder that the caller was started in).
@@ -89,12 +91,11 @@ class Worker:
     """
 
     def __init__(self, target: str, on_message: Callable[[Any], None]):
-        one_thread = {f'{library}_NUM_THREADS': '1' for library in ('OPENBLAS', 'OMP', 'MKL', 'VECLIB_MAXIMUM')}
         self._process = subprocess.Popen(
             module_command(target),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env=environment(one_thread),
+            env=environment(ONE_THREAD),
             start_new_session=True,
         )
         assert self._process.stdin is not None and self._process.stdout is not None

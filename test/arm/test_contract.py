@@ -179,6 +179,7 @@ RULES = {
         )
         for name in ('name', 'expression', 'value', 'std')
     },
+    'inertial.gravity': ('torque', top('inertial', 'gravity', value='none')),
     'mounting': ('torque', top('mounting', value=WALL)),
     'payload.mass.value': ('torque', weighs()),
     'payload.first_moments': ('torque', weighs()),
@@ -359,11 +360,12 @@ def check_run_away(tools, bench, joint):
 
 
 def check_export(bench, tmp_path, payload):
-    """Torque of the exported URDF's rigid bodies, mounted as described, is the arm's."""
+    """Torque of the exported URDF's rigid bodies, mounted as described, is the arm's, with gravity where it has any."""
     out = tmp_path / 'out.urdf'
     export_urdf(bench.description, bench.robot.urdf, out, payload)
     stands = {'mounting': bench.description.document.get('mounting'), 'parallelograms': bench.robot.parallelograms}
     exported = RobotModel.from_urdf(out, joints=bench.robot.joint_names, **stands)
+    exported = exported.standing(weightless=bench.description.weightless)
     states = [np.ascontiguousarray(bench.motion[::12, k]) for k in range(3)]
     np.testing.assert_allclose(exported.inverse_dynamics(*states), bench.arm.link_torque(*states), rtol=0, atol=EXACT)
     return exported

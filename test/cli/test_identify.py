@@ -268,4 +268,4 @@ def test_a_prior_decides_and_one_that_is_none_is_refused_at_once(run, arm_file, 
     (tmp_path / 'page.xml').write_text('<html/>')
     done = run('identify', path, '--robot', arm_file, '--prior', tmp_path / 'page.xml', '--out', tmp_path / 'none')
     assert done.status == 2
-    assert 'expected a URDF, MJCF or SDF' in done.error
+    assert 'expected a URDF or MJCF' in done.error

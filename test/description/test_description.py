@@ -63,6 +63,8 @@ def test_round_trip_keeps_every_number(tmp_path):
     ('joints.j2.stiffness.coefficients', [], 'joints.j2.stiffness.coefficients'),
     ('joints.j2.backlash', {'type': 'table'}, 'joints.j2.backlash: expected a periodic map'),
     ('joints.j2.backlash', {'values': [1], 'load_shares': [0.5]}, 'joints.j2.backlash.load_shares: expected .*2'),
+    ('joints.j2.backlash', {'values': [1], 'load_shares': None}, 'joints.j2.backlash.load_shares: expected'),
+    ('joints.j2.backlash', {'values': [1], 'load_lag': None}, 'joints.j2.backlash.load_lag: expected'),
     ('joints.j2.backlash', {'values': [1], 'load_shares': [0.5, 0.6]}, 'load_shares: expected shares whose sum is 1'),
     ('joints.j2.backlash', {'values': [1], 'load_shares': [1.5, -0.5]}, r'load_shares\[1\]: expected a number'),
     ('joints.j2.backlash', {'values': [1], 'load_lag': float('nan')}, 'load_lag: expected a finite number, found nan'),

@@ -82,7 +82,7 @@ def test_a_load_that_is_taken_up_is_named_and_weighed(run):
     assert np.abs(out.alpha[-1][1] - before).max() < 0.15
 
 
-def test_what_friction_learnt_of_a_load_is_taken_back_when_it_is_named(run):
+def test_a_named_load_restores_the_friction(run):
     """Also in the block in which it came, a quarter of a second, in which α₁ wanders by less than a hundredth."""
     out = run(lambda robot: robot.attach_payload(Payload(5.0, (0.02, 0.0, 0.08))), after=5.0)
     named = next(when for when, kind, _ in out.named if kind == 'load')
@@ -138,7 +138,7 @@ def test_nothing_is_named_where_nothing_changes(run):
     assert out.named == [] and out.estimator.payload is None
 
 
-def test_what_friction_learns_of_an_error_in_one_direction_is_no_change_of_it(run):
+def test_a_constant_torque_error_is_no_change_of_friction(run):
     """2 N·m too much at a lift that goes up for 6 s and down for 6 s: α₁ takes it up, now this way, now that."""
     time, q = np.arange(0.0, 62.0, 0.004), np.tile([0.0, -1.4, 1.0, -1.5, -1.5, 0.0], (15500, 1))
     q[:, 1] += 0.6 * np.cos(2.0 * np.pi * time / 12.0)
@@ -204,7 +204,7 @@ def found_in(
 @pytest.mark.parametrize(
     ('carried', 'mass', 'named'), [(0.0, 0.5, 'load'), (0.0, -0.3, None), (1.0, -1.0, 'load'), (1.0, -1.3, 'load')]
 )
-def test_what_is_not_carried_is_not_put_down(carried, mass, named):
+def test_a_negative_mass_is_no_load(carried, mass, named):
     """A model error that ten parameters explain, too, were they of a body of −0.3 kg; of a body carried 0.4 kg less."""
 
     def draw(block, rng):
@@ -214,7 +214,7 @@ def test_what_is_not_carried_is_not_put_down(carried, mass, named):
 
 
 @pytest.mark.parametrize(('factor', 'named'), [(0.89, set()), (0.8, {('stiffness', 1)})])
-def test_a_change_is_named_from_two_and_a_half_times_what_is_usual(factor, named):
+def test_the_smallest_change_is_2_5_deviations_of_the_drift(factor, named):
     """Springs wander by 5 % over their range: by 11 % for long, however clear, is not named."""
 
     def draw(block, rng):
@@ -234,7 +234,7 @@ def test_a_push_that_is_over_is_no_load():
     assert found_in(WINDOW, draw, felt=felt) == []
 
 
-def test_a_softer_spring_is_told_by_its_levels():
+def test_levels_of_the_torque_show_a_softer_spring():
     """A joint at 80 % whose torque varies from posture to posture only, beside joints with errors in each posture."""
 
     def draw(block, rng):
@@ -246,7 +246,7 @@ def test_a_softer_spring_is_told_by_its_levels():
     assert found and {one[1:] for one in found} == {('stiffness', 1)}
 
 
-def test_what_is_wrong_every_day_is_no_softer_spring():
+def test_a_daily_error_is_no_softer_spring():
     """Lost motion that is not described takes 60 % of a wrist's torque, now this way and now that, for 2 s each."""
 
     def draw(block, rng):
@@ -257,7 +257,7 @@ def test_what_is_wrong_every_day_is_no_softer_spring():
     assert found_in(96, draw) == []
 
 
-def test_errors_that_stay_for_seconds_are_no_softer_spring():
+def test_lasting_errors_are_no_softer_spring():
     """A torque error of its own in every posture, held for 3 s each: 12 blocks have it, not one."""
     held = np.random.default_rng(1).normal(0.0, 0.4, (80, 3))
 
@@ -267,7 +267,7 @@ def test_errors_that_stay_for_seconds_are_no_softer_spring():
     assert found_in(960, draw) == []
 
 
-def test_lost_motion_that_a_load_takes_up_less_than_assumed_is_no_softer_spring():
+def test_lost_motion_beyond_the_model_is_no_softer_spring():
     """A joint comes under load, now this way and now that, and a quarter is left of the play that it takes up."""
 
     def way(block):
@@ -284,7 +284,7 @@ def test_lost_motion_that_a_load_takes_up_less_than_assumed_is_no_softer_spring(
     assert found_in(96, draw, taken=taken) == []
 
 
-def test_a_kinematic_error_not_known_at_an_angle_is_no_softer_spring():
+def test_an_unknown_kinematic_error_is_no_softer_spring():
     """A joint comes to angles that were not recorded and stays there, under a load that bends it 40 % more."""
 
     def there(block):
@@ -298,7 +298,7 @@ def test_a_kinematic_error_not_known_at_an_angle_is_no_softer_spring():
     assert found_in(96, draw, unknown=lambda block: 0.8 * there(block)) == []
 
 
-def test_a_kinematic_error_that_differs_from_angle_to_angle_is_no_softer_spring():
+def test_a_varying_kinematic_error_is_no_softer_spring():
     """Its deviation states its size, no more: in other angles, half a second later, it has the other sign."""
 
     def way(block):
@@ -312,7 +312,7 @@ def test_a_kinematic_error_that_differs_from_angle_to_angle_is_no_softer_spring(
     assert found_in(96, draw, unknown=lambda block: np.array([0.0, 0.8, 0.0])) == []
 
 
-def test_lost_motion_wrong_every_day_hides_no_softer_spring():
+def test_a_daily_lost_motion_error_hides_no_softer_spring():
     """Half of what a load is assumed to take up is left, now this way and now that; then a joint is at 75 %."""
 
     def taken(block):
@@ -326,7 +326,7 @@ def test_lost_motion_wrong_every_day_hides_no_softer_spring():
     assert found and {one[1:] for one in found} == {('stiffness', 1)}
 
 
-def test_a_softer_spring_that_shows_slowly_teaches_no_usual_errors():
+def test_a_slow_softer_spring_teaches_no_ordinary_errors():
     """A joint at 70 % that is bent so little that most of the six seconds are needed: it does not hide itself."""
 
     def draw(block, rng):
@@ -337,7 +337,7 @@ def test_a_softer_spring_that_shows_slowly_teaches_no_usual_errors():
     assert found and {one[1:] for one in found} == {('stiffness', 1)}
 
 
-def test_errors_that_did_not_show_for_half_a_minute_are_no_softer_spring():
+def test_late_errors_are_no_softer_spring():
     """A quarter of the stated ones for 30 s; then those of a spring of 85 %, three quarters of the stated ones."""
 
     def draw(block, rng):
@@ -350,7 +350,7 @@ def test_errors_that_did_not_show_for_half_a_minute_are_no_softer_spring():
 def test_an_error_that_stays_for_a_block_is_little_of_a_payload(arm):
     """A body turns, and each joint has a torque error of its own in each block: less of a mass than taken as noise."""
     rng, detector, masses = np.random.default_rng(2), ChangeDetector(6, 1, 8e-3, np.ones(6)), []
-    usual, every = detector.stays.copy(), list(range(WINDOW))
+    usual, every = detector.constant.copy(), list(range(WINDOW))
     for _ in range(20):
         for _ in every:
             begin_block(detector.blocks, np.zeros(BODY), np.tile([1.0, 0.0], (6, 1)), np.zeros((6, 1)))
@@ -361,7 +361,7 @@ def test_an_error_that_stays_for_a_block_is_little_of_a_payload(arm):
                 take(detector.blocks, rows, motor, np.zeros((5, 6)), False, np.empty(BODY + 5))
             detector.complete()
         for stays in (usual, 1e-9 * usual):
-            detector.stays, payload = stays, PayloadEstimator(arm.rigid_body(), 8e-3)
+            detector.constant, payload = stays, PayloadEstimator(arm.rigid_body(), 8e-3)
             payload.add(*detector.motor_information(every, 0))
             masses.append(payload.mass)
     known, unknown = np.sqrt(np.mean(np.square(np.reshape(masses, (-1, 2))), axis=0))

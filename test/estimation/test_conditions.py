@@ -130,7 +130,7 @@ def test_samples_that_are_not_in_order(line, level, message):
     assert (found.level, found.message) == (level, message)
 
 
-def test_what_was_dropped_and_what_began_anew_is_said_once():
+def test_dropped_samples_and_restarts_are_reported_once():
     session = make_session(timeline=make_line(beyond='q of a 1e+150'), begun_anew=2, begun_anew_said=1)
     for message in ('torques were not finite: the filters have begun anew', 'aligned'):
         assert of('samples', session).message == message
@@ -218,7 +218,7 @@ def test_contact():
     values = {'a': '0.00', 'b': '-1.50', 'c': '20.00'}
     assert of('contact') == Condition('ok', 'none', values)
     learning = {'armed': mask('b')}
-    assert of('contact', detector=learning) == Condition('ok', 'learning what is usual: a, c', values)
+    assert of('contact', detector=learning) == Condition('ok', 'learning error levels: a, c', values)
     assert of('contact', detector=learning, contact=mask('c')) == Condition('warning', 'contact: c', values)
     lasting = {'lasting': mask('a'), 'armed': mask('')}
     expected = Condition('warning', 'a load that the model does not have: a', values)
@@ -287,7 +287,7 @@ def test_each_quantity_is_that_of_the_estimator(running):
     assert np.array_equal(found['health'].value, [0, 1, 2, nan, nan, nan], equal_nan=True)
 
 
-def test_what_is_not_estimated_is_left_out(running):
+def test_missing_estimates_are_omitted(running):
     running.estimator.friction = running.estimator.stiffness = None
     running.health = lambda: [JointHealth('unknown', '')] * 6
     assert set(estimates(running)) == {'temperature', 'contact', 'health'}

@@ -131,14 +131,14 @@ def test_a_joint_that_slides_feels_a_push_on_both_sides(detector, motor, spring,
     assert found[: int(4.0 / PERIOD)].any() == felt
 
 
-def test_a_spring_that_was_off_before_does_not_confirm_friction_that_jumps(detector):
+def test_an_old_spring_error_confirms_no_friction_jump(detector):
     t, omega, errors = slide(detector)
     found = drive(detector, errors[0] + 6.0 * (t >= 1.0), errors[1] + 6.0, omega)
     assert not found[int(0.9 / PERIOD) : int(2.0 / PERIOD)].any()
 
 
 @pytest.mark.parametrize(('before', 'felt'), [(0.0, True), (6.0, False)])
-def test_friction_that_jumps_does_not_confirm_a_spring_that_was_off_before(before, felt):
+def test_a_friction_jump_confirms_no_old_spring_error(before, felt):
     """Of a joint that creeps, which looks at its spring."""
     detector = ContactDetector(1, PERIOD, floor=0.5, learning=1.0)
     t = np.arange(int(45.0 / PERIOD)) * PERIOD
@@ -149,7 +149,7 @@ def test_friction_that_jumps_does_not_confirm_a_spring_that_was_off_before(befor
 
 
 @pytest.mark.parametrize(('pushed', 'felt'), [(0.0, False), (8.0, True)])
-def test_what_the_spring_alone_showed_while_it_slid_is_no_push_when_the_joint_stops(detector, pushed, felt):
+def test_a_spring_error_of_sliding_is_no_push_at_a_stop(detector, pushed, felt):
     """Within its limit while it slides, by what is not known of its lost motion, and beyond it at rest."""
     t, omega, errors = slide(detector)
     off = 6.0 * np.minimum(t, 1.0) + pushed * (t >= 2.5)
@@ -158,7 +158,7 @@ def test_what_the_spring_alone_showed_while_it_slid_is_no_push_when_the_joint_st
     assert found[: int(3.0 / PERIOD)].any() == felt
 
 
-def test_what_both_sides_show_of_every_day_while_a_joint_slides_is_no_push_when_it_stops(detector):
+def test_ordinary_errors_of_sliding_are_no_push_at_a_stop(detector):
     """An error of the links' torque that came slowly, as with a posture, and stays."""
     t, omega, errors = slide(detector)
     off = 4.0 * np.minimum(t, 1.9)
@@ -166,7 +166,7 @@ def test_what_both_sides_show_of_every_day_while_a_joint_slides_is_no_push_when_
 
 
 @pytest.mark.parametrize(('motor', 'felt'), [(0.0, False), (1.0, True)])
-def test_what_came_while_a_joint_slid_is_a_push_after_its_stop_where_its_motor_felt_it(detector, motor, felt):
+def test_a_push_of_sliding_is_a_push_after_the_stop(detector, motor, felt):
     """A spring that breaks 60 ms before the stop, by no more than what is not known of its lost motion."""
     t, _, errors = slide(detector)
     off = 6.0 * (t >= 1.94)
@@ -175,7 +175,7 @@ def test_what_came_while_a_joint_slid_is_a_push_after_its_stop_where_its_motor_f
 
 
 @pytest.mark.parametrize(('motor', 'felt'), [(0.0, False), (1.0, True)])
-def test_what_comes_while_a_joint_stops_is_a_push_where_its_motor_felt_it(detector, motor, felt):
+def test_a_push_during_a_stop_needs_the_motor_side(detector, motor, felt):
     """A spring that breaks, smoothed over 40 ms, while the last 0.02 rad/s are braked."""
     t, _, errors = slide(detector)
     off = 6.0 * np.clip((t - 1.96) / 0.04, 0.0, 1.0)
@@ -217,7 +217,7 @@ def test_a_spring_in_doubt_tells_no_contact():
 
 
 @pytest.mark.parametrize(('uncertainty', 'link'), [(0.0, 0.0), (3.0, 0.0), (0.0, 3.0)])
-def test_what_lost_motion_or_load_explains_is_not_taken_for_a_push(uncertainty, link):
+def test_errors_of_lost_motion_or_load_are_no_push(uncertainty, link):
     """A change of the spring counts against what is not known of the play, and of a load that changes."""
     rest = int(2.6 / PERIOD)
     for changed in (False, True):
@@ -408,7 +408,7 @@ def test_every_joint_is_judged_by_the_formulas(options):
     assert contacts > 300 and lasting > 100 and softened > 50
 
 
-def test_what_is_not_given_follows_from_the_rest():
+def test_default_arguments_of_the_detector():
     """Noise is a sixth of the floor; times are counted in samples, at least one."""
     rng = np.random.default_rng(0)
     given, left = ContactDetector(2, PERIOD, floor=3.0, noise=0.5), ContactDetector(2, PERIOD, floor=3.0)

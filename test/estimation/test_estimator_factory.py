@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from joint_dynamics.arm import Arm
-from joint_dynamics.arm.validity import Validity
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.estimation import (
     CoulombViscousEstimator,
@@ -61,7 +60,7 @@ def given(monkeypatch):
     return arguments
 
 
-def test_the_adaptive_law_begins_at_the_described_scale_within_bounds_that_let_viscous_friction_through(arm, given):
+def test_the_adaptive_law_begins_at_the_described_scale(arm, given):
     use = EstimationSettings(
         friction_rate=(0.5, 0.25), friction_lower=(0.3, -1.0), friction_upper=(3.0, 1e-3), viscous_share=0.4,
         friction_memory=7.0, information=0.03, omega_min=0.02, hold=0.3,
@@ -96,7 +95,7 @@ def test_coulomb_and_viscous_friction_begin_at_what_is_described(arm, given):
         assert (given['period'], given['memory']) == (PERIOD, 4.0)
 
 
-def test_a_described_stiffness_starts_with_a_deviation_of_30_percent_and_an_unknown_one_free(arm, given):
+def test_the_initial_covariance_of_a_stiffness(arm, given):
     use = EstimationSettings(stiffness_order=3, stiffness_scale=5e-3, stiffness_memory=6.0)
     described = np.arange(6) != 4
     one = replace(arm, stiffness_described=described)
@@ -218,7 +217,7 @@ def test_friction_that_was_not_described_is_written_as_learnt(description, arm, 
         assert part['friction'] == {'parameters': {'F_C0': 0.0, 'F_V1': 2.0}, 'method': 'online'}
 
 
-def test_what_needs_the_motor_side_angle_is_named(arm):
+def test_fields_that_need_the_motor_angle_are_remarked(arm):
     use, joints = EstimationSettings(), ', '.join(arm.joint_names)
     every = {'stiffness', 'damping', 'kinematic_error', 'backlash'}
     whole = replace(arm, stiffness_described=np.ones(6, dtype=bool), damping=np.ones(6))
@@ -235,59 +234,39 @@ def test_what_needs_the_motor_side_angle_is_named(arm):
     assert thesis == [f'joints.({only}).stiffness: not used, the preset thesis begins from none']
 
 
-def test_what_is_measured_decides_what_it_is_multiplied_by(arm):
+def test_the_gain_follows_from_the_measured_effort(arm):
     gains, gap = arm.drive_gain, np.array([8.0, 9.0, np.nan, np.inf, 7.0, 6.0])
     for effort, gain, expected in (
         ('current', gains, gains), (None, gains, gains), ('torque', gains, None), (None, gap, None),
         ('torque', gap, None),
     ):  # fmt: skip
         np.testing.assert_equal(gain_of(replace(arm, drive_gain=gain), effort), expected)
-    for effort, said in (
-        ('current', f'expected the drive gain .* found none of {arm.joint_names[2]}$'),
-        ('power', r"expected the effort to be current or torque, found 'power'$"),
-    ):
-        with pytest.raises(JointDynamicsError, match=said):
+    for effort, named in (('current', arm.joint_names[2]), ('power', 'power')):
+        with pytest.raises(JointDynamicsError) as refused:
             gain_of(replace(arm, drive_gain=gap), effort)
+        assert named in str(refused.value)
 
 
 SIMPLE = EstimationSettings(friction='coulomb_viscous')
 
 
-@pytest.mark.parametrize(
-    ('name', 'shaped'),
-    [
-        ('F_S', 'with V_S, mu '), ('F_Cl', 'with tau_max '), ('F_C1', 'with tau_max '), ('F_V2', ''), ('F_V3', ''),
-        ('F_T0', ''), ('F_T1', 'with T_0, T_min, T_max '), ('F_T2', 'with T_0, T_min, T_max '), ('offset', ''),
-    ],
-)  # fmt: skip
-def test_what_a_coulomb_and_viscous_friction_has_no_place_for(arm, name, shaped):
+@pytest.mark.parametrize('name', ['F_S', 'F_Cl', 'F_C1', 'F_V2', 'F_V3', 'F_T0', 'F_T1', 'F_T2', 'offset'])
+def test_unused_friction_terms_are_remarked_by_joint(arm, name):
     values = {'F_C0': np.full(6, 7.0), 'F_V1': np.full(6, 5.0)}
-    plain = Arm(arm.robot, friction=FrictionModel(values))
-    assert remarks_of(plain, SIMPLE, True) == []
+    assert remarks_of(Arm(arm.robot, friction=FrictionModel(values)), SIMPLE, True) == []
     part = np.full(6, 7.0) if name == 'F_S' else np.zeros(6)
     part[[1, 4]] = 8.0 if name == 'F_S' else 0.1
     more = Arm(arm.robot, friction=FrictionModel({**values, name: part}))
-    who = f'{arm.joint_names[1]}, {arm.joint_names[4]}'
     (remark,) = remarks_of(more, SIMPLE, True)
-    assert remark.startswith(f'joints.({who}).friction.parameters.{name}: {shaped}not used')
+    assert remark.startswith(f'joints.({arm.joint_names[1]}, {arm.joint_names[4]}).friction:')
     assert remarks_of(more, EstimationSettings(friction='none'), True) == []
     assert remarks_of(Arm(arm.robot), SIMPLE, True) == []
 
 
-def test_hysteresis_and_range_that_a_coulomb_and_viscous_friction_does_not_use(arm):
-    names, joints = arm.joint_names, ', '.join(arm.joint_names)
+def test_unused_hysteresis_is_remarked(arm):
     model = FrictionModel({'F_C0': np.full(6, 7.0)}, MaxwellSlip(6, 5e-4))
     (remark,) = remarks_of(Arm(arm.robot, friction=model), SIMPLE, True)
-    assert remark.startswith(f'joints.({joints}).friction.maxwell_slip: not used')
-    none = np.full(6, np.inf)
-    speed, load, low, high = none.copy(), none.copy(), -none, none.copy()
-    speed[0], load[1:3], low[3], high[3] = 1.0, 20.0, 10.0, 60.0
-    rich = FrictionModel({'F_C0': np.full(6, 7.0), 'F_C1': np.full(6, 1e-3), 'F_T1': np.full(6, -0.1)})
-    found = remarks_of(Arm(arm.robot, friction=rich, validity=Validity(speed, load, low, high)), SIMPLE, True)
-    assert [remark.partition(': ')[0] for remark in found if 'validity' in remark] == [
-        f'joints.({names[0]}).validity.speed', f'joints.({names[1]}, {names[2]}).validity.load',
-        f'joints.({names[3]}).validity.temperature',
-    ]  # fmt: skip
+    assert remark.startswith(f'joints.({", ".join(arm.joint_names)}).friction:')
 
 
 def test_a_described_scale_beyond_its_bounds(arm):

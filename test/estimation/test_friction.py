@@ -71,7 +71,7 @@ def test_no_gain_makes_it_unstable(rate, scale, seed):
     assert np.isfinite(estimator.parameters).all()
 
 
-def test_constant_speed_passes_the_published_condition_but_not_ours():
+def test_constant_speed_passes_the_published_condition_alone():
     """A joint that only ever turns at one speed, viscous friction 2 N·m·s/rad more.
 
     α cannot be told, so nothing may move.
@@ -212,7 +212,7 @@ def speed(seconds):
     return sum(a * np.sin(2 * np.pi * f * t + p) for a, f, p in ((1.2, 0.21, 0.0), (0.9, 0.37, 1.0), (0.7, 0.53, 2.0)))
 
 
-def test_a_level_that_is_known_is_taken_and_excitation_is_the_time_in_motion():
+def test_a_known_level_and_the_time_in_motion():
     estimator = CoulombViscousEstimator(2, SECONDS_PER_SAMPLE, initial=[5.0, 1.0])
     estimator.set_coulomb(0, 8.0)
     assert estimator.parameters.tolist() == [[8.0, 1.0], [5.0, 1.0]]

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.estimation import HealthMonitor, HealthThresholds, trend
+from joint_dynamics.estimation import HealthMonitor, HealthThresholds
 from joint_dynamics.estimation.health import JointHealth
 from joint_dynamics.joint import TorsionalStiffness
 
 REFERENCE = TorsionalStiffness([[2e4, 3e9], [5e3, 1e8]])
 
 
-def test_a_change_that_wanders_about_its_threshold_is_decided_once():
+def test_a_change_about_its_threshold_is_decided_once():
     """Entered beyond 25 % by two deviations, left below 20 % by two: nothing in between is news."""
     monitor, enough = HealthMonitor(None), np.array([60.0])
     rng = np.random.default_rng(7)
@@ -64,7 +64,7 @@ def test_health_in_every_word():
                         friction_excitation=np.zeros(3))  # fmt: skip
     assert few[0].reason == 'stiffness not excited yet; Coulomb friction not excited yet'
     assert np.isnan(HealthMonitor(None).stiffness_ratios(np.ones((2, 2)))).tolist() == [True, True]
-    with pytest.raises(JointDynamicsError, match='expected stiffness or friction, found neither'):
+    with pytest.raises(JointDynamicsError):
         monitor.judge()
 
 
@@ -97,14 +97,3 @@ def test_health_is_that_of_the_worse_of_stiffness_and_friction():
     assert unseen[1] == JointHealth('unknown', 'stiffness not excited yet', np.nan, None)
     bare = HealthMonitor(None).judge(stiffness=given['stiffness'])
     assert bare == [JointHealth('unknown', 'no reference', None, None)] * 2
-
-
-def test_a_trend_is_a_straight_line_with_its_scatter():
-    t, y = np.array([0.0, 1.0, 2.5, 4.0, 7.0]), np.array([1.0, 0.9, 0.95, 0.7, 0.6])
-    (slope, _), spread = np.polyfit(t, y, 1), np.polyfit(t, y, 1, cov=True)[1]
-    found = trend(t, y)
-    assert found == (pytest.approx(slope), pytest.approx(np.sqrt(spread[0, 0])))
-    for few in (([0.0, 1.0], [1.0, 2.0]), ([3.0, 3.0, 3.0], [1.0, 2.0, 3.0])):
-        assert np.isnan(trend(*few)).all()
-    slope, deviation = trend([0.0, 1.0, 3.0], [1.0, 2.0, 4.0])
-    assert slope == pytest.approx(1.0) and deviation == pytest.approx(0.0, abs=1e-12)

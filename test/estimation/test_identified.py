@@ -69,7 +69,7 @@ def test_stiffness_is_learnt_from_what_identify_wrote(identified, tools, nrmse):
         assert nrmse(estimator.stiffness.coefficients[j], arm.truth.stiffness[j], reach[j]) >= 95.0
 
 
-def test_a_rotor_that_is_not_identifiable_is_said_and_not_trusted(identified):
+def test_an_unidentifiable_rotor_is_uncertain(identified):
     """Of the first two joints the regressor shows ZZR alone.
 
     The sum is right, and the rotor near the truth by the URDF's inertials.

@@ -1,6 +1,8 @@
 """The whole estimation on a simulated UR5e: friction of thesis chapter 6, torques of three sides, payload."""
 
 import copy
+import subprocess
+import sys
 from types import SimpleNamespace
 
 import numpy as np
@@ -99,7 +101,7 @@ def test_stiffness_of_loaded_joints(adaptive, waypoint_run, nrmse):
 
 
 @pytest.mark.slow
-def test_the_error_of_a_stiffness_is_within_two_stated_deviations(adaptive, waypoint_run):
+def test_a_stiffness_is_within_two_stated_deviations(adaptive, waypoint_run):
     """Of all joints that were excited, at 1 mrad, to which lost motion and the torque model add what noise does not."""
     stiffness, phi = adaptive[0].stiffness, np.full(6, 1e-3)
     error = stiffness.torque(phi) - waypoint_run.robot.truth.spring_torque(phi)
@@ -274,3 +276,22 @@ def test_the_adaptive_law_needs_hysteresis(waypoint_run, tools):
     )
     with pytest.raises(JointDynamicsError, match='Maxwell-slip'):
         JointEstimator(Arm.from_description(waypoint_run.robot.model, bare), PERIOD)
+
+
+CONSTRUCT = """
+from joint_dynamics.arm import Arm
+from joint_dynamics.estimation import EstimationSettings, JointEstimator
+from joint_dynamics.estimation.change_test import judge
+from joint_dynamics.estimation.sample import take_sample
+from joint_dynamics.robot import RobotModel
+from joint_dynamics.simulation import ur5e_urdf
+
+JointEstimator(Arm(RobotModel.load(ur5e_urdf())), 0.002, EstimationSettings(friction='none'))
+print(len(take_sample.signatures), len(judge.signatures))
+"""
+
+
+def test_everything_is_compiled_by_the_constructor():
+    """A node constructs it while a signal may interrupt; in a callback, a signal would wait for the compiler."""
+    run = subprocess.run([sys.executable, '-c', CONSTRUCT], capture_output=True, text=True, check=True)
+    assert run.stdout.split() == ['1', '1']

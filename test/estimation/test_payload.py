@@ -39,7 +39,7 @@ def test_payload_comes_back_beside_wrong_friction(arm, payload):
     assert estimator.judge() and estimator.known
 
 
-def test_the_payload_is_the_weighted_and_regularised_batch_solution(arm):
+def test_the_payload_is_the_regularised_batch_solution(arm):
     """A = Σ λ^age w² WᵀW, the prior's inverse variances on its diagonal; deviations by what is left over."""
     rng = np.random.default_rng(8)
     period, memory, noise, samples = 0.05, 2.0, np.array([2.0, 2.0, 1.0, 0.5, 0.5, 0.25]), 80
@@ -89,7 +89,7 @@ def test_the_payload_is_the_weighted_and_regularised_batch_solution(arm):
     np.testing.assert_allclose(estimator.covariance, np.diag([25.0, 1.0, 1.0, 1.0]), rtol=1e-9)
 
 
-def test_what_lasts_for_a_quarter_of_a_second_counts_once(arm):
+def test_correlated_errors_count_once(arm):
     """The stated deviations are those of the errors: rms of their ratio over 60 payloads, within three deviations."""
     rng = np.random.default_rng(5)
     still, moving, ratios = np.zeros(6), np.ones(6, dtype=bool), []

@@ -154,7 +154,7 @@ def test_five_percent_of_messages_are_lost(feed, bound):
     assert settled(feed.session)
 
 
-def test_values_that_are_no_numbers(feed, bound):
+def test_values_that_are_not_finite(feed, bound):
     for k in range(2500):
         feed.sample(k)
         if k % 100 == 50:
@@ -169,7 +169,7 @@ def test_values_that_are_no_numbers(feed, bound):
 
 
 @pytest.mark.parametrize('quantity', ['q', 'theta', 'current'])
-def test_one_sample_that_no_joint_can_do_changes_nothing_after_it(feed, clean, quantity):
+def test_one_impossible_sample_has_no_effect(feed, clean, quantity):
     feed.play(0, 1200)
     feed.send(quantity, 1200, offset=1e150)
     for other in {'q', 'theta', 'current'} - {quantity}:
@@ -186,7 +186,7 @@ def test_one_sample_that_no_joint_can_do_changes_nothing_after_it(feed, clean, q
     np.testing.assert_allclose(ours[last], theirs[last], atol=0.5)
 
 
-def test_a_place_that_lasts_is_a_new_beginning(feed, bound, short_run):
+def test_a_lasting_jump_of_position_restarts(feed, bound, short_run):
     """An encoder that slips by 3 rad: held back for the longest gap, then the filters begin anew there."""
     feed.play(0, 1200)
     for k in range(1200, 2500):

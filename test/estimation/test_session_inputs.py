@@ -54,7 +54,7 @@ def feed(session, samples, effort='current', start=0, gain=1.0):
         (('q', 'motor_torque', 'temperature'), 'tau', False, True),
     ],
 )
-def test_what_is_offered_decides_what_is_used(make, offered, effort, two_sides, warm):
+def test_offered_inputs_decide_which_are_used(make, offered, effort, two_sides, warm):
     session = make(offered)
     assert (session.effort, session.two_sides, session.reads_temperature) == (effort, two_sides, warm)
     remarks = ['no motor-side encoder: no stiffness, and friction with the angle of the link'] * (not two_sides)
@@ -325,7 +325,7 @@ def test_names_without_end_fill_no_memory():
     assert after - before < 8 * 200**2
 
 
-def test_what_overflows_is_not_finite_without_a_warning():
+def test_an_overflow_gives_no_warning():
     with np.errstate(all='raise'):
         found = MotorReflection(MotorSide(gear_ratio=100.0), JOINTS).reflected(
             'motor_torque', JOINTS, [1e308] * len(JOINTS)

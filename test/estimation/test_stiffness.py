@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from joint_dynamics.estimation import StiffnessEstimator
-from joint_dynamics.estimation.learning import elastic
+from joint_dynamics.estimation.spring import STEP, elastic
 from joint_dynamics.joint import TorsionalStiffness
 from joint_dynamics.signals.state_estimator import StateEstimator
 
@@ -168,23 +168,48 @@ def test_a_jump_takes_the_window_of_excited_motion():
     assert jumps == [60]
 
 
-def test_after_a_jump_the_described_map_stays_until_the_window_explains_another():
-    """Opened, the covariance lets any map explain the next sample."""
+def stretches(torques, seconds=0.6, period=5e-3):
+    """Return the stiffness in force, (samples, stretches), of a joint described with 2e4 N·m/rad.
+
+    It moves to and fro, one stretch each, with the torque times the factor of each of `torques`.
+    """
     estimator = StiffnessEstimator(
-        1, 1, period=5e-3, keep=True, initial_coefficients=2e4, initial_covariance=200.0, noise=0.5
+        1, 1, period=period, keep=True, initial_coefficients=2e4, initial_covariance=1e4, noise=0.5
     )
-    phi, jumped, taken = 1e-3 * (1.0 + 0.3 * np.sin(0.5 * np.arange(900))), None, None
-    for k, one in enumerate(phi):
-        estimator.update([one], [(2e4 if k < 600 else 2e3) * one])
-        if jumped is None and estimator.reopened[0]:
-            jumped = k
-        if taken is None and estimator.coefficients[0, 0] < 1e4:
-            taken = k
-    assert 600 <= jumped <= 660 < jumped + 60 < taken
-    assert estimator.coefficients[0, 0] == pytest.approx(2e3, rel=0.05)
+    time = np.arange(0.0, seconds, period)
+    phi, rows = 1e-3 * np.sin(np.pi * (time + 0.5 * period) / seconds), []
+    for _ in range(20):
+        for way in (1.0, -1.0):
+            for one in phi:
+                estimator.update([way * one], [2e4 * way * one])
+    for k, factor in enumerate(torques):
+        way, row = (-1.0) ** k, []
+        for one in phi:
+            estimator.update([way * one], [2e4 * factor * way * one])
+            row.append(estimator.coefficients[0, 0])
+        rows.append(row)
+    return np.array(rows) / 2e4
 
 
-def test_where_little_is_transmitted_an_error_of_friction_is_no_jump():
+@pytest.mark.parametrize('factor', [0.15, 0.5, 1.8])
+def test_one_stretch_changes_a_stiffness_by_a_tenth(factor):
+    """As a push does that friction holds: the motor side shows only a part of the torque that bends the spring."""
+    found = stretches([factor, *[1.0] * 9])
+    begins = np.concatenate([[1.0], found[:-1, -1]])
+    # of the stiffness at its beginning, which a thousandth of noise-free learning precedes
+    assert np.abs(found / begins[:, None] - 1.0).max() <= STEP + 1e-3
+    assert np.abs(found - 1.0).max() <= 2.0 * STEP
+    assert found[-1, -1] == pytest.approx(1.0, rel=0.02)
+
+
+@pytest.mark.parametrize('factor', [0.5, 1.6])
+def test_a_second_stretch_confirms_a_stiffness(factor):
+    found = stretches([factor] * 6)
+    assert np.abs(found[0] - 1.0).max() <= STEP + 1e-3
+    assert found[-1, -1] == pytest.approx(factor, rel=0.02)
+
+
+def test_a_friction_error_at_low_torque_is_no_jump():
     """3 N·m are over half of what a joint carries for a second, and a seventh of the rms that it usually carries."""
     estimator, rng = StiffnessEstimator(1, period=2e-3), np.random.default_rng(5)
     t = np.arange(0.0, 7.0, 2e-3)
@@ -248,25 +273,24 @@ def test_a_described_map_is_in_force_until_enough_is_learnt(bang_joint, pairs, n
         estimator.update(np.full(2, sample[0]), np.full(2, sample[1]))
     assert estimator.reliable.all()
     np.testing.assert_array_equal(estimator.known, estimator.coefficients)
-    assert nrmse(estimator.coefficients[0], bang_joint.stiffness, reach) >= 95.0
-    np.testing.assert_array_equal(estimator.coefficients[0], estimator.coefficients[1])
+    assert all(nrmse(found, bang_joint.stiffness, reach) >= 95.0 for found in estimator.coefficients)
 
 
 DESCRIBED = TorsionalStiffness([1.2e4, 6e8])
 
 
-def learn_beside_shape(usual, phi, torque, keeps=True):
-    """Return the curve (2,) that is learnt of a described one, its usual shape counting or not; 2 ms per sample."""
+def learn_beside_shape(reference, phi, torque, keeps=True):
+    """Return the curve (2,) learnt of a described one, with or without the shape of `reference`; 2 ms per sample."""
     estimator = StiffnessEstimator(
         1, period=2e-3, initial_coefficients=DESCRIBED.coefficients, initial_covariance=[2e3, 200.0], keep=True
     )
-    usual = [usual * [1e-3, 1e-9]] if keeps else None
-    for angle, value in zip(phi, torque, strict=True):
-        estimator.update([angle], [value], usual=usual)
+    reference = [reference * [1e-3, 1e-9]] if keeps else None
+    for angle, value, way in zip(phi, torque, np.sign(np.gradient(phi)), strict=True):
+        estimator.update([angle], [value], reference=reference, direction=[way])
     return TorsionalStiffness(estimator.coefficients[0])
 
 
-def test_a_curve_keeps_its_shape_where_a_narrow_range_shows_a_factor():
+def test_a_narrow_range_changes_the_factor_not_the_shape():
     """A softer spring bent by 4 to 6 mrad, its torque 1 % off now and then: below 1 mrad within 1 % all the same."""
     time = np.arange(0.0, 15.0, 2e-3)
     phi, small = 5e-3 + 1e-3 * np.sin(2.0 * time), np.linspace(1e-4, 1e-3, 10)
@@ -287,7 +311,7 @@ def test_the_factor_of_a_curve_is_learnt_as_without_its_shape(factor):
         np.testing.assert_allclose(learnt.coefficients, factor * DESCRIBED.coefficients, rtol=1e-3)
 
 
-def test_a_shape_that_is_not_described_is_learnt_where_all_deformations_show_it():
+def test_a_wide_range_changes_the_shape():
     """The usual curve follows over half a minute, as in the estimator: a wrong shape goes in minutes, not seconds."""
     time = np.arange(0.0, 240.0, 8e-3)
     phi, true = 3e-3 * np.sin(3.0 * time) * np.sin(0.7 * time), TorsionalStiffness([0.7e4, 12e8])
@@ -296,7 +320,7 @@ def test_a_shape_that_is_not_described_is_learnt_where_all_deformations_show_it(
     )
     usual = estimator.alpha.copy()
     for angle, value in zip(phi, true.torque(phi), strict=True):
-        estimator.update([angle], [value], usual=usual)
+        estimator.update([angle], [value], reference=usual)
         usual += 8e-3 / 30.0 * (estimator.alpha - usual) * estimator.excited
     at = np.linspace(5e-4, 3e-3, 26)
     np.testing.assert_allclose(estimator.torque(at[:, None])[:, 0], true.torque(at), rtol=0.05)
@@ -410,7 +434,7 @@ def test_without_gate_and_novelty_a_standstill_teaches_too():
 
 
 @pytest.mark.parametrize('sign', [-1.0, 1.0])
-def test_an_error_that_stays_is_in_the_deviation_however_long_it_is_learnt(sign):
+def test_a_lasting_error_stays_in_the_deviation(sign):
     """Lost motion of 0.08 mrad is not taken off; every sample states a deviation of 0.05 mrad."""
     estimator, bare = StiffnessEstimator(1, 1), StiffnessEstimator(1, 1)
     rng = np.random.default_rng(3)

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from joint_dynamics.estimation.torques import LostMotion
+from joint_dynamics.estimation.lost_motion import LostMotion
 from joint_dynamics.joint.stiffness import LOADS
 
 PERIOD = 8e-3
@@ -26,7 +26,7 @@ def test_without_a_backlash_there_is_none():
     assert np.all([lost.motion, lost.slack, lost.uncertainty] == np.zeros(2))
 
 
-def test_a_joint_of_which_none_is_known_is_as_without_beside_one_that_has_some():
+def test_a_joint_without_backlash_beside_one_with_it():
     """A description may have the backlash of one joint alone: the other's play is none, from its first sample on."""
     lost = LostMotion(2, lambda theta: np.array([0.0, 1e-3]), LIMIT, PERIOD)
     with np.errstate(all='raise'):
@@ -38,7 +38,7 @@ def test_a_joint_of_which_none_is_known_is_as_without_beside_one_that_has_some()
     assert lost.motion == pytest.approx([0.0, 1e-3])
 
 
-def test_what_the_backlash_may_be_off_by_is_uncertain_as_far_as_the_load_leaves_it():
+def test_a_load_reduces_the_uncertainty_of_the_backlash():
     lost = LostMotion(1, lambda theta: np.full_like(theta, 1e-4), LIMIT, PERIOD, deviation=2e-4)
     assert move(lost, np.linspace(0.0, 0.1, 400))[-1, 2] == pytest.approx(4e-4)
     loaded = move(lost, np.full(400, 0.1), load=LIMIT * np.sqrt(LOADS[0] * LOADS[1]))

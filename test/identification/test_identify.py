@@ -45,7 +45,9 @@ def test_noise_free_data_give_the_truth_back(true_robot):
     t, q, dq, ddq = true_robot.motion(rng, 10.0, 500.0)
     recording = Recording(true_robot.model.joint_names, t, q, tau=true_robot.torque(q, dq, ddq))
     result = identify(
-        true_robot.model, [recording], settings=IdentificationSettings(position_cutoff=240.0, parallel_cutoff=20.0)
+        true_robot.model,
+        [recording],
+        settings=IdentificationSettings(position_cutoff=240.0, parallel_cutoff=20.0, rest_speed=0.0),
     )
     scale = np.abs(true_robot.base).max()
     # What differentiation leaves over may be taken for further terms, which are next to nothing then.

@@ -178,3 +178,11 @@ def test_stays_are_rows_below_the_speed_for_more_than_half_of_what_the_filter_sa
     # a filter that takes every second sample as the mean of itself and the one before
     pairs = SimpleNamespace(apply=lambda still: 0.5 * (still[::2] + still[1::2]), kept=np.arange(0, 10, 2))
     assert find_rest(replace(observation, decimator=pairs)).resting[0].tolist() == [True, False, True, False, False]
+
+
+@pytest.mark.parametrize('rate', [4.0, 20.0, 500.0])
+def test_automatic_cutoffs_lie_below_nyquist(rate):
+    time = np.arange(0, 20, 1 / rate)
+    recording = Recording(('a',), time, np.sin(2 * np.pi * 0.6 * time)[:, None], tau=np.ones((len(time), 1)))
+    plan = filter_plan([recording], IdentificationSettings())
+    assert 0.0 < plan.parallel_cutoff <= plan.position_cutoff < 0.5 * rate

@@ -46,9 +46,14 @@ def test_a_current_in_its_place_and_a_joint_that_stays_are_taken(true_robot, rec
     resting[:, 1] = 0.3
     dq = None if recording.dq is None else silenced(recording.dq, 1)
     assert prepared(true_robot, replace(recording, q=resting, dq=dq, tau=silent)).training
-    almost = silent.copy()
-    almost[0, 1] = 1e-6
-    assert prepared(true_robot, replace(recording, tau=almost)).training
+    for level, measured in ((1e-308, False), (1e-7, False), (1e-3, True)):
+        almost = silent.copy()
+        almost[0, 1] = level
+        if measured:
+            assert prepared(true_robot, replace(recording, tau=almost)).training
+        else:
+            with pytest.raises(JointDynamicsError, match=recording.joint_names[1]):
+                prepared(true_robot, replace(recording, tau=almost))
 
 
 def test_a_note_that_is_true_of_several_recordings_is_told_once(true_robot, recording):

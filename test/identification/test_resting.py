@@ -1,112 +1,111 @@
-"""Rest in the summary and notes of an identification, and in the document of a description."""
+"""Joints at rest: their rest torque, the band of their Coulomb level, and the share of samples within it."""
 
-import math
-import re
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.identification.describe import resting_document
-from joint_dynamics.identification.regression.stiction import Resting
-from joint_dynamics.identification.resting import presliding_notes, resting_of_description, resting_summary
+from joint_dynamics.identification import IdentificationSettings, identify
+from joint_dynamics.identification.observations import SLIPPED, not_slipped, rest_intervals
+from joint_dynamics.identification.regression.residuals import Fit, overall_residual
+from joint_dynamics.identification.resting import resting_summary
+from joint_dynamics.identification.validate import judge_description
+from joint_dynamics.recording import Recording
 
-NAMES = ('a', 'b')
-
-
-@pytest.mark.parametrize('first_ratio', [1.5, np.inf])
-def test_rest_is_told_joint_by_joint(first_ratio):
-    rng = np.random.default_rng(3)
-    parts = []
-    for count in (30, 50):
-        shape = (3, count)
-        resting, first = rng.random(shape) < 0.6, rng.random(shape) < 0.2
-        resting[2] = False
-        tau, expected, base, doubt = rng.normal(0, 3, shape), *rng.normal(0, 3, (2, *shape)), rng.uniform(0, 1, shape)
-        low, high, level = rng.uniform(-1, 0, shape), rng.uniform(0, 1, shape), rng.uniform(0, 5, shape)
-        narrow = ~first & (np.arange(count) % 3 == 0)
-        ratios = 1.2, first_ratio
-        parts.append(Resting('run', resting, tau, expected, base, level, low, high, doubt, first, narrow, *ratios))
-    found = resting_summary(parts, ('a', 'b', 'c'))
-    whole, unstated = {'count': 0, 'within': 0, 'error': 0.0, 'size': 0.0}, 0
-    for j, name in enumerate('abc'):
-        count, within, width, error, size = 0, 0, 0.0, 0.0, 0.0
-        for part in parts:
-            for k in range(part.tau.shape[1]):
-                if not part.resting[j, k]:
-                    continue
-                if part.first[j, k] and np.isinf(first_ratio):
-                    unstated += 1
-                    continue
-                ratio = 1.0 if part.narrow[j, k] else first_ratio if part.first[j, k] else 1.2
-                held = ratio * part.level[j, k]
-                lower = part.base[j, k] + held * part.low[j, k] - part.half_width[j, k]
-                upper = part.base[j, k] + held * part.high[j, k] + part.half_width[j, k]
-                count += 1
-                within += lower <= part.tau[j, k] <= upper
-                width += (upper - lower) / 2
-                error += (part.tau[j, k] - part.expected[j, k]) ** 2
-                size += part.tau[j, k] ** 2
-        if count:
-            assert found['within_percent'][name] == pytest.approx(100 * within / count)
-            assert found['half_width'][name] == pytest.approx(width / count)
-            assert found['residual_percent'][name] == pytest.approx(100 * math.sqrt(error / size))
-        else:
-            assert {found[key][name] for key in ('within_percent', 'half_width', 'residual_percent')} == {None}
-        for key, value in (('count', count), ('within', within), ('error', error), ('size', size)):
-            whole[key] += value
-    assert (found['samples'], found['unstated']) == (whole['count'], unstated)
-    assert found['within_percent']['overall'] == pytest.approx(100 * whole['within'] / whole['count'])
-    assert found['residual_percent']['overall'] == pytest.approx(100 * math.sqrt(whole['error'] / whole['size']))
-    assert found['breakaway_ratio'] == 1.2
-    own = [found['residual_percent'][name] for name in 'abc' if found['residual_percent'][name] is not None]
-    mixed = resting_summary(parts, ('a', 'b', 'c'), mixed=True)['residual_percent']
-    assert mixed['overall'] == pytest.approx(math.sqrt(sum(value**2 for value in own) / len(own)))
-    assert found['first_breakaway_ratio'] == (first_ratio if np.isfinite(first_ratio) else None)
-    assert resting_summary([], NAMES) == {'samples': 0, 'unstated': 0}
+RATE = 250.0
 
 
-def test_whether_presliding_is_used_is_noted_by_reason():
-    def found(**changes):
-        return {'length': 1e-3, 'used': False, 'encoder_step': 1e-5, 'steps': 50.0, **changes}
+@pytest.fixture(scope='module')
+def with_stays(true_robot):
+    """Return what records a motion that stops for half a second every second; friction holds anything at rest."""
 
-    used = found(used=True)
-    joints = {
-        'a': found(length=None), 'b': used, 'c': found(encoder_step=None), 'd': found(steps=None),
-        'e': found(steps=3.456), 'f': found(), 'g': used, 'h': found(steps=10.0),
-    }  # fmt: skip
-    notes = presliding_notes({'presliding': joints})
-    for note, parts in zip(
-        notes,
-        (
-            ('b, g: ', 'narrows their interval'), ('c: ', 'not used', 'no step', '`encoder_step`'),
-            ('d: ', 'not used', 'means of periods', '`period: 0`'), ('e: ', 'not used', '3.5 steps', '10 are needed'),
-            ('f, h: ', 'not used', 'too few or do not bear it out'),
-        ),
-        strict=True,
-    ):  # fmt: skip
-        assert [part for part in parts if part not in note] == []
+    def of(seed):
+        rng = np.random.default_rng(seed)
+        t, q, _, _ = true_robot.motion(rng, 20.0, RATE, frequency=0.07)
+        pause = np.mod(t, 1.0) < 0.4
+        pace = np.convolve(np.where(pause, 0.0, 1.0), np.hanning(51) / np.hanning(51).sum(), 'same')
+        clock = np.cumsum(pace) / RATE
+        q = np.stack([np.interp(clock, t, column) for column in q.T], axis=1)
+        dq = np.gradient(q, 1 / RATE, axis=0)
+        ddq = np.gradient(dq, 1 / RATE, axis=0)
+        tau = true_robot.torque(q, dq, ddq)
+        rests = np.abs(dq) < 1e-3
+        level = true_robot.standard[:, 12]
+        stay = np.cumsum(np.diff(rests[:, 0], prepend=False))
+        held = rng.uniform(-1, 1, (stay.max() + 1, len(level)))[stay] * level
+        moving = tau - np.sign(dq) * level
+        tau = moving + np.where(rests, held, np.sign(dq) * level) + 0.02 * rng.normal(size=q.shape)
+        return Recording(true_robot.model.joint_names, t, q, tau=tau, name=f'stays {seed}')
 
-
-def test_rest_of_a_description_that_is_none():
-    arm = SimpleNamespace(joint_names=NAMES)
-    start = 'provenance.resting: expected what `identify` writes there, found '
-    good = {'residual_deviation': {'a': 1.0, 'b': 2.0}, 'first_breakaway_ratio': None, 'breakaway_ratio': 1.1}
-    for key, value, what in (
-        ('residual_deviation', {'a': 1.0}, "KeyError('b')"), ('breakaway_ratio', 'x', 'ValueError('),
-        ('breakaway_ratio', None, 'TypeError('),
-    ):  # fmt: skip
-        with pytest.raises(JointDynamicsError, match=re.escape(f'{start}{what}')):
-            resting_of_description(arm, {**good, key: value}, None, None)
+    return of
 
 
-def test_rest_as_a_description_has_it(made_result):
-    solution = replace(made_result().solution, sigma=np.array([0.12345678, 2.0]))
-    training = {'breakaway_ratio': 1.25, 'first_breakaway_ratio': None}
-    assert resting_document(made_result(solution=solution, resting={'training': training}))['resting'] == {
-        **training, 'residual_deviation': {'a': 0.123457, 'b': 2.0},
-    }  # fmt: skip
-    assert resting_document(made_result(resting={'training': {}}))['resting']['breakaway_ratio'] == 1.0
-    assert resting_document(made_result()) == {}
+def test_resting_joints_lie_within_their_coulomb_band(true_robot, with_stays):
+    settings = IdentificationSettings(selection=False, position_cutoff=40.0, parallel_cutoff=10.0)
+    result = identify(true_robot.model, [with_stays(1), with_stays(2)], [with_stays(3)], settings)
+    told = result.summary()['resting']['validation']
+    assert told['samples'] > 500 and told['within_percent']['overall'] > 95
+    widths = [told['half_width'][name] for name in true_robot.model.joint_names]
+    np.testing.assert_allclose(widths, true_robot.standard[:, 12], rtol=0.15)
+    # the description says the same
+    again = judge_description(result.description, [with_stays(3)], settings)
+    for key in ('within_percent', 'half_width'):
+        assert again.summary['resting'][key] == pytest.approx(told[key], rel=1e-6)
+    # no chatter with the sign of the noise: at rest the prediction changes by less than half the level
+    full = result.validation[0].full
+    for j, level in enumerate(true_robot.standard[:, 12]):
+        still = full.band_of_rest[:, j] > 0
+        steps = np.diff(full.predicted[:, j])[still[1:] & still[:-1]]
+        assert np.abs(steps).max() < 0.5 * level
+
+
+def made(dq, residual, at_rest):
+    """A fit of one sample a row with these residuals."""
+    tau = np.full(np.shape(dq), 5.0)
+    raw = np.zeros(2), 0.0
+    time = np.arange(float(len(tau)))
+    return Fit('run', ('a', 'b'), time, tau, tau - residual, np.array(dq), 0.02, raw, None, at_rest=at_rest)
+
+
+def test_summary_counts_resting_samples_by_joint():
+    at_rest = np.array([[2.0, np.nan], [2.0, 1.0], [np.nan, 1.0]])
+    fit = made([[0.0, 1.0], [0.0, 0.0], [1.0, 0.0]], np.array([[1.9, 9.0], [-2.1, 1.0], [9.0, 3.0]]), at_rest)
+    assert resting_summary([fit]) == {
+        'samples': 4,
+        'within_percent': {'a': 50.0, 'b': 50.0, 'overall': 50.0},
+        'half_width': {'a': 2.0, 'b': 1.0},
+    }
+    none = made(np.ones((3, 2)), np.ones((3, 2)), None)
+    assert resting_summary([none])['samples'] == 0
+    assert resting_summary([none])['within_percent'] == {'a': None, 'b': None, 'overall': None}
+
+
+def test_headline_residual_leaves_resting_joints_out():
+    moving = made(
+        [[1.0, 1.0], [0.0, 1.0]], np.array([[0.5, 0.5], [50.0, 0.5]]), np.array([[np.nan] * 2, [2.0, np.nan]])
+    )
+    assert overall_residual([moving], moving=True)[1] == pytest.approx(10.0)
+
+
+def test_a_joint_has_slipped_once_it_has_moved_far_enough(observed):
+    run = observed(1, 200)
+    theta = np.zeros((200, 2))
+    theta[50:, 0] = -1.01 * SLIPPED
+    theta[100:, 0] = 0.0
+    theta[120:, 1] = 0.99 * SLIPPED
+    theta[150:, 1] = 1.01 * SLIPPED
+    moved = replace(run, theta=theta + np.array([0.7, -2.0]))
+    found = not_slipped(moved)
+    np.testing.assert_array_equal(found, np.arange(200) < np.array([[50], [150]]))
+    thinned = observed(1, 200, factor=4)
+    np.testing.assert_array_equal(not_slipped(replace(thinned, theta=moved.theta)), found[:, thinned.kept])
+
+
+def test_rest_intervals_are_runs_of_rest():
+    assert rest_intervals(np.array([True, True, False, True])) == [slice(0, 2), slice(3, 4)]
+
+
+def test_settings_of_earlier_versions_end_in_one_error():
+    with pytest.raises(JointDynamicsError, match=r'identification\.encoder_step.*0\.3\.0'):
+        IdentificationSettings.from_mapping({'encoder_step': 1e-5})

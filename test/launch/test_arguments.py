@@ -34,7 +34,7 @@ def test_arguments_are_documented(path):
     page = (ROOT / 'docs' / 'reference' / 'launch.md').read_text(encoding='utf-8')
     assert f'`{path.name}`' in page
     description = PythonLaunchDescriptionSource(str(path)).get_launch_description(LaunchContext())
-    arguments = [entity for entity in description.entities if isinstance(entity, DeclareLaunchArgument)]
+    arguments = description.get_launch_arguments()
     assert arguments
     for argument in arguments:
         assert argument.description != 'no description given'
@@ -46,9 +46,11 @@ SWITCHES = {'use_sim_time', 'autostart', 'gazebo_gui', 'publish_clock', 'end_tog
 
 
 @pytest.mark.parametrize('path', FILES, ids=lambda path: path.name)
-def test_arguments_are_named_as_drivers_name_them_and_switches_have_choices(path):
+def test_arguments_are_named_as_drivers_name_them(path):
     description = PythonLaunchDescriptionSource(str(path)).get_launch_description(LaunchContext())
-    arguments = {entity.name: entity for entity in description.entities if isinstance(entity, DeclareLaunchArgument)}
+    arguments: dict[str, DeclareLaunchArgument] = {}
+    for entity in description.get_launch_arguments():
+        arguments.setdefault(entity.name, entity)
     assert set(arguments) >= DRIVERS
     for name in SWITCHES & set(arguments):
         assert arguments[name].choices == ['true', 'false']
@@ -96,7 +98,7 @@ def text(context, value):
     return perform_substitutions(context, normalize_to_list_of_substitutions(value))
 
 
-def test_the_simulated_robot_has_the_controllers_and_the_prefix_of_the_launch(launch_file, installed):
+def test_simulated_robot_has_the_launchs_controllers(launch_file, installed):
     nodes = resolved(
         'simulation',
         launch_file,

@@ -173,7 +173,7 @@ def begun(ros):
 def started(ros, status):
     # After a stop it takes a moment until the arm rests.
     ros.until(lambda: ros.trigger('/excitation/start').success, what='a start')
-    ros.until(lambda: status() == 'playing', what='the motion')
+    ros.until(lambda: status().startswith('playing'), what='the motion')
 
 
 def stopped_in_motion(ros, states, status):

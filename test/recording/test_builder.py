@@ -170,12 +170,20 @@ def test_time_going_backwards_is_refused(feed, joint_state_rows):
         build(feed, rows[:201] + rows[100:])
 
 
-def test_duplicate_stamps_keep_their_last_sample(feed, joint_state_rows, motion, messages):
+def test_duplicate_stamps_are_noted_where_they_agree(feed, joint_state_rows, motion):
     rows = joint_state_rows()
-    wrong = messages.joint_state(int(motion.stamps()[50]), motion.names, [9, 9, 9], [9, 9, 9], [9, 9, 9])
-    recording = build(feed, [*rows[:50], (*rows[50][:3], wrong), *rows[50:]])
+    recording = build(feed, [*rows[:51], *rows[50:]])
     np.testing.assert_array_equal(recording.q, motion.q(motion.stamps()))
     assert '1 duplicate stamps of q on /joint_states: the last sample of each kept' in recording.notes
+
+
+def test_contradicting_duplicate_is_refused_inside_the_window(feed, joint_state_rows, motion, messages):
+    rows = joint_state_rows()
+    wrong = messages.joint_state(int(motion.stamps()[50]), motion.names, [9, 9, 9], [9, 9, 9], [9, 9, 9])
+    builder = feed(RecordingBuilder(motion.names), [*rows[:50], (*rows[50][:3], wrong), *rows[50:]])
+    with refused(r'q of \w+ on /joint_states.* at 0.25 s .*publishers'):
+        builder.build('run')
+    assert builder.build('run', (0.5, None)).samples == 301
 
 
 def test_a_stamp_that_never_changes_is_named(feed, joint_state_rows, motion):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.recording import RecordingBuilder, RecordingSettings, load_recording
+from joint_dynamics.recording import Recording, RecordingBuilder, RecordingSettings, load_recording
 from joint_dynamics.recording.inputs import topic_regex
 from joint_dynamics.recording.recording_settings import JointStates
 
@@ -308,8 +308,11 @@ def test_the_joint_states_are_left_out_by_default_only_where_something_else_has_
     ('config', 'reason'),
     [
         ({'joint_state': {}}, "recording: expected the keys .*joint_states, .*, found 'joint_state'; meant"),
-        ({'joint_states': {'topik': 'a'}}, "joint_states: expected the keys topic, effort, found 'topik'; meant"),
-        ({'joint_states': {'effort': 'amps'}}, 'recording.joint_states.effort: expected one of torque, current, none'),
+        ({'joint_states': {'topik': 'a'}}, "joint_states: expected the keys topic, .*found 'topik'; meant"),
+        (
+            {'joint_states': {'effort': 'amps'}},
+            'recording.joint_states.effort: expected one of torque, torque_without_gravity, current, none',
+        ),
         ({'joint_states': 3}, 'recording.joint_states: expected its topic or a mapping .null: none., found 3'),
         ({'joint_states': {'topic': ''}}, 'recording.joint_states.topic: expected a text that is not empty, found'),
         (
@@ -359,3 +362,26 @@ def test_placeholders_match_one_element_of_a_topic():
     assert regex.fullmatch('/arm/joint_1/temperature')['joint'] == 'joint_1'
     assert regex.fullmatch('/arm/a/b/temperature') is None
     assert topic_regex('arm.x').fullmatch('/armyx') is None
+
+
+def test_every_input_may_give_torque_without_gravity(tmp_path):
+    """The kind reaches the recording whichever input states it; beside a current it is ambiguous."""
+    kind = 'torque_without_gravity'
+    for config in (
+        {'joint_states': {'effort': kind}},
+        {'motor_states': {'effort': kind}},
+        {'state_interfaces': {'effort': kind}},
+        {'dynamic_joint_states': {'interfaces': {'position': 'q', 'effort': kind}}},
+        {'arrays': [{'topic': 'a', 'quantity': kind, 'joints': ['elbow']}]},
+    ):
+        assert RecordingSettings.from_mapping(config).without_gravity
+    assert not RecordingSettings.from_mapping({'joint_states': {'effort': 'torque'}}).without_gravity
+    csv = tmp_path / 'run.csv'
+    time = np.arange(200) / 100
+    columns = np.column_stack([time, np.sin(time), np.cos(time), np.sin(3 * time)])
+    np.savetxt(csv, columns, delimiter=',', header='time,q1,tau1,cur1', comments='')
+    with pytest.raises(JointDynamicsError, match='both'):
+        Recording.load(csv, {'torque_without_gravity': True})
+    np.savetxt(csv, columns[:, :3], delimiter=',', header='time,q1,tau1', comments='')
+    assert Recording.load(csv, {'torque_without_gravity': True}).without_gravity
+    assert not Recording.load(csv).without_gravity

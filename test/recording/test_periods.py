@@ -179,3 +179,13 @@ def test_recordings_that_contradict_tell_nothing():
     assert np.isnan(encoder_step([fine[:, None], other[:, None]])).all()
     both = encoder_step([np.stack([fine, other], axis=1)])
     assert both[0] == pytest.approx(1e-4) and np.isnan(both[1])
+
+
+@pytest.mark.parametrize('periods', [2, 3, 7])
+def test_a_recording_of_exactly_whole_periods_loses_none(periods):
+    """The last sample is one period of the grid before the end of the last period."""
+    recording = periodic(periods, period=2.0, rate=100.0)
+    found = find_repetition(recording)
+    assert (found.start, found.count) == (0.0, periods)
+    assert found.period == pytest.approx(2.0, abs=0.5 / 100.0)
+    assert f'mean of {periods} periods' in average_periods(recording, found.period).notes[-1]

@@ -128,3 +128,21 @@ def test_files_are_read_in_pieces_and_a_piece_by_its_name(motion, tmp_path):
 def test_where_no_piece_is_long_enough_nothing_is_left_to_use(built):
     with pytest.raises(JointDynamicsError, match=r'pieces of at least 2\.5 s .*, found 0 %'):
         built(*((first, first + 20) for first in range(300, 4000, 320)), config={'max_left_out': 1.0})
+
+
+def test_one_gap_limit_cuts_and_judges(feed, motion, messages):
+    """Half at 60 Hz, half at 40 Hz, with a gap between five periods of either."""
+    start = motion.start
+    fast = start + np.arange(0, 8, 1 / 60) * 1e9
+    slow = start + np.arange(8, 22, 1 / 40) * 1e9
+    stamps = np.rint(np.concatenate([fast, slow])).astype(int)
+    at = (stamps - start) * 1e-9
+    stamps = stamps[~((at > 4.0) & (at < 4.1)) & ~((at > 14.0) & (at < 14.4))]
+    rows = messages.rows(
+        '/joint_states',
+        stamps,
+        lambda t: messages.joint_state(t, NAMES, *(f(np.array([t]))[0] for f in (motion.q, motion.dq, motion.tau))),
+    )
+    pieces = feed(RecordingBuilder(NAMES), rows).build_pieces('run')
+    assert len(pieces) == 2
+    assert [piece.duration for piece in pieces] == pytest.approx([14.0, 7.5], abs=0.1)

@@ -79,17 +79,15 @@ def test_limits_of_the_robot_bound_what_is_plausible(written, motion):
 
 
 @pytest.mark.parametrize(('factor', 'share'), [(np.rad2deg(1), 5629), (-1.0, 200), (0.0, 100), (2.0, 100)])
-def test_speeds_that_contradict_the_positions_are_left_out_and_told(motion, factor, share):
+def test_speeds_that_contradict_the_positions_are_kept_and_noted(motion, factor, share):
     stamps = motion.stamps()
     time = (stamps - stamps[0]) * 1e-9
     dq = motion.dq(stamps)
     dq[:, 1] *= factor
     arrays = {'q': motion.q(stamps), 'dq': dq}
     usable, notes = check_signals('run', motion.names, time, arrays)
-    assert list(usable) == ['q']
-    assert any(f'dq contradicts the changes of q within 0.1 s, elbow by {share}%' in note for note in notes), notes
-    usable, _ = check_signals('run', motion.names, time, arrays, 'note')
     np.testing.assert_array_equal(usable['dq'], dq)
+    assert any(f'elbow by {share}%' in note for note in notes), notes
 
 
 def test_what_drivers_do_is_no_contradiction(motion):
@@ -105,7 +103,7 @@ def test_what_drivers_do_is_no_contradiction(motion):
         late = motion.dq(stamps - 10_000_000) + rng.normal(scale=0.02, size=q.shape)
         assert jump('q', time, q) is None
         assert jump('dq', time, late) is None
-        assert contradicting(time, motion.q(stamps), late)[0] == []
+        assert contradicting(time, motion.q(stamps), late) == []
         square = 20 * np.sign(np.sin(7 * time))[:, None] * np.ones(3) + rng.normal(scale=0.1, size=q.shape)
         assert jump('tau', time, square) is None
         burst = np.where((time > 2) & (time < 2 + max(0.02, 5 / rate)), 80.0, 0.1)[:, None] * np.ones(3)
@@ -232,3 +230,13 @@ def test_a_stamp_far_away_asks_for_no_memory(tmp_path, write_bag, joint_state_ro
     with refused(r'gap of 4.47e\+08 s in q on /joint_states at 1.995 s'):
         load_recording(path)
     assert load_recording(f'{path}@0:1.5').samples == 300
+
+
+@pytest.mark.parametrize('scale', [0.0, 1e-308, 1e-9])
+def test_torque_below_any_sensor_is_constant(motion, scale):
+    stamps = motion.stamps()
+    time = (stamps - stamps[0]) * 1e-9
+    for offset in (0.0, 1e6 * scale):
+        arrays = {'q': motion.q(stamps), 'tau': offset + scale * motion.tau(stamps)}
+        with refused('tau'):
+            check_signals('run', motion.names, time, arrays)

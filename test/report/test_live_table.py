@@ -92,3 +92,43 @@ def test_the_title_says_how_old_it_is(watched, age, text):
 
 def test_an_empty_table_is_no_error():
     assert text_of(Watched('/estimator'), None).strip() == '/estimator: nothing heard yet'
+
+
+@pytest.mark.parametrize('health', [9.0, -7.0, 1.5, 1e308, float('inf'), NAN])
+def test_a_health_that_is_no_level_is_unknown(watched, health):
+    watched.take('health', ['shoulder'], [health], [])
+    assert 'not known' in row(text_of(watched), 'shoulder')
+
+
+@pytest.mark.parametrize('text', ['a[/x]', '[/]', 'speed [rad/s]', '[bold]x'])
+def test_markup_from_topics_is_shown_as_it_is(watched, text):
+    watched.take('stiffness', [text], [1.0], [])
+    watched.take_status('/left/estimator: ' + text, 1, text)
+    shown = text_of(watched)
+    assert sum(line.count(text) for line in shown.splitlines()) == 3
+
+
+def test_control_characters_never_reach_the_terminal(watched):
+    evil = 'x\x1b]0;title\x07\x1b[2J\x9b31m\r\nline'
+    watched.take('stiffness', [evil], [1.0], [])
+    watched.take_status(f'/left/estimator: {evil}', 1, evil * 1000)
+    console = Console(width=160, file=io.StringIO(), force_terminal=False)
+    console.print(live_table(watched, 0.1))
+    shown = console.file.getvalue()
+    assert not set('\x1b\x07\x9b\r') & set(shown)
+    assert len(shown) < 20_000
+
+
+@pytest.mark.parametrize('value', [1e308, -1e308, 1e-320, 5e-324])
+@pytest.mark.parametrize('deviation', [1e308, 1e-320, 0.1])
+def test_numbers_of_any_size_stay_short(watched, value, deviation):
+    assert len(with_deviation(value, deviation)) < 40
+    watched.take('stiffness_ratio', ['shoulder'], [value], [])
+    assert len(text_of(watched)) < 20_000
+
+
+def test_names_without_end_are_bounded(watched):
+    for k in range(1000):
+        watched.take('stiffness', [f'joint_{k}'], [1.0], [])
+        watched.take_status(f'/left/estimator: condition_{k}', 0, '')
+    assert len(watched.joints) + len(watched.statuses) <= 200

@@ -50,7 +50,7 @@ def test_calibration_interrupted_and_resumed(ros, calibrate, tmp_path):
     out = tmp_path / 'out'
     statuses = ros.listen(String, '/excitation/status', STATUS)
     process = calibrate()
-    ros.until(lambda: statuses and statuses[-1].data == 'playing', 'the robot to move')
+    ros.until(lambda: statuses and statuses[-1].data.startswith('playing'), 'the robot to move')
     ros.processes.remove(process)
     process.send_signal(signal.SIGINT)
     ros.until(lambda: process.poll() is not None, 'the command to end')

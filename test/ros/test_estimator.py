@@ -136,7 +136,7 @@ def given(node):
     return node.session.timeline.given
 
 
-def test_it_gives_what_the_same_samples_give_here(ros, arm, start):
+def test_estimates_over_dds_are_those_in_process(ros, arm, start):
     node, publisher = start(sample_rate=RATE)
     torques = ros.listen(JointState, 'estimator/joint_torques')
     external = ros.listen(JointState, 'estimator/external_torques')
@@ -356,7 +356,7 @@ def test_a_contact_of_one_sample_is_said_at_once(ros, conditions, arm, start):
     )
 
 
-def test_a_table_shown_once_waits_for_everything_that_is_published(ros):
+def test_a_table_shown_once_waits_for_all_topics(ros):
     """Health came, other estimates did not: topics have no order among each other."""
     listener = Listener(ros.probe, 'other')
     names = ('friction_scale', 'stiffness', 'health')

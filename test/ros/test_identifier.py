@@ -2,6 +2,7 @@
 
 import json
 import shlex
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -136,7 +137,7 @@ def play(ros, tmp_path):
         ros.processes.remove(player)
 
 
-def test_played_over_dds_in_a_namespace_it_finds_what_identify_finds(ros, play, robot_file, tmp_path):
+def test_over_dds_it_finds_what_identify_finds(ros, play, robot_file, tmp_path):
     recording = simulated(RobotModel.load(robot_file), 5.0)
     out = tmp_path / 'out'
     ros.process(
@@ -252,9 +253,7 @@ def test_services_refuse_what_makes_no_sense_with_one_line(ros, identifier):
         (lambda r: replace(r, joint_names=('shoulder', 'knee', 'wrist')), 'not found: elbow'),
     ],
 )
-def test_a_recording_that_cannot_be_used_fails_with_one_line_and_the_node_stays_usable(
-    ros, identifier, robot_file, tmp_path, spoil, reason
-):
+def test_unusable_recording_leaves_the_node_usable(ros, identifier, robot_file, tmp_path, spoil, reason):
     node = identifier()
     good = simulated(RobotModel.load(robot_file), 4.0)
     record(ros, node, spoil(good))
@@ -296,22 +295,58 @@ def test_a_leftover_of_an_abort_is_left_out_with_a_note(ros, identifier, robot_f
     assert 'left out: recording_2 (' in answer.message
 
 
-def test_a_recording_ends_with_the_motion_it_was_for(ros, identifier):
-    identifier()
+def test_a_recording_ends_with_the_motion_it_was_for(ros, identifier, robot_file):
+    node = identifier()
     publisher = ros.publisher(String, '/x/motion_status')
     status = ros.listen(String, '/x/identifier/status', STATUS)
+    record(ros, node, simulated(RobotModel.load(robot_file), 6.0))
     assert ros.trigger('/x/identifier/start_recording').success
-    publisher.publish(String(data='playing'))
-    publisher.publish(String(data='stopped: ~/stop was called'))
+    feed(node, simulated(RobotModel.load(robot_file), 6.0, seed=5))
+    publisher.publish(String(data='playing, 21.7 s'))
+    publisher.publish(String(data='stopped: protective stop'))
     ros.until(
-        lambda: [message.data for message in status][-2:] == ['recording 1', 'idle'], what='the end of the recording'
+        lambda: [message.data for message in status][-2:] == ['recording 2', 'idle'], what='the end of the recording'
     )
     # As the pages have it, whoever stops the motion stops the recording next.
-    answer = ros.trigger('/x/identifier/stop_recording')
-    assert answer.success
-    assert answer.message.startswith('ended already: recording 1: ')
+    for name in ('stop_recording', 'identify'):
+        answer = ros.trigger(f'/x/identifier/{name}')
+        assert answer.success
+        assert 'protective stop' in answer.message
     assert ros.trigger('/x/identifier/clear').success
     assert not ros.trigger('/x/identifier/stop_recording').success
+
+
+def test_stop_during_a_motion_says_what_is_left(ros, identifier):
+    node = identifier()
+    publisher = ros.publisher(String, '/x/motion_status')
+    for ends in ('playing, 500.0 s', 'done'):
+        assert ros.trigger('/x/identifier/start_recording').success
+        publisher.publish(String(data=ends))
+        ros.until(lambda ends=ends: (node.motion_end is None) == (ends == 'done'), what='the status')
+        answer = ros.trigger('/x/identifier/stop_recording')
+        assert ('before the end' not in answer.message) == (ends == 'done')
+
+
+def test_a_recording_without_motion_is_left_out(ros, identifier, robot_file):
+    node = identifier()
+    good = simulated(RobotModel.load(robot_file), 6.0)
+    record(ros, node, good)
+    noise = 1e-4 * np.random.default_rng(1).normal(size=good.q.shape)
+    record(ros, node, replace(good, q=0.3 + noise, dq=noise))
+    answer = ros.trigger('/x/identifier/identify')
+    assert answer.success, answer.message
+    assert 'left out: recording_2 (' in answer.message
+
+
+def test_a_folder_deleted_meanwhile_is_not_called_saved(ros, identifier, tmp_path):
+    identifier(save_recordings=True)
+    assert ros.trigger('/x/identifier/start_recording').success
+    (folder,) = (tmp_path / 'out').glob('recording_*')
+    shutil.rmtree(folder)
+    answer = ros.trigger('/x/identifier/stop_recording')
+    assert 'saved as' not in answer.message
+    assert str(folder) in answer.message
+    assert not folder.exists()
 
 
 def test_a_recording_without_all_joints_is_not_begun(ros, identifier, robot_file):

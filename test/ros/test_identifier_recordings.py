@@ -63,7 +63,7 @@ def saved(folder):
 
 
 @pytest.mark.slow
-def test_a_killed_node_leaves_its_recording_and_the_next_one_goes_on(ros, parameters, source, tmp_path):
+def test_killed_node_leaves_its_recording(ros, parameters, source, tmp_path):
     out = tmp_path / 'out'
     process = ros.process(
         'joint_dynamics.nodes.identifier.node',
@@ -168,7 +168,7 @@ def test_a_folder_that_cannot_be_written_refuses_the_start(ros, parameters, sour
     assert ros.trigger('/x/identifier/start_recording').success
 
 
-def test_names_of_interfaces_that_came_before_are_in_the_recording(tmp_path):
+def test_earlier_interface_names_are_in_the_recording(tmp_path):
     saving = Saving(SimpleNamespace(diagnostics=SimpleNamespace(clear=lambda name: None)))
     saving.write('/names', KEYS, b'names', 5)
     saving.write('/values', FLOAT64_VALUES, b'too early', 6)

@@ -106,7 +106,7 @@ def test_link_and_motor_side_current_and_temperature(ros, listener):
     assert node.diagnostics.level('inputs') == OK
 
 
-def test_arrays_without_names_arrive_from_a_best_effort_publisher(ros, listener):
+def test_arrays_arrive_from_a_best_effort_publisher(ros, listener):
     node = listener(
         inputs=['arrays'], arrays=['current rtde/actual_current', 'q  rtde/actual_q'], array_joints=['b', 'a']
     )
@@ -160,7 +160,7 @@ def test_second_encoders_count_instead_of_the_first(ros, listener):
     ]
 
 
-def test_a_message_that_cannot_be_read_is_reported_and_not_passed_on(ros, listener):
+def test_unreadable_message_is_reported_and_dropped(ros, listener):
     node = listener()
     deliver(ros, node, ('/x/joint_states', joint_state((1, 0), name=['a', 'b'], position=[1.0])))
     ros.until(lambda: node.diagnostics.level('input messages') == ERROR)
@@ -197,7 +197,7 @@ def test_stamps_of_another_clock_are_named(ros, listener):
 
 
 @pytest.mark.parametrize('simulated', [0, 17])
-def test_a_robot_on_the_clock_of_the_wall_is_named_by_a_node_in_simulated_time(ros, listener, simulated):
+def test_wall_clock_is_named_in_simulated_time(ros, listener, simulated):
     node = listener(use_sim_time=True)
     if simulated:
         clock = ros.probe.create_publisher(Clock, '/clock', 10)
@@ -228,7 +228,7 @@ def test_settings_that_make_no_sense_are_refused(ros, robot_file, parameters, re
 
 @pytest.mark.skipif(importlib.util.find_spec('control_msgs') is not None, reason='control_msgs is installed')
 @pytest.mark.parametrize('form', ['dynamic_joint_states', 'state_interfaces'])
-def test_without_control_msgs_its_forms_are_refused_with_one_line(ros, robot_file, form):
+def test_without_control_msgs_its_forms_are_refused(ros, robot_file, form):
     node = ros.node(Listener, '/x', robot_file=robot_file, inputs=['joint_states', form])
     assert not ros.transition('/x/listener', 'configure')
     assert 'found control_msgs not installed' in node.diagnostics.message('state')

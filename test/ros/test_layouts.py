@@ -1,7 +1,6 @@
 """The layouts of PlotJuggler and Foxglove show topics that the nodes have, and fields that these fill.
 
-Neither program is needed. What they read of a layout and how they name what they plot was looked up in their sources:
-PlotJuggler's and its ROS plugin's, and those of Lichtblick, the open descendant of Foxglove Studio.
+Neither program is needed.
 """
 
 import json
@@ -24,48 +23,6 @@ FIELDS = JointState.get_fields_and_field_types()
 JOINTS = RobotModel.load(ur5e_urdf()).joint_names
 FOXGLOVE = sorted((CONFIG / 'foxglove').glob('*.json'))
 PLOTJUGGLER = sorted((CONFIG / 'plotjuggler').glob('*.xml'))
-
-
-#: Elements that PlotJuggler's reader asks for, with the attributes it reads or ignores; `+` those it needs.
-ELEMENTS = {
-    'root': '',
-    'tabbed_widget': '+parent +name',
-    'Tab': '+tab_name containers',
-    'Container': '',
-    'DockSplitter': '+orientation +count +sizes',
-    'DockArea': 'name',
-    'plot': '+mode style flip_x flip_y line_width',
-    'limitY': 'min max',
-    'curve': '+name +color',
-    'currentTabIndex': '+index',
-    'use_relative_time_offset': '+enabled',
-    'previouslyLoaded_Streamer': '+name',
-    'Plugins': '',
-    'plugin': '+ID',
-    **dict.fromkeys(
-        (
-            'use_header_stamp',
-            'discard_large_arrays',
-            'max_array_size',
-            'boolean_strings_to_number',
-            'remove_suffix_from_strings',
-            'selected_topics',
-        ),
-        '+value',
-    ),
-}
-#: Keys of a panel's configuration: those it has to have, and those it may have.
-PANELS = {
-    'Plot': (
-        'paths showXAxisLabels showYAxisLabels showLegend legendDisplay showPlotValuesInLegend isSynced xAxisVal'
-        ' sidebarDimension',
-        'followingViewWidth minXValue maxXValue minYValue maxYValue xAxisPath xAxisLabel yAxisLabel',
-    ),
-    'DiagnosticSummary': ('minLevel pinnedIds hardwareIdFilter topicToRender', 'sortByLevel secondsUntilStale'),
-    'Tab': ('activeTabIdx tabs', ''),
-}
-#: The title of a panel, by the name of Foxglove and by that of Lichtblick.
-TITLES = {'foxglovePanelTitle', 'lichtblickPanelTitle'}
 
 
 @pytest.fixture(scope='module')
@@ -134,63 +91,3 @@ def test_the_estimators_layouts_show_all_that_is_asked_for():
             *(f'estimates/{name}' for name in ('friction_scale', 'stiffness', 'temperature', 'health')),
         ):
             assert f'/estimator/{topic}' in text
-
-
-@pytest.mark.parametrize('path', PLOTJUGGLER, ids=lambda path: path.stem)
-def test_plotjuggler_reads_every_element(path):
-    """What its reader does not ask for it leaves out without a word."""
-    root = ET.parse(path).getroot()
-    for item in root.iter():
-        known = ELEMENTS[item.tag].split()
-        assert {name.lstrip('+') for name in known} >= set(item.keys()), item.tag
-        assert {name[1:] for name in known if name.startswith('+')} <= set(item.keys()), item.tag
-    # It looks a widget up by its name, splits into `count` areas and fills one per child, without asking whether they
-    # are there: another name, or a child or a size too few or too many, ends the program.
-    windows = [(item.get('parent'), item.get('name')) for item in root.findall('tabbed_widget')]
-    assert windows == [('main_window', 'Main Window')]
-    assert [int(item.get('index')) for item in root.findall('tabbed_widget/currentTabIndex')] == [0]
-    for tab in root.iter('Tab'):
-        assert [item.tag for item in tab] == ['Container'] and [item.tag for item in tab[0]] == ['DockSplitter']
-    for splitter in root.iter('DockSplitter'):
-        assert splitter.get('orientation') in ('-', '|')
-        sizes = [float(size) for size in splitter.get('sizes').split(';')]
-        assert int(splitter.get('count')) == len(splitter) == len(sizes)
-        assert sum(sizes) == pytest.approx(1, abs=1e-3)
-        assert all([part.tag for part in area] == ['plot'] for area in splitter)
-    assert all(plot.get('mode') == 'TimeSeries' and plot.get('style') == 'Lines' for plot in root.iter('plot'))
-    assert all(re.fullmatch('#[0-9a-f]{6}', curve.get('color')) for curve in root.iter('curve'))
-    # The streamer that it offers to start, so that curves without data yet are kept, is the one that is set up.
-    (streamer,) = root.findall('previouslyLoaded_Streamer')
-    assert [plugin.get('ID') for plugin in root.find('Plugins')] == [streamer.get('name')] == ['ROS2 Topic Subscriber']
-
-
-@pytest.mark.parametrize('path', FOXGLOVE, ids=lambda path: path.stem)
-def test_foxglove_knows_every_panel_and_key(path):
-    layout = json.loads(path.read_text())
-    assert set(layout) == {'configById', 'globalVariables', 'userNodes', 'playbackConfig', 'layout'}
-    for name, panel in layout['configById'].items():
-        needed, may = (set(keys.split()) for keys in PANELS[name.partition('!')[0]])
-        assert needed <= set(panel) <= needed | may | TITLES, name
-        if name.startswith('Plot!'):
-            assert set(panel) >= TITLES and len({panel[title] for title in TITLES}) == 1
-            assert panel['legendDisplay'] in ('floating', 'top', 'left', 'none')
-            assert panel['xAxisVal'] == 'timestamp'
-        for item in panel.get('paths', ()):
-            assert set(item) == {'value', 'enabled', 'timestampMethod', 'label', 'color'}
-            assert item['timestampMethod'] in ('receiveTime', 'headerStamp')
-
-    def visit(node):
-        """A panel's name, or a split of two nodes."""
-        if isinstance(node, str):
-            assert node in layout['configById']
-            return
-        assert set(node) == {'direction', 'first', 'second', 'splitPercentage'}
-        assert node['direction'] in ('row', 'column') and 0 < node['splitPercentage'] < 100
-        visit(node['first'])
-        visit(node['second'])
-
-    visit(layout['layout'])
-    for panel in layout['configById'].values():
-        for tab in panel.get('tabs', ()):
-            assert set(tab) == {'title', 'layout'}
-            visit(tab['layout'])

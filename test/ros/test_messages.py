@@ -1,4 +1,4 @@
-"""Joint states and commands as bytes: what rclpy reads and writes, in every layout, and nothing of what is broken."""
+"""Joint states as bytes: what rclpy reads and writes, in every layout, and nothing of what is broken."""
 
 import itertools
 
@@ -12,9 +12,10 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed', exc_type=ImportErr
 from rclpy.serialization import deserialize_message, serialize_message
 from rosbags.typesys import Stores, get_typestore
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from joint_dynamics.nodes.interfaces.messages import JointStateWriter, array_message
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.nodes.interfaces.messages import MAX_POINTS, JointStateWriter, duration, trajectory_arrays
 from joint_dynamics.recording.joint_state_bytes import LAYOUTS, JointStateReader
 
 FIELDS = ('position', 'velocity', 'effort')
@@ -70,7 +71,7 @@ def test_it_reads_what_rclpy_reads(names, sizes, frame_id):
         assert_same(JointStateReader().read(data), message)
 
 
-def test_one_reader_takes_the_layouts_of_several_publishers_in_turn():
+def test_one_reader_takes_several_layouts_in_turn():
     reader = JointStateReader()
     # The same length, and other names, other fields, another byte order.
     messages = [
@@ -115,9 +116,40 @@ def test_it_writes_what_rclpy_reads(names, there):
         assert deserialize_message(writer.write(stamp, *values), JointState) == message
 
 
-@given(st.lists(st.floats(allow_nan=False), max_size=9))
-def test_a_command_is_written_as_rclpy_reads_it(values):
-    found = deserialize_message(array_message(np.array(values)), Float64MultiArray)
-    assert found == Float64MultiArray(data=values)
-    strided = np.repeat(np.array(values), 2)[::2]
-    assert deserialize_message(array_message(strided), Float64MultiArray) == found
+def trajectory(count, **sizes):
+    rng = np.random.default_rng(3)
+    points = [
+        JointTrajectoryPoint(
+            **{field: rng.normal(size=size).tolist() for field, size in sizes.items()}, time_from_start=duration(k / 8)
+        )
+        for k in range(count)
+    ]
+    return JointTrajectory(joint_names=['a', 'b', 'c'], points=points)
+
+
+@pytest.mark.parametrize('fields', [(), ('velocities',), ('velocities', 'accelerations', 'effort')])
+def test_arrays_of_a_trajectory_are_its_points(fields):
+    message = trajectory(5, positions=3, **dict.fromkeys(fields, 3))
+    times, found = trajectory_arrays(message)
+    np.testing.assert_array_equal(times, np.arange(5) / 8)
+    assert set(found) == {'positions', *fields}
+    for field, array in found.items():
+        np.testing.assert_array_equal(array, [getattr(point, field) for point in message.points])
+
+
+@pytest.mark.parametrize(
+    'message',
+    [
+        trajectory(0, positions=3),
+        trajectory(MAX_POINTS + 1),
+        trajectory(3, velocities=3),
+        trajectory(3, positions=2),
+        trajectory(3, positions=3, velocities=2),
+        JointTrajectory(joint_names=['a', 'b', 'c'], points=trajectory(1, positions=3).points + trajectory(1).points),
+        JointTrajectory(points=trajectory(2).points),
+    ],
+    ids=['no points', 'too many', 'no positions', 'few positions', 'few velocities', 'positions end', 'no joints'],
+)
+def test_trajectories_without_one_number_per_joint_are_refused(message):
+    with pytest.raises(JointDynamicsError):
+        trajectory_arrays(message)

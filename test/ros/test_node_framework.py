@@ -170,7 +170,7 @@ def test_without_a_robot_description_configuring_says_so(ros):
         ('count', -1, 'count: expected a whole number, ≥ 0'),
     ],
 )
-def test_a_bad_value_is_refused_with_the_reason_and_changes_nothing(ros, configured, name, value, reason):
+def test_bad_value_is_refused_and_changes_nothing(ros, configured, name, value, reason):
     node = configured
     before = node.parameters[name]
     result = ros.set_parameter('/example', name, value)

@@ -99,7 +99,7 @@ def in_use(node, name):
 
 
 @pytest.mark.parametrize('name', sorted(NODES))
-def test_of_every_parameter_that_answers_success_the_value_is_there(configured, name):
+def test_parameters_that_answer_success_have_their_value(configured, name):
     node = configured(name)
     tried, seen = [], []
     for row in node.parameter_rows():
@@ -137,7 +137,7 @@ def test_of_every_parameter_that_answers_success_the_value_is_there(configured, 
         ('simulator', 'payload_inertia', [1.0, 1.0, -1.0, 0.0, 0.0, 0.0], 'payload: expected a symmetric inertia'),
     ],
 )
-def test_what_contradicts_the_rest_is_refused_and_changes_nothing(ros, configured, name, parameter, value, reason):
+def test_contradiction_is_refused_and_changes_nothing(ros, configured, name, parameter, value, reason):
     """Success was answered and the reason only logged, while the node went on with the old values."""
     node = configured(name)
     before = node.parameters[parameter]

@@ -25,14 +25,14 @@ def sent():
     return SentMotion(swing, 2.0, BEGAN, PLACE, LATE)
 
 
-def test_a_reference_that_stays_while_the_motion_goes_on_has_not_taken_it(sent):
+def test_resting_reference_has_not_taken_the_motion(sent):
     times = np.linspace(0.0, 0.5, 51)  # s after it might have begun
     told = [sent.not_taken((BEGAN + LATE + time, PLACE + 0.9 * STANDING_DISTANCE)) for time in times]
     assert told == [np.abs(swing(time) - PLACE).max() > BEGUN_DISTANCE for time in times]
     assert any(told)
 
 
-def test_a_reference_that_is_late_and_comes_back_to_the_beginning_has_taken_it(sent):
+def test_late_reference_has_taken_the_motion(sent):
     """As a controller does that slows the motion down: at the end of a swing it stands where it began."""
     assert np.abs(swing(1.0 + 0.9 * LATE) - PLACE).max() > 0.5 * BEGUN_DISTANCE
     for time in np.arange(0.0, 2.0, 0.02):
@@ -45,7 +45,7 @@ def test_without_the_reference_before_or_now_nothing_is_said(sent):
 
 
 @pytest.mark.parametrize('first', [0, 20, 140, 300])
-def test_a_robot_that_stands_still_rests_at_every_stamp_of_a_simulation(first):
+def test_still_robot_rests_at_every_simulated_stamp(first):
     """Stamps are multiples of the simulation's step, so that some lie the required time apart but for rounding."""
     clock = [0.0]
     states = RobotStates(('axis',), lambda: clock[0])

@@ -233,7 +233,7 @@ def test_the_work_from_the_plan_to_the_verdict(ros, tmp_path):
     ros.call(interface('std_srvs/srv/Trigger'), '/excitation/stop')
 
 
-def test_every_form_of_the_live_doctor_is_run_beside_the_simulated_robot():
+def test_live_doctor_runs_beside_the_simulated_robot():
     """Its options are those that test_listening.py gives."""
     text = Path(__file__).with_name('test_listening.py').read_text()
     (form,) = (command for command in shown('joint-dynamics', 'doctor') if '--live' in command)

@@ -109,7 +109,7 @@ def test_a_trajectory_is_followed_in_any_joint_order(ros):
     assert np.abs(node.simulated.truth.position - goal).max() < 2e-3
 
 
-def test_a_stamped_trajectory_starts_at_its_stamp_and_carries_effort(ros):
+def test_stamped_trajectory_starts_at_its_stamp(ros):
     node = start(ros)
     publisher = ros.publisher(JointTrajectory, 'simulator/joint_trajectory')
     q = node.simulated.truth.position
@@ -122,12 +122,12 @@ def test_a_stamped_trajectory_starts_at_its_stamp_and_carries_effort(ros):
     np.testing.assert_allclose(node.controllers.commands(ahead + 1).effort[-1], 2.0, atol=0.02)
 
 
-def test_a_trajectory_the_controller_rejects_changes_nothing_and_is_said(ros):
+def test_rejected_trajectory_changes_nothing(ros):
     node = start(ros)
     publisher = ros.publisher(JointTrajectory, 'simulator/joint_trajectory')
     for message, reason in (
-        (trajectory(JOINTS), 'expected points'),
-        (trajectory(JOINTS, (1.0, [0.0] * 5, None, None)), 'positions in every point'),
+        (trajectory(JOINTS), 'points'),
+        (trajectory(JOINTS, (1.0, [0.0] * 5, None, None)), 'positions'),
         (trajectory(JOINTS, (1.0, [0.0] * 6, [1.0] * 6, None)), 'at rest'),
     ):
         publisher.publish(message)
@@ -135,7 +135,7 @@ def test_a_trajectory_the_controller_rejects_changes_nothing_and_is_said(ros):
         assert not node.controllers.busy
 
 
-def test_efforts_have_the_semantics_of_forward_command_controller(ros):
+def test_efforts_act_as_in_forward_command_controller(ros):
     node = start(ros, controller='forward_effort_controller', effort_joints=list(JOINTS[::-1]))
     publisher = ros.publisher(Float64MultiArray, 'forward_effort_controller/commands')
     gravity = node.simulated.model.gravity(node.simulated.truth.position)
@@ -300,7 +300,7 @@ def test_names_can_carry_a_prefix(ros):
     )
 
 
-def test_as_a_process_in_a_namespace_it_starts_by_itself_and_ends_cleanly(ros):
+def test_process_in_a_namespace_starts_and_ends_cleanly(ros):
     states = ros.listen(JointState, 'cell/joint_states', RELIABLE_SENSOR)
     before = ros.probe.get_clock().now().nanoseconds * 1e-9
     process = ros.process(
@@ -320,11 +320,11 @@ def test_as_a_process_in_a_namespace_it_starts_by_itself_and_ends_cleanly(ros):
     ('given', 'published'),
     [({}, True), ({'namespace': 'one'}, False), ({'namespace': 'a', 'publish_clock': True}, True)],
 )
-def test_in_a_namespace_the_clock_is_published_only_when_asked_for(ros, given, published):
+def test_clock_in_a_namespace_is_published_on_request(ros, given, published):
     assert ros.node(SimulatorNode, **given).parameters['publish_clock'] is published
 
 
-def test_the_last_words_are_written_and_exit_functions_called_before_the_process_leaves():
+def test_leave_writes_output_and_calls_exit_functions():
     program = (
         'import atexit, threading, time\nfrom joint_dynamics.python_process import leave\n'
         "atexit.register(print, 'exit function')\n"

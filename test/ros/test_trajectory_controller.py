@@ -41,13 +41,13 @@ def begin(ros, trajectory_controller, small_motion, tmp_path):
         answer = ros.ask('excitation/start', controller.until)
         controller.until(answer.done, 'the answer to the start')
         assert answer.result().success, answer.result().message
-        controller.until(lambda: controller.received and controller.status == 'playing', 'the motion')
+        controller.until(lambda: controller.received and controller.status.startswith('playing'), 'the motion')
         return node, controller
 
     return start
 
 
-def test_braking_begins_at_the_controllers_reference_and_not_where_the_arm_lags_behind(begin):
+def test_braking_begins_at_the_controllers_reference(begin):
     late, lag = 0.1, 0.3
     _, controller = begin(late=late, lag=lag)
     began = seconds(controller.received[0].header.stamp)
@@ -75,7 +75,7 @@ def test_braking_begins_at_the_controllers_reference_and_not_where_the_arm_lags_
     np.testing.assert_allclose(first, reference, atol=1e-3 + 1.5 * 2.5e-3 * np.abs(speed).max() + 1e-3)
 
 
-def test_a_controller_that_falls_silent_stops_the_motion_and_is_named(begin):
+def test_silent_controller_stops_the_motion_and_is_named(begin):
     node, controller = begin()
     controller.until(lambda: node.controller.known, 'the state of the controller')
     controller.tells = False
@@ -85,7 +85,7 @@ def test_a_controller_that_falls_silent_stops_the_motion_and_is_named(begin):
 
 
 @pytest.mark.parametrize(('tells', 'reason'), [(False, MANAGER_GONE), (True, 'joint states of shoulder_pan_joint')])
-def test_joint_states_that_are_lost_point_to_the_manager_where_the_controller_is_silent_too(begin, tells, reason):
+def test_lost_joint_states_and_controller_name_the_manager(begin, tells, reason):
     node, controller = begin()
     controller.until(lambda: node.controller.known, 'the state of the controller')
     controller.broadcasts, controller.tells = False, tells
@@ -93,7 +93,7 @@ def test_joint_states_that_are_lost_point_to_the_manager_where_the_controller_is
     assert controller.status.startswith(f'stopped: {reason}')
 
 
-def test_a_motion_that_was_lost_on_its_way_is_named_before_anything_is_far_off(begin):
+def test_lost_motion_is_named_early(begin):
     """joint_trajectory_controller subscribes with best effort: of 3000 points one in five trajectories was lost."""
     _, controller = begin(takes=False)
     controller.until(lambda: controller.status.startswith('stopped'), 'the stop')
@@ -114,9 +114,9 @@ def test_a_manager_whose_broadcaster_speaks_last_is_named_too(begin):
     assert controller.status == f'stopped: {MANAGER_GONE}'
 
 
-def test_the_state_of_a_controller_that_has_not_all_joints_counts_for_nothing(begin):
+def test_state_without_all_joints_counts_for_nothing(begin):
     node, controller = begin(first=5, repeats=1)
-    controller.until(lambda: controller.status not in ('playing', 'starting'), 'the end')
+    controller.until(lambda: not controller.status.startswith(('playing', 'starting')), 'the end')
     assert controller.status == 'done'
     assert not node.controller.known
 

@@ -79,13 +79,13 @@ def fleet():
 
 @pytest.fixture(scope='session')
 def worn_folder(fleet, tmp_path_factory):
-    """Two robots of nine runs with their reference: one as new, one that wears.
+    """Two robots of six runs with their reference: one as new, one that wears.
 
-    From its seventh run on that has 1.5 N·m more Coulomb friction in its first joint.
+    The Coulomb friction of its first joint grows by 0.5 N·m a week.
     """
     folder = tmp_path_factory.mktemp('fleet')
-    fleet.write(folder, [0.0] * 9, 'arm_1')
-    fleet.write(folder, [0.0] * 6 + [1.5] * 3, 'arm_2', first_seed=100)
+    fleet.write(folder, [0.0] * 6, 'arm_1')
+    fleet.write(folder, [0.5 * week for week in range(6)], 'arm_2', first_seed=100)
     for robot in ('arm_1', 'arm_2'):
         fleet.description().save(folder / robot / 'reference.yaml')
     return folder

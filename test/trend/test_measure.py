@@ -5,8 +5,7 @@ import pytest
 
 from joint_dynamics.recording import Recording
 from joint_dynamics.simulation import FlexibleJointRobot, TrajectoryPoints
-from joint_dynamics.trend import Measurement
-from joint_dynamics.trend.measure import measure_estimate, measure_recording
+from joint_dynamics.trend.measure import measure_recording
 
 
 def by_name(measurement, quantity):
@@ -41,25 +40,12 @@ def test_the_residual_is_that_of_the_reference(fleet):
     assert all(worn[name].value > 1.5 * new[name].value for name in fleet.names)
 
 
-def test_a_joint_that_stands_is_left_out_and_said(fleet):
+def test_friction_of_a_resting_joint_is_left_out(fleet):
     run = fleet.record(2)
     q = run.q.copy()
     q[:, 1] = 0.3
     found = measure_recording(Recording(run.joint_names, run.time, q, tau=run.tau), fleet.description())
-    assert fleet.names[1] not in by_name(found, 'coulomb')
-    assert any(fleet.names[1] in note for note in found.notes)
-
-
-def test_an_estimate_says_it_by_itself(fleet):
-    description = fleet.description()
-    part = description.document['joints'][fleet.names[0]]
-    part['friction']['scale'] = [1.5, 0.25]
-    part['stiffness'] = {'coefficients': [8000.0], 'standard_deviations': [50.0]}
-    found = measure_estimate(description)
-    assert by_name(found, 'coulomb')[fleet.names[0]].value == pytest.approx(6.0)
-    assert by_name(found, 'viscous')[fleet.names[0]].value == pytest.approx(3.25)
-    assert by_name(found, 'stiffness')[fleet.names[0]].std == 50.0
-    assert Measurement.from_document(found.to_document()) == found
+    assert set(by_name(found, 'coulomb')) == {fleet.names[0]}
 
 
 @pytest.mark.slow

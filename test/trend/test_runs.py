@@ -49,17 +49,6 @@ def test_a_bag_is_one_run_and_tells_its_date(tmp_path):
     assert '2026-03-01' in reason
 
 
-def test_saved_estimates_are_runs_and_references_are_not(tmp_path, fleet):
-    description = fleet.description()
-    description.document['provenance']['date'] = '2026-04-05T06:07:08+02:00'
-    for name in ('saved.yaml', 'reference.yaml', 'dynamics.not_reliable.yaml'):
-        description.save(tmp_path / name)
-    ((run),), _ = find_runs(tmp_path)
-    assert run.estimate
-    assert run.robot == tmp_path.name
-    assert run.date == datetime.datetime(2026, 4, 5, 4, 7, 8, tzinfo=UTC)
-
-
 def test_nothing_is_refused(tmp_path):
     for folder in (tmp_path, tmp_path / 'missing'):
         with pytest.raises(JointDynamicsError, match='trend: expected'):

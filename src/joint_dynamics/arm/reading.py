@@ -138,7 +138,7 @@ def _standing(robot: RobotModel | None, description: DynamicsDescription, remark
     """
     document = description.document
     if robot is None:
-        return description.robot_model()
+        return _weighed(description.robot_model(), description)
     extra = [name for name in description.joint_names if name not in robot.joint_names]
     if extra:
         remarks.append(f'robot.joint_names: {", ".join(extra)} not used, the robot has no such joint')
@@ -164,7 +164,14 @@ def _standing(robot: RobotModel | None, description: DynamicsDescription, remark
     turned = mounting is not None and not np.allclose(
         mounting_rotation(mounting), mounting_rotation(robot.mounting), atol=1e-12
     )
-    return robot.standing(mounting if turned else None, coupling) if turned or coupling is not None else robot
+    if turned or coupling is not None:
+        robot = robot.standing(mounting if turned else None, coupling)
+    return _weighed(robot, description)
+
+
+def _weighed(robot: RobotModel, description: DynamicsDescription) -> RobotModel:
+    """Return the robot, without gravity where the described torques leave it out."""
+    return robot.standing(weightless=True) if description.weightless and not robot.weightless else robot
 
 
 def _parameters(robot: RobotModel, description: DynamicsDescription) -> FloatArray | None:

@@ -146,7 +146,7 @@ class Player:
         show(self.status)
         if self.status.startswith(('stopped', 'failed')):
             raise JointDynamicsError(f'calibrate: the motion {self.status}')
-        return self.status == 'done'
+        return self.status.startswith('done')
 
     def _reconfigure(self, node: str, **parameters: Any) -> None:
         if self._client.state(node) == 'active':
@@ -156,7 +156,7 @@ class Player:
         self._client.set_parameters(node, **parameters)
         for verb in ('configure', 'activate'):
             self._client.transition(node, verb)
-        self._client.until(lambda: self.status == 'ready', f'{node} to be ready')
+        self._client.until(lambda: self.status.startswith('ready'), f'{node} to be ready')
 
     def _keep(self, name: str, answer: str) -> Path:
         """Move the recording that the identifier names in its answer to `recordings/NAME`."""

@@ -107,7 +107,7 @@ def add_config_argument(parser: argparse.ArgumentParser) -> None:
 
 @contextlib.contextmanager
 def progress_display(first: str) -> Iterator[Callable[[str], None]]:
-    """Give a function that shows a line beside a spinner, `first` to begin with, on a terminal; silent elsewhere."""
+    """Give a function that shows a line: beside a spinner on a terminal, elsewhere one after the other on stderr."""
     from rich.console import Console
 
     console = Console(stderr=True)
@@ -115,7 +115,7 @@ def progress_display(first: str) -> Iterator[Callable[[str], None]]:
         with console.status(first) as status:
             yield status.update
     else:
-        yield lambda line: None
+        yield lambda line: print(line, file=sys.stderr, flush=True)
 
 
 def exit_status(command: str, reasons: Sequence[object], remedy: str = '') -> int:
@@ -132,19 +132,18 @@ def show_verdict(line: str, reasons: Sequence[Any]) -> None:
     from rich.text import Text
 
     console = Console(soft_wrap=True)
-    console.print(Text.assemble('verdict: ', (line, 'bold red' if reasons else 'bold green')))
+    colour = 'red' if reasons else 'yellow' if 'not validated' in line else 'green'
+    console.print(Text.assemble('verdict: ', (line, f'bold {colour}')))
     show_reasons(console, 'not reliable', reasons, first=1)
 
 
 def show_reasons(console: Any, kind: str, reasons: Sequence[Any], first: int = 0) -> None:
-    """Print reasons from the `first` on, a line each, and in a line each what explains the same about as well."""
+    """Print reasons from the `first` on, a line each."""
     from rich.text import Text
 
     for index, reason in enumerate(reasons):
         if index >= first:
             console.print(Text.assemble((f'{kind}: ', 'bold red'), str(reason)))
-        for variant in reason.variants:
-            console.print(Text(f'   or, about as well: {variant.text.partition(":")[0]}', 'dim'))
 
 
 def mend_of(summary: Mapping[str, Any]) -> dict[str, Any]:

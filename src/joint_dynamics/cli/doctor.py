@@ -7,6 +7,7 @@ import importlib
 import importlib.metadata
 import os
 import platform
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -140,6 +141,8 @@ def _live(args: argparse.Namespace) -> int:
             raise JointDynamicsError(
                 f'doctor --live: expected {option} within [{MIN_SECONDS:g}, {MAX_SECONDS:g}], found {value:g}'
             )
+    if not re.fullmatch(r'/?(?:[A-Za-z_]\w*(?:/[A-Za-z_]\w*)*)?', args.namespace, re.ASCII):
+        raise JointDynamicsError(f'doctor --live: expected a namespace, as /left, found {args.namespace[:80]!a}')
     need_ros('doctor --live')
     from joint_dynamics.nodes.interfaces.listening import listen
     from joint_dynamics.recording.recording_settings import RecordingSettings
@@ -173,7 +176,7 @@ def _examine(
     moved = ['joint', f'travel, {travel}', f'{speed} (99 %)', 'at rest, %']
     show_table(
         'Joints',
-        [*moved, f'rms, {effort}', 'left over, %', 'scale by others', '±'],
+        [*moved, f'rms, {effort}', 'left over, %'],
         [[*(vars(joint) | {'resting': 100.0 * joint.resting}).values()] for joint in examination.joints],
     )
     show_reasons(console, 'wrong', examination.reasons)

@@ -26,9 +26,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the command and add its arguments."""
     parser.description = (
         'Identifies base parameters, friction and rotor inertia, and writes dynamics.yaml, summary.json and'
-        ' report.html.'
+        ' report.html. Exit status 3 for a result that is not reliable (docs/reference/commands/identify.md).'
     )
-    parser.add_argument('recordings', nargs='+', metavar='RECORDING', help=RECORDING_HELP)
+    parser.add_argument('recordings', nargs='*', metavar='RECORDING', help=RECORDING_HELP)
     parser.add_argument('--robot', required=True, metavar='FILE', help='URDF, or MDH table in YAML')
     add_config_argument(parser)
     parser.add_argument(
@@ -70,6 +70,11 @@ def run(args: argparse.Namespace) -> int:
     from joint_dynamics.identification.identification_settings import KnownPayload, PhysicalOptions
     from joint_dynamics.identification.reliability.joints import NOT_POSITIVE
 
+    if not args.recordings:
+        raise JointDynamicsError(
+            'identify: expected a RECORDING before the options, found none: those after --validate and --loaded are'
+            ' not trained on'
+        )
     config = load_config(args.config)
     settings = IdentificationSettings.from_config(config.get('identification', {}))
     if args.method:
@@ -158,6 +163,7 @@ def show(result: Any) -> None:
     rows = [
         [
             name,
+            result.problem.joint_of(name),
             value,
             deviation,
             100 * deviation / abs(value) if value else None,
@@ -166,4 +172,4 @@ def show(result: Any) -> None:
         for name, value, deviation in zip(result.names, result.solution.chi, result.deviation, strict=True)
     ]
     # what a base parameter is made of, which may be a line of 200 characters, is in the report
-    show_table('Parameters (SI, joint side)', ['parameter', 'value', 'std', 'std %', 'told apart'], rows)
+    show_table('Parameters (SI, joint side)', ['parameter', 'joint', 'value', 'std', 'std %', 'told apart'], rows)

@@ -10,6 +10,7 @@ import argparse
 import atexit
 import gc
 import importlib
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -66,17 +67,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # at every 700 objects, and through everything once more at the end, would be a twentieth of a short command's time.
     gc.set_threshold(YOUNG_OBJECTS)
     atexit.register(gc.freeze)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors='replace')  # a terminal of ASCII shows ? for ±
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     if arguments and arguments[0] in RENAMED:
         print(f'joint-dynamics {arguments[0]}: is now joint-dynamics {RENAMED[arguments[0]]}', file=sys.stderr)
         return 2
     command = next((argument for argument in arguments if argument in COMMANDS), None)
     args = build_parser(command).parse_args(arguments)
-    module = importlib.import_module(f'joint_dynamics.cli.{COMMANDS[args.command][0]}')
     try:
-        status = module.run(args)
-        sys.stdout.flush()
-        return status
+        status = importlib.import_module(f'joint_dynamics.cli.{COMMANDS[args.command][0]}').run(args)
+        if sys.stdout is not None:  # None: closed by whoever started this
+            sys.stdout.flush()
+        return int(status)
     except NotReliableError as error:
         print(f'joint-dynamics {args.command}: not reliable: {error}', file=sys.stderr)
         return 3
@@ -86,12 +90,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f'joint-dynamics {line}', file=sys.stderr)
         return 2
     except BrokenPipeError:
-        # the reader of our output went away (head, less): nothing more to say, and nothing to say it to
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _abandon_output()  # the reader went away (head, less): nothing more to say, and nothing to say it to
         return 141
+    except OSError as error:
+        if error.filename is None:
+            _abandon_output()  # a full disk would refuse the rest once more when Python ends
+        where = 'the output' if error.filename is None else str(error.filename)[:100]
+        reason = error.strerror or error
+        print(
+            f'joint-dynamics {args.command}: {where}: expected a file that can be used, found: {reason}',
+            file=sys.stderr,
+        )
+        return 2
     except KeyboardInterrupt:
         print(f'joint-dynamics {args.command}: interrupted', file=sys.stderr)
         return 130
+
+
+def _abandon_output() -> None:
+    if sys.stdout is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 if __name__ == '__main__':

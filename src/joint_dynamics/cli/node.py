@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import os
+import signal
+import sys
 
 from joint_dynamics.python_process import environment, module_command, need_ros
 
@@ -22,5 +25,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Become the node; returns only where that cannot be."""
     need_ros('node')
-    command = module_command(f'joint_dynamics.nodes.{args.name}.node', args.arguments)
+    command = module_command('joint_dynamics.cli.node:start', [args.name, *args.arguments])
     os.execve(command[0], command, environment())
+
+
+def start() -> int:
+    """Run the node that the first argument names; a signal while it is being loaded ends the process at once."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: os._exit(0))
+    name = sys.argv.pop(1)
+    return int(importlib.import_module(f'joint_dynamics.nodes.{name}.node').main())

@@ -33,7 +33,7 @@ def run(args: argparse.Namespace) -> int:
     from joint_dynamics.description import DynamicsDescription, prepare_folder
     from joint_dynamics.identification import IdentificationSettings
     from joint_dynamics.identification.regression.diagnostics import band_text, residual_headers, residual_rows
-    from joint_dynamics.identification.regression.residuals import band_of_all, overall_in_fixed_band, overall_residual
+    from joint_dynamics.identification.regression.residuals import overall_in_fixed_band, overall_residual
     from joint_dynamics.identification.reliability.verdict import headline, summary_of
     from joint_dynamics.identification.validate import judge_description
     from joint_dynamics.report.identification import validation_report
@@ -45,13 +45,13 @@ def run(args: argparse.Namespace) -> int:
     recordings = load_recordings(args.recordings, config, description.joint_names, pieces=True)
     judged = judge_description(description, recordings, settings)
     fits, reasons, notes = judged.fits, judged.reasons, judged.notes
-    line = headline(reasons, overall_residual(fits, moving=True)[1], band_of_all(fits))
+    line = headline(reasons, fits, validated=True)
     show_verdict(line, reasons)
     show_table(f'Predicted ({band_text(fits)})', residual_headers(fits), residual_rows(fits))
     at_rest = judged.summary.get('resting', {})
     if at_rest.get('samples'):
         share, count = at_rest['within_percent']['overall'], at_rest['samples']
-        print(f'at rest: {share:.3g} % of {count} samples within the predicted interval of torque')
+        print(f'at rest: {share:.3g} % of {count} samples within the band of the Coulomb level')
     for note in notes:
         print(f'note: {note}')
     if folder:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from typing import TYPE_CHECKING
 
 from joint_dynamics.errors import JointDynamicsError
@@ -10,6 +11,8 @@ from joint_dynamics.python_process import need_ros
 
 if TYPE_CHECKING:
     from joint_dynamics.report.live_table import Watched
+
+NODE_NAME = re.compile(r'/?([A-Za-z_]\w*/)*[A-Za-z_]\w*', re.ASCII)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,6 +35,8 @@ def run(args: argparse.Namespace) -> int:
     need_ros('watch')
     if args.timeout is not None and not args.timeout > 0:
         raise JointDynamicsError(f'--timeout: expected seconds above 0, found {args.timeout:g}')
+    if not NODE_NAME.fullmatch(args.node):
+        raise JointDynamicsError(f'watch: expected the name of a node, as /estimator, found {args.node[:80]!a}')
     from rich.console import Console
     from rich.live import Live
 

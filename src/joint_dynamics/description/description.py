@@ -118,6 +118,23 @@ class DynamicsDescription:
             return RobotModel.from_mdh(robot['mdh'], **options)
         raise JointDynamicsError('dynamics description: robot.urdf or robot.mdh: expected one of them, found neither')
 
+    @property
+    def weightless(self) -> bool:
+        """Whether the described torques leave gravity out, because the robot compensates its own weight."""
+        return 'gravity' in self.document.get('inertial', {})
+
+    def check_effort(self, weightless: bool, where: str) -> None:
+        """Raise JointDynamicsError where torques are with gravity and the description without it, or the reverse.
+
+        weightless: whether the torques leave gravity out; where: prefix of the message.
+        """
+        kinds = {True: 'torque without gravity', False: 'torque with gravity'}
+        if weightless != self.weightless:
+            raise JointDynamicsError(
+                f'{where}: expected {kinds[self.weightless]}, which the dynamics description is of, found '
+                f'{kinds[weightless]}: state what `effort` is (torque_without_gravity or torque), or identify anew'
+            )
+
     def check_robot(self, model: RobotModel, mass: bool = True) -> None:
         """Raise JointDynamicsError, naming joint and quantity, where `model` is not the robot described here.
 

@@ -123,6 +123,12 @@ def not_exported(description: DynamicsDescription, payload: str = 'merged', held
         who = 'all joints' if len(names) == len(description.joint_names) else ', '.join(names)
         fields.setdefault(who, []).append(key)
     parts = [f'{who}: {", ".join(keys)}' for who, keys in fields.items()]
+    gravity = description.document.get('inertial', {}).get('gravity')
+    if gravity is not None:
+        source = 'those of the robot file' if gravity == 'robot_file' else 'unknown, the robot file has none'
+        parts.append(
+            f'inertial.gravity: masses and centres of mass are {source}: the torques were recorded without gravity'
+        )
     mounting = mounting_rotation(description.document.get('mounting'))
     if not np.array_equal(mounting, np.eye(3)) and 'mounting' not in held:
         parts.append('mounting')

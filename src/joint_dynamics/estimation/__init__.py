@@ -8,9 +8,8 @@ from joint_dynamics.estimation.contact import ContactDetector
 from joint_dynamics.estimation.estimation_settings import EstimationSettings
 from joint_dynamics.estimation.estimator_factory import choose_friction_method
 from joint_dynamics.estimation.friction import CoulombViscousEstimator, FrictionEstimator
-from joint_dynamics.estimation.health import HealthMonitor, HealthThresholds, JointHealth, trend
+from joint_dynamics.estimation.health import HealthMonitor, HealthThresholds, JointHealth
 from joint_dynamics.estimation.joint_estimator import JointEstimator
-from joint_dynamics.estimation.observers import FrictionObserver, MomentumObserver
 from joint_dynamics.estimation.payload import PayloadEstimator
 from joint_dynamics.estimation.recursive import RecursiveLeastSquares
 from joint_dynamics.estimation.session import EstimationSession, TorqueEstimate
@@ -25,12 +24,10 @@ __all__ = [
     'EstimationSession',
     'EstimationSettings',
     'FrictionEstimator',
-    'FrictionObserver',
     'HealthMonitor',
     'HealthThresholds',
     'JointEstimator',
     'JointHealth',
-    'MomentumObserver',
     'PayloadEstimator',
     'RecursiveLeastSquares',
     'StiffnessEstimator',
@@ -38,5 +35,4 @@ __all__ = [
     'TorqueEstimate',
     'choose_friction_method',
     'estimates',
-    'trend',
 ]

@@ -1,22 +1,18 @@
-"""The likelihood of each kind of change, compiled, from the information of the last seconds in blocks.
+"""Likelihood of each kind of change, compiled, from the information of the last seconds in blocks.
 
-For joint j and each side of its transmission, the torque not explained by the model is linear in possible changes,
+For joint j and each side of its transmission, the torque beyond the model is linear in the possible changes,
 
     motor   τ_m − B ω̇ − F_v − τ_bare = Y χ + α₁ F(τ_J) H + α₂ ω
     spring  D φ̇ − τ_bare             = Y χ − Σ_p a_p φ^{2p−1} + 2 ν k (1 − g) g 𝓑 s + ζ k σ(θ)
 
-with Y (10,) the row of the last link's inertial parameters, χ those of the payload, and τ_bare the torque of the links
-without it. How a load takes up lost motion g 𝓑 s is assumed (`torques`): ν is the error of the logarithm of the load at
-which it does, 2 g (1 − g) 𝓑 s the derivative by it. The kinematic error is known within its deviation σ(θ), large at
-angles that were not recorded: ζ is its error in deviations. A block holds W = Σ w² rowᵀrow of [Y, F(τ_J) H, ω, 1/w,
-torque] and [Y, φ, φ³ …, 2 k (1 − g) g 𝓑 s, k σ, 1/w, torque], with w the inverse of the stated deviation, and the
-parameters at its beginning. The parameter of 1/w is a constant error, such as model errors in one posture. Each block,
-at angles of its own, has its own ζ and constant error, before a change as after it.
+with the row Y (10,) of the last link's inertial parameters, χ those of the payload, and τ_bare the torque of the links
+without it. ν is the error of the logarithm of the load that takes up the lost motion g 𝓑 s, ζ the kinematic error in
+units of its deviation σ(θ). docs/explanation/changes.md derives the test.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,13 +20,16 @@ from joint_dynamics.arrays import BoolArray, FloatArray, IntArray
 from joint_dynamics.compilation import compiled
 from joint_dynamics.robot.newton_euler import add, cross, dot, link_coefficients, rate, scaled, turn, vector
 
-BODY = 10
-"""Inertial parameters of the payload, in the order of `newton_euler.LINK`."""
+BODY = 10  # inertial parameters of the payload, in the order of `newton_euler.LINK`
 MOTOR, SPRING = range(2)
+"""Sides of a transmission."""
 
 
 class Blocks(NamedTuple):
-    """Ring of k blocks.
+    """Ring of k blocks; a block holds W = Σ w² rowᵀrow with w the inverse of the stated deviation.
+
+    The rows are [Y, F(τ_J) H, ω, 1/w, torque] of the motor and [Y, φ, φ³ …, 2 k (1 − g) g 𝓑 s, k σ, 1/w, torque] of the
+    spring. The parameter of 1/w is a constant error, such as that of a posture; each block has its own, and its own ζ.
 
     Attributes
     ----------
@@ -39,11 +38,11 @@ class Blocks(NamedTuple):
     samples
         (k, 2, n) of each side.
     payload, friction, spring_map
-        when the block began: χ (k, 10) in force, α (k, n, 2) and a (k, n, P) over the last half minute.
+        references at the beginning of the block: χ (k, 10) in force, means of α (k, n, 2) and a (k, n, P).
     disturbed
-        (k,) bool: there was a contact in it, or what is carried was not known.
+        (k,) bool: whether there was a contact, or the payload was unknown.
     place
-        (2,) the block that is open, and how many samples it has.
+        (2,) the open block, and its number of samples.
 
     """
 
@@ -58,22 +57,22 @@ class Blocks(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """Evaluation of changes at the beginning of the last 1, 2, … k blocks.
+    """Evaluation of changes at the beginning of the last 1, 2, … k blocks (first axis).
 
     Attributes
     ----------
     load
-        (k,) gain in log-likelihood by another payload.
+        (k,) gain in log-likelihood by a change of the payload.
     payload
         (k, 10) change of the payload's inertial parameters.
     single, change
-        (k, 2, n) gain by another Coulomb friction (row MOTOR) or another stiffness (row SPRING), and the change: of α₁,
-        or relative of the stiffness.
+        (k, 2, n) gain by a change of Coulomb friction (MOTOR) or stiffness (SPRING), and that change: of α₁, or
+        relative of the stiffness.
     samples
         (k, 2, n) number of independent samples.
     cost, load_cost, single_cost
-        (k, 2, n) mean squares times samples, in units of the usual mean square, if nothing changed, if the payload
-        changed, and if that one parameter changed.
+        (k, 2, n) mean squares times samples, relative to the expected mean square, without a change, with a change of
+        the payload, and with a change of that one parameter.
 
     """
 
@@ -88,7 +87,7 @@ class Verdict(NamedTuple):
 
 
 @compiled
-def last_link_rows(links, q, work, rows):  # type: ignore[no-untyped-def]
+def last_link_rows(links: Any, q: FloatArray, work: FloatArray, rows: FloatArray) -> None:
     """Write Y (n, 10) of the last joint's link: its parameters times a row are the torque of that joint.
 
     work: (N, WORK) as `inverse_dynamics` left it for this motion.
@@ -122,7 +121,7 @@ def last_link_rows(links, q, work, rows):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def add_row(W, row, weight):  # type: ignore[no-untyped-def]
+def add_row(W: FloatArray, row: FloatArray, weight: float) -> None:
     """W += w² rowᵀrow."""
     for r in range(len(row)):
         for c in range(len(row)):
@@ -130,20 +129,22 @@ def add_row(W, row, weight):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def begin_block(blocks, payload, friction, spring_map):  # type: ignore[no-untyped-def]
-    """Empty the open block, and note what changes are compared with: χ (10,), α (n, 2), a (n, P)."""
+def begin_block(blocks: Any, payload: FloatArray, friction: FloatArray, spring_map: FloatArray) -> None:
+    """Empty the open block and store the references χ (10,), α (n, 2) and a (n, P)."""
     k = blocks.place[0]
     blocks.motor[k], blocks.spring[k], blocks.samples[k], blocks.disturbed[k] = 0.0, 0.0, 0.0, False
     blocks.payload[k], blocks.friction[k], blocks.spring_map[k] = payload, friction, spring_map
 
 
 @compiled
-def take(blocks, rows, motor, spring, disturbed, row):  # type: ignore[no-untyped-def]
+def take(
+    blocks: Any, rows: FloatArray, motor: FloatArray, spring: FloatArray, disturbed: bool, row: FloatArray
+) -> None:
     """Add one sample to the open block.
 
     rows: Y (n, 10). motor (4, n): torque less that of the links with the payload in force, F(τ_J) H, ω, w. spring
-    (4 + P, n): D φ̇ less that of the links, w, φ^{2p−1}, 2 k (1 − g) g 𝓑 s, k σ. With w = 0 the side does not count.
-    row: (14 + P,), written.
+    (4 + P, n): D φ̇ less that of the links, w, φ^{2p−1}, 2 k (1 − g) g 𝓑 s, k σ. w = 0 leaves the side out. row:
+    (14 + P,), written.
     """
     n, order, k = rows.shape[0], len(spring) - 4, blocks.place[0]
     blocks.place[1] += 1
@@ -167,7 +168,7 @@ def take(blocks, rows, motor, spring, disturbed, row):  # type: ignore[no-untype
 
 
 @compiled
-def about(W, reference, residual):  # type: ignore[no-untyped-def]
+def about(W: FloatArray, reference: FloatArray, residual: FloatArray) -> None:
     """Write W with the torque replaced by the torque less row · reference."""
     last = len(W) - 1
     residual[:] = W
@@ -182,7 +183,7 @@ def about(W, reference, residual):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def sweep(W, k, prior):  # type: ignore[no-untyped-def]
+def sweep(W: FloatArray, k: int, prior: float) -> None:
     """Eliminate parameter k at its optimum, with a prior mean of 0 and standard deviation of 1/√prior."""
     size, pivot = len(W), W[k, k] + prior
     for r in range(size):
@@ -197,21 +198,20 @@ def sweep(W, k, prior):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def single_change(W, k, usual, possible):  # type: ignore[no-untyped-def]
-    """Return gain, change and remaining cost if parameter k changed as far as possible, compared with as far as usual.
+def single_change(W: FloatArray, k: int, drift: float, possible: float) -> tuple[float, float, float]:
+    """Return gain, change and remaining cost of a change of parameter k, against ordinary drift.
 
-    usual, possible: inverse squares of these changes. Afterwards the parameter is eliminated as one with a usual
-    change.
+    drift, possible: inverse variances of drift and change. Eliminates the parameter as one that drifts.
     """
     last = len(W) - 1
     w, v = W[k, k] + possible, W[k, last]
     left = W[last, last] - v * v / w
-    sweep(W, k, usual)
+    sweep(W, k, drift)
     return 0.5 * v * v / w, v / w, left
 
 
 @compiled
-def solve(A, b, x):  # type: ignore[no-untyped-def]
+def solve(A: FloatArray, b: FloatArray, x: FloatArray) -> None:
     """Write the solution of A x = b, A symmetric and positive definite; A is overwritten (Cholesky)."""
     size = len(b)
     for i in range(size):
@@ -231,8 +231,8 @@ def solve(A, b, x):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def along_map(W, reference, one):  # type: ignore[no-untyped-def]
-    """Write W of Y, the map scaled by one factor (its columns, weighted by the reference, become one) and torque."""
+def along_map(W: FloatArray, reference: FloatArray, one: FloatArray) -> None:
+    """Write W of Y, one factor of the reference map in place of its coefficients, and torque."""
     order, last = len(W) - BODY - 4, len(W) - 1
     for r in range(12):
         row = r if r < BODY else last
@@ -253,13 +253,38 @@ def along_map(W, reference, one):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def judge(blocks, newest, filled, share, constant, usual, possible, play, body, scale, verdict):  # type: ignore[no-untyped-def]
+def judge(
+    blocks: Any,
+    newest: int,
+    filled: int,
+    share: float,
+    constant: FloatArray,
+    drift: FloatArray,
+    possible: FloatArray,
+    play: float,
+    body: FloatArray,
+    scale: FloatArray,
+    verdict: Any,
+) -> None:
     """Evaluate changes at the beginning of the last 1, 2, … `filled` blocks.
 
-    share: of a sample that is independent of the preceding one. constant (2, n): mean square of one sample's error, so
-    shared, over that of an error that stays for a block. usual, possible (3, n): inverse squares of the changes of α₁,
-    α₂ and the stiffness, by usual drift over all blocks, and as large as possible; play, body (10,): that of ν by the
-    former, of the payload by the latter. scale (2, n): inverse of the usual mean square.
+    Parameters
+    ----------
+    blocks, verdict
+        `Blocks`; `Verdict`, written.
+    newest, filled
+        the last complete block, and the number of complete blocks.
+    share
+        independent samples per sample.
+    constant
+        (2, n) mean square of the error of one sample, so shared, over that of a constant error of a block.
+    drift, possible
+        (3, n) inverse variances of α₁, α₂ and the stiffness, by drift over all blocks and by a change.
+    play, body
+        inverse variances of ν by drift, and (10,) of the payload by a change.
+    scale
+        (2, n) inverse of the expected mean square.
+
     """
     n, order, ring = blocks.spring_map.shape[1], blocks.spring_map.shape[2], len(blocks.payload)
     motor, spring = np.zeros((n, 14, 14)), np.zeros((n, 14 + order, 14 + order))
@@ -279,7 +304,7 @@ def judge(blocks, newest, filled, share, constant, usual, possible, play, body, 
             spring[j] += s
         samples += blocks.samples[k]
         J[:], h[:] = 0.0, 0.0
-        # what wanders has gone less far in a shorter time
+        # Drift is smaller over a shorter time.
         steady = ring / (length + 1.0)
         for p in range(BODY):
             J[p, p] = body[p]
@@ -288,8 +313,8 @@ def judge(blocks, newest, filled, share, constant, usual, possible, play, body, 
             reference[10], reference[11] = blocks.friction[k, j, 0], blocks.friction[k, j, 1]
             about(motor[j], reference, m)
             m *= share * scale[MOTOR, j]
-            sweep(m, 11, steady * usual[1, j])
-            gain, change, rest = single_change(m, 10, steady * usual[0, j], possible[0, j])
+            sweep(m, 11, steady * drift[1, j])
+            gain, change, rest = single_change(m, 10, steady * drift[0, j], possible[0, j])
             verdict.single[length, MOTOR, j], verdict.change[length, MOTOR, j] = gain, change
             verdict.single_cost[length, MOTOR, j] = rest
             for p in range(order):
@@ -298,7 +323,7 @@ def judge(blocks, newest, filled, share, constant, usual, possible, play, body, 
             s *= share * scale[SPRING, j]
             sweep(s, BODY + order, steady * play)
             along_map(s, of_spring, one)
-            gain, change, rest = single_change(one, 10, steady * usual[2, j], possible[2, j])
+            gain, change, rest = single_change(one, 10, steady * drift[2, j], possible[2, j])
             verdict.single[length, SPRING, j], verdict.change[length, SPRING, j] = gain, change
             verdict.single_cost[length, SPRING, j] = rest
             for r in range(11):

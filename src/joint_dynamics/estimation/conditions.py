@@ -1,4 +1,4 @@
-"""What a running estimation says of itself by name: conditions for diagnostics, estimates for plots and displays.
+"""Conditions of a running estimation for diagnostics, and its estimates for plots and displays.
 
 A condition is a level, a message and values; an estimate has a value and a deviation for each joint.
 """
@@ -59,7 +59,7 @@ def _by_joint(names: Sequence[str], values: FloatArray, form: str = '.4g') -> di
 
 
 def _first(values: dict[str, Any], otherwise: str, *said: tuple[Any, str, str]) -> Condition:
-    """Return the condition with the first message of (whether, level, message) that holds, `otherwise` without any."""
+    """Return the condition of the first (holds, level, message) that holds, or the message `otherwise`."""
     level, message = next(((level, message) for holds, level, message in said if holds), (OK, otherwise))
     return Condition(level, message, values)
 
@@ -124,7 +124,7 @@ def _friction(estimator: JointEstimator) -> Condition:
     if isinstance(friction, CoulombViscousEstimator):
         reasons = {'not excited yet': friction.seen == 0}
     else:
-        # Nothing here follows from whether a joint moves just now: a stop is no news.
+        # A joint that stops changes no condition.
         begun = friction.excitation >= 1.0
         reasons = {
             'saturated, at a bound of its parameters': np.any(friction.saturated, axis=1),
@@ -172,7 +172,7 @@ def contact_condition(estimator: JointEstimator) -> Condition:
         'none',
         (lasting, WARNING, f'a load that the model does not have: {lasting}'),
         (contact, WARNING, f'contact: {contact}'),
-        (learning, OK, f'learning what is usual: {learning}'),
+        (learning, OK, f'learning error levels: {learning}'),
     )
 
 

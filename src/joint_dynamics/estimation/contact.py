@@ -1,24 +1,20 @@
-"""Detection of contacts from the external torque, against the usual model error, learnt per joint in free motion.
+"""Detection of contacts: the external torque against the error level of each joint in free motion.
 
-Which side shows a push depends on the state of the joint. In settled slip it is the motor side, whose friction is known
-best there. Otherwise, between reversal and slip and at rest, friction may take any part of a push, but the spring
-carries all of it: there the spring's torque is used, less its lost motion, and its change within a fifth of a second,
-in which the play changes little, and the model error by a share of the load's change. A joint that slides, or did a
-moment ago, feels a push on both sides: what the motor side shows is an error of friction unless the spring changes by
-half as much when it begins, what the spring shows one of stiffness unless the motor side shows half of it, and half of
-it has just come. What the spring alone showed when the joint slid last is such an error still when it stops: half of
-what it shows there must have come since, and its change counts from there. For a joint without a spring torque, the
-motor side is used in slip and presliding, and its change at rest.
+A joint is in one of three regimes: slip, presliding (between reversal and slip) or rest. In slip the motor side counts,
+whose friction is known best there. Otherwise friction may hold any part of a push; then the torque of the spring, which
+carries all of it, and its change within 0.2 s count. A sliding joint shows a push on both sides, so each side has to
+confirm the other by half. A joint without a spring torque uses the motor side in slip and presliding, and its change at
+rest.
 
-Every error is measured in units of its stated deviation, so that a level learnt under one load holds under another. A
-visit is a stay in one regime, for a second at most; what counts of it is its largest error, which is taken to have a
-Rayleigh distribution. With m the mean square of N visits, the next one exceeds √(N (e^{d²/N} − 1) m) with a probability
-of e^{−d²}: the ratio of its square to m has an F-distribution of 2 and 2 N degrees of freedom. A visit teaches when it
-is over, or a push would be measured against its own beginning; not if it ends in a contact, and no more than the
-threshold, unless the contact lasts.
+Errors are in units of their stated deviations. A visit is a stay in one regime, at most 1 s; its largest error is
+assumed to have a Rayleigh distribution. With the mean square m of N visits, the next one exceeds
+√(N (e^{d²/N} − 1) m) with probability e^{−d²}: its square over m has an F distribution of 2 and 2 N degrees of freedom.
+A visit teaches after its end, unless it ends in a contact, and at most the threshold.
 """
 
 from __future__ import annotations
+
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,62 +22,88 @@ from numpy.typing import ArrayLike
 from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.compilation import compiled
 from joint_dynamics.estimation.recursive import per_joint, positive
-from joint_dynamics.joint.constants import Field, filled, record
+from joint_dynamics.records import Field, KernelRecord
 
 Array = FloatArray
 SLIP, PRESLIDING, REST = range(3)
-# Which of motor side, change of the spring, spring counts in slip, presliding, rest; for joints without and with a
-# spring torque.
+"""Regimes."""
+MOTOR, CHANGE, SPRING = range(3)
+"""Sides: the motor side, the change of the spring's torque, the spring's torque."""
 COUNTS = np.array([[[1, 1, 0], [0, 0, 1], [0, 0, 0]], [[1, 0, 0], [0, 1, 1], [0, 1, 1]]], dtype=bool)
-# s of a stay that are one visit.
-VISIT = 1.0
-# Share of a change of the lost motion that is not known.
-CHANGE = 0.3
+"""Whether a side counts in a regime, (without and with a spring torque, side, regime)."""
+
+VISIT = 1.0  # s, longest visit
+LOST_MOTION_ERROR = 0.3  # error of a change of the lost motion, relative
+CONFIRMED = 0.5  # share of a push that the other side of a sliding joint has to show
+CALM = 0.3  # s without detection after which a contact ends; reversals cross regimes in less
+FOLLOW = 0.2  # s, time constant of the base that a change of the spring is measured from
+RESTING = 0.2  # speed of a joint at rest, in omega_min
+SLIPPING = 5.0  # speed of a joint in slip, in omega_min
 
 
-CONTACT = record(
-    'floor noise deviations omega_min learning memory settle slip confirm patience calm visit follow '
-    'still slow fast over since quiet ratio regime stay slid', 'begun armed contact',
-    base=(3,), largest=(3,), seen=(3,), visits=(3,), squares=(3, 3),
-)  # fmt: skip
-"""Settings of one joint: N·m, (N·m)²; rad/s; visits; times in samples; share per sample by which the base follows. Its
-state: samples at rest, since it slid, in slip, over the threshold, of contact, since it was felt last; error over
-threshold; of the present visit its regime, its samples, and its largest error of each side; what the spring, and not
-the motor side, showed when the joint slid last, N·m; a fifth of a second ago the spring's error, what is not known of
-its lost motion, and of the link model, N·m; samples in each regime and visits to it, and the mean squares of their
-largest errors of each side, in stated deviations."""
+class Contact(KernelRecord):
+    """Contact detection of one joint: settings, state, then the learnt error levels."""
+
+    floor: float  # N·m, smallest external torque that counts
+    noise: float  # (N·m)², variance of any torque
+    deviations: float  # d
+    omega_min: float  # rad/s
+    learning: float  # samples in a regime before the joint is armed there
+    memory: float  # visits over which levels are averaged
+    settle: float  # samples at rest before the regime is rest
+    slip: float  # samples of slip before the regime is slip
+    confirm: float  # samples over the threshold before a contact is reported
+    patience: float  # samples after which a contact is an unknown load
+    calm: float  # samples without detection after which a contact ends
+    visit: float  # samples of the longest visit
+    follow: float  # share per sample by which the base follows
+    still: float  # samples at rest
+    slow: float  # samples since the joint slid
+    fast: float  # samples in slip
+    over: float  # samples over the threshold
+    since: float  # samples since the contact began, 0 without
+    quiet: float  # samples since the last detection
+    ratio: float  # error over threshold
+    regime: float  # of the present visit
+    stay: float  # samples of the present visit
+    slid: float  # N·m, error of the spring that the motor side did not show when the joint slid last
+    begun: bool  # whether there was a sample
+    armed: bool  # whether the levels of the present regime are learnt
+    contact: bool
+    base: Annotated[FloatArray, 3]  # N·m, recent spring error, lost motion error and link model error
+    largest: Annotated[FloatArray, 3]  # largest error of each side in the present visit, in deviations
+    seen: Annotated[FloatArray, 3]  # samples in each regime
+    visits: Annotated[FloatArray, 3]  # visits to each regime
+    squares: Annotated[FloatArray, 3, 3]  # mean square of the largest errors, (side, regime)
 
 
 @compiled
-def regime_of(s, omega):  # type: ignore[no-untyped-def]
+def regime_of(s: Contact, omega: float) -> tuple[int, bool]:
     """Return the regime of a joint at ω, and whether it slides."""
     speed = abs(omega)
-    s.still = s.still + 1.0 if speed < 0.2 * s.omega_min else 0.0
+    s.still = s.still + 1.0 if speed < RESTING * s.omega_min else 0.0
     s.slow = 0.0 if speed >= s.omega_min else s.slow + 1.0
-    s.fast = 0.0 if speed < 5.0 * s.omega_min else s.fast + 1.0
+    s.fast = 0.0 if speed < SLIPPING * s.omega_min else s.fast + 1.0
     return REST if s.still >= s.settle else SLIP if s.fast >= s.slip else PRESLIDING, s.slow < s.confirm
 
 
 @compiled
-def count_contact(s):  # type: ignore[no-untyped-def]
-    """Count how long a contact lasts.
-
-    It is over when there was none for 0.3 s: joints that reverse pass through regimes of another threshold.
-    """
+def count_contact(s: Contact) -> None:
+    """Count the samples since a contact began; it ends after `CALM` without detection."""
     s.quiet = 0.0 if s.contact else s.quiet + 1.0
     s.since = s.since + 1.0 if s.contact or (s.since > 0.0 and s.quiet < s.calm) else 0.0
 
 
 @compiled
-def threshold(s, side, regime):  # type: ignore[no-untyped-def]
-    """Return the largest error that is usual, in stated deviations."""
+def threshold(s: Contact, side: int, regime: int) -> float:
+    """Return the largest error expected in free motion, in stated deviations."""
     N = s.visits[regime]
     return np.sqrt(N * np.expm1(s.deviations * s.deviations / N) * s.squares[side, regime]) if N > 0.0 else np.inf
 
 
 @compiled
-def begin_visit(s, regime):  # type: ignore[no-untyped-def]
-    """Learn from the visit that ends, unless it ends in a contact that does not last; begin one to `regime`."""
+def begin_visit(s: Contact, regime: int) -> None:
+    """Learn from the visit that ends, unless in a contact that does not last; begin a visit to `regime`."""
     lasts = s.since > s.patience
     if s.stay > 0.0 and (lasts or not s.contact):
         last = int(s.regime)
@@ -94,13 +116,18 @@ def begin_visit(s, regime):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def contact_step(s, motor, spring, lost, elastic, doubted, omega, adapted):  # type: ignore[no-untyped-def]
-    """`ContactDetector.update` of one joint: s of `CONTACT`.
-
-    motor, spring: torque less the link model's and its deviation; lost: torque of the lost motion that was taken off,
-    how wrong it may be, and the deviation of the link model's torque, with its sign. N·m.
-    """
-    now = spring[0], CHANGE * lost[0], lost[2]
+def contact_step(
+    s: Contact,
+    motor: tuple[float, float],
+    spring: tuple[float, float],
+    lost: tuple[float, float, float],
+    elastic: bool,
+    doubted: bool,
+    omega: float,
+    adapted: bool,
+) -> None:
+    """Take one sample of one joint; arguments as of `ContactDetector.update`."""
+    now = spring[0], LOST_MOTION_ERROR * lost[0], lost[2]
     if not s.begun:
         s.base[:], s.begun = now, True
     regime, slides = regime_of(s, omega)
@@ -120,25 +147,25 @@ def contact_step(s, motor, spring, lost, elastic, doubted, omega, adapted):  # t
     s.armed, s.ratio, distrusted = s.seen[regime] >= s.learning, 0.0, False
     for side in range(2, -1, -1):
         limit = max(threshold(s, side, regime), s.floor / units[side])
-        # A joint that slides feels a push on both sides; one that rests or reverses may hold it by friction. What the
-        # spring showed before, alone, is no push.
-        if side == 0:
+        # A sliding joint shows a push on both sides; at rest or reversal friction may hold it. An error that the spring
+        # alone showed before is no push.
+        if side == MOTOR:
             value, other = motor[0], spring[0] if s.since > 0.0 else change
         else:
-            value, other = change if side == 1 else spring[0], motor[0]
+            value, other = change if side == CHANGE else spring[0], motor[0]
         confirmed = other * value if slides else np.inf
-        if side == 2:
+        if side == SPRING:
             confirmed = min(confirmed, (value - (s.base[0] if slides else s.slid)) * value)
-        alone = elastic and confirmed < 0.5 * value * value
+        alone = elastic and confirmed < CONFIRMED * value * value
         if not s.armed or not COUNTS[1 if elastic else 0, side, regime]:
             continue
-        if alone or (elastic and side > 0 and doubted):
+        if alone or (elastic and side > MOTOR and doubted):
             distrusted = distrusted or errors[side] > limit
         else:
             s.ratio = max(s.ratio, errors[side] / limit)
     if distrusted:
         s.base[:] = now
-    # What has begun goes on through a regime that cannot tell.
+    # A contact continues through a regime that is not armed.
     over = s.ratio > 1.0 if s.armed else s.contact
     s.over = s.over + 1.0 if over else 0.0
     s.contact = s.over >= s.confirm
@@ -167,10 +194,9 @@ class ContactDetector:
     noise
         (n,) N·m, deviation of any torque; None: a sixth of `floor`.
     deviations
-        threshold, as a multiple of the root mean square of the largest errors of visits in free motion, where these
-        are many; d above.
+        d: threshold for many visits, in root mean squares of their largest errors.
     memory
-        visits to a regime over which that is averaged.
+        visits to a regime over which the mean square is averaged.
     learning
         s in a regime before a joint is armed there.
     omega_min
@@ -190,7 +216,7 @@ class ContactDetector:
     ratio
         (n,), error over threshold; a contact beyond 1.
     states
-        (n,) of `CONTACT`, which `contact_step` takes.
+        (n,) of `Contact`.
     """
 
     contact, armed, ratio = Field(), Field(), Field()
@@ -214,14 +240,26 @@ class ContactDetector:
         self.joints, self.period = int(joints), positive('period', period)
         self.floor = per_joint('floor', floor, self.joints)
         self.deviations, self.omega_min = positive('deviations', deviations), positive('omega_min', omega_min)
-        names, times = ['learning', 'settle', 'slip', 'patience'], (learning, settle, slip, patience)
-        self.states = filled(
-            self.joints, CONTACT, floor=self.floor, deviations=self.deviations, omega_min=self.omega_min,
+
+        def samples(time: float) -> int:
+            return max(int(round(time / self.period)), 1)
+
+        self.states = Contact.filled(
+            self.joints,
+            floor=self.floor,
             noise=(self.floor / 6.0 if noise is None else per_joint('noise', noise, self.joints)) ** 2,
-            memory=positive('memory', memory), confirm=max(int(np.ceil(confirm / self.period - 1e-6)), 1),
-            calm=0.3 / self.period, visit=VISIT / self.period, follow=min(self.period / 0.2, 1.0),
-            **{name: max(int(round(time / self.period)), 1) for name, time in zip(names, times, strict=True)},
-        )  # fmt: skip
+            deviations=self.deviations,
+            omega_min=self.omega_min,
+            learning=samples(learning),
+            memory=positive('memory', memory),
+            settle=samples(settle),
+            slip=samples(slip),
+            confirm=max(int(np.ceil(confirm / self.period - 1e-6)), 1),
+            patience=samples(patience),
+            calm=CALM / self.period,
+            visit=VISIT / self.period,
+            follow=min(self.period / FOLLOW, 1.0),
+        )
         self.states['slow'] = self.states['confirm']
         self._start = self.states.copy()
 
@@ -230,7 +268,7 @@ class ContactDetector:
         self.states[:] = self._start
 
     def reset_signals(self) -> None:
-        """Forget the present state, not the levels."""
+        """Forget the present state and keep the levels."""
         kept = ['seen', 'visits', 'squares']
         levels = self.states[kept].copy()
         self.states[:] = self._start
@@ -243,7 +281,7 @@ class ContactDetector:
 
     @property
     def level(self) -> Array:
-        """Root mean square of what visits showed of each side in each regime, (3, 3, n), in stated deviations."""
+        """Root mean square of the largest errors of visits, (side, regime, joint), in stated deviations."""
         return np.sqrt(self.states['squares'].transpose(1, 2, 0))
 
     def update(
@@ -255,17 +293,17 @@ class ContactDetector:
         Parameters
         ----------
         motor, spring
-            (2, n) N·m: torques less the link model's, and their deviations; of the spring with its lost motion taken
-            off, of the motor side where there is no spring torque.
+            (2, n) N·m: torques less that of the link model, and their deviations. `spring` is without its lost motion;
+            it is the motor side where there is no spring torque.
         lost
-            (3, n) N·m: torque of the lost motion that was taken off, how wrong it may be, and the deviation of the link
-            model's torque, with the sign of that torque; 0 where there is no spring torque.
+            (3, n) N·m: torque of the lost motion, its uncertainty, and the deviation of the link model with the sign of
+            its torque; 0 where there is no spring torque.
         elastic, doubted
             (n,) bool: whether there is a spring torque, and whether its stiffness is in doubt.
         omega
             (n,) rad/s.
         adapted
-            (n,) bool: only joints whose parameters have settled teach the levels.
+            (n,) bool: whether the parameters of a joint have settled; only then it teaches the levels.
         """
         for joint in zip(self.states, motor.T, spring.T, lost.T, elastic, doubted, omega, adapted, strict=True):
             contact_step(*joint)

@@ -1,8 +1,8 @@
 """The adapted dynamics description: a copy of the one that the estimation started from, with the learnt values.
 
 Per joint `friction.scale` (α) and `stiffness.coefficients` are changed, and `payload`; a joint without friction gets
-the learnt one. `provenance.estimator` holds what is needed to continue after a restart: the fingerprint of the original
-description, the stiffness when new (the reference of the health), and one line of ratios per run for the trend.
+the learnt one. `provenance.estimator` holds the data to continue after a restart: the fingerprint of the original
+description, the stiffness when new (the reference of the health), and one line of ratios per run.
 """
 
 from __future__ import annotations
@@ -22,8 +22,7 @@ from joint_dynamics.estimation.health import JointHealth
 from joint_dynamics.estimation.joint_estimator import JointEstimator
 from joint_dynamics.joint import TorsionalStiffness
 
-# Runs that are kept for the trend.
-RUNS = 200
+RUNS = 200  # runs that are kept
 
 
 def fingerprint(description: DynamicsDescription) -> str:
@@ -86,7 +85,7 @@ def adapted_description(
                 'standard_deviations': _plain(stiffness.standard_deviation[j]),
                 'method': 'online',
             }
-            # The first stiffness that was learnt is what later ones are compared with.
+            # The first learnt stiffness is the reference of later ones.
             kept.setdefault(name, {'stiffness': coefficients})
     payload = estimator.payload
     if payload is not None and payload.known:

@@ -22,7 +22,7 @@ class EstimationSettings(Settings):
         `adaptive`: gradient law on the Maxwell-slip model; `coulomb_viscous`: F_C sgn ω + F_V ω by least squares;
         `none`: as described.
     friction_lower, friction_upper
-        [M6 eq 27] has at most 1.5 for α₁, which a worn joint exceeds.
+        [M6 eq 27] bounds α₁ by 1.5; a worn joint exceeds it.
     friction_memory
         of the regressor (`adaptive`) or of the samples (`coulomb_viscous`).
     stiffness_scale
@@ -93,11 +93,14 @@ class EstimationSettings(Settings):
         0.002, 'smallest deviation of a torque, as a share of the torque limit', lower=1e-6, upper=1
     )
     contact_deviations: float = setting(
-        4.0, 'contact: external torque beyond so many of its usual largest errors', lower=1, upper=20
+        4.0,
+        'contact: external torque beyond so many root mean squares of its largest errors in free motion',
+        lower=1,
+        upper=20,
     )
     contact_share: float = setting(0.008, 'and beyond this share of the torque limit', lower=1e-6, upper=1)
     contact_memory: float = setting(
-        100.0, 'stays at rest, in slip or between, of up to 1 s, over which these are learnt', lower=1, upper=1e6
+        100.0, 'visits to rest, slip or presliding, of up to 1 s, over which these are learnt', lower=1, upper=1e6
     )
     temperature: float | None = setting(
         None,
@@ -108,7 +111,7 @@ class EstimationSettings(Settings):
         none='the one at which the friction is described',
     )
     payload: bool = setting(
-        False, 'the payload at the start is not known: estimate it; one that is taken up later is recognised either way'
+        False, 'estimate the payload from the start; a load that is taken up later is recognised either way'
     )
     payload_memory: float = setting(
         30.0, 'motion after which the payload has forgotten', 's', lower=1, upper=1e6, infinite=True

@@ -1,11 +1,6 @@
-"""What an estimation makes of a described arm by its settings: how friction is learnt, the learning parts, and remarks.
-
-Remarks name the fields that it ignores or uses differently.
-"""
+"""The learning parts of an estimation from a described arm and its settings, and remarks on fields that it ignores."""
 
 from __future__ import annotations
-
-from collections.abc import Iterable
 
 import numpy as np
 
@@ -14,14 +9,14 @@ from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.estimation.estimation_settings import EstimationSettings
 from joint_dynamics.estimation.friction import CoulombViscousEstimator, FrictionEstimator
-from joint_dynamics.estimation.learning import STIFFNESS_DEVIATION
 from joint_dynamics.estimation.payload import PayloadEstimator
+from joint_dynamics.estimation.spring import STIFFNESS_DEVIATION
 from joint_dynamics.estimation.stiffness import StiffnessEstimator
 from joint_dynamics.robot.chain import RigidBody
 
 
 def choose_friction_method(arm: Arm, wanted: EstimationSettings) -> tuple[Arm, EstimationSettings, list[str]]:
-    """Return arm and settings for the method that the description permits, and remarks where it differs from `wanted`.
+    """Return arm, settings and remarks for the friction method that the description permits.
 
     The method `adaptive` needs Maxwell-slip hysteresis [M6 eq 12-18]: friction described without it gets a narrow one
     (`with_reversal`), as in the feedforward. Where a joint has no friction, all joints get Coulomb and viscous
@@ -103,7 +98,7 @@ def make_stiffness(arm: Arm, use: EstimationSettings, period: float) -> Stiffnes
     if known is not None:
         start[:, : known.order] = np.where(described[:, None], known.coefficients, 0.0)
     unit = use.stiffness_scale ** (2 * np.arange(order) + 1)
-    # a stiffness that is not described is free
+    # A stiffness that is not described is free.
     covariance = np.where(described[:, None], np.maximum((STIFFNESS_DEVIATION * start * unit / 0.1) ** 2, 1.0), 1e4)
     return StiffnessEstimator(
         n,
@@ -115,7 +110,7 @@ def make_stiffness(arm: Arm, use: EstimationSettings, period: float) -> Stiffnes
         initial_covariance=covariance,
         gate=use.stiffness_gate or 0.2 * use.stiffness_scale,
         keep=described,
-        # one that bends over within its range has no tangent to go on with
+        # A curve with a maximum within its range has no tangent to continue on.
         reach=np.inf if known is None else np.where(described & np.isinf(known.largest[0]), known.reach, np.inf),
     )
 
@@ -125,22 +120,12 @@ def make_payload(body: RigidBody, use: EstimationSettings, period: float) -> Pay
     return PayloadEstimator(body, period, memory=use.payload_memory)
 
 
-#: Terms of the friction that a Coulomb and viscous friction has no place for, and the parameters that shape them.
-SHAPES = {
-    'F_S': ('V_S', 'mu'),
-    'F_Cl': ('tau_max',),
-    'F_C1': ('tau_max',),
-    'F_V2': (),
-    'F_V3': (),
-    'F_T0': (),
-    'F_T1': ('T_0', 'T_min', 'T_max'),
-    'F_T2': ('T_0', 'T_min', 'T_max'),
-    'offset': (),
-}
+FURTHER_FRICTION = ('F_Cl', 'F_C1', 'F_V2', 'F_V3', 'F_T0', 'F_T1', 'F_T2', 'offset')
+"""Terms of a friction beyond Coulomb and viscous, 0 where they are absent."""
 
 
 def remarks_of(arm: Arm, use: EstimationSettings, motor_side: bool) -> list[str]:
-    """Return a remark for each field, with the joints concerned; arguments as in `JointEstimator`."""
+    """Return remarks on fields of the description that are not used; arguments as in `JointEstimator`."""
     remarks = _simpler_friction(arm) if use.friction == 'coulomb_viscous' else []
     friction = make_friction(arm, use, 1.0)
     if isinstance(friction, FrictionEstimator):
@@ -164,31 +149,17 @@ def remarks_of(arm: Arm, use: EstimationSettings, motor_side: bool) -> list[str]
 
 
 def _simpler_friction(arm: Arm) -> list[str]:
-    model, why = arm.friction, 'not used (friction coulomb_viscous begins from F_C0 and F_V1 alone)'
+    """Return a remark where a described friction is more than Coulomb and viscous."""
+    model = arm.friction
     if model is None:
         return []
-    p, remarks = model.parameters, []
-    for name, shapes in SHAPES.items():
-        there = p['F_S'] != p['F_C0'] if name == 'F_S' else p[name] != 0
-        remarks += _said(arm, f'friction.parameters.{name}', there, f'{_with(shapes)}{why}')
+    p = model.parameters
+    more = np.any([p['F_S'] != p['F_C0'], *(p[name] != 0 for name in FURTHER_FRICTION)], axis=0)
     if model.maxwell_slip is not None:
-        remarks += _said(arm, 'friction.maxwell_slip', arm.friction_described, why)
+        more |= arm.friction_described
     if model.quadrants is not None:
-        remarks += _said(arm, 'friction.quadrants', ~np.isnan(model.quadrants['dq_s']), why)
-    if arm.validity is not None:
-        limits = {
-            'speed': np.isfinite(arm.validity.speed),
-            'load': np.isfinite(arm.validity.load),
-            'temperature': np.isfinite(arm.validity.high - arm.validity.low),
-        }
-        only = 'holds further terms alone (friction coulomb_viscous is learnt where the motion is)'
-        for name, there in limits.items():
-            remarks += _said(arm, f'validity.{name}', there, only)
-    return remarks
-
-
-def _with(shapes: Iterable[str]) -> str:
-    return f'with {", ".join(shapes)} ' if shapes else ''
+        more |= ~np.isnan(model.quadrants['dq_s'])
+    return _said(arm, 'friction', more, 'only F_C0 and F_V1 are used (friction coulomb_viscous)')
 
 
 def _said(arm: Arm, field: str, where: BoolArray, why: str) -> list[str]:

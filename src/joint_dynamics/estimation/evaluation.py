@@ -1,38 +1,34 @@
-"""What the torques of a sample tell, compiled: contacts, the weights of the three sides by their noise, changes.
+"""Evaluation of the torques of a sample, compiled: contacts, weights of the three sides, changes.
 
-The stated deviations need not be exact: they decide which side is used; at rest the spring, in slip both, near φ = 0
-the motor.
+The weights are inverse variances. Their deviations need not be exact; they select the side: the spring at rest, the
+spring and the motor in slip, the motor near φ = 0.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from joint_dynamics.compilation import compiled, inlined_early
+from joint_dynamics.compilation import compiled
 from joint_dynamics.estimation.change_test import begin_block, last_link_rows, take
 from joint_dynamics.estimation.contact import contact_step
-from joint_dynamics.estimation.learning import (
-    ADAPTIVE,
-    AS_DESCRIBED,
-    BEGUN,
-    COMPLETE,
-    COULOMB_VISCOUS,
-    LASTING_SLACK,
-    elastic,
-)
-from joint_dynamics.estimation.torques import HYSTERESIS, NO_FRICTION
+from joint_dynamics.estimation.learning import ADAPTIVE, AS_DESCRIBED, BEGUN, COMPLETE, COULOMB_VISCOUS, LASTING_SLACK
+from joint_dynamics.estimation.lost_motion import Play
+from joint_dynamics.estimation.spring import Spring, elastic
+from joint_dynamics.estimation.torques import HYSTERESIS, NO_FRICTION, Estimate
 
-SLACK = 0.1
-"""Share of the lost motion that is not known."""
-ADAPTED = 15.0
-"""s of motion after which friction counts as that of today."""
-SLOW = 30.0
-"""s of motion that teaches: a stiffness or friction that changed is compared with its mean over them."""
+SLACK = 0.1  # standard deviation of the lost motion, relative
+ADAPTED = 15.0  # s of motion after which the friction counts as learnt
+SLOW = 30.0  # s of learning motion, memory of the reference that a change is compared with
+SLIPPING = 5.0  # speed of a joint whose friction is known, in omega_min
+NO_SPRING = 1e12  # (N·m)², variance of a spring torque without information
+SMALL_PLAY = 1e-9  # rad, avoids a division by zero
 
 
-@inlined_early
-def detect_contacts(e, u, may_teach):  # type: ignore[no-untyped-def]
-    """Watch the range of the motion and detect contacts."""
+@compiled
+def detect_contacts(e: Any, u: Any, may_teach: bool) -> None:
+    """Note the range of the motion and detect contacts. may_teach: whether the sample may teach error levels."""
     for j in range(len(e.estimate)):
         s, play, omega = e.estimate[j], e.play[j], e.smoother.states[1, u.theta + j]
         e.seen[0, j], e.seen[1, j] = np.fmax(e.seen[0, j], abs(omega)), np.fmax(e.seen[1, j], abs(s.torque))
@@ -51,19 +47,19 @@ def detect_contacts(e, u, may_teach):  # type: ignore[no-untyped-def]
         s.contact = e.contacts[j].contact
 
 
-@inlined_early
-def adapted(e, u, j):  # type: ignore[no-untyped-def]
-    """Whether the friction of a joint has had `ADAPTED` of motion; always where it is not learnt."""
+@compiled
+def adapted(e: Any, u: Any, j: int) -> bool:
+    """Return whether the friction of joint j is learnt, or does not learn."""
     if u.learns == AS_DESCRIBED:
         return True
     return (e.friction[j].adapted if u.learns == ADAPTIVE else e.coulomb[j].seen) * u.turn > ADAPTED
 
 
-@inlined_early
-def rigidity(e, j, maps):  # type: ignore[no-untyped-def]
-    """Return k(φ) of a joint by the map of `maps`, N·m/rad, and the variance of what is learnt of τ_E(φ), (N·m)².
+@compiled
+def rigidity(e: Any, j: int, maps: Any) -> tuple[float, float]:
+    """Return k(φ) of joint j by `maps` (n, P), N·m/rad, and the variance of the learnt τ_E(φ), (N·m)².
 
-    ψ is left in the scratch's first row.
+    Writes ψ into the first row of the scratch.
     """
     s, P, psi, variance = e.springs[j], e.spring.P[j], e.scratch[0], 0.0
     slope = elastic(maps[j], e.estimate[j].deformation * s.per_scale, s.reach, e.scratch)[1]
@@ -73,9 +69,9 @@ def rigidity(e, j, maps):  # type: ignore[no-untyped-def]
     return slope * s.per_scale, variance * e.spring.square[j]
 
 
-@inlined_early
-def weigh_torques(e, u):  # type: ignore[no-untyped-def]
-    """Weigh the three torques by their noise, for the samples until the next turn."""
+@compiled
+def weigh_torques(e: Any, u: Any) -> None:
+    """Write the weights of the three torques for the samples until the next turn."""
     for j in range(len(e.estimate)):
         s, spring = e.estimate[j], np.inf
         slip = abs(e.smoother.states[0, u.H + j]) if u.method == HYSTERESIS else 1.0
@@ -86,18 +82,18 @@ def weigh_torques(e, u):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def motor_variance(s, omega, slip):  # type: ignore[no-untyped-def]
-    """Return the variance of the torque of the motor side, (N·m)²; slip: |H|, 1 where it is not known."""
+def motor_variance(s: Estimate, omega: float, slip: float) -> float:
+    """Return the variance of the torque of the motor side, (N·m)²; slip: |H|, or 1 where it is unknown."""
     slipping = min(abs(omega) * s.per_slip_speed, 1.0) * min(slip, 1.0)
     wrong = (s.friction_noise + 0.5 * (1.0 - slipping)) * s.coulomb_level
     return s.floor + wrong * wrong
 
 
 @compiled
-def spring_variance(s, play, spring, of_map):  # type: ignore[no-untyped-def]
+def spring_variance(s: Estimate, play: Play, spring: Spring, of_map: tuple[float, float]) -> float:
     """Return the variance of the torque of the spring, (N·m)², and note whether it is informative.
 
-    play, spring: records of `PLAY` and `SPRING`. of_map: k(φ), N·m/rad, and the variance of τ_E(φ), (N·m)².
+    of_map: k(φ), N·m/rad, and the variance of the learnt τ_E(φ), (N·m)².
     """
     s.elastic = s.described or spring.reliable
     if s.hint != s.hint:
@@ -105,24 +101,23 @@ def spring_variance(s, play, spring, of_map):  # type: ignore[no-untyped-def]
     else:
         ratio = s.deformation / s.hint
         lost = s.hint / (1.0 + ratio * ratio)
-    (k, variance), unknown = of_map, 0.0 if s.elastic else 1e12
+    (k, variance), unknown = of_map, 0.0 if s.elastic else NO_SPRING
     noise = s.deformation_noise + s.error_deviation * s.error_deviation
     return unknown + s.floor + k * k * (noise + lost * lost) + variance
 
 
 @compiled
-def weigh(s, motor, spring, acceleration, doubted):  # type: ignore[no-untyped-def]
-    """Write the weights of one joint into s of `ESTIMATE`: inverse variances.
+def weigh(s: Estimate, motor: float, spring: float, acceleration: float, doubted: bool) -> None:
+    """Write the weights of one joint: inverse variances.
 
-    The torque of motor and spring together is measured, and so includes contacts; the link model has no weight where
-    there is one.
+    Motor and spring measure the torque with contacts; the link model ignores contacts and has no weight in one.
 
     Parameters
     ----------
     s
-        of `ESTIMATE`.
+        the joint, written.
     motor, spring
-        (N·m)², variances; that of the spring infinite where there is none.
+        (N·m)², variances; infinite where there is no spring.
     acceleration
         of the rotor, rad/s².
     doubted
@@ -138,12 +133,12 @@ def weigh(s, motor, spring, acceleration, doubted):  # type: ignore[no-untyped-d
     s.link_weight = 0.0 if s.contact else square / (square + s.floor + link * link + rotor * rotor)
 
 
-@inlined_early
-def watch_changes(e, u, known, disturbed):  # type: ignore[no-untyped-def]
-    """Gather what tells a change, see `changes`; return whether a block has begun or is complete.
+@compiled
+def watch_changes(e: Any, u: Any, known: bool, disturbed: bool) -> int:
+    """Add the sample to the open block of `changes`; return flags of BEGUN and COMPLETE.
 
-    known: whether the payload is; then only joints whose friction is learnt count, as one that is still being learnt
-    looks like a change of anything.
+    known: whether the payload is known; then only joints with a learnt friction count, because a friction that is being
+    learnt resembles any change. disturbed: whether there is a contact.
     """
     motor, spring, total, slips = e.rows[:4], e.spring_rows, 0.0, False
     for j in range(len(e.estimate)):
@@ -152,11 +147,11 @@ def watch_changes(e, u, known, disturbed):  # type: ignore[no-untyped-def]
         motor[0, j] = s.torque_motor - s.torque_link + alpha[0] * motor[1, j] + alpha[1] * motor[2, j]
         motor[3, j] = 0.0
         total += motor[0, j]
-        # what is learnt wanders within its memory; in one direction an error of the torque passes for friction
+        # α follows errors of the torque in one direction of motion; the reference averages over both.
         if speed >= u.omega_min or not learnt:
             for p in range(2):
                 e.scale[j, p] += (alpha[p] - e.scale[j, p]) / max(min(learnt, SLOW / u.turn), 1.0)
-        if speed >= 5.0 * u.omega_min and (not known or adapted(e, u, j)):
+        if speed >= SLIPPING * u.omega_min and (not known or adapted(e, u, j)):
             motor[3, j], slips = 1.0 / np.hypot(s.motor_deviation, s.link_noise * s.torque_link), True
     if not slips or not np.isfinite(total):
         return 0
@@ -168,7 +163,7 @@ def watch_changes(e, u, known, disturbed):  # type: ignore[no-untyped-def]
         if e.springs[j].excited:
             for p in range(e.spring_map.shape[1]):
                 e.spring_map[j, p] += share * (e.spring.alpha[j, p] - e.spring_map[j, p])
-        # by what it is compared with: one just learnt may bend over
+        # The reference curve: a freshly learnt one may not be monotonic yet.
         k, variance = rigidity(e, j, e.spring_map)
         play, link = k * (LASTING_SLACK * lost.slack + lost.uncertainty), s.link_noise * s.torque_link
         variance += play * play + link * link + s.floor + k * k * s.deformation_noise
@@ -176,7 +171,8 @@ def watch_changes(e, u, known, disturbed):  # type: ignore[no-untyped-def]
         spring[1, j] = 1.0 / np.sqrt(variance) if motor[3, j] > 0.0 and s.elastic else 0.0
         for p in range(e.spring_map.shape[1]):
             spring[2 + p, j] = e.scratch[0, p]
-        spring[2 + e.spring_map.shape[1], j] = 2.0 * k * (1.0 - lost.slack / max(s.half_backlash, 1e-9)) * lost.motion
+        g = lost.slack / max(s.half_backlash, SMALL_PLAY)
+        spring[2 + e.spring_map.shape[1], j] = 2.0 * k * (1.0 - g) * lost.motion
         spring[3 + e.spring_map.shape[1], j] = k * s.error_deviation
     last_link_rows(e.arm.links, e.smoother.states[0, u.q : u.q + len(e.estimate)], e.work, e.link_rows)
     begun = e.blocks.place[1] == 0
@@ -186,9 +182,9 @@ def watch_changes(e, u, known, disturbed):  # type: ignore[no-untyped-def]
     return (BEGUN if begun else 0) | (COMPLETE if e.blocks.place[1] >= u.per_block else 0)
 
 
-@inlined_early
-def friction_terms(e, u, j):  # type: ignore[no-untyped-def]
-    """Return what α multiplies, N·m and rad/s, α in force, and how often it learnt; F_C is in units of its size."""
+@compiled
+def friction_terms(e: Any, u: Any, j: int) -> tuple[tuple[float, float], tuple[float, float], float]:
+    """Return the regressor of α [N·m, rad/s], α and its number of updates; F_C is in units of `coulomb_unit`."""
     s, omega, alpha = e.estimate[j], e.smoother.states[1, u.theta + j], e.alpha[j]
     if u.learns == COULOMB_VISCOUS:
         unit = s.coulomb_unit

@@ -3,33 +3,121 @@
     f = K_τ i − B ω̇ − τ_J − F_v(ω, T),   Y = [F(τ_J) H, ω],   f̂ = Yᵀα,   nominal α = [1, 0]
     α ← clip(α + T_s Γ Y (f − f̂)/(1 + T_s YᵀΓY)),   γ_i = rate_i/mean(Y_i²)
 
-α₁ follows wear (Coulomb friction), α₂ the error of the temperature model (viscous friction, N·m·s/rad). The law is
-discretised with a normalised step: the correction never overshoots f = f̂, whatever the gain (the plain step is
-unstable beyond T_s YᵀΓY = 2). The paper's excitation condition considers speed only and accepts constant speed, which
-cannot distinguish α₁ from α₂; here the information matrix of Y decides.
+α₁ follows wear (Coulomb friction), α₂ the error of the temperature model (viscous friction, N·m·s/rad). The normalised
+step never overshoots f = f̂; the plain one is unstable beyond T_s YᵀΓY = 2. The paper's excitation condition accepts
+constant speed, which cannot separate α₁ from α₂; here the correlation of Y decides.
 
-Without a friction model: Coulomb and viscous friction by least squares that forget.
+Without a friction model: Coulomb and viscous friction by least squares with forgetting.
 """
 
 from __future__ import annotations
+
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from joint_dynamics.arrays import BoolArray, FloatArray
+from joint_dynamics.compilation import compiled
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.estimation.learning import COULOMB, COULOMB_CHECK, FRICTION, coulomb_viscous_step, friction_step
-from joint_dynamics.estimation.recursive import RecursiveLeastSquares, per_joint, positive
-from joint_dynamics.joint.constants import Field, filled
+from joint_dynamics.estimation.recursive import RecursiveLeastSquares, per_joint, positive, rls_step
+from joint_dynamics.estimation.spring import LARGEST_TORQUE
+from joint_dynamics.records import Field, KernelRecord
 
 Array = FloatArray
+GAINS_EVERY = 10  # updates between two evaluations of the gains γ
+CHECK = 16  # updates between two bounds of P; P grows at most by (1/λ)^16 between them
+INDEPENDENT = 0.1  # s between independent prediction errors
+TRUSTED_TIME = 0.3  # s of motion before the gains use the measured mean(Y Yᵀ)
+
+
+class Adaptive(KernelRecord):
+    """Adaptive friction of one joint: settings, then the learnt state beside α."""
+
+    omega_min: float  # rad/s, speed of motion
+    hold: float  # samples without motion after which adaptation ends
+    length: float  # samples of the memory
+    enough: float  # samples of motion before the law adapts
+    information: float  # smallest 1 − |corr(Y₁, Y₂)|
+    lower: Annotated[FloatArray, 2]  # bounds of α
+    upper: Annotated[FloatArray, 2]
+    rate: Annotated[FloatArray, 2]  # rates per sample
+    floor: Annotated[FloatArray, 2]  # smallest mean(Y_i²) in the gains
+    seen: float  # samples of motion
+    still: float  # samples since the last motion
+    adapted: float  # samples of adaptation
+    updates: float  # all samples
+    means: Annotated[FloatArray, 4]  # means of Y₁², Y₂², Y₁Y₂ and of the squared prediction error
+    gain: Annotated[FloatArray, 2]  # γ_i T_s
+    moving: bool  # whether the joint moves and may adapt
+    informative: bool  # whether the motion separates α₁ from α₂
+    excited: bool  # whether the last sample taught
+
+
+class Coulomb(KernelRecord):
+    """Least-squares friction of one joint: settings, then the learnt state beside P and [F_C, F_V]."""
+
+    omega_min: float  # rad/s, slowest speed that teaches: sgn ω is unknown below
+    forgetting: float  # λ
+    seen: float  # updates that taught
+    updates: float  # all updates
+    scratch: Annotated[FloatArray, 2, 2]  # ψ and Pψ
+    excited: bool  # whether the last sample taught
+
+
+@compiled
+def friction_step(s: Adaptive, alpha: Array, f: float, Y1: float, Y2: float, allowed: bool) -> float:
+    """Take one sample of one joint: update α (2,) in place; return f − f̂ before the correction, N·m."""
+    s.updates += 1
+    error = f - alpha[0] * Y1
+    error -= alpha[1] * Y2
+    plausible = abs(error) < LARGEST_TORQUE and np.isfinite(Y1 + Y2)
+    if not plausible:
+        Y1, Y2, error = 0.0, 0.0, 0.0
+    s.still = 0.0 if abs(Y2) >= s.omega_min else s.still + 1.0
+    s.moving = plausible and allowed and s.still <= s.hold
+    if s.moving:
+        s.seen += 1.0
+        share = 1.0 / min(s.seen, s.length)
+        s.means[0] += (Y1 * Y1 - s.means[0]) * share
+        s.means[1] += (Y2 * Y2 - s.means[1]) * share
+        s.means[2] += (Y1 * Y2 - s.means[2]) * share
+        s.means[3] += (error * error - s.means[3]) * share
+    if s.updates % GAINS_EVERY == 1:
+        first, second = s.means[0], s.means[1]
+        s.gain[0] = s.rate[0] / max(first, s.floor[0])
+        s.gain[1] = s.rate[1] / max(second, s.floor[1])
+        correlation = abs(s.means[2]) / np.sqrt(max(first * second, 1e-300))
+        s.informative = s.seen >= s.enough and 1.0 - correlation >= s.information and first > 0.0 and second > 0.0
+    s.excited = s.moving and s.informative
+    g1, g2 = s.gain[0] * Y1, s.gain[1] * Y2
+    push = (error if s.excited else 0.0) / (1.0 + g1 * Y1 + g2 * Y2)
+    alpha[0] = min(max(alpha[0] + g1 * push, s.lower[0]), s.upper[0])
+    alpha[1] = min(max(alpha[1] + g2 * push, s.lower[1]), s.upper[1])
+    if s.excited:
+        s.adapted += 1.0
+    return error
+
+
+@compiled
+def coulomb_viscous_step(s: Coulomb, P: Array, alpha: Array, f: float, omega: float, allowed: bool) -> float:
+    """Take one sample of one joint: update P (2, 2) and [F_C, F_V] (2,) in place; return F − F̂ before, N·m."""
+    size = abs(omega)
+    s.excited = size > s.omega_min and size < LARGEST_TORQUE and abs(f) < LARGEST_TORQUE and allowed
+    s.updates += 1
+    if not s.excited:
+        return 0.0
+    s.seen += 1.0
+    psi = s.scratch[0]
+    psi[0], psi[1] = np.sign(omega), omega
+    return rls_step(P, alpha, psi, f, True, (s.forgetting, 0.0, False), s.scratch[1])[0]
 
 
 class FrictionEstimator:
     """α (n, 2) of n joints by the projected gradient law.
 
-    `states` (n,) of `FRICTION` and `alpha` (n, 2): what `friction_step` takes. (n,) bool each: `moving`; `informative`,
-    whether the motion tells the two parameters apart; `excited`, whether the last sample taught.
+    `states` (n,) of `Adaptive` and `alpha` (n, 2) are the arguments of `friction_step`; `moving`, `informative` and
+    `excited` (n,) bool are fields of `states`.
 
     Parameters
     ----------
@@ -94,11 +182,10 @@ class FrictionEstimator:
         self.omega_min, self.information = float(omega_min), float(information)
         self._length = max(positive('memory', memory) / self.period, 1.0)
         wait = max(int(round(hold / self.period)), 1)
-        self.states = filled(
-            self.joints, FRICTION, lower=self.lower, upper=self.upper, rate=self.period * self.rate, floor=floor,
+        self.states = Adaptive.filled(
+            self.joints, lower=self.lower, upper=self.upper, rate=self.period * self.rate, floor=floor,
             omega_min=omega_min, information=information, length=self._length, hold=wait, still=wait + 1,
-            # The law waits for so many samples of motion before it trusts mean(Y Yᵀ).
-            enough=min(0.3 / self.period, self._length),
+            enough=min(TRUSTED_TIME / self.period, self._length),
         )  # fmt: skip
         self._start, self.alpha = self.states.copy(), np.empty(shape)
         self.reset()
@@ -121,7 +208,7 @@ class FrictionEstimator:
         self.alpha[:] = kept
 
     def set_coulomb(self, joint: int, factor: float) -> None:
-        """Take α₁ of a joint to be `factor`, within its bounds, and learn on from there; at a rate of 0 it is held."""
+        """Set α₁ of a joint to `factor`, within its bounds; without effect at a rate of 0."""
         if self.rate[joint, 0] > 0.0:
             self.alpha[joint, 0] = np.clip(factor, self.lower[joint, 0], self.upper[joint, 0])
 
@@ -149,13 +236,13 @@ class FrictionEstimator:
     def covariance(self) -> Array:
         """Covariance of α, (n, 2, 2): that of a least-squares fit over the memory, with the prediction error for noise.
 
-        Prediction errors of neighbouring samples are not independent; one per 0.1 s counts. Without information it is
-        that of a uniform distribution between the bounds.
+        Neighbouring prediction errors are correlated; one per 0.1 s counts. Without information it is that of a uniform
+        distribution between the bounds.
         """
         prior = np.zeros((self.joints, 2, 2))
         prior[:, [0, 1], [0, 1]] = np.maximum((self.upper - self.lower) ** 2, 1e-12) / 12.0
         means = self.states['means'].T
-        independent = np.minimum(self.states['seen'], self._length) * self.period / 0.1
+        independent = np.minimum(self.states['seen'], self._length) * self.period / INDEPENDENT
         weight = independent / np.maximum(means[3], 1e-12)
         information = np.empty_like(prior)
         information[:, 0, 0], information[:, 1, 1] = means[0], means[1]
@@ -202,8 +289,8 @@ class CoulombViscousEstimator:
 
     F̂ = F_C sgn ω + F_V ω by recursive least squares with forgetting [patent 2, eq 14-20].
 
-    `states` (n,) of `COULOMB`; `P`, `alpha` (n, 2, 2) and (n, 2): what `coulomb_viscous_step` takes. (n,) each: `seen`,
-    updates since the reset; `excited`, whether the last one taught.
+    `states` (n,) of `Coulomb`, `P` (n, 2, 2) and `alpha` (n, 2) are the arguments of `coulomb_viscous_step`; `seen` and
+    `excited` (n,) are fields of `states`.
 
     Parameters
     ----------
@@ -216,9 +303,9 @@ class CoulombViscousEstimator:
     initial
         [F_C, F_V], (2,) or (n, 2), N·m and N·m·s/rad.
     deviation
-        of the initial values per noise of 1 N·m, (2,): P(0) is its square, and bounds P for ever.
+        of the initial values per noise of 1 N·m, (2,); P(0), the upper bound of P, is its square.
     omega_min
-        rad/s: slower samples are left out, sgn ω means nothing there.
+        rad/s: slower samples do not teach, because sgn ω is unknown there.
     """
 
     seen, excited = Field(), Field()
@@ -241,25 +328,25 @@ class CoulombViscousEstimator:
         self._initial = initial
         self.P, self.alpha = self._rls.P, self._rls.alpha
         self.omega_min = per_joint('omega_min', omega_min, self.joints, zero=True)
-        self.states = filled(self.joints, COULOMB, omega_min=self.omega_min, forgetting=forgetting)
+        self.states = Coulomb.filled(self.joints, omega_min=self.omega_min, forgetting=forgetting)
         self._start, self._initial = self.states.copy(), initial
         self.reset()
 
     def reset(self, parameters: ArrayLike | None = None) -> None:
-        """Begin again at `parameters`, default the initial ones."""
+        """Restart at `parameters`, default the initial ones."""
         self._rls.reset(np.asarray(self._initial if parameters is None else parameters, dtype=float))
         self.states[:] = self._start
 
     def snapshot(self) -> tuple[Array, Array]:
-        """Return what was learnt, for `restore`."""
+        """Return copies of P and α, for `restore`."""
         return self.P.copy(), self.alpha.copy()
 
     def restore(self, kept: tuple[Array, Array]) -> None:
-        """Go back to what was learnt before."""
+        """Go back to P and α as `snapshot` returned them."""
         self.P[:], self.alpha[:] = kept
 
     def set_coulomb(self, joint: int, coulomb: float) -> None:
-        """Take F_C of a joint to be `coulomb` [N·m], and learn on from there."""
+        """Set F_C of a joint to `coulomb` [N·m]."""
         self.alpha[joint, 0] = coulomb
 
     @property
@@ -299,7 +386,7 @@ class CoulombViscousEstimator:
         allowed = np.ones(self.joints, dtype=bool) if excited is None else np.array(excited, dtype=bool)
         each = zip(self.states, self.P, self.alpha, f, speed, allowed, strict=True)
         error = np.array([coulomb_viscous_step(*joint) for joint in each])
-        if self.states['updates'][0] % COULOMB_CHECK == 0:
+        if self.states['updates'][0] % CHECK == 0:
             self.bound()
         return error
 

@@ -1,4 +1,4 @@
-"""Health of the joints: stiffness and Coulomb friction against the stored reference, status and trend [patent 1].
+"""Health of the joints: stiffness and Coulomb friction against the stored reference [patent 1].
 
 A transmission that wears loses stiffness and gains (or loses) Coulomb friction. The stiffness is compared by the torque
 that deforms the joint over its working range, not coefficient by coefficient:
@@ -25,9 +25,7 @@ if TYPE_CHECKING:
 
 Array = FloatArray
 OK, WARNING, ERROR, UNKNOWN = 'ok', 'warning', 'error', 'unknown'
-#: Share of its threshold that a change has to come back below until a joint no longer counts as worn: an estimate of
-#: Coulomb friction wanders by some 5 % with the work, a fifth of the smallest threshold of 25 %.
-RETURN = 0.8
+RETURN = 0.8  # share of a threshold below which a worn joint is healthy again; friction drifts by 5 % with the work
 
 
 def _rising(levels: Sequence[float]) -> str | None:
@@ -36,7 +34,7 @@ def _rising(levels: Sequence[float]) -> str | None:
 
 @dataclass(frozen=True)
 class HealthThresholds(Settings):
-    """Relative changes from the reference at which a joint is called worn, and the required certainty."""
+    """Relative changes from the reference at which a joint counts as worn, and the required certainty."""
 
     SECTION = 'health'
 
@@ -85,11 +83,11 @@ class HealthMonitor:
     working_range: ArrayLike = 1e-3
     thresholds: HealthThresholds = field(default_factory=HealthThresholds)
     friction_reference: ArrayLike = 1.0
-    # By part and joint the level that was decided last.
+    # The last decided level, by part and joint.
     _decided: dict[tuple[str, int], str] = field(default_factory=dict, repr=False)
 
     def reset(self) -> None:
-        """Forget the last decisions: the next ones follow from the thresholds alone, without hysteresis."""
+        """Forget the last decisions; the next ones have no hysteresis."""
         self._decided.clear()
 
     def stiffness_ratios(self, coefficients: Array) -> Array:
@@ -199,26 +197,9 @@ class HealthMonitor:
         doubt = self.thresholds.deviations * (0.0 if deviation is None else float(deviation[j]))
         before, status = self._decided.get((name, j), OK), OK
         for level, limit in zip((WARNING, ERROR), limits, strict=True):
-            # Entered when it is surely beyond, left when it is surely back.
+            # A level begins when the change is certainly beyond its limit, and ends when it is certainly below.
             inside = before in (ERROR, level)
             if abs(change) + doubt >= RETURN * limit if inside else abs(change) - doubt >= limit:
                 status = level
         self._decided[name, j] = status
         return status, f'{name} {100 * change:+.0f} % against the reference'
-
-
-def trend(times: Sequence[float], ratios: Sequence[float]) -> tuple[float, float]:
-    """Return the slope of a ratio over time and its standard deviation, per unit of `times`.
-
-    A straight line by least squares through one value per run, with the deviation from the scatter about it; NaN for
-    fewer than three values.
-    """
-    t, y = np.asarray(times, dtype=float), np.asarray(ratios, dtype=float)
-    if t.size != y.size:
-        raise JointDynamicsError(f'trend: expected as many times as ratios, found {t.size} and {y.size}')
-    if t.size < 3 or np.ptp(t) == 0:
-        return float('nan'), float('nan')
-    centred = t - t.mean()
-    slope = float(centred @ y / (centred @ centred))
-    rest = y - y.mean() - slope * centred
-    return slope, float(np.sqrt(rest @ rest / (t.size - 2) / (centred @ centred)))

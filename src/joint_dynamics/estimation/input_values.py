@@ -20,12 +20,11 @@ from joint_dynamics.recording.conversions import MotorSide
 from joint_dynamics.recording.plausibility import ANY_ARM, POSITION, bounds
 from joint_dynamics.robot import RobotModel
 
-ORDERS = 32
-"""As many orders of names as are kept, those used last: two for each publisher of motor-side values."""
+ORDERS = 32  # orders of names that are kept, the last used ones: two for each of sixteen publishers
 
 
 class MotorReflection:
-    """The reflection of `MotorSide` as one affine map for each order of names, computed once.
+    """Reflection of motor signals to the joint side: one affine map for each order of names, computed once.
 
     Its matrix is diagonal unless drives are coupled.
 
@@ -39,7 +38,7 @@ class MotorReflection:
 
     def __init__(self, side: MotorSide, joint_names: Sequence[str]) -> None:
         self._side, self._joint_names = side, list(joint_names)
-        # Publishers have an order each; one that makes up names for every message must not fill the memory.
+        # A publisher with new names in every message must not fill the memory.
         self._map = lru_cache(ORDERS)(self._worked_out)
 
     def reflected(self, quantity: str, names: Sequence[str], values: ArrayLike) -> FloatArray:
@@ -58,8 +57,7 @@ class MotorReflection:
             Where drives are coupled and a message lacks one of their motors.
         """
         matrix, offset, ours = self._map(quantity, tuple(names))
-        # Nothing times a number that is none is none: a gripper's NaN must not reach the joints.
-        # What overflows is infinite, and taken for a broken value as any other that is not finite.
+        # 0 · NaN is NaN: the value of a gripper must not reach the joints. An overflow is infinite, a broken value.
         with np.errstate(over='ignore', invalid='ignore'):
             result: FloatArray = matrix @ np.where(ours, np.asarray(values, dtype=float), 0.0) + offset
         return result
@@ -83,11 +81,8 @@ class MotorReflection:
 
 
 Array = FloatArray
-FASTER = 3.0
-"""Times its stated speed limit that a joint may move: limits are those of commands, a joint that is hit or falls is
-faster."""
-LEEWAY = 0.02
-"""s by which the stamps of two samples may be too close: messages that were held up come in a burst, stamped anew."""
+FASTER = 3.0  # largest plausible speed, in speed limits of commands: a joint that is hit or falls exceeds these
+LEEWAY = 0.02  # s, error of the difference of two stamps: delayed messages arrive in a burst with new stamps
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,10 @@
-"""Online payload: the inertial parameters of what hangs on the last link, from torques in motion [M7 outlook; G II.B].
+"""Online payload: inertial parameters of a load on the last link, from torques in motion [M7 outlook; G II.B].
 
     τ̂_J − τ_J(unloaded) = Y_L(q, q̇, q̈) χ_L + F(τ_J) H a₁ + ω a₂,   χ_L = [XX … ZZ, MX, MY, MZ, M]
 
-in the last joint's frame. Recursive least squares in information form, A ← λ A + Σ_j w_j yᵀy, which costs little per
-sample and is solved on demand. The friction of every joint may be off by a scale a₁ and a viscous part a₂; they are
-estimated with the payload and discarded, because otherwise an unknown payload would distort the friction, and wrong
-friction the payload.
+in the last joint's frame. Recursive least squares in information form, A ← λ A + Σ_j w_j yᵀy, solved on demand. The
+friction of every joint may have an error of scale a₁ and of viscosity a₂; they are estimated with the payload and
+discarded, so that a wrong friction does not distort the payload.
 """
 
 from __future__ import annotations
@@ -19,12 +18,12 @@ from joint_dynamics.estimation.recursive import positive
 from joint_dynamics.robot.chain import RigidBody
 
 Array = FloatArray
-#: Order of pinocchio's ten parameters of a body in which they are XX XY XZ YY YZ ZZ MX MY MZ M.
-ORDER = [4, 5, 7, 6, 8, 9, 1, 2, 3, 0]
-#: Mass and first moments among those.
-SHOWN = [9, 6, 7, 8]
-#: s within which what the torques are wrong by is nearly the same: it counts once.
-LASTING = 0.25
+ORDER = [4, 5, 7, 6, 8, 9, 1, 2, 3, 0]  # XX XY XZ YY YZ ZZ MX MY MZ M among pinocchio's ten parameters
+SHOWN = [9, 6, 7, 8]  # mass and first moments among those ten
+LASTING = 0.25  # s within which torque errors are correlated
+PRIOR_ROWS = 10.0  # rows that the stated noise counts as, beside the residual
+LEAST_KNOWN = 0.1  # kg, deviation below which any mass counts as known
+LEAST_MOTION = 1.0  # s of motion before a payload may count as known
 
 
 class PayloadEstimator:
@@ -116,11 +115,12 @@ class PayloadEstimator:
 
     def judge(self) -> bool:
         """Return whether the payload is known well enough, and store the decision."""
-        self.known = self.excitation > 1.0 and self.mass_deviation < max(self.known_share * abs(self.mass), 0.1)
+        limit = max(self.known_share * abs(self.mass), LEAST_KNOWN)
+        self.known = self.excitation > LEAST_MOTION and self.mass_deviation < limit
         return self.known
 
     def _without_friction(self, share: float) -> tuple[Array, Array, float]:
-        """Return A (10, 10), b (10,) and the square that is left, friction taken out of the sum over all joints."""
+        """Return A (10, 10), b (10,) and the residual square of all joints, friction eliminated."""
         W = share * self._information
         cross = W[:, BODY : BODY + 2]
         own = W[:, BODY : BODY + 2, BODY : BODY + 2] + self._friction
@@ -134,9 +134,9 @@ class PayloadEstimator:
             A, b, square = self._without_friction(share)
             solution = np.asarray(np.linalg.solve(A + self._prior, b), dtype=float)
             rest = square - 2.0 * solution @ b + solution @ A @ solution
-            # Mean square of what is left, in units of `noise`; one until there is something to go by.
+            # Mean square of the residual, relative to `noise`; one before there are residuals.
             rows = share * self._weight
-            variance = (max(rest, 0.0) + 10.0) / (rows + 10.0)
+            variance = (max(rest, 0.0) + PRIOR_ROWS) / (rows + PRIOR_ROWS)
             A, _, _ = self._without_friction(share / variance)
             self._solved = solution, np.asarray(np.linalg.inv(A + self._prior))
         return self._solved

@@ -1,12 +1,12 @@
-"""Recursive least squares for many joints at once, with directional or exponential forgetting and bounded covariance.
+"""Recursive least squares of many joints, with directional or exponential forgetting and bounded covariance.
 
     y = ψᵀα,   ε = y − ψᵀα,   r = ψᵀPψ,   α ← α + Pψ ε/(1 + r)                                             [M3 eq 18]
     directional   P ← P − c Pψψᵀ P + δ I,   c = (μ(1 + r) − 1)/(μ r (1 + r)) = 1/(1/β + r)
     exponential   α ← α + Pψ ε/(λ + r),   P ← (P − Pψψᵀ P/(λ + r))/λ
         [patent 2, eq 16-20]
 
-1/β + r of the printed directional form passes through a pole at r = 1/μ − 1 while P stays well defined; c is that
-factor without the pole. μ = 1, δ = 0 (λ = 1) is ordinary recursive least squares.
+The printed directional form has a pole at r = 1/μ − 1, where P stays well defined; c is that factor without the pole.
+μ = 1, δ = 0 (λ = 1) is ordinary recursive least squares.
 """
 
 from __future__ import annotations
@@ -15,12 +15,51 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from joint_dynamics.arrays import BoolArray, FloatArray, IntArray
+from joint_dynamics.compilation import compiled
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.estimation.learning import rls_step
 
 Array = FloatArray
-# The eigenvalues of P, relative to P(0), stay below one, above LOWEST, and within CONDITION of each other.
-LOWEST, HIGHEST, CONDITION = 1e-24, 1.0, 1e14
+Numbers = tuple[float, float, bool]
+"""Forgetting μ or λ, δ, and whether forgetting is directional."""
+
+LOWEST = 1e-24  # lower bound of the eigenvalues of P, relative to P(0)
+HIGHEST = 1.0  # upper bound of the same
+CONDITION = 1e14  # largest ratio of two eigenvalues, near the resolution of a float
+SMALL_R = 1e-12  # r of a sample without information; below, the down-date would divide by rounding errors
+
+
+@compiled
+def rls_step(
+    P: Array, alpha: Array, psi: Array, y: float, active: bool, numbers: Numbers, direction: Array
+) -> tuple[float, float]:
+    """Take one sample of one joint: update P (p, p) and α (p,) in place; return ε and ε/(1 + r).
+
+    psi: ψ (p,). `psi` and y are 0 where the joint is not `active`. direction: (p,), written.
+    """
+    forgetting, delta, directional = numbers
+    order, r, error = len(psi), 0.0, y
+    for p in range(order):
+        total = 0.0
+        for k in range(order):
+            total += P[p, k] * psi[k]
+        direction[p] = total
+        r += psi[p] * total
+        error -= alpha[p] * psi[p]
+    # Rounding may spoil P until the next `bound`; r ≥ 0 keeps the step harmless.
+    r = max(r, 0.0)
+    growth = (1.0 if directional else forgetting) + r
+    # μ(1 + r) − 1 in a form that gives exactly r for μ = 1.
+    c = (forgetting * r - (1.0 - forgetting)) / (max(r, SMALL_R) * growth * forgetting) if directional else 1.0 / growth
+    share = error / growth
+    for p in range(order):
+        for k in range(order):
+            P[p, k] -= direction[p] * direction[k] * c
+            if active and not directional:
+                P[p, k] /= forgetting
+        if active:
+            P[p, p] += delta
+        alpha[p] += direction[p] * share
+    return error, share
 
 
 class RecursiveLeastSquares:
@@ -29,7 +68,7 @@ class RecursiveLeastSquares:
     Parameters
     ----------
     initial_covariance
-        diagonal of P(0): number, (p,) or (n, p), > 0; also the bound of P.
+        diagonal of P(0): number, (p,) or (n, p), > 0; also the upper bound of P.
     forgetting
         μ (directional) or λ (exponential), 0 < μ ≤ 1.
     delta
@@ -40,7 +79,7 @@ class RecursiveLeastSquares:
     P, alpha
         (n, p, p) and (n, p), changed in place.
     numbers
-        as `rls_step` takes them.
+        settings in the form of `rls_step`.
     """
 
     def __init__(
@@ -69,7 +108,7 @@ class RecursiveLeastSquares:
         if not np.all(np.isfinite(self.initial_covariance)) or np.any(self.initial_covariance <= 0):
             raise JointDynamicsError(f'initial_covariance: expected finite numbers > 0, found {initial_covariance!r}')
         self.P, self.alpha = np.zeros((self.joints, self.order, self.order)), np.zeros((self.joints, self.order))
-        self.numbers = self.forgetting, self.delta, self.directional
+        self.numbers: Numbers = self.forgetting, self.delta, self.directional
         self.reset()
 
     def reset(self, alpha: ArrayLike = 0.0) -> None:
@@ -89,8 +128,7 @@ class RecursiveLeastSquares:
     def bound(self, joints: IntArray | slice = slice(None)) -> None:
         """Clip the eigenvalues of P, relative to P(0), to their bounds; for all joints, or only for `joints`.
 
-        P is then positive definite and bounded after any input. Rounding may move eigenvalues at a bound when they are
-        clipped again.
+        P is then positive definite and bounded after any input.
         """
         root = np.sqrt(self.initial_covariance[joints])
         unit = root[:, :, None] * root[:, None, :]
@@ -107,14 +145,14 @@ class RecursiveLeastSquares:
 
 
 def positive(name: str, value: float) -> float:
-    """Return a number > 0 (inf included); raises JointDynamicsError, naming it, where it is not."""
+    """Return a number > 0 (inf included), or raise JointDynamicsError with its name."""
     if not value > 0:
         raise JointDynamicsError(f'{name}: expected a number > 0, found {value!r}')
     return float(value)
 
 
 def per_joint(name: str, value: ArrayLike, joints: int, *, zero: bool = False) -> Array:
-    """Return (n,) finite numbers > 0 (≥ 0 with `zero`) from a number or (n,), or say which one is not."""
+    """Return (n,) finite numbers > 0 (≥ 0 with `zero`) from a number or (n,), or raise JointDynamicsError."""
     array = np.asarray(value, dtype=float)
     if (
         array.shape not in ((), (1,), (joints,))

@@ -1,9 +1,9 @@
-"""One sample of a `JointEstimator`: all that it changes, and what it does, compiled, all joints in one C function.
+"""One sample of a `JointEstimator`, compiled: the arrays it changes, and their order of evaluation.
 
     signals → torques → stiffness, friction, contact, weights, changes, one at a time
 
-After the smoother nothing changes within some milliseconds. What learns or judges therefore takes turns, at most one
-part per sample, each at some 125 Hz; the torques are of every sample.
+The torques are evaluated with every sample. The smoothed signals change little within some milliseconds, so the other
+parts take turns, at most one per sample, each at about 125 Hz.
 """
 
 from __future__ import annotations
@@ -11,37 +11,54 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import carray  # type: ignore[attr-defined]
 
-from joint_dynamics.arm.sample import MOTOR, TERM, ArmConstants
+from joint_dynamics.arm.sample import ArmConstants
 from joint_dynamics.arrays import BoolArray, FloatArray
-from joint_dynamics.compilation import Entry, address_of, arrays_of, compiled, inlined_early
-from joint_dynamics.estimation.change_test import BODY, Blocks
-from joint_dynamics.estimation.changes import WINDOW
-from joint_dynamics.estimation.contact import CONTACT
+from joint_dynamics.compilation import compiled
+from joint_dynamics.estimation.change_test import Blocks
 from joint_dynamics.estimation.evaluation import detect_contacts, watch_changes, weigh_torques
-from joint_dynamics.estimation.learning import COULOMB, FRICTION, PLAY, READY, SPRING, learn_friction, learn_stiffness
-from joint_dynamics.estimation.torques import ESTIMATE, torques
-from joint_dynamics.joint.constants import JOINT, Field, Record, record
-from joint_dynamics.robot.newton_euler import LINK, WORK_PER_LINK
+from joint_dynamics.estimation.learning import READY, learn_friction, learn_stiffness
+from joint_dynamics.estimation.torques import torques
+from joint_dynamics.records import Field, KernelRecord, Record
 from joint_dynamics.signals.state_estimator import Smoother
 
-NUMBERS = record(
-    'per_span turn omega_min', 'motor_side spring backlash',
-    'q tau theta H F_v method learns source lag stride per_block',
-)  # fmt: skip
-"""Settings: 1/s, of the difference for F_v; s, from turn to turn of a part; rad/s; whether there are such; the first
-columns of the signals; method and learning of the friction, what teaches the stiffness; samples."""
-STATUS = record('', 'finite', 'count')
-"""Whether all torques of the last sample, and what tells a contact in them, are finite; samples taken."""
 NOT_ESTIMATED, UNKNOWN, KNOWN = range(3)
-"""The payload."""
+"""State of the payload."""
 TURNS = 5
-"""Parts that learn or judge."""
+"""Parts that take turns."""
+
+
+class Numbers(KernelRecord):
+    """Settings of an estimator."""
+
+    per_span: float  # 1/s, factor of the difference that gives the speed of F_v
+    turn: float  # s, between two turns of a part
+    omega_min: float  # rad/s
+    motor_side: bool  # whether θ is measured
+    spring: bool  # whether there is a stiffness
+    backlash: bool  # whether a backlash is described
+    q: int  # first column of each signal in the smoother
+    tau: int
+    theta: int
+    H: int
+    F_v: int
+    method: int  # friction: NO_FRICTION, OWN, HYSTERESIS or STATIC
+    learns: int  # friction: AS_DESCRIBED, ADAPTIVE or COULOMB_VISCOUS
+    source: int  # of the stiffness: BY_MOTOR, BY_LINK or BY_ALL
+    lag: int  # samples d of the speed for F_v
+    stride: int  # samples between two turns of a part
+    per_block: int  # samples of a block of the change detector
+
+
+class Status(KernelRecord):
+    """State of an estimator."""
+
+    finite: bool  # whether the torques of the last sample and its contact ratios are finite
+    count: int  # samples taken
 
 
 class Signal:
-    """Value or derivative (0, 1, 2) of one smoothed signal of all joints, (n,): a view that the next sample writes."""
+    """Value or derivative (0, 1, 2) of one smoothed signal of all joints, (n,): a view, written by the next sample."""
 
     def __init__(self, column: str, derivative: int = 0) -> None:
         self._column, self._derivative = column, derivative
@@ -52,7 +69,7 @@ class Signal:
 
 
 class Estimates:
-    """What is estimated of n joints.
+    """Estimates of n joints.
 
     Attributes
     ----------
@@ -76,114 +93,78 @@ class Estimates:
     spring_weight, link_weight
         of the spring beside the motor side and of the link model beside both, (n,), 0 … 1, of the next sample.
     numbers, status, estimate
-        the records that hold it, as of `Sample`; `filter`: the smoother.
+        records of `Numbers`, `Status` and `torques.Estimate`.
     """
 
     q, dq, ddq = Signal('q'), Signal('q', 1), Signal('q', 2)
     theta, omega, rotor_acceleration = Signal('theta'), Signal('theta', 1), Signal('theta', 2)
     motor_torque, hysteresis, speed_friction = Signal('tau'), Signal('H'), Signal('F_v')
-    (
-        rotor_torque, held_speed, coulomb_level, coulomb_friction, friction_torque, friction_error, torque_motor,
-        deformation, damping_torque, torque_spring, external, torque, torque_link, contact, elastic, spring_weight,
-        link_weight, external_deviation, motor_deviation,
-    ) = (Field('estimate') for _ in range(19))  # fmt: skip
+    rotor_torque, held_speed, damping_torque = Field('estimate'), Field('estimate'), Field('estimate')
+    coulomb_level, coulomb_friction = Field('estimate'), Field('estimate')
+    friction_torque, friction_error = Field('estimate'), Field('estimate')
+    torque_link, torque_spring, torque_motor = Field('estimate'), Field('estimate'), Field('estimate')
+    torque, external, deformation = Field('estimate'), Field('estimate'), Field('estimate')
+    contact, elastic = Field('estimate'), Field('estimate')
+    spring_weight, link_weight = Field('estimate'), Field('estimate')
+    external_deviation, motor_deviation = Field('estimate'), Field('estimate')
 
 
 class InForce(NamedTuple):
-    """Map of n springs, as of `StiffnessMap`: P (n, P, P), α (n, P), mean square of the error (n,)."""
+    """Map of n springs in force, as in `StiffnessMap`."""
 
-    P: FloatArray
-    alpha: FloatArray
-    square: FloatArray
+    P: FloatArray  # (n, P, P)
+    alpha: FloatArray  # (n, P)
+    square: FloatArray  # (n,) (N·m)², mean square of the prediction error
 
 
 class Sample(NamedTuple):
-    """All of an estimator of n joints, as one sample changes it.
+    """Arrays of an estimator of n joints with order P of the stiffness, M operators and C signals."""
 
-    Attributes
-    ----------
-    arm
-        `ArmConstants`; its links with the payload as it is estimated.
-    numbers, status
-        (1,) of `NUMBERS` and `STATUS`.
-    estimate
-        (n,) of `ESTIMATE`; points of the backlash are in the tables of the arm.
-    given
-        (3, n) q, effort and θ of the sample.
-    bare, sliders
-        (n,) of `JOINT` without the kinematic error; (n, M) state of the hysteresis.
-    line
-        (2 d + 1, C) last samples of C signals.
-    smoother
-        `Smoother`.
-    temperature
-        (n,) °C.
-    work, rows
-        (N, WORK_PER_LINK) of N links and (5, n), written.
-    alpha, friction
-        (n, 2) of the friction; (n,) of `FRICTION`.
-    coulomb, coulomb_P
-        (n,) of `COULOMB`, (n, 2, 2).
-    play, springs, learnt, spring
-        (n,) of `PLAY` and `SPRING`; the maps that are learnt and in force.
-    contacts
-        (n,) of `CONTACT`.
-    seen
-        (4, n) of `RangeWatch`.
-    blocks, doubted
-        of the changes: `Blocks`; (n,) springs in doubt.
-    scale, carried, spring_map
-        (n, 2) α over `SLOW`, (10,) payload in force, (n, P) stiffness over `SLOW`.
-    link_rows, spring_rows, row, scratch
-        (n, 10), (4 + P, n), (14 + P,), (2, P), written.
-
-    """
-
-    arm: ArmConstants
-    numbers: Record
-    status: Record
-    estimate: Record
-    given: FloatArray
-    bare: Record
-    sliders: FloatArray
-    line: FloatArray
+    arm: ArmConstants  # its links carry the payload in force
+    numbers: Record  # (1,) of `Numbers`
+    status: Record  # (1,) of `Status`
+    estimate: Record  # (n,) of `torques.Estimate`
+    given: FloatArray  # (3, n): q, effort and θ of the sample
+    bare: Record  # (n,) of `JOINT` without the kinematic error
+    sliders: FloatArray  # (n, M) rad, state of the hysteresis
+    line: FloatArray  # (2 d + 1, C), last samples
     smoother: Smoother
-    temperature: FloatArray
-    work: FloatArray
-    rows: FloatArray
-    alpha: FloatArray
-    friction: Record
-    coulomb: Record
-    coulomb_P: FloatArray
-    play: Record
-    springs: Record
-    learnt: tuple[FloatArray, FloatArray]
+    temperature: FloatArray  # (n,) °C
+    work: FloatArray  # (N, WORK_PER_LINK) of N links, written
+    rows: FloatArray  # (5, n), written
+    alpha: FloatArray  # (n, 2), α of the friction
+    friction: Record  # (n,) of `friction.Adaptive`
+    coulomb: Record  # (n,) of `friction.Coulomb`
+    coulomb_P: FloatArray  # (n, 2, 2)
+    play: Record  # (n,) of `Play`
+    springs: Record  # (n,) of `Spring`
+    learnt: tuple[FloatArray, FloatArray]  # P (n, P, P) and α (n, P) of the learnt map
     spring: InForce
-    contacts: Record
-    seen: FloatArray
+    contacts: Record  # (n,) of `Contact`
+    seen: FloatArray  # (4, n) of `RangeWatch`
     blocks: Blocks
-    doubted: BoolArray
-    scale: FloatArray
-    carried: FloatArray
-    spring_map: FloatArray
-    link_rows: FloatArray
-    spring_rows: FloatArray
-    row: FloatArray
-    scratch: FloatArray
+    doubted: BoolArray  # (n,), stiffnesses in doubt
+    scale: FloatArray  # (n, 2), reference of α: its mean over `SLOW`
+    carried: FloatArray  # (10,), inertial parameters of the payload in force
+    spring_map: FloatArray  # (n, P), reference of the stiffness: its mean over `SLOW`
+    link_rows: FloatArray  # (n, 10), written
+    spring_rows: FloatArray  # (4 + P, n), written
+    row: FloatArray  # (14 + P,), written
+    scratch: FloatArray  # (2, P), written
 
 
-@inlined_early
-def take_sample(e, learning, payload, suspected):  # type: ignore[no-untyped-def]
-    """Take the sample in `given` of the `Sample` e; return what it comes to.
+@compiled
+def take_sample(e: Any, learning: bool, payload: int, suspected: bool) -> int:
+    """Take the sample in `given` of a `Sample`; return flags of `learning` and `spring`, 0 without estimates.
 
-    learning: whether α, stiffness and payload adapt. payload: of NOT_ESTIMATED, UNKNOWN, KNOWN.
-    suspected: whether another load is, see `changes`.
+    learning: whether α, stiffness and payload adapt. payload: NOT_ESTIMATED, UNKNOWN or KNOWN. suspected: whether a
+    change of the load is suspected (`changes`).
     """
     u, todo = e.numbers[0], READY
     if not torques(e, u):
         return 0
     for turn in range(e.status[0].count % u.stride, TURNS, u.stride):
-        # Joints may learn where none has a contact, or had one just now, but one that lasts so long that it is none.
+        # No joint learns during a contact of any joint, until it lasts longer than the patience.
         free = payload != UNKNOWN
         for j in range(len(e.contacts)):
             if 0.0 < e.contacts[j].since <= e.contacts[j].patience:
@@ -191,7 +172,7 @@ def take_sample(e, learning, payload, suspected):  # type: ignore[no-untyped-def
         if turn == 0 and u.spring:
             todo |= learn_stiffness(e, u, learning, free)
         elif turn == 1 and learning:
-            # a push that not every joint feels would pass for friction
+            # A push that only some joints detect would be learnt as friction.
             todo |= learn_friction(e, u, free and not suspected)
         elif turn == 2:
             detect_contacts(e, u, payload == NOT_ESTIMATED or free)
@@ -205,63 +186,3 @@ def take_sample(e, learning, payload, suspected):  # type: ignore[no-untyped-def
         total += s.torque + s.external + s.friction_torque + e.contacts[j].ratio
     e.status[0].finite = np.isfinite(total)
     return todo
-
-
-@compiled
-def sample_at(p, learning, payload, suspected):  # type: ignore[no-untyped-def]
-    """`take_sample` of the `Sample` in a table of addresses, in the order of its fields; the sizes first.
-
-    Those are joints, points of the arm's tables, links, terms, coupled motors, operators, signals, samples of the
-    smoother and of the line, and P.
-    """
-    sizes = carray(p[0], (10,), np.int64)
-    n, links, motors, C, K, P = sizes[0], sizes[2], sizes[4], sizes[6], sizes[7], sizes[9]
-    number = np.float64
-    arm = ArmConstants(
-        carray(p[1], (n,), JOINT), carray(p[2], (sizes[1],), number), carray(p[3], (links,), LINK),
-        carray(p[4], (sizes[3],), TERM), carray(p[5], (motors, n), number), carray(p[6], (motors,), MOTOR),
-    )  # fmt: skip
-    smoother = Smoother(
-        carray(p[14], (3, K), number), carray(p[15], (2 * K, C), number), carray(p[16], (3, C), number),
-        carray(p[17], (C,), number), carray(p[18], (2,), np.int64),
-    )  # fmt: skip
-    spring = InForce(carray(p[30], (n, P, P), number), carray(p[31], (n, P), number), carray(p[32], (n,), number))
-    blocks = Blocks(
-        carray(p[35], (WINDOW, n, BODY + 4, BODY + 4), number),
-        carray(p[36], (WINDOW, n, BODY + 4 + P, BODY + 4 + P), number),
-        carray(p[37], (WINDOW, 2, n), number), carray(p[38], (WINDOW, BODY), number),
-        carray(p[39], (WINDOW, n, 2), number), carray(p[40], (WINDOW, n, P), number),
-        carray(p[41], (WINDOW,), np.bool_), carray(p[42], (2,), np.int64),
-    )  # fmt: skip
-    e = Sample(
-        arm, carray(p[7], (1,), NUMBERS), carray(p[8], (1,), STATUS), carray(p[9], (n,), ESTIMATE),
-        carray(p[10], (3, n), number), carray(p[11], (n,), JOINT), carray(p[12], (n, sizes[5]), number),
-        carray(p[13], (sizes[8], C), number), smoother, carray(p[19], (n,), number),
-        carray(p[20], (links, WORK_PER_LINK), number), carray(p[21], (5, n), number), carray(p[22], (n, 2), number),
-        carray(p[23], (n,), FRICTION), carray(p[24], (n,), COULOMB), carray(p[25], (n, 2, 2), number),
-        carray(p[26], (n,), PLAY), carray(p[27], (n,), SPRING),
-        (carray(p[28], (n, P, P), number), carray(p[29], (n, P), number)), spring, carray(p[33], (n,), CONTACT),
-        carray(p[34], (4, n), number), blocks, carray(p[43], (n,), np.bool_), carray(p[44], (n, 2), number),
-        carray(p[45], (BODY,), number), carray(p[46], (n, P), number), carray(p[47], (n, BODY), number),
-        carray(p[48], (4 + P, n), number), carray(p[49], (BODY + 4 + P,), number), carray(p[50], (2, P), number),
-    )  # fmt: skip
-    return take_sample(e, learning, payload, suspected)
-
-
-def sample_entry(p, learning, payload, suspected):  # type: ignore[no-untyped-def]
-    """`sample_at` for C."""
-    return sample_at(p, learning, payload, suspected)
-
-
-def compile_entry() -> None:
-    """Compile what C calls, or load it: what would take half a minute when an estimator is first made."""
-    address_of(sample_entry, int, int, int)
-
-
-def entry_for(sample: Sample) -> Entry:
-    """Return the compiled sample of an estimator: `call(learning, payload, suspected)`."""
-    arm, smoother = sample.arm, sample.smoother
-    counts = [len(sample.estimate), len(arm.tables), len(arm.links), len(arm.terms), len(arm.motors)]
-    counts += [sample.sliders.shape[1], smoother.ring.shape[1], smoother.kernels.shape[1], len(sample.line)]
-    sizes = np.array([*counts, sample.spring_map.shape[1]], dtype=np.int64)
-    return Entry(sample_entry, [sizes, *arrays_of(sample)], int, int, int)

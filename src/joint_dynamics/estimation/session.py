@@ -35,10 +35,9 @@ from joint_dynamics.estimation.timeline import NS, Timeline
 from joint_dynamics.recording.conversions import MotorSide
 from joint_dynamics.robot import RobotModel
 
-PERIOD = 0.002
-"""Of samples, where none has come yet [s]: with it settings are tried."""
-# Motor torque: the first of these that the inputs offer.
+PERIOD = 0.002  # s, assumed between samples before the first one, to try settings
 EFFORTS = ('current', 'tau', 'motor_torque')
+"""Sources of the motor torque, in the order of preference."""
 MOTOR = {'motor_position': 'theta', 'motor_torque': 'tau'}
 
 
@@ -210,7 +209,7 @@ class EstimationSession:
         return tuple(estimates_of(trial, self.monitor.of(trial)))
 
     def _estimator(self, settings: EstimationSettings) -> JointEstimator:
-        """Return a new estimator of samples as they come, or as they are taken to come where none has come yet."""
+        """Return a new estimator for the present period, or for `PERIOD` before the first samples."""
         arm, chosen, _ = choose_friction_method(self.arm, settings)
         effort = 'current' if self._effort_source == 'current' else 'torque'
         return JointEstimator(arm, self.timeline.period or PERIOD, chosen, motor_side=self.two_sides, effort=effort)

@@ -2,17 +2,9 @@
 
     τ_E(φ) = Σ_p α_p φ^{2p−1} = ψᵀα,   P as in `recursive`   [M3 eq 18]
 
-and its tangent beyond the reach of a described curve.
-
-Directional forgetting drives r = ψᵀPψ towards (1 − μ)/μ in the excited directions and leaves the others unchanged, but
-"robust in poor excitation" [M3] cannot be reproduced: a standstill under a torque bias destroys the map. Hence the
-defaults here differ from the thesis's: directions scaled by φ_ref, faster forgetting, an excitation gate, and a
-detector of jumps of the error, which opens the covariance again. Whether the stiffness, the load or the friction
-changed is decided in `changes`.
-
-A covariance does not account for a torque that is wrong by more than its noise: where a joint is hardly ever excited,
-one such sample could destroy a described map. Such a map therefore stays in force until the evidence is more than a
-disturbance.
+and its tangent beyond the reach of a described curve. A standstill under a torque bias destroys the map of the thesis.
+Therefore the defaults differ: directions scaled by φ_ref, faster forgetting, an excitation gate, and a detector of
+jumps of the prediction error, which opens the covariance again. docs/explanation/estimation.md has the reasons.
 """
 
 from __future__ import annotations
@@ -24,21 +16,15 @@ from numpy.typing import ArrayLike
 
 from joint_dynamics.arrays import FloatArray, IntArray
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.estimation.learning import DUE, JUMPED, SPRING, stiffness_step
 from joint_dynamics.estimation.recursive import RecursiveLeastSquares, per_joint, positive
-from joint_dynamics.joint.constants import Field, filled
+from joint_dynamics.estimation.spring import CONFIRMING, DUE, JUMPED, Spring, stiffness_step
+from joint_dynamics.records import Field
 
 Array = FloatArray
-# How far the whole of a map, and its shape, may be off once `changes` has scaled it by all blocks since: as far as one
-# wanders. What the blocks have shown is not given up for the next few samples.
-REOPENED = 0.05
-# No transmission deforms by a thousand times its scale; what is beyond is a broken sample and would only overflow.
-LARGEST = 1e3
-# s of excited motion before what is learnt takes the place of what was described. That it explains the torque is what
-# decides; of fewer samples no mean square says whether it does.
-MIN_TAKEN_TIME = 0.02
-# Every sample teaches, and nothing is a jump.
+REOPENED = 0.05  # relative uncertainty of a map that a named change has scaled: as much as one wanders
+LARGEST = 1e3  # largest plausible deformation, in φ_ref; beyond is a broken sample and would overflow
 EVERY_SAMPLE = {'gate': 0.0, 'novelty': 0.0, 'change_share': np.inf}
+"""Settings by which every sample teaches and no jump is detected."""
 
 
 class StiffnessMap:
@@ -67,7 +53,6 @@ class StiffnessMap:
         self.joints, self.order = joints, order
         self.reach = np.broadcast_to(np.asarray(reach, dtype=float), joints)
         self.scale = per_joint('scale', scale, self.joints)
-        # α scaled: α_p φ_ref^{2p−1}, the torque of each term at φ_ref, N·m.
         self._powers = 2 * np.arange(self.order) + 1
         self._unit = self.scale[:, None] ** self._powers
         self._per_scale = 1.0 / self.scale
@@ -131,15 +116,15 @@ class StiffnessEstimator(StiffnessMap):
                          P is then opened for a curve scaled as a whole (100 %) and, less, for one of another shape
                          (30 %). inf: no detection.
     noise                N·m, number or (n,): smallest deviation that a torque is taken to have.
-    keep                 bool or (n,): joints of which α(0) with P(0) is in force until what is learnt has 0.02 s of
-                         excited motion, once P was opened `change_window`, and explains the torque as for
-                         `reliable`, in the last `change_window` as well; then the last that did. The others: what
-                         is learnt, at once.
+    keep                 bool or (n,): joints with a described map α(0), in force until a learnt map explains the
+                         torque as for `reliable`; one stretch of motion may change the torque by 10 %, a
+                         larger change needs a second stretch that shows it too. Of the other joints the learnt map is
+                         in force at once.
 
     Coefficients, covariance, torque and stiffness are those of the map in force, `P` and `alpha`. (n,) each:
     `changes` (number of changes named), `reopened` (number of jumps of the error), `excited` (bool, of the last
     update), `reliable` (bool, whether the learnt map can be relied on: excited for 2 s, explaining 80 % of the torque,
-    and increasing with the deformation), `states` of `SPRING`, `learnt`
+    and increasing with the deformation), `states` of `Spring`, `learnt`
     (P, α) and `in_force` (P, α, mean square of the error), as `stiffness_step` takes them of each joint.
     """
 
@@ -178,14 +163,14 @@ class StiffnessEstimator(StiffnessMap):
         )
         self.change_share, self._floor = positive('change_share', change_share), per_joint('noise', noise, joints) ** 2
         wait = max(int(round(hold / self.period)), 1)
-        self.states = filled(
-            self.joints, SPRING, top=LARGEST * self.scale, per_scale=self._per_scale, floor=self._floor, mu=mu,
+        self.states = Spring.filled(
+            self.joints, top=LARGEST * self.scale, per_scale=self._per_scale, floor=self._floor, mu=mu,
             reach=self.reach * self._per_scale,
             gate=0.2 * self.scale if gate is None else per_joint('gate', gate, self.joints, zero=True),
             novelty=0.02 * self.scale if novelty is None else per_joint('novelty', novelty, self.joints, zero=True),
             delta=self.delta, period=self.period, change_share=self.change_share, keep=keep, hold=wait, still=wait,
             window=max(int(round(positive('change_window', change_window) / self.period)), 1),
-            fewest=MIN_TAKEN_TIME / self.period,
+            confirming=CONFIRMING / self.period,
             stride=max(int(round(0.005 / self.period)), 1), anchor=np.inf, fresh=True,
         )  # fmt: skip
         self.states['levels']['long'] = self._floor
@@ -205,7 +190,7 @@ class StiffnessEstimator(StiffnessMap):
 
     @classmethod
     def ordinary(cls, joints: int = 1, order: int = 2, **options: Any) -> StiffnessEstimator:
-        """Return ordinary recursive least squares, that is batch least squares sample by sample.
+        """Return ordinary recursive least squares: batch least squares, sample by sample.
 
         μ = 1, δ = 0, no gate. options: parameters of the class, which override these.
         """
@@ -217,6 +202,7 @@ class StiffnessEstimator(StiffnessMap):
         self.states[:], self.square[:] = self._start, self._floor
         self.changes, self.reopened = np.zeros((2, self.joints), dtype=int)
         self.P[:], self.alpha[:] = self._rls.P, self._rls.alpha
+        self._begin_stretch()
 
     def snapshot(self) -> tuple[Array, ...]:
         """Return copies of the learnt coefficients and of those in force, (n, P) N·m/rad, …, for `restore`."""
@@ -226,6 +212,7 @@ class StiffnessEstimator(StiffnessMap):
         """Go back to `kept` as `snapshot` returned it: coefficients (n, P) N·m/rad, …."""
         for array, values in zip((*self.learnt, *self.in_force), kept, strict=True):
             array[:] = values
+        self._begin_stretch()
 
     def reopen(self, joint: int, scaled: Array) -> None:
         """Set the map of a joint to `scaled` (P,) [N·m per (φ/φ_ref)^{2p−1}], with 5 % uncertainty."""
@@ -235,29 +222,35 @@ class StiffnessEstimator(StiffnessMap):
         rls.bound(np.array([joint]))
         self.P[joint], self.alpha[joint] = rls.P[joint], rls.alpha[joint]
         self._forget(np.array([joint]))
+        self._begin_stretch()
+
+    def _begin_stretch(self) -> None:
+        """Begin a stretch of motion with the map in force."""
+        self.states['begin'] = self.alpha.sum(axis=1)
+        for name in ('pending', 'shown', 'stretch', 'stretch_error', 'force_error'):
+            self.states[name] = 0.0
 
     def _forget(self, joints: IntArray) -> None:
-        """Begin to watch for jumps anew: with the covariance open any map explains the next few samples."""
+        """Restart the short-term levels: with P open, any map explains the next few samples."""
         for name in ('short', 'level', 'seen'):
             self.states['levels'][name][joints] = 0.0
-        self.states['fewest'][joints] = self.states['window'][joints]
 
     @property
     def unknown(self) -> Array:
-        """Relative deviation of τ_E by errors that stay, (n,), without unit: the rms of what was given.
+        """Relative deviation of τ_E by lasting errors, (n,), without unit: their rms over the memory, torque-weighted.
 
-        Over what is remembered, by torque, as if all errors had one sign.
+        All errors are assumed to have one sign.
         """
         return np.sqrt(self.states['unknown'] / np.maximum(self.states['learnt'], 1e-300))
 
     @property
     def standard_deviation(self) -> Array:
-        """Deviation of α, (n, P), N·m/rad^{2p−1}: by the prediction error, as noise, and by what is `unknown`."""
+        """Deviation of α, (n, P), N·m/rad^{2p−1}: by the prediction error, as noise, and by `unknown`."""
         of_noise = np.sqrt(np.diagonal(self.P, axis1=1, axis2=2) * self.square[:, None])
         return np.asarray(np.hypot(of_noise, self.unknown[:, None] * self.alpha) / self._unit)
 
     def variance(self, deformation: Array) -> Array:
-        """Return the variance of τ_E(φ), (N·m)², likewise, at φ (n,) rad."""
+        """Return the variance of τ_E(φ), (N·m)², by prediction error and lasting errors, at φ (n,) rad."""
         psi = self._terms(deformation)[0]
         of_noise = np.einsum('np,npq,nq->n', psi, self.P, psi) * self.square
         return np.asarray(of_noise + (self.unknown * self.torque(deformation)) ** 2)
@@ -273,7 +266,12 @@ class StiffnessEstimator(StiffnessMap):
         return np.where((self.states['keep'] | self.reliable)[:, None], self.coefficients, np.nan)
 
     def update(
-        self, deformation: ArrayLike, torque: ArrayLike, unknown: ArrayLike = 0.0, usual: ArrayLike | None = None
+        self,
+        deformation: ArrayLike,
+        torque: ArrayLike,
+        unknown: ArrayLike = 0.0,
+        reference: ArrayLike | None = None,
+        direction: ArrayLike | None = None,
     ) -> Array:
         """Take one sample and return the prediction error ε (n,) [N·m], 0 where there was no update.
 
@@ -283,11 +281,14 @@ class StiffnessEstimator(StiffnessMap):
             φ (n,) [rad] and the virtual measurement of τ_E (n,) [N·m]. A joint where either is not finite is not
             updated.
         unknown
-            number or (n,): relative deviation of the torque by errors that stay; for what is stated, and beyond 0.3 a
-            joint is not updated.
-        usual
-            (n, P), scaled as `alpha`: a curve whose shape counts beside the samples of the joints of `keep` (default
-            none), for those of a narrow range of deformations show the factor of a curve, not its shape.
+            number or (n,): relative deviation of the torque by lasting errors. It enters the stated deviation; beyond
+            0.3 a joint is not updated.
+        reference
+            (n, P), scaled as `alpha`, or None: a curve whose shape is observed beside the samples of the joints of
+            `keep`. A narrow range of deformations shows the factor of a curve, not its shape.
+
+        direction
+            (n,) sign of the motion; a change of it ends a stretch of motion. None: the sign of the deformation.
 
         Raises
         ------
@@ -301,26 +302,27 @@ class StiffnessEstimator(StiffnessMap):
             )
         shares = np.broadcast_to(np.asarray(unknown, dtype=float), self.joints)
         error, scratch, todo = np.empty(self.joints), np.empty((2, self.order)), 0
-        curve = np.zeros_like(self.alpha) if usual is None else np.array(usual, dtype=float)
+        signs = np.broadcast_to(np.sign(phi if direction is None else direction), self.joints)
+        curve = np.zeros_like(self.alpha) if reference is None else np.array(reference, dtype=float)
         if curve.shape != self.alpha.shape:
-            raise JointDynamicsError(f'stiffness: expected usual of shape {self.alpha.shape}, found {curve.shape}')
+            raise JointDynamicsError(f'stiffness: expected reference of shape {self.alpha.shape}, found {curve.shape}')
         for j in range(self.joints):
             learnt, in_force = (self._rls.P[j], self._rls.alpha[j]), (self.P[j], self.alpha[j], self.square[j : j + 1])
-            sample = phi[j], y[j], shares[j]
+            sample = phi[j], y[j], shares[j], signs[j]
             error[j], left = stiffness_step(self.states[j], learnt, in_force, curve[j], sample, scratch)
             todo |= left
         self.finish(todo)
         return error
 
     def finish(self, todo: int) -> None:
-        """Do what an update left to do, `todo` of JUMPED and DUE, which need not be done with every sample."""
+        """Open or bound the covariance, as the flags `todo` of `stiffness_step` ask for."""
         if todo & JUMPED:
             self._open(np.flatnonzero(self.states['jumped']))
         if todo & DUE:
             self._rls.bound()
 
     def _open(self, joints: IntArray) -> None:
-        """Let the whole curve of these scale freely and its shape change somewhat; begin to watch for jumps anew."""
+        """Open P of these joints for a curve scaled by any factor and for another shape; restart the levels."""
         for joint in joints:
             alpha = self._rls.alpha[joint]
             self._rls.P[joint] += (np.outer(alpha, alpha) + np.diag((0.3 * alpha) ** 2)) / self._floor[joint]

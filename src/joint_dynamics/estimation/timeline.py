@@ -4,7 +4,7 @@ A filter needs equally spaced samples of all signals of one instant; topics give
 twice, out of order or not at all. Each source (one quantity of one set of joints, in whatever order a message names
 them) keeps a short history; a grid point is returned as soon as every needed source has reached it, interpolated
 linearly between neighbours where no sample lies within a twentieth of a period. A gap longer than `max_gap` is not
-bridged, and time that goes back is a restart: `restarts` counts both, and the caller resets what depends on time.
+bridged, and time that goes back is a restart. `restarts` counts both; the caller then resets its filters.
 """
 
 from __future__ import annotations
@@ -23,21 +23,17 @@ from joint_dynamics.signals.alignment import sample_period
 
 Array = FloatArray
 NS = 1e-9
-# A source keeps so many samples while it waits for another one, and there are never more sources than this.
-HISTORY, SOURCES = 4096, 64
-# So many samples in a row must be of the past before time is taken to have gone back; a publisher that lags behind
-# another one is no new time.
-CONVINCED = 5
-# A joint's source is replaced by another one of the same joint when it has been silent for so long, s.
-GIVEN_UP = 0.5
-# A sample counts as one of the grid within this share of a period.
-COINCIDENT = 0.05
+HISTORY = 4096  # samples that a source keeps while it waits for another one
+SOURCES = 64  # largest number of sources
+CONVINCED = 5  # successive samples of the past that prove a jump back; fewer come from a publisher that lags
+GIVEN_UP = 0.5  # s of silence after which another source of the same joint takes over
+COINCIDENT = 0.05  # distance from the grid within which a sample counts as on it, in periods
 
 
 class _Source:
     """One quantity of one set of joints: its history, oldest first.
 
-    `columns`: of its joints in messages that name `names`. `plausible`: what these joints can do.
+    `columns`: of its joints in messages with the names `names`. `plausible`: limits of these joints.
     """
 
     def __init__(
@@ -195,7 +191,7 @@ class Timeline:
                     each.clear()
                 self._next = None
             elif step > self._gap_ns:
-                # The others may have gone on; what they have of the hole is forgotten with the next grid.
+                # The next grid discards the samples of other sources within the gap.
                 self.gaps += 1
                 source.clear()
                 self._next = None

@@ -1,85 +1,103 @@
 """The transmission torque from three sides, of one sample, compiled; `evaluation` weighs them by their noise.
 
-link     τ_J = M q̈ + C q̇ + g      ignores contacts; error a share of the torque
-spring   τ_J = τ_E(φ) + D φ̇       needs no friction model; deformation only partly elastic within the backlash
-motor    τ_J = K_τ i − B ω̇ − f̂    error a share of the Coulomb level, most of it where the joint does not slip
-
-The part of the deformation that is not elastic is lost motion within the backlash [M4 eq 30-32]:
-
-    s ← clip(s + Δθ/𝓑(θ), ±1),   φ_elastic = φ − g(τ) 𝓑(θ) s,   g = Σ share_i/(1 + (τ/τ_i)²),   T τ̇ + τ = τ_J
-
-The play is the thesis's; its reduction by load, g, is no published law: `joint.stiffness` has it, `identify` fits the
-shares and the lag T, and where only the width is described, the shares are taken to be equal and T 0.1 s.
-
-Unloaded, φ differs by ±𝓑(θ) with the direction of the last motion; times the stiffness, this exceeds the torque of a
-wrist. How fast and how far load takes up the play is known roughly, so the spread of g over loads of no lag, T and 3 T
-counts as uncertainty.
+link     τ_J = M q̈ + C q̇ + g      ignores contacts; error relative to the torque
+spring   τ_J = τ_E(φ) + D φ̇       needs no friction model; φ is only partly elastic within the backlash
+motor    τ_J = K_τ i − B ω̇ − f̂    error relative to the Coulomb level, largest outside slip
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import Annotated, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from joint_dynamics.arm import Arm
 from joint_dynamics.arm.sample import add_coupled_friction, add_rotors, term_torques
-from joint_dynamics.arrays import FloatArray
-from joint_dynamics.compilation import inlined_early
+from joint_dynamics.compilation import compiled
 from joint_dynamics.estimation.estimation_settings import EstimationSettings
-from joint_dynamics.estimation.learning import LAGS, PLAY, elastic, lost_motion_step
-from joint_dynamics.estimation.recursive import per_joint, positive
-from joint_dynamics.joint.constants import MAP, Field, Record, filled, record
+from joint_dynamics.estimation.spring import elastic
+from joint_dynamics.joint.constants import MAP
 from joint_dynamics.joint.laws import coulomb_level, dry_friction, held, map_value, slip, speed_friction, warmth
-from joint_dynamics.joint.stiffness import LOAD_LAG, LOAD_SHARES, loads_of
+from joint_dynamics.records import KernelRecord, Record
 from joint_dynamics.robot.newton_euler import inverse_dynamics
 from joint_dynamics.signals.state_estimator import smooth
 
-#: How far a rotor inertia may be off that was not told apart from its link's, as a share: the URDF's inertials it
-#: follows from are good to 30 %.
-ROTOR_INERTIA_SPREAD = 0.3
-# N·m, deviation before there is an estimate.
-UNKNOWN = 1e6
+ROTOR_INERTIA_SPREAD = 0.3  # relative error of a rotor inertia that follows from the inertials of a URDF
+UNKNOWN = 1e6  # N·m, deviation before the first estimate
+NO_LIMIT = 100.0  # N·m, torque limit of a joint without a stated one
+SLIP_SPEED = 0.2  # 1/omega_min: a joint slips fully at five times that speed
 
 NO_FRICTION, OWN, HYSTERESIS, STATIC = range(4)
-"""Friction: none, an estimator of its own, the described model on the smoothed hysteresis, or that in steady slip."""
-ESTIMATE = record(
-    'floor rotor_inertia_deviation friction_noise link_noise per_slip_speed deformation_noise hint gain coulomb_unit '
-    'rotor_torque held_speed coulomb_level coulomb_friction friction_torque friction_error torque_motor deformation '
-    'damping_torque torque_spring external torque torque_link spring_weight link_weight external_deviation '
-    'motor_deviation half_backlash error_deviation', 'described elastic contact', backlash=MAP, deviations=MAP,
-)  # fmt: skip
-"""Settings of one joint: (N·m)², of any torque; kg·m²; shares; s/rad; rad²; rad, of lost motion (NaN: the backlash is
-described); torque per effort; N·m, of a learnt Coulomb friction; whether the stiffness is described; maps of the
-backlash and of the deviation of the kinematic error. Then what is estimated, see `Estimates`; 𝓑(θ) and that deviation,
-rad."""
+"""Friction: none; learnt Coulomb and viscous; described, on the smoothed hysteresis; described, in steady slip."""
+
+
+class Estimate(KernelRecord):
+    """One joint: settings, then the estimates of the last sample (`sample.Estimates` documents them)."""
+
+    floor: float  # (N·m)², variance of any torque
+    rotor_inertia_deviation: float  # kg·m²
+    friction_noise: float  # deviation of the friction in slip, relative to the Coulomb level
+    link_noise: float  # deviation of the link model, relative to its torque
+    per_slip_speed: float  # s/rad
+    deformation_noise: float  # rad², variance of the smoothed deformation
+    hint: float  # rad, presliding length, a guess of the lost motion; NaN: backlash is described
+    gain: float  # N·m/A, or 1: torque per effort
+    coulomb_unit: float  # N·m, size of a learnt Coulomb friction
+    described: bool  # whether the stiffness is described
+    backlash: Annotated[Any, MAP]  # 𝓑(θ), rad
+    deviations: Annotated[Any, MAP]  # standard deviation of the kinematic error, rad
+    rotor_torque: float  # N·m, K_τ i − B ω̇ − coupled drives − further terms
+    held_speed: float  # rad/s, speed within the range of validity of the friction
+    coulomb_level: float  # N·m, F(τ_J)
+    coulomb_friction: float  # N·m, F(τ_J) H
+    friction_torque: float  # N·m, f̂
+    friction_error: float  # N·m, f − f̂
+    torque_motor: float  # N·m, τ_J of the motor side
+    torque_link: float  # N·m, τ_J of the link model
+    torque_spring: float  # N·m, τ_J of the spring
+    torque: float  # N·m, fused τ_J
+    external: float  # N·m, τ_ext
+    damping_torque: float  # N·m, D φ̇
+    deformation: float  # rad, elastic φ
+    half_backlash: float  # rad, 𝓑(θ)
+    error_deviation: float  # rad, deviation of the kinematic error at θ
+    spring_weight: float  # weight of the spring beside the motor side
+    link_weight: float  # weight of the link model beside both
+    external_deviation: float  # N·m, of τ_ext
+    motor_deviation: float  # N·m, of the motor side
+    elastic: bool  # whether the torque of the spring is informative
+    contact: bool
 
 
 def estimate_of(arm: Arm, settings: EstimationSettings) -> Record:
-    """Return records of an arm's joints, (n,) of `ESTIMATE`, with what is stated of them, before any estimate."""
+    """Return the records (n,) of `Estimate` of an arm, before any sample."""
     effort = arm.robot.limits.effort
-    # Measured backlash is taken off; where there is none, the presliding length of the friction hints at how much there
-    # may be.
+    # Without described backlash, the presliding length of the friction gives its order of magnitude.
     slip = None if arm.friction is None else arm.friction.maxwell_slip
     hint = 0.0 if slip is None else np.array([table.max() for table in slip.presliding.tables])
-    return filled(
-        arm.n, ESTIMATE, floor=(settings.torque_noise * np.where(np.isfinite(effort), effort, 100.0)) ** 2,
-        # Where only link and rotor together were identified, the torque between them is known up to what the rotor may
-        # be off.
+    return Estimate.filled(
+        arm.n,
+        floor=(settings.torque_noise * np.where(np.isfinite(effort), effort, NO_LIMIT)) ** 2,
+        # Where only the sum of link and rotor was identified, the torque between them has the error of the rotor.
         rotor_inertia_deviation=np.where(arm.rotor_identifiable, 0.0, ROTOR_INERTIA_SPREAD * arm.rotor_inertia),
-        friction_noise=settings.friction_noise, link_noise=settings.link_noise, described=arm.stiffness_described,
-        per_slip_speed=0.2 / max(settings.omega_min, 1e-6), deformation_noise=settings.deformation_noise**2,
-        hint=np.nan if arm.backlash is not None else np.maximum(hint, 1e-9), gain=1.0, coulomb_unit=1.0,
-        external_deviation=UNKNOWN, motor_deviation=UNKNOWN,
-    )  # fmt: skip
+        friction_noise=settings.friction_noise,
+        link_noise=settings.link_noise,
+        described=arm.stiffness_described,
+        per_slip_speed=SLIP_SPEED / max(settings.omega_min, 1e-6),
+        deformation_noise=settings.deformation_noise**2,
+        hint=np.nan if arm.backlash is not None else np.maximum(hint, 1e-9),
+        gain=1.0,
+        coulomb_unit=1.0,
+        external_deviation=UNKNOWN,
+        motor_deviation=UNKNOWN,
+    )
 
 
-@inlined_early
-def take_signals(e, u):  # type: ignore[no-untyped-def]
-    """Take the sample in `given`: hysteresis H, speed part F_v, smoother; return whether this is full.
+@compiled
+def take_signals(e: Any, u: Any) -> bool:
+    """Pass the sample in `given` with its hysteresis H and speed part F_v to the smoother; return whether it is full.
 
-    The speed for F_v is a difference over 2 d samples, so all else waits d samples for it.
+    The speed of F_v is a difference over 2 d samples; all signals are delayed by d samples to match it.
     """
     status, length, tables = e.status[0], len(e.line), e.arm.tables
     newest = status.count % length
@@ -105,11 +123,11 @@ def take_signals(e, u):  # type: ignore[no-untyped-def]
     return smooth(e.smoother, e.line[middle])
 
 
-@inlined_early
-def torques(e, u):  # type: ignore[no-untyped-def]
-    """Take the sample in `given`, write all torques of the smoothed one into `estimate`; return whether there is one.
+@compiled
+def torques(e: Any, u: Any) -> bool:
+    """Take the sample in `given`; write the torques of the smoothed one and return whether the smoother is full.
 
-    Friction and terms are those at the torque of the sample before.
+    Friction and further terms use the load of the previous sample.
     """
     if not take_signals(e, u):
         return False
@@ -138,8 +156,8 @@ def torques(e, u):  # type: ignore[no-untyped-def]
         elif u.method == STATIC:
             F_v = speed_friction(c, H[j], speed, warmth(c, e.temperature[j]))
             s.friction_torque = F_v + (alpha[0] * dry + alpha[1] * speed)
-        lacking = s.rotor_torque - link[j]
-        s.friction_error = lacking - s.friction_torque
+        total = s.rotor_torque - link[j]
+        s.friction_error = total - s.friction_torque
         s.torque_motor = measured = link[j] + s.friction_error
         if u.spring:
             if u.backlash:
@@ -154,80 +172,3 @@ def torques(e, u):  # type: ignore[no-untyped-def]
         s.external = measured - link[j]
         s.torque = measured - s.link_weight * s.external
     return True
-
-
-Array = FloatArray
-# s: how long a spread of the load, and how long a movement of the play is remembered.
-HELD, WINDOW = 0.2, 0.05
-# The backlash may be so many of its deviations off.
-DEVIATIONS = 2.0
-# rad, lost motion that no sample has told of yet: more than any.
-UNSEEN = 1.0
-
-
-class LostMotion:
-    """Lost motion of n joints, sample by sample.
-
-    Parameters
-    ----------
-    backlash
-        function of θ (n,) rad: 𝓑(θ), half the backlash, rad, 0 where it is unknown and assumed absent; None: unknown
-        for all joints.
-    limit
-        N·m, number or (n,): torque limit, of which the loads τ_i are shares.
-    period
-        s.
-    deviation
-        rad, number or (n,): standard deviation of 𝓑.
-    shares
-        (2,) or (n, 2), of 𝓑 that the loads τ_i halve.
-    lag
-        s, number or (n,): of the load that takes it up.
-
-    Attributes
-    ----------
-    states
-        (n,) of `PLAY`, which `lost_motion_step` takes.
-    motion
-        g 𝓑 s (n,) rad, to be subtracted from the deformation.
-    slack
-        g 𝓑 (n,) rad, the largest possible `motion`.
-    uncertainty
-        (n,) rad, in addition to a share of `motion`: any before the first sample; all of 𝓑 until θ has passed through
-        it once; two deviations of 𝓑, reduced by the load; and the largest change in one of the last updates, because
-        smoothed signals pass through the play differently from raw ones.
-
-    """
-
-    motion, slack, uncertainty = Field(), Field(), Field()
-
-    def __init__(
-        self,
-        joints: int,
-        backlash: Callable[[Array], Array] | None,
-        limit: ArrayLike,
-        period: float,
-        deviation: ArrayLike = 0.0,
-        shares: ArrayLike = LOAD_SHARES,
-        lag: ArrayLike = LOAD_LAG,
-    ) -> None:
-        self.joints, self.backlash = int(joints), backlash
-        period = positive('period', period)
-        self.states = filled(
-            self.joints, PLAY, unknown=DEVIATIONS * np.asarray(deviation, dtype=float), theta=np.nan,
-            per_load=1.0 / loads_of(per_joint('limit', limit, self.joints)),
-            follow=period / np.maximum(np.multiply.outer(np.asarray(lag, dtype=float), LAGS), period), shares=shares,
-            keep=max(1.0 - period / HELD, 0.0), keep_step=max(1.0 - period / WINDOW, 0.0),
-            uncertainty=0.0 if backlash is None else UNSEEN,
-        )  # fmt: skip
-        self._start = self.states.copy()
-
-    def reset(self) -> None:
-        """Discard the state of the play and the load."""
-        self.states[:] = self._start
-
-    def update(self, theta: Array, load: Array) -> None:
-        """Take θ (n,) rad without its kinematic error and the load (n,) N·m of the same instant."""
-        if self.backlash is not None:
-            for joint in zip(self.states, theta, load, self.backlash(theta), strict=True):
-                lost_motion_step(*joint)

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.robot import INERTIAL, JOINT
-from joint_dynamics.settings import PerJoint, Settings, setting
+from joint_dynamics.settings import PerJoint, Settings, refusal, setting
 
 KINDS = (*INERTIAL, *JOINT, 'Fs')
 """All kinds of parameters; Fs belongs to the motors of coupled drives."""
+MAX_DURATION = 3600.0  # s; limits are checked at 1 kHz, which takes half a gigabyte for an hour of six joints
 CRITERIA = ('condition_number', 'log_det')
 
 
@@ -137,11 +138,11 @@ class ExcitationSettings(Settings):
         For what is not allowed.
     """
 
-    period: float = setting(10.0, 'period of the series', 's', above=0)
-    harmonics: int = setting(5, 'harmonics of the series', lower=1)
-    repeats: int = setting(1, 'how often the period is played', lower=1)
+    period: float = setting(10.0, 'period of the series', 's', above=0, upper=3600)
+    harmonics: int = setting(5, 'harmonics of the series', lower=1, upper=100)
+    repeats: int = setting(1, 'how often the period is played', lower=1, upper=10_000)
     ramp: float | None = setting(
-        None, 'from rest to the series and back, at each end', 's', above=0, none='a fifth of the period'
+        None, 'from rest to the series and back, at each end', 's', above=0, none='a fifth of the period', upper=3600
     )
     posture: Sequence[float] | Mapping[str, float] | None = setting(
         None,
@@ -157,14 +158,25 @@ class ExcitationSettings(Settings):
         lower=0,
     )
     kinds: Sequence[str] = setting(KINDS, 'kinds of parameters that the regressor has', choices=KINDS)
-    starts: int = setting(8, 'most searches', lower=1)
-    candidates: int = setting(4, 'random motions of which each search goes on with the best', lower=1)
-    patience: int = setting(3, 'after so many searches in a row that gained nothing no further begins', lower=1)
+    starts: int = setting(8, 'most searches', lower=1, upper=10_000)
+    candidates: int = setting(4, 'random motions of which each search goes on with the best', lower=1, upper=1000)
+    patience: int = setting(
+        3, 'after so many searches in a row that gained nothing no further begins', lower=1, upper=10_000
+    )
     seed: int = setting(0, 'draws the random motions', lower=0)
-    time_budget: float | None = setting(None, 'cap on the wall time of the search', 's', above=0, none='none')
-    processes: int | None = setting(None, 'searches at the same time', lower=1, none='one per core')
-    samples_per_cycle: int = setting(20, 'samples per period of the highest harmonic, while searching', lower=8)
+    time_budget: float | None = setting(
+        None, 'cap on the wall time of the search', 's', above=0, none='none', upper=1e6
+    )
+    processes: int | None = setting(None, 'searches at the same time', lower=1, none='one per core', upper=1024)
+    samples_per_cycle: int = setting(
+        20, 'samples per period of the highest harmonic, while searching', lower=8, upper=1000
+    )
     limits: LimitSettings = setting(LimitSettings(), 'the limits of the motion')
+
+    def check(self) -> None:
+        """Check that the motion ends within MAX_DURATION."""
+        if not self.repeats * self.period <= MAX_DURATION:
+            raise refusal('repeats', f'periods of at most {MAX_DURATION:g} s together', self.repeats * self.period)
 
     @property
     def ramp_time(self) -> float:

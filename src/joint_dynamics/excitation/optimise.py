@@ -39,8 +39,8 @@ class Progress:
     """The state of a search.
 
     In the order of the fields: seconds since the call; the criterion's value of the best motion, which only improves
-    (None: no motion yet); starts finished, and their total number; the best motion, which keeps every limit; seconds
-    remaining for the starts that are certain to count, estimated from the work so far (None: unknown); the criterion.
+    (None: no motion yet); starts finished, and their total number; the best motion, which keeps every limit; its
+    condition number; the criterion.
     """
 
     seconds: float
@@ -48,15 +48,15 @@ class Progress:
     finished: int
     starts: int
     trajectory: FourierTrajectory | None = None
-    remaining: float | None = None
+    condition_number: float | None = None
     criterion: str = 'condition_number'
 
     def __str__(self) -> str:
         """Return the line that is shown."""
-        if self.best is None:
-            return f'no motion yet, {self.seconds:.0f} s'
-        more = '' if self.remaining is None else f' (about {self.remaining:.0f} s more)'
-        return f'{self.criterion.replace("_", " ")} {self.best:.2f}, improving{more}'
+        found = (
+            'no motion yet' if self.best is None else f'{self.criterion.replace("_", " ")} {self.best:.2f}, improving'
+        )
+        return f'{found}, {self.finished} of at most {self.starts} searches done'
 
 
 @dataclass(frozen=True)
@@ -143,15 +143,6 @@ class Search:
     def complete(self) -> bool:
         """Whether all starts that count are done."""
         return self.done.issuperset(range(self.enough()))
-
-    def remaining(self, seconds: float) -> float | None:
-        """Return the time [s] that the starts that are certain to count still need, by the work done in `seconds`."""
-        shares = dict.fromkeys(self.done, 1.0)
-        for _, motion in self.arrivals:
-            shares[motion.start] = max(shares.get(motion.start, 0.0), motion.share)
-        done = sum(shares.values())
-        left = sum(1.0 - shares.get(start, 0.0) for start in range(self.enough()))
-        return seconds * left / done if done > 0 else None
 
     def best(self, random: bool = False) -> FeasibleMotion | None:
         """Return the best motion of the starts that count; random: the best of the random motions they began with."""
@@ -273,9 +264,10 @@ def optimise(
 
 def _progress(state: Search, settings: ExcitationSettings, seconds: float) -> Progress:
     best, done = state.best(), len(state.done)
-    value, trajectory = (None, None) if best is None else (best.value, best.trajectory.repeated(settings.repeats))
-    left = state.remaining(seconds)
-    return Progress(seconds, value, done, settings.starts, trajectory, left, settings.criterion)
+    if best is None:
+        return Progress(seconds, None, done, settings.starts, criterion=settings.criterion)
+    trajectory, condition = best.trajectory.repeated(settings.repeats), best.assessment.condition_number
+    return Progress(seconds, best.value, done, settings.starts, trajectory, condition, settings.criterion)
 
 
 def _result(problem: ExcitationProblem, state: Search, finished: int, ended: str, began: float) -> ExcitationResult:

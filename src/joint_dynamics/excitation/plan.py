@@ -42,7 +42,7 @@ class PlanSettings(Settings):
         'rad',
         none='0; of a Fourier series free',
     )
-    rate: float = setting(100.0, 'of the trajectory written or sent', 'Hz', above=0)
+    rate: float = setting(100.0, 'of the trajectory written or sent', 'Hz', above=0, upper=10_000)
     condition_limit: float = setting(
         100.0, 'above it a motion that should tell all parameters apart is not good enough', above=1
     )

@@ -55,9 +55,9 @@ class BangCoastBang(Settings):
 
     SECTION = 'bang_coast_bang'
 
-    duration: float = setting(10.0, 'length of the motion', 's', above=0)
+    duration: float = setting(10.0, 'length of the motion', 's', above=0, upper=3600)
     joints: Sequence[str] | None = setting(None, 'the joints that move', none='all')
-    wait: float = setting(1.0, 'longest pause before a move', 's', lower=0)
+    wait: float = setting(1.0, 'longest pause before a move', 's', lower=0, upper=3600)
     least: float = setting(0.3, 'least share of distance, speed and acceleration that is drawn', above=0, upper=1)
     reach: float = setting(
         1.0, 'share of the way from the posture to the position limits that is used', above=0, upper=1
@@ -103,10 +103,10 @@ class Waypoints(Settings):
     waypoints: Sequence[Sequence[float]] | None = setting(
         None, 'list of postures', '°', none='the six of the paper, for a robot of six joints', check=_postures
     )
-    cycles: int = setting(1, 'how often', lower=1)
+    cycles: int = setting(1, 'how often', lower=1, upper=1000)
     velocity: float = setting(math.pi, 'largest speed', 'rad/s', above=0)
     acceleration: float = setting(2 * math.pi / 3, 'largest acceleration', 'rad/s²', above=0)
-    rest: float = setting(0.0, 'stop at every waypoint', 's', lower=0)
+    rest: float = setting(0.0, 'stop at every waypoint', 's', lower=0, upper=3600)
 
     def build(self, model: RobotModel, limits: MotionLimits, posture: FloatArray) -> PiecewiseTrajectory:
         """Return the motion; it begins and ends at the first waypoint, whatever `posture` is."""

@@ -55,8 +55,6 @@ class FeasibleMotion:
     ----------
     value, merit
         see ExcitationProblem.
-    share
-        fraction of the work of its start that is done.
     """
 
     start: int
@@ -65,7 +63,6 @@ class FeasibleMotion:
     assessment: Assessment
     value: float
     merit: float
-    share: float = 0.0
 
 
 def random_trajectory(problem: ExcitationProblem, rng: np.random.Generator) -> FourierTrajectory | None:
@@ -119,19 +116,16 @@ def search(problem: ExcitationProblem, start: int, deadline: float, report: Call
     """
     rng = np.random.default_rng([problem.settings.seed, start])
     best: tuple[float, FloatArray] | None = None
-    early = problem.settings.candidates * STAGES[0][2]
-    work = early + sum(iterations for _, _, iterations in STAGES[1:])
-    for candidate in range(problem.settings.candidates):
-        share = candidate * STAGES[0][2] / work
+    for _ in range(problem.settings.candidates):
         trajectory = random_trajectory(problem, rng)
         rare = trajectory is None
         if trajectory is None:
             trajectory = repaired_trajectory(problem, rng)
-        report(_assessed(problem, start, -1, trajectory, share))
+        report(_assessed(problem, start, -1, trajectory))
         x, value, in_time = _descend(problem, problem.unknowns(trajectory), STAGES[0], deadline)
         if best is None or value < best[0]:
             best = value, x
-            _report_feasible(problem, start, 0, x, report, share + STAGES[0][2] / work)
+            _report_feasible(problem, start, 0, x, report)
         if not in_time:
             return
         if rare:
@@ -141,8 +135,7 @@ def search(problem: ExcitationProblem, start: int, deadline: float, report: Call
     reserve = {kind: SAMPLE_SLACK + lost for kind, lost in problem.lost_between(x)[0].items()}
     for number, stage in enumerate((*STAGES[1:], *[CORRECTION] * CORRECTIONS), start=1):
         x, _, in_time = _descend(problem, x, stage, deadline, reserve)
-        early += stage[2] if number < len(STAGES) else 0
-        _report_feasible(problem, start, number, x, report, early / work)
+        _report_feasible(problem, start, number, x, report)
         lost, missing = problem.lost_between(x)
         if not in_time or (number >= len(STAGES) - 1 and not any(missing.values())):
             return
@@ -152,25 +145,18 @@ def search(problem: ExcitationProblem, start: int, deadline: float, report: Call
         }
 
 
-def _assessed(
-    problem: ExcitationProblem, start: int, stage: int, trajectory: FourierTrajectory, share: float
-) -> FeasibleMotion:
+def _assessed(problem: ExcitationProblem, start: int, stage: int, trajectory: FourierTrajectory) -> FeasibleMotion:
     assessment = problem.evaluate_criterion(trajectory)
     value, merit = problem.value(assessment), problem.merit(assessment)
-    return FeasibleMotion(start, stage, trajectory, assessment, value, merit, share)
+    return FeasibleMotion(start, stage, trajectory, assessment, value, merit)
 
 
 def _report_feasible(
-    problem: ExcitationProblem,
-    start: int,
-    stage: int,
-    x: FloatArray,
-    report: Callable[[FeasibleMotion], None],
-    share: float,
+    problem: ExcitationProblem, start: int, stage: int, x: FloatArray, report: Callable[[FeasibleMotion], None]
 ) -> None:
     trajectory = problem.feasible(problem.trajectory(x))
     if trajectory is not None:
-        report(_assessed(problem, start, stage, trajectory, share))
+        report(_assessed(problem, start, stage, trajectory))
 
 
 def _minimum(objective: Callable[..., tuple[float, FloatArray]], x: FloatArray, keep: Any = None, **most: int) -> Any:

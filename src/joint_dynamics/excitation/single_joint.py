@@ -59,8 +59,8 @@ class ConstantSpeed(Settings):
         check=_some,
     )
     acceleration: float | None = setting(None, 'at the ends', 'rad/s²', above=0, none='the allowed one')
-    rest: float = setting(0.5, 'stop at every end', 's', lower=0)
-    cycles: int = setting(1, 'how often the whole is done', lower=1)
+    rest: float = setting(0.5, 'stop at every end', 's', lower=0, upper=3600)
+    cycles: int = setting(1, 'how often the whole is done', lower=1, upper=1000)
 
     def build(self, model: RobotModel, limits: MotionLimits, posture: FloatArray) -> PiecewiseTrajectory:
         """Return the motion."""
@@ -96,9 +96,9 @@ class Trapezoids(Settings):
     speeds: Sequence[float] | None = setting(
         None, 'of the plateaus', 'rad/s', above=0, none='six up to what fits', check=_some
     )
-    plateau: float = setting(1.0, 'time at constant speed', 's', above=0)
+    plateau: float = setting(1.0, 'time at constant speed', 's', above=0, upper=3600)
     acceleration: float | None = setting(None, 'between the plateaus', 'rad/s²', above=0, none='the allowed one')
-    rest: float = setting(0.5, 'stop between the trapezoids', 's', lower=0)
+    rest: float = setting(0.5, 'stop between the trapezoids', 's', lower=0, upper=3600)
     start: float | None = setting(
         None, 'where every trapezoid begins', 'rad', none='so that the longest is centred in the allowed range'
     )
@@ -139,7 +139,7 @@ class SlowReversals(Settings):
     joint: str = setting(..., 'name of the joint that moves')
     acceleration: float = setting(0.05, 'of every phase', 'rad/s²', above=0)
     net: float = setting(math.radians(3.0), 'what a cycle gains', 'rad', above=0)
-    cycle: float = setting(8.5, 'length of a cycle', 's', above=0)
+    cycle: float = setting(8.5, 'length of a cycle', 's', above=0, upper=3600)
     start: float | None = setting(
         None, 'where the turn begins', 'rad', none='so that it is centred in the allowed range'
     )
@@ -191,9 +191,11 @@ class LoadSweep(Settings):
     stop: float | None = setting(None, 'angle of greatest load', 'rad', none='where the gravity torque peaks')
     speed: float = setting(0.05, 'of the sweep; that of the paper', 'rad/s', above=0)
     acceleration: float | None = setting(None, 'at the ends', 'rad/s²', above=0, none='the allowed one')
-    reversals: int = setting(0, 'on the way to the load, every one goes back half of the way gained', lower=0)
-    sweeps: int = setting(1, 'how often to and fro', lower=1)
-    rest: float = setting(1.0, 'stop at both ends', 's', lower=0)
+    reversals: int = setting(
+        0, 'on the way to the load, every one goes back half of the way gained', lower=0, upper=1000
+    )
+    sweeps: int = setting(1, 'how often to and fro', lower=1, upper=1000)
+    rest: float = setting(1.0, 'stop at both ends', 's', lower=0, upper=3600)
 
     def build(
         self, model: RobotModel, limits: MotionLimits, posture: FloatArray, parameters: FloatArray | None = None

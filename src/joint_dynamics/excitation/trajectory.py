@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.excitation.excitation_settings import MAX_DURATION
 
 
 @dataclass(frozen=True)
@@ -167,6 +168,11 @@ class JointPieces:
         self.durations.append(duration)
         self.accelerations.append(acceleration)
         self.time += duration
+        if not self.time <= MAX_DURATION:
+            raise JointDynamicsError(
+                f'trajectory: expected a motion of at most {MAX_DURATION:g} s, found a longer one: fewer repetitions,'
+                ' higher speeds, or shorter pauses'
+            )
         self.position += self.speed * duration + acceleration * duration**2 / 2
         self.speed += acceleration * duration
 

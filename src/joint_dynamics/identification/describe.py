@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from joint_dynamics.arm import Term
-from joint_dynamics.arrays import finite
+from joint_dynamics.arrays import FloatArray, finite
 from joint_dynamics.description import DynamicsDescription, identity_of
 from joint_dynamics.identification.identification_settings import IdentificationSettings
 from joint_dynamics.identification.physical.dissipation import checked_speed
@@ -74,6 +74,9 @@ def describe(
             for name, expression in zip(problem.base.names, problem.base.expressions, strict=True)
         ],
     }
+    if model.weightless:
+        has_masses = model.parameters is not None and np.any(model.parameters)
+        inertial['gravity'] = 'robot_file' if has_masses else 'none'
     if model.coupling is not None:
         inertial['coupling'] = {
             name: float(value) for name, value in zip(model.coupling.parameter_names, standard.coupled, strict=True)
@@ -124,6 +127,12 @@ def validity_of(solved: SolvedProblem) -> dict[str, dict[str, Any]]:
     return ranges
 
 
+def load_deviation(solved: SolvedProblem) -> FloatArray:
+    """Return the deviation of the torque through each transmission (n,), relative: its model error, as the residual."""
+    squares = np.sum([(part.at_kept(part.tau) ** 2).sum(axis=0) for part in solved.problem.observations], axis=0)
+    return solved.solution.sigma / np.sqrt(np.maximum(squares / sum(solved.problem.samples), np.finfo(float).tiny))
+
+
 def with_provenance(result: IdentificationResult) -> DynamicsDescription:
     """Return the description of a result with where it comes from: recordings, residuals, verdict."""
     provenance = {
@@ -136,10 +145,10 @@ def with_provenance(result: IdentificationResult) -> DynamicsDescription:
         'validation': {fit.name: finite(fit.residual_percent()[1]) for fit in result.validation},
         'condition_number': finite(result.solution.condition_number),
         'believable': not result.reasons,
+        'reasons': [reason.text for reason in result.reasons],
         'joints': result.checks.get('joints'),
         'uses': result.checks.get('uses'),
         'coverage': _coverage(result),
-        **resting_document(result),
         'filters': {name: finite(value) for name, value in vars(result.plan).items()},
     }
     return DynamicsDescription(result.description.document | {'provenance': provenance})
@@ -158,21 +167,6 @@ def _coverage(result: IdentificationResult) -> dict[str, Any] | None:
     given = own - cross @ np.linalg.pinv(terms, rcond=1e-10, hermitian=True) @ cross.T
     training = Training.of(result.problem, given, percent)
     return training.document(result.problem.model.joint_names) if np.isfinite(training.deviation) else None
-
-
-def resting_document(result: IdentificationResult) -> dict[str, Any]:
-    """Return what `validate` needs of friction at rest, `resting` of the provenance; {} if none was looked at."""
-    if result.resting is None:
-        return {}
-    training, names = result.resting['training'], result.problem.model.joint_names
-    sigma = {name: float(f'{value:.6g}') for name, value in zip(names, result.solution.sigma, strict=True)}
-    return {
-        'resting': {
-            'breakaway_ratio': training.get('breakaway_ratio', 1.0),
-            'first_breakaway_ratio': training.get('first_breakaway_ratio'),
-            'residual_deviation': sigma,
-        }
-    }
 
 
 def payload_part(entries: dict[str, Any]) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from joint_dynamics.identification.reliability.thresholds import TRAVEL
 from joint_dynamics.identification.reliability.verdict import Reason, without_duplicates
 from joint_dynamics.identification.result import IdentificationResult
 from joint_dynamics.recording import Recording, with_short_names
+from joint_dynamics.recording.plausibility import constant_efforts
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.robot.limits import joint_unit
 
@@ -34,7 +35,6 @@ class JointFigures:
     travel: rad (m). fastest: rad/s, 99 % of the samples are slower. resting: share of the samples slower than the rest
     speed. effort: rms of torque [N·m], or of current [A] where no torque was recorded; NaN where neither was. left:
     percent of the moving torque that rigid bodies with linear friction leave over, NaN where it was not identified.
-    scale, scale_std: factor of its torque that the other joints tell, and its deviation; NaN where they do not.
     """
 
     name: str
@@ -43,8 +43,6 @@ class JointFigures:
     resting: float
     effort: float
     left: float
-    scale: float
-    scale_std: float
 
 
 @dataclass(frozen=True)
@@ -118,9 +116,7 @@ def _figures(recording: Recording, rest_speed: float, result: IdentificationResu
     effort = recording.tau if recording.tau is not None else recording.current
     rms = np.full(recording.n, np.nan) if effort is None else np.sqrt(np.mean(effort**2, axis=0))
     left = np.full(recording.n, np.nan) if result is None else overall_residual(result.training, moving=True)[0]
-    scales = {} if result is None else result.checks.get('torque_scales') or {}
     for j, name in enumerate(recording.joint_names):
-        scale = scales.get(name, {})
         yield JointFigures(
             name,
             travel=float(np.ptp(recording.q[:, j])),
@@ -128,8 +124,6 @@ def _figures(recording: Recording, rest_speed: float, result: IdentificationResu
             resting=float(np.mean(speed[:, j] <= rest_speed)),
             effort=float(rms[j]),
             left=float(left[j]),
-            scale=_number(scale.get('factor')),
-            scale_std=_number(scale.get('std')),
         )
 
 
@@ -189,12 +183,8 @@ def _oddities(recording: Recording) -> Iterator[str]:
         return
     for j, name in enumerate(recording.joint_names):
         tau, current = recording.tau[:, j], recording.current[:, j]
-        if np.ptp(tau) == 0 or np.ptp(current) == 0:
+        if constant_efforts(tau[:, None]).any() or constant_efforts(current[:, None]).any():
             continue
         if abs(np.corrcoef(tau, current)[0, 1]) > ONE_SIGNAL:
             ratio = float((tau - tau.mean()) @ (current - current.mean()) / np.sum((current - current.mean()) ** 2))
             yield f'the torque of {name} is {ratio:.4g} times its current: computed by a drive gain, not measured'
-
-
-def _number(value: float | None) -> float:
-    return np.nan if value is None else float(value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from joint_dynamics.arm import Term, terms_from_config
 from joint_dynamics.errors import JointDynamicsError
@@ -86,27 +86,35 @@ class IdentificationSettings(Settings):
     """
 
     SECTION = 'identification'
+    GONE: ClassVar[Mapping[str, str]] = {
+        'encoder_step': 'leave it out, a joint at rest is predicted by its rest torque and the Coulomb level'
+    }
 
     method: str = setting('wls', 'how the parameters are estimated', choices=METHODS)
     f_dyn: float | None = setting(
         None,
         'bandwidth of the dynamics, from which the cut-offs follow',
         'Hz',
-        above=0,
+        lower=0.01,
         upper=1000,
         none='from the data',
     )
     position_cutoff: float | None = setting(
-        None, 'zero-phase filter on positions', 'Hz', above=0, upper=10000, none='5 f_dyn'
+        None, 'zero-phase filter on positions', 'Hz', lower=0.01, upper=10000, none='5 f_dyn'
     )
     parallel_cutoff: float | None = setting(
-        None, 'filter on torque and regressor', 'Hz', above=0, upper=10000, none='2 f_dyn'
+        None, 'filter on torque and regressor', 'Hz', lower=0.01, upper=10000, none='2 f_dyn'
     )
     decimation: int | None = setting(
         None, 'keep every n-th filtered sample', lower=1, upper=10000, none='⌊0.8 f_s/(4 f_dyn)⌋'
     )
     trim: float | None = setting(
-        None, 'cut off at each end after the position filter', 's', lower=0, none='one period of the position cut-off'
+        None,
+        'cut off at each end after the position filter',
+        's',
+        lower=0,
+        none='one period of the position cut-off',
+        upper=3600,
     )
     drive_gains: Mapping[str, float] | None = setting(
         None, 'joint torque per current of each joint, for recordings with currents', 'N·m/A', none='not known'
@@ -134,6 +142,7 @@ class IdentificationSettings(Settings):
         's',
         lower=0,
         none='found from the data',
+        upper=3600,
     )
     moving_speed: float = setting(0.02, 'samples count as moving above it', 'rad/s', lower=0)
     rest_speed: float = setting(
@@ -142,13 +151,6 @@ class IdentificationSettings(Settings):
         'rad/s',
         lower=0,
         upper=1,
-    )
-    encoder_step: float | Mapping[str, float] | None = setting(
-        None,
-        'step of the position readings (the motor encoders where there are two), of all or by joint; 0: they have none',
-        'rad, joint side',
-        lower=0,
-        none='as it shows in the recordings',
     )
     selection: bool = setting(True, 'try further friction terms on held-out parts of the data and keep those that pay')
     payload: KnownPayload | None = setting(

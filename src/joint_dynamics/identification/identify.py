@@ -14,23 +14,22 @@ from dataclasses import replace
 
 from joint_dynamics.arm import Arm
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.identification.describe import describe, validity_of, with_provenance
+from joint_dynamics.identification.describe import describe, load_deviation, validity_of, with_provenance
 from joint_dynamics.identification.drive_gains.conversion import as_body, to_torques
 from joint_dynamics.identification.drive_gains.estimate import poorly_determined_gains
 from joint_dynamics.identification.drive_gains.payload import identify_payload, payload_differences
 from joint_dynamics.identification.identification_settings import IdentificationSettings, KnownPayload
 from joint_dynamics.identification.joint_tests.transmission import identify_transmissions
 from joint_dynamics.identification.observations import Observation, filter_plan, observe
-from joint_dynamics.identification.recordings import PreparedRecordings
+from joint_dynamics.identification.recordings import PreparedRecordings, locked_as_recorded, of_torques
 from joint_dynamics.identification.regression.diagnostics import diagnose
 from joint_dynamics.identification.regression.methods import Progress, solve_by_method
-from joint_dynamics.identification.regression.presliding import Encoder
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.rotor import RotorSide
 from joint_dynamics.identification.reliability.checks import check_recordings
 from joint_dynamics.identification.reliability.signals import with_faults
 from joint_dynamics.identification.reliability.verdict import without_duplicates
-from joint_dynamics.identification.resting import presliding_notes, resting_entry
+from joint_dynamics.identification.resting import resting_summary
 from joint_dynamics.identification.result import IdentificationResult
 from joint_dynamics.identification.validate import validation_fit
 from joint_dynamics.recording import Recording, with_short_names
@@ -74,12 +73,17 @@ def identify(
     settings, say = settings or IdentificationSettings(), progress or (lambda line: None)
 
     # 1 The data: joints by name, periods averaged, currents as torques
+    whole = [run.select(model.joint_names) for run in (*recordings, *validation, *loaded)]
+    given, model = model, of_torques(locked_as_recorded(model, whole), whole)
     data = PreparedRecordings.of(model, recordings, validation, loaded)
     plan, measured = filter_plan(data.training, settings), data.training
     data = data.averaged(settings.period, plan)
     converted = to_torques(model, data, plan, settings, say)
     data, settings = converted.data, converted.settings
     notes = list(converted.notes)
+    if model.held != given.held:
+        places = ', '.join(f'{name} at {place:.4g}' for name, place in model.held.items())
+        notes.append(f'locked where the recordings have them: {places}')
 
     # 2 The linear system: filtered motion, rotors that are known taken off
     say(f'filtering {len(data.training)} recording(s) at {plan.position_cutoff:.3g} Hz')
@@ -95,28 +99,24 @@ def identify(
     rest_speed = 0.0 if settings.method == 'ols' else settings.rest_speed
     try:
         measured_training = observed(data.training)
-        problem = Problem(model, loading(measured_training), settings.terms, rest_speed=rest_speed)
+        stated = Problem(model, loading(measured_training), settings.terms, rest_speed=rest_speed)
 
         # 3 Its solution, with the terms of friction that the data ask for
-        solved = solve_by_method(problem, settings, say)
+        solved = solve_by_method(stated, settings, say)
     except JointDynamicsError as error:
         raise with_faults(error, data.training) from None
     problem, solution = solved.problem, solved.solution
 
     # 4 How sure it is: the scatter of the data, the selection, the drive gains
     gain_uncertainty = converted.uncertainty(model, solved)
-    covariance = solved.covariance + (0.0 if gain_uncertainty is None else gain_uncertainty.spread)
+    scatter = solved.covariance
+    covariance = scatter + (0.0 if gain_uncertainty is None else gain_uncertainty.spread)
     solved = replace(solved, covariance=covariance)
 
-    # 5 What it says of joints at rest, and within which range it holds
+    # 5 The validation
     say('validating')
     measured_validation = observed(data.validation)
     unseen = problem.on(loading(measured_validation)) if data.validation else None
-    resting = None
-    if problem.rest_speed > 0:
-        encoder = Encoder.of(model, [*measured, *data.validation], data.training, settings.encoder_step)
-        resting = resting_entry(problem, unseen, solution.chi, covariance, solution.sigma, encoder)
-        notes += presliding_notes(resting)
 
     # 6 The payload
     payload_runs = loading(observed(data.payload_runs))
@@ -129,7 +129,7 @@ def identify(
             solution.chi,
             payload_runs,
             settings.known_payload,
-            solved.covariance_of,
+            scatter,
             gain_uncertainty,
             hung.joint,
             hung.position,
@@ -139,7 +139,7 @@ def identify(
     # 7 What its description predicts, with the transmissions where both their sides were recorded
     validity = validity_of(solved)
     transmissions, unknown = identify_transmissions(
-        Arm(model, solved.standard), measured, settings.drive_gain_deviation
+        Arm(model, solved.standard), measured, settings.drive_gain_deviation, load_deviation(solved)
     )
     description = describe(
         solved,
@@ -152,13 +152,15 @@ def identify(
     )
     arm = Arm.from_description(None, description)
     training, validated = (
-        [validation_fit(arm, part, settings.moving_speed) for part in group]
-        for group in (measured_training, measured_validation)
+        [validation_fit(arm, part, settings) for part in group] for group in (measured_training, measured_validation)
     )
+    resting = {
+        role: resting_summary(fits) for role, fits in (('training', training), ('validation', validated)) if fits
+    }
 
     # 8 Whether it holds
     say('checking whether the result holds')
-    judged = check_recordings(problem, solution, measured, training, validated, unseen, settings, covariance)
+    judged = check_recordings(stated, problem, solution, measured, training, validated, unseen, settings, covariance)
     different = payload_differences(problem, solution.chi, payload_runs, hung.joint)
     weak_gains = poorly_determined_gains(converted.drive_gains or {})
 

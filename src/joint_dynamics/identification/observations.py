@@ -28,12 +28,13 @@ HARMONICS = 4.0
 
 So many times the motion's frequency are dynamics.
 """
-HIGHEST_MOTION = 60.0
-"""No arm moves faster [Hz]; velocity power above is noise of the encoders."""
+HIGHEST_MOTION = 60.0  # Hz, no arm moves faster; velocity power above is noise of the encoders
+BELOW_NYQUIST = 0.4  # share of the sampling rate that an automatic cut-off has at most; a filter needs room to fall
 CHIRP_COST = 6
 """A chirp z-transform makes two complex transforms of a signal in place of one real one, and a third of the chirp."""
 REST_SPEED = 0.01
 """Speed [rad/s or m/s] below which a joint counts as resting."""
+SLIPPED = 0.01  # rad, distance after which a joint has slipped: several times the widest presliding
 SHARE = 0.5
 """A filtered row counts as resting when its joint rested for more than this share of what the filter saw."""
 ABOVE = 1.5
@@ -77,11 +78,12 @@ def filter_plan(
         or known.get('f_dyn')
         or dynamics_bandwidth([recording.q for recording in recordings], [recording.rate for recording in recordings])
     )
-    position = settings.position_cutoff or known.get('position_cutoff', 5.0 * f_dyn)
+    highest = BELOW_NYQUIST * min((recording.rate for recording in recordings), default=np.inf)
+    position = settings.position_cutoff or min(known.get('position_cutoff', 5.0 * f_dyn), highest)
     return FilterPlan(
         f_dyn,
         position,
-        settings.parallel_cutoff or known.get('parallel_cutoff', 2.0 * f_dyn),
+        settings.parallel_cutoff or min(known.get('parallel_cutoff', 2.0 * f_dyn), highest),
         settings.decimation,
         1.0 / position if settings.trim is None else settings.trim,
     )
@@ -157,8 +159,6 @@ class Observation:
         torque, unfiltered; temperature [°C] or None; time [s].
     decimator
         the parallel filter, None when the samples are taken as they are.
-    reading
-        the unfiltered position of the motor (of the link where that was not measured); None: not kept.
     """
 
     name: str
@@ -172,7 +172,6 @@ class Observation:
     tau: FloatArray
     temperature: FloatArray | None
     decimator: ParallelDecimator | None
-    reading: FloatArray | None = None
 
     @property
     def kept(self) -> IntArray:
@@ -202,10 +201,9 @@ def observe(recording: Recording, plan: FilterPlan, drive_gains: Mapping[str, fl
         )
     keep = slice(trim, recording.samples - trim)
     q, dq, ddq = filtered_motion(recording.q, plan.position_cutoff, recording.rate, keep)
-    motor, (theta, dtheta, ddtheta) = recording.q, (q, dq, ddq)
+    theta, dtheta, ddtheta = q, dq, ddq
     if recording.theta is not None:
-        motor = recording.theta
-        theta, dtheta, ddtheta = filtered_motion(motor, plan.position_cutoff, recording.rate, keep)
+        theta, dtheta, ddtheta = filtered_motion(recording.theta, plan.position_cutoff, recording.rate, keep)
     return Observation(
         recording.name,
         recording.time[keep],
@@ -218,7 +216,6 @@ def observe(recording: Recording, plan: FilterPlan, drive_gains: Mapping[str, fl
         tau[keep],
         None if recording.temperature is None else recording.temperature[keep],
         ParallelDecimator(len(q), plan.parallel_cutoff, recording.rate, plan.factor(recording.rate)),
-        motor[keep],
     )
 
 
@@ -259,7 +256,33 @@ def find_rest(observation: Observation, speed: float = REST_SPEED) -> Rest:
     resting = (observation.at_kept(still) > SHARE).T
     scale = np.ones(resting.shape)
     for j, row in enumerate(resting):
-        edges = np.flatnonzero(np.diff(np.concatenate([[False], row, [False]]).astype(int)))
-        for start, end in edges.reshape(-1, 2):
-            scale[j, start:end] = 1.0 / np.sqrt(end - start)
+        for stay in rest_intervals(row):
+            scale[j, stay] = 1.0 / np.sqrt(stay.stop - stay.start)
     return Rest(resting, scale)
+
+
+def rest_intervals(at_rest: BoolArray) -> list[slice]:
+    """Return the stays of one joint: runs of samples (K,) at rest."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], at_rest, [False]]).astype(int)))
+    return [slice(start, end) for start, end in edges.reshape(-1, 2)]
+
+
+def stays(observation: Observation, speed: float) -> BoolArray:
+    """Return where the joints stand still at the full rate, (samples, n).
+
+    A pause shorter than half a period of the parallel filter is a reversal.
+    """
+    still = np.abs(observation.dtheta) < speed
+    if observation.decimator is not None and still.any():
+        rate = (len(observation.time) - 1) / float(observation.time[-1] - observation.time[0])
+        shortest = 0.5 * rate / observation.decimator.cutoff
+        for column in still.T:
+            for stay in rest_intervals(column):
+                column[stay] = stay.stop - stay.start >= shortest
+    return np.asarray(still)
+
+
+def not_slipped(observation: Observation) -> BoolArray:
+    """Return at which kept samples a joint has not yet moved by `SLIPPED` since its recording began, (n, K) bool."""
+    moved = np.abs(observation.theta - observation.theta[0]) > SLIPPED
+    return np.asarray(~np.maximum.accumulate(moved, axis=0)[observation.kept].T)

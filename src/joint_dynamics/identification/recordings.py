@@ -15,6 +15,7 @@ import numpy as np
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.observations import FilterPlan
 from joint_dynamics.recording import Recording, Repetition, average_periods, find_repetition
+from joint_dynamics.recording.plausibility import NEEDS_EFFORT, NO_EFFORT
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.signals.filtering import zero_phase_lowpass
 
@@ -100,12 +101,54 @@ class PreparedRecordings:
         return [f'{", ".join(dict.fromkeys(names))}: {note}' for note, names in names_by_note.items()]
 
 
+def locked_as_recorded(model: RobotModel, recordings: Sequence[Recording]) -> RobotModel:
+    """Return the robot whose locked joints stand where the recordings have them.
+
+    Raises JointDynamicsError for a locked joint that moves in a recording, or stands elsewhere in another one or in
+    `robot.locked`.
+    """
+    places = dict[str, float]()
+    for recording in recordings:
+        for name, (low, high) in recording.others.items():
+            if name not in model.held:
+                continue
+            where = f'{recording.name}: {name}: expected a locked joint'
+            if not high - low <= NEEDS_EFFORT:
+                raise JointDynamicsError(
+                    f'{where} to stand still, found it between {low:.4g} and {high:.4g} rad: name it in robot.joints'
+                )
+            middle = 0.5 * (low + high)
+            stated = places.setdefault(name, model.locked.get(name, middle))
+            if not abs(middle - stated) <= NEEDS_EFFORT:
+                raise JointDynamicsError(
+                    f'{where} at {stated:.4g} rad, as robot.locked or another recording has it, found it at '
+                    f'{middle:.4g} rad: identify such recordings apart'
+                )
+    return model.locked_at(places)
+
+
+def of_torques(model: RobotModel, recordings: Sequence[Recording]) -> RobotModel:
+    """Return the robot whose torques were recorded: without gravity where the recordings leave it out.
+
+    Raises JointDynamicsError where some recordings do and some do not.
+    """
+    if not any(recording.without_gravity for recording in recordings):
+        return model
+    for recording in recordings:
+        if not recording.without_gravity:
+            raise JointDynamicsError(
+                f'{recording.name}: expected torque without gravity as in the other recordings, found torque with it: '
+                'state what `effort` is of each, or identify them apart'
+            )
+    return model.standing(weightless=True)
+
+
 def _with_torques(recording: Recording) -> Recording:
-    """Return the recording; refuse one that says zero of a joint that moves, which is what is not measured."""
+    """Return the recording; refuse one whose torque of a joint is zero although it moves: it was not measured."""
     measured = [values for values in (recording.tau, recording.current) if values is not None]
     silent = np.ptp(recording.q, axis=0) > MOVES
     for values in measured:
-        silent = silent & ~values.any(axis=0)
+        silent = silent & ~(np.abs(values) > NO_EFFORT).any(axis=0)
     if measured and silent.any():
         joints = ', '.join(np.array(recording.joint_names)[silent])
         raise JointDynamicsError(

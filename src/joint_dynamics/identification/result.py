@@ -124,9 +124,8 @@ class IdentificationResult:
 
         Percent of moving samples below the band of the fit, of the validation where any joint moves in one.
         """
-        parts = [(overall_residual(part, moving=True)[1], part) for part in (self.validation, self.training) if part]
-        percent, fits = next(((percent, part) for percent, part in parts if np.isfinite(percent)), (None, ()))
-        return headline(self.reasons, percent, band_of_all(fits))
+        moves = bool(self.validation) and bool(np.isfinite(overall_residual(self.validation, moving=True)[1]))
+        return headline(self.reasons, self.validation if moves else self.training, validated=moves)
 
     @property
     def samples(self) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,13 +15,15 @@ from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.drive_gains.estimate import with_torque
 from joint_dynamics.identification.drive_gains.payload import payload_changes
 from joint_dynamics.identification.identification_settings import IdentificationSettings
-from joint_dynamics.identification.observations import Observation, filter_plan, observe
+from joint_dynamics.identification.observations import SHARE, Observation, filter_plan, observe, stays
+from joint_dynamics.identification.recordings import locked_as_recorded
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.residuals import Fit, FullRate, band_of, overall_residual, relative
 from joint_dynamics.identification.reliability.coverage import Coverage, Training, judge_coverage
 from joint_dynamics.identification.reliability.prediction import judge_prediction
+from joint_dynamics.identification.reliability.signals import faults
 from joint_dynamics.identification.reliability.verdict import Reason, without_duplicates
-from joint_dynamics.identification.resting import resting_of_description
+from joint_dynamics.identification.resting import rest_torque, resting_summary
 from joint_dynamics.recording import Recording, with_short_names
 
 
@@ -34,12 +36,31 @@ def predicted_torque(arm: Arm, observation: Observation) -> FloatArray:
     return arm.motor_torque(observation.q, observation.dq, observation.ddq, **observation.motor)
 
 
-def validation_fit(arm: Arm, observation: Observation, moving_speed: float) -> Fit:
-    """Return measured and predicted torque of one observation on the filtered, decimated samples."""
+def torque_with_rest(arm: Arm, observation: Observation, rest_speed: float) -> tuple[FloatArray, FloatArray | None]:
+    """Return the predicted torque, joints at rest by their rest torque, and the Coulomb level there.
+
+    Both (samples, n) [N·m], the level 0 in motion; None where no joint rests.
+    """
     predicted = predicted_torque(arm, observation)
-    sliding = tuple(map(bool, arm.robot.prismatic))
-    raw = relative(observation.tau - predicted, observation.tau, arm.robot.mixed)
+    still = stays(observation, rest_speed)
+    if not still.any():
+        return predicted, None
+    resting, level = rest_torque(arm, observation)
+    return np.where(still, resting, predicted), np.where(still, level, 0.0)
+
+
+def validation_fit(arm: Arm, observation: Observation, settings: IdentificationSettings) -> Fit:
+    """Return measured and predicted torque of one observation on the filtered, decimated samples."""
+    predicted, band = torque_with_rest(arm, observation, settings.rest_speed)
     kept = observation.kept
+    at_rest = None
+    if band is not None:
+        share = observation.at_kept((band > 0.0).astype(float))
+        at_rest = np.where(share > SHARE, observation.at_kept(band) / np.maximum(share, SHARE), np.nan)
+    sliding = tuple(map(bool, arm.robot.prismatic))
+    moving = np.abs(observation.dq) > settings.moving_speed
+    residual, torque = (np.where(moving, x, 0.0) for x in (observation.tau - predicted, observation.tau))
+    raw = relative(residual, torque, arm.robot.mixed)
     return Fit(
         observation.name,
         arm.joint_names,
@@ -47,11 +68,12 @@ def validation_fit(arm: Arm, observation: Observation, moving_speed: float) -> F
         observation.at_kept(observation.tau),
         observation.at_kept(predicted),
         observation.dq[kept],
-        moving_speed,
+        settings.moving_speed,
         raw,
-        FullRate(observation.time, observation.tau, predicted, observation.dq),
+        FullRate(observation.time, observation.tau, predicted, observation.dq, band),
         band_of(observation),
         sliding,
+        at_rest,
     )
 
 
@@ -104,17 +126,24 @@ def judge_description(
     problem = Problem(arm.robot, observations, rest_speed=settings.rest_speed)
     known = description.document.get('provenance', {})
     percent = known.get('moving_residual_percent')
-    covered, covariance = Coverage(), None
+    covered = Coverage()
     base = [parameter.get('name') for parameter in description.document['inertial'].get('base', [])]
     if percent is not None and known.get('coverage') and base == problem.names:
         training = Training.from_document(known['coverage'], percent, arm.joint_names)
         covered = judge_coverage(training, problem, overall_residual(fits, moving=True)[1])
-        covariance = training.covariance
     explained = covered.summary.get('coverage', {}).get('validation_deviation_percent')
-    reasons = [*judge_prediction(fits, percent, payload_changes(problem, fits), explained), *covered.reasons]
+    contradictory = [
+        reason for recording in recordings for reason in faults(recording) if reason.code == 'speed_mismatch'
+    ]
+    predicted = judge_prediction(fits, percent, payload_changes(problem, fits), explained)
+    own = []
+    if not known.get('believable', True):
+        why = known.get('reasons') or ['its identification found reasons against it']
+        text = f'the description says of itself that it is not reliable: {"; ".join(map(str, why))}'
+        own = [Reason('description', text)]
+    reasons = [*own, *contradictory, *predicted, *covered.reasons]
     summary = dict(covered.summary)
-    if known.get('resting') and problem.rest_speed > 0:
-        summary['resting'] = resting_of_description(arm, known['resting'], problem, covariance)
+    summary['resting'] = resting_summary(fits)
     names = [recording.name for recording in recordings]
     return Validation(
         fits,
@@ -129,8 +158,16 @@ def _predicted(
 ) -> tuple[list[Observation], list[Fit]]:
     if not recordings:
         raise JointDynamicsError('validate: expected at least one recording, found none')
+    for recording in recordings:
+        description.check_effort(recording.without_gravity, recording.name)
     model = arm.robot
     recordings = [recording.select(model.joint_names) for recording in recordings]
+    recorded = locked_as_recorded(model, recordings).held
+    if recorded != model.held:
+        raise JointDynamicsError(
+            f'{recordings[0].name}: expected locked joints where the description has them ({_places(model.held)}), '
+            f'found {_places(recorded)}'
+        )
     gains = settings.drive_gains
     if gains is None and np.all(np.isfinite(arm.drive_gain)):
         gains = dict(zip(model.joint_names, arm.drive_gain, strict=True))
@@ -140,7 +177,11 @@ def _predicted(
         ]
     plan = filter_plan(recordings, settings, _filters(description))
     observations = [observe(recording, plan, gains) for recording in recordings]
-    return observations, [validation_fit(arm, observation, settings.moving_speed) for observation in observations]
+    return observations, [validation_fit(arm, observation, settings) for observation in observations]
+
+
+def _places(held: Mapping[str, float]) -> str:
+    return ', '.join(f'{name} {place:.4g}' for name, place in held.items())
 
 
 def _filters(description: DynamicsDescription) -> dict[str, Any]:
@@ -173,4 +214,5 @@ def predict_torque(
     recording = recording.select(arm.joint_names)
     plan = filter_plan([recording], settings or IdentificationSettings(), _filters(description))
     motion = replace(recording, tau=np.zeros_like(recording.q), current=None)
-    return predicted_torque(arm, observe(motion, replace(plan, trim=0.0)))
+    rest_speed = (settings or IdentificationSettings()).rest_speed
+    return torque_with_rest(arm, observe(motion, replace(plan, trim=0.0)), rest_speed)[0]

@@ -14,6 +14,7 @@ from joint_dynamics.recording.common_grid import Aligner, make_grid
 from joint_dynamics.recording.conversions import Corrections, MotorSide
 from joint_dynamics.recording.inputs import NOT_OF_THE_ARM, POSITIONS
 from joint_dynamics.recording.plausibility import check_signals
+from joint_dynamics.recording.publishers import last_of_each_stamp, refuse_several_publishers
 from joint_dynamics.recording.samples import Samples, Table
 
 #: Motor-side quantity -> the array of the Recording it becomes.
@@ -27,11 +28,16 @@ OPTIONAL = ('dq', 'dtheta', 'motor_velocity')
 
 @dataclass(frozen=True)
 class Gathered:
-    """The joints, the tables of each quantity, in which each joint occurs once, and what was left out."""
+    """The joints, the tables of each quantity, in which each joint and each stamp occurs once, and what was left out.
+
+    received: the same tables with all samples; others: tables with positions of further joints.
+    """
 
     joints: tuple[str, ...]
     quantities: Mapping[str, Sequence[Table]]
     notes: Sequence[str]
+    received: Sequence[Table] = ()
+    others: Sequence[Table] = ()
 
     @property
     def tables(self) -> list[Table]:
@@ -66,7 +72,11 @@ def gather(
         members = _one_source_each([table for table in tables if table.quantity == quantity], joints, replacing, name)
         if members:
             merged[quantity] = members
-    return Gathered(joints, merged, _leave_out(merged, joints, name))
+    notes = _leave_out(merged, joints, name)
+    received = [table for members in merged.values() for table in members]
+    once = {quantity: list(map(last_of_each_stamp, members)) for quantity, members in merged.items()}
+    others = [table for table in tables if table.quantity == 'q' and not set(table.names) <= set(joints)]
+    return Gathered(joints, once, notes, received, others)
 
 
 def align(samples: Samples, name: str, window: Window) -> dict[str, Any]:
@@ -99,6 +109,9 @@ def noted(fields: dict[str, Any], before: Sequence[str] = (), after: Sequence[st
 def fields_on(samples: Samples, gathered: Gathered, aligner: Aligner) -> dict[str, Any]:
     """Return everything that was gathered on the grid, as the fields of a `Recording` by name, checked."""
     joints, notes = gathered.joints, list(gathered.notes)
+    begin, end = (aligner.origin + round(at * 1e9) for at in (aligner.grid[0], aligner.grid[-1]))
+    for table in gathered.received:
+        refuse_several_publishers(table, begin, end, aligner.name)
     arrays: dict[str, FloatArray] = {}
     duplicates = []
     for quantity, members in gathered.quantities.items():
@@ -106,8 +119,10 @@ def fields_on(samples: Samples, gathered: Gathered, aligner: Aligner) -> dict[st
         for table in members:
             array[:, [joints.index(joint) for joint in table.names]] = aligner.align(table)
             if table.duplicates:
+                other = f', {table.differing} of them with other values' if table.differing else ''
                 duplicates.append(
-                    f'{table.duplicates} duplicate stamps of {quantity} on {table.source}: the last sample of each kept'
+                    f'{table.duplicates} duplicate stamps of {quantity} on {table.source}{other}: the last sample of '
+                    'each kept'
                 )
         arrays[quantity] = array
     notes += _reflect(arrays, samples.settings.motor_side, joints)
@@ -118,8 +133,28 @@ def fields_on(samples: Samples, gathered: Gathered, aligner: Aligner) -> dict[st
     notes = [*aligner.report(), *duplicates, *notes, *odd]
     if corrections:
         notes.append(f'corrected: {", ".join(corrections)}')
+    if samples.settings.without_gravity:
+        if 'current' in arrays:
+            raise JointDynamicsError(
+                f'{aligner.name}: expected torque without gravity or motor currents, found both (effort: none, or one '
+                'topic less, leaves one out)'
+            )
+        corrections['torque_without_gravity'] = True
     by = {'corrections': Corrections(**corrections)}
-    return {'name': aligner.name, 'joint_names': joints, 'time': time, **arrays, 'notes': notes, **by}
+    standing = {'others': _extent(gathered, begin, end)}
+    return {'name': aligner.name, 'joint_names': joints, 'time': time, **arrays, 'notes': notes, **by, **standing}
+
+
+def _extent(gathered: Gathered, begin: int, end: int) -> dict[str, tuple[float, float]]:
+    """Return lowest and highest position of the joints that are not gathered, between two stamps [ns]."""
+    extent = {}
+    for table in gathered.others:
+        values = table.values[(table.stamps >= begin) & (table.stamps <= end)]
+        for name, column in zip(table.names, values.T, strict=True):
+            known = column[np.isfinite(column)]
+            if name not in gathered.joints and known.size:
+                extent[name] = (float(known.min()), float(known.max()))
+    return extent
 
 
 def _reflect(arrays: dict[str, FloatArray], side: MotorSide, joints: Sequence[str]) -> list[str]:
@@ -199,17 +234,7 @@ def _merge(tables: Sequence[Table], joint_names: Sequence[str]) -> list[Table]:
             [source.values[:, [source.names.index(joint) for joint in joints]] for source in sources]
         )
         order = np.argsort(stamps, kind='stable')
-        stamps, values = stamps[order], values[order]
-        last = np.append(np.diff(stamps) > 0, True)
-        merged.append(
-            replace(
-                sources[0],
-                names=tuple(joints),
-                stamps=stamps[last],
-                values=values[last],
-                duplicates=sum(source.duplicates for source in sources) + int(stamps.size - last.sum()),
-            )
-        )
+        merged.append(replace(sources[0], names=tuple(joints), stamps=stamps[order], values=values[order]))
     return merged
 
 

@@ -150,7 +150,7 @@ class Aligner:
 
     def _refuse_gap(self, table: Table, time: Array) -> None:
         period, gap = sample_period(time), longest_gap(time)
-        limit = self.max_gap(period)
+        limit = self.max_gap(table)
         if not gap.length <= limit * (1 + 1e-6):
             raise JointDynamicsError(
                 f'{self.name}: expected no gap longer than {limit:.6g} s (recording.max_gap), found a gap of '
@@ -165,16 +165,19 @@ class Aligner:
         if missing and note not in self.notes:
             self.notes.append(note)
 
-    def max_gap(self, period: float) -> float:
-        """Return the longest gap that is bridged in a signal with this period, s."""
-        return self.settings.max_gap or max(GAP_PERIODS * period, GAP_SECONDS)
+    def max_gap(self, table: Table) -> float:
+        """Return the longest gap that is bridged in a signal, s: one limit for the whole recording and its pieces."""
+        return self.settings.max_gap or self._bridged(sample_period((table.stamps - table.stamps[0]) * 1e-9))
+
+    def _bridged(self, period: float) -> float:
+        return max(GAP_PERIODS * period, GAP_SECONDS)
 
     @property
     def max_alignment_error(self) -> float:
         """The bound in force on the distance of grid points to real samples, s."""
         if self.settings.max_alignment_error is not None:
             return self.settings.max_alignment_error
-        return max(ALIGNMENT_SECONDS, self.max_gap(self.period) / 2)
+        return max(ALIGNMENT_SECONDS, (self.settings.max_gap or self._bridged(self.period)) / 2)
 
     def report(self) -> list[str]:
         """Return the notes: the distances of grid points to real samples, per quantity, and the gaps bridged."""

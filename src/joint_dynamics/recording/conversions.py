@@ -136,6 +136,9 @@ class Corrections(Settings):
     )
     torque_sign: Mapping[str, float] = setting({}, 'factor 1 or -1 of the torque (current) of a joint', check=_signs)
     torque_scale: Mapping[str, float] = setting({}, 'factor of the torque (current) of a joint', check=_scales)
+    torque_without_gravity: bool = setting(
+        False, 'whether all torques leave gravity out, as those of a robot that compensates its own weight'
+    )
     torque_delay: float = setting(
         0.0, 'how much later torques were stamped than the motion they belong to: they are read ahead', 's'
     )
@@ -198,6 +201,7 @@ class Corrections(Settings):
             torque_order=_moved(joints, torque_order),
             torque_sign=_not_one(joints, np.sign(torque_factor)),
             torque_scale=_not_one(joints, np.abs(torque_factor)),
+            torque_without_gravity=self.torque_without_gravity or later.torque_without_gravity,
             torque_delay=self.torque_delay * later.time_scale + later.torque_delay,
             position_order=_moved(joints, position_order),
             position_sign=_not_one(joints, np.sign(position_factor)),
@@ -207,7 +211,7 @@ class Corrections(Settings):
         )
 
     def inverse(self, joints: Sequence[str]) -> Corrections:
-        """Return the corrections that undo these, of a recording with these joints."""
+        """Return the corrections that undo these, of a recording with these joints; gravity stays out."""
         order, factor = self.torque_columns(joints)
         place = np.argsort(order)
         source, gain, offset = self.position_columns(joints)

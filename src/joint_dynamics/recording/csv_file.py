@@ -27,6 +27,7 @@ NAME = re.compile(r'([A-Za-z_]+?)([0-9]{1,6})')
 MAX_BYTES, MAX_COLUMNS, MAX_LINE, MAX_SECONDS = 8 * 1024**3, 1000, 1_000_000, 1e8
 #: As written: a float has this many significant decimals at most.
 EXACT = '%.17g'
+NOT_MEASURED = ': a signal is read of every joint or of none'
 
 
 def read_csv(path: Path, samples: Samples) -> None:
@@ -92,8 +93,7 @@ def _columns(path: Path, header: list[str], samples: Samples) -> tuple[dict[str,
             raise JointDynamicsError(
                 f'{path}: expected columns {expected}{joints}, found '
                 f'{", ".join(f"{COLUMNS[quantity]}{k}" for k in sorted(places))}'
-                + f' ({NOT_OF_THE_ARM})'
-                * bool(samples.joint_names and len(places) < n)
+                + (NOT_MEASURED if quantity != 'q' else f' ({NOT_OF_THE_ARM})' * (len(places) < n))
             )
     return {quantity: [places[k] for k in numbers] for quantity, places in numbered.items()}, tuple(unused)
 

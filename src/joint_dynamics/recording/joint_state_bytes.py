@@ -4,7 +4,7 @@ rosbags and rclpy make one Python object per field, rclpy one per number: two to
 themselves. The layout is looked up, not parsed, for a publisher sends the same names again and again. What is laid out
 in another way than plain CDR says, or is broken, is left to the library's own reader, which refuses it or knows better.
 
-The format is plain CDR (OMG DDS-XTypes 1.3, 7.4.3, encoding version 1), as in `nodes.interfaces.trajectory_bytes`.
+The format is plain CDR (OMG DDS-XTypes 1.3, 7.4.3, encoding version 1).
 """
 
 from __future__ import annotations

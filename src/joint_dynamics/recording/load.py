@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import math
 import re
 import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from joint_dynamics.documents import parse_yaml, read_text
+from joint_dynamics.documents import check_regular, parse_yaml, read_text
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.recording.aligned import Window
 from joint_dynamics.recording.bag import read_bag
@@ -40,6 +41,8 @@ def read_samples(spec: str | Path, samples: Samples) -> Window:
         raise JointDynamicsError(
             f'{path}: expected a recording (a rosbag2 folder, a .mcap, .db3 or .csv file), found no such file'
         )
+    for file in (each for each in path.iterdir() if not each.is_dir()) if path.is_dir() else (path,):
+        check_regular(file, str(file))
     if path.is_dir() or path.suffix in ('.mcap', '.db3'):
         read_bag(path, samples)
     elif path.suffix.lower() == '.csv':
@@ -69,6 +72,8 @@ def parse_spec(spec: str | Path) -> tuple[Path, Window]:
     match = WINDOW.fullmatch(window.strip())
     if match:
         t0, t1 = (None if end is None else float(end) for end in match.groups())
+        if math.inf in (t0, t1):
+            raise JointDynamicsError(f'{text}: expected a window of finite times, found {window[:80]!r}')
         if t0 is not None and t1 is not None and not t0 < t1:
             raise JointDynamicsError(f'{spec}: expected a window t0:t1 that starts before it ends, found {t0:g}:{t1:g}')
         return Path(text), (t0, t1)

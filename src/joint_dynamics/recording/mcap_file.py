@@ -7,6 +7,7 @@ section of any writer are verified here.
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import struct
 from collections.abc import Iterator
@@ -27,6 +28,7 @@ PREFIX, _CHUNK = struct.Struct('<BQ'), struct.Struct('<QQQI')
 #: Bytes of the shortest content that a checksum can be read from.
 _SHORTEST = {CHUNK: 28, ATTACHMENT: 20, FOOTER: 20, DATA_END: 4}
 _LONGEST_HEADER = 1000
+MAX_CHUNK = 64 * 1024**2  # bytes of a chunk when decompressed; writers close one after 4 MB or earlier
 
 
 @dataclass(frozen=True)
@@ -221,7 +223,7 @@ def stored_messages(path: Path) -> Iterator[StoredMessage]:
     def records_of(kind: int, content: bytes) -> list[McapRecord]:
         stream = ReadDataStream(BytesIO(content))
         if kind == CHUNK:
-            return breakup_chunk(Chunk.read(stream), validate_crc=True)
+            return breakup_chunk(_decompressed(Chunk.read(stream)), validate_crc=True)
         if kind == MESSAGE:
             return [Message.read(stream, len(content))]
         return [Schema.read(stream) if kind == SCHEMA else Channel.read(stream)]
@@ -253,6 +255,25 @@ def stored_messages(path: Path) -> Iterator[StoredMessage]:
                         )
                     definition = schema.encoding, schema.data.decode(errors='replace')
                     yield StoredMessage(channel.topic, schema.name, definition, record.log_time, record.data)
+
+
+def _decompressed(chunk: Any) -> Any:
+    """Return a chunk without compression; the size that it claims is no reason to ask for as much memory."""
+    if chunk.compression == 'zstd':
+        import zstandard
+
+        data = zstandard.ZstdDecompressor().stream_reader(chunk.data).read(MAX_CHUNK + 1)
+    elif chunk.compression == 'lz4':
+        import lz4.frame
+
+        data = lz4.frame.LZ4FrameDecompressor().decompress(chunk.data, MAX_CHUNK + 1)
+    else:
+        data = chunk.data
+    if len(data) > MAX_CHUNK or len(data) != chunk.uncompressed_size:
+        raise JointDynamicsError(
+            f'a chunk that claims {chunk.uncompressed_size} bytes and has {len(data)}, of at most {MAX_CHUNK}'
+        )
+    return dataclasses.replace(chunk, compression='', data=data)
 
 
 def library_of(path: Path) -> str:

@@ -90,7 +90,8 @@ def find_repetition(recording: Recording, period: float | None = None) -> Repeti
         count = int(length / exact + 1e-3)
         if count >= 2:
             exact = min(exact, length / count)
-            first += _best_start(recording.q[first : first + length], round(exact), length - int(count * exact))
+            room = length - int(np.ceil(count * exact - 1e-3))
+            first += _best_start(recording.q[first : first + length], round(exact), room)
             return Repetition(float(recording.time[first]), exact * recording.period, count)
     return None
 
@@ -112,8 +113,8 @@ def average_periods(recording: Recording, period: float) -> Recording:
             f'{recording.name}: period: expected more than two samples ({2 * recording.period:.6g} s), found {period}'
         )
     count = round(period * recording.rate)
-    # One sample is missing at the end of a recording that holds whole periods exactly.
-    periods = int((recording.duration + recording.period) / period + 1e-6)
+    # One sample is missing at the end of a recording of whole periods, and a period is known to half a sample.
+    periods = int((recording.duration + 1.5 * recording.period) / period)
     if periods < 2:
         raise JointDynamicsError(
             f'{recording.name}: expected at least 2 periods of {period:.6g} s, found '

@@ -14,7 +14,6 @@ from joint_dynamics.recording.common_grid import Aligner, make_grid
 from joint_dynamics.recording.inputs import SLOW
 from joint_dynamics.recording.plausibility import NEEDS_EFFORT, POSITION
 from joint_dynamics.recording.samples import Samples, Table
-from joint_dynamics.signals.alignment import sample_period
 
 #: s: of a shorter piece the filters of an identification leave little.
 SHORTEST = 2.5
@@ -107,12 +106,12 @@ def _gaps(aligner: Aligner, table: Table) -> list[tuple[float, float, tuple[floa
     columns = [np.ones(time.size, dtype=bool)]
     if aligner.settings.nan == 'interpolate' and not finite.all():
         columns += list(finite.T)
-    gaps = {}
+    gaps: dict[tuple[float, float], tuple[float, str]] = {}
     for known in columns:
         present = time[known]
         if present.size < 2:
             continue
-        limit = aligner.max_gap(sample_period(present))
+        limit = aligner.max_gap(table)
         long = np.flatnonzero(np.diff(present) > limit * (1 + 1e-6))
         for start, stop in zip(present[long], present[long + 1], strict=True):
             if stop > aligner.grid[0] and start < aligner.grid[-1]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from joint_dynamics.arrays import FloatArray
+from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.robot.limits import JointLimits
 
@@ -55,6 +55,12 @@ MAX_TIMES_USUAL = 10.0
 """Times the usual magnitude of a speed or a torque that one sample alone may be off its neighbours."""
 REPEATED, NEIGHBOURS = 2.5, 5
 """Steps that a position may be off because samples were repeated; samples on each side by which a step is measured."""
+NO_EFFORT = 1e-6
+"""N·m (N, A): no sensor resolves less; a signal within it of its mean is constant."""
+ROUNDING = 1e-9
+"""Share of a signal's magnitude that computing it may change."""
+STILL = 1e-9
+"""rad (m) and rad/s (m/s): a position or speed that changes by no more does not change."""
 FEWEST = 20
 """Samples below which nothing can be called usual."""
 CONTRADICTION = 0.5
@@ -62,8 +68,6 @@ CONTRADICTION = 0.5
 
 Unit, sign or order wrong: 1 and more.
 """
-ALIKE = 0.2
-"""Share by which the factors of the joints may differ that count as one."""
 WINDOW, MOVES = 0.1, 0.005
 """s, over which speeds are summed up; rad, the rms distance over it from which a joint counts as moving."""
 NEEDS_EFFORT = 0.01
@@ -77,6 +81,11 @@ class ImplausibleValue:
     column: int
     time: float
     what: str
+
+
+def constant_efforts(values: Array) -> BoolArray:
+    """Return which torques or currents (N, n) [N·m or A] are constant, (n,): within what a sensor resolves."""
+    return np.asarray(np.ptp(values, axis=0) <= np.maximum(NO_EFFORT, ROUNDING * np.abs(values).max(axis=0)))
 
 
 def bounds(
@@ -156,11 +165,9 @@ def jump(quantity: str, time: Array, values: Array) -> ImplausibleValue | None:
     )
 
 
-def contradicting(time: Array, position: Array, speed: Array) -> tuple[list[tuple[int, float]], bool]:
+def contradicting(time: Array, position: Array, speed: Array) -> list[tuple[int, float]]:
     """Return (column, share) of the joints whose integrated speeds do not match their positions.
 
-    Also, whether the time is wrong and not the speeds: where all joints are off by one factor other than that between
-    degrees and rad.
     Speeds (N, n) rad/s, positions (N, n) rad, uniform `time` (N,) s.
     """
     period = float((time[-1] - time[0]) / (len(time) - 1))
@@ -170,15 +177,10 @@ def contradicting(time: Array, position: Array, speed: Array) -> tuple[list[tupl
     travelled = summed[steps:] - summed[:-steps]
     with np.errstate(over='ignore'):
         size, error = (np.sqrt(np.mean(array**2, axis=0)) for array in (distances, travelled - distances))
-        factor = np.sum(distances * travelled, axis=0) / np.maximum(np.sum(travelled**2, axis=0), np.finfo(float).tiny)
-    moves = size > MOVES
-    common = float(np.median(factor[moves])) if moves.any() else 0.0
-    alike = common > 0 and bool(np.all(np.abs(factor[moves] / common - 1) < ALIKE))
-    wrong = [
+    return [
         (int(column), float(error[column] / size[column]))
-        for column in np.flatnonzero(moves & (error > CONTRADICTION * size))
+        for column in np.flatnonzero((size > MOVES) & (error > CONTRADICTION * size))
     ]
-    return wrong, alike and bool(abs(np.log(common * np.pi / 180)) > ALIKE < abs(np.log(common * 180 / np.pi)))
 
 
 def _shifted(values: Array, by: int) -> Array:
@@ -199,8 +201,8 @@ def check_signals(
 ) -> tuple[dict[str, Array], list[str]]:
     """Return the usable arrays of a recording, and notes on oddities in them.
 
-    A joint that stands still or has a constant torque is noted. Speeds that contradict the positions are left out, and
-    impossible values refused; with `implausible` 'note' both are only noted.
+    A joint that stands still or has a constant torque is noted, and so are speeds that contradict the positions, for
+    which the verdict refuses a result. Impossible values are refused; with `implausible` 'note' they are only noted.
 
     Parameters
     ----------
@@ -221,19 +223,20 @@ def check_signals(
     """
     notes: list[str] = []
     motion = np.max([np.ptp(arrays[position], axis=0) for position in ('q', 'theta') if position in arrays], axis=0)
-    if not motion.any():
+    moves = motion > STILL
+    if not moves.any():
         raise JointDynamicsError(
             f'{name}: expected a joint that moves, found every position constant for {time[-1] - time[0]:.6g} s'
         )
-    if not motion.all():
+    if not moves.all():
         notes.append(
-            f'never moves: {", ".join(joint for joint, moved in zip(joints, motion, strict=True) if not moved)}'
+            f'never moves: {", ".join(joint for joint, moved in zip(joints, moves, strict=True) if not moved)}'
         )
     for quantity, unit in (('tau', 'N·m'), ('current', 'A')):
         if quantity not in arrays:
             continue
         values = arrays[quantity]
-        constant = np.ptp(values, axis=0) == 0
+        constant = constant_efforts(values)
         if constant.all():
             level = ', '.join(f'{value:.6g}' for value in values[0])
             raise JointDynamicsError(
@@ -259,17 +262,12 @@ def check_signals(
         if quantity not in arrays or position not in arrays:
             continue
         speed, angle = arrays[quantity], arrays[position]
-        if np.ptp(angle, axis=0).max() > NEEDS_EFFORT and not speed.any():
+        if np.ptp(angle, axis=0).max() > NEEDS_EFFORT and not (np.abs(speed) > STILL).any():
             del usable[quantity]
             notes.append(f'{quantity} is 0 throughout although {position} moves: left out')
-        elif (contradiction := contradicting(time, angle, speed))[0]:
-            wrong, by_time = contradiction
+        elif wrong := contradicting(time, angle, speed):
             shares = ', '.join(f'{joints[column]} by {share:.0%}' for column, share in wrong)
-            note = (
+            notes.append(
                 f'{quantity} contradicts the changes of {position} within {WINDOW:g} s, {shares} (unit, sign, order?)'
             )
-            if implausible == 'refuse' and not by_time:
-                note += ': left out'
-                del usable[quantity]
-            notes.append(note)
     return usable, notes

@@ -7,7 +7,7 @@ rest of the package uses nothing else.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +67,8 @@ class Recording:
         on the processing of the data (resampling, gaps bridged, alignment error, joints that never move).
     corrections
         applied to the data as requested by the settings.
+    others
+        {joint: (lowest, highest)} position of the recorded joints that are not among `joint_names`, rad (m).
 
     Raises
     ------
@@ -87,6 +89,7 @@ class Recording:
     name: str = 'recording'
     notes: tuple[str, ...] = ()
     corrections: Corrections = NEUTRAL
+    others: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         names = tuple(self.joint_names)
@@ -212,6 +215,11 @@ class Recording:
         """Names of the arrays that are not None, `q` included."""
         return tuple(name for name in QUANTITIES if getattr(self, name) is not None)
 
+    @property
+    def without_gravity(self) -> bool:
+        """Whether the torques leave gravity out, because the robot compensates its own weight."""
+        return self.corrections.torque_without_gravity
+
     def window(self, t0: float | None = None, t1: float | None = None) -> Recording:
         """Return the samples with t0 <= time < t1 (s), time counted from t0's sample on; an open end is None.
 
@@ -251,7 +259,9 @@ class Recording:
             )
         columns = [self.joint_names.index(name) for name in joint_names]
         arrays: dict[str, Any] = {name: getattr(self, name)[:, columns] for name in self.quantities}
-        return replace(self, joint_names=tuple(joint_names), **arrays)
+        left = [j for j in range(self.n) if j not in columns]
+        others = {self.joint_names[j]: (float(self.q[:, j].min()), float(self.q[:, j].max())) for j in left}
+        return replace(self, joint_names=tuple(joint_names), others={**self.others, **others}, **arrays)
 
     def torque(self, drive_gains: Mapping[str, float] | ArrayLike | None = None) -> Array:
         """Return the motor torque on the joint side, (N, n) N·m: K_τ i with drive gains [M2 eq 2.24], else as measured.

@@ -20,8 +20,9 @@ from joint_dynamics.recording.inputs import (
 from joint_dynamics.settings import Settings, setting
 
 #: What `effort` of a link-side and of a motor-side JointState can be.
-LINK_EFFORT = {'torque': 'tau', 'current': 'current', 'none': None}
-MOTOR_EFFORT = {'torque': 'motor_torque', 'current': 'current', 'none': None}
+WITHOUT_GRAVITY = 'torque_without_gravity'
+LINK_EFFORT = {'torque': 'tau', WITHOUT_GRAVITY: 'tau', 'current': 'current', 'none': None}
+MOTOR_EFFORT = {'torque': 'motor_torque', WITHOUT_GRAVITY: 'motor_torque', 'current': 'current', 'none': None}
 EFFORTS = tuple(LINK_EFFORT)
 INTERFACES = {
     'position': 'q',
@@ -32,7 +33,7 @@ INTERFACES = {
     'temperature': 'temperature',
 }
 #: Names of quantities in a configuration that are not those of the arrays of a Recording.
-ALIASES = {'position': 'q', 'velocity': 'dq', 'torque': 'tau', 'load': 'load_torque'}
+ALIASES = {'position': 'q', 'velocity': 'dq', 'torque': 'tau', WITHOUT_GRAVITY: 'tau', 'load': 'load_torque'}
 KNOWN = (*QUANTITIES, *MOTOR_SIDE, *ALIASES)
 
 S = TypeVar('S', bound=Settings)
@@ -69,8 +70,11 @@ class JointStates(_WithEffort):
 
     topic: str = setting('joint_states', 'of `sensor_msgs/JointState`', check=named)
     effort: str = setting(
-        'torque', 'what its `effort` is: joint torque in N·m, motor current in A, or not used', choices=EFFORTS
+        'torque',
+        'what its `effort` is: joint torque in N·m, the same without gravity, motor current in A, or not used',
+        choices=EFFORTS,
     )
+    velocity: bool = setting(True, 'whether its `velocity` is read; false where it is of no use')
 
 
 @dataclass(frozen=True)
@@ -81,7 +85,9 @@ class MotorStates(_WithEffort, MotorSide):
 
     topic: str = setting('motor_states', 'of `sensor_msgs/JointState`', check=named)
     effort: str = setting(
-        'current', 'what its `effort` is: motor torque in N·m, motor current in A, or not used', choices=EFFORTS
+        'current',
+        'what its `effort` is: motor torque in N·m, the same without gravity, motor current in A, or not used',
+        choices=EFFORTS,
     )
 
 
@@ -99,7 +105,9 @@ class ArrayTopic(Settings):
 @dataclass(frozen=True)
 class _Interfaces(_WithEffort):
     effort: str = setting(
-        'torque', 'what an interface `effort` is: joint torque in N·m, motor current in A, or not used', choices=EFFORTS
+        'torque',
+        'what an interface `effort` is: joint torque in N·m, the same without gravity, motor current in A, or not used',
+        choices=EFFORTS,
     )
     interfaces: Mapping[str, str] | None = setting(
         None,
@@ -238,6 +246,16 @@ class RecordingSettings(Corrections, Settings):
         """How motor_states are reflected to the joint side."""
         return self.motor_states or MotorSide()
 
+    @property
+    def without_gravity(self) -> bool:
+        """Whether the torques leave gravity out, as a correction or an input states."""
+        inputs = (self.joint_states, self.motor_states, self.dynamic_joint_states, self.state_interfaces)
+        kinds = [item.effort for item in inputs if item is not None]
+        kinds += [array.quantity for array in self.arrays]
+        for item in (self.dynamic_joint_states, self.state_interfaces):
+            kinds += [] if item is None or item.interfaces is None else item.interfaces.values()
+        return self.torque_without_gravity or WITHOUT_GRAVITY in kinds
+
     @classmethod
     def from_mapping(cls, mapping: Any, where: str = '') -> RecordingSettings:
         """Return the settings stated by a mapping (of YAML).
@@ -278,7 +296,8 @@ class RecordingSettings(Corrections, Settings):
         adapters: list[Input] = []
         if self.joint_states:
             effort = LINK_EFFORT[self.joint_states.effort]
-            adapters.append(JointStateInput(self.joint_states.topic, 'q', 'dq', effort))
+            velocity = 'dq' if self.joint_states.velocity else None
+            adapters.append(JointStateInput(self.joint_states.topic, 'q', velocity, effort))
         if self.motor_states:
             effort = MOTOR_EFFORT[self.motor_states.effort]
             adapters.append(JointStateInput(self.motor_states.topic, *MOTOR_SIDE[:2], effort))

@@ -22,7 +22,11 @@ from joint_dynamics.robot.limits import JointLimits
 
 @dataclass(frozen=True)
 class Table:
-    """Values (K, columns) of the joints `names` at strictly increasing `stamps` (K,) ns, from one source."""
+    """Values (K, columns) of the joints `names` at increasing `stamps` (K,) ns, from one source.
+
+    As read, stamps may occur more than once; `publishers.last_of_each_stamp` leaves the last sample of each, and counts
+    the duplicates, and those among them with other values.
+    """
 
     source: str
     quantity: str
@@ -30,6 +34,7 @@ class Table:
     stamps: IntArray
     values: FloatArray
     duplicates: int = 0
+    differing: int = 0
 
 
 @dataclass
@@ -79,7 +84,7 @@ class Stream:
         )
 
     def tables(self) -> Iterator[Table]:
-        """Yield one table per set of joints, stamps that occur more than once reduced to their last sample.
+        """Yield one table per set of joints, as it was received.
 
         Raises
         ------
@@ -94,19 +99,16 @@ class Stream:
                 raise JointDynamicsError(
                     f'{self.source}: expected stamps that go on, found time going back by {-steps[at] * 1e-9:.6g} s at'
                     f' {(stamps[at] - stamps[0]) * 1e-9:.6g} s (message {at + 2} of {stamps.size} with {self.quantity})'
+                    ': several publishers, or a clock that was set back?'
                 )
             # The view of the buffer must not outlive this loop: an array that is looked at cannot grow.
             values = np.array(rows.values, dtype=np.float64).reshape(stamps.size, len(rows.names))
-            last = np.append(steps > 0, True) if stamps.size else np.zeros(0, dtype=bool)
-            duplicates = int(stamps.size - last.sum())
-            if duplicates:
-                if last.sum() < 2 < stamps.size:
-                    raise JointDynamicsError(
-                        f'{self.source}: expected stamps that go on, found the same one in all {stamps.size} messages, '
-                        f'{stamps[0] * 1e-9:.9g} s; recording.stamps: received takes the time of reception'
-                    )
-                stamps, values = stamps[last], values[last]
-            yield Table(self.source, self.quantity, rows.names, stamps, values, duplicates)
+            if stamps.size > 2 and not steps.any():
+                raise JointDynamicsError(
+                    f'{self.source}: expected stamps that go on, found the same one in all {stamps.size} messages, '
+                    f'{stamps[0] * 1e-9:.9g} s; recording.stamps: received takes the time of reception'
+                )
+            yield Table(self.source, self.quantity, rows.names, stamps, values)
 
     def _new_order(self, key: tuple[str, ...]) -> tuple[_Rows, list[int] | None]:
         names = tuple(self._rename.get(name, name) for name in key)

@@ -37,8 +37,9 @@ def torque_figure(fit: Fit, filtered: bool = False) -> Figure:
     filtered
         whether torques are filtered and decimated as in the regression.
     """
-    joints = fit.residual_percent()[0] if filtered else fit.raw[0]
+    joints = fit.residual_percent(moving=True)[0] if filtered else fit.raw[0]
     shown = fit if filtered else fit.full
+    band = np.zeros_like(shown.tau) if shown.band_of_rest is None else shown.band_of_rest
     # Rounded to a share of the residual nobody sees, a page holds half as much.
     resolution = np.std(shown.tau - shown.predicted, axis=0) / RESOLUTION
     panels = [
@@ -47,17 +48,25 @@ def torque_figure(fit: Fit, filtered: bool = False) -> Figure:
             f'[{unit}]',
             (
                 Series('measured', measured, 'measured', resolution=fine),
-                Series('predicted', expected, 'predicted', resolution=fine),
+                Series(
+                    'predicted',
+                    expected,
+                    'predicted',
+                    resolution=fine,
+                    low=expected - width if width.any() else None,
+                    high=expected + width if width.any() else None,
+                ),
                 Series('residual', measured - expected, 'residual', difference_of=(0, 1)),
             ),
             shown.time,
-            note=f'residual {share:.1f} %' if np.isfinite(share) else '',
+            note=f'residual in motion {share:.1f} %' if np.isfinite(share) else 'at rest',
         )
-        for name, unit, measured, expected, share, fine in zip(
+        for name, unit, measured, expected, width, share, fine in zip(
             fit.joint_names,
             fit.units,
             np.ascontiguousarray(shown.tau.T),
             np.ascontiguousarray(shown.predicted.T),
+            np.ascontiguousarray(band.T),
             joints,
             resolution.tolist(),
             strict=True,
@@ -168,7 +177,7 @@ def add_torques(report: Report, fit: Fit, what: str) -> None:
     report.add_figure(
         torque_figure(fit),
         f'{what}: measured and predicted torque at the full rate ({len(fit.full.time)} samples at'
-        f' {fit.full.rate:.4g} Hz), residual in % of the unfiltered torque',
+        f' {fit.full.rate:.4g} Hz), residual in % of the unfiltered torque in motion; band: Coulomb level at rest',
     )
     report.add_figure(
         torque_figure(fit, filtered=True),
@@ -181,7 +190,7 @@ def validation_report(fits: Sequence[Fit], source: str, reasons: Sequence[Reason
     """Return the report of recordings predicted from a description."""
     report = Report('Prediction from a dynamics description', source)
     report.add_section('Verdict')
-    add_verdict(report, headline(reasons, overall_residual(fits, moving=True)[1], band_of_all(fits)), reasons)
+    add_verdict(report, headline(reasons, fits, validated=True), reasons)
     report.add_section('Residuals')
     report.add_table(residual_headers(fits), residual_rows(fits), f'100 ‖τ − τ̂‖/‖τ‖, {band_text(fits)}')
     report.add_section('Measured and predicted torque')

@@ -5,7 +5,6 @@ Terms selected on held-out data, drive gains, payload, loops, residual checks, l
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -49,19 +48,14 @@ def _selection(report: Report, entry: dict[str, Any]) -> None:
         f' alone, {after:.3g} with the terms chosen.'
     )
     rows = [
-        [step['term'], step['gain_percent'], step['standard_errors'], _range(step.get('ridges', {}).values())]
-        for step in (*entry['chosen'], *entry['left_out'])
+        [step['term'], step['gain_percent'], step['standard_errors'], ', '.join(step['joints'])]
+        for step in entry['chosen']
     ]
     report.add_table(
-        ['term', 'held-out loss falls by %', 'in standard errors', 'ridges'],
+        ['term', 'held-out loss falls by %', 'in standard errors', 'joints'],
         rows,
-        'Each gain is on top of the other terms chosen. Every joint has the ridge that held-out blocks ask for, or goes'
-        ' without the term; without a ridge it is left out of all',
+        'In the order of choice: each gain is on top of those above',
     )
-
-
-def _range(ridges: Collection[float]) -> str:
-    return ' … '.join(f'{ridge:g}' for ridge in sorted({min(ridges), max(ridges)})) if ridges else ''
 
 
 def _drive_gains(report: Report, entry: dict[str, Any]) -> None:

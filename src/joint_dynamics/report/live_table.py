@@ -30,6 +30,10 @@ LEVELS = (('ok', 'green'), ('warning', 'yellow'), ('error', 'bold red'), ('stale
 #: Level of a status that is old, as diagnostic_msgs has it.
 STALE = 3
 DASH = '–'
+MAX_TEXT = 300  # characters of a name or message that are shown
+MAX_ROWS = 100  # joints and conditions that are kept; a robot has fewer
+MAX_PLACES = 9  # decimal places of a number
+LARGE = 1e9  # numbers from here on are shown with an exponent
 
 
 @dataclass
@@ -69,20 +73,28 @@ class Watched:
     def take_status(self, name: str, level: int, message: str) -> None:
         """Take one condition of /diagnostics, with its name as published; those of other nodes are ignored."""
         owner, _, condition = name.partition(': ')
-        if owner == self.node and condition:
+        if owner == self.node and condition and (condition in self.statuses or len(self.statuses) < MAX_ROWS):
             self.statuses[condition] = level, message
 
     def _add_joints(self, names: Sequence[str]) -> None:
-        self.joints += [name for name in names if name not in self.joints]
+        new = [name for name in dict.fromkeys(names) if name not in self.joints]
+        self.joints += new[: MAX_ROWS - len(self.joints)]
+
+
+def plain(text: str) -> Text:
+    """Return text from a topic without markup: control characters replaced, cut to MAX_TEXT."""
+    from rich.text import Text
+
+    return Text(''.join(each if each.isprintable() else '\N{REPLACEMENT CHARACTER}' for each in text[:MAX_TEXT]))
 
 
 def with_deviation(value: float | None, deviation: float | None) -> str:
     """Return `1.234 ± 0.012`: two digits of the deviation, the value to the same decimal place; a dash for no value."""
     if value is None or not np.isfinite(value):
         return DASH
-    if deviation is None or not np.isfinite(deviation) or deviation <= 0:
+    if deviation is None or not 0 < deviation < LARGE or abs(value) >= LARGE:
         return f'{value:.4g}'.replace('-', '−')
-    places = 1 - int(np.floor(np.log10(deviation)))
+    places = min(1 - int(np.floor(np.log10(deviation))), MAX_PLACES)
     if places < 0:
         value, deviation, places = round(value, places), round(deviation, places), 0
     return f'{value:.{places}f} ± {deviation:.{places}f}'.replace('-', '−')
@@ -109,7 +121,7 @@ def live_table(watched: Watched, age: float | None = None) -> RenderableType:
     table.add_column('contact')
     table.add_column('health')
     for joint in watched.joints:
-        cells: list[str | Text] = [joint]
+        cells: list[str | Text] = [plain(joint)]
         for _, quantity in columns:
             deviation = watched.deviations.get(quantity, {}).get(joint)
             cells.append(with_deviation(watched.values[quantity].get(joint), deviation))
@@ -119,7 +131,7 @@ def live_table(watched: Watched, age: float | None = None) -> RenderableType:
     lines = Table.grid(padding=(0, 2))
     for condition, (level, message) in watched.statuses.items():
         word, style = LEVELS[min(max(level, 0), STALE)]
-        lines.add_row(Text(word, style), condition, message)
+        lines.add_row(Text(word, style), plain(condition), plain(message))
     title = Text(_title(watched, age), 'bold')
     return Group(title, table, lines) if watched.joints else Group(title, lines)
 
@@ -145,10 +157,10 @@ def _health(values: Mapping[str, Mapping[str, float]], joint: str) -> Text:
     from rich.text import Text
 
     level = values.get('health', {}).get(joint, np.nan)
-    word, style = ('not known yet', 'dim') if not np.isfinite(level) else LEVELS[int(level)]
+    word, style = LEVELS[int(level)] if level in range(len(LEVELS)) else ('not known yet', 'dim')
     changes = []
     for quantity, name in (('stiffness_ratio', 'stiffness'), ('friction_ratio', 'friction')):
         ratio = values.get(quantity, {}).get(joint, np.nan)
         if np.isfinite(ratio):
-            changes.append(f'{name} {100 * (ratio - 1):+.0f} %'.replace('-', '−'))
+            changes.append(f'{name} {100 * (ratio - 1):+.3g} %'.replace('-', '−'))
     return Text.assemble((word, style), f' ({", ".join(changes)})' if changes else '')

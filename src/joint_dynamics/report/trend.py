@@ -1,8 +1,6 @@
-"""The report of a trend: alarms first, then the state of every robot, then what changed over time."""
+"""The report of a trend: significant slopes, the state of every robot, and plots over time."""
 
 from __future__ import annotations
-
-import itertools
 
 import numpy as np
 
@@ -11,10 +9,8 @@ from joint_dynamics.report.figure import Series as Drawn
 from joint_dynamics.report.html import Report, number
 from joint_dynamics.trend import QUANTITIES, Series, Trend
 
-FIGURES = 60
-"""Figures at most; the table has all series."""
-DEVIATIONS = 2.0
-DAY = 86400.0
+MAX_FIGURES = 60  # most significant series that are drawn; the table has all
+DEVIATIONS = 2.0  # half length of the whiskers, in standard deviations
 
 
 def trend_report(result: Trend, folder: str) -> Report:
@@ -25,99 +21,61 @@ def trend_report(result: Trend, folder: str) -> Report:
         f'{folder}: {len(result.runs)} runs of {len(result.robots)} robot(s),'
         f' {min(dates).date().isoformat()} to {max(dates).date().isoformat()}',
     )
-    _alarms(report, result)
-    _robots(report, result)
-    changed = [series for series in result.series if series.changes]
+    changed = result.significant
+    report.add_section('Slopes')
+    robots = ', '.join(sorted({each.robot for each in changed}))
+    report.add_text(
+        f'Significant: {len(changed)} of {robots}.' if changed else 'None is significant.',
+        'warning' if changed else 'good',
+    )
+    report.add_text(
+        f'A robot that does not change has a significant slope with a probability of'
+        f' {100 * result.settings.significance:g} %, all its joints and quantities together.'
+    )
+    report.add_table(
+        ['robot', 'joint', 'quantity', 'unit', 'first', 'last', 'change, %', 'slope per day', '±'],
+        [[*cells, QUANTITIES[cells[2]], *numbers] for cells, *numbers in map(slope_cells, changed)],
+    )
+    for quantity in QUANTITIES:
+        _add_levels(report, result, quantity)
     if changed:
-        report.add_section('What changed')
-        if len(changed) > FIGURES:
-            report.add_text(f'{FIGURES} of {len(changed)} are shown, those that changed most; the table has all.')
-        strongest = sorted(changed, key=lambda each: -max(abs(change.z) for change in each.changes))
-        for series in strongest[:FIGURES]:
-            report.add_figure(_figure(series), f'{series.robot}, {series.joint}: {series.quantity}')
-    if result.left_out or result.notes:
-        report.add_section('Left out, and notes')
+        report.add_section('Over time')
+    for series in changed[:MAX_FIGURES]:
+        report.add_figure(_figure(series), f'{series.robot}, {series.joint}: {series.quantity}')
+    if result.left_out:
+        report.add_section('Left out')
         report.add_table(['run', 'reason'], [[path, reason] for path, reason in result.left_out.items()])
-        for note in result.notes:
-            report.add_text(note)
     return report
 
 
-def _alarms(report: Report, result: Trend) -> None:
-    report.add_section('Alarms')
-    if result.alarms:
-        robots = sorted({alarm.robot for alarm in result.alarms})
-        report.add_text(f'{len(result.alarms)} change(s), of {", ".join(robots)}.', 'warning')
-    else:
-        report.add_text('Nothing changed.', 'good')
-    report.add_text(
-        f'A robot that does not change raises an alarm within 100 runs with a probability of'
-        f' {100 * result.settings.false_alarm_rate:g} %. Levels are means with their standard deviations.'
-    )
-    report.add_table(
-        ['robot', 'joint', 'quantity', 'unit', 'seen', 'since', 'before', '±', 'after', '±', 'change, %'],
-        [
-            [
-                alarm.robot,
-                alarm.joint,
-                f'{alarm.quantity} {alarm.direction}',
-                QUANTITIES[alarm.quantity],
-                alarm.date.date().isoformat(),
-                alarm.since.date().isoformat(),
-                *alarm.before,
-                *alarm.after,
-                alarm.change_percent,
-            ]
-            for alarm in result.alarms
-        ],
-    )
+def slope_cells(series: Series) -> tuple[tuple[str, str, str], float, float, float | None, float, float]:
+    """Return names, value at first and last run, change in percent, slope per day and its deviation."""
+    slope = series.slope
+    assert slope is not None
+    names = series.robot, series.joint, series.quantity
+    return names, slope.start, slope.end, slope.change_percent, slope.per_day, slope.deviation
 
 
-def _robots(report: Report, result: Trend) -> None:
-    report.add_section('Robots')
-    for quantity in result.settings.quantities:
-        own = [series for series in result.series if series.quantity == quantity]
-        joints = list(dict.fromkeys(series.joint for series in own))
-        if not own:
-            continue
-        by_place = {(series.robot, series.joint): series for series in own}
-        report.add_table(
-            ['robot', 'runs', *joints],
-            [
-                [
-                    robot,
-                    str(sum(run.robot == robot for run in result.runs)),
-                    *(_now(by_place.get((robot, joint))) for joint in joints),
-                ]
-                for robot in result.robots
-            ],
-            f'{quantity} [{QUANTITIES[quantity]}] at the end ± its deviation; * changed',
-        )
-
-
-def _now(series: Series | None) -> str:
-    if series is None:
-        return '–'
-    first = series.changes[-1].first if series.changes else 0
-    value, deviation = series.level(first, len(series.values))
-    spread = '' if np.isnan(deviation) else f' ± {number(deviation, 2)}'
-    return f'{number(value)}{spread}{" *" if series.changes else ""}'
+def _add_levels(report: Report, result: Trend, quantity: str) -> None:
+    own = {(series.robot, series.joint): series for series in result.series if series.quantity == quantity}
+    joints = list(dict.fromkeys(joint for _, joint in own))
+    if not own:
+        return
+    rows = [
+        [robot, *(number(float(own[robot, joint].values[-1])) if (robot, joint) in own else '–' for joint in joints)]
+        for robot in result.robots
+    ]
+    report.add_table(['robot', *joints], rows, f'{quantity} [{QUANTITIES[quantity]}], last run')
 
 
 def _figure(series: Series) -> Figure:
-    begin = series.dates[0]
-    days = np.array([(date - begin).total_seconds() / DAY for date in series.dates])
+    days, slope = series.days, series.slope
     spread = np.where(np.isfinite(series.deviations), DEVIATIONS * series.deviations, 0.0)
     low, high = series.values - spread, series.values + spread
     drawn = [Drawn('run ± two deviations', series.values, 'measured', kind='points', low=low, high=high)]
-    edges = [0, *(change.first for change in series.changes), len(days)]
-    for k, (first, last) in enumerate(itertools.pairwise(edges)):
-        level, _ = series.level(first, last)
-        ends = days[[first, last - 1]]
-        drawn.append(Drawn('level' if k == 0 else '', np.full(2, level), 'predicted', x=ends))
-    alarms = [change.alarm for change in series.changes]
-    drawn.append(Drawn('alarm', series.values[alarms], 'residual', x=days[alarms], kind='points'))
+    if slope is not None:
+        drawn.append(Drawn('slope', np.array([slope.start, slope.end]), 'predicted', x=days[[0, -1]]))
     if series.reference is not None:
         drawn.append(Drawn('reference', np.full(2, series.reference), 'limit', x=days[[0, -1]], dashed=True))
     panel = Panel('', f'{series.quantity} [{QUANTITIES[series.quantity]}]', drawn, x=days)
-    return Figure([panel], f'days since {begin.date().isoformat()}')
+    return Figure([panel], f'days since {series.dates[0].date().isoformat()}')

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pinocchio
 from numpy.typing import ArrayLike
 
@@ -47,6 +48,8 @@ class RobotModel(LinearDynamics):
         the pinocchio model and the limits of its joints.
     mounting, coupling
         see `from_urdf`.
+    weightless
+        whether the torques of the robot leave gravity out, because it compensates its own weight.
     dependent
         the joints of the model that follow others.
     has_inertials
@@ -91,6 +94,7 @@ class RobotModel(LinearDynamics):
         *,
         mounting: Any = None,
         coupling: ArrayLike | None = None,
+        weightless: bool = False,
         dependent: Mapping[str, Follows] | None = None,
         has_inertials: bool = False,
         urdf: str | None = None,
@@ -99,10 +103,10 @@ class RobotModel(LinearDynamics):
         parallelograms: Mapping[str, Mapping[str, float]] | None = None,
         mdh: MdhTable | None = None,
     ):
-        model.gravity.linear = gravity_in_base(mounting)
+        model.gravity.linear = np.zeros(3) if weightless else gravity_in_base(mounting)
         super().__init__(model, coupling, has_inertials=has_inertials, dependent=dependent)
         self.limits = limits
-        self.mounting = mounting
+        self.mounting, self.weightless = mounting, weightless
         self.urdf = urdf
         self.locked, self.held = dict(locked or {}), dict(held or {})
         self.parallelograms = dict(parallelograms or {})
@@ -229,8 +233,10 @@ class RobotModel(LinearDynamics):
                 )
         return cls.from_mdh(source, **options)
 
-    def standing(self, mounting: Any = None, coupling: ArrayLike | None = None) -> RobotModel:
-        """Return the same arm with another mounting or another coupling of its drives.
+    def standing(
+        self, mounting: Any = None, coupling: ArrayLike | None = None, weightless: bool | None = None
+    ) -> RobotModel:
+        """Return the same arm with another mounting or another coupling of its drives, with or without gravity.
 
         Parameters
         ----------
@@ -238,12 +244,37 @@ class RobotModel(LinearDynamics):
             see `mounting_rotation`; None: unchanged.
         coupling
             (n, n) motor angles [rad] from joint angles [rad]; None: unchanged.
+        weightless
+            whether its torques leave gravity out; None: unchanged.
         """
         mounting = self.mounting if mounting is None else mounting
         coupling = (self.coupling.matrix if self.coupling else None) if coupling is None else coupling
-        same = {name: getattr(self, name) for name in ('urdf', 'locked', 'held', 'parallelograms', 'mdh')}
+        same: dict[str, Any] = {
+            name: getattr(self, name) for name in ('urdf', 'locked', 'held', 'parallelograms', 'mdh')
+        }
+        same['weightless'] = self.weightless if weightless is None else weightless
         same |= {'dependent': self.chain.tree.dependent, 'has_inertials': self.parameters is not None}
         return RobotModel(self.pinocchio.copy(), self.limits, mounting=mounting, coupling=coupling, **same)
+
+    def locked_at(self, places: Mapping[str, float]) -> RobotModel:
+        """Return the same arm with some of its locked joints elsewhere; itself where none is.
+
+        Parameters
+        ----------
+        places
+            {name: rad or m} of locked joints.
+        """
+        if all(abs(self.held[name] - place) <= 1e-3 for name, place in places.items()):
+            return self
+        moved = RobotModel.from_urdf(
+            self.urdf or '',
+            joints=self.joint_names,
+            locked={**self.locked, **places},
+            mounting=self.mounting,
+            coupling=self.coupling.matrix if self.coupling else None,
+            parallelograms=self.parallelograms,
+        )
+        return moved.standing(weightless=self.weightless)
 
     def kinematics(self) -> dict[str, Any]:
         """Return the data to rebuild this robot from a document, apart from joint names and mounting.

@@ -175,6 +175,8 @@ class Settings:
     SECTION: ClassVar[str] = ''
     #: The key that a bare text stands for, as the topic of an input; empty: a mapping is needed.
     SHORT: ClassVar[str] = ''
+    #: Keys of earlier versions that are gone since 0.3.0, each with its remedy.
+    GONE: ClassVar[Mapping[str, str]] = {}
 
     def __post_init__(self) -> None:
         for name, (_, declared) in declarations(type(self)).items():
@@ -194,6 +196,10 @@ class Settings:
             mapping = {cls.SHORT: mapping}
         elif cls.SHORT and mapping is not None and not isinstance(mapping, Mapping):
             raise refusal(where, f'its {cls.SHORT} or a mapping', mapping)
+        for key in cls.GONE:
+            if isinstance(mapping, Mapping) and key in mapping:
+                name = f'{where}.{key}' if where else key
+                raise JointDynamicsError(f'{name}: expected no such key since 0.3.0, found one: {cls.GONE[key]}')
         given = check_keys({} if mapping is None else mapping, declared, where or 'settings')
         missing = [name for name, (item, _) in declared.items() if name not in given and default_of(item) is ...]
         if missing:

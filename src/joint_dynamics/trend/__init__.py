@@ -1,37 +1,24 @@
-"""Many runs of one or many robots over time: the condition of the joints in each, changes, and alarms.
+"""Many runs of one or many robots over time: friction, stiffness and backlash of each joint, and their slopes.
 
-result = trend('fleet', TrendSettings(), robot=None, out='out/trend')
-result.alarms; result.rows; result.left_out
+result = trend('fleet', TrendSettings(), robot=None)
+result.series; result.rows; result.left_out
 """
 
-from joint_dynamics.trend.analysis import (
-    QUANTITIES,
-    Alarm,
-    Series,
-    TrendSettings,
-    find_alarms,
-    table_csv,
-    write_parquet,
-)
-from joint_dynamics.trend.change import ChangeTest, change_points
-from joint_dynamics.trend.fleet import Trend, trend
-from joint_dynamics.trend.measure import Figure, Measurement
+from joint_dynamics.trend.fleet import Trend, TrendSettings, trend
+from joint_dynamics.trend.measure import QUANTITIES, Figure, Measurement
 from joint_dynamics.trend.runs import Run, find_runs
+from joint_dynamics.trend.series import Series, Slope, table_csv
 
 __all__ = [
     'QUANTITIES',
-    'Alarm',
-    'ChangeTest',
     'Figure',
     'Measurement',
     'Run',
     'Series',
+    'Slope',
     'Trend',
     'TrendSettings',
-    'change_points',
-    'find_alarms',
     'find_runs',
     'table_csv',
     'trend',
-    'write_parquet',
 ]

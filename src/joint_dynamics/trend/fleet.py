@@ -1,27 +1,56 @@
-"""A trend from a folder tree: the reference of each robot, the runs still to be measured, and the result."""
+"""A trend from a folder tree: the reference of each robot, the measurement of every run, and the result.
+
+Every run is measured in a process of its own, so that a recording which kills its process costs that run only; on a
+Dask cluster, every run is a task.
+"""
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
 import json
+import subprocess
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
-from joint_dynamics.arrays import finite
 from joint_dynamics.description import DynamicsDescription
-from joint_dynamics.documents import parse_json, read_text
-from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.output_files import write_atomically
-from joint_dynamics.trend.analysis import Alarm, Series, TrendSettings, find_alarms, rows_of, series_of
-from joint_dynamics.trend.execution import Execution, Processes
-from joint_dynamics.trend.measure import FORMAT, Measurement
-from joint_dynamics.trend.runs import REFERENCE, Run, content_hash, find_runs
-from joint_dynamics.version import __version__
+from joint_dynamics.errors import JointDynamicsError, one_line
+from joint_dynamics.python_process import ONE_THREAD, cores, environment, module_command
+from joint_dynamics.settings import Settings, setting
+from joint_dynamics.trend.measure import Measurement, work
+from joint_dynamics.trend.runs import REFERENCE, Run, find_runs
+from joint_dynamics.trend.series import Series, rows_of, series_of
 
-Progress = Callable[[int, int], None]
+Task = dict[str, Any]
+Outcome = dict[str, Any]
+Execute = Callable[[Sequence[Task]], Iterator[Outcome]]
+SCHEDULER_TIMEOUT = 30.0  # s; a busy scheduler answers within a few seconds
+
+
+@dataclass(frozen=True)
+class TrendSettings(Settings):
+    """How runs are compared over time."""
+
+    SECTION = 'trend'
+    GONE: ClassVar[Mapping[str, str]] = {
+        **dict.fromkeys(
+            ('before', 'after', 'window', 'least_change', 'false_alarm_rate'),
+            'trend tests slopes over time instead of single changes; set trend.significance',
+        ),
+        'quantities': 'the table has all of them',
+        'reference_runs': 'identify the earliest recordings, and give the result with --reference',
+    }
+
+    significance: float = setting(
+        0.01,
+        'probability that a robot that does not change has a slope that is reported as significant, all its joints and'
+        ' quantities together',
+        lower=1e-6,
+        upper=0.5,
+    )
+    processes: int | None = setting(None, 'recordings at the same time', lower=1, upper=1024, none='one per core')
 
 
 @dataclass(frozen=True)
@@ -31,24 +60,17 @@ class Trend:
     Attributes
     ----------
     runs
-        the measured runs, and how many of them were measured this time.
-    series, alarms
+        the measured ones.
+    series
         over time.
     left_out
         {path: reason}.
-    notes : sequence of str
-        on references that are not reliable.
-    settings
-        as used.
     """
 
     runs: Sequence[Run]
-    anew: int
     series: Sequence[Series]
-    alarms: Sequence[Alarm]
     left_out: Mapping[str, str]
     settings: TrendSettings
-    notes: Sequence[str] = ()
 
     @property
     def robots(self) -> list[str]:
@@ -57,139 +79,107 @@ class Trend:
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """The table, see `table.COLUMNS`."""
+        """The table: one row per run, joint and quantity."""
         return rows_of(self.series)
+
+    @property
+    def significant(self) -> list[Series]:
+        """Series whose slope is significant, the most significant first; the level is shared by a robot's series."""
+        counts = Counter(each.robot for each in self.series)
+        sure = {k: each.slope.significance * counts[each.robot] for k, each in enumerate(self.series) if each.slope}
+        return [self.series[k] for k in sorted(sure, key=sure.__getitem__) if sure[k] < self.settings.significance]
 
     def summary(self) -> dict[str, Any]:
         """Return summary.json: plain keys and values."""
         return {
             'robots': self.robots,
             'runs': len(self.runs),
-            'measured_anew': self.anew,
-            'false_alarm_rate': self.settings.false_alarm_rate,
-            'alarms': [
-                {
-                    'robot': alarm.robot,
-                    'joint': alarm.joint,
-                    'quantity': alarm.quantity,
-                    'date': alarm.date.isoformat(),
-                    'since': alarm.since.isoformat(),
-                    'run': str(alarm.run.path),
-                    'before': dict(zip(('value', 'std'), map(finite, alarm.before), strict=True)),
-                    'after': dict(zip(('value', 'std'), map(finite, alarm.after), strict=True)),
-                    'change_percent': alarm.change_percent,
-                    'z': alarm.z,
-                }
-                for alarm in self.alarms
+            'significance': self.settings.significance,
+            'slopes': [
+                {'robot': each.robot, 'joint': each.joint, 'quantity': each.quantity, **vars(each.slope)}
+                for each in self.series
+                if each.slope is not None
             ],
+            'significant': [[each.robot, each.joint, each.quantity] for each in self.significant],
             'left_out': dict(self.left_out),
-            'notes': list(self.notes),
         }
 
 
-def _key_of(task: Mapping[str, Any], contents: list[str]) -> str:
-    """Return the key of a task; contents: digest of the content of each of its paths."""
-    rest = {name: value for name, value in task.items() if name not in ('paths', 'name', 'robot')}
-    text = json.dumps([FORMAT, __version__, contents, rest], sort_keys=True, default=str)
-    return hashlib.sha256(text.encode()).hexdigest()
+def in_processes(tasks: Sequence[Task], count: int | None = None) -> Iterator[Outcome]:
+    """Yield the outcome of each task, in order; `count` processes at a time, one per core where it is None."""
+
+    def measured(task: Task) -> Outcome:
+        command = module_command('joint_dynamics.trend.measure:main')
+        done = subprocess.run(
+            command, input=json.dumps(task), env=environment(ONE_THREAD), capture_output=True, text=True, check=False
+        )
+        if done.returncode == 0:
+            return dict(json.loads(done.stdout.splitlines()[-1]))
+        last = (done.stderr.strip().splitlines() or ['it said nothing'])[-1]
+        return {'error': f'expected its process to end with status 0, found {done.returncode}: {last}'}
+
+    with ThreadPoolExecutor(count or cores()) as pool:
+        try:
+            yield from pool.map(measured, tasks)
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
 
 
-class _Store:
-    """What has been measured, one small file per run in a folder, so that it is not done again; None: nothing is kept.
+def on_cluster(address: str) -> Execute:
+    """Return the function that measures on the Dask cluster of a scheduler, whose workers see the same paths.
 
-    The name is a digest of all that the result follows from: the content of the recording, what it is compared with,
-    the settings, and the version that measured it. A run that is moved or renamed is known again; one that is changed
-    is not.
+    Raises
+    ------
+    JointDynamicsError
+        Where the package distributed is missing, or no scheduler answers.
     """
+    try:
+        import distributed
+    except ImportError:
+        raise JointDynamicsError(
+            '--dask: expected the package distributed, not found (pip install joint_dynamics[dask])'
+        ) from None
+    try:
+        client = distributed.Client(address, timeout=SCHEDULER_TIMEOUT)
+    except (OSError, ValueError, TimeoutError) as error:
+        raise JointDynamicsError(
+            f'--dask {address}: expected the address of a scheduler, as tcp://host:8786, found: {one_line(error)}'
+        ) from None
 
-    def __init__(self, folder: Path | None):
-        self.folder = folder
+    def execute(tasks: Sequence[Task]) -> Iterator[Outcome]:
+        for future in client.map(work, tasks, pure=False):
+            error = future.exception()
+            yield future.result() if error is None else {'error': one_line(error)}
 
-    def get(self, key: str) -> dict[str, Any] | None:
-        """Return the outcome, None where there is none or it cannot be read."""
-        if self.folder is None:
-            return None
-        with contextlib.suppress(JointDynamicsError):
-            path = self._path(key)
-            if path.is_file():
-                outcome = parse_json(read_text(path, str(path)), str(path))
-                return outcome if isinstance(outcome, dict) else None
-        return None
-
-    def put(self, key: str, outcome: Mapping[str, Any]) -> None:
-        """Keep an outcome, whole or not at all; one that was lost with its process is measured again next time."""
-        if self.folder is not None and not outcome.get('lost'):
-            write_atomically(self._path(key), json.dumps(outcome, allow_nan=False) + '\n')
-
-    def _path(self, key: str) -> Path:
-        assert self.folder is not None
-        return self.folder / key[:2] / f'{key}.json'
-
-
-@dataclass
-class _Work:
-    """Tasks and outcomes of one trend."""
-
-    store: _Store
-    execution: Execution
-    progress: Progress
-    left_out: dict[str, str]
-    anew: int = 0
-
-    def outcomes(self, tasks: Sequence[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-        """Yield (task, outcome): what is stored first, then the rest as it is done."""
-        waiting: dict[str, list[dict[str, Any]]] = {}
-        done = 0
-        for task in tasks:
-            try:
-                key = _key_of(task, [content_hash(Path(path)) for path in task['paths']])
-            except JointDynamicsError as error:
-                yield task, {'error': str(error)}
-                continue
-            known = self.store.get(key)
-            if known is None:
-                waiting.setdefault(key, []).append(task)
-            else:
-                done += 1
-                yield task, known
-        for key, outcome in self.execution.run((key, alike[0]) for key, alike in waiting.items()):
-            self.store.put(key, outcome)
-            for task in waiting[key]:
-                done += 1
-                self.anew += 1
-                yield task, outcome
-            self.progress(done, len(tasks))
+    return execute
 
 
 def trend(
     root: str | Path,
     settings: TrendSettings | None = None,
     *,
-    robot: str | Path | None = None,
     reference: str | Path | None = None,
     config: Mapping[str, Any] | None = None,
-    out: str | Path | None = None,
-    execution: Execution | None = None,
-    progress: Progress | None = None,
+    leave_out: str | Path | None = None,
+    execute: Execute | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Trend:
-    """Measure all runs below a folder, each against the reference of its robot, and detect changes over time.
+    """Measure all runs below a folder, each against the reference of its robot.
 
     Parameters
     ----------
     root
-        a folder per robot, or the runs of one.
+        a folder per robot, or the runs of one; `reference.yaml` in it is the description of the robot when new.
     settings
         of the comparison.
-    robot
-        URDF or MDH table of the robots without a reference, which are identified from their earliest recordings.
     reference
-        description with which robots are compared that have none of their own (`reference.yaml` in their folder).
+        description of the robots that have none of their own.
     config
-        sections `robot`, `recording` and `identification` of a configuration.
-    out
-        folder whose `runs/` stores the measurements; None: nothing is stored.
-    execution
-        where runs are measured; None: in processes on this machine.
+        sections `recording` and `identification` of a configuration.
+    leave_out
+        a folder below `root` to ignore, such as that of the results.
+    execute
+        where runs are measured (`on_cluster`); None: in processes on this machine.
     progress
         called with the number of runs done, and of all runs.
 
@@ -199,92 +189,28 @@ def trend(
         Where there is no run, or no reference.
     """
     settings, config = settings or TrendSettings(), config or {}
-    runs, left_out = find_runs(root, out)
-    store = _Store(None if out is None else Path(out).expanduser() / 'runs')
-    place: contextlib.AbstractContextManager[Execution] = (
-        contextlib.closing(Processes(settings.processes)) if execution is None else contextlib.nullcontext(execution)
-    )
-    with place as where:
-        work = _Work(store, where, progress or (lambda done, of: None), left_out)
-        references, notes = _references(Path(root).expanduser(), runs, settings, robot, reference, config, work)
-        measured = list(_measured(runs, references, config, work))
-    series, alarms = find_alarms(series_of(measured, settings.quantities), settings)
-    return Trend([run for run, _ in measured], work.anew, series, alarms, work.left_out, settings, notes)
-
-
-def _sections(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the part of each task that every measurement follows from."""
-    return {name: dict(config.get(name, {})) for name in ('recording', 'identification')}
-
-
-def _references(
-    root: Path,
-    runs: Sequence[Run],
-    settings: TrendSettings,
-    robot: str | Path | None,
-    reference: str | Path | None,
-    config: Mapping[str, Any],
-    work: _Work,
-) -> tuple[dict[str, str], list[str]]:
-    """Return the reference of each robot that has recordings, as YAML, and notes on those that are not reliable."""
-    references: dict[str, str] = {}
-    tasks = []
-    for name in dict.fromkeys(run.robot for run in runs if not run.estimate):
-        own = [folder / REFERENCE for folder in (root / name, root) if (folder / REFERENCE).is_file()]
-        if own or reference is not None:
-            references[name] = DynamicsDescription.load(own[0] if own else reference or '').to_yaml()
-            continue
-        if robot is None:
-            raise JointDynamicsError(
-                f'trend: expected what the recordings of {name} are compared with, found neither {REFERENCE} in its'
-                ' folder nor --reference DESCRIPTION; with --robot FILE one is identified from its earliest recordings'
-            )
-        first = [run for run in runs if run.robot == name and not run.estimate]
-        tasks.append(
-            {
-                'kind': 'reference',
-                'name': name,
-                # as many again, for those that cannot be read
-                'paths': [str(run.path.resolve()) for run in first[: 2 * settings.reference_runs]],
-                'count': settings.reference_runs,
-                'robot': str(Path(robot).resolve()),
-                'robot_content': content_hash(Path(robot)),
-                'robot_options': dict(config.get('robot', {})),
-                **_sections(config),
-            }
-        )
-    notes = []
-    for task, outcome in work.outcomes(tasks):
+    execute = execute or (lambda tasks: in_processes(tasks, settings.processes))
+    runs, left_out = find_runs(root, leave_out)
+    references = {name: _reference(Path(root).expanduser(), name, reference) for name in {run.robot for run in runs}}
+    sections = {name: dict(config.get(name, {})) for name in ('recording', 'identification')}
+    tasks = [{'path': str(run.path.resolve()), 'reference': references[run.robot], **sections} for run in runs]
+    measured = []
+    for k, (run, outcome) in enumerate(zip(runs, execute(tasks), strict=True), start=1):
         if 'error' in outcome:
-            for run in runs:
-                if run.robot == task['name'] and not run.estimate:
-                    work.left_out[str(run.path)] = f'{run.robot} has no reference: {outcome["error"]}'
-            continue
-        references[task['name']] = outcome['description']
-        notes += [f'{task["name"]}: its reference is not reliable: {reason}' for reason in outcome['reasons']]
-    work.anew = 0
-    return references, notes
-
-
-def _measured(
-    runs: Sequence[Run], references: Mapping[str, str], config: Mapping[str, Any], work: _Work
-) -> Iterator[tuple[Run, Measurement]]:
-    by_path = {str(run.path.resolve()): run for run in runs}
-    tasks = []
-    for run in runs:
-        task: dict[str, Any] = {
-            'kind': 'estimate' if run.estimate else 'recording',
-            'paths': [str(run.path.resolve())],
-            **_sections(config),
-        }
-        if not run.estimate:
-            if run.robot not in references:
-                continue
-            task['reference'] = references[run.robot]
-        tasks.append(task)
-    for task, outcome in work.outcomes(tasks):
-        run = by_path[task['paths'][0]]
-        if 'error' in outcome:
-            work.left_out[str(run.path)] = outcome['error']
+            left_out[str(run.path)] = outcome['error']
         else:
-            yield run, Measurement.from_document(outcome)
+            measured.append((run, Measurement.from_document(outcome)))
+        if progress is not None:
+            progress(k, len(runs))
+    return Trend([run for run, _ in measured], series_of(measured), left_out, settings)
+
+
+def _reference(root: Path, robot: str, reference: str | Path | None) -> str:
+    """Return the reference of a robot as YAML."""
+    own = next((path for path in (root / robot / REFERENCE, root / REFERENCE) if path.is_file()), reference)
+    if own is None:
+        raise JointDynamicsError(
+            f'trend: expected what the recordings of {robot} are compared with, found neither {REFERENCE} in its'
+            ' folder nor --reference DESCRIPTION; joint-dynamics identify makes one from early recordings'
+        )
+    return DynamicsDescription.load(own).to_yaml()

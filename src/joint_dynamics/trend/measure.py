@@ -6,13 +6,17 @@ torque of the reference, ρ = τ − τ̂, of a moving joint is
     ρ = ΔF_C sgn q̇ + ΔF_V q̇ + Δo + ε,
 
 with three numbers per joint that a motion of seconds determines, whatever the friction laws of the reference.
-Deviations follow from the scatter between blocks of time (`regression.covariance`). Stiffness and backlash follow from
-the deformation as in `identify`. A saved estimate states all of them directly.
+Deviations count effective samples (`regression.covariance`). Stiffness and backlash follow from
+the deformation as in `identify`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import dataclasses
+import json
+import os
+import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,20 +27,18 @@ from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.description.export_urdf import joint_friction
 from joint_dynamics.errors import JointDynamicsError, one_line
 from joint_dynamics.identification.identification_settings import IdentificationSettings
-from joint_dynamics.identification.identify import identify
 from joint_dynamics.identification.joint_tests.transmission import identify_transmissions
-from joint_dynamics.identification.regression.covariance import blocks_of_time, scatter
+from joint_dynamics.identification.regression.covariance import correlated_variance
 from joint_dynamics.identification.regression.residuals import Fit
 from joint_dynamics.identification.validate import validate_description
-from joint_dynamics.python_process import serve
+from joint_dynamics.python_process import NICENESS
 from joint_dynamics.recording import Recording, load_recording
 from joint_dynamics.recording.recording_settings import RecordingSettings
-from joint_dynamics.robot import RobotModel
 
 ROWS = 50
 """Moving samples of a joint below which its friction is not looked for."""
-FORMAT = 1
-"""Of what is kept of a run: results of another one are computed anew."""
+QUANTITIES = {'coulomb': 'N·m', 'viscous': 'N·m·s/rad', 'stiffness': 'N·m/rad', 'backlash': 'rad', 'residual': '%'}
+"""Quantities followed over time, with their units."""
 
 
 @dataclass(frozen=True)
@@ -60,41 +62,28 @@ class Measurement:
         of each joint and quantity that the run determines.
     temperatures
         {joint: mean, °C}, where measured.
-    notes : list of str
-        on quantities that it does not determine, with the reason.
     """
 
     figures: tuple[Figure, ...]
     temperatures: Mapping[str, float]
-    notes: tuple[str, ...] = ()
-
-    def to_document(self) -> dict[str, Any]:
-        """Return plain keys and values."""
-        return {
-            'figures': [vars(figure) for figure in self.figures],
-            'temperatures': dict(self.temperatures),
-            'notes': list(self.notes),
-        }
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> Measurement:
-        """Return the measurement of `to_document`."""
-        return cls(
-            tuple(Figure(**figure) for figure in document['figures']),
-            document['temperatures'],
-            tuple(document['notes']),
-        )
+        """Return the measurement of what `work` returned."""
+        return cls(tuple(Figure(**each) for each in document['figures']), document['temperatures'])
 
 
 def work(task: Mapping[str, Any]) -> dict[str, Any]:
-    """Execute one task and return its document, or {error}; task and result are plain data for use between processes.
+    """Measure one run; return plain data, {error} where it is refused.
 
-    task: kind (`reference`: a description from the first `count` readable recordings; `recording`: measured against a
-    description; `estimate`), paths, recording and identification (sections of a configuration), and robot (file) or
-    reference (description as YAML).
+    task: path, reference (a description as YAML), recording and identification (sections of a configuration).
     """
     try:
-        return _WORK[task['kind']](task)
+        reference = DynamicsDescription.from_yaml(task['reference'])
+        how = RecordingSettings.from_mapping(task['recording'])
+        recording = load_recording(task['path'], how, reference.joint_names, reference.robot_model().limits)
+        settings = IdentificationSettings.from_config(task['identification'])
+        return dataclasses.asdict(measure_recording(recording, reference, settings))
     except JointDynamicsError as error:
         return {'error': one_line(error)}
 
@@ -112,23 +101,21 @@ def measure_recording(
     settings = settings or IdentificationSettings()
     (fit,) = validate_description(reference, [recording], settings)
     figures: list[Figure] = []
-    notes: list[str] = []
     percent = fit.residual_percent(moving=True)[0]
     for j, name in enumerate(fit.joint_names):
         if np.isfinite(percent[j]):
             figures.append(Figure(name, 'residual', float(percent[j]), None, _residual_of(reference)))
         changes = friction_change(fit, j)
         if changes is None:
-            notes.append(f'{name} hardly moves: its friction is not known')
             continue
         viscous, coulomb = joint_friction(reference.joint(name))
         for quantity, known, (change, std) in zip(('coulomb', 'viscous'), (coulomb, viscous), changes, strict=True):
             figures.append(Figure(name, quantity, known + change, std, known))
     arm = Arm.from_description(None, reference)
-    documents, unknown = identify_transmissions(arm, [recording.select(arm.joint_names)])
+    documents, _ = identify_transmissions(arm, [recording.select(arm.joint_names)])
     for name, document in documents.items():
         figures += _transmission(name, document, reference.joint(name))
-    return Measurement(tuple(figures), _temperatures(recording), (*notes, *unknown))
+    return Measurement(tuple(figures), _temperatures(recording))
 
 
 def friction_change(fit: Fit, j: int) -> tuple[tuple[float, float], tuple[float, float]] | None:
@@ -146,26 +133,8 @@ def friction_change(fit: Fit, j: int) -> tuple[tuple[float, float], tuple[float,
     inverse = np.linalg.inv(rows.T @ rows)
     change = inverse @ (rows.T @ rest)
     left = rest - rows @ change
-    sigma = max(float(np.sqrt(left @ left / (len(left) - 3))), np.finfo(float).tiny)
-    (labels,) = blocks_of_time([len(full.dq)])
-    deviation = np.sqrt(np.diag(scatter(rows / sigma, left / sigma, labels[moving], inverse * sigma**2)))
+    deviation = np.sqrt(correlated_variance(left, rows.T @ rows, inverse) * np.diag(inverse))
     return (float(change[0]), float(deviation[0])), (float(change[1]), float(deviation[1]))
-
-
-def measure_estimate(description: DynamicsDescription) -> Measurement:
-    """Return the measurement stated by a saved estimate, a dynamics description."""
-    figures: list[Figure] = []
-    for name in description.joint_names:
-        part = description.joint(name)
-        if 'friction' in part:
-            viscous, coulomb = joint_friction(part)
-            stated = part['friction'].get('standard_deviations', {})
-            figures.append(Figure(name, 'coulomb', coulomb, stated.get('F_C0')))
-            figures.append(Figure(name, 'viscous', viscous, stated.get('F_V1')))
-        figures += _transmission(name, part, {})
-        if (percent := _residual_of(description)) is not None:
-            figures.append(Figure(name, 'residual', percent))
-    return Measurement(tuple(figures), {})
 
 
 def _transmission(name: str, part: Mapping[str, Any], reference: Mapping[str, Any]) -> list[Figure]:
@@ -200,42 +169,7 @@ def _temperatures(recording: Recording) -> dict[str, float]:
     return dict(zip(recording.joint_names, map(float, recording.temperature.mean(axis=0)), strict=True))
 
 
-def _identify_reference(task: Mapping[str, Any]) -> dict[str, Any]:
-    model = RobotModel.load(task['robot'], **task['robot_options'])
-    settings = IdentificationSettings.from_config(task['identification'])
-    how = RecordingSettings.from_mapping(task['recording'])
-    recordings: list[Recording] = []
-    refused: list[str] = []
-    for path in task['paths']:
-        try:
-            recordings.append(load_recording(path, how, model.joint_names, model.limits))
-        except JointDynamicsError as error:
-            refused.append(str(error))
-        if len(recordings) == task['count']:
-            break
-    if not recordings:
-        raise JointDynamicsError(refused[0])
-    result = identify(model, recordings, settings=settings)
-    return {'description': result.description.to_yaml(), 'reasons': [reason.text for reason in result.reasons]}
-
-
-def _measure_recording(task: Mapping[str, Any]) -> dict[str, Any]:
-    reference = DynamicsDescription.from_yaml(task['reference'])
-    settings = IdentificationSettings.from_config(task['identification'])
-    how = RecordingSettings.from_mapping(task['recording'])
-    recording = load_recording(task['paths'][0], how, reference.joint_names, reference.robot_model().limits)
-    return measure_recording(recording, reference, settings).to_document()
-
-
-_WORK: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
-    'reference': _identify_reference,
-    'recording': _measure_recording,
-    'estimate': lambda task: measure_estimate(DynamicsDescription.load(task['paths'][0])).to_document(),
-}
-
-
-def serve_measurements() -> None:
-    """Measure runs in a process of its own, for `Processes`: a recording that kills one does not affect the others."""
-    receive, send = serve()
-    while True:
-        send(work(receive()))
+def main() -> None:
+    """Measure the run whose task stands on standard input; its outcome is the last line of output."""
+    os.nice(NICENESS)
+    print(json.dumps(work(json.load(sys.stdin))))

@@ -1,9 +1,8 @@
-"""The runs in a folder tree: recordings and saved estimates, with robot and date."""
+"""The runs in a folder tree: recordings with robot and date."""
 
 from __future__ import annotations
 
 import datetime
-import hashlib
 import os
 import re
 from collections.abc import Iterator
@@ -11,8 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from joint_dynamics.description.result_files import NOT_RELIABLE
-from joint_dynamics.description.schema import FORMAT
 from joint_dynamics.documents import parse_yaml, read_text
 from joint_dynamics.errors import JointDynamicsError
 
@@ -30,32 +27,28 @@ _UTC = datetime.timezone.utc
 
 @dataclass(frozen=True)
 class Run:
-    """One recording, or one saved estimate, of a robot.
+    """One recording of a robot.
 
     Attributes
     ----------
     robot
         the first folder below the root; for runs in the root itself, the root's name.
     path
-        of the recording or of the description.
+        of the recording.
     date
         in UTC where the run states it, otherwise as in its name.
-    estimate
-        whether it is a description.
     """
 
     robot: str
     path: Path
     date: datetime.datetime
-    estimate: bool = False
 
 
 def find_runs(root: str | Path, leave_out: str | Path | None = None) -> tuple[list[Run], dict[str, str]]:
     """Return the runs below a folder, by robot and date, and the paths left out with the reason.
 
-    A run is a rosbag2 folder, an .mcap, .db3 or .csv file, or a dynamics description in YAML, other than
-    `reference.yaml` and unreliable results. Its date is the last one in its path (2026-03-01, 20260301_1430), otherwise
-    the start of the bag or the description's own date.
+    A run is a rosbag2 folder, or an .mcap, .db3 or .csv file. Its date is the last one in its path (2026-03-01,
+    20260301_1430), otherwise the start of the bag.
 
     Parameters
     ----------
@@ -75,69 +68,34 @@ def find_runs(root: str | Path, leave_out: str | Path | None = None) -> tuple[li
     runs: list[Run] = []
     left_out: dict[str, str] = {}
     skipped = None if leave_out is None else Path(leave_out).expanduser().resolve()
-    for path, estimate in _candidates(root, skipped):
+    for path in _candidates(root, skipped):
         parts = path.relative_to(root).parts
         try:
-            date = _date_of(path, parts, estimate)
+            date = _date_of(path, parts)
         except JointDynamicsError as error:
             left_out[str(path)] = str(error)
             continue
-        runs.append(Run(parts[0] if len(parts) > 1 else root.resolve().name, path, date, estimate))
+        runs.append(Run(parts[0] if len(parts) > 1 else root.resolve().name, path, date))
     if not runs and not left_out:
         raise JointDynamicsError(
-            f'trend: expected recordings (rosbag2 folders, .mcap, .db3, .csv) or descriptions below {root}, found none'
+            f'trend: expected recordings (rosbag2 folders, .mcap, .db3, .csv) below {root}, found none'
         )
     return sorted(runs, key=lambda run: (run.robot, run.date, str(run.path))), left_out
 
 
-def content_hash(path: Path) -> str:
-    """Return the SHA-256 of a file, or of the names and contents of a folder's files, read piece by piece."""
-    digest = hashlib.sha256()
-    files = sorted(item for item in path.rglob('*') if item.is_file()) if path.is_dir() else [path]
-    try:
-        for file in files:
-            digest.update(f'{file.relative_to(path)}\0{file.stat().st_size}\0'.encode())
-            with file.open('rb') as stream:
-                while piece := stream.read(1 << 20):
-                    digest.update(piece)
-    except OSError as error:
-        raise JointDynamicsError(f'{path}: expected a run that can be read, found: {error.strerror or error}') from None
-    return digest.hexdigest()
-
-
-def _candidates(root: Path, skipped: Path | None) -> Iterator[tuple[Path, bool]]:
+def _candidates(root: Path, skipped: Path | None) -> Iterator[Path]:
     for folder, names, files in os.walk(root):
         here = Path(folder)
         names[:] = sorted(name for name in names if not name.startswith('.') and (here / name).resolve() != skipped)
         bags = [name for name in files if Path(name).suffix in BAGS]
         if here != root and ('metadata.yaml' in files or any(name.startswith(here.name) for name in bags)):
             names[:] = []
-            yield here, False
-            continue
-        for name in sorted(files):
-            path = here / name
-            if path.suffix in BAGS or path.suffix.lower() == '.csv':
-                yield path, False
-            elif (
-                path.suffix in ('.yaml', '.yml')
-                and name != REFERENCE
-                and NOT_RELIABLE not in name
-                and _is_description(path)
-            ):
-                yield path, True
+            yield here
+        else:
+            yield from (here / name for name in sorted(files) if name in bags or name.lower().endswith('.csv'))
 
 
-def _is_description(path: Path) -> bool:
-    """Whether a YAML file says that it is a description; what cannot be read is none."""
-    try:
-        with path.open(encoding='utf-8', errors='replace') as stream:
-            head = stream.read(4096)
-    except OSError:
-        return False
-    return re.search(rf'^format:\s*["\']?{FORMAT}["\']?\s*$', head, re.MULTILINE) is not None
-
-
-def _date_of(path: Path, parts: tuple[str, ...], estimate: bool) -> datetime.datetime:
+def _date_of(path: Path, parts: tuple[str, ...]) -> datetime.datetime:
     for part in reversed(parts):
         if matches := list(_DATE.finditer(part)):
             year, _, month, day, hour, _, minute, second = matches[-1].groups()
@@ -147,7 +105,7 @@ def _date_of(path: Path, parts: tuple[str, ...], estimate: bool) -> datetime.dat
                 )
             except ValueError:
                 continue
-    date = _stated_date(path if estimate else path / 'metadata.yaml', estimate)
+    date = _start_of_bag(path / 'metadata.yaml')
     if date is None or date < _EARLIEST:
         raise JointDynamicsError(
             f'{path}: expected a date, found none in its name nor in the file; put it into the name, as 2026-03-01 or'
@@ -156,16 +114,13 @@ def _date_of(path: Path, parts: tuple[str, ...], estimate: bool) -> datetime.dat
     return date
 
 
-def _stated_date(path: Path, estimate: bool) -> datetime.datetime | None:
-    """Return the date that a description, or the metadata of a bag, states; None where it states none."""
+def _start_of_bag(path: Path) -> datetime.datetime | None:
+    """Return the date that the metadata of a bag states; None where it states none."""
     if not path.is_file():
         return None
     document: Any = parse_yaml(read_text(path, str(path)), str(path))
     try:
-        if not estimate:
-            start = document['rosbag2_bagfile_information']['starting_time']['nanoseconds_since_epoch']
-            return datetime.datetime.fromtimestamp(int(start) * 1e-9, tz=_UTC)
-        date = datetime.datetime.fromisoformat(str(document['provenance']['date']))
+        start = document['rosbag2_bagfile_information']['starting_time']['nanoseconds_since_epoch']
+        return datetime.datetime.fromtimestamp(int(start) * 1e-9, tz=_UTC)
     except (KeyError, TypeError, ValueError, OverflowError, OSError):
         return None
-    return date if date.tzinfo is not None else date.replace(tzinfo=_UTC)

@@ -277,9 +277,8 @@ def test_each_way_gives_its_own_solution_with_its_deviations(robot, clean):
     system = CurrentSystem(robot_problem, loaded, known, 0.01)
     triangles = triangulate(system.blocks())
     start = weighted_least_squares(triangles, system.optional)
-    samples = [*system.robot.samples, *system.loaded.samples]
     x_total, spread_total = total_least_squares(triangles, start)
-    regression = mixed(triangles, system.blocks, system.optional, start, samples)
+    regression = mixed(triangles, system.blocks, system.optional, start)
     expected = {
         'mixed': (regression.x, regression.covariance, regression.inflation),
         'tls': (x_total, spread_total, start.inflation),

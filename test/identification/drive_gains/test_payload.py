@@ -6,7 +6,6 @@ In pinocchio, out of the robot's torque.
 import re
 from copy import copy
 from dataclasses import replace
-from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -22,7 +21,7 @@ from joint_dynamics.identification.drive_gains.payload_runs import LoadedRows, k
 from joint_dynamics.identification.identification_settings import KnownPayload
 from joint_dynamics.identification.observations import FilterPlan, Observation, observe
 from joint_dynamics.identification.physical.semidefinite import payload_body, pseudo_inertias
-from joint_dynamics.identification.regression.covariance import covariance
+from joint_dynamics.identification.regression.covariance import sandwich
 from joint_dynamics.identification.regression.methods import least_squares
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.recording import Recording
@@ -120,7 +119,7 @@ def test_what_the_robot_does_not_know_of_itself_is_in_the_deviation(true_robot, 
     observation = observed(carrying, 5)
     problem = Problem(true_robot.model, [observation])
     exact = identify_payload(problem, true_robot.base, [observation])
-    spread = identify_payload(problem, true_robot.base, [observation], covariance_of=lambda S: 1e-4 * S @ S.T)
+    spread = identify_payload(problem, true_robot.base, [observation], covariance=1e-4 * np.eye(len(problem.names)))
     assert np.allclose(spread.values, exact.values)
     assert (spread.deviation > exact.deviation).all()
 
@@ -131,7 +130,12 @@ def test_mass_at_a_known_place_of_another_link(true_robot):
     observation = observed(with_body(true_robot, pinocchio.Inertia(1.3, place, np.zeros((3, 3))), -2), 5)
     problem = Problem(true_robot.model, [observation])
     found = identify_payload(
-        problem, true_robot.base, [observation], covariance_of=lambda S: 1e-6 * S @ S.T, joint=joint, position=place
+        problem,
+        true_robot.base,
+        [observation],
+        covariance=1e-6 * np.eye(len(problem.names)),
+        joint=joint,
+        position=place,
     )
     assert abs(found.mass - 1.3) < 4.5 * found.deviation[-1] < 0.1
     assert np.allclose(found.values, point_mass(found.mass, place)) and not found.known.any()
@@ -162,8 +166,8 @@ def test_what_a_badly_excited_robot_knows_of_a_payload_is_stated(true_robot):
         problem = Problem(true_robot.model, [unloaded])
         solution = least_squares(problem, 'wls')
         assert solution.condition_number > 300
-        spread = partial(covariance, problem.blocks, solution, problem.samples, None)
-        found.append(identify_payload(problem, solution.chi, [carrying], covariance_of=spread, position=place))
+        spread = sandwich(problem.blocks, solution)
+        found.append(identify_payload(problem, solution.chi, [carrying], covariance=spread, position=place))
     z = np.array([(payload.mass - mass) / payload.deviation[-1] for payload in found])
     # few clusters stretch a deviation by 1.42 at most, of four degrees of freedom
     low, high = np.sqrt(chi2.interval(0.998, trials) / np.full(2, trials)) / [student.ppf(0.975, 4) / 1.96, 1.0]

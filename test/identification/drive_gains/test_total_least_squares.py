@@ -165,7 +165,7 @@ def gauss_newton(blocks, x):
 def solution_of(blocks):
     triangles = triangulate(blocks)
     start = weighted_least_squares(triangles, np.zeros(N + B))
-    return triangles, mixed(triangles, lambda: blocks, np.zeros(N + B), start, [SAMPLES, SAMPLES])
+    return triangles, mixed(triangles, lambda: blocks, np.zeros(N + B), start)
 
 
 def test_the_mixed_solution_is_the_regression_of_the_currents(system):

@@ -168,7 +168,7 @@ def test_the_zero_of_the_last_joint_is_its_link_turned(true_robot, problem_of, t
 
 def test_time_is_not_doubted_where_speeds_confirm_it(two_links, samples):
     """Torques that hold nothing of the accelerations are explained best by a slower motion."""
-    still = moved_in_time(samples, 1.8)
+    still = moved_in_time(samples, 2.0)
     assert 'time_scale' in dict(clear(two_links, still))
     assert 'time_scale' not in dict(clear(two_links, replace(still, timed=True)))
 
@@ -180,7 +180,7 @@ def test_a_longer_time_does_not_matter_where_no_acceleration_explains_anything(t
     at_rest = np.einsum('jbs,b->js', Alternatives(two_links, quiet).rows, chi)
     noise = 0.01 * at_rest.std(axis=1)[:, None] * np.random.default_rng(0).normal(size=at_rest.shape)
     (found,) = Alternatives(two_links, replace(samples, tau=at_rest + noise)).times()
-    assert found.clear and found.mend.time_scale > 2 and not found.matters and 'or longer' in found.notes[0]
+    assert found.clear and found.mend.time_scale > 2 and not found.matters
     (found,) = Alternatives(two_links, moved_in_time(samples, 0.5)).times()
     assert found.clear and found.matters and found.mend.time_scale == pytest.approx(2.0)
 
@@ -190,8 +190,8 @@ def test_everything_is_tried(two_links, samples):
     codes = [one.code for one in Alternatives(two_links, samples).all()]
     counted = {code: codes.count(code) for code in set(codes)}
     assert counted == {
-        'torque_sign': 1, 'position_sign': 2, 'axis_sign': 2, 'position_offset': 2, 'degrees': 2, 'time_reversed': 2,
-        'torque_order': 1, 'position_order': 1, 'joint_order': 1, 'time_scale': 1, 'mounting': 5,
+        'torque_sign': 1, 'position_sign': 2, 'axis_sign': 2, 'position_offset': 6, 'degrees': 2, 'time_reversed': 2,
+        'torque_order': 1, 'position_order': 1, 'joint_order': 1, 'time_scale': 1, 'mounting': 5, 'gravity': 1,
     }  # fmt: skip
 
 
@@ -259,45 +259,3 @@ def test_what_a_torque_that_is_wrong_hides_is_not_its_samples_worth(resting_prob
     found = bad.fitted('code', 'text', bad.normal, other)
     assert gain(bad.given, bad.normal.fit(other), bad.count) < 0
     assert found.gain > 20 and np.isfinite(found.vuong_statistic)
-
-
-@pytest.mark.parametrize('size', [0.2, -0.08, 1.0, np.pi / 2, 2.5])
-def test_a_zero_that_is_off_is_found_with_its_size(model_and_robot, alternatives_of, size):
-    """Whatever it is, and not by quarter turns alone."""
-    model, robot = model_and_robot
-    recording = robot.record(1, duration=20.0, rate=100.0)
-    moved = replace(recording, q=recording.q + size * np.eye(model.n)[1])
-    found = max(alternatives_of(model, [moved]).zeros(), key=lambda one: one.gain)
-    assert found.clear and found.mend.zero_offset == {model.joint_names[1]: pytest.approx(-size, abs=0.01)}
-
-
-@pytest.mark.parametrize(
-    ('before', 'after', 'matters'),
-    [
-        (0.858, 0.856, False),
-        (0.158, 0.149, False),
-        (0.3, 0.2862, False),
-        (0.34, 0.3194, True),
-        (0.25, 0.22, True),
-        (0.07, 0.055, False),
-    ],
-)
-def test_a_zero_counts_by_a_torque_that_tells_it(model_and_robot, alternatives_of, monkeypatch, before, after, matters):
-    """Not by one that is left over anyway, a little less of which comes with any other fit; nor by 4 % of a torque.
-
-    Nor by 5.3 % that are known to 1.1, or 9 % to 2.1; but by 11.7 % that are known to 2.4.
-
-    It is another joint's torque that gains the likelihood, and of that it makes little: an encoder's own 0.8 degrees.
-    """
-    model, robot = model_and_robot
-    alternatives = alternatives_of(model, [robot.record(1, duration=20.0, rate=100.0)])
-    count = np.full(model.n, 200.0)
-    given, fitted = (
-        replace(alternatives.given, unexplained=np.array([0.013, first, *[0.01] * (model.n - 2)]) ** 2, count=count)
-        for first in (before, after)
-    )
-    fitted = replace(fitted, unexplained=np.where(np.arange(model.n) == 0, 0.007**2, fitted.unexplained))
-    found = Explanation('position_offset', '', model.joint_names, given, fitted, gain(given, fitted, count))
-    monkeypatch.setattr(alternatives, 'changed', lambda changes: iter([found] * len(changes)))
-    assert {one.matters for one in alternatives.zeros()} == {matters}
-    assert found.clear

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from joint_dynamics.identification.reliability.evidence import ExplanationFit, NormalEquations
-from joint_dynamics.identification.reliability.explanation import Explanation, least_evidence, named, overdispersion
-from joint_dynamics.identification.reliability.thresholds import FALSE_ALARMS, KINDS, MAX_NAMED, MIN_EVIDENCE, RESOLVED
+from joint_dynamics.identification.reliability.explanation import KINDS, Explanation, least_evidence, overdispersion
+from joint_dynamics.identification.reliability.thresholds import FALSE_ALARMS, MIN_EVIDENCE, RESOLVED
 
 
 def shared(misfit, seed=0, samples=600):
@@ -49,6 +49,9 @@ def test_a_right_model_of_an_arm_fits_as_its_noise_lets_expect(model_and_robot, 
     assert overdispersion(right.normal, right.samples.tau, right.given, right.count) < 1.5
 
 
+GIVEN = ExplanationFit(np.zeros(3), np.array([0.5, 0.4]), 3, np.array([10.0, 10.0]))
+
+
 @pytest.mark.parametrize(('gain', 'vuong_statistic', 'dispersion', 'better', 'clear'), [
     (60.0, 1.5, 1.0, True, True), (60.0, 1.5, 8.0, True, False), (39.0, 1.5, 1.0, False, False),
     (21.0, 2.1, 1.0, True, True), (21.0, 2.1, 7.3, True, False),
@@ -82,36 +85,3 @@ def test_all_alternatives_together_refuse_no_more_than_one_good_recording_in_a_h
             assert number == pytest.approx(counted[code])
     assert len(tried) <= KINDS
     assert least_evidence(model, 'of no kind') == MIN_EVIDENCE
-
-
-GIVEN = ExplanationFit(np.zeros(3), np.array([0.5, 0.4]), 3, np.array([10.0, 10.0]))
-
-
-def candidate(left, count, name):
-    fitted = ExplanationFit(np.zeros(3), np.full(2, left**2), 3, None if count is None else np.full(2, count))
-    return Explanation('stuck', name, (), GIVEN, fitted, 0.0)
-
-
-def names(candidates):
-    return [one.text for one in named(candidates)]
-
-
-@pytest.mark.parametrize('white', [15.0, 200.0])
-def test_mirror_images_are_named_both_however_white_their_residuals(white):
-    """By their own counts the one with 200 independent samples gained twenty times the other."""
-    pair = [candidate(0.05, white, 'one'), candidate(0.05, 10.0, 'other')]
-    assert sorted(names(pair)) == sorted(names(pair[::-1])) == ['one', 'other']
-
-
-def test_the_best_comes_first_and_what_is_far_behind_not_at_all():
-    found = [candidate(0.5, 40.0, 'far'), candidate(0.06, 40.0, 'near'), candidate(0.05, 40.0, 'best')]
-    assert names(found) == ['best', 'near']
-    assert names([*found, candidate(0.051, None, 'uncounted')]) == ['best', 'uncounted', 'near']
-    assert len(names([candidate(0.05, 40.0, str(k)) for k in range(MAX_NAMED + 2)])) == MAX_NAMED
-    assert named([]) == []
-
-
-def test_what_is_not_clear_by_itself_is_named_beside_its_mirror_image_alone():
-    best, mirror, worse = candidate(0.05, 40.0, 'best'), candidate(0.051, None, 'mirror'), candidate(0.2, 40.0, 'worse')
-    assert [one.text for one in named([best], [mirror, worse])] == ['best', 'mirror']
-    assert named([], [mirror]) == []

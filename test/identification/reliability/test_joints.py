@@ -25,7 +25,7 @@ def fit():
 
 @pytest.fixture(scope='module')
 def verdicts(fit):
-    reason = Reason('changed_midway', 'run: the position of j4 is off from 3 s on: use the part before', joints=('j4',))
+    reason = Reason('stuck', 'run: the position of j4 stands still from 3 s on: leave it out', joints=('j4',))
     return judge_joints([fit], [reason], ['j2'], np.array([100.0, 100.0, np.nan, 100.0]))
 
 
@@ -36,7 +36,7 @@ def described(joints):
 
 def test_each_joint_has_its_state_and_why(verdicts):
     assert [one.state for one in verdicts] == ['reliable', 'weak', 'weak', 'wrong']
-    why = ['', 'at the floor of its sensor', 'little of its torque is explained', CODES['changed_midway']]
+    why = ['', 'at the floor of its sensor', 'little of its torque is explained', CODES['stuck']]
     assert [one.why for one in verdicts] == why
     assert verdicts[0].percent == pytest.approx(1.0) and verdicts[2].percent == pytest.approx(50.0)
     assert [one.rated for one in verdicts] == [100.0, 100.0, None, 100.0]

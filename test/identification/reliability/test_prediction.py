@@ -128,26 +128,8 @@ def test_a_torque_that_has_nothing_to_do_with_its_prediction_is_named(motion):
     assert 'torque_unrelated' not in [reason.code for reason in judge_prediction(few, 2.0)]
 
 
-@pytest.mark.parametrize('late', [0.12, -0.2])
-def test_a_delay_of_the_torques_is_said_in_milliseconds(motion, late):
-    fits = []
-    for p, dq, _ in motion:
-        time = 0.01 * np.arange(len(p))
-        tau = np.stack([np.interp(time - late, time, column) for column in p.T], axis=1)
-        fits.append(fit_of(tau, p, np.ones_like(dq)))
-    left = size = 0.0
-    for fit in fits:
-        moved = np.stack([np.interp(fit.time + late, fit.time, column) for column in fit.tau.T], axis=1)
-        left, size = left + np.sum((moved - fit.predicted) ** 2), size + np.sum(fit.tau**2)
-    overall = 100 * math.sqrt(sum(np.sum((fit.tau - fit.predicted) ** 2) for fit in fits) / size)
-    code, text = pairs(judge_prediction(fits, 2.0))[0]
-    assert code == 'delay'
-    assert f'the torques come {1000 * late:.3g} ms after the motion' in text
-    assert f' {100 * math.sqrt(left / size):.3g} % of the torque is left over instead of {overall:.3g} %' in text
-
-
-def test_what_the_parameters_may_be_off_by_is_no_evidence_of_a_delay_or_a_payload(motion):
-    """Both have parameters of their own, which take up what a poor training leaves; a sign does not."""
+def test_what_the_parameters_may_be_off_by_is_no_evidence_of_a_payload(motion):
+    """It has parameters of its own, which take up what a poor training leaves; a sign does not."""
     tau, dq, noise = motion[0]
     predicted = tau + np.where(dq > 0, noise, 0.0)
     late = np.roll(tau, 20, axis=0)
@@ -157,6 +139,6 @@ def test_what_the_parameters_may_be_off_by_is_no_evidence_of_a_delay_or_a_payloa
         return {reason.code for reason in judge_prediction([fit_of(measured, predicted)], 2.0, [payload], deviation)}
 
     left = 100 * np.linalg.norm(late - predicted) / np.linalg.norm(late)
-    assert codes(late, 0.1 * left) & {'delay', 'payload_mixed'}
-    assert not codes(late, 0.9 * left) & {'delay', 'payload_mixed'}
+    assert 'payload_mixed' in codes(late, 0.1 * left)
+    assert 'payload_mixed' not in codes(late, 0.9 * left)
     assert 'torque_sign' in codes(-tau, 150.0)

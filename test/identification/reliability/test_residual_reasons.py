@@ -1,7 +1,6 @@
 """What residuals of the given explanation are a reason for."""
 
 import math
-import re
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -10,7 +9,6 @@ import pytest
 
 from joint_dynamics.identification import IdentificationSettings
 from joint_dynamics.identification.observations import ABOVE, filter_plan, observe, torque_noise
-from joint_dynamics.identification.reliability.checks import check_training
 from joint_dynamics.identification.reliability.evidence import NormalEquations, effective_samples, gain
 from joint_dynamics.identification.reliability.residual_reasons import residual_reasons
 from joint_dynamics.recording import Recording
@@ -236,13 +234,6 @@ def from_reversal(recording, joint):
     return replace(recording, q=q)
 
 
-@pytest.mark.parametrize('joint', [0, 1, 2])
-def test_an_encoder_stuck_from_a_reversal_on_is_told(true_robot, joint, told):
-    """Before, its rows counted as rest, at which friction may be anything, whatever the torque did."""
-    found = told(true_robot.model, from_reversal(true_robot.record(2, rate=RATE), joint))
-    assert f'joint_{joint + 1} reads at rest from' in found['stuck']
-
-
 def resting(robot, joint, held, later=True):
     """A recording in which a joint stands for a half and friction holds ±`held` times its Coulomb level there."""
     t, q, dq, ddq = robot.motion(np.random.default_rng(0), 20.0, RATE)
@@ -255,67 +246,3 @@ def resting(robot, joint, held, later=True):
     tau[still, joint] += held * robot.standard[joint, 12] * np.sin(2 * np.pi * 0.3 * t[still])
     tau += 0.02 * np.sqrt((tau**2).mean(axis=0)) * np.random.default_rng(100).normal(size=tau.shape)
     return Recording(robot.model.joint_names, t, q, tau=tau, name='run')
-
-
-def test_what_friction_can_hold_at_rest_is_no_fault(true_robot, told):
-    """A joint may hold twice its Coulomb level, one way and the other; what it cannot hold is told."""
-    assert told(true_robot.model, resting(true_robot, 3, 2.0)) == {}
-    assert 'stuck' in told(true_robot.model, resting(true_robot, 3, 6.0))
-
-
-def test_torques_that_no_motion_makes_are_first_and_say_nothing_of_joints_at_rest(true_robot, checked):
-    """Noise, of one joint four times as large while it stands."""
-    recording, rng = resting(true_robot, 3, 2.0), np.random.default_rng(0)
-    knots = np.arange(0.0, 21.0, 0.2)
-    tau = [np.interp(recording.time, knots, column) for column in 10.0 * rng.normal(size=(6, len(knots)))]
-    tau[3][recording.samples // 2 :] *= 4.0
-    reasons = checked(true_robot.model, [replace(recording, tau=np.stack(tau, axis=1))]).reasons
-    assert reasons[0].code == 'torque_unrelated' and len(reasons[0].joints) > 3
-    assert 'stuck' not in {reason.code for reason in reasons}
-
-
-def test_a_joint_that_has_not_slipped_yet_may_hold_anything(true_robot, told):
-    """Brakes just released: recorded joints hold up to 4.4 times their Coulomb level there."""
-    assert 'stuck' not in told(true_robot.model, resting(true_robot, 3, 6.0, later=False))
-
-
-def test_the_recorded_tx40_whose_encoder_stays_at_a_reversal_is_told(data, told):
-    """Seed 2 of the bench, which passed and changed the prediction of another motion by 9 %."""
-    model = RobotModel.load(data / 'tx40' / 'mdh.yaml')
-    recording = Recording.load(data / 'tx40' / 'exciting_traj').select(model.joint_names)
-    q = recording.q
-    speed = np.gradient(q[:, 1], recording.period)
-    half = len(q) // 2
-    turns = np.flatnonzero(np.diff(np.sign(speed)) != 0)
-    stuck = turns[np.argmin(np.abs(turns - half))]
-    kinds = [kind for kind in ('q', 'dq', 'theta', 'dtheta') if getattr(recording, kind) is not None]
-    values = {kind: getattr(recording, kind).copy() for kind in kinds}
-    for kind, array in values.items():
-        array[stuck:, 1] = array[stuck, 1] if kind in ('q', 'theta') else 0.0
-    assert 'reads at rest from' in told(model, replace(recording, **values))['stuck']
-
-
-@pytest.mark.parametrize('joint', [1, 3])
-def test_a_torque_that_changes_half_way_is_one_reason(model_and_robot, problem_of, joint):
-    """What is left over of it is what the change explains."""
-    model, robot = model_and_robot
-    recording = robot.record(2, duration=20.0, rate=100.0)
-    begun = int(0.6 * recording.samples)
-    tau = recording.tau.copy()
-    tau[begun:, joint] *= 2.0
-    given = replace(recording, tau=tau)
-    (reason,) = check_training(problem_of(model, [given]), [given]).reasons
-    assert reason.code == 'changed_midway' and reason.joints == (model.joint_names[joint],)
-    at = float(re.search(r'from (\S+) s on', reason.text).group(1))
-    assert at == pytest.approx(recording.time[begun], abs=0.5)
-
-
-def test_noise_in_place_of_a_torque_does_not_change_half_way(model_and_robot, problem_of):
-    """Noise gains by a change of its scale at some moment as well, and nearly all of it is still left over."""
-    model, robot = model_and_robot
-    recording = robot.record(1, duration=20.0, rate=200.0)
-    tau = recording.tau.copy()
-    tau[:, 1] = tau[:, 1].std() * np.random.default_rng(1).normal(size=recording.samples)
-    given = replace(recording, tau=tau)
-    (reason,) = check_training(problem_of(model, [given]), [given]).reasons
-    assert reason.code == 'torque_unrelated' and reason.joints == (model.joint_names[1],)

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from joint_dynamics.identification.reliability.alternatives import Alternatives
-from joint_dynamics.identification.reliability.changes import offset_change
 from joint_dynamics.identification.reliability.evidence import regressor_columns
 from joint_dynamics.identification.reliability.filtered_samples import FilteredSamples, samples_of
 from joint_dynamics.identification.reliability.robot_file import check_units, file_alternatives
@@ -62,40 +61,8 @@ def test_the_same_correction_by_free_parameters_and_by_the_file_is_named_once(tr
     model = copy.copy(true_robot.model)
     model.parameters = np.where(np.arange(14) < 10, true_robot.standard, 0.0).ravel()
     recording = true_robot.record(0, 6.0, rate=100.0, noise=0.05, frequency=0.4)
-    reason = checked(model, [replace(recording, tau=-recording.tau)]).reasons[0]
-    assert reason.code == 'torque_sign' and len(reason.joints) == 6
-    assert all(variant.mend != reason.mend for variant in reason.variants)
-
-
-def test_what_free_parameters_lose_by_a_change_that_only_the_file_tried_is_taken_off(
-    true_robot, problem_of, monkeypatch
-):
-    """As by the same zero of the same motion, and not by the motion as it was given."""
-    model = copy.copy(true_robot.model)
-    model.parameters = np.where(np.arange(14) < 10, true_robot.standard, 0.0).ravel()
-    recording = true_robot.record(0, 3.0, rate=100.0, noise=0.05, frequency=0.4)
-    moved = replace(recording, q=recording.q + 1.5 * np.eye(6)[1])
-    alternatives = file_alternatives(Alternatives(model, samples_of(problem_of(model, [moved]))))
-    change = offset_change('joint_2', 1.4)
-    assert change.text not in alternatives.gains
-    (plain,) = Alternatives.changed(alternatives, [change])
-    tried = next(alternatives.free.changed([change]))
-    monkeypatch.setattr(alternatives.free, 'changed', lambda changes: iter([replace(tried, gain=-7.0)]))
-    (found,) = alternatives.changed([change])
-    assert plain.better and found.gain == pytest.approx(plain.gain - 7.0)
-
-
-@pytest.mark.parametrize('sign', [1.0, -1.0])
-def test_torques_in_another_unit_that_the_file_tells_are_corrected(true_robot, checked, sign):
-    """Which torques alone cannot prove: one factor of all leaves as much over; a sign is corrected with it."""
-    model = copy.copy(true_robot.model)
-    model.parameters = np.where(np.arange(14) < 10, true_robot.standard, 0.0).ravel()
-    recording = true_robot.record(0, 6.0, rate=100.0, noise=0.05, frequency=0.4)
-    found = checked(model, [replace(recording, tau=1e3 * recording.tau * [1, sign, 1, 1, 1, 1])])
-    mend = found.summary['mend']['recording']
-    assert mend.pop('torque_scale') == dict.fromkeys(model.joint_names, pytest.approx(1e-3))
-    assert mend == ({} if sign > 0 else {'torque_sign': {model.joint_names[1]: -1.0}})
-    assert [reason.code for reason in found.reasons] == ['current', 'torque_sign'][: 1 + len(mend)]
+    reasons = checked(model, [replace(recording, tau=-recording.tau)]).reasons
+    assert [(reason.code, len(reason.joints)) for reason in reasons] == [('torque_sign', 6)]
 
 
 def test_a_file_says_nothing_by_links_that_free_parameters_leave_far_behind(true_robot, problem_of):
@@ -208,14 +175,3 @@ def test_efforts_far_below_their_limits_are_currents(seen):
     assert reason.code == 'current' and 'reaches 3 % of its limit' in reason.text and 'drive gains' in reason.text
     for rated in (largest / [0.0301, 0.01], [np.nan, 1e6]):
         assert check_units(found, np.asarray(rated)) == []
-
-
-def test_no_arm_of_that_reach_weighs_so_much(seen):
-    """Torques in mN·m: the joints would carry more than a tenth of a block of steel as large as the arm's reach."""
-    found, _ = seen([1.0, 1.0], None)
-    largest = np.quantile(np.abs(found.samples.tau), 0.99, axis=1).max()
-    bound = 785.0 * 0.4**4 * 9.81
-    assert largest < bound and check_units(found, UNKNOWN) == []
-    found.samples.tau[:] *= 1.01 * bound / largest
-    (reason,) = check_units(found, UNKNOWN)
-    assert reason.code == 'current' and 'mN·m' in reason.text

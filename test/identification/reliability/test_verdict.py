@@ -1,13 +1,13 @@
 """Reasons, the line that comes first, faults of single recordings, the band that is the same for all."""
 
-import math
+import re
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from joint_dynamics.identification import IdentificationSettings, identify
-from joint_dynamics.identification.regression.residuals import Fit, FullRate, relative
+from joint_dynamics.identification.regression.residuals import Fit, FullRate, overall_residual, relative
 from joint_dynamics.identification.reliability.verdict import Reason, headline, summary_of, without_duplicates
 
 NAMES = ('a', 'b', 'c')
@@ -36,11 +36,9 @@ def test_a_reason_has_a_known_code_and_reads_as_its_text():
 
 
 def test_the_line_says_reliable_within_or_why_not():
-    assert headline([], 5.7) == 'reliable within 5.7 % of the torque'
-    assert headline([], 5.7, 'below 10.3 Hz') == 'reliable within 5.7 % of the torque below 10.3 Hz'
-    assert headline([]) == headline([], math.nan) == 'reliable'
+    assert headline([]) == 'reliable'
     reasons = [Reason('delay', 'late'), Reason('stuck', 'still')]
-    assert headline(reasons, 5.7) == 'not reliable, because late (and 1 more)'
+    assert headline(reasons) == 'not reliable, because late (and 1 more)'
     assert headline(reasons[:1]) == 'not reliable, because late'
     entry = summary_of(reasons, 'line')
     assert (entry['verdict'], entry['verdict_line'], entry['believable']) == ('not reliable', 'line', False)
@@ -58,3 +56,22 @@ def test_a_motion_of_one_joint_names_those_that_never_move(true_robot):
     plain = IdentificationSettings(selection=False)
     result = identify(true_robot.model, [replace(recording, q=q)], settings=plain)
     assert any(f'{", ".join(names)} never move' in str(reason) for reason in result.reasons)
+
+
+def test_headline_says_whose_torque_and_which_recordings(torques):
+    """The share of moving samples and that of all differ; training data alone are no validation."""
+    tau, predicted = torques
+    fit = fit_of(tau, predicted)
+    rests = replace(fit, full=replace(fit.full, dq=0.0 * fit.full.dq), dq=0.0 * fit.dq, predicted=tau + 1.0)
+    line = headline([], [fit, rests], validated=True)
+    assert line.endswith('validated on run.csv')
+    moving, overall = (float(word) for word in re.findall(r'([0-9.]+) %', line))
+    assert moving == pytest.approx(overall_residual([fit], moving=True)[1], rel=0.05)
+    assert overall == pytest.approx(overall_residual([fit, rests])[1], rel=0.05)
+    assert overall > moving
+    assert headline([], [fit]).endswith('not validated: training data only')
+
+
+def test_several_recordings_are_named_up_to_three(torques):
+    fits = [fit_of(*torques, name=f'folder/run{k}') for k in range(5)]
+    assert headline([], fits, validated=True).endswith('validated on run0, run1, run2 and 2 more')

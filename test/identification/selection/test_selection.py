@@ -9,7 +9,8 @@ from joint_dynamics.identification import IdentificationSettings, identify
 from joint_dynamics.identification.describe import add_hysteresis
 from joint_dynamics.identification.regression import methods
 from joint_dynamics.identification.regression.rows import load_torque
-from joint_dynamics.identification.selection.candidate_terms import WIDTHS, choose
+from joint_dynamics.identification.selection.candidate_terms import WIDTHS
+from joint_dynamics.identification.selection.forward import choose
 from joint_dynamics.identification.validate import validate_description
 from joint_dynamics.joint import MaxwellSlip
 from joint_dynamics.recording import Recording
@@ -107,8 +108,6 @@ def test_laws_are_weighed_by_a_model_that_has_them(record, true_robot, monkeypat
     off = [np.linalg.norm(load_torque(problem.model, run, some) - load, axis=1) for some in (links, state.links)]
     # the first two joints have their rotors' inertia in that of the links
     assert np.all(off[1][2:] < 0.8 * off[0][2:]) and np.linalg.norm(off[1][2:]) < 0.4 * np.linalg.norm(off[0][2:])
-    # the same laws, which may be held back by other ridges
-    np.testing.assert_allclose(weights.sigma, result.solution.sigma, rtol=0.2)
     assert np.all(weights.sigma[1:3] < 0.5 * without.solution.sigma[1:3])
 
 
@@ -125,7 +124,7 @@ def test_hysteresis_is_found_and_written_as_maxwell_slip(record, true_robot):
 
 @pytest.mark.parametrize('share', [0.0, 0.2, 1.0])
 @pytest.mark.parametrize('width', WIDTHS)
-def test_a_hysteresis_is_described_as_it_was_fitted(width, share):
+def test_hysteresis_is_described_as_fitted(width, share):
     """(1 − share) sgn ω + share H, with ω of the last step: no other way to reverse than the data were fitted with."""
     joint = {'friction': {}}
     add_hysteresis(joint, width, share)

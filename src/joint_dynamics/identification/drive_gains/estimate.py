@@ -282,8 +282,7 @@ def identify_drive_gains(
     triangles = triangulate(system.blocks())
     start = weighted_least_squares(triangles, system.optional)
     x_total, spread_total = total_least_squares(triangles, start)
-    samples = [*system.robot.samples, *system.loaded.samples]
-    regression = mixed(triangles, system.blocks, system.optional, start, samples)
+    regression = mixed(triangles, system.blocks, system.optional, start)
     n, b = model.n, robot.columns
     solutions = {
         'mixed': regression,

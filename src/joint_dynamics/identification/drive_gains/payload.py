@@ -21,7 +21,7 @@ from joint_dynamics.identification.drive_gains.payload_runs import (
     split,
 )
 from joint_dynamics.identification.observations import Observation
-from joint_dynamics.identification.regression.covariance import covariance as scatter_covariance
+from joint_dynamics.identification.regression.covariance import sandwich
 from joint_dynamics.identification.regression.least_squares import wls
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.residuals import Fit
@@ -41,7 +41,7 @@ def identify_payload(
     chi: FloatArray,
     loaded: Sequence[Observation],
     known: Mapping[str, float] | None = None,
-    covariance_of: Callable[[FloatArray], FloatArray] | None = None,
+    covariance: FloatArray | None = None,
     gains: GainUncertainty | None = None,
     joint: str | None = None,
     position: Sequence[float] | None = None,
@@ -61,9 +61,8 @@ def identify_payload(
         observations with torques in N·m.
     known
         {parameter: value} such as {'M': 4.59}.
-    covariance_of
-        returns the covariance (u, u) of combinations S χ of S (u, b): what the robot's own uncertainty adds to the
-        deviations; None: chi counts as exact.
+    covariance
+        (b, b) of chi; None: chi counts as exact.
     gains
         uncertainty of the drive gains of robot and payload alike, left out of that covariance. Deviations hold under
         correlation in time.
@@ -94,11 +93,11 @@ def identify_payload(
                 yield replace(block, rows=columns(W_L), tau=rest)
 
         solution = wls(triangulate(blocks()))
-        spread = scatter_covariance(blocks, solution, system.samples)
+        spread = sandwich(blocks, solution)
         pull, moment = 0.0, 0.0
         for block, W, W_L in split(system):
             weighted = columns(W_L) * (solution.row_factors(block) ** 2)[:, None]
-            if covariance_of is not None:
+            if covariance is not None:
                 pull += np.einsum('jus,jbs->ub', weighted, W, optimize=True)
             if gains is not None:
                 # a gain that is off scales the torque of the loaded robot and, through its parameters, what is taken
@@ -107,8 +106,9 @@ def identify_payload(
                     'jbs,bm->jms', W, gains.sensitivity, optimize=True
                 )
                 moment += np.einsum('jus,jms->um', weighted, change, optimize=True)
-        if covariance_of is not None:
-            spread = spread + covariance_of(solution.inverse @ pull)
+        if covariance is not None:
+            S = solution.inverse @ pull
+            spread = spread + S @ covariance @ S.T
         if gains is not None:
             sensitivity = solution.inverse @ moment
             spread = spread + sensitivity @ gains.relative @ sensitivity.T

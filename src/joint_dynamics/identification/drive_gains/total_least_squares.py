@@ -21,7 +21,7 @@ All work is done on the triangles, one per motor, of [i_m, −W, −W_uL | W_kL 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -29,7 +29,7 @@ import scipy.linalg
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.identification.regression.covariance import covariance as scatter_covariance
+from joint_dynamics.identification.regression.covariance import sandwich
 from joint_dynamics.identification.regression.least_squares import RANK, Solution, solve, wls
 from joint_dynamics.identification.regression.rows import Block
 from joint_dynamics.identification.regression.triangles import Triangles
@@ -223,11 +223,7 @@ def mixed_start(triangles: Triangles, start: Solution) -> FloatArray:
 
 
 def mixed(
-    triangles: Triangles,
-    blocks: Callable[[], Iterable[Block]],
-    optional: FloatArray,
-    start: Solution,
-    samples: Sequence[int],
+    triangles: Triangles, blocks: Callable[[], Iterable[Block]], optional: FloatArray, start: Solution
 ) -> GainSolution:
     """Return the mixed LS-TLS solution with deviations that hold under correlation in time.
 
@@ -241,8 +237,6 @@ def mixed(
         (n + b + u,), ridge of each unknown, as of `solve`.
     start
         WLS solution.
-    samples
-        number of kept samples of each observation.
 
     Raises
     ------
@@ -267,5 +261,5 @@ def mixed(
             f'gains and payload apart'
         )
     solution = replace(solution, chi=x)
-    covariance = scatter_covariance(lambda: linearised_blocks(blocks(), x, n), solution, samples)
+    covariance = sandwich(lambda: linearised_blocks(blocks(), x, n), solution)
     return GainSolution(x, covariance, solution.inflation)

@@ -29,14 +29,14 @@ class HysteresisSettings(Settings):
 
     SECTION = 'joint.hysteresis'
 
-    points: int = setting(240, 'points of the look-up tables per turn', lower=2)
+    points: int = setting(240, 'points of the look-up tables per turn', lower=2, upper=100_000)
     harmonics: int = setting(
         0, 'above 0 Fourier series of that many terms are stored instead of tables', lower=0, upper=12
     )
     settle: float = setting(
         4e-3, 'travel past a reversal before the deformation counts; grows to 2.2 𝓑 by itself', 'rad', lower=0
     )
-    operators: int = setting(4, 'of the Maxwell-slip model', lower=1)
+    operators: int = setting(4, 'of the Maxwell-slip model', lower=1, upper=100)
     r_Delta: float = setting(4.0, 'ratio of the limits of successive operators', above=0)
     r_k: float = setting(2.0, 'ratio of the stiffnesses of successive operators', above=0)
     methods: tuple[str, ...] = setting(METHODS, 'fits that compete', choices=METHODS)

@@ -39,7 +39,7 @@ class JointSettings(Settings):
 
     SECTION = 'joint'
 
-    cutoff: float = setting(10.0, 'low-pass of position and torque', 'Hz', above=0)
+    cutoff: float = setting(10.0, 'low-pass of position and torque', 'Hz', lower=0.01, upper=10_000)
     drive_gains: Mapping[str, float] = setting({}, 'joint torque per current, by joint', 'N·m/A')
     stiffness: StiffnessSettings = setting(StiffnessSettings(), 'stiffness of the transmission')
     friction: FrictionSettings = setting(FrictionSettings(), 'friction over speed')

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.errors import JointDynamicsError, NotReliableError
-from joint_dynamics.identification.regression.covariance import blocks_of_time, scatter
+from joint_dynamics.identification.regression.covariance import correlated_variance
 
 RANK_TOLERANCE = 1e-9
 
@@ -69,8 +69,7 @@ def least_squares(
     weights
         (N,), 1/σ per row.
     in_time
-        the rows are samples in time order, so deviations are the larger of the classical ones and those of the scatter
-        between blocks of time (`regression.covariance`).
+        the rows are samples in time order: deviations count effective samples (`regression.covariance`).
 
     Raises
     ------
@@ -98,12 +97,10 @@ def least_squares(
     values = Vt.T @ ((U.T @ b) / s) / norms
     residual = b - A @ values
     inverse = (Vt.T / s**2) @ Vt / np.outer(norms, norms)
-    covariance = inverse * float(residual @ residual) / (rows - columns)
+    variance = float(residual @ residual) / (rows - columns)
     if in_time:
-        (label,) = blocks_of_time([rows])
-        growth = np.sqrt(np.maximum(1.0, np.diag(scatter(A, residual, label, inverse)) / np.diag(covariance)))
-        covariance = covariance * np.outer(growth, growth)
-    return LinearFit(tuple(names), values, covariance, y - W @ values, float(s[0] / s[-1]))
+        variance = max(variance, correlated_variance(residual, A.T @ A, inverse))
+    return LinearFit(tuple(names), values, variance * inverse, y - W @ values, float(s[0] / s[-1]))
 
 
 def nrmse_percent(y: FloatArray, prediction: FloatArray) -> float:

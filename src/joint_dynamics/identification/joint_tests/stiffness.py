@@ -29,10 +29,14 @@ class StiffnessSettings(Settings):
 
     SECTION = 'joint.stiffness'
 
-    order: int = setting(2, 'number P of odd terms of the polynomial', lower=1)
+    order: int = setting(2, 'number P of odd terms of the polynomial', lower=1, upper=9)
     source: str = setting('auto', 'where the torque comes from', choices=SOURCES)
     f_dyn: float = setting(
-        10.0, 'bandwidth of the motion: angles are low-passed at 5 f_dyn, rows at 2 f_dyn', 'Hz', above=0
+        10.0,
+        'bandwidth of the motion: angles are low-passed at 5 f_dyn, rows at 2 f_dyn',
+        'Hz',
+        lower=0.01,
+        upper=10_000,
     )
     rotor_inertia: float | None = setting(
         None, 'on the joint side, for the source motor', 'kg·m²', above=0, none='that of the description'

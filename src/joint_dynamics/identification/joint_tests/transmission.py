@@ -169,7 +169,10 @@ def _plots(
 
 
 def identify_transmissions(
-    arm: Arm, recordings: Sequence[Recording], gain_share: float | Mapping[str, float] | None = None
+    arm: Arm,
+    recordings: Sequence[Recording],
+    gain_share: float | Mapping[str, float] | None = None,
+    load_share: FloatArray | None = None,
 ) -> tuple[dict[str, dict[str, Any]], list[str]]:
     """Return {joint: {stiffness, kinematic_error, backlash}} as in a description, and remarks.
 
@@ -185,6 +188,8 @@ def identify_transmissions(
     gain_share
         relative deviation of the drive gains, one number or by joint; that torque, and with it the stiffness, has the
         same relative deviation. None: exact.
+    load_share
+        (n,) relative deviation of the arm's torque through each transmission, which the stiffness has too. None: exact.
     """
     model = arm.robot
     if model.coupling is not None or any(recording.theta is None for recording in recordings):
@@ -203,12 +208,13 @@ def identify_transmissions(
             notes += [f'transmission: {name}: not described: {reason}' for reason in result.reasons]
             continue
         share = gain_share.get(name, 0.0) if isinstance(gain_share, Mapping) else gain_share or 0.0
-        transmissions[name] = _with_gain(result, float(share))
+        model_error = 0.0 if load_share is None else load_share[index]
+        transmissions[name] = _with_load(result, float(np.hypot(share, model_error)))
     return transmissions, notes
 
 
-def _with_gain(result: JointTestResult, share: float) -> dict[str, Any]:
-    """Return the document of one joint, the deviation of its stiffness with that of the drive gain."""
+def _with_load(result: JointTestResult, share: float) -> dict[str, Any]:
+    """Return the document of one joint, the deviation of its stiffness with the relative one of the load."""
     stiffness = result.document['stiffness']
     deviations = np.hypot(stiffness['standard_deviations'], share * np.array(stiffness['coefficients'])).tolist()
     return {**result.document, 'stiffness': {**stiffness, 'standard_deviations': deviations}}

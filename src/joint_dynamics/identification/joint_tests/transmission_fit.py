@@ -20,9 +20,9 @@ maker of strain-wave gears states [Harmonic Drive, CSF and CSG series, table 40]
 𝓑 = 5e-4 rad, 1.7 arc minutes either way, and over a turn it changes by half of itself; of a joint that is never
 unloaded the data show nothing of it.
 d ≥ 0, c ≥ d/3: a spring that hardens, by a factor of four at most, over the whole range of the load or below a part of
-it (soft wind-up: data sheets state a lower stiffness for small torques). A d within three deviations of zero,
+it (soft wind-up: data sheets state a lower stiffness for small torques). A d within four deviations of zero,
 as the best of four, is left out, and the rest fitted anew: of a soft part the data show nothing then. b_i ≥ 0; the
-loads τ_i are those of `joint.stiffness`. Deviations are by the scatter between blocks of time, `regression.covariance`.
+loads τ_i are those of `joint.stiffness`. Deviations count effective samples, `regression.covariance`.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from joint_dynamics.arrays import FloatArray
+from joint_dynamics.arrays import FloatArray, IntArray
 from joint_dynamics.identification.joint_tests.data import JointData
-from joint_dynamics.identification.regression.covariance import blocks_of_time, correlated_variance, scatter
+from joint_dynamics.identification.regression.covariance import correlated_variance
 from joint_dynamics.joint import FourierSeries
 from joint_dynamics.joint.stiffness import LOAD_LAG, LOAD_SHARES, LOADS, loads_of, lost_motion_share, place_in_play
 from joint_dynamics.settings import Settings, setting
@@ -52,7 +52,7 @@ LOAD_LAGS = (0.0, *(0.025 * 2.0 ** (0.5 * np.arange(9))).round(3).tolist())
 # τ_w beside the largest load, as shares of the torque limit: data sheets state stiffnesses K₁, K₂ and K₃ below, between
 # and above two torques [Harmonic Drive, CSF and CSG series, torsional stiffness]. By what factor a wound-up spring is
 # stiffer at most. Deviations by which d differs from zero, the best of these.
-WIND_UPS, STIFFER, SHOWN = (0.1, 0.2, 0.4), 4.0, 3.0
+WIND_UPS, STIFFER, SHOWN = (0.1, 0.2, 0.4), 4.0, 4.0
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,9 @@ class TransmissionSettings(Settings):
 
     harmonics: int = setting(6, 'harmonics of the kinematic error', lower=1, upper=12)
     loaded: float = setting(0.15, 'load that counts as one, as a share of the largest', lower=0, below=1)
-    f_dyn: float = setting(10.0, 'bandwidth of the motion; signals are low-passed at 2 f_dyn', 'Hz', above=0)
+    f_dyn: float = setting(
+        10.0, 'bandwidth of the motion; signals are low-passed at 2 f_dyn', 'Hz', lower=0.01, upper=10_000
+    )
     amplitude: float = setting(1.5e-4, 'plausible size of the first harmonic, the others 1/h of it', 'rad', above=0)
     play: float = setting(5e-4, 'plausible size of the backlash 𝓑, half the lost motion', 'rad', above=0)
     min_speed: float = setting(0.01, 'slower samples are left out', 'rad/s', lower=0)
@@ -95,7 +97,7 @@ def fit(
     u, loads = tau / largest, loads_of(limit)
     wind_ups = [1.0, *(share * limit / largest for share in WIND_UPS if share * limit < largest)]
     basis = FourierSeries.basis(theta, settings.harmonics)
-    label = np.concatenate(blocks_of_time([len(part) for part in rows]))
+    part = np.repeat(np.arange(len(rows)), [len(signals) for signals in rows])
     play, shares = FourierSeries(2.0 * settings.amplitude, [0.0], [0.0]), np.array(LOAD_SHARES)
 
     def regressor(spring: int, lag: float, wind_up: float) -> FloatArray:
@@ -103,7 +105,7 @@ def fit(
         return np.column_stack([*[u, wound(u, wind_up)][:spring], lost, basis])
 
     def left(lag: float, wind_up: float) -> float:
-        return float(np.std(_solve(regressor(SPRING, lag, wind_up), phi, SPRING, play.mean, settings)[2]))
+        return float(np.std(_solve(regressor(SPRING, lag, wind_up), phi, part, SPRING, play.mean, settings)[2]))
 
     wind_up = min(wind_ups, key=lambda share: left(LOAD_LAG, share))
     lag = min(LOAD_LAGS, key=lambda lag: left(lag, wind_up))
@@ -112,7 +114,7 @@ def fit(
         parts, change = spring + np.arange(len(LOADS)), spring + np.arange(len(LOADS), PLAY)
         for _ in range(ROUNDS):
             W = regressor(spring, lag, wind_up)
-            solution, inverse, residual = _solve(W, phi, spring, max(play.mean, TINY), settings)
+            solution, covariance, residual = _solve(W, phi, part, spring, max(play.mean, TINY), settings)
             before, backlash = play.mean, float(solution[parts].sum())
             shares = solution[parts] / backlash if backlash > 0.0 else shares
             # no narrower than nothing, anywhere
@@ -120,8 +122,7 @@ def fit(
             play = FourierSeries(backlash, first[:1], first[1:])
             if abs(backlash - before) < 0.02 * before:
                 break
-        covariance = scatter(W, residual, label, inverse)
-        if solution[spring - 1] > SHOWN * np.sqrt(covariance[spring - 1, spring - 1]):
+        if solution[spring - 1] > SHOWN * np.sqrt(max(covariance[spring - 1, spring - 1], 0.0)):
             break
     return Fit(spring, W, solution, covariance, residual, play, shares, lag, wind_up)
 
@@ -164,11 +165,12 @@ def _lost_motion(
 
 
 def _solve(
-    W: FloatArray, phi: FloatArray, spring: int, width: float, settings: TransmissionSettings
+    W: FloatArray, phi: FloatArray, part: IntArray, spring: int, width: float, settings: TransmissionSettings
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Least squares with play and harmonics held towards zero; (solution, (WᵀW + PᵀP)⁻¹ with that prior P, residual).
+    """Least squares with play and harmonics held towards zero; (solution, covariance, residual).
 
-    The residual is correlated over many samples: the weight of the prior counts independent samples only.
+    The residual is correlated over many samples, so that s² counts effective ones. The covariance s² (WᵀW + PᵀP)⁻¹ with
+    that prior P = s/plausible holds what the data leave open of kinematic error and lost motion.
     """
     H = settings.harmonics
     free = W.shape[1] - 2 * H
@@ -183,8 +185,8 @@ def _solve(
         solution = bounded(np.vstack([W, prior]), np.concatenate([phi, np.zeros(W.shape[1])]), lower)
         residual = phi - W @ solution
         inverse = np.linalg.inv(normal + prior**2)
-        variance = correlated_variance(residual, normal, inverse)
-    return solution, inverse, residual
+        variance = correlated_variance(residual, normal, inverse, part)
+    return solution, variance * inverse, residual
 
 
 def bounded(W: FloatArray, y: FloatArray, lower: FloatArray | float) -> FloatArray:

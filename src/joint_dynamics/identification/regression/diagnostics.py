@@ -144,7 +144,7 @@ def left_in_motion(problem: Problem, chi: FloatArray) -> float:
 def band_text(fits: Sequence[Fit]) -> str:
     """Return the frequency band of the residuals of `residual_rows` in words."""
     return (
-        f'per joint, overall and moving {band_of_all(fits) or "of the full band"}; in the last columns below'
+        f'overall, moving and per joint in motion {band_of_all(fits) or "of the full band"}; in the last columns below'
         f' {fixed_band_text(fits)}'
     )
 
@@ -158,7 +158,7 @@ def residual_rows(fits: Sequence[Fit]) -> list[list[Any]]:
     """Return one table row per recording: overall, moving, raw, per joint [%], and in the fixed band [%, N·m]."""
     rows = []
     for fit in fits:
-        joints, overall = fit.residual_percent()
+        joints, overall = fit.residual_percent(moving=True)[0], fit.residual_percent()[1]
         fixed = fit.fixed_band
         rows.append(
             [

@@ -21,7 +21,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from joint_dynamics.arrays import BoolArray, FloatArray, finite
-from joint_dynamics.identification.regression.covariance import covariance
+from joint_dynamics.identification.regression.covariance import sandwich
 from joint_dynamics.identification.regression.least_squares import Solution, solve
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.residuals import full_rate_torque, predict
@@ -147,15 +147,15 @@ class WeightedEstimate:
             1 - float(sum(part.sum() for part in self.weights)) / max(sum(part.size for part in self.weights), 1)
         )
 
-    def covariance(self, of: FloatArray | None = None) -> FloatArray:
-        """Return the covariance of the estimate or of combinations of it, as `regression.covariance` does."""
+    def covariance(self) -> FloatArray:
+        """Return the covariance (b, b) of the estimate, see `regression.covariance`."""
         plain = replace(self.solution, sigma=np.ones_like(self.solution.sigma), rest_sigma=None)
         blocks = list(whitened(self.problem.blocks(), self.noise))
         kept = [
             replace(block, rows=block.rows * weight[:, None], tau=block.tau * weight)
             for block, weight in zip(blocks, self.weights, strict=True)
         ]
-        return covariance(lambda: kept, plain, self.problem.samples, of=of)
+        return sandwich(lambda: kept, plain)
 
 
 def _noise(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 from scipy.special import ndtri
@@ -13,34 +12,23 @@ from joint_dynamics.arrays import FloatArray
 from joint_dynamics.description.import_inertials import import_inertials
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.identification_settings import IdentificationSettings, PhysicalOptions
-from joint_dynamics.identification.regression.covariance import LEVEL
-from joint_dynamics.identification.regression.covariance import covariance as scatter_covariance
+from joint_dynamics.identification.regression.covariance import LEVEL, sandwich
 from joint_dynamics.identification.regression.friction_loop import iterate_to_fixed_point, state_from
 from joint_dynamics.identification.regression.least_squares import MethodDetails, Solution, ols, wls
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.rows import standard_set
 from joint_dynamics.identification.regression.triangles import triangulate
-from joint_dynamics.identification.selection.candidate_terms import (
-    Selection,
-    choose,
-    first_terms,
-    menu,
-    temperature_range,
-)
+from joint_dynamics.identification.selection.candidate_terms import first_terms, menu, temperature_range
+from joint_dynamics.identification.selection.forward import Selection, choose
 
 Progress = Callable[[str], None]
-Covariance = Callable[[FloatArray | None], FloatArray]
-"""Returns the covariance (u, u) of combinations S χ, of S (u, b); None: of the parameters themselves."""
-FIRST_SWEEPS = 2
-"""Sweeps of the solution that only tells weights and load torque of the choice of terms."""
+FIRST_SWEEPS = 2  # of the solution that gives weights and load torque for the choice of terms
 ROBUST_METHODS = ('irls', 'i-irls')
 
 
 @dataclass(frozen=True)
 class SolvedProblem:
     """Problem (with the terms and state of the solution), solution, covariance (b, b), results of the steps.
-
-    covariance_of: of combinations, drive gains as they are.
 
     standard: (p,) full standard set with the torque of the solution, as near as possible to the URDF's inertials, or to
     zero, where the method has none of its own.
@@ -49,7 +37,6 @@ class SolvedProblem:
     problem: Problem
     solution: Solution
     covariance: FloatArray
-    covariance_of: Covariance
     details: MethodDetails
     standard: FloatArray
 
@@ -101,23 +88,18 @@ def solve_by_method(problem: Problem, settings: IdentificationSettings, say: Pro
     prior = stated_prior(problem, settings)
     say(f'solving for {problem.columns} parameters by {settings.method}')
     if settings.method in ROBUST_METHODS:
-        problem, solution, scatter, selection, details = robust_estimate(
+        problem, solution, covariance, selection, details = robust_estimate(
             problem, settings, lambda trial: linear(trial, settings, say)
         )
     else:
         problem, solution, selection = linear(problem, settings, say)
+        say('estimating deviations')
         known = dict(zip(problem.names, solution.chi, strict=True))
         coulomb = np.abs([known.get(f'Fc_{j + 1}', 0.0) for j in range(problem.model.n)])
-        scatter = partial(scatter_covariance, problem.blocks, solution, problem.samples, coulomb)
+        covariance = sandwich(problem.blocks, solution, coulomb)
         details = MethodDetails()
     if selection is not None:
         details = replace(details, selection=selection.summary(problem.model.link_names, problem.terms))
-
-    def covariance(of: FloatArray | None = None) -> FloatArray:
-        spread = scatter(of)
-        return spread if selection is None else selection.widened(spread, problem.names, of)
-
-    say('estimating deviations')
     return _afterwards(problem, solution, covariance, details, settings, prior, say)
 
 
@@ -125,7 +107,7 @@ def robust_estimate(
     problem: Problem,
     settings: IdentificationSettings,
     select: Callable[[Problem], tuple[Problem, Solution, Selection | None]],
-) -> tuple[Problem, Solution, Covariance, Selection | None, MethodDetails]:
+) -> tuple[Problem, Solution, FloatArray, Selection | None, MethodDetails]:
     """Identify by `settings.method`, irls or i-irls; return problem, solution, covariance, selection, course of loops.
 
     select: chooses further terms on held-out data, as with WLS; it gets the problem with gross outliers replaced.
@@ -153,7 +135,7 @@ def robust_estimate(
         details = MethodDetails(irls={'loops': estimate.trace})
     measured = estimate.problem.with_torque([observation.tau for observation in problem.observations])
     details = replace(details, rejected_rows_percent=estimate.rejected_percent)
-    return measured, estimate.solution, estimate.covariance, selection, details
+    return measured, estimate.solution, estimate.covariance(), selection, details
 
 
 def stated_prior(problem: Problem, settings: IdentificationSettings) -> FloatArray | None:
@@ -170,14 +152,13 @@ def stated_prior(problem: Problem, settings: IdentificationSettings) -> FloatArr
 def _afterwards(
     problem: Problem,
     solution: Solution,
-    covariance_of: Covariance,
+    covariance: FloatArray,
     details: MethodDetails,
     settings: IdentificationSettings,
     prior: FloatArray | None,
     say: Progress,
 ) -> SolvedProblem:
     """Essential parameters and physical consistency, where asked for."""
-    covariance = covariance_of(None)
     if settings.essential:
         from joint_dynamics.identification.physical.essential import essential_parameters
 
@@ -198,13 +179,13 @@ def _afterwards(
         entry = {'price': estimate.price, 'price_per_row': estimate.price / max(solution.rows, 1.0)}
         prior_file = {} if options.prior is None else {'prior': options.prior}
         details = replace(details, physical=entry | prior_file)
-        return SolvedProblem(problem, estimate.solution, covariance, covariance_of, details, estimate.standard)
+        return SolvedProblem(problem, estimate.solution, covariance, details, estimate.standard)
     solution, zero = with_rotors_at_zero(problem.names, solution, covariance)
     details = replace(details, rotors_at_zero=zero)
     standard = standard_set(problem.base, solution.chi[: problem.base.count], problem.model.parameters)
     # as it is, without the rounding of the set
     standard[np.isin(problem.base.standard_names, zero or [])] = 0.0
-    return SolvedProblem(problem, solution, covariance, covariance_of, details, standard)
+    return SolvedProblem(problem, solution, covariance, details, standard)
 
 
 def with_rotors_at_zero(

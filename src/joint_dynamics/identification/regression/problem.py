@@ -84,6 +84,15 @@ class Problem:
         """Kept samples of every observation."""
         return [len(observation.kept) for observation in self.observations]
 
+    def joint_of(self, name: str) -> str:
+        """Return the joint of a parameter: of a base parameter K_i the i-th, of a term its own."""
+        for term in self.terms:
+            if name in term.names:
+                return term.joint
+        number = name.rpartition('_')[2]
+        links = self.model.link_names
+        return links[int(number) - 1] if number.isdigit() and int(number) <= len(links) else ''
+
     @property
     def optional(self) -> FloatArray:
         """Ridge of each column, (b,): 0 for the base parameters, the terms' `ridge`."""

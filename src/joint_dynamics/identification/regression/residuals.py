@@ -26,12 +26,16 @@ MAX_RATE_SHARE = 0.4
 
 @dataclass(frozen=True)
 class FullRate:
-    """Torque before any filter, (samples, joints): tau measured, predicted [N·m], dq [rad/s]; time (samples,) [s]."""
+    """Torque before any filter, (samples, joints): tau measured, predicted [N·m], dq [rad/s]; time (samples,) [s].
+
+    band_of_rest: as of a `Fit`.
+    """
 
     time: FloatArray
     tau: FloatArray
     predicted: FloatArray
     dq: FloatArray
+    band_of_rest: FloatArray | None = None
 
     @property
     def rate(self) -> float:
@@ -66,7 +70,9 @@ class Fit:
 
     time (K,) [s]; tau, predicted (K, joints) [N·m]; dq (K, joints) [rad/s]; raw_residual_percent: the same prediction
     against the unfiltered torque, per joint (joints,) and overall (float). band: of the filtered samples [Hz]; full:
-    the same at the recording's rate. sliding: which joints slide, whose torques are forces [N]; empty: none.
+    the same at the recording's rate. sliding: which joints slide, whose torques are forces [N]; empty: none. at_rest
+    (K, joints): Coulomb level [N·m] of joints at rest, by which the prediction is uncertain, NaN where they move; None:
+    none rests.
     """
 
     name: str
@@ -80,6 +86,7 @@ class Fit:
     full: FullRate
     band: float | None = None
     sliding: tuple[bool, ...] = ()
+    at_rest: FloatArray | None = None
 
     @property
     def units(self) -> tuple[str, ...]:
@@ -95,6 +102,16 @@ class Fit:
     def short_name(self) -> str:
         """What tables show: the last component of the recording's path, with its window."""
         return short_name(self.name)
+
+    @property
+    def resting(self) -> BoolArray:
+        """Which joints rest, (K, joints)."""
+        return np.zeros(self.dq.shape, dtype=bool) if self.at_rest is None else np.isfinite(self.at_rest)
+
+    @property
+    def band_of_rest(self) -> FloatArray:
+        """Half width of the band of the prediction (K, joints) [N·m]: the Coulomb level at rest, 0 in motion."""
+        return np.zeros(self.dq.shape) if self.at_rest is None else np.nan_to_num(self.at_rest)
 
     @property
     def residual(self) -> FloatArray:

@@ -7,7 +7,7 @@ be made behind the filters.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -15,6 +15,10 @@ import numpy as np
 from joint_dynamics.arrays import FloatArray, IntArray
 from joint_dynamics.identification.reliability import thresholds
 from joint_dynamics.identification.reliability.changes import (
+    TIME_FACTORS,
+    TORQUE_FACTORS,
+    TURNS,
+    UP_DIRECTIONS,
     Change,
     offset_change,
     order_changes,
@@ -28,8 +32,6 @@ from joint_dynamics.identification.reliability.evidence import (
     NormalEquations,
     effective_samples,
     gain,
-    gains,
-    highest,
     normal_equations,
     normals_of,
     regressor_columns,
@@ -43,8 +45,11 @@ from joint_dynamics.identification.reliability.explanation import (
     overdispersion,
 )
 from joint_dynamics.identification.reliability.filtered_samples import FilteredSamples
+from joint_dynamics.recording.conversions import Corrections
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.robot.chain import GRAVITY, Chain, mounting_rotation
+
+DECOUPLING_FACTORS = (1e-6, 1e6)  # take one joint's torque out of the common system
 
 
 def by_recorded_columns(fitted: ExplanationFit, order: IntArray) -> ExplanationFit:
@@ -90,7 +95,7 @@ class Alternatives:
             left[order], own[order] = left.copy(), own.copy()
         count = np.maximum(self.count, own)
         one = replace(one, gain=gain(self.given, back(fit), count))
-        if one.gain <= thresholds.LOG_LIKELIHOOD_THRESHOLD:
+        if one.gain <= one.threshold:
             return one
         return replace(
             one,
@@ -129,7 +134,7 @@ class Alternatives:
 
     def least(self, code: str) -> float:
         """Return the evidence that an alternative of a kind needs [nats]."""
-        return least_evidence(self.model, code, thresholds.KINDS)
+        return least_evidence(self.model, code)
 
     def columns(self, samples: FilteredSamples, chain: Chain | None = None) -> FloatArray:
         """Return the columns (joints, columns, samples) that explain the torques, on another chain where given."""
@@ -182,9 +187,9 @@ class Alternatives:
         for name, sign in zip(self.names, signs, strict=True):
             apart = [
                 changed.fitted
-                for changed in self.changed([scale_change(name, factor) for factor in thresholds.DECOUPLING_FACTORS])
+                for changed in self.changed([scale_change(name, factor) for factor in DECOUPLING_FACTORS])
             ]
-            scales = [scale_change(name, factor) for factor in thresholds.TORQUE_FACTORS]
+            scales = [scale_change(name, factor) for factor in TORQUE_FACTORS]
             for changed in self.changed([sign, *scales]):
                 count = most_samples([self.given, changed.fitted, *apart])
                 beyond = min(gain(fitted, changed.fitted, count) for fitted in apart)
@@ -205,31 +210,6 @@ class Alternatives:
             order = change.mend.torque_columns(self.names)[0] if change.mend.torque_order else None
             yield replace(self.fitted(change.code, change.text, normal, samples.tau, order), mend=change.mend)
 
-    def _likeliest(
-        self, change: Callable[[float], Change], rounded: Sequence[float], width: float, further: Sequence[float] = ()
-    ) -> Explanation:
-        """Return the change of the size that explains most, refined where it explains the torques better at all.
-
-        rounded: sizes that are tried, one of which stays where the best is near it or gains little more; width: how far
-        around the best of them, and further ones.
-        """
-
-        def at(*sizes: float) -> list[Explanation]:
-            return list(self.changed([change(size) for size in sizes]))
-
-        sizes = [*rounded, *further]
-        found = at(*sizes)
-        best = int(np.argmax([one.gain for one in found]))
-        one, size = found[best], sizes[best]
-        if not one.better or one.fitted.count is None:
-            return one
-        # what samples are worth differs a little from size to size, and would make peaks of its own
-        count = one.fitted.count
-        near = highest(lambda by: at(by)[0].gained(count), size - width, size + width, thresholds.SIZE_PRECISION)
-        (refined,) = at(near)
-        little = abs(near - size) < thresholds.ROUND or refined.gain < one.gain + thresholds.FREE_SCALE_THRESHOLD
-        return one if size in rounded and little else refined
-
     def motions(self) -> Iterator[Explanation]:
         """Yield signs and units of positions, and time that runs backwards."""
         yield from self.changed(position_changes(self.names))
@@ -242,69 +222,45 @@ class Alternatives:
             self.samples.mirrored(),
         )
 
-    @functools.cached_property
-    def position_columns(self) -> FloatArray:
-        """Torque that one unit more of each position makes by the given explanation, (n, joints, samples)."""
-        steps = thresholds.JUMP_STEP * np.eye(self.model.n)[:, :, None]
-        moved = [self.rows, *(self.columns(replace(self.samples, q=self.samples.q + step)) for step in steps)]
-        torque, *others = (np.einsum('jbs,b->js', rows, self.given.chi, optimize=True) for rows in moved)
-        # an arm whose encoder reads δ too much stands at q − δ
-        return (torque - np.array(others)) / thresholds.JUMP_STEP
-
     def zeros(self) -> Iterator[Explanation]:
-        """Yield the zero of each turning joint that explains most, from right angles and where the slope points to."""
-        yield from (self._zero(k) for k in range(self.model.n) if not self.model.prismatic[k])
-
-    def _zero(self, k: int) -> Explanation:
-        column, widest = self.position_columns[k][:, None], thresholds.ZERO_RANGE
-        step = self.normal.beside(np.concatenate([self.rows, column], axis=1)).free(self.samples.tau).chi[-1]
-        one = self._likeliest(
-            functools.partial(offset_change, self.names[k]),
-            thresholds.TURNS,
-            widest,
-            [float(np.clip(step, -widest, widest))],
+        """Yield other zeros of each turning joint, quarter turns away."""
+        yield from self.changed(
+            [
+                offset_change(name, turn)
+                for name, slides in zip(self.names, self.model.prismatic, strict=True)
+                for turn in TURNS
+                if not slides
+            ]
         )
-        if one.fitted.count is None:
-            return one
-        # what a joint leaves over that is no matter of this zero moves a little with every fit: a share of its torque
-        # that tells itself by ΔL is known to one part in √(2 ΔL)
-        effect = np.sqrt(np.maximum(one.given.unexplained - one.fitted.unexplained, 0.0))
-        told = np.maximum(gains(one.given, one.fitted, one.fitted.count) / one.dispersion, 1e-9)
-        least = effect * (1 - thresholds.MIN_VUONG_STATISTIC / np.sqrt(2 * told))
-        return replace(one, matters=bool((least > thresholds.MIN_EFFECT).any()))
 
     def orders(self) -> Iterator[Explanation]:
         """Yield columns of any two joints swapped, or of all in reverse: of torques, of positions, of both."""
         yield from self.changed(order_changes(self.names))
 
     def times(self) -> Iterator[Explanation]:
-        """Yield the other unit of time that explains most.
-
-        None where measured speeds confirm the stamps: what a motion whose accelerations explain little gains by a
-        slower one is no matter of its time then.
-        """
+        """Yield the other unit of time that explains most; none where measured speeds confirm the stamps."""
         if self.samples.timed:
             return
-
-        def lasted(size: float) -> Change:
-            return time_change(float(np.exp(size)))
-
-        best = self._likeliest(lasted, list(np.log(thresholds.TIME_FACTORS)), np.log(thresholds.TIME_STEP))
+        best = max(self.changed([time_change(factor) for factor in TIME_FACTORS]), key=lambda one: one.gain)
         if best.better:
             # accelerations that are noise make any slower motion likelier: one without any has to be less likely still
-            (still,) = self.changed([time_change(thresholds.DECOUPLING_FACTORS[1])])
+            (still,) = self.changed([time_change(DECOUPLING_FACTORS[1])])
             count = most_samples([self.given, best.fitted, still.fitted])
-            best = replace(
-                best,
-                matters=gain(still.fitted, best.fitted, count) > thresholds.FREE_SCALE_THRESHOLD,
-                notes=(f'{best.text}, or longer: the accelerations of this motion explain nothing',),
-            )
+            beyond = gain(still.fitted, best.fitted, count) > thresholds.FREE_SCALE_THRESHOLD
+            best = replace(best, matters=beyond)
         yield best
 
     def mountings(self) -> Iterator[Explanation]:
-        """Yield the base standing otherwise against gravity."""
+        """Yield torques without gravity, and the base standing otherwise against it."""
         chain = self.model.chain
-        for text, angles in thresholds.UP_DIRECTIONS.items():
+        if self.model.weightless:
+            weighed = self.normal_on(self.model.standing(weightless=False).chain)
+            yield self.fitted('gravity', 'gravity is in the torques, stated without it', weighed, self.samples.tau)
+            return
+        weightless = self.normal_on(self.model.standing(weightless=True).chain)
+        without = self.fitted('gravity', 'gravity is not in these torques', weightless, self.samples.tau)
+        yield replace(without, mend=Corrections(torque_without_gravity=True))
+        for text, angles in UP_DIRECTIONS.items():
             gravity = mounting_rotation(angles).T @ np.array([0.0, 0.0, -GRAVITY])
             if np.allclose(gravity, chain.gravity, atol=0.1 * GRAVITY):
                 continue

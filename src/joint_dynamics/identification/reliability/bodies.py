@@ -1,35 +1,18 @@
-r"""Whether any robot has the inertial parameters that explain the torques best.
+"""Whether the inertial parameters that explain the torques best may be those of a robot.
 
-A standard set of bodies (pseudo-inertias positive definite, Wensing et al. 2018), of rotor inertias that are not
-negative and friction that dissipates is sought next to the best explanation χ̂, in the metric of its likelihood (the
-semidefinite programme of `physical`). What it explains worse, ΔL = Σ_j N_j/2 ln(s_j,body/s_j), says by how much the
-data contradict every body: noise moves χ̂ out of the set by a few nats, as each parameter at its bound costs ½ χ²_1.
-
-A model that is somewhat wrong leaves the set of bodies, too, by about what it leaves over anyhow; so what the nearest
-one leaves more over has to be twice that, and a twentieth of the torque, or
-`BODIES_UNEXPLAINED_SHARE` of it whatever is left over.
-Any robot found near χ̂ (`near_bodies`, without a solver) says that it is not: no programme is solved then.
-
-Where it is twice what is left over but less than a twentieth, where the solver is unsure, and without cvxpy, a
-necessary condition decides: with the base parameters alone, v'M(q)v > 0 in every posture, M the mass matrix with rotor
-inertias; a linear function of χ with a deviation of its own.
+The kinetic energy of bodies is positive in every posture: v'M(q)v > 0, with M the mass matrix of the base parameters
+with rotor inertias, a linear function of χ with a deviation of its own. Noise makes it negative within that deviation.
 """
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 
 from joint_dynamics.arrays import FloatArray
-from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.identification.physical.near_bodies import near_bodies
-from joint_dynamics.identification.physical.semidefinite import physical
-from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.reliability import thresholds
 from joint_dynamics.identification.reliability.alternatives import Alternatives
-from joint_dynamics.identification.reliability.evidence import ExplanationFit, gain, inverse_of
+from joint_dynamics.identification.reliability.evidence import inverse_of
 from joint_dynamics.identification.reliability.verdict import Reason
 from joint_dynamics.robot import RobotModel
 
@@ -37,70 +20,11 @@ POSTURES = 100
 """Random postures in which the mass matrix is looked at."""
 
 
-def impossible_inertials(problem: Problem, alternatives: Alternatives) -> list[Reason]:
-    """Return a reason where no body comes near the explanation of the given torques.
-
-    Parameters
-    ----------
-    problem
-        the one that `alternatives` were formed from.
-    """
-    solution = _solution(alternatives)
-    near = near_bodies(problem, solution, thresholds.LOG_LIKELIHOOD_THRESHOLD)
-    closest = None if near is None else np.concatenate([problem.base.regroup(near.standard), near.extra])
-    if closest is not None and _explain(alternatives, *_left_more(alternatives, closest)):
-        return []
-    try:
-        with warnings.catch_warnings():
-            # an inaccurate solution would be called worse than the nearest body is
-            warnings.simplefilter('error', UserWarning)
-            nearest = physical(problem, solution).solution.chi
-    except (JointDynamicsError, UserWarning):
-        return _by_mass_matrix(alternatives)
-    lost, effect = _left_more(alternatives, nearest)
-    if _explain(alternatives, lost, effect):
-        return []
-    if effect < thresholds.MIN_EFFECT:
-        return _by_mass_matrix(alternatives)
-    return [
-        Reason(
-            'negative_inertia',
-            'no links with mass, centre and inertia of a body explain the torques: the nearest ones leave'
-            f' {100 * effect:.3g} % of the torque more over (log-likelihood −{lost:.0f}); look whether the effort is'
-            ' the whole torque of the drives, and whether robot and mounting are the right ones',
-        )
-    ]
-
-
-def _left_more(alternatives: Alternatives, chi: FloatArray) -> tuple[float, float]:
-    """Return what parameters chi (b,) lose against the explanation [nats], and the share of the torque they leave."""
-    given, tau = alternatives.given, alternatives.samples.tau
-    left = (alternatives.normal.residuals(tau, chi) ** 2).sum(axis=1)
-    left = left / np.maximum(alternatives.power, np.finfo(float).tiny)
-    lost = -gain(given, ExplanationFit(chi, left, given.rank), alternatives.count)
-    return lost, alternatives.share(left - given.unexplained)
-
-
-def _explain(alternatives: Alternatives, lost: float, effect: float) -> bool:
-    """Whether bodies that lose so much, and leave such a share of the torque more over, explain the torques as well."""
-    left = alternatives.share(alternatives.given.unexplained)
-    return lost < thresholds.LOG_LIKELIHOOD_THRESHOLD or effect < min(
-        thresholds.MODEL_DETAILS * left, thresholds.BODIES_UNEXPLAINED_SHARE
-    )
-
-
-def _solution(alternatives: Alternatives) -> Solution:
-    inverse, n = inverse_of(alternatives.information), alternatives.model.n
-    return Solution(
-        alternatives.given.chi, np.ones(n), inverse, np.nan, np.ones(len(inverse)), rows=float(alternatives.count.sum())
-    )
-
-
-def _by_mass_matrix(alternatives: Alternatives) -> list[Reason]:
+def impossible_inertials(alternatives: Alternatives) -> list[Reason]:
     """Return a reason where the mass matrix of the base parameters is negative by far more than its deviation."""
     mass = _mass_matrices(alternatives.model)
     base = alternatives.given.chi[: mass.shape[-1]]
-    spread = _solution(alternatives).inverse[: len(base), : len(base)]
+    spread = inverse_of(alternatives.information)[: len(base), : len(base)]
     values, vectors = np.linalg.eigh(0.5 * (mass @ base + (mass @ base).transpose(0, 2, 1)))
     form = np.einsum('qi,qijp,qj->qp', vectors[:, :, 0], mass, vectors[:, :, 0])
     deviation = np.sqrt(np.maximum(np.einsum('qp,pr,qr->q', form, spread, form), 0.0))

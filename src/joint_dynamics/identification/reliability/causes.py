@@ -1,22 +1,18 @@
-"""What is wrong with the recordings: the one cause, or several, each with the correction that mends it.
+"""What is wrong with the recordings: one cause after the other, each with the correction that mends it.
 
 What was measured comes first: speeds that contradict the positions by one factor are a matter of time. Then, greedily:
-the best of all explanations that are clearly better (`alternatives`, by the robot file, a delay, scales, parts that
-differ) corrects the samples, and all are tried again, until none is clear or the best has no correction. Explanations
-that gain about as much as the best are its variants; those of the first step are followed, too, and of all paths and
-their beginnings those come first that gain most. Faults of a wrist may hide each other: signed swaps of any two
-torques, and signed orders of the last three, compete with the whole path.
+the best of all explanations that are clearly better (`alternatives`, by the robot file, a delay, a scale, a payload)
+corrects the samples, and all are tried again, until none is clear or the best has no correction.
 
 The proof: parameters learnt from four fifths of each recording, as given and as corrected, predict the other fifth, for
-each fifth. The first path that lowers what is left over there steadily, or to less than half, is taken; what speeds
-tell stays unless it raises it steadily.
+each fifth. A correction has to lower the residual there steadily, or to less than half. Last steps that do not are left
+out; where the whole is not proved, the path begins anew with steps that are proved each. What speeds show stays unless
+it raises the residual steadily. Corrections that leave a joint worse in the end are not written.
 """
 
 from __future__ import annotations
 
-import functools
-import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -26,16 +22,17 @@ from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.identification.observations import Observation
 from joint_dynamics.identification.reliability import thresholds
 from joint_dynamics.identification.reliability.alternatives import Alternatives, by_recorded_columns
-from joint_dynamics.identification.reliability.changes import group_changes
 from joint_dynamics.identification.reliability.delay import delay_by_file, estimate_delay, friction_rows
 from joint_dynamics.identification.reliability.differences import differences
-from joint_dynamics.identification.reliability.evidence import ExplanationFit, gain
-from joint_dynamics.identification.reliability.explanation import Explanation, most_samples, named
+from joint_dynamics.identification.reliability.evidence import ExplanationFit
+from joint_dynamics.identification.reliability.explanation import Explanation, most_samples
 from joint_dynamics.identification.reliability.filtered_samples import FilteredSamples, kept
 from joint_dynamics.identification.reliability.robot_file import FileAlternatives, file_alternatives
-from joint_dynamics.identification.reliability.scales import estimate_scales
 from joint_dynamics.identification.reliability.verdict import Reason
 from joint_dynamics.recording.conversions import Corrections
+
+MIRROR = 0.8  # gain over that of the best explanation, from which it may be the best one's mirror image
+MAX_TRIED = 4  # explanations of one step that are put to the proof
 
 
 @dataclass(frozen=True)
@@ -52,8 +49,6 @@ class State:
     better_by_file: Sequence[Explanation]
     late: FloatArray
     delay: Explanation
-    delay_by_file: Explanation | None
-    scales: Explanation
     differences: Sequence[Explanation]
 
     @staticmethod
@@ -62,36 +57,41 @@ class State:
         better = alternatives.better_alternatives()
         by_file = file_alternatives(alternatives, better)
         late = friction_rows(alternatives, observations)
+        by_links: list[Explanation] = []
+        if by_file is not None:
+            by_links = [*by_file.better_alternatives(), delay_by_file(by_file, observations, late)]
         return State(
             alternatives,
             observations,
             by_file,
             better,
-            [] if by_file is None else by_file.better_alternatives(),
+            by_links,
             late,
             estimate_delay(alternatives, observations, late),
-            None if by_file is None else delay_by_file(by_file, observations, late),
-            estimate_scales(alternatives),
             differences(alternatives, [observation.name for observation in observations]),
         )
 
-    def named(self) -> list[Explanation]:
-        """Return the best explanation and those that gain about as much, the best first."""
-        every = (*self.better, self.delay, self.scales, *self.differences, *self.told_by_file)
-        return named(
-            [one for one in every if one.clear and one.matters],
-            [one for one in self.alternatives.explanations if one.gain > 0 and not one.clear],
-        )
+    def clear(self) -> list[Explanation]:
+        """Return the clearly better explanations that matter, the best first.
 
-    @property
-    def told_by_file(self) -> list[Explanation]:
-        """What the robot file's inertials tell."""
-        return [*self.better_by_file, *([] if self.delay_by_file is None else [self.delay_by_file])]
+        Of mirror images, which gain about the same, a torque of the other sign is the likeliest fault.
+        """
+        every = (*self.better, self.delay, *self.differences, *self.better_by_file)
+        found = [one for one in every if one.clear and one.matters]
+        if not found:
+            return []
+        count = most_samples(fit for one in found for fit in (one.given, one.fitted))
+        found.sort(key=lambda one: -one.gained(count))
+        near = MIRROR * found[0].gained(count) - thresholds.FREE_SCALE_THRESHOLD
+        return sorted(found, key=lambda one: one.code != 'torque_sign' or one.gained(count) < near)
 
     def corrected(self, mend: Corrections) -> State:
         """Return the state behind a correction."""
         samples, observations = _corrected(self.alternatives, self.observations, mend)
-        return State.of(Alternatives(self.alternatives.model, samples), observations)
+        model = self.alternatives.model
+        if mend.torque_without_gravity:
+            model = model.standing(weightless=True)
+        return State.of(Alternatives(model, samples), observations)
 
 
 @dataclass(frozen=True)
@@ -99,8 +99,8 @@ class Causes:
     """The states as given and as corrected, and one reason per cause, the first step first.
 
     mend: corrects all causes that a setting can; left: % of each torque left over of data that took no part, {joint:
-    (as given, as corrected)}; by_file: whether the robot file's inertials tell any; open: the last cause, where no
-    correction is known.
+    (as given, as corrected)}; step: the last correction alone; by_file: whether the file's links showed it; open: the
+    last cause, where no correction is known; unproved: notes.
     """
 
     first: State
@@ -108,6 +108,7 @@ class Causes:
     reasons: Sequence[Reason] = ()
     mend: Corrections = field(default_factory=Corrections)
     left: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    step: Corrections = field(default_factory=Corrections)
     by_file: bool = False
     open: Explanation | None = None
     unproved: Sequence[str] = ()
@@ -120,211 +121,166 @@ class Causes:
         left = {name: {'before': before, 'after': after} for name, (before, after) in self.left.items()}
         return {'mend': {'recording': self.mend.stated(), 'left_percent': left, **mounting}}
 
-    def compared(self, by_file: bool = False, late: bool = False) -> list[tuple[ExplanationFit, ExplanationFit]]:
-        """Return the fits at the start and at the end, by the columns as recorded.
-
-        by_file: with its links, too; late: with the friction that a delay is told from.
-        """
-        first, last = self.first, self.last
-        order = self.mend.torque_columns(first.alternatives.names)[0]
-        ends = [(state.delay if late else state.alternatives).given for state in (first, last)]
-        pairs = [(ends[0], by_recorded_columns(ends[1], order))]
-        files = [state.delay_by_file if late else state.by_file for state in (first, last)]
-        if by_file and files[0] is not None and files[1] is not None:
-            pairs.append((files[0].given, by_recorded_columns(files[1].given, order)))
-        if self.open is not None:
-            given, fitted = (by_recorded_columns(fit, order) for fit in (self.open.given, self.open.fitted))
-            pairs.append((given, fitted))
-        return pairs
-
     def fitted(self) -> ExplanationFit | None:
         """Return the fit of the end, by the columns as they were recorded; None where nothing is wrong."""
-        return self.compared()[-1][1] if self.reasons else None
+        if not self.reasons:
+            return None
+        fitted = self.last.alternatives.given if self.open is None else self.open.fitted
+        return by_recorded_columns(fitted, self.mend.torque_columns(self.first.alternatives.names)[0])
 
 
 def find_causes(alternatives: Alternatives, observations: Sequence[Observation], measured: Sequence[Reason]) -> Causes:
-    """Return the causes; measured: reasons that need no explanation of torques, with their corrections.
-
-    Of the paths, the likeliest first, the first is taken that data that took no part prove, by free parameters or by
-    the file's links where these tell a cause, and that neither predicts steadily worse. What of the likeliest one is
-    not in it is noted.
-    """
+    """Return the causes; measured: reasons that need no explanation of torques, with their corrections."""
     first, names = State.of(alternatives, observations), alternatives.names
-    likeliest: Sequence[Reason] | None = None
-    unproved = list[str]()
-    for path in _paths(first, measured):
-        likeliest = path.reasons if likeliest is None else likeliest
-        unproved = [
-            f'{reason} (data that took no part are predicted no better so)'
-            for reason in likeliest
-            if reason not in path.reasons
-        ]
-        mend = path.mend
-        if not mend.stated():
-            return replace(path, unproved=unproved)
-        pairs = list(held_out_pairs(path, mend))
-        # What was measured, which torques of a slow motion cannot prove, they may only disprove.
-        proved = pairs[0] if len(path.reasons) <= len(measured) else None
-        proved = next((both for both in pairs if proves(*both)), proved)
-        if proved is not None and not any(steadily_lower(*both) for both in pairs):
+    path = Causes(first, first)
+    for reason in measured:
+        step = Corrections(**reason.mend.get('recording', {}))
+        later = path.last.corrected(step)
+        # torques of a slow motion cannot prove a time, they may only disprove it
+        disproved = steadily_lower(*held_out(path.last, later, step, False))
+        reasons = [*path.reasons, replace(reason, mend={}) if disproved else reason]
+        path = replace(path, reasons=reasons)
+        if not disproved:
+            path = replace(path, last=later, mend=path.mend.then(step, names))
+    unproved: dict[str, str] = {}
+    chain = _chain(path, unproved, proved=False)
+    steps = len(chain)
+    while len(chain) > 1 and chain[-1].open is None and not _proved(chain[-2].last, chain[-1], chain[-1].step):
+        last = chain.pop().reasons[-1]
+        unproved[last.text] = f'{last} (data that took no part are predicted no better so)'
+    alone = len(chain) < min(steps, 2)
+    if alone or (len(chain) > 2 and not _proved(path.last, chain[-1], chain[-1].mend)):
+        chain = _chain(path, unproved, proved=True)
+    path = chain[-1]
+    path = _without_harm(path, unproved)
+    return _with_proof(replace(path, unproved=list(unproved.values())))
+
+
+def _chain(path: Causes, unproved: dict[str, str], proved: bool) -> list[Causes]:
+    """Return a path and its continuations by the best cause of each step; proved: by the best one that is proved."""
+    chain = [path]
+    while len(chain[-1].reasons) <= len(path.first.alternatives.names) and chain[-1].open is None:
+        further = _step(chain[-1], unproved, proved)
+        if further is None:
             break
-    else:
-        return Causes(first, first, [replace(reason, mend={}) for reason in measured], unproved=unproved)
-    steps = list(path.reasons)
-    before, after = proved
-    # no torque tells one factor of all
+        chain.append(further)
+    return chain
+
+
+def _step(path: Causes, unproved: dict[str, str], proved: bool) -> Causes | None:
+    """Return the path with the best cause, or the best one that is proved; None where there is none."""
+    state, names = path.last, path.first.alternatives.names
+    for best in state.clear()[:MAX_TRIED]:
+        reason = best.reason
+        # a second correction of one setting contradicts the first
+        if any(_corrects(reason) == _corrects(earlier) for earlier in path.reasons):
+            continue
+        if best.mend is None:
+            return replace(path, reasons=[*path.reasons, reason], open=best)
+        by_file = any(best is one for one in state.better_by_file)
+        mend = path.mend.then(best.mend, names)
+        later = replace(
+            path, last=state.corrected(best.mend), reasons=[*path.reasons, reason], mend=mend, step=best.mend,
+            by_file=by_file,
+        )  # fmt: skip
+        if not proved or _proved(state, later, best.mend):
+            return later
+        unproved.setdefault(reason.text, f'{reason} (data that took no part are predicted no better so)')
+    return None
+
+
+def _proved(state: State, path: Causes, mend: Corrections) -> bool:
+    """Whether data that took no part prove the corrections from a state to the end of a path."""
+    both = [held_out(state, path.last, mend, by_file) for by_file in (False, True)[: 1 + path.by_file]]
+    return any(proves(*one) for one in both) and not any(steadily_lower(*one) for one in both)
+
+
+def _without_harm(path: Causes, unproved: dict[str, str]) -> Causes:
+    """Return the path without its corrections where they leave a joint worse of data that took no part."""
+    if not path.mend.stated() or path.mend.time_scale != 1.0:
+        return path
+    before, after = held_out(path.first, path.last, path.mend, False)
+    worse = [
+        name
+        for j, name in enumerate(path.first.alternatives.names)
+        if after[:, j].mean() > thresholds.WORSE**2 * before[:, j].mean() + thresholds.RESOLVED**2
+        and steadily_lower(before[:, [j]], after[:, [j]])
+    ]
+    if not worse:
+        return path
+    for reason in path.reasons:
+        unproved.setdefault(reason.text, f'{reason} (not corrected: {", ".join(worse)} would be predicted worse)')
+    return Causes(path.first, path.first)
+
+
+def _with_proof(path: Causes) -> Causes:
+    """Return the path with what its corrections leave over of data that took no part."""
+    if not path.mend.stated():
+        return path
+    before, after = held_out(path.first, path.last, path.mend, False)
+    left = zip(*(100 * np.sqrt(part.mean(axis=0)) for part in (before, after)), strict=True)
+    reasons = list(path.reasons)
+    # no torque shows one factor of all
     if not np.allclose(before, after):
         proof = (
-            f'{steps[0].text}; of data that took no part, {_rms(before):.3g} % is left over as it is, '
-            f'{_rms(after):.3g} % {"with all corrections" if len(steps) > 1 else "so corrected"} (rms over the joints)'
+            f'{reasons[0].text}; of data that took no part, {_rms(before):.3g} % is left over as it is, '
+            f'{_rms(after):.3g} % as corrected (rms over the joints)'
         )
-        steps[0] = replace(steps[0], text=proof)
-    left = zip(*(100 * np.sqrt(part.mean(axis=0)) for part in (before, after)), strict=True)
-    named_left = dict(zip(names, left, strict=True))
-    return replace(path, reasons=steps, left=named_left, unproved=unproved)
-
-
-def held_out_pairs(path: Causes, mend: Corrections) -> Iterator[tuple[FloatArray, FloatArray]]:
-    """Yield `held_out` of a path's ends, and by the file's links where these tell a cause."""
-    first, last = path.first, path.last
-    friction = [state.late if mend.torque_delay else None for state in (first, last)]
-    yield held_out(first.alternatives, last.alternatives, mend, friction)
-    if path.by_file and first.by_file is not None and last.by_file is not None:
-        yield held_out(first.by_file, last.by_file, mend, friction)
+        reasons[0] = replace(reasons[0], text=proof)
+    return replace(path, reasons=reasons, left=dict(zip(path.first.alternatives.names, left, strict=True)))
 
 
 def _corrects(reason: Reason) -> tuple[Any, ...]:
-    """Return which settings, of which joints; a mounting is each its own."""
-    return reason.joints, *reason.mend.get('recording', {}), reason.mend.get('robot')
-
-
-def _mend(reason: Reason) -> Corrections:
-    return Corrections(**reason.mend.get('recording', {}))
+    """Return the key of a correction: its joints and the settings it changes."""
+    return reason.joints, *reason.mend.get('recording', {}), reason.code
 
 
 def better_uncorrected(
-    alternatives: Alternatives, observations: Sequence[Observation], corrections: Sequence[Corrections]
+    alternatives: Alternatives, observations: Sequence[Observation], corrections: Corrections
 ) -> list[Reason]:
-    """Return a reason where recordings without the corrections that they were read with predict better.
-
-    corrections: of each observation's recording; those that share theirs are judged together, apart from the others.
-    """
-    reasons, model = [], alternatives.model
-    for k, one in enumerate(corrections):
-        if not one.stated() or one in corrections[:k]:
-            continue
-        which = [index for index, other in enumerate(corrections) if other == one]
-        theirs = [observations[index] for index in which]
-        given, undo = alternatives, one.inverse(alternatives.names)
-        if len(which) < len(corrections):
-            given = Alternatives(model, alternatives.samples.of_recordings(which))
-        samples, undone = _corrected(given, theirs, undo)
-        other = Alternatives(model, samples)
-        sides = ((given, theirs), (other, undone))
-        friction = [friction_rows(*side) if one.torque_delay else None for side in sides]
-        corrected, uncorrected = held_out(given, other, undo, friction)
-        if steadily_lower(uncorrected, corrected):
-            of = '' if given is alternatives else f'{", ".join(run.name for run in theirs)}: '
-            text = (
-                f'{of}without recording.{", recording.".join(one.stated())} less is left over of data that took '
-                f'no part, {_rms(uncorrected):.3g} instead of {_rms(corrected):.3g} % (rms over the joints): leave '
-                'them out'
-            )
-            reasons.append(Reason('correction', text))
-    return reasons
+    """Return a reason where recordings without the corrections that they were read with predict better."""
+    undo = corrections.inverse(alternatives.names)
+    if not undo.stated():
+        return []
+    samples, undone = _corrected(alternatives, observations, undo)
+    other = Alternatives(alternatives.model, samples)
+    late = [friction_rows(*side) for side in ((alternatives, observations), (other, undone))]
+    corrected, uncorrected = _held_out(alternatives, other, undo, late)
+    if not steadily_lower(uncorrected, corrected):
+        return []
+    text = (
+        f'without recording.{", recording.".join(corrections.stated())} less is left over of data that took no part, '
+        f'{_rms(uncorrected):.3g} instead of {_rms(corrected):.3g} % (rms over the joints): leave them out'
+    )
+    return [Reason('correction', text)]
 
 
-def _paths(first: State, measured: Sequence[Reason]) -> Iterator[Causes]:
-    """Yield what was measured with the paths from there, the likeliest first; then less of what was measured."""
-    names = first.alternatives.names
-    for count in range(len(measured), 0 if measured else -1, -1):
-        mend = functools.reduce(lambda before, step: before.then(_mend(step), names), measured[:count], Corrections())
-        start = first.corrected(mend) if count else first
-        for path in _likeliest(start) if count == len(measured) else [Causes(start, start)]:
-            reasons = [*measured[:count], *path.reasons]
-            yield replace(path, first=first, reasons=reasons, mend=mend.then(path.mend, names))
+def held_out(given: State, other: State, mend: Corrections, by_file: bool) -> tuple[FloatArray, FloatArray]:
+    """Return `_held_out` of two states, with free parameters or by the file's links."""
+    late = [given.late, other.late]
+    if by_file and given.by_file is not None and other.by_file is not None:
+        return _held_out(given.by_file, other.by_file, mend, late)
+    return _held_out(given.alternatives, other.alternatives, mend, late)
 
 
-def _likeliest(given: State) -> list[Causes]:
-    """Return the paths from a state, and their beginnings, that gain any, the likeliest first, and none at last.
-
-    Its variants are followed, and groups of torques held against. All gains are by one count of samples, the most that
-    those of a joint are worth anywhere, so that of paths to the same end the shorter one is taken.
-    """
-    tied = given.named()
-    # efforts of the other sign are the mirror image of time reversed, and the likelier fault
-    starts = [start for start in tied if start.code != 'time_reversed'] or tied
-    none = Causes(given, given)
-    paths = [none, *itertools.chain(*(_follow(given, start, tied) for start in starts))]
-    best = max(_gains(paths))
-    groups = given.alternatives.changed(group_changes(given.alternatives.names))
-    clear = [
-        one
-        for one in groups
-        if replace(one, least=thresholds.MIN_EVIDENCE).clear and one.gain > best + thresholds.GROUP_ADVANTAGE
-    ]
-    if clear:
-        start = max(clear, key=lambda group: group.gain)
-        paths += _follow(given, start, [start])
-    gains = _gains(paths)
-    order = sorted(range(len(paths)), key=lambda k: -gains[k])
-    return [paths[k] for k in order[: order.index(0) + 1]]
-
-
-def _gains(paths: Sequence[Causes]) -> list[float]:
-    """Return what each path gains from its first state to its end, less `MIN_EVIDENCE` for each of its causes [nats].
-
-    By the robot file's inertials, too, where they tell a cause of any; where a delay is one of any, without or with the
-    friction that it is told from, by which it gains more.
-    """
-    by_file = any(path.by_file for path in paths)
-    lates = [False, True] if any(path.mend.torque_delay for path in paths) else [False]
-    ways = [[path.compared(by_file, late) for late in lates] for path in paths]
-    count = most_samples(fit for way in ways for pairs in way for pair in pairs for fit in pair)
-    return [
-        max(sum(gain(given, fitted, count) for given, fitted in pairs) for pairs in way)
-        - thresholds.MIN_EVIDENCE * len(path.reasons)
-        for path, way in zip(paths, ways, strict=True)
-    ]
-
-
-def _follow(state: State, start: Explanation, named_beside: Sequence[Explanation]) -> Iterator[Causes]:
-    """Yield the path that begins so and then always takes the best, as far as it is after each step."""
-    names, first, mend, reasons, by_file = state.alternatives.names, state, Corrections(), list[Reason](), False
-    tied = [start, *(one for one in named_beside if one is not start)]
-    while tied and len(reasons) <= len(names):
-        best = tied[0]
-        reason, others = best.reason, [other.reason for other in tied[1:]]
-        # the same correction by another model, or of another size, is no variant
-        variants = tuple(other for other in others if not other.mend or _corrects(other) != _corrects(reason))
-        reasons = [*reasons, replace(reason, variants=variants)]
-        by_file |= any(best is one for one in state.told_by_file)
-        if best.mend is None:
-            yield Causes(first, state, reasons, mend, {}, by_file, best)
-            return
-        mend, state = mend.then(best.mend, names), state.corrected(best.mend)
-        yield Causes(first, state, reasons, mend, {}, by_file)
-        tied = state.named()
-
-
-def held_out(
-    given: Alternatives, other: Alternatives, mend: Corrections, friction: Sequence[FloatArray | None]
+def _held_out(
+    given: Alternatives, other: Alternatives, mend: Corrections, late: Sequence[FloatArray]
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the share of each torque's power left over where parameters are learnt from other blocks, (folds, n).
+    """Return the share of each torque's power that parameters learnt from other blocks leave over, (folds, n).
 
-    Of the recording as given, and as corrected by `mend`: the torque that is then the joint's, where it was recorded.
-    friction: rows of each beside its own, without or with which it is predicted, whatever leaves less over.
+    Of the recording as given, and as corrected by `mend`: the torque that is then the joint's, where recorded.
+    late: rows of friction of each beside its own, without or with which a delay is predicted.
     """
     shown = np.any(other.samples.weight > 0, axis=0)
 
-    def least(one: Alternatives, rows: FloatArray | None) -> FloatArray:
+    def least(one: Alternatives, rows: FloatArray) -> FloatArray:
         normals = [one.normal]
-        if rows is not None:
+        if mend.torque_delay:
             normals.append(one.normal.beside(np.concatenate([one.rows, rows], axis=1)))
         tau, part = one.samples.tau[:, shown], one.samples.part[shown]
         return min((normal.of_samples(shown).held_out(tau, part) for normal in normals), key=np.mean)
 
-    before, after = map(least, (given, other), friction)
+    before, after = map(least, (given, other), late)
     return before[:, mend.torque_columns(given.names)[0]], after
 
 

@@ -11,6 +11,21 @@ import numpy as np
 
 from joint_dynamics.recording.conversions import Corrections
 
+#: Factors that are tried on one joint's torque, and on the time stamps.
+TORQUE_FACTORS = (1e-3, 0.01, 0.1, 0.25, 0.5, 2.0, 4.0, 10.0, 100.0, 1e3)
+TIME_FACTORS = (1e-3, 1e-2, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.4, 2.0, 3.0, 5.0, 10.0, 20.0, 100.0, 1e3)
+#: Zeros of a joint that are tried [rad].
+TURNS = (np.pi / 2, -np.pi / 2, np.pi)
+#: Ways a base may stand, with roll, pitch and yaw of `robot.mounting` [rad].
+UP_DIRECTIONS = {
+    'up along +x': (0.0, -np.pi / 2, 0.0),
+    'up along −x': (0.0, np.pi / 2, 0.0),
+    'up along +y': (np.pi / 2, 0.0, 0.0),
+    'up along −y': (-np.pi / 2, 0.0, 0.0),
+    'up along +z': (0.0, 0.0, 0.0),
+    'up along −z': (np.pi, 0.0, 0.0),
+}
+
 
 class Change(NamedTuple):
     """A change of the recordings that an alternative supposes: what it says, and the correction that makes it."""
@@ -59,24 +74,6 @@ def order_changes(names: tuple[str, ...]) -> tuple[Change, ...]:
             Change('joint_order', f'the columns {text}', Corrections(torque_order=order, position_order=order)),
         ]
     return tuple(changes)
-
-
-@functools.cache
-def group_changes(names: tuple[str, ...]) -> tuple[Change, ...]:
-    """Return two torques swapped with signs or both turned, and the last three in any order with any signs."""
-    changes: dict[str, Change] = {}
-    for group in (*itertools.combinations(names, 2), names[-3:]):
-        for order, signs in itertools.product(
-            itertools.permutations(group), itertools.product((1.0, -1.0), repeat=len(group))
-        ):
-            moved = {name: other for name, other in zip(group, order, strict=True) if name != other}
-            turned = {name: sign for name, sign in zip(group, signs, strict=True) if sign < 0}
-            if len(turned) + bool(moved) >= 2:
-                texts = [f'the torque of {name} stands in the column of {other}' for name, other in moved.items()]
-                text = ', '.join(texts + [f'the torque of {name} has the opposite sign' for name in turned])
-                mend = Corrections(torque_order=moved, torque_sign=turned)
-                changes[text] = Change('torque_order' if moved else 'torque_sign', text, mend)
-    return tuple(changes.values())
 
 
 @functools.cache

@@ -12,8 +12,6 @@ from joint_dynamics.arrays import BoolArray, FloatArray, finite
 from joint_dynamics.identification.drive_gains.payload import payload_changes
 from joint_dynamics.identification.identification_settings import IdentificationSettings
 from joint_dynamics.identification.observations import Observation, torque_noise
-from joint_dynamics.identification.recordings import wholes
-from joint_dynamics.identification.regression.columns import FrictionState
 from joint_dynamics.identification.regression.diagnostics import (
     left_in_motion,
     plain_least_squares,
@@ -31,14 +29,15 @@ from joint_dynamics.identification.reliability.differences import parts_summary
 from joint_dynamics.identification.reliability.efforts import spikes, without_spikes
 from joint_dynamics.identification.reliability.filtered_samples import kept, samples_of
 from joint_dynamics.identification.reliability.joints import NOT_POSITIVE, judge_joints, rated_torques, uses
-from joint_dynamics.identification.reliability.moments import moment_reasons
 from joint_dynamics.identification.reliability.prediction import judge_prediction
 from joint_dynamics.identification.reliability.residual_reasons import at_floor, residual_reasons
-from joint_dynamics.identification.reliability.resting import resting_reasons
 from joint_dynamics.identification.reliability.robot_file import check_units
 from joint_dynamics.identification.reliability.signals import confirm_stamps, faults
 from joint_dynamics.identification.reliability.verdict import Reason, without_duplicates
 from joint_dynamics.recording import Recording
+
+MOST_SAMPLES = 1024  # samples looked at; at twice the bandwidth good recordings of a minute keep 400
+MOST_TIMES = 100.0  # ratio of residuals, beyond which plain least squares has no solution worth a figure
 
 
 @dataclass(frozen=True)
@@ -65,8 +64,8 @@ def _poor(alternatives: Alternatives, floor: BoolArray) -> list[str]:
 
 
 def _thinned(problem: Problem) -> Problem:
-    """Return a problem of `MOST_SAMPLES` kept samples at most: what a jump raises the bandwidth to is no motion."""
-    stride = -(-sum(problem.samples) // thresholds.MOST_SAMPLES)
+    """Return a problem of `MOST_SAMPLES` kept samples at most."""
+    stride = -(-sum(problem.samples) // MOST_SAMPLES)
     if stride == 1:
         return problem
     return problem.on(
@@ -84,77 +83,51 @@ def _spikes_matter(alternatives: Alternatives, observations: Sequence[Observatio
 
 
 def check_training(problem: Problem, recordings: Sequence[Recording]) -> CheckResult:
-    """Check the recordings that a problem was built from; recordings: as they came, before anything was averaged."""
+    """Check the recordings of a problem, as the settings state it; recordings: as they came, before any averaging."""
     own = [reason for recording in recordings for reason in faults(recording)]
-    problem = _thinned(problem)
-    # terms chosen by held-out data, or formed from the solution, would hide from one explanation what they were
-    # chosen by under another
-    problem = problem.with_terms(
-        [term for term in problem.terms if not term.selected and 'load' not in term.needs], FrictionState()
-    )
+    # columns formed from a solution would hide from one explanation what they were formed by under another
+    problem = _thinned(problem.without_state())
     samples = replace(samples_of(problem), timed=all(map(confirm_stamps, recordings)))
     alternatives = Alternatives(problem.model, samples)
     rated, placeholder = rated_torques(problem.model)
     units = check_units(alternatives, rated)
     measured = [reason for reason in own if 'recording' in reason.mend][:1]
-    causes = find_causes(alternatives, problem.observations, [*measured, *(one for one in units if one.mend)])
+    causes = find_causes(alternatives, problem.observations, measured)
     # what has a correction among the causes is said there
     own = [reason for reason in own if reason.code not in {cause.code for cause in causes.reasons}]
-    vague = [reason for reason in causes.reasons if reason.code in ('recordings_differ', 'payload_mixed')]
-    parts = max((cause.gain for cause in causes.last.differences if cause.clear and vague), default=0.0)
-    begun, begun_notes, changed = moment_reasons(causes.last.alternatives, causes.last.observations, parts)
     floor = at_floor(alternatives, rated)
     # what a sensor resolves is not known in another unit; a signal that is stuck is said to be
-    judged = floor | np.isin(alternatives.names, [name for one in own if one.code == 'stuck' for name in one.joints])
+    said = [name for one in own if one.code in ('stuck', 'dead_band') for name in one.joints]
     noise = torque_noise(problem.observations)
-    left = [] if units else residual_reasons(alternatives, causes.fitted() or changed, noise, judged)
-    unrelated = {name for reason in left if reason.code == 'torque_unrelated' for name in reason.joints}
-    shown = {(reason.code, reason.joints) for reason in own}
-    begun = [one for one in begun if (one.code, one.joints) not in shown and unrelated.isdisjoint(one.joints)]
-    # where most torques have little to do with the motion, it does not say what they should be at rest
-    if not any(2 * len(reason.joints) > len(alternatives.names) for reason in left):
-        own += resting_reasons(problem, alternatives)
+    judged = floor | np.isin(alternatives.names, said)
+    left = [] if units else residual_reasons(alternatives, causes.fitted(), noise, judged)
     harmless = [reason for recording in recordings for reason in spikes(recording, positions=False)]
     if not harmless or _spikes_matter(alternatives, problem.observations):
         harmless = []
-    of = wholes([one.name for one in problem.observations])
     # what a recording shows by itself comes first: what else explains it may follow from that
     reasons = [reason for reason in own if reason.code != 'spikes']
-    reasons += better_uncorrected(alternatives, problem.observations, [recordings[k].corrections for k in of])
+    if all(recording.corrections == recordings[0].corrections for recording in recordings):
+        reasons += better_uncorrected(alternatives, problem.observations, recordings[0].corrections)
     reasons += [reason for reason in own if reason.code == 'spikes' and reason not in harmless]
-    inferred = [*causes.reasons, *(reason for reason in units if not reason.mend), *left]
     # a torque that no correction explains is one thing that is wrong; the others were inferred with it
-    inferred.sort(key=lambda reason: reason.code != 'torque_unrelated')
-    if begun and len(vague) == len(causes.reasons):
-        inferred = [replace(begun[0], variants=tuple(vague)), *(reason for reason in inferred if reason not in vague)]
-    elif causes.mend.stated():
-        inferred += begun
-    reasons += inferred
+    reasons += sorted([*causes.reasons, *units, *left], key=lambda reason: reason.code != 'torque_unrelated')
     if not reasons:
-        reasons += impossible_inertials(problem, alternatives)
-    first = causes.first
-    notes = [cause.doubt for cause in (*first.better[:1], *first.better_by_file[:1]) if not cause.clear and not reasons]
-    smaller = [*first.better, *first.better_by_file, *first.differences, causes.last.delay]
-    notes += [note for cause in smaller if cause.clear and not cause.matters for note in cause.notes]
-    notes += causes.unproved
-    notes += [*begun_notes, *(f'{reason} (it is explained no better without them)' for reason in harmless)]
-    notes += first.scales.notes
+        reasons += impossible_inertials(alternatives)
+    smaller = [*causes.first.better, *causes.first.better_by_file, *causes.first.differences, causes.last.delay]
+    notes = [note for cause in smaller if cause.clear and not cause.matters for note in cause.notes]
+    notes += [*causes.unproved, *(f'{reason} (it is explained no better without them)' for reason in harmless)]
     if placeholder:
         notes.append(f'the effort limits of the robot file are placeholders ({placeholder}): nothing is judged by them')
     return CheckResult(
         without_duplicates(reasons),
         notes,
-        {
-            'delay': first.delay.figures,
-            'torque_scales': first.scales.figures,
-            'parts': parts_summary(first.differences),
-            **causes.summary(),
-        },
+        {'delay': causes.first.delay.figures, 'parts': parts_summary(causes.first.differences), **causes.summary()},
         _poor(alternatives, floor),
     )
 
 
 def check_recordings(
+    stated: Problem,
     problem: Problem,
     solution: Solution,
     recordings: Sequence[Recording],
@@ -166,10 +139,11 @@ def check_recordings(
 ) -> CheckResult:
     """Judge excitation, the training recordings (as they came, in N·m or A), and the prediction of the others.
 
-    validation, unseen: fits and problem of the recordings that were not used in training, None without any; covariance
-    (b, b): of the solution's parameters.
+    stated: the problem as the settings state it, before a method adds terms: every method judges the recordings alike.
+    problem, solution: as solved. validation, unseen: fits and problem of the recordings that were not used in training,
+    None without any. covariance (b, b): of the solution's parameters.
     """
-    checked = check_training(problem, recordings)
+    checked = check_training(stated, recordings)
     covered, compared = Coverage(), dict[str, Any]()
     predicted, against = list[Reason](), list[str]()
     if unseen is not None:
@@ -179,9 +153,12 @@ def check_recordings(
         )
         explained = covered.summary['coverage']['validation_deviation_percent']
         predicted = judge_prediction(validation, percent, payload_changes(unseen, validation), explained)
+        named = {reason.code for reason in checked.reasons}
+        predicted = [reason for reason in predicted if reason.code not in named]
         own, plain = left_in_motion(unseen, solution.chi), left_in_motion(unseen, plain_least_squares(problem))
         compared = {'plain_least_squares': {'own_percent': finite(own), 'plain_percent': finite(plain)}}
-        text = f'plain least squares leaves {plain / own:.3g} times as much of the torque of the validation over'
+        times = f'{plain / own:.3g}' if plain < MOST_TIMES * own else f'more than {MOST_TIMES:g}'
+        text = f'plain least squares leaves {times} times as much of the torque of the validation over'
         against = [text] if own > 0 else []
     reasons = [
         *excitation_reasons(problem.names, solution, settings.condition_limit, problem.still_joints),
@@ -193,7 +170,8 @@ def check_recordings(
     seen = validation or training
     joints = judge_joints(seen, reasons, checked.weak, rated_torques(problem.model)[0])
     positive = positive_inertia(problem, solution.chi)
-    good = uses(joints, reasons, not poorly_determined_parameters(problem.names, solution), positive)
+    determined = not poorly_determined_parameters(problem.names, solution)
+    good = uses(joints, reasons, determined, positive, problem.model.weightless)
     notes = [*checked.notes, *covered.notes, *(str(one) for one in joints if one.state == 'weak'), *against]
     verdicts = compared | {'joints': {one.name: one.summary() for one in joints}, 'uses': good}
     notes += [] if positive else [f'{NOT_POSITIVE}: laws, gains and simulators refuse it']

@@ -11,6 +11,7 @@ from joint_dynamics.arrays import BoolArray, FloatArray, IntArray
 from joint_dynamics.identification.reliability import thresholds
 from joint_dynamics.identification.reliability.verdict import Reason
 from joint_dynamics.recording import Recording
+from joint_dynamics.recording.plausibility import ROUNDING, constant_efforts
 from joint_dynamics.signals.filtering import running_median
 
 
@@ -36,18 +37,31 @@ def _efforts(recording: Recording) -> Iterator[tuple[str, str, FloatArray, BoolA
         values = getattr(recording, quantity)
         if values is None:
             continue
+        constant = constant_efforts(values)
         for j, name in enumerate(recording.joint_names):
-            if moving[:, j].sum() >= 20 and np.ptp(values[:, j]) > 0:
+            if moving[:, j].sum() >= 20 and not constant[j]:
                 yield name, f'{quantity} of {name}', values[:, j], moving[:, j]
 
 
 def _effort(recording: Recording, what: str, x: FloatArray, moving: BoolArray) -> Iterator[Reason]:
-    runs = runs_of(np.diff(x) == 0)
+    level = np.rint((x - x.min()) / (ROUNDING * np.ptp(x)))
+    value, number = np.unique(level[moving], return_counts=True)
+    share = number.max() / moving.sum()
+    if share > thresholds.MOSTLY_ONE_VALUE:
+        kept = x[moving][level[moving] == value[number.argmax()]][0]
+        yield Reason(
+            'dead_band',
+            f'{recording.name}: {what} is {kept:.4g} in {100 * share:.3g} % of the samples in which the joint moves: '
+            'it was not measured, or is within a dead band; look whether the driver reports it',
+        )
+        return
+    runs = runs_of(np.diff(level) == 0)
     long = runs[(runs[:, 1] - runs[:, 0]) > max(20, 5 * thresholds.FAULTY_SHARE * len(x))]
     long = np.array([run for run in long if moving[run[0] : run[1]].mean() > 0.5]).reshape(-1, 2)
     middle, extreme = np.median(x), (x.max(), x.min())
-    at_bound = [bool(len(long)) and any(x[start] == bound for start, _ in long) for bound in extreme]
-    stuck = [(start, end) for start, end in long if x[start] not in extreme]
+    ends = (level.max(), level.min())
+    at_bound = [any(level[start] == end for start, _ in long) for end in ends]
+    stuck = [(start, end) for start, end in long if level[start] not in ends]
     if stuck:
         start, end = max(stuck, key=lambda run: run[1] - run[0])
         yield Reason(
@@ -114,7 +128,7 @@ def _pile(x: FloatArray, moving: BoolArray, bound: float, middle: float) -> floa
     """Return the share of the moving samples that lie at a bound, 0 where no more do than just below it."""
     depth = np.abs(x - bound)[moving]
     span = abs(bound - middle)
-    at = depth <= 1e-9 * span
+    at = depth <= ROUNDING * span
     levels = np.unique(depth)
     quantum = float(np.median(np.diff(levels[:50]))) if len(levels) > 2 else span
     below = ~at & (depth <= max(0.03 * span, 3.5 * quantum))

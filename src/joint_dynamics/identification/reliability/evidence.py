@@ -38,6 +38,10 @@ PASSES = 3
 """Passes of weighting rows by their residuals; the likelihood no longer changes after that."""
 PASS = 4096
 """Samples whose regressors are computed in one pass, where motions have fewer."""
+FOLDS = 5
+"""Parts of every recording, each predicted by parameters of the others before a correction counts as proved."""
+BLOCKS = 20
+"""Blocks of time in all over which a gain has to be steady."""
 RANK = 1e-9
 """Eigenvalues of the scaled normal equations below this share of the largest are directions no sample shows."""
 
@@ -134,16 +138,14 @@ class NormalEquations:
         learnt from its other pieces. Of a whole recording left out, nothing else may show what it moves.
         """
         lengths = np.unique(part, return_counts=True)[1]
-        fold = np.concatenate(
-            [np.arange(length) * (2 * thresholds.FOLDS) // length % thresholds.FOLDS for length in lengths]
-        )
-        left = np.zeros((thresholds.FOLDS, len(target)))
-        for k, out in enumerate(fold == np.arange(thresholds.FOLDS)[:, None]):
+        fold = np.concatenate([np.arange(length) * (2 * FOLDS) // length % FOLDS for length in lengths])
+        left = np.zeros((FOLDS, len(target)))
+        for k, out in enumerate(fold == np.arange(FOLDS)[:, None]):
             chi = self.of_samples(~out).fit(target[:, ~out]).chi
             rest = (target * self.weight)[:, out] - np.einsum('jbs,b->js', self.rows[:, :, out], chi, optimize=True)
             left[k] = (rest**2).sum(axis=1)
         size = ((target * self.weight) ** 2).sum(axis=1)
-        return thresholds.FOLDS * left / np.where(size > 0, size, np.inf)
+        return FOLDS * left / np.where(size > 0, size, np.inf)
 
     def fit(self, target: FloatArray, worthwhile: Callable[[ExplanationFit], bool] | None = None) -> ExplanationFit:
         """Return the maximum-likelihood fit of a torque (joints, samples).
@@ -268,7 +270,7 @@ def effective_samples(residuals: FloatArray, weight: FloatArray, part: IntArray)
     return np.maximum((weight**2).sum(axis=1) / length, 1.0)
 
 
-def time_blocks(part: IntArray, count: int = thresholds.BLOCKS) -> IntArray:
+def time_blocks(part: IntArray, count: int = BLOCKS) -> IntArray:
     """Return the block of time of every sample, (samples,), about `count` in all; part (samples,): its recording."""
     lengths = [int((part == index).sum()) for index in np.unique(part)]
     return np.concatenate(blocks_of_time(lengths, count))

@@ -27,12 +27,15 @@ import numpy as np
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.identification.reliability import thresholds
+from joint_dynamics.identification.reliability.changes import TIME_FACTORS, TORQUE_FACTORS, UP_DIRECTIONS
 from joint_dynamics.identification.reliability.evidence import ExplanationFit, NormalEquations, gain
 from joint_dynamics.identification.reliability.verdict import Reason
 from joint_dynamics.recording.conversions import Corrections
 from joint_dynamics.robot import RobotModel
 
+KINDS = 17  # kinds of faults: the twelve of `least_evidence`, zeros, a delay, scales, a payload, parts that differ
 _REMEDY = {
+    'gravity': 'state what `effort` is (recording.torque_without_gravity)',
     'mounting': 'correct robot.mounting',
     'degrees': 'correct the unit of the positions (recording.position_scale)',
     'time_scale': 'correct the time stamps (recording.time_scale)',
@@ -114,22 +117,15 @@ class Explanation:
         )
 
     @property
-    def doubt(self) -> str:
-        """That it is better by no more than what a model that is somewhat wrong gains by chance."""
-        return (
-            f'{self.text}: that would explain the torques better (log-likelihood +{self.gain:.0f}), but joints that '
-            f'share parameters disagree by {np.sqrt(self.dispersion):.2g} times what their noise lets expect, so that '
-            'it may be the model; look whether it is so'
-        )
+    def threshold(self) -> float:
+        """What the gain has to be before overdispersion [nats]: a sign is yes or no, and needs its evidence alone."""
+        return self.least if self.code == 'torque_sign' else thresholds.LOG_LIKELIHOOD_THRESHOLD
 
     @property
     def better(self) -> bool:
         """Whether it gains enough: twice as much where the gain is that of a few blocks of time."""
-        return self.gain > (
-            thresholds.LOG_LIKELIHOOD_THRESHOLD
-            if self.vuong_statistic > thresholds.MIN_VUONG_STATISTIC
-            else 2 * thresholds.LOG_LIKELIHOOD_THRESHOLD
-        )
+        steady = self.vuong_statistic > thresholds.MIN_VUONG_STATISTIC
+        return self.gain > (1 if steady else 2) * self.threshold
 
     @property
     def clear(self) -> bool:
@@ -141,10 +137,8 @@ class Explanation:
         return gain(self.given, self.fitted, count)
 
 
-def least_evidence(model: RobotModel, code: str, kinds: int = thresholds.KINDS) -> float:
+def least_evidence(model: RobotModel, code: str) -> float:
     """Return the evidence that an alternative of a kind needs [nats], by how many others are of its kind.
-
-    kinds: how many there are.
 
     Of a true model the likelihood of another one is eˣ times as large with probability e⁻ˣ at most, by Markov's
     inequality [Ville 1939]. `FALSE_ALARMS` is shared by the kinds alike, and within a kind by its alternatives
@@ -155,7 +149,7 @@ def least_evidence(model: RobotModel, code: str, kinds: int = thresholds.KINDS) 
     orders = n * (n - 1) // 2 + (n > 2)
     of_kind = {
         'torque_sign': n + 1,
-        'drive_gain': n * len(thresholds.TORQUE_FACTORS),
+        'drive_gain': n * len(TORQUE_FACTORS),
         'position_sign': n,
         'axis_sign': n,
         'degrees': 2,
@@ -163,11 +157,12 @@ def least_evidence(model: RobotModel, code: str, kinds: int = thresholds.KINDS) 
         'torque_order': orders,
         'position_order': orders,
         'joint_order': orders,
-        'time_scale': len(thresholds.TIME_FACTORS),
-        'mounting': len(thresholds.UP_DIRECTIONS) - 1,
+        'time_scale': len(TIME_FACTORS),
+        'mounting': len(UP_DIRECTIONS) - 1,
+        'gravity': 1,
     }
     return (
-        float(np.log(kinds * of_kind[code] / thresholds.FALSE_ALARMS)) if code in of_kind else thresholds.MIN_EVIDENCE
+        float(np.log(KINDS * of_kind[code] / thresholds.FALSE_ALARMS)) if code in of_kind else thresholds.MIN_EVIDENCE
     )
 
 
@@ -182,19 +177,6 @@ def overdispersion(normal: NormalEquations, target: FloatArray, fit: Explanation
     further = sum(fitted.rank for fitted in alone) - fit.rank
     rise = float(count @ np.log((fit.unexplained + thresholds.RESOLVED**2) / (own + thresholds.RESOLVED**2)))
     return max(1.0, rise / further) if further > 0 else 1.0
-
-
-def named(candidates: Sequence[Explanation], others: Sequence[Explanation] = ()) -> list[Explanation]:
-    """Return the best candidate, and those that gain nearly as much, the best first.
-
-    others: explanations that are not clearly better by themselves, and are named only beside one that is.
-    """
-    if not candidates:
-        return []
-    count = most_samples(fit for one in candidates for fit in (one.given, one.fitted))
-    least = (1 - thresholds.TIE_SHARE) * max(one.gained(count) for one in candidates) - thresholds.FREE_SCALE_THRESHOLD
-    tied = [one for one in (*candidates, *others) if one.gained(count) > least]
-    return sorted(tied, key=lambda one: -one.gained(count))[: thresholds.MAX_NAMED]
 
 
 def most_samples(fits: Iterable[ExplanationFit]) -> FloatArray:

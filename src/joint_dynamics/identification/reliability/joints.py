@@ -101,6 +101,7 @@ def weight_torques(model: RobotModel) -> FloatArray:
     """Return the largest torque that the weight of the robot file's links makes in each joint (n,) [N·m or N]."""
     if model.parameters is None or not np.any(model.parameters):
         return np.zeros(model.n)
+    model = model.standing(weightless=False)
     q = model.random_states(POSTURES, np.random.default_rng(0))[0]
     weight = model.inverse_dynamics(q, np.zeros_like(q), np.zeros_like(q), model.parameters)
     return np.asarray(np.abs(weight).max(axis=0))
@@ -149,10 +150,17 @@ def judge_joints(
     return verdicts
 
 
-def uses(joints: Sequence[JointVerdict], reasons: Sequence[Reason], determined: bool, positive: bool) -> dict[str, str]:
+def uses(
+    joints: Sequence[JointVerdict],
+    reasons: Sequence[Reason],
+    determined: bool,
+    positive: bool,
+    weightless: bool = False,
+) -> dict[str, str]:
     """Return {use: '' where the result is good for it, else why not}.
 
-    determined: whether every parameter is; positive: whether rotor inertias and mass matrix are.
+    determined: whether every parameter is; positive: whether rotor inertias and mass matrix are; weightless:
+    whether the torques leave gravity out.
 
     feedforward: the torque of a motion, by laws that take no negative rotor inertia; contact: what the torques leave
     over is a contact; payload: a mass by the torques that it adds; simulation: a forward model, which needs every
@@ -169,6 +177,7 @@ def uses(joints: Sequence[JointVerdict], reasons: Sequence[Reason], determined: 
         contact = f'{", ".join(coarse)} not within {100 * thresholds.CONTACT_SHARE:g} % of the rated torque'
     feedforward = f'{", ".join(poor)} not within {thresholds.FEEDFORWARD_PERCENT:g} % of torque' if poor else ''
     simulation = '' if determined else 'not every parameter is determined'
+    simulation = 'gravity is not in the recorded torques' if weightless else simulation
     simulation = NOT_POSITIVE if not positive else f'weak: {", ".join(weak)}' if weak else simulation
     error, torque = np.nan_to_num([(one.error**2, one.torque**2) for one in joints]).T
     percent = relative_of_squares(error, torque, len({one.unit for one in joints}) > 1)[1]

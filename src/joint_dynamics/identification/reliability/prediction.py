@@ -10,8 +10,6 @@ from joint_dynamics.arrays import FloatArray
 from joint_dynamics.identification.regression.residuals import Fit, overall_residual
 from joint_dynamics.identification.reliability import thresholds
 from joint_dynamics.identification.reliability.changes import torque_changes
-from joint_dynamics.identification.reliability.delay import PRECISION
-from joint_dynamics.identification.reliability.evidence import peak
 from joint_dynamics.identification.reliability.verdict import Reason
 
 Change = tuple[float, str, str]
@@ -28,7 +26,7 @@ def judge_prediction(
 
     training_percent: left over in training (moving), where known; others: further changes that would explain the
     torques; deviation_percent: what the deviations of the parameters make of the torque in motion, where known. What
-    they let expect is no evidence of a change that has a parameter of its own (a delay, a payload).
+    they let expect is no evidence of a change that has a parameter of its own (a payload).
     """
     tau = np.concatenate([fit.tau for fit in fits])
     predicted = np.concatenate([fit.predicted for fit in fits])
@@ -43,14 +41,11 @@ def judge_prediction(
     tau, predicted = np.where(moving, tau, 0.0), np.where(moving, predicted, 0.0)
     left = float(np.sum((tau - predicted) ** 2))
     expected = deviation_percent is not None and deviation_percent > thresholds.EXPLAINED_SHARE * overall
-    many: list[Change] = []
-    if not expected:
-        # a change with parameters of its own takes up what friction leaves over on a poor motion: where little is left
-        # over, it has to take up nearly all of it, and more than other friction of the joints would
-        some = overall < 200 * thresholds.MIN_EFFECT
-        least = min(thresholds.NEARLY_ALL**2 * left, thresholds.BETTER**2 * _left_by_friction(fits)) if some else np.inf
-        many = [change for change in others if change[0] < least]
-        many += _delay(fits)
+    many: Sequence[Change] = () if expected else others
+    if overall < 200 * thresholds.MIN_EFFECT:
+        # where little is left over, a change with parameters of its own has to do better than other friction
+        least = thresholds.BETTER**2 * _left_by_friction(fits)
+        many = [change for change in many if change[0] < least]
     changes = sorted([*_changes(tau, predicted, names), *many], key=lambda change: change[0])
     reasons = []
     if changes and changes[0][0] < min(thresholds.BETTER**2 * left, left - thresholds.MIN_EFFECT**2 * np.sum(tau**2)):
@@ -127,19 +122,3 @@ def _changes(tau: FloatArray, predicted: FloatArray, names: tuple[str, ...]) -> 
     for j in np.flatnonzero(off).tolist():
         text = f'the torque of {names[j]} is {scale[j]:.3g} times the predicted one'
         yield float(own.sum() - own[j] + fitted[j]), 'drive_gain', text
-
-
-def _delay(fits: Sequence[Fit]) -> list[Change]:
-    """Return what a delay leaves over, where it matters."""
-
-    def left(seconds: float) -> float:
-        late = [np.array([np.interp(fit.time + seconds, fit.time, tau) for tau in fit.tau.T]).T for fit in fits]
-        return sum(
-            float((((tau - fit.predicted) * fit.moving) ** 2).sum()) for tau, fit in zip(late, fits, strict=True)
-        )
-
-    seconds = peak(lambda seconds: -left(seconds), thresholds.MAX_DELAY, 40, PRECISION)
-    least, size = left(seconds), sum(float(((fit.tau * fit.moving) ** 2).sum()) for fit in fits)
-    if left(0.0) - least < thresholds.MIN_EFFECT**2 * size:
-        return []
-    return [(least, 'delay', f'the torques come {1000 * seconds:.3g} ms after the motion they belong to')]

@@ -10,6 +10,8 @@ from joint_dynamics.identification.reliability.alternatives import Alternatives
 from joint_dynamics.identification.reliability.evidence import RANK, ExplanationFit, gain
 from joint_dynamics.identification.reliability.verdict import Reason
 
+RATED_FACTOR = 2.0  # rated torque of the strongest joint over the largest one of a recording, at least
+
 
 def at_floor(alternatives: Alternatives, rated: FloatArray) -> BoolArray:
     """Return which joints leave no more over than their sensors resolve, (n,).
@@ -17,7 +19,7 @@ def at_floor(alternatives: Alternatives, rated: FloatArray) -> BoolArray:
     rated (n,) [N·m]; where that is NaN, not known, `RATED_FACTOR` times the largest torque of any joint stands for it.
     """
     samples = alternatives.samples
-    rated = np.where(np.isfinite(rated), rated, thresholds.RATED_FACTOR * np.abs(samples.tau).max())
+    rated = np.where(np.isfinite(rated), rated, RATED_FACTOR * np.abs(samples.tau).max())
     square = (alternatives.normal.residuals(samples.tau, alternatives.given.chi) ** 2).sum(axis=1)
     left = np.sqrt(square / np.maximum((samples.weight**2).sum(axis=1), 1.0))
     return np.asarray(left < thresholds.FLOOR_SHARE * rated)

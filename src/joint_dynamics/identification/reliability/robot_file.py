@@ -28,7 +28,6 @@ import numpy as np
 from joint_dynamics.arrays import FloatArray, IntArray
 from joint_dynamics.identification.reliability import thresholds
 from joint_dynamics.identification.reliability.alternatives import Alternatives
-from joint_dynamics.identification.reliability.changes import Change
 from joint_dynamics.identification.reliability.evidence import (
     ExplanationFit,
     NormalEquations,
@@ -36,11 +35,11 @@ from joint_dynamics.identification.reliability.evidence import (
     gain,
     regressor_columns,
 )
-from joint_dynamics.identification.reliability.explanation import Explanation, least_evidence
+from joint_dynamics.identification.reliability.explanation import Explanation
 from joint_dynamics.identification.reliability.filtered_samples import FilteredSamples
 from joint_dynamics.identification.reliability.verdict import Reason
 from joint_dynamics.robot import INERTIAL, RobotModel
-from joint_dynamics.robot.chain import GRAVITY, Chain
+from joint_dynamics.robot.chain import Chain
 from joint_dynamics.robot.standard_parameters import link_columns
 
 OWN = 4
@@ -57,14 +56,6 @@ class FileAlternatives(Alternatives):
         self.free, self.best = free, best
         self.gains = {one.text: one.gain for one in free.explanations}
         super().__init__(free.model, free.samples)
-
-    def least(self, code: str) -> float:
-        """Return the evidence that an alternative of a kind needs [nats]: torques and motion each have their bound."""
-        return least_evidence(
-            self.model,
-            code,
-            len(thresholds.TORQUE_KINDS) if code in thresholds.TORQUE_KINDS else thresholds.MOTION_KINDS,
-        )
 
     def normals(self, motions: Sequence[FilteredSamples]) -> Iterator[NormalEquations]:
         """Yield the normal equations of other motions."""
@@ -112,14 +103,6 @@ class FileAlternatives(Alternatives):
             return replace(explanation, gain=0.0)
         return replace(explanation, gain=explanation.gain + min(0.0, self.gains.get(text, 0.0)))
 
-    def changed(self, changes: Sequence[Change]) -> Iterator[Explanation]:
-        """Yield the alternatives of some changes; what was not tried with free parameters is so here."""
-        for change, one in zip(changes, super().changed(changes), strict=True):
-            if one.better and change.text not in self.gains:
-                self.gains[change.text] = next(self.free.changed([change])).gain
-                one = replace(one, gain=one.gain + min(0.0, self.gains[change.text]))
-            yield one
-
     def good(self, changed: ExplanationFit) -> bool:
         """Whether the file's links, with a change of the torques, are links of this robot and the change matters."""
         left, free = self.share(changed.unexplained), self.share(self.best.unexplained)
@@ -158,7 +141,7 @@ def _columns(model: RobotModel, samples: FilteredSamples, chain: Chain | None = 
 
 
 def check_units(alternatives: Alternatives, rated: FloatArray) -> list[Reason]:
-    """Return a reason where torques are a fraction of what inertials and limits let expect, or more than any arm's.
+    """Return a reason where torques are a fraction of what inertials and limits let expect.
 
     rated: what the joints are rated for (n,) [N·m], NaN where not known (`joints.rated_torques`).
     """
@@ -173,22 +156,9 @@ def check_units(alternatives: Alternatives, rated: FloatArray) -> list[Reason]:
                 'look whether it is a current (then give drive gains), or in another unit than N·m',
             )
         ]
-    reach = sum(float(np.linalg.norm(place.translation)) for place in list(model.pinocchio.jointPlacements)[2:])
-    heaviest = thresholds.HEAVIEST * reach**4 * GRAVITY
     known = model.parameters is not None and np.any(model.parameters)
     factors = _factors(alternatives) if known else np.full(model.n, np.nan)
     seen = factors[np.isfinite(factors)]
-    if reach > 0 and largest.max() > heaviest and not np.any(model.chain.prismatic):
-        text = (
-            f'{alternatives.names[int(largest.argmax())]} gives {largest.max():.3g} N·m, more than an arm of '
-            f'{reach:.2g} m could weigh ({heaviest:.2g} N·m for a tenth of a block of steel of its reach)'
-        )
-        times = 1e-3 * float(np.median(seen)) if len(seen) >= 2 else np.nan
-        if not 1 / thresholds.DISAGREEMENT_FACTOR < times < thresholds.DISAGREEMENT_FACTOR:
-            return [Reason('current', f'{text}: look whether efforts are in mN·m, or another unit than N·m')]
-        mend = {'recording': {'torque_scale': dict.fromkeys(alternatives.names, 1e-3)}}
-        text = f'{text}: efforts are in mN·m, as which they are {times:.2g} times what its inertials let expect'
-        return [Reason('current', f'{text} (recording.torque_scale)', mend)]
     # far above them says nothing: many robot files hold a mass of 1 kg for every link
     if len(seen) >= 2 and np.median(seen) < 1 / thresholds.DISAGREEMENT_FACTOR:
         listed = ', '.join(
@@ -219,6 +189,6 @@ def _factors(alternatives: Alternatives) -> FloatArray:
             continue
         share = float(x @ y) ** 2 / power / float(y @ y)
         clear = -0.5 * count * np.log(1 - min(share, 1 - 1e-9)) > thresholds.LOG_LIKELIHOOD_THRESHOLD
-        if share > thresholds.SAID and x @ y > 0 and clear:
+        if share > thresholds.EXPLAINED_SHARE and x @ y > 0 and clear:
             factors[j] = float(x @ y) / power
     return factors

@@ -1,4 +1,4 @@
-"""Faults that the motion of a recording shows by itself: missing samples, jumps, stuck and spiky positions, speeds."""
+"""Faults that the motion of a recording shows by itself: missing samples, stuck and spiky positions, speeds."""
 
 from __future__ import annotations
 
@@ -6,30 +6,36 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from joint_dynamics.arrays import BoolArray, FloatArray
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.reliability import thresholds
 from joint_dynamics.identification.reliability.efforts import effort_reasons, runs_of, spikes
 from joint_dynamics.identification.reliability.verdict import Reason
 from joint_dynamics.recording import Recording, encoder_step
+from joint_dynamics.recording.plausibility import contradicting
 from joint_dynamics.signals.filtering import running_median
 
-NEAR = 5
-"""So many samples beside a standstill are held against it."""
+NEAR = 5  # samples beside a standstill that are compared with it
+ABRUPT = 0.2  # speed before or after a standstill over the joint's rms speed, from which the position is stuck
+ALONE = 0.95  # share of the way of all joints, in their ordinary steps, from which one joint jumps alone
+SAME_SIGNAL = 0.95  # correlation of measured speed and derivative of the position that have a common scale
+RATIO_TOLERANCE = 0.1  # deformation, kinematic error and lost motion as a share of `TRAVEL`
 
 
 def faults(recording: Recording) -> list[Reason]:
     """Return the faults of one recording, signal by signal."""
-    return [
+    own = [
         *_speeds(recording),
         *_measured_speeds(recording),
         *_motor_side(recording),
         *_missing(recording),
-        *_jumps(recording),
         *_stuck_positions(recording),
         *effort_reasons(recording),
         *spikes(recording),
     ]
+    # wrong positions contradict speeds as well
+    positions = {'missing_samples', 'stuck', 'spikes', 'degrees', 'time_scale'}
+    return own if positions.intersection(reason.code for reason in own) else [*own, *_contradicting_speeds(recording)]
 
 
 def with_faults(error: JointDynamicsError, recordings: Sequence[Recording]) -> JointDynamicsError:
@@ -76,7 +82,7 @@ def _speed_factors(recording: Recording) -> dict[str, float]:
     sums = np.concatenate([np.zeros((1, recording.n)), np.cumsum(0.5 * (recording.dq[1:] + recording.dq[:-1]), axis=0)])
     measured = np.diff(sums[ends], axis=0) / length
     product, square = (derived * measured).sum(axis=0), (measured**2).sum(axis=0)
-    alike = np.abs(product) > thresholds.SAME_SIGNAL_CORRELATION * np.sqrt(square * (derived**2).sum(axis=0))
+    alike = np.abs(product) > SAME_SIGNAL * np.sqrt(square * (derived**2).sum(axis=0))
     alike &= square >= thresholds.SLOWEST**2 * len(measured)
     return {recording.joint_names[j]: float(product[j] / square[j]) for j in np.flatnonzero(alike)}
 
@@ -125,20 +131,36 @@ def _measured_speeds(recording: Recording) -> Iterator[Reason]:
         )
 
 
+def _contradicting_speeds(recording: Recording) -> Iterator[Reason]:
+    """Yield a reason where measured speeds have nothing to do with the changes of the positions."""
+    if recording.dq is None:
+        return
+    scaled = _speed_factors(recording)
+    names = recording.joint_names
+    wrong = contradicting(recording.time, recording.q, recording.dq)
+    unlike = {names[column]: share for column, share in wrong if names[column] not in scaled}
+    if unlike:
+        shares = ', '.join(f'{name} by {share:.0%}' for name, share in unlike.items())
+        yield Reason(
+            'speed_mismatch',
+            f'{recording.name}: measured speeds contradict the changes of the positions: {shares}; look whether '
+            'several publishers share the topic, and at units, signs and order; recording.joint_states.velocity: false '
+            'leaves speeds out',
+            joints=tuple(unlike),
+        )
+
+
 def _missing(recording: Recording) -> Iterator[Reason]:
     # a logger faster than the robot's messages writes each several times; a joint that is held creeps by single counts
     steps = np.abs(np.diff(recording.q[:, np.ptp(recording.q, axis=0) >= thresholds.LEAST_JUMP], axis=0))
-    # what only one of several moving joints shows is its encoder's, and what one would need longer for than is recorded
-    moves, several = steps.any(axis=1), np.count_nonzero(steps, axis=1) > 1
-    ordinary_steps = _ordinary_steps(recording)
-    jumps = _single_jumps(recording, ordinary_steps)
-    far = np.abs(np.diff(recording.q, axis=0)) > len(steps) * np.abs(ordinary_steps)
-    own = (jumps & (several[:, None] | far)).any(axis=1)
-    steps, own = steps[np.ix_(moves, steps.any(axis=0))], own[moves]
+    moves = steps.any(axis=1)
+    steps = steps[np.ix_(moves, steps.any(axis=0))]
     if not steps.size:
         return
     size = np.sqrt(np.mean(steps**2, axis=0))
     path = (steps / size).sum(axis=1)
+    # a jump of one joint alone is its encoder's, where several move
+    own = (steps.shape[1] > 1) & ((steps / size).max(axis=1) > ALONE * path)
     quantum = sum(float(np.min(column[column > 0])) / scale for column, scale in zip(steps.T, size, strict=True))
     # mirrored at the ends: held there, one last sample that repeats would be half of what is around it
     half = min(10, len(path) - 1)
@@ -158,50 +180,6 @@ def _missing(recording: Recording) -> Iterator[Reason]:
         )
 
 
-def _ordinary_steps(recording: Recording) -> FloatArray:
-    """Return how far each joint goes from one sample to the next around there, (samples − 1, n)."""
-    return np.stack([running_median(column, 5) for column in np.diff(recording.q, axis=0).T], axis=1)
-
-
-def _single_jumps(recording: Recording, ordinary_steps: FloatArray) -> BoolArray:
-    """Return where one joint's position jumps (samples − 1, n), farther than a joint can go, and no other's does.
-
-    Of a jump that is spread over two steps, as where one was logged beside the grid of time, the first.
-    """
-    steps = np.diff(recording.q, axis=0)
-    beyond = np.abs(steps - ordinary_steps)
-    ordinary = np.maximum(
-        thresholds.SPIKE_FACTOR * np.quantile(beyond, 0.99, axis=0), thresholds.BRAKING * recording.period**2
-    )
-    jumps = beyond > np.maximum(
-        ordinary, np.maximum(thresholds.LEAST_JUMP, thresholds.JUMP_SHARE * np.ptp(recording.q, axis=0))
-    )
-    # a spike goes there and back, and samples that are missing, or repeat one, are so at all joints
-    # what was logged beside the grid of time makes two steps of one
-    still = np.concatenate([[False, False], ~steps.any(axis=1)])
-    resumed = (still[:-2] | still[1:-1]) & (np.count_nonzero(steps, axis=1) > 1)
-    alone = (jumps.sum(axis=1) == 1) & ~resumed
-    way = np.sign(steps) * jumps
-    before, after = np.roll(way, 1, axis=0), np.roll(way, -1, axis=0)
-    goes_on = (after == way) & np.roll(alone, -1)[:, None]
-    return jumps & (before == 0) & ((after == 0) | goes_on) & alone[:, None]
-
-
-def _jumps(recording: Recording) -> Iterator[Reason]:
-    ordinary_steps = _ordinary_steps(recording)
-    beyond, single = np.diff(recording.q, axis=0) - ordinary_steps, _single_jumps(recording, ordinary_steps)
-    for j, name in enumerate(recording.joint_names):
-        at = np.flatnonzero(single[:, j])
-        if len(at):
-            size = beyond[at[0] : at[0] + 2, j].sum()
-            yield Reason(
-                'changed_midway',
-                f'{recording.name}: the position of {name} jumps, and is off by {size:+.3g} rad from '
-                f'{recording.time[at[0] + 1]:.3g} s on: use the part before or after it, and look at its encoder',
-                joints=(name,),
-            )
-
-
 def _stuck_positions(recording: Recording) -> Iterator[Reason]:
     steps = np.diff(recording.q, axis=0)
     least = max(5, int(thresholds.FAULTY_SHARE * recording.samples))
@@ -214,14 +192,13 @@ def _stuck_positions(recording: Recording) -> Iterator[Reason]:
             if end - start < least:
                 continue
             before, after = steps[max(start - NEAR, 0) : start, j][::-1], steps[end : end + NEAR, j]
-            start_way = _braking_distance(recording, j)
-            stop_way = np.minimum(thresholds.HARDER * _bends(recording.q[:, j], start, end), start_way)
+            way = _braking_distance(recording, j)
             if any(
                 len(near) == NEAR
-                and np.abs(near.mean()) > thresholds.ABRUPT * rms
+                and np.abs(near.mean()) > ABRUPT * rms
                 and np.abs(near).min() > 0
                 and (np.abs(np.cumsum(near)) > way).any()
-                for near, way in ((before, stop_way), (after, start_way))
+                for near in (before, after)
             ):
                 yield Reason(
                     'stuck',
@@ -242,20 +219,6 @@ def _braking_distance(recording: Recording, joint: int) -> FloatArray:
     return 0.5 * thresholds.BRAKING * (recording.period * np.arange(1, NEAR + 1) + unseen) ** 2
 
 
-def _bends(q: FloatArray, start: int, end: int) -> FloatArray:
-    """Return the largest second differences (NEAR,) [rad] over 1, 2, … samples, away from a standstill's two ends.
-
-    At an end itself it is the way to or from there.
-    """
-    bends = []
-    for k in range(1, NEAR + 1):
-        bend = np.abs(q[2 * k :] - 2 * q[k:-k] + q[: -2 * k])
-        middle = np.arange(k, len(q) - k)
-        away = (np.abs(middle - start) > 2 * NEAR) & (np.abs(middle - end) > 2 * NEAR)
-        bends.append(float(bend[away].max(initial=0.0)))
-    return np.array(bends)
-
-
 def _motor_side(recording: Recording) -> Iterator[Reason]:
     """Yield a reason for each joint whose θ does not follow q one to one.
 
@@ -270,12 +233,8 @@ def _motor_side(recording: Recording) -> Iterator[Reason]:
         if np.ptp(recording.q[:, j]) < thresholds.TRAVEL:
             continue
         ratio = float(q[:, j] @ theta[:, j] / (q[:, j] @ q[:, j]))
-        if abs(ratio - 1.0) > thresholds.RATIO_TOLERANCE:
-            what = (
-                'turns the other way'
-                if abs(ratio + 1.0) < thresholds.RATIO_TOLERANCE
-                else 'is not reflected to the joint side'
-            )
+        if abs(ratio - 1.0) > RATIO_TOLERANCE:
+            what = 'turns the other way' if abs(ratio + 1.0) < RATIO_TOLERANCE else 'is not reflected to the joint side'
             yield Reason(
                 'motor_side',
                 f'{recording.name}: the motor of {name} turns {ratio:.4g} rad per rad of the joint, expected 1 on the '

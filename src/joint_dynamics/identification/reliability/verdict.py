@@ -6,10 +6,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from joint_dynamics.identification.regression.residuals import Fit, band_of_all, overall_residual
+from joint_dynamics.recording.load import short_name
+
+MAX_NAMES = 3  # recordings that the headline names
+
 CODES = {
     'excitation': 'the motion does not excite the robot enough',
     'missing_samples': 'samples are missing inside a recording',
     'stuck': 'a signal keeps its value while the robot moves',
+    'dead_band': 'a torque keeps one value in most samples of a moving joint: not measured, or in a dead band',
     'saturated': 'a torque is cut off at a bound',
     'spikes': 'a signal has single samples far off',
     'speed_mismatch': 'measured speeds are not the derivative of the positions',
@@ -25,6 +31,7 @@ CODES = {
     'axis_sign': 'an axis points the other way',
     'joint_order': 'joints are in another order',
     'coupling': 'torques of coupled motors are taken for those of joints, or the other way',
+    'gravity': 'gravity is not in the torques, or is in torques stated without it',
     'mounting': 'the base stands otherwise against gravity',
     'correction': 'a correction in the configuration makes predictions worse',
     'delay': 'torque and motion are apart in time',
@@ -35,9 +42,9 @@ CODES = {
     'residual': 'more torque is left over than friction can explain',
     'payload_mixed': 'recordings with and without, or with different payloads',
     'recordings_differ': 'recordings differ in friction, offset or sign',
-    'changed_midway': 'an encoder or the scale of a torque changes at a moment of a recording',
     'friction_sign': 'friction drives instead of braking',
     'negative_inertia': 'inertias no body has',
+    'description': 'the description says of itself that it is not reliable',
     'validation': 'another motion is predicted much worse than the training motion',
     'coverage': 'the other motion leaves what the training motion shows',
 }
@@ -49,14 +56,12 @@ class Reason:
     """Why a result cannot be relied on.
 
     code: one of `CODES`; text: what was found, and what to do; mend: the sections of a configuration that set it right,
-    {} where there are none; variants: what explains the recordings about as well; joints:
-    those that are wrong, none where it is a matter of the whole arm.
+    {} where there are none; joints: those that are wrong, none where it is a matter of the whole arm.
     """
 
     code: str
     text: str
     mend: Mapping[str, Any] = field(default_factory=dict)
-    variants: tuple[Reason, ...] = ()
     joints: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -67,31 +72,38 @@ class Reason:
         return self.text
 
     def summary(self) -> dict[str, Any]:
-        """Return {code, text}, with `mend` (sections of a configuration) and `variants` where there are any."""
+        """Return {code, text}, with `mend` (sections of a configuration) where there are any."""
         entries: dict[str, Any] = {'code': self.code, 'text': self.text}
         if self.mend:
             entries['mend'] = dict(self.mend)
-        if self.variants:
-            entries['variants'] = [variant.summary() for variant in self.variants]
         return entries
 
 
-def headline(reasons: Sequence[Reason], percent: float | None = None, band: str = '') -> str:
+def headline(reasons: Sequence[Reason], fits: Sequence[Fit] = (), validated: bool = False) -> str:
     """Return the verdict in one line.
 
     Parameters
     ----------
-    percent
-        residual of validation (else of training), what it is reliable within.
-    band
-        in which that residual is (`residuals.band_of_all`), '' where it is not filtered.
+    reasons
+        why the result is not reliable.
+    fits
+        of the validation, else of the training: what the result is reliable within.
+    validated
+        whether `fits` took no part in the training.
     """
     if reasons:
         more = f' (and {len(reasons) - 1} more)' if len(reasons) > 1 else ''
         return f'not reliable, because {reasons[0].text}{more}'
-    if percent is None or percent != percent:
+    moving = overall_residual(fits, moving=True)[1] if fits else float('nan')
+    if moving != moving:
         return 'reliable'
-    return f'reliable within {percent:.2g} % of the torque' + f' {band}' * bool(band)
+    names = list(dict.fromkeys(short_name(fit.name) for fit in fits))
+    shown = ', '.join(names[:MAX_NAMES]) + f' and {len(names) - MAX_NAMES} more' * (len(names) > MAX_NAMES)
+    basis = f'validated on {shown}' if validated else 'not validated: training data only'
+    return (
+        f'reliable within {moving:.2g} % of the torque of moving joints {band_of_all(fits)}'.rstrip()
+        + f' ({overall_residual(fits)[1]:.2g} % of all torque), {basis}'
+    )
 
 
 def summary_of(reasons: Sequence[Reason], line: str) -> dict[str, Any]:

@@ -1,8 +1,7 @@
-"""The further terms that are tried on held-out data, and what is done with those that pay.
+"""The further laws of friction that are tried on held-out data.
 
-Friction is of one kind in all joints of an arm more often than not, so a term is tried for all joints at once: n
-parameters decided by n times the data. What belongs to single joints (a spring or counterbalance) is tried joint by
-joint, and has to be more certain.
+Friction is of one kind in all joints of most arms, so a law is tried for all joints at once: n parameters decided by n
+times the data. A spring or a counterbalance is tried joint by joint, and has to be more certain.
 """
 
 from __future__ import annotations
@@ -10,21 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from joint_dynamics.arm import Term, fourier_term, friction_term, hysteresis_term, stribeck_term
-from joint_dynamics.arrays import FloatArray, IntArray
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.identification.observations import Observation
-from joint_dynamics.identification.recordings import wholes
-from joint_dynamics.identification.regression.columns import FrictionState
-from joint_dynamics.identification.regression.least_squares import Solution
-from joint_dynamics.identification.regression.problem import Problem
-from joint_dynamics.identification.selection.held_out import HeldOut, Rows
-from joint_dynamics.identification.selection.weights import MIN_ERRORS, Candidate, Choice, Worth, weigh
 from joint_dynamics.joint import REVERSAL
-from joint_dynamics.recording import Recording, find_repetition
 
 SPEED_LAWS = {'square root of speed (F_T0)': 'F_T0', 'square of speed (F_V2)': 'F_V2', 'cube of speed (F_V3)': 'F_V3'}
 STRIBECK_SPEEDS = (0.4,)
@@ -42,14 +33,8 @@ LOAD_LAWS = {
 }
 """Laws of friction that depends on the load. The other law of the quadrants, `load_gain`, is not tried: it is in
 proportion to the torque of the links, so that it takes from them what a drive gain is off."""
-WARMING = 3.0
-"""Rise of temperature [K] within the recordings below which its effect cannot be told from that of anything else."""
-SINGLE_JOINT_ERRORS = 5.0
-"""Standard errors that a term of a single joint has to be worth: no other joint bears it out."""
-FIRST_RIDGE = 0.1
-"""Ridge that all laws are held back by in the solution that weights of rows and load torque come from."""
-MAX_ROWS = 6000
-"""Of more samples every so many are used."""
+WARMING = 3.0  # K, rise of temperature within the recordings below which no law of temperature is tried
+FIRST_RIDGE = 0.1  # of all laws in the solution that weights of rows and load torque come from
 
 
 @dataclass(frozen=True)
@@ -68,6 +53,12 @@ class CandidateGroup:
     def slow(self) -> bool:
         """Whether it is of temperature, which hardly changes within a recording."""
         return any('temperature' in term.needs for term in self.terms)
+
+    @property
+    def positive(self) -> bool:
+        """Whether its coefficients are positive: slow friction and loaded friction are the larger ones."""
+        kinds = {term.document.get('friction', term.kind) for term in self.terms}
+        return kinds <= {'stribeck', 'hysteresis', 'F_Cl', 'F_C1'}
 
 
 def menu(
@@ -127,93 +118,6 @@ def temperature_range(observations: Sequence[Observation]) -> FloatArray | None:
     return np.stack([whole.min(axis=0), whole.max(axis=0)], axis=1)
 
 
-def gather(problem: Problem, solution: Solution, candidates: Problem) -> Rows:
-    """Return weighted rows of `candidates` (the columns of `problem`, the tried ones), thinned to `MAX_ROWS`.
-
-    Samples at which all joints rest are left out: blocks of a long stay would hold nothing of any law, and its gain
-    would seem to vary as long as the robot waited.
-    Their parts are the quarters of the recordings. Samples of an observation whose motion repeats are in the order of
-    the phase: what a model misses repeats with it, so that a block of time would be held out in one period and learnt
-    from in others.
-    """
-    b = problem.columns
-    every = -(-sum(problem.samples) // MAX_ROWS)
-    # what comes before and after repeated motion was recorded with it: no other day, temperature or motion
-    whole = np.array(wholes([observation.name for observation in problem.observations]))
-    phase = [_phase(observation, problem.model.joint_names) for observation in problem.observations]
-    thinned: list[tuple[FloatArray, FloatArray, IntArray, FloatArray]] = []
-    for block in candidates.blocks():
-        kept = np.arange(problem.samples[block.observation])[block.kept]
-        use = (kept % every == 0) & (True if block.resting is None else ~block.resting.all(axis=0))
-        factor = solution.row_factors(block)[:, use]
-        observation = np.full(int(use.sum()), block.observation)
-        at = phase[block.observation][kept[use]]
-        thinned.append((block.rows[:, :, use] * factor[:, None], block.tau[:, use] * factor, observation, at))
-    W, tau, observations, at = (np.concatenate([entry[k] for entry in thinned], axis=-1) for k in range(4))
-    # pieces of one recording, each with a time of its own, stay one after the other
-    order = np.lexsort((at, observations))
-    recordings = whole[observations]
-    own = tuple(
-        tuple(problem.names.index(name) for name in (f'Fv_{j + 1}', f'Fc_{j + 1}') if name in problem.names)
-        for j in range(problem.model.n)
-    )
-    return Rows(W[:, :b, order], W[:, b:, order], tau[:, order], quarters_of(recordings)[order], own)
-
-
-def _phase(observation: Observation, joint_names: tuple[str, ...]) -> FloatArray:
-    """Return the time [s] of the samples that count, within the period where the motion repeats."""
-    repetition = find_repetition(Recording(joint_names, observation.time, observation.q))
-    time = observation.time[observation.kept]
-    return time if repetition is None else np.mod(time - repetition.start, repetition.period)
-
-
-def quarters_of(recordings: IntArray) -> IntArray:
-    """Return which quarter of which recording each sample is in (K,), of the recordings' numbers (K,)."""
-    quarter = 4 * recordings
-    for recording in np.unique(recordings):
-        here = np.flatnonzero(recordings == recording)
-        quarter[here] += 4 * np.arange(len(here)) // len(here)
-    return np.asarray(quarter)
-
-
-@dataclass(frozen=True)
-class Selection:
-    """Further terms with their ridges, as held-out data weigh them.
-
-    terms: the chosen ones; choice: what all candidates were worth; names: of the columns that `choice.doubt` is about.
-    """
-
-    terms: list[Term]
-    choice: Choice
-    names: list[str]
-
-    def widened(self, covariance: FloatArray, names: Sequence[str], of: FloatArray | None = None) -> FloatArray:
-        """Return the covariance of the parameters `names` (b,), or of S χ (S: `of`), with the doubt of the choice."""
-        index = {name: k for k, name in enumerate(self.names)}
-        rows = np.array([index.get(name, -1) for name in names])
-        known = rows >= 0
-        doubt = np.where(np.outer(known, known), self.choice.doubt[np.ix_(rows, rows)], 0.0)
-        return np.asarray(covariance + (doubt if of is None else of @ doubt @ of.T))
-
-    def summary(self, joint_names: Sequence[str], used: Sequence[Term]) -> dict[str, Any]:
-        """Return the entry `selection` of summary.json; used: the terms of the solution, as far as friction allows."""
-
-        def entry(worth: Worth) -> dict[str, Any]:
-            return {'term': worth.candidate.name, 'gain_percent': 100 * worth.gain, 'standard_errors': worth.errors}
-
-        ridges = self.choice.ridges
-        kept = {name for term in used for name in term.names}
-        return {
-            'chosen': [
-                {**entry(worth), 'ridges': {joint_names[j]: ridges[law[0]] for j, law in worth.laws.items()}}
-                for worth in self.choice.chosen
-            ],
-            'left_out': [entry(worth) for worth in self.choice.left_out],
-            'held_out_loss': {'without': self.choice.loss_before, 'with': self.choice.loss_after},
-            'impossible': [name for term in self.terms for name in term.names if name not in kept],
-        }
-
-
 def first_terms(candidates: Sequence[CandidateGroup]) -> list[Term]:
     """Return one law of each kind for all joints, held back.
 
@@ -223,39 +127,3 @@ def first_terms(candidates: Sequence[CandidateGroup]) -> list[Term]:
     laws = [group for group in candidates if not group.single and not group.slow]
     first = {group.kind or group.name: group for group in reversed(laws)}
     return [replace(term, ridge=FIRST_RIDGE, selected=True) for group in first.values() for term in group.terms]
-
-
-def choose(
-    problem: Problem, candidates: Sequence[CandidateGroup], state: FrictionState, solution: Solution
-) -> Selection:
-    """Return the terms that lower the held-out residual.
-
-    Parameters
-    ----------
-    candidates
-        the `menu`.
-    state
-        load torque and hysteresis that the columns of friction are made with.
-    solution
-        whose weights the rows have.
-    """
-    terms = [term for group in candidates for term in group.terms]
-    trial = problem.with_terms([*problem.terms, *terms], state)
-    groups: list[Candidate] = []
-    slow: tuple[int, ...] = ()
-    column = 0
-    for group in candidates:
-        joints = tuple(problem.model.link_names.index(term.joint) for term in group.terms for _ in term.names)
-        columns = tuple(range(column, column + len(joints)))
-        errors = SINGLE_JOINT_ERRORS if group.single else MIN_ERRORS
-        groups.append(Candidate(group.name, columns, joints, group.kind, errors))
-        slow += columns if group.slow else ()
-        column += len(joints)
-    rows = replace(gather(problem, solution, trial), slow=slow)
-    choice = weigh(HeldOut(rows), groups)
-    chosen, column = [], 0
-    for term in terms:
-        if column in choice.ridges:
-            chosen.append(replace(term, ridge=choice.ridges[column], selected=True))
-        column += len(term.names)
-    return Selection(chosen, choice, trial.names)

@@ -26,7 +26,7 @@ from joint_dynamics.nodes.framework.heartbeat import HeartbeatWatch
 from joint_dynamics.nodes.framework.lifecycle import DynamicsNode
 from joint_dynamics.nodes.framework.run import run
 from joint_dynamics.nodes.framework.tables import LATCHED
-from joint_dynamics.nodes.interfaces.input_parameters import recording_settings
+from joint_dynamics.nodes.interfaces.input_parameters import check_described_effort, recording_settings
 from joint_dynamics.nodes.interfaces.inputs import InputSet
 from joint_dynamics.nodes.interfaces.messages import joint_state
 from joint_dynamics.nodes.interfaces.messages import stamp as stamp_message
@@ -55,6 +55,7 @@ class EstimatorNode(DynamicsNode):
         values = self.parameters
         assert self.description is not None
         inputs = recording_settings(values, self.robot.joint_names)
+        check_described_effort(self.description, inputs)
         offered = [quantity for item in inputs.inputs(self.robot.joint_names) for quantity in item.quantities]
         self._path = self.output_folder(self.get_fully_qualified_name().strip('/').replace('/', '_')) / FILE
         self.get_logger().info('building the estimator; the first start on a machine compiles it')

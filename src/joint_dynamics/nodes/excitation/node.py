@@ -181,7 +181,7 @@ class ExcitationNode(DynamicsNode):
     def _accepted(self, start: Start, motion: Trajectory) -> None:
         if self._starting is start:
             self._starting = None
-            self._set_status('playing')
+            self._set_status(f'playing, {motion.duration:.1f} s')
             assert start.playback is not None
             approach = motion.duration - start.playback.trajectory.duration
             start.reply(True, f'{motion.duration:.1f} s, of which {approach:.1f} s to get to the start')

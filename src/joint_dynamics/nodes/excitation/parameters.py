@@ -79,8 +79,9 @@ TOPICS = (
     publishes(
         '~/status',
         'std_msgs/String',
-        'no motion yet, planning, ready (with the value of a planned motion, and how long it may still improve), '
-        'starting, playing, done, stopped (with the reason), failed; latched',
+        'no motion yet; planning; ready (condition number within `condition_limit`; `improving`: the search goes on); '
+        'not ready (the search ended above it); starting; playing (with its duration); done; stopped, failed (with the '
+        'reason); latched',
     ),
     service(
         '~/plan', 'without `trajectory_file`: plan a motion by `profile`, or another one; answers when it has begun'

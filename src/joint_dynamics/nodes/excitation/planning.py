@@ -60,9 +60,9 @@ class Planning:
             if content.get('motion') is not None:
                 self.motion, self.better = content['motion'], True
             if 'progress' in message:
-                self.line = f'{"planning" if self.motion is None else "ready"}, {message["progress"]}'
+                self.line = f'{"ready" if content["exciting"] else "planning"}, {message["progress"]}'
             else:
-                self.line = f'ready, {content.get("line")}' if content.get('line') else 'ready'
+                self.line = content.get('line', 'planning')
                 self.failure, self.defect = message.get('failed', ''), message.get('defect', '')
                 self.ended = True
 
@@ -117,9 +117,9 @@ class MotionPlanner:
 
 
 def plan_motion(job: PlanJob, send: Callable[..., None]) -> dict[str, Any]:
-    """Plan; send how it goes, and every motion that is better than those before.
+    """Plan; send the progress, whether the best motion is exciting enough, and every better motion.
 
-    Return the line on the last one, and the motion.
+    Return the state and the motion.
 
     Raises
     ------
@@ -132,11 +132,17 @@ def plan_motion(job: PlanJob, send: Callable[..., None]) -> dict[str, Any]:
         nonlocal best
         better = progress.best != best
         best = progress.best
-        send(progress=str(progress), motion=progress.trajectory if better else None)
+        condition = progress.condition_number
+        exciting = condition is not None and condition <= job.settings.condition_limit
+        send(progress=str(progress), exciting=exciting, motion=progress.trajectory if better else None)
 
     planned = plan(job.robot, job.settings, report, job.earlier)
-    value = '' if planned.result is None else f'condition number {planned.assessment.condition_number:.2f}'
-    return {'line': value, 'motion': planned.trajectory}
+    line = 'ready'
+    if planned.poor_excitation:
+        line = f'not ready: {planned.poor_excitation}'
+    elif planned.result is not None:
+        line = f'ready, condition number {planned.assessment.condition_number:.2f}'
+    return {'line': line, 'motion': planned.trajectory}
 
 
 def serve_plan() -> int:

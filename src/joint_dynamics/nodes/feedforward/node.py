@@ -34,9 +34,8 @@ from joint_dynamics.nodes.framework.heartbeat import Heartbeat, HeartbeatWatch
 from joint_dynamics.nodes.framework.lifecycle import DynamicsNode
 from joint_dynamics.nodes.framework.run import run
 from joint_dynamics.nodes.framework.tables import STATE
-from joint_dynamics.nodes.interfaces.input_parameters import recording_settings
+from joint_dynamics.nodes.interfaces.input_parameters import check_described_effort, recording_settings
 from joint_dynamics.nodes.interfaces.inputs import InputSet
-from joint_dynamics.nodes.interfaces.trajectory_bytes import read_trajectory
 
 WATCH_PERIOD = 0.02
 """Time between two looks at planning and controller [s]."""
@@ -112,6 +111,8 @@ class FeedforwardNode(DynamicsNode):
                 f'command_joints: expected joints of {", ".join(arm.joint_names)}, each once, found {", ".join(names)}'
             )
         order = np.array([arm.joint_names.index(name) for name in names])
+        if self.description is not None:
+            check_described_effort(self.description, recording_settings(values, arm.joint_names))
         self.robot_state = RobotState(arm.joint_names, values['timeout'], values['slow_timeout'])
         self.planning = Planning(self.law, self.follower, self.robot_state, Output(names, order, settings))
         self.sender = TrajectorySender(self, values['trajectory_output'], names, order, self._not_followed)
@@ -119,9 +120,7 @@ class FeedforwardNode(DynamicsNode):
 
     def _connect(self) -> None:
         self.every(WATCH_PERIOD, self._check_followed, steady=True)
-        self.subscribe(
-            JointTrajectory, '~/reference', self.refusals.guarded(self._take_trajectory), STATE, raw=True, stream=True
-        )
+        self.subscribe(JointTrajectory, '~/reference', self.refusals.guarded(self._take_trajectory), STATE, stream=True)
         if 'friction_scale' in self.law.inputs:
             take = self.refusals.guarded(self._take_friction)
             self.subscribe(Float64MultiArray, 'friction_parameters', take, STATE)
@@ -162,8 +161,8 @@ class FeedforwardNode(DynamicsNode):
 
     # Input.
 
-    def _take_trajectory(self, data: bytes) -> None:
-        self.planning.add(read_trajectory(data), self.clock_time())
+    def _take_trajectory(self, message: JointTrajectory) -> None:
+        self.planning.add(message, self.clock_time())
 
     def _take_friction(self, message: Float64MultiArray) -> None:
         self.robot_state.take_friction(message, self.clock_time())

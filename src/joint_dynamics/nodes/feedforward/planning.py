@@ -1,7 +1,7 @@
 """Trajectories of the feedforward node on their way from message to motion: in a thread, so that the executor goes on.
 
-A message is taken as bytes and only its head is read at once; its points are read, the path through them is planned and
-the effort is filled in, in a thread, one trajectory after the other. The executor asks `poll` for a plan.
+The thread reads the points of a message, plans the path through them and fills in the effort, one trajectory after the
+other. The executor asks `poll` for a plan.
 """
 
 from __future__ import annotations
@@ -15,13 +15,21 @@ from std_msgs.msg import Header
 from trajectory_msgs.msg import JointTrajectory
 
 from joint_dynamics.arrays import IntArray
-from joint_dynamics.control import FilledTrajectory, FillSettings, Follower, Law, Path, check_motion, fill_effort
+from joint_dynamics.control import (
+    FilledTrajectory,
+    FillSettings,
+    Follower,
+    Law,
+    Path,
+    Points,
+    check_motion,
+    fill_effort,
+)
 from joint_dynamics.control.follower import BROUGHT_IN, DURATIONS, braking
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.nodes.feedforward.robot_state import RobotState
 from joint_dynamics.nodes.framework.worker import Background, CancelledError
-from joint_dynamics.nodes.interfaces.messages import joint_trajectory, stamp
-from joint_dynamics.nodes.interfaces.trajectory_bytes import TrajectoryBytes
+from joint_dynamics.nodes.interfaces.messages import joint_trajectory, seconds, stamp, trajectory_arrays
 from joint_dynamics.nodes.interfaces.trajectory_controller import BRAKE_LEAD, STANDING_DISTANCE, staying
 
 MAX_WAITING = 10
@@ -68,7 +76,7 @@ class Planning:
 
     def __init__(self, law: Law, follower: Follower, state: RobotState, output: Output):
         self._law, self._follower, self._state, self._output = law, follower, state, output
-        self._waiting: deque[TrajectoryBytes] = deque()
+        self._waiting: deque[JointTrajectory] = deque()
         self._work: Background[PlannedPath] | None = None
         self._left: Background[PlannedPath] | None = None
 
@@ -77,7 +85,7 @@ class Planning:
         """Progress of the plan under way, '' without one."""
         return '' if self._work is None else self._work.line
 
-    def add(self, message: TrajectoryBytes, now: float) -> None:
+    def add(self, message: JointTrajectory, now: float) -> None:
         """Take a trajectory at `now` s.
 
         Raises
@@ -173,23 +181,25 @@ class Planning:
 
         self._work = Background(work, 'braking')
 
-    def _begin(self, message: TrajectoryBytes, now: float) -> None:
+    def _begin(self, message: JointTrajectory, now: float) -> None:
         self.check_idle()
-        stamped = message.stamp != 0.0
-        start = message.stamp if stamped else now
+        begin = seconds(message.header.stamp)
+        stamped = begin != 0.0
+        start = begin if stamped else now
         origin = self._follower.origin(start, self._state.position)
-        header = Header(frame_id=message.frame_id)
-        header.stamp.sec, header.stamp.nanosec = message.sec, message.nanosec
-        fill = self._filler(header, now)
+        fill = self._filler(message.header, now)
 
         def work(say: Callable[[str], None]) -> PlannedPath:
-            path = self._follower.through(message.points(), origin)
+            times, fields = trajectory_arrays(message)
+            dq, ddq = fields.get('velocities'), fields.get('accelerations')
+            points = Points(message.joint_names, times, fields['positions'], dq, ddq)
+            path = self._follower.through(points, origin)
             check_motion(self._law, path)
             # Computed here: a braking must not wait for it.
             float(path.largest_acceleration.max())
             return fill(PlannedPath(path, start, stamped), say)
 
-        self._work = Background(work, f'planning a trajectory of {message.count} points')
+        self._work = Background(work, f'planning a trajectory of {len(message.points)} points')
 
     def _filler(self, header: Header, now: float) -> Callable[[PlannedPath, Callable[[str], None]], PlannedPath]:
         """Return a function that fills a plan, with the present temperatures, α and offset of the motors."""

@@ -105,11 +105,11 @@ class Console:
         hints = []
         for topic in (word.rstrip(',') for word in message.split() if '/' in word):
             owner, _, base = topic.rpartition('/')
-            if self._node.count_publishers(topic):
-                hints.append(f'{topic} is there, but is silent: let it be latched (transient local)')
-            elif base == 'dynamics_description' and owner != self._node.get_namespace().rstrip('/'):
-                # It is the private topic of an identifier; its service stands beside it.
+            if base == 'dynamics_description' and owner != self._node.get_namespace().rstrip('/'):
+                # the private topic of an identifier, which publishes once it has identified
                 hints.append(f'{TRIGGER.format(f"{owner}/identify")} after a recording, or set description_file')
+            elif self._node.count_publishers(topic):
+                hints.append(f'{topic} is there, but is silent: let it be latched (transient local)')
             elif base in SOURCES:
                 hints.append(SOURCES[base])
         return f'; next: {"; ".join(hints)}' if hints else ''

@@ -44,7 +44,7 @@ SUCCESS, FAILURE, FAULT = (
 
 
 class DynamicsNode(EntityNode):
-    """A composable lifecycle node. `options` go to rclpy's Node (namespace, parameter_overrides, context, …).
+    """A lifecycle node; several run under one rclpy executor. `options` go to rclpy's Node (namespace, context, …).
 
     A node sets the class attributes and fills in the hooks `configure`, `activate`, `deactivate`, `cleanup`,
     `on_time_jump`, `check_parameters`, `parameters_changed`; one of the transitions that raises JointDynamicsError

@@ -5,6 +5,7 @@ Publishes the dynamics description and writes the report.
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import sys
 from pathlib import Path
@@ -43,6 +44,8 @@ class IdentifierNode(DynamicsNode):
     ----------
     recording
         what is being recorded, or None. worker: the process that identifies, or None.
+    motion_end
+        of the motion being played, s of the node's clock; None without one.
 
     """
 
@@ -62,13 +65,20 @@ class IdentifierNode(DynamicsNode):
         self._builder = RecordingBuilder(self.robot.joint_names, settings)
         self.recording: RecordingBuilder | None = None
         self._started, self._ended = 0.0, ''
+        self.motion_end: float | None = None
+        self._remarks: dict[str, str] = {}
         self._recordings: list[tuple[str, RecordingBuilder]] = []
         self._loaded: list[tuple[str, RecordingBuilder]] = []
         self._count = 0
         self._saving = Saving(self)
         if self.parameters['save_recordings']:
             self._saving.end_leftovers(self._folder())
-            self._write_configuration()
+            try:
+                self._write_configuration()
+            except JointDynamicsError as error:
+                # start_recording refuses; recordings in memory need no folder
+                self.diagnostics.set('recording', ERROR, str(error))
+                self.get_logger().error(str(error))
         self._is_loaded = False
         self.worker: Worker | None = None
         self._answer: Future | None = None
@@ -100,7 +110,7 @@ class IdentifierNode(DynamicsNode):
     def on_time_jump(self, delta: float) -> None:
         """End a recording whose stamps would run backwards."""
         if self.recording is not None:
-            self._stop_recording()
+            self._end_recording(f'when time went back by {-delta:.3f} s')
             self.diagnostics.set('recording', WARN, f'stopped: time went back by {-delta:.3f} s')
 
     def _start_recording(self) -> str:
@@ -130,23 +140,38 @@ class IdentifierNode(DynamicsNode):
                 raise JointDynamicsError('stop_recording: expected a recording, found none going on')
             # With its motion, or by max_duration: whoever asks for the end has it.
             return f'ended already: {self._ended}'
+        left = 0.0 if self.motion_end is None else self.motion_end - self.clock_time()
+        return self._end_recording(f'{left:.1f} s before the end of the motion' if left > 0.0 else '')
+
+    def _end_recording(self, remark: str) -> str:
+        """End the recording; the remark, empty where it ended as planned, goes into the answer and the verdict."""
+        assert self.recording is not None
         builder, self.recording = self.recording, None
-        seconds = self.clock_time() - self._started
-        (self._loaded if self._is_loaded else self._recordings).append((f'recording_{self._count}', builder))
+        seconds, name = self.clock_time() - self._started, f'recording_{self._count}'
+        (self._loaded if self._is_loaded else self._recordings).append((name, builder))
         messages = ', '.join(f'{count} on {topic}' for topic, count in builder.counts.items()) or 'none'
-        saved = self._saving.end(f'recording_{self._count}')
+        saved = self._saving.end(name)
         self._set_status('idle')
         loaded = ', loaded' * self._is_loaded
-        self._ended = f'recording {self._count}{loaded}: {seconds:.2f} s, messages: {messages}{saved}'
+        if remark:
+            self._remarks[name] = f'ended {remark}'
+        ended = f'; {self._remarks[name]}' if remark else ''
+        self._ended = f'recording {self._count}{loaded}: {seconds:.2f} s, messages: {messages}{ended}{saved}'
         return self._ended
 
     def _take_motion_status(self, message: String) -> None:
+        state, _, seconds = message.data.removesuffix(' s').partition(', ')
+        self.motion_end = None
+        with contextlib.suppress(ValueError):
+            if state == 'playing':
+                self.motion_end = self.clock_time() + float(seconds)
         if self.recording is not None and message.data.startswith(('stopped', 'failed')):
-            self.get_logger().warning(f'{self._stop_recording()}: the motion {message.data}')
+            self.get_logger().warning(self._end_recording(f'with the motion, which {message.data}'))
 
     def _clear(self) -> str:
         forgotten = len(self._recordings) + len(self._loaded)
         self._saving.saved.clear()
+        self._remarks.clear()
         self._ended = ''
         self._recordings.clear()
         self._loaded.clear()
@@ -184,6 +209,7 @@ class IdentifierNode(DynamicsNode):
             self._identification_settings(),
             str(self._folder()),
             dict(self._saving.saved),
+            dict(self._remarks),
         )
         self.worker = Worker('joint_dynamics.nodes.identifier.worker:serve_identification', job, 'identification')
         self._set_status(f'identifying from {len(self._recordings) - validation} recordings')
@@ -192,7 +218,7 @@ class IdentifierNode(DynamicsNode):
 
     def _poll(self) -> None:
         if self.recording is not None and self.clock_time() - self._started > self.parameters['max_duration']:
-            self.get_logger().warning(self._stop_recording())
+            self.get_logger().warning(self._end_recording('after max_duration'))
         self._saving.poll()
         if self.worker is None:
             return
@@ -219,7 +245,7 @@ class IdentifierNode(DynamicsNode):
 
     def _fail(self, reason: str) -> None:
         self.diagnostics.set('identification', ERROR, reason)
-        self.get_logger().error(f'identify: {reason}')
+        self.get_logger().error(reason if reason.startswith('identify: ') else f'identify: {reason}')
         self._set_status(f'failed: {reason}')
         self._reply(Trigger.Response(success=False, message=reason))
 

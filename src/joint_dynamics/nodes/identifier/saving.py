@@ -71,6 +71,8 @@ class Saving:
         if self._writer is not None:
             folder = self._writer.folder
             try:
+                if not self._writer.file.is_file():
+                    raise JointDynamicsError(f'{folder}: expected the recording there, found it deleted meanwhile')
                 self._writer.close()
             except JointDynamicsError as error:
                 self._fail(str(error))

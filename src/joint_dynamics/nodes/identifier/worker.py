@@ -6,9 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.nodes.framework.worker import do_job
 from joint_dynamics.recording import Recording, RecordingBuilder, refuse_recording
+
+MOTION = 0.01  # rad or m; a recording in which no joint moves further shows encoder noise
 
 
 @dataclass(frozen=True)
@@ -27,6 +31,8 @@ class Job:
     folder
         where the results go; saved: name -> folder of the recordings that were written, which say there if they were
         refused.
+    remarks
+        name -> how a recording ended that did not end as planned.
 
     """
 
@@ -39,6 +45,7 @@ class Job:
     settings: dict[str, Any]
     folder: str
     saved: dict[str, str]
+    remarks: dict[str, str]
 
 
 def work(job: Job, say: Callable[[str], None]) -> dict[str, Any]:
@@ -72,9 +79,14 @@ def work(job: Job, say: Callable[[str], None]) -> dict[str, Any]:
         for name, builder in group:
             say(f'aligning {name}')
             try:
-                usable.append([piece.select(model.joint_names) for piece in builder.build_pieces(name)])
+                pieces = [piece.select(model.joint_names) for piece in builder.build_pieces(name)]
+                if not max(np.ptp(piece.q, axis=0).max() for piece in pieces) >= MOTION:
+                    raise JointDynamicsError('expected a motion, found that no joint moves')
+                usable.append(pieces)
             except JointDynamicsError as error:
-                left_out[name] = ' '.join(str(error).split())
+                left_out[name] = ' '.join(
+                    [*str(error).split(), *([f'({job.remarks[name]})'] if name in job.remarks else [])]
+                )
                 if name in job.saved:
                     refuse_recording(job.saved[name], left_out[name])
         if len(usable) < needed:
@@ -105,6 +117,9 @@ def work(job: Job, say: Callable[[str], None]) -> dict[str, Any]:
     line = '; '.join([result.verdict, *further, ', '.join(words), f'results in {folder}'])
     if left_out:
         line += '; left out: ' + '; '.join(f'{name} ({reason})' for name, reason in left_out.items())
+    for name, remark in job.remarks.items():
+        if name not in left_out:
+            line += f'; {name} {remark}'
     if not reliable:
         return {'line': line, 'reliable': False}
     robot = job.robot

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.nodes.framework.tables import NodeParameters, ParameterRow, row_of, subscribes
 from joint_dynamics.recording.conversions import MOTOR_PARAMETERS
@@ -37,7 +38,7 @@ def _arrays(values: list[str]) -> str | None:
     return None
 
 
-_EFFORT = 'what `effort` of {}_states is: {} torque in N·m, motor current in A, or not used'
+_EFFORT = 'what `effort` of {}_states is: {} torque in N·m, the same without gravity, motor current in A, or not used'
 INPUT_PARAMETERS = (
     ParameterRow('inputs', ['joint_states'], 'which of the input forms the robot offers', choices=FORMS),
     ParameterRow.of(JointStates, 'effort', name='joint_states_effort', description=_EFFORT.format('joint', 'joint')),
@@ -141,3 +142,10 @@ def recording_mapping(
         if name in inputs:
             mapping[name] = {'effort': parameters['interfaces_effort']}
     return mapping
+
+
+def check_described_effort(description: DynamicsDescription, settings: RecordingSettings) -> None:
+    """Raise JointDynamicsError where the efforts of the inputs and the described torques differ by gravity."""
+    efforts = {'tau', 'motor_torque', 'current'}
+    if any(efforts.intersection(item.quantities) for item in settings.inputs()):
+        description.check_effort(settings.without_gravity, 'inputs')

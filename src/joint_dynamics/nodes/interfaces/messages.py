@@ -20,6 +20,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 
+MAX_POINTS = 50_000  # of a trajectory; a spline through them takes less than the timeout of joint states
 _LITTLE = b'\x00\x01\x00\x00'
 _LITTLE_STAMP, _LITTLE_FLOAT = struct.Struct('<iI'), np.dtype('<f8')
 
@@ -75,15 +76,6 @@ class JointStateWriter:
         return tuple(gaps)
 
 
-def array_message(values: FloatArray) -> bytes:
-    """Return a `std_msgs/Float64MultiArray` of these values (n,), without a layout."""
-    data = _bytes(values)
-    return _LITTLE + _ARRAY_HEAD.pack(0, 0, len(data) // 8) + (b'\x00\x00\x00\x00' + data if data else b'')
-
-
-_ARRAY_HEAD = struct.Struct('<III')
-
-
 def _bytes(values: FloatArray) -> bytes:
     return np.asarray(values, _LITTLE_FLOAT).tobytes()
 
@@ -132,6 +124,31 @@ def joint_trajectory(
         point = {name: values[k] for name, values in rows.items()}
         message.points.append(JointTrajectoryPoint(**point, time_from_start=duration(time)))
     return message
+
+
+def trajectory_arrays(message: JointTrajectory) -> tuple[FloatArray, dict[str, FloatArray]]:
+    """Return times (P,) s of the points, and their fields (P, n) by name: positions and those that all points have.
+
+    Raises
+    ------
+    JointDynamicsError
+        For no points, more than MAX_POINTS, no positions, or a field that has not one number for each joint.
+    """
+    count, n = len(message.points), len(message.joint_names)
+    if not 0 < count <= MAX_POINTS:
+        raise JointDynamicsError(
+            f'trajectory: expected 1 to {MAX_POINTS} points, found {count}; leave points out, it is interpolated'
+        )
+    arrays = {}
+    for field in ('positions', 'velocities', 'accelerations', 'effort'):
+        rows = [getattr(point, field) for point in message.points]
+        sizes = sorted({len(row) for row in rows})
+        if not n or sizes not in ([0], [n]) or (field == 'positions' and sizes != [n]):
+            needed = 'at every point' if field == 'positions' else 'at every point, or at none'
+            raise JointDynamicsError(f'trajectory: expected {n} {field} {needed}, found {", ".join(map(str, sizes))}')
+        if sizes == [n]:
+            arrays[field] = np.array(rows)
+    return np.array([seconds(point.time_from_start) for point in message.points]), arrays
 
 
 def joint_state(

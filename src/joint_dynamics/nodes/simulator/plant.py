@@ -9,10 +9,8 @@ from functools import partial
 import numpy as np
 from trajectory_msgs.msg import JointTrajectory
 
-from joint_dynamics.arrays import FloatArray
-from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.nodes.framework.tables import NodeParameters
-from joint_dynamics.nodes.interfaces.messages import seconds
+from joint_dynamics.nodes.interfaces.messages import trajectory_arrays
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.settings import ParameterValues
 from joint_dynamics.simulation import (
@@ -72,19 +70,6 @@ def plant_change(
 
 def trajectory_points(message: JointTrajectory) -> TrajectoryPoints:
     """Return the points of a message as arrays; raise JointDynamicsError where the real controller rejects them."""
-    if not message.points:
-        raise JointDynamicsError('trajectory: expected points, found none')
-    times = [seconds(point.time_from_start) for point in message.points]
-    arrays: dict[str, FloatArray | None] = {}
-    for name, field in (('q', 'positions'), ('dq', 'velocities'), ('ddq', 'accelerations'), ('effort', 'effort')):
-        rows = [np.array(getattr(point, field), dtype=float) for point in message.points]
-        if any(row.size for row in rows):
-            if any(row.size != len(message.joint_names) for row in rows):
-                raise JointDynamicsError(
-                    f'trajectory: expected {len(message.joint_names)} {field} in every point or in none, found '
-                    f'{", ".join(sorted({str(row.size) for row in rows}))}'
-                )
-            arrays[name] = np.array(rows)
-    if 'q' not in arrays:
-        raise JointDynamicsError('trajectory: expected positions, found none')
-    return TrajectoryPoints(np.array(times), **arrays)  # type: ignore[arg-type]
+    times, fields = trajectory_arrays(message)
+    dq, ddq, effort = map(fields.get, ('velocities', 'accelerations', 'effort'))
+    return TrajectoryPoints(times, fields['positions'], dq, ddq, effort)

@@ -1,0 +1,11 @@
+# The identified arm as a plugin of the package `inverse_dynamics_solver`, where that is found.
+find_package(inverse_dynamics_solver QUIET)
+if(NOT inverse_dynamics_solver_FOUND)
+  message(STATUS "inverse_dynamics_solver not found: its plugin is not built")
+  return()
+endif()
+add_library(joint_dynamics_arm_solver SHARED src/arm_solver.cpp)
+target_include_directories(joint_dynamics_arm_solver PRIVATE ${inverse_dynamics_solver_INCLUDE_DIRS})
+target_link_libraries(joint_dynamics_arm_solver PRIVATE dynamics_model pluginlib::pluginlib rclcpp::rclcpp)
+pluginlib_export_plugin_description_file(inverse_dynamics_solver inverse_dynamics_solver.xml)
+install(TARGETS joint_dynamics_arm_solver LIBRARY DESTINATION lib)

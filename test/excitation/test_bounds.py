@@ -1,0 +1,39 @@
+"""Numbers without sense end in one refusal before anything is computed from them."""
+
+import pytest
+
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.excitation import PlanSettings, plan
+from joint_dynamics.identification import IdentificationSettings
+
+JOINT = 'elbow_joint'
+MOTIONS = [
+    ('bang_coast_bang', {'duration': 1e300}),
+    ('bang_coast_bang', {'wait': 1e300}),
+    ('constant_speed', {'joint': JOINT, 'cycles': 10**9}),
+    ('constant_speed', {'joint': JOINT, 'speeds': [1e-300]}),
+    ('fourier', {'period': 1e300}),
+    ('fourier', {'harmonics': 10**9}),
+    ('fourier', {'period': 3000.0, 'repeats': 1000}),
+    ('load_sweep', {'joint': 'shoulder_lift_joint', 'reversals': 10**9}),
+    ('load_sweep', {'joint': 'shoulder_lift_joint', 'speed': 1e-9}),
+    ('slow_reversals', {'joint': JOINT, 'cycle': 3600.0}),
+    ('trapezoids', {'joint': JOINT, 'plateau': 1e300}),
+    ('waypoints', {'cycles': 10**9}),
+    ('waypoints', {'velocity': 1e-12}),
+]
+
+
+@pytest.mark.parametrize(('profile', 'options'), MOTIONS, ids=lambda value: str(value)[:40])
+def test_a_motion_without_end_is_refused(ur5e, profile, options):
+    posture = [0.0, -1.5, 0.0, -1.5, 0.0, 0.0]
+    section = {'posture': posture, 'limits': {'clearance': None}, profile: options}
+    with pytest.raises(JointDynamicsError):
+        plan(ur5e, PlanSettings.from_config(section, profile))
+
+
+@pytest.mark.parametrize('name', ['f_dyn', 'position_cutoff', 'parallel_cutoff'])
+@pytest.mark.parametrize('value', [1e-320, 1e-6, 1e300])
+def test_cutoffs_without_sense_are_refused(name, value):
+    with pytest.raises(JointDynamicsError, match=name):
+        IdentificationSettings.from_config({name: value})

@@ -1,0 +1,126 @@
+"""Forward choice of laws: the held-out loss written out, drift of friction, gathered rows."""
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from joint_dynamics.arm import friction_term
+from joint_dynamics.identification.regression.columns import FrictionState
+from joint_dynamics.identification.regression.problem import Problem
+from joint_dynamics.identification.selection.candidate_terms import CandidateGroup
+from joint_dynamics.identification.selection.forward import (
+    BLOCKS,
+    RIDGE,
+    Folds,
+    Selection,
+    Step,
+    choose,
+    gather,
+    quarters_of,
+)
+
+SAMPLES, BASE, CANDIDATES = 403, 4, 3
+
+
+@pytest.fixture(scope='module')
+def rows():
+    """Weighted rows (2, base + candidates + 1, samples) with the torque last."""
+    rng = np.random.default_rng(3)
+    rows = rng.normal(size=(2, BASE + CANDIDATES + 1, SAMPLES))
+    rows[:, -1] += 2.0 * rows[:, 0] + 0.7 * rows[:, BASE + 1]
+    return rows
+
+
+@pytest.mark.parametrize('columns', [[], [1], [2, 0]])
+def test_losses_are_those_of_least_squares_without_a_block(rows, columns):
+    """All base columns, the candidates with their ridge, from nine blocks; squares of the tenth's residual."""
+    folds = Folds(rows, BASE, np.zeros(SAMPLES, dtype=int), [[], []])
+    used = [*range(BASE), *(BASE + column for column in columns)]
+    A, y = (np.concatenate(list(part), axis=-1) for part in (rows[:, used], rows[:, -1]))
+    block = np.tile(np.arange(SAMPLES) * BLOCKS // SAMPLES, 2)
+    ridge = np.diag([*np.zeros(BASE), *(RIDGE * np.linalg.norm(A[BASE:], axis=1))])
+    expected, mean = [], []
+    for k in range(BLOCKS):
+        others = block != k
+        chi = np.linalg.lstsq(np.vstack([A[:, others].T, ridge]), np.r_[y[others], np.zeros(len(used))])[0]
+        expected.append(np.sum((y - chi @ A)[~others] ** 2))
+        mean.append(chi[BASE:])
+    losses, coefficients = folds.losses(columns)
+    np.testing.assert_allclose(losses * folds.torque, expected, rtol=1e-6)
+    scale = np.linalg.norm(A[BASE:], axis=1) / np.linalg.norm(y)
+    np.testing.assert_allclose(coefficients, np.mean(mean, axis=0) * scale, rtol=1e-5)
+    assert folds.rows == 2 * SAMPLES
+
+
+def test_drift_of_friction_between_parts_is_no_law_of_speed():
+    """Each quarter has a speed and a level of friction of its own: √ω explains these, and nothing within a quarter."""
+    rng = np.random.default_rng(5)
+    quarter = np.arange(800) // 200
+    speed = np.array([0.2, 0.5, 1.0, 2.0])[quarter] * rng.choice([-1.0, 1.0], 800) * rng.uniform(0.8, 1.2, 800)
+    level = np.array([1.0, 1.6, 2.1, 2.7])[quarter]
+    tau = level * np.sign(speed) + 0.05 * rng.normal(size=800)
+    law = np.sign(speed) * np.sqrt(np.abs(speed))
+    order = rng.permutation(800)
+    rows = np.array([[speed, np.sign(speed), law, tau]])[:, :, order]
+    gains = []
+    for friction in ([[]], [[0, 1]]):
+        folds = Folds(rows, 2, quarter[order], friction)
+        gains.append(float((folds.losses([])[0] - folds.losses([0])[0]).sum()))
+    assert gains[0] > 1e-3 > 20 * abs(gains[1])
+
+
+def test_quarters_of_recordings():
+    np.testing.assert_array_equal(quarters_of(np.repeat([0, 2, 0], [3, 5, 4])), [0, 0, 1, 8, 8, 9, 10, 11, 1, 2, 2, 3])
+
+
+@pytest.fixture(scope='module')
+def problem(two_links, observed):
+    """Two recordings whose friction has a square of speed at the first joint, and noise."""
+    rng = np.random.default_rng(1)
+    runs = []
+    for seed in (1, 2):
+        run = observed(seed, 1500, factor=5)
+        tau = 3.0 * np.sign(run.dtheta) + run.dtheta + 0.05 * rng.normal(size=run.q.shape)
+        tau[:, 0] += 2.0 * np.abs(run.dtheta[:, 0]) * run.dtheta[:, 0]
+        runs.append(replace(run, name=f'run {seed}', tau=tau))
+    return Problem(two_links, runs, rest_speed=0.01)
+
+
+WEIGHTS = SimpleNamespace(row_factors=lambda block: np.ones_like(block.tau))
+
+
+def group_of(joints, name):
+    return CandidateGroup(name, tuple(friction_term(joint, name) for joint in joints), 'power of speed')
+
+
+def test_the_law_that_is_there_is_chosen_where_it_pays(problem):
+    joints = problem.model.joint_names
+    found = choose(problem, [group_of(joints, name) for name in ('F_T0', 'F_V2')], FrictionState(), WEIGHTS)
+    (step,) = found.steps
+    assert step.name == 'F_V2' and 0 in step.joints
+    assert 0.9 < step.gain < 1.0 and found.loss_after == pytest.approx((1 - step.gain) * found.loss_before)
+    assert all(term.selected and term.ridge == RIDGE for term in found.terms)
+    assert [joints.index(term.joint) for term in found.terms] == list(step.joints)
+
+
+def test_nothing_is_chosen_without_a_law(problem):
+    assert choose(problem, [], FrictionState(), WEIGHTS).steps == []
+
+
+def test_gathered_rows_leave_out_what_rests(problem):
+    still = replace(problem.observations[0], dtheta=0.0 * problem.observations[0].dtheta)
+    with_rest = Problem(problem.model, [*problem.observations, still], rest_speed=0.01)
+    counts = [gather(each, [], FrictionState(), WEIGHTS).rows for each in (problem, with_rest)]
+    assert counts[0] == counts[1] > 0
+
+
+def test_summary_names_steps_and_terms_without_effect():
+    terms = [friction_term('b', name) for name in ('F_Cl', 'F_V2')]
+    selection = Selection(terms, [Step('law', 0.125, 4.0, (1,))], 3.0, 2.0)
+    assert selection.summary(('a', 'b'), terms[:1]) == {
+        'chosen': [{'term': 'law', 'gain_percent': 12.5, 'standard_errors': 4.0, 'joints': ['b']}],
+        'held_out_loss': {'without': 3.0, 'with': 2.0},
+        'impossible': list(terms[1].names),
+    }
