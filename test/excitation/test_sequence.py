@@ -186,13 +186,3 @@ def test_between_the_ramps_it_is_the_series():
     k = np.arange(1, 4)[:, None]
     expected = mean + sine @ np.sin(k * w * (t - 0.7)) + cosine @ np.cos(k * w * (t - 0.7))
     np.testing.assert_allclose(trajectory.position(t), expected.T, atol=1e-12)
-
-
-def test_samples_include_the_very_end():
-    samples = fourier().sample(30.0)
-    assert samples.time[0] == 0
-    assert samples.time[-1] == pytest.approx(5.4)
-    np.testing.assert_allclose(np.diff(samples.time)[:-1], 1 / 30)
-    assert samples.q.shape == (len(samples.time), 2)
-    with pytest.raises(JointDynamicsError, match='rate'):
-        fourier().sample(0.0)

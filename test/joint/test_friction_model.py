@@ -179,12 +179,6 @@ def test_quadrants_go_round_as_documents():
     again = FrictionModel.from_dicts([friction.to_dict(0), friction.to_dict(1)])
     for name in HAMON:
         np.testing.assert_array_equal(again.quadrants[name], friction.quadrants[name])
-    # what a document leaves out does nothing
-    bare = FrictionModel.from_dict({'parameters': {'F_C0': 5.0}, 'quadrants': {'dq_s': 0.3, 'c_m': 4.0}})
-    assert bare.to_dict()['quadrants'] == {
-        name: {'a_m': 1.0, 'a_g': 1.0, 'c_m': 4.0, 'dq_s': 0.3}.get(name, 0.0) for name in HAMON
-    }
-    assert FrictionModel({'F_C0': 5.0}).quadrants is None
 
 
 def test_beyond_its_bounds_friction_is_that_at_them(states):

@@ -75,17 +75,6 @@ def test_samples_on_the_grid_come_back_bit_for_bit():
     np.testing.assert_array_equal(resample(grid, time[100:1100], values[100:1100]), values[100:1100])
 
 
-@pytest.mark.parametrize('start', [-50.0, 0.0, 1.7e9])
-def test_the_period_of_jittering_samples_is_that_of_the_whole(start):
-    """Ends without jitter: the mean is the period to the rounding of the stamps, wherever time began.
-
-    The median of jittering steps is not.
-    """
-    time = np.arange(200) * 0.01
-    time[1:-1] += np.random.default_rng(5).uniform(-2e-3, 2e-3, 198)
-    assert sample_period(start + time) == pytest.approx(0.01, abs=4 * np.spacing(abs(start) + 2.0) / 199 + 1e-15)
-
-
 def test_median_decides_between_two_periods():
     """A third of the time at one and a half times the period.
 

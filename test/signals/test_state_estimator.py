@@ -19,12 +19,6 @@ def feed(estimator, signals):
     return np.array([estimator.update(row).copy() for row in signals])
 
 
-@pytest.mark.parametrize('rate', [100.0, 125.0, 500.0, 1000.0])
-def test_window_is_in_seconds_at_every_rate(rate):
-    estimator = StateEstimator(1, 1.0 / rate, window=0.1)
-    assert estimator.delay == pytest.approx(0.05 + 1.0 / rate, abs=0.5 / rate)
-
-
 @given(seed=st.integers(0, 2**31), taper=st.booleans(), rate=st.sampled_from([100.0, 500.0, 1000.0]))
 @settings(max_examples=25, deadline=None)
 def test_parabola_comes_out_exactly_one_delay_late(seed, taper, rate):

@@ -171,15 +171,6 @@ def test_one_tick_at_a_time_is_the_same_as_all_at_once(waves):
         assert single.time[0] == together.time[k]
 
 
-def test_currents_saturate():
-    robot = FlexibleJointRobot(seed=1, sensors=Sensors.ideal())
-    samples = robot.run(Command.torque(np.tile([1e3, 0, 0, 0, 0, -1e3], (50, 1))))
-    limit = robot.limits.effort
-    assert samples.command[:, 0] == pytest.approx(limit[0])
-    assert samples.command[:, 5] == pytest.approx(-limit[5])
-    assert np.abs(samples.effort).max(axis=0)[0] == pytest.approx(limit[0], rel=1e-6)
-
-
 def test_overflow_of_a_motion_is_an_error():
     robot = FlexibleJointRobot(seed=1)
     robot.set_external_torque(1e200)
@@ -198,17 +189,6 @@ def test_overflow_of_a_motion_is_an_error():
 def test_wrong_settings_are_refused(setting, value):
     with pytest.raises(JointDynamicsError, match='expected'):
         FlexibleJointRobot(**{setting: value})
-
-
-def test_wrong_commands_are_refused():
-    robot = FlexibleJointRobot()
-    for command in (
-        Command.torque(np.zeros(5)),
-        Command.torque([np.nan] * 6),
-        Command.track(np.zeros((3, 6)), np.zeros((2, 6))),
-    ):
-        with pytest.raises(JointDynamicsError, match='command: expected'):
-            robot.run(command)
 
 
 def test_tree_with_a_sliding_joint_is_simulated(gantry_urdf):
