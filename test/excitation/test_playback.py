@@ -28,6 +28,7 @@ from joint_dynamics.excitation.playback import SHORTEST, come_to_rest, delay_of
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation import ur5e_urdf
 
+RATE = 30  # Hz, of the points sent
 POSTURE = np.array([0.0, -1.57, 0.6, -1.57, 0.3, 0.0])
 
 
@@ -53,9 +54,9 @@ MOTIONS = {
 
 
 @pytest.mark.parametrize('profile', PROFILES)
-def test_written_motions_are_sent_unchanged(robot, tmp_path, profile, rate=30):
+def test_written_motions_are_sent_unchanged(robot, tmp_path, profile):
     """Every profile: the file is accepted, and the points of it that are sent are those of the planned motion."""
-    section = {'rate': rate, profile.replace('-', '_'): MOTIONS[profile]}
+    section = {'rate': RATE, profile.replace('-', '_'): MOTIONS[profile]}
     if profile != 'bang-coast-bang':
         section['posture'] = [0.0, -1.57, 0.0, -1.57, 0.0, 0.0]
     (tmp_path / 'config.yaml').write_text(yaml.safe_dump({'excitation': section}))
@@ -64,14 +65,14 @@ def test_written_motions_are_sent_unchanged(robot, tmp_path, profile, rate=30):
     table = np.genfromtxt(tmp_path / 'out' / 'trajectory.csv', delimiter=',', skip_header=1).T
     for name in ('trajectory.yaml', 'summary.json'):
         playback = Playback(robot, LimitSettings(), load_trajectory(tmp_path / 'out' / name))
-        playback.refuse_samples(playback.trajectory.points(rate))
+        playback.refuse_samples(playback.trajectory.points(RATE))
         played = playback.trajectory.states(table[0])
         np.testing.assert_allclose(played.q.T, table[1:7], atol=1e-5)
         if playback.trajectory.jumps:
             motion = playback.from_posture(playback.trajectory.position(0.0)[0] + 0.05)
-            playback.refuse_samples(motion.points(rate))
+            playback.refuse_samples(motion.points(RATE))
             # What a controller makes of the points, cubic from one to the next, is the motion at all times.
-            sent, times = motion.points(rate), np.linspace(0.0, motion.duration, 5003)
+            sent, times = motion.points(RATE), np.linspace(0.0, motion.duration, 5003)
             again = SampledTrajectory(motion.joint_names, sent.time, sent.q, sent.dq)
             for one, other in zip(again.motion(times)[:2], motion.motion(times)[:2], strict=True):
                 np.testing.assert_allclose(one, other, atol=1e-4)

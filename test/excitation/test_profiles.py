@@ -162,7 +162,7 @@ def test_bang_coast_bang_uses_30_to_100_percent(arm):
         ('trapezoids', {}, r'trapezoids\.joint'),
         ('trapezoids', {'joint': 'd'}, "joint: .*'d'"),
         ('trapezoids', {'joint': 'a', 'plateu': 1}, 'plateu'),
-        ('trapezoids', {'joint': 'a', 'speeds': [0.2, 9.0]}, 'velocity'),
+        ('trapezoids', {'joint': 'a', 'speeds': [0.2, 9.0]}, 'limits.* a at'),
         ('constant_speed', {'joint': 'a', 'speeds': [3.0], 'start': 0, 'stop': 0.2}, r'constant_speed\.speeds'),
         ('constant_speed', {'joint': 'a', 'start': 0.2, 'stop': 0.2}, 'constant_speed'),
         ('constant_speed', {'joint': 'a', 'start': 0.2, 'stop': 2.7}, 'position'),
