@@ -180,10 +180,8 @@ def test_every_package_of_the_launch_files_is_a_dependency():
     assert {'gz_ros2_control', 'joint_trajectory_controller', 'ros_gz_sim'} <= named | set(plugins) | set(types)
     page = (ROOT / 'docs' / 'how-to' / 'gazebo.md').read_text(encoding='utf-8')
     keys |= set(re.findall(r'`(\w+)`', page.split('## Needs\n')[1].split('\n## ')[0]))
-    # The other package of the repository depends on this one, and is loaded when asked for only.
+    # The other package of the repository is loaded when asked for only.
     assert (named | set(plugins) | set(types)) - {'joint_dynamics', 'joint_dynamics_controllers'} <= keys
-    other = ET.parse(ROOT / 'ros2_control' / 'package.xml').getroot()
-    assert 'joint_dynamics' in {element.text for element in other if element.tag == 'exec_depend'}
 
 
 def test_launch_tests_are_skipped_by_marks():

@@ -1,73 +1,35 @@
 // Copyright 2026 The joint_dynamics authors
-//
-// Licensed under the Apache License, Version 2.0 (the "License");
-// you may not use this file except in compliance with the License.
-// You may obtain a copy of the License at
-//
-//     http://www.apache.org/licenses/LICENSE-2.0
-//
-// Unless required by applicable law or agreed to in writing, software
-// distributed under the License is distributed on an "AS IS" BASIS,
-// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-// See the License for the specific language governing permissions and
-// limitations under the License.
+// SPDX-License-Identifier: Apache-2.0
 #include "joint_dynamics_controllers/feedforward_controller.hpp"
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cmath>
 #include <fstream>
 #include <iterator>
 #include <limits>
 #include <stdexcept>
 
+#include "joint_dynamics_controllers/loop_parameters.hpp"
 #include "pluginlib/class_list_macros.hpp"
 
 namespace joint_dynamics_controllers
 {
 namespace
 {
+
 using controller_interface::CallbackReturn;
 using controller_interface::return_type;
 
 constexpr double NONE = std::numeric_limits<double>::quiet_NaN();
-constexpr std::chrono::milliseconds REPORT_PERIOD{200};
-constexpr std::array<const char *, REFERENCE_ROWS> REFERENCES = {
-  "position", "velocity", "acceleration", "effort"};
-
-/// Return a parameter as the host takes it; false for one of a type that no parameter here has.
-bool converted(const rclcpp::ParameterValue & given, Value & value)
-{
-  switch (given.get_type()) {
-    case rclcpp::ParameterType::PARAMETER_BOOL:
-      value = given.get<bool>();
-      return true;
-    case rclcpp::ParameterType::PARAMETER_INTEGER:
-      value = given.get<std::int64_t>();
-      return true;
-    case rclcpp::ParameterType::PARAMETER_DOUBLE:
-      value = given.get<double>();
-      return true;
-    case rclcpp::ParameterType::PARAMETER_STRING:
-      value = given.get<std::string>();
-      return true;
-    case rclcpp::ParameterType::PARAMETER_BOOL_ARRAY:
-      value = given.get<std::vector<bool>>();
-      return true;
-    case rclcpp::ParameterType::PARAMETER_INTEGER_ARRAY:
-      value = given.get<std::vector<std::int64_t>>();
-      return true;
-    case rclcpp::ParameterType::PARAMETER_DOUBLE_ARRAY:
-      value = given.get<std::vector<double>>();
-      return true;
-    case rclcpp::ParameterType::PARAMETER_STRING_ARRAY:
-      value = given.get<std::vector<std::string>>();
-      return true;
-    default:
-      return false;
-  }
-}
+constexpr std::chrono::milliseconds REPORT_PERIOD{200};  // a person reads the log
+constexpr std::array<std::pair<Eigen::VectorXd Desired::*, const char *>, 4> REFERENCES = {{
+  {&Desired::position, "position"},
+  {&Desired::velocity, "velocity"},
+  {&Desired::acceleration, "acceleration"},
+  {&Desired::effort, "effort"},
+}};
+constexpr std::size_t MOTION = 3;  // the first three desire a motion
 
 std::string read_file(const std::string & path)
 {
@@ -77,6 +39,7 @@ std::string read_file(const std::string & path)
   }
   return {std::istreambuf_iterator<char>(file), {}};
 }
+
 }  // namespace
 
 CallbackReturn FeedforwardController::on_init()
@@ -91,8 +54,7 @@ CallbackReturn FeedforwardController::on_init()
   return CallbackReturn::SUCCESS;
 }
 
-controller_interface::InterfaceConfiguration
-FeedforwardController::command_interface_configuration() const
+controller_interface::InterfaceConfiguration FeedforwardController::command_interface_configuration() const
 {
   controller_interface::InterfaceConfiguration interfaces{
     controller_interface::interface_configuration_type::INDIVIDUAL, {}};
@@ -102,8 +64,7 @@ FeedforwardController::command_interface_configuration() const
   return interfaces;
 }
 
-controller_interface::InterfaceConfiguration
-FeedforwardController::state_interface_configuration() const
+controller_interface::InterfaceConfiguration FeedforwardController::state_interface_configuration() const
 {
   controller_interface::InterfaceConfiguration interfaces{
     controller_interface::interface_configuration_type::INDIVIDUAL, {}};
@@ -119,17 +80,17 @@ std::vector<hardware_interface::CommandInterface::SharedPtr>
 FeedforwardController::on_export_reference_interfaces_list()
 {
   std::vector<hardware_interface::CommandInterface::SharedPtr> references;
-  for (const char * quantity : REFERENCES) {
+  for (const auto & reference : REFERENCES) {
     for (const auto & joint : params_.joints) {
       references.push_back(std::make_shared<hardware_interface::CommandInterface>(
-        std::string(get_node()->get_name()) + "/" + joint, quantity));
+          std::string(get_node()->get_name()) + "/" + joint, reference.second));
       (void)references.back()->set_value(NONE);
     }
   }
   return references;
 }
 
-bool FeedforwardController::on_set_chained_mode(bool /*chained_mode*/) { return true; }
+bool FeedforwardController::on_set_chained_mode(bool /*chained_mode*/) {return true;}
 
 CallbackReturn FeedforwardController::on_configure(const rclcpp_lifecycle::State & /*state*/)
 {
@@ -137,97 +98,32 @@ CallbackReturn FeedforwardController::on_configure(const rclcpp_lifecycle::State
   try {
     params_ = listener_->get_params();
     states_.clear();
-    for (const auto & [row, name] : std::initializer_list<std::pair<StateRow, std::string>>{
-           {POSITION, params_.position_interface},
-           {VELOCITY, params_.velocity_interface},
-           {EFFORT, params_.effort_interface},
-           {TEMPERATURE, params_.temperature_interface},
-           {MOTOR_POSITION, params_.motor_position_interface},
-           {MOTOR_VELOCITY, params_.motor_velocity_interface},
-           {TORQUE, params_.torque_interface}}) {
+    for (const auto & [place, name] : std::initializer_list<std::pair<Eigen::VectorXd Measured::*, std::string>>{
+        {&Measured::position, params_.position_interface},
+        {&Measured::velocity, params_.velocity_interface},
+        {&Measured::effort, params_.effort_interface},
+        {&Measured::temperature, params_.temperature_interface},
+        {&Measured::torque, params_.torque_interface}})
+    {
       if (!name.empty()) {
-        states_.emplace_back(row, name);
+        states_.emplace_back(place, name);
       }
     }
-    host_.reset();
-    HostSettings settings;
-    settings.python = params_.python;
-    settings.priority = static_cast<int>(params_.law_priority);
-    settings.cpu = static_cast<int>(params_.law_cpu);
-    host_ = std::make_unique<LawHost>(settings);
-    const Values values = read_parameters();
     const std::string description = params_.use_description ? read_description() : "";
-    RCLCPP_INFO(
-      logger,
-      "building the law; the first time on an installation it is compiled, which takes a minute or "
-      "more");
-    for (const auto & remark : host_->configure(get_robot_description(), description, values)) {
-      RCLCPP_INFO(logger, "%s", remark.c_str());
-    }
+    loop_.emplace(loop_from_parameters(*get_node(), params_, get_robot_description(), description));
   } catch (const std::exception & error) {
     RCLCPP_ERROR(logger, "cannot configure: %s", error.what());
-    host_.reset();
+    loop_.reset();
     return CallbackReturn::FAILURE;
   }
-  if (!host_->scheduled()) {
-    RCLCPP_WARN(
-      logger,
-      "law_priority %d, law_cpu %d: not permitted, the law runs without (see limits.conf)",
-      static_cast<int>(params_.law_priority), static_cast<int>(params_.law_cpu));
+  for (const auto & remark : loop_->arm().remarks()) {
+    RCLCPP_WARN(logger, "%s", remark.c_str());
   }
-  const double rate = std::max(get_update_rate(), 1u);
-  const double wait = params_.step_timeout > 0.0 ? params_.step_timeout : 0.5 / rate;
-  times_.step_timeout = std::chrono::nanoseconds(static_cast<std::int64_t>(1e9 * wait));
-  times_.late_timeout = params_.late_timeout;
-  // This is the manager's loop: opening and closing the gate may take no longer than a step.
-  switch_timeout_ =
-    times_.step_timeout + std::chrono::nanoseconds(static_cast<std::int64_t>(1e9 * params_.late_timeout));
-  times_.ramp_time = params_.ramp_time;
-  const std::size_t n = params_.joints.size();
-  measured_.assign(STATE_ROWS * n, NONE);
-  read_.assign(REFERENCE_ROWS * n, NONE);
+  measured_ = Measured(loop_->arm().size());
+  desired_ = written_ = Desired(loop_->arm().size());
+  prepare_state();
   subscribe();
   return CallbackReturn::SUCCESS;
-}
-
-Values FeedforwardController::read_parameters()
-{
-  const auto node = get_node();
-  for (const auto & row : host_->to_declare(params_.law)) {
-    std::vector<std::string> names;
-    if (row.per_joint) {
-      for (const auto & joint : params_.joints) {
-        names.push_back(row.name + "." + joint);
-      }
-    } else {
-      names.push_back(row.name);
-    }
-    rcl_interfaces::msg::ParameterDescriptor descriptor;
-    descriptor.description = row.description;
-    // A number may be written as a whole one; what is allowed is checked where the law is built.
-    descriptor.dynamic_typing = true;
-    for (const auto & name : names) {
-      if (!node->has_parameter(name)) {
-        const auto value = std::visit(
-          [](const auto & held) { return rclcpp::ParameterValue(held); }, row.default_value);
-        node->declare_parameter(name, value, descriptor);
-      }
-    }
-  }
-  Values parameters;
-  Value value;
-  // Those that nobody declared may be misspelt, which the host knows.
-  for (const auto & item : node->get_node_parameters_interface()->get_parameter_overrides()) {
-    if (converted(item.second, value)) {
-      parameters[item.first] = value;
-    }
-  }
-  for (const auto & name : node->list_parameters({}, 0).names) {
-    if (converted(node->get_parameter(name).get_parameter_value(), value)) {
-      parameters[name] = value;
-    }
-  }
-  return parameters;
 }
 
 std::string FeedforwardController::read_description()
@@ -248,104 +144,60 @@ std::string FeedforwardController::read_description()
   std::unique_lock<std::mutex> lock(description_mutex_);
   description_.clear();
   const auto timeout = std::chrono::duration<double>(params_.description_timeout);
-  if (!description_came_.wait_for(lock, timeout, [this] { return !description_.empty(); })) {
+  if (!description_came_.wait_for(lock, timeout, [this] {return !description_.empty();})) {
     throw std::runtime_error(
-      std::string("dynamics_description: expected a document on ") +
-      subscription->get_topic_name() + " or description_file, found neither yet");
+            std::string("dynamics_description: expected a document on ") + subscription->get_topic_name() +
+            " or description_file, found neither yet");
   }
   return description_;
 }
 
 void FeedforwardController::subscribe()
 {
-  const std::size_t n = params_.joints.size();
+  const auto n = loop_->arm().size();
   const auto node = get_node();
-  subscriptions_.clear();
-  friction_received_ = {std::vector<double>(2 * n, NONE), 0};
-  friction_.writeFromNonRT(friction_received_);
-  reference_received_ = {std::vector<double>(REFERENCE_ROWS * n, NONE), 0};
-  reference_.writeFromNonRT(reference_received_);
-  temperature_received_ = {std::vector<double>(n, NONE), 0};
-  temperature_.writeFromNonRT(temperature_received_);
-  friction_seen_ = temperature_seen_ = reference_seen_ = 0;
-
-  if (!params_.friction_topic.empty()) {
-    subscriptions_.push_back(node->create_subscription<std_msgs::msg::Float64MultiArray>(
-      params_.friction_topic, rclcpp::QoS(10),
-      [this, n](const std_msgs::msg::Float64MultiArray & message) {
-        if (message.data.size() != 2 * n) {
-          RCLCPP_ERROR(
-            get_node()->get_logger(), "friction_parameters: expected %zu rows of 2, found %zu values",
-            n, message.data.size());
-          return;
-        }
-        // From rows of joints to a row for each of the law's states.
-        for (std::size_t k = 0; k < 2 * n; ++k) {
-          friction_received_.values[(k % 2) * n + k / 2] = message.data[k];
-        }
-        ++friction_received_.count;
-        friction_.writeFromNonRT(friction_received_);
-      }));
-  }
-  const std::string mark = "{joint}";
-  for (const auto & pattern : params_.temperature_topics) {
-    const auto place = pattern.find(mark);
-    for (std::size_t k = 0; k < (place == std::string::npos ? 1 : n); ++k) {
-      std::string topic = pattern;
-      if (place != std::string::npos) {
-        topic.replace(place, mark.size(), params_.joints[k]);
-      }
-      subscriptions_.push_back(node->create_subscription<sensor_msgs::msg::Temperature>(
-        topic, rclcpp::SensorDataQoS(),
-        [this, k, named = place == std::string::npos](const sensor_msgs::msg::Temperature & message) {
-          const auto & joints = params_.joints;
-          const auto match = std::find(joints.begin(), joints.end(), message.header.frame_id);
-          const auto joint = named ? static_cast<std::size_t>(match - joints.begin()) : k;
-          if (joint < joints.size()) {
-            take_temperature(joint, message.temperature);
+  slow_inputs_.emplace(*node, params_, adapts(params_));
+  point_received_ = {Desired(n), 0};
+  point_.initRT(point_received_);
+  point_seen_ = 0;
+  subscription_ = node->create_subscription<trajectory_msgs::msg::JointTrajectoryPoint>(
+      "~/joint_references", rclcpp::SensorDataQoS(),
+      [this, n](const trajectory_msgs::msg::JointTrajectoryPoint & message) {
+        const std::vector<double> * rows[] = {
+          &message.positions, &message.velocities, &message.accelerations, &message.effort};
+        for (std::size_t row = 0; row < REFERENCES.size(); ++row) {
+          const bool given = !rows[row]->empty();
+          if (given && rows[row]->size() != static_cast<std::size_t>(n)) {
+            RCLCPP_ERROR(
+              get_node()->get_logger(), "joint_references: expected %zu values of %s or none, found %zu",
+              params_.joints.size(), REFERENCES[row].second, rows[row]->size());
+            return;
           }
-        }));
-    }
-  }
-  subscriptions_.push_back(node->create_subscription<trajectory_msgs::msg::JointTrajectoryPoint>(
-    "~/joint_references", rclcpp::SensorDataQoS(),
-    [this, n](const trajectory_msgs::msg::JointTrajectoryPoint & point) {
-      const std::vector<double> * rows[] = {
-        &point.positions, &point.velocities, &point.accelerations, &point.effort};
-      for (std::size_t row = 0; row < REFERENCE_ROWS; ++row) {
-        if (!rows[row]->empty() && rows[row]->size() != n) {
-          RCLCPP_ERROR(
-            get_node()->get_logger(), "joint_references: expected %zu values of %s or none, found %zu",
-            n, REFERENCES[row], rows[row]->size());
-          return;
+          point_received_.desired.*REFERENCES[row].first = given ?
+          Eigen::VectorXd(Eigen::Map<const Eigen::VectorXd>(rows[row]->data(), n)) : Measured::unknown(n);
         }
-        for (std::size_t k = 0; k < n; ++k) {
-          reference_received_.values[row * n + k] = rows[row]->empty() ? NONE : (*rows[row])[k];
-        }
-      }
-      ++reference_received_.count;
-      reference_.writeFromNonRT(reference_received_);
-    }));
+        ++point_received_.count;
+        point_.writeFromNonRT(point_received_);
+      });
+  publisher_ = std::make_unique<realtime_tools::RealtimePublisher<State>>(
+    node->create_publisher<State>("~/controller_state", rclcpp::SystemDefaultsQoS()));
+  reported_.clear();
+  timer_ = node->create_wall_timer(REPORT_PERIOD, [this] {report();});
+}
 
+/// Gives the published state its size, so that a step allocates nothing.
+void FeedforwardController::prepare_state()
+{
+  const std::size_t n = params_.joints.size();
   state_ = State();
   state_.joint_names = params_.joints;
-  for (auto * point : {&state_.reference, &state_.feedback, &state_.error, &state_.output}) {
-    point->positions.assign(point == &state_.output ? 0 : n, NONE);
-    point->velocities = point->positions;
+  for (auto * point : {&state_.reference, &state_.feedback, &state_.error}) {
+    point->positions.assign(n, NONE);
+    point->velocities.assign(n, NONE);
   }
   state_.reference.accelerations.assign(n, NONE);
   state_.reference.effort.assign(n, NONE);
   state_.output.effort.assign(n, NONE);
-  publisher_ = std::make_unique<realtime_tools::RealtimePublisher<State>>(
-    node->create_publisher<State>("~/controller_state", rclcpp::SystemDefaultsQoS()));
-  timer_ = node->create_wall_timer(REPORT_PERIOD, [this] { report(); });
-}
-
-void FeedforwardController::take_temperature(std::size_t joint, double value)
-{
-  temperature_received_.values[joint] = value;
-  ++temperature_received_.count;
-  temperature_.writeFromNonRT(temperature_received_);
 }
 
 CallbackReturn FeedforwardController::on_activate(const rclcpp_lifecycle::State & /*state*/)
@@ -353,29 +205,20 @@ CallbackReturn FeedforwardController::on_activate(const rclcpp_lifecycle::State 
   for (const auto & reference : ordered_exported_reference_interfaces_) {
     (void)reference->set_value(NONE);
   }
-  reference_seen_ = reference_.readFromRT()->count;
-  reference_time_ = effort_time_ = NONE;
-  // What the estimator said last is as good as its age: it is taken as of now.
-  friction_seen_ = temperature_seen_ = 0;
-  if (host_->ready()) {
-    // How the joints stand: whoever had them before was deactivated a moment ago.
-    write_states(0.0);
-    for (std::size_t k = 0; k < params_.joints.size(); ++k) {
-      host_->arrays().left[k] = command_interfaces_[k].get_optional().value_or(NONE);
-    }
+  point_seen_ = point_.readFromRT()->count;
+  motion_time_ = effort_time_ = NONE;
+  began_.reset();
+  // How the joints stand: whoever had them before was deactivated a moment ago.
+  read_states();
+  Eigen::VectorXd left(loop_->arm().size());
+  for (Eigen::Index k = 0; k < left.size(); ++k) {
+    left[k] = command_interfaces_[static_cast<std::size_t>(k)].get_optional().value_or(NONE);
   }
-  if (!host_->activate(switch_timeout_)) {
-    RCLCPP_ERROR(
-      get_node()->get_logger(), "cannot activate: %s",
-      host_->ready() ? host_->reason().c_str() : "the law takes longer than step_timeout and late_timeout");
-    return CallbackReturn::FAILURE;
-  }
-  law_.reset(*host_, times_);
-  fresh_ = true;
-  late_ = unwritten_ = 0;
-  // Over the zeros that a trajectory controller leaves when it ends: before they are written where
-  // the switch is between two cycles (activate_asap).
-  write_commands(law_.command());
+  loop_->activate(measured_, left);
+  // Over the zeros that a trajectory controller leaves when it ends: before they are sent where the switch is between
+  // two cycles (activate_asap).
+  write_commands(loop_->command());
+  report_.set(Report{true, Outcome::safe, loop_->fault()});
   const std::lock_guard<std::mutex> lock(update_mutex_);
   active_ = true;
   return CallbackReturn::SUCCESS;
@@ -386,49 +229,48 @@ CallbackReturn FeedforwardController::on_deactivate(const rclcpp_lifecycle::Stat
   // A manager that shuts down deactivates beside its loop, and then takes the interfaces away.
   const std::lock_guard<std::mutex> lock(update_mutex_);
   active_ = false;
-  if (!host_->deactivate(switch_timeout_)) {
-    RCLCPP_WARN(get_node()->get_logger(), "the law hangs: it is left behind when this is cleaned up");
-  }
   // As the joint trajectory controller does: whoever takes over writes over it.
   for (auto & interface : command_interfaces_) {
     (void)interface.set_value(0.0);
   }
-  outcome_ = Outcome::CLOSED;
+  report_.set(Report());
   return CallbackReturn::SUCCESS;
 }
 
 CallbackReturn FeedforwardController::on_cleanup(const rclcpp_lifecycle::State & /*state*/)
 {
+  // Also after an error, where nobody deactivated it.
+  const std::lock_guard<std::mutex> lock(update_mutex_);
+  active_ = false;
   timer_.reset();
-  subscriptions_.clear();
+  subscription_.reset();
+  slow_inputs_.reset();
   publisher_.reset();
-  host_.reset();
+  loop_.reset();
   return CallbackReturn::SUCCESS;
 }
 
-CallbackReturn FeedforwardController::on_error(const rclcpp_lifecycle::State & state)
-{
-  return on_cleanup(state);
-}
+CallbackReturn FeedforwardController::on_error(const rclcpp_lifecycle::State & state) {return on_cleanup(state);}
 
-double FeedforwardController::now(const rclcpp::Time & time)
+double FeedforwardController::since_activation(const rclcpp::Time & time)
 {
-  if (fresh_) {
+  if (!began_) {
     began_ = time;
-    fresh_ = false;
   }
-  return (time - began_).seconds();
+  return (time - *began_).seconds();
 }
 
 return_type FeedforwardController::update_reference_from_subscribers(
-  const rclcpp::Time & time, const rclcpp::Duration & /*period*/)
+  const rclcpp::Time & /*time*/, const rclcpp::Duration & /*period*/)
 {
-  const Received & received = *reference_.readFromRT();
-  if (received.count != reference_seen_) {
-    reference_seen_ = received.count;
-    (void)now(time);
-    for (std::size_t k = 0; k < received.values.size(); ++k) {
-      (void)ordered_exported_reference_interfaces_[k]->set_value(received.values[k]);
+  const Point & point = *point_.readFromRT();
+  if (point.count != point_seen_) {
+    point_seen_ = point.count;
+    std::size_t k = 0;
+    for (const auto & reference : REFERENCES) {
+      for (const double value : point.desired.*reference.first) {
+        (void)ordered_exported_reference_interfaces_[k++]->set_value(value);
+      }
     }
   }
   return return_type::OK;
@@ -442,105 +284,74 @@ return_type FeedforwardController::update_and_write_commands(
   if (!lock || !active_) {
     return return_type::OK;
   }
-  const double instant = now(time);
-  if (law_.takes_input()) {
-    write_inputs(instant, period.seconds());
-  }
-  const bool good = law_.step(period.seconds());
-  write_commands(law_.command());
-  outcome_ = law_.outcome();
-  phase_ = law_.phase();
-  late_ = law_.late_steps();
+  const double instant = since_activation(time);
+  read_states();
+  take_references(instant);
+  const Outcome outcome = loop_->step(measured_, desired_, instant, period.seconds());
+  write_commands(loop_->command());
+  (void)report_.try_set(Report{true, outcome, loop_->fault()});
   publish(time);
-  return good ? return_type::OK : return_type::ERROR;
+  return outcome == Outcome::ended ? return_type::ERROR : return_type::OK;
 }
 
-void FeedforwardController::write_inputs(double time, double period)
+void FeedforwardController::read_states()
 {
-  const Arrays & arrays = host_->arrays();
-  arrays.clock[0] = time;
-  arrays.clock[1] = period;
-  write_states(time);
-  take_references(time);
-  write_slow(friction_, friction_seen_, FRICTION_SCALE, 2, time);
-  write_slow(temperature_, temperature_seen_, TEMPERATURE, 1, time);
-}
-
-void FeedforwardController::write_states(double time)
-{
-  const Arrays & arrays = host_->arrays();
-  const std::size_t n = arrays.joints;
-  for (std::size_t s = 0; s < states_.size(); ++s) {
-    const std::size_t row = states_[s].first;
-    for (std::size_t k = 0; k < n; ++k) {
-      const double value = state_interfaces_[s * n + k].get_optional().value_or(NONE);
-      arrays.state[row * n + k] = measured_[row * n + k] = value;
+  std::size_t interface = 0;
+  for (const auto & state : states_) {
+    for (double & value : measured_.*state.first) {
+      value = state_interfaces_[interface++].get_optional().value_or(NONE);
     }
-    arrays.state_time[row] = time;
   }
+  slow_inputs_->read(measured_);
 }
 
-/// Take what has been written since the last step, and only that: nobody says that a controller that wrote is gone.
+/// Takes what has been written since the last step, and only that: nobody says that a controller that wrote is gone.
 void FeedforwardController::take_references(double time)
 {
-  const Arrays & arrays = host_->arrays();
-  const std::size_t motion = (REFERENCE_ROWS - 1) * arrays.joints, all = REFERENCE_ROWS * arrays.joints;
-  const auto take = [&](std::size_t first, std::size_t end, double & when) {
-      bool written = false;
-      for (std::size_t k = first; k < end; ++k) {
-        read_[k] = ordered_exported_reference_interfaces_[k]->get_optional().value_or(NONE);
-        (void)ordered_exported_reference_interfaces_[k]->set_value(NONE);
-        written = written || !std::isnan(read_[k]);
-      }
-      if (written) {
-        std::copy_n(read_.data() + first, end - first, arrays.reference + first);
-        when = time;
-      }
-    };
-  take(0, motion, reference_time_);
-  take(motion, all, effort_time_);
-  arrays.reference_time[0] = reference_time_;
-  arrays.reference_time[1] = effort_time_;
-}
-
-void FeedforwardController::write_slow(
-  realtime_tools::RealtimeBuffer<Received> & source, std::size_t & seen, std::size_t first_row,
-  std::size_t count, double time)
-{
-  const Received & received = *source.readFromRT();
-  if (received.count == seen) {
-    return;
-  }
-  seen = received.count;
-  const Arrays & arrays = host_->arrays();
-  std::copy(received.values.begin(), received.values.end(), arrays.state + first_row * arrays.joints);
-  std::fill_n(arrays.state_time + first_row, count, time);
-}
-
-void FeedforwardController::write_commands(const std::vector<double> & values)
-{
-  for (std::size_t k = 0; k < values.size(); ++k) {
-    if (!command_interfaces_[k].set_value(values[k])) {
-      ++unwritten_;
+  std::size_t interface = 0;
+  bool moves = false, pushes = false;
+  for (std::size_t row = 0; row < REFERENCES.size(); ++row) {
+    for (double & value : written_.*REFERENCES[row].first) {
+      auto & reference = *ordered_exported_reference_interfaces_[interface++];
+      value = reference.get_optional().value_or(NONE);
+      (void)reference.set_value(NONE);
+      (row < MOTION ? moves : pushes) |= !std::isnan(value);
     }
+  }
+  if (moves) {
+    desired_.position = written_.position;
+    desired_.velocity = written_.velocity;
+    desired_.acceleration = written_.acceleration;
+    motion_time_ = time;
+  }
+  if (pushes) {
+    desired_.effort = written_.effort;
+    effort_time_ = time;
+  }
+  loop_->set_desired_time(motion_time_, effort_time_);
+}
+
+void FeedforwardController::write_commands(const Eigen::VectorXd & values)
+{
+  for (std::size_t k = 0; k < command_interfaces_.size(); ++k) {
+    (void)command_interfaces_[k].set_value(values[static_cast<Eigen::Index>(k)]);
   }
 }
 
 void FeedforwardController::publish(const rclcpp::Time & time)
 {
-  const std::size_t n = params_.joints.size();
-  const double * reference = host_->arrays().reference;
   state_.header.stamp = time;
-  for (std::size_t k = 0; k < n; ++k) {
-    state_.feedback.positions[k] = measured_[POSITION * n + k];
-    state_.feedback.velocities[k] = measured_[VELOCITY * n + k];
-    state_.reference.positions[k] = reference[k];
-    state_.reference.velocities[k] = reference[n + k];
-    state_.reference.accelerations[k] = reference[2 * n + k];
-    state_.reference.effort[k] = reference[3 * n + k];
-    state_.error.positions[k] = state_.reference.positions[k] - state_.feedback.positions[k];
-    state_.error.velocities[k] = state_.reference.velocities[k] - state_.feedback.velocities[k];
-    state_.output.effort[k] = law_.command()[k];
+  for (std::size_t k = 0; k < params_.joints.size(); ++k) {
+    const auto j = static_cast<Eigen::Index>(k);
+    state_.feedback.positions[k] = measured_.position[j];
+    state_.feedback.velocities[k] = measured_.velocity[j];
+    state_.reference.positions[k] = desired_.position[j];
+    state_.reference.velocities[k] = desired_.velocity[j];
+    state_.reference.accelerations[k] = desired_.acceleration[j];
+    state_.reference.effort[k] = desired_.effort[j];
+    state_.error.positions[k] = desired_.position[j] - measured_.position[j];
+    state_.error.velocities[k] = desired_.velocity[j] - measured_.velocity[j];
+    state_.output.effort[k] = loop_->command()[j];
   }
   publisher_->try_publish(state_);
 }
@@ -548,34 +359,29 @@ void FeedforwardController::publish(const rclcpp::Time & time)
 void FeedforwardController::report()
 {
   const auto logger = get_node()->get_logger();
-  const Outcome outcome = outcome_;
-  std::string text;
-  if (outcome != Outcome::CLOSED) {
-    text = host_->reason();
-    if (phase_ != GuardedLaw::Phase::RUNNING) {
-      text = "on the way to the safe command, then in error: " +
-             (outcome == Outcome::LATE ? "the law does not come back" : text);
-    }
+  const Report report = report_.get();
+  const bool failed = report.outcome == Outcome::failed || report.outcome == Outcome::ended;
+  const std::string missing = report.active && report.fault.kind == Fault::none ? slow_inputs_->missing() : "";
+  // The same fault of the same joint is reported once, whatever its value becomes.
+  const std::string topic = std::to_string(report.active) + std::to_string(report.fault.kind) + "/" +
+    std::to_string(report.fault.joint) + missing;
+  if (topic == reported_) {
+    return;
   }
-  if (text != reported_) {
-    reported_ = text;
-    if (phase_ != GuardedLaw::Phase::RUNNING && !text.empty()) {
-      RCLCPP_ERROR(logger, "%s", text.c_str());
-    } else if (!text.empty()) {
-      RCLCPP_WARN(logger, "%s", text.c_str());
-    } else if (outcome != Outcome::CLOSED) {
-      RCLCPP_INFO(logger, "follows the law");
-    }
+  reported_ = topic;
+  const std::string reason = loop_->reason(report.fault);
+  if (failed) {
+    RCLCPP_ERROR(logger, "on the way to the safe command, then in error: %s", reason.c_str());
+  } else if (!reason.empty() && report.active) {
+    RCLCPP_WARN(logger, "safe command: %s", reason.c_str());
+  } else if (!missing.empty()) {
+    RCLCPP_WARN(logger, "%s", missing.c_str());
+  } else if (report.active) {
+    RCLCPP_INFO(logger, "follows the law");
   }
-  const std::size_t late = late_;
-  if (late > late_reported_) {
-    RCLCPP_WARN(logger, "%zu steps of the law were late since activation", late);
-  }
-  late_reported_ = late;
 }
 
 }  // namespace joint_dynamics_controllers
 
 PLUGINLIB_EXPORT_CLASS(
-  joint_dynamics_controllers::FeedforwardController,
-  controller_interface::ChainableControllerInterface)
+  joint_dynamics_controllers::FeedforwardController, controller_interface::ChainableControllerInterface)

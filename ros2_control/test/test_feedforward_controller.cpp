@@ -17,6 +17,8 @@
 #include <gmock/gmock.h>
 
 #include <atomic>
+#include <cmath>
+#include <limits>
 #include <memory>
 #include <string>
 #include <thread>
@@ -58,11 +60,13 @@ protected:
     return controller_->init(given);
   }
 
-  /// As the manager activates it: with the interfaces that it asks for.
+  /// As the manager activates it: with the interfaces that it asks for, which are kept.
   void activate()
   {
     std::vector<hardware_interface::LoanedCommandInterface> commands;
     std::vector<hardware_interface::LoanedStateInterface> states;
+    commands_.clear();
+    states_.clear();
     const auto describe = [](const std::string & name) {
       hardware_interface::InterfaceInfo info;
       info.name = name.substr(name.find('/') + 1);
@@ -71,16 +75,36 @@ protected:
       return hardware_interface::InterfaceDescription(name.substr(0, name.find('/')), info);
     };
     for (const std::string & name : controller_->command_interface_configuration().names) {
-      commands.emplace_back(
-        std::make_shared<hardware_interface::CommandInterface>(describe(name)), nullptr);
+      commands_.push_back(std::make_shared<hardware_interface::CommandInterface>(describe(name)));
+      commands.emplace_back(commands_.back(), nullptr);
     }
     for (const std::string & name : controller_->state_interface_configuration().names) {
-      states.emplace_back(std::make_shared<hardware_interface::StateInterface>(describe(name)));
+      states_.push_back(std::make_shared<hardware_interface::StateInterface>(describe(name)));
+      states.emplace_back(states_.back());
     }
     controller_->assign_interfaces(std::move(commands), std::move(states));
     ASSERT_EQ(controller_->get_node()->activate().id(), State::PRIMARY_STATE_ACTIVE);
   }
 
+  /// Makes steps of 10 ms; `desired` are written as by a preceding controller.
+  return_type update(int steps, const std::vector<double> & desired = {})
+  {
+    return_type outcome = return_type::OK;
+    for (int k = 0; k < steps; ++k) {
+      time_ = time_ + rclcpp::Duration(0, 10000000);
+      for (std::size_t i = 0; i < desired.size(); ++i) {
+        (void)references_[i]->set_value(desired[i]);
+      }
+      outcome = controller_->update(time_, rclcpp::Duration(0, 10000000));
+    }
+    return outcome;
+  }
+
+  double command() const {return commands_[0]->get_optional().value();}
+
+  std::vector<hardware_interface::CommandInterface::SharedPtr> commands_, references_;
+  std::vector<hardware_interface::StateInterface::SharedPtr> states_;
+  rclcpp::Time time_{1, 0, RCL_ROS_TIME};
   pluginlib::ClassLoader<ChainableControllerInterface> loader_{
     "controller_interface", "controller_interface::ChainableControllerInterface"};
   std::shared_ptr<ChainableControllerInterface> controller_ =
@@ -112,6 +136,47 @@ TEST_F(FeedforwardControllerTest, without_its_description_it_stays_unconfigured)
   EXPECT_THAT(states.names, ElementsAre("b/position", "a/position", "b/velocity", "a/velocity"));
 }
 
+TEST_F(FeedforwardControllerTest, refuses_parameters_that_would_be_ignored)
+{
+  const rclcpp::Parameter joints("joints", std::vector<std::string>{"hinge"}), no_file("use_description", false);
+  const std::vector<rclcpp::Parameter> wrong = {
+    rclcpp::Parameter("step_timeout", 0.1), rclcpp::Parameter("python", "python3"), rclcpp::Parameter("kp", 100.0),
+    rclcpp::Parameter("kp.hing", 100.0), rclcpp::Parameter("kp.hinge", -1.0), rclcpp::Parameter("kp.hinge", "much"),
+    rclcpp::Parameter("effort_limit.hinge", std::numeric_limits<double>::quiet_NaN()),
+    rclcpp::Parameter("torque_gain.hinge", 0.3)};
+  for (const rclcpp::Parameter & parameter : wrong) {
+    controller_ = loader_.createSharedInstance("joint_dynamics_controllers/FeedforwardController");
+    ASSERT_EQ(start({joints, no_file, parameter}), return_type::OK) << parameter;
+    EXPECT_EQ(controller_->configure().id(), State::PRIMARY_STATE_UNCONFIGURED) << parameter;
+  }
+}
+
+TEST_F(FeedforwardControllerTest, holds_gravity_until_a_motion_is_desired_and_when_a_state_is_bad)
+{
+  ASSERT_EQ(
+    start(
+      {rclcpp::Parameter("joints", std::vector<std::string>{"hinge"}), rclcpp::Parameter("use_description", false),
+        rclcpp::Parameter("feedback", true), rclcpp::Parameter("kp.hinge", 100), rclcpp::Parameter("kd.hinge", 20.0)}),
+    return_type::OK);
+  ASSERT_EQ(controller_->configure().id(), State::PRIMARY_STATE_INACTIVE);
+  references_ = controller_->export_reference_interfaces();
+  ASSERT_EQ(references_.size(), 4u);
+  activate();
+  const double holds = -2.0 * 9.81 * 0.2;  // about +y, the mass at +x
+  EXPECT_NEAR(command(), holds, 1e-9);
+  EXPECT_EQ(update(100), return_type::OK);
+  EXPECT_NEAR(command(), holds, 1e-9);
+  // (0.01 + 2·0.2²) kg·m² times 3 rad/s², and the demand of the PID for 0.1 rad.
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(update(100, {0.1, 0.0, 3.0, nan}), return_type::OK);
+  EXPECT_NEAR(command(), -2.0 * 9.81 * 0.2 * std::cos(0.1) + 0.09 * (3.0 + 100.0 * 0.1), 1e-9);
+  EXPECT_EQ(update(1, {0.1, 0.0, 3.0, 2.0}), return_type::OK);
+  EXPECT_NEAR(command(), -2.0 * 9.81 * 0.2 * std::cos(0.1) + 0.09 * (3.0 + 100.0 * 0.1) + 2.0, 1e-9);
+  (void)states_[1]->set_value(nan);
+  EXPECT_EQ(update(60, {0.1, 0.0, 3.0, nan}), return_type::OK);
+  EXPECT_NEAR(command(), holds, 1e-9);
+}
+
 TEST_F(FeedforwardControllerTest, a_step_beside_its_end_touches_no_interface)
 {
   // A manager that shuts down deactivates its controllers and takes their interfaces in one thread,
@@ -119,7 +184,7 @@ TEST_F(FeedforwardControllerTest, a_step_beside_its_end_touches_no_interface)
   ASSERT_EQ(
     start(
       {rclcpp::Parameter("joints", std::vector<std::string>{"hinge"}),
-       rclcpp::Parameter("use_description", false), rclcpp::Parameter("late_timeout", 1.0)}),
+       rclcpp::Parameter("use_description", false)}),
     return_type::OK);
   ASSERT_EQ(controller_->configure().id(), State::PRIMARY_STATE_INACTIVE);
   controller_->export_reference_interfaces();

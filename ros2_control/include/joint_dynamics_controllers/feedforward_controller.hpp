@@ -1,44 +1,33 @@
 // Copyright 2026 The joint_dynamics authors
-//
-// Licensed under the Apache License, Version 2.0 (the "License");
-// you may not use this file except in compliance with the License.
-// You may obtain a copy of the License at
-//
-//     http://www.apache.org/licenses/LICENSE-2.0
-//
-// Unless required by applicable law or agreed to in writing, software
-// distributed under the License is distributed on an "AS IS" BASIS,
-// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-// See the License for the specific language governing permissions and
-// limitations under the License.
+// SPDX-License-Identifier: Apache-2.0
 #ifndef JOINT_DYNAMICS_CONTROLLERS__FEEDFORWARD_CONTROLLER_HPP_
 #define JOINT_DYNAMICS_CONTROLLERS__FEEDFORWARD_CONTROLLER_HPP_
 
-#include <atomic>
-#include <chrono>
 #include <condition_variable>
+#include <cstddef>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "control_msgs/msg/joint_trajectory_controller_state.hpp"
 #include "controller_interface/chainable_controller_interface.hpp"
+#include "joint_dynamics_controllers/control_loop.hpp"
 #include "joint_dynamics_controllers/feedforward_controller_parameters.hpp"
-#include "joint_dynamics_controllers/guarded_law.hpp"
-#include "joint_dynamics_controllers/law_host.hpp"
+#include "joint_dynamics_controllers/slow_inputs.hpp"
 #include "rclcpp/rclcpp.hpp"
 #include "realtime_tools/realtime_buffer.hpp"
 #include "realtime_tools/realtime_publisher.hpp"
-#include "sensor_msgs/msg/temperature.hpp"
-#include "std_msgs/msg/float64_multi_array.hpp"
+#include "realtime_tools/realtime_thread_safe_box.hpp"
 #include "std_msgs/msg/string.hpp"
 #include "trajectory_msgs/msg/joint_trajectory_point.hpp"
 
 namespace joint_dynamics_controllers
 {
-/// A joint_dynamics feedforward law as a chainable controller; see doc/userdoc.rst.
+
+/// `ControlLoop` as a chainable controller: interfaces, topics, parameters and lifecycle; see doc/userdoc.rst.
 class FeedforwardController : public controller_interface::ChainableControllerInterface
 {
 public:
@@ -48,8 +37,7 @@ public:
   controller_interface::CallbackReturn on_init() override;
   controller_interface::CallbackReturn on_configure(const rclcpp_lifecycle::State & state) override;
   controller_interface::CallbackReturn on_activate(const rclcpp_lifecycle::State & state) override;
-  controller_interface::CallbackReturn on_deactivate(
-    const rclcpp_lifecycle::State & state) override;
+  controller_interface::CallbackReturn on_deactivate(const rclcpp_lifecycle::State & state) override;
   controller_interface::CallbackReturn on_cleanup(const rclcpp_lifecycle::State & state) override;
   controller_interface::CallbackReturn on_error(const rclcpp_lifecycle::State & state) override;
 
@@ -59,74 +47,68 @@ public:
     const rclcpp::Time & time, const rclcpp::Duration & period) override;
 
 protected:
-  std::vector<hardware_interface::CommandInterface::SharedPtr>
-  on_export_reference_interfaces_list() override;
+  std::vector<hardware_interface::CommandInterface::SharedPtr> on_export_reference_interfaces_list() override;
   bool on_set_chained_mode(bool chained_mode) override;
 
 private:
   using State = control_msgs::msg::JointTrajectoryControllerState;
 
-  /// Values of a topic; `count` goes up with every message, so that a new one is known as such.
-  struct Received
+  /// Point of `~/joint_references`; `count` goes up with every message, so each is taken once.
+  struct Point
   {
-    std::vector<double> values;
+    Desired desired{0};
     std::size_t count = 0;
   };
+  /// What the real-time thread tells the one that reports.
+  struct Report
+  {
+    bool active = false;
+    Outcome outcome = Outcome::safe;
+    Fault fault;
+  };
 
-  Values read_parameters();
   std::string read_description();
   void subscribe();
-  void take_temperature(std::size_t joint, double value);
-  void write_inputs(double time, double period);
-  void write_states(double time);
+  void prepare_state();
+
+  void read_states();
   void take_references(double time);
-  void write_slow(
-    realtime_tools::RealtimeBuffer<Received> & source, std::size_t & seen, std::size_t first_row,
-    std::size_t count, double time);
-  void write_commands(const std::vector<double> & values);
+  void write_commands(const Eigen::VectorXd & values);
   void publish(const rclcpp::Time & time);
   void report();
-  double now(const rclcpp::Time & time);
+  double since_activation(const rclcpp::Time & time);
 
   std::shared_ptr<feedforward_controller::ParamListener> listener_;
   feedforward_controller::Params params_;
-  /// The states that are claimed: row of the law's array, name of the interface.
-  std::vector<std::pair<StateRow, std::string>> states_;
-  std::unique_ptr<LawHost> host_;
-  GuardedLaw law_;
-  GuardedLaw::Times times_;
-  std::chrono::nanoseconds switch_timeout_{};
+  /// States that are claimed: where they go, name of the interface.
+  std::vector<std::pair<Eigen::VectorXd Measured::*, std::string>> states_;
+  std::optional<ControlLoop> loop_;
 
   // Of the real-time thread.
-  rclcpp::Time began_;
-  bool fresh_ = true;
-  /// When the preceding controller desired a motion last, and when an effort.
-  double reference_time_ = 0.0, effort_time_ = 0.0;
-  std::vector<double> measured_, read_;
-  std::size_t friction_seen_ = 0, temperature_seen_ = 0, reference_seen_ = 0;
+  Measured measured_{0};
+  Desired desired_{0}, written_{0};
+  double motion_time_ = 0.0, effort_time_ = 0.0;  // s, when each was desired last; NaN: never
+  std::optional<rclcpp::Time> began_;
+  std::size_t point_seen_ = 0;
   State state_;
 
   std::mutex update_mutex_;
-  /// Whether the interfaces may be touched; under `update_mutex_`.
-  bool active_ = false;
+  bool active_ = false;  // whether the interfaces may be touched; under `update_mutex_`
 
-  realtime_tools::RealtimeBuffer<Received> friction_, temperature_, reference_;
+  std::optional<SlowInputs> slow_inputs_;
+  realtime_tools::RealtimeBuffer<Point> point_;
+  realtime_tools::RealtimeThreadSafeBox<Report> report_;
   std::unique_ptr<realtime_tools::RealtimePublisher<State>> publisher_;
-  // Of the callbacks.
-  Received friction_received_, temperature_received_, reference_received_;
-  std::vector<rclcpp::SubscriptionBase::SharedPtr> subscriptions_;
+
+  // Of the callbacks, which run one at a time.
+  Point point_received_;
+  rclcpp::SubscriptionBase::SharedPtr subscription_;
+  rclcpp::TimerBase::SharedPtr timer_;
+  std::string reported_;
 
   std::mutex description_mutex_;
   std::condition_variable description_came_;
   std::string description_;
-
-  // What the real-time thread tells the one that reports.
-  std::atomic<Outcome> outcome_{Outcome::CLOSED};
-  std::atomic<GuardedLaw::Phase> phase_{GuardedLaw::Phase::RUNNING};
-  std::atomic<std::size_t> late_{0}, unwritten_{0};
-  std::string reported_;
-  std::size_t late_reported_ = 0;
-  rclcpp::TimerBase::SharedPtr timer_;
 };
 
 }  // namespace joint_dynamics_controllers
