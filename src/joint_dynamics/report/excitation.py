@@ -98,7 +98,8 @@ def _add_quality(report: Report, plan: Plan) -> None:
         )
         seconds, values = np.array(result.history).T
         best = Series('best', np.append(values, values[-1]), 'first', np.append(seconds, result.seconds), 'step')
-        criterion = Panel(result.settings.criterion.replace('_', ' '), '', [best], log=bool(np.all(values > 0)))
+        label = 'condition number' if result.settings.criterion == 'condition_number' else '−log det / parameters'
+        criterion = Panel(label, '', [best], log=bool(np.all(values > 0)))
         report.add_figure(
             Figure([criterion], 'time [s]'), 'Criterion, minimised, of the best motion that keeps every limit'
         )
