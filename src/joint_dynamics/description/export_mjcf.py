@@ -172,9 +172,7 @@ class MjcfKinematics:
 def _check_bounded(values: FloatArray, what: str, where: str) -> None:
     if not np.all(np.abs(values) <= MAX_LENGTH):
         found = ' '.join(f'{value:g}' for value in values)
-        raise JointDynamicsError(
-            f'{where}: expected numbers of at most {MAX_LENGTH:g} for {what}, found {found}'
-        )
+        raise JointDynamicsError(f'{where}: expected numbers of at most {MAX_LENGTH:g} for {what}, found {found}')
 
 
 def export_mjcf(
