@@ -52,6 +52,7 @@ FLOORS = (
     ('trend',),
     ('report',),
     ('nodes',),
+    ('calibration',),
     ('demo',),
     ('cli',),
 )
