@@ -18,13 +18,7 @@ GREEN, ORANGE, GREY, DARK = '#00796b', '#b8621b', '#9aa5ab', '#37474f'
 CHAINS = {
     'identification': [['recording', 'filters', 'regressor W', 'weights', 'friction\nterms', '>description']],
     'estimation': [
-        [
-            'samples',
-            'one grid,\none delay',
-            'torque by links,\nspring, motor',
-            'what is\nleft over',
-            '>torques,\ncontact',
-        ],
+        ['samples', 'one grid,\none delay', 'torque by links,\nspring, motor', 'residual', '>torques,\ncontact'],
         ['', '', '', 'stiffness,\nfriction, payload', '>adapted\ndescription'],
     ],
     'arm': [['description', 'Arm', 'one compiled\nsample', '>identify, validate,\nestimator, laws,\ngains']],
@@ -52,6 +46,7 @@ FLOORS = (
     ('trend',),
     ('report',),
     ('nodes',),
+    ('calibration',),
     ('demo',),
     ('cli',),
 )
@@ -169,8 +164,26 @@ def irls() -> None:
     save(figure, 'irls')
 
 
+def effective_samples() -> None:
+    """Draw a white and a correlated residual of equal size, and their autocorrelation."""
+    figure, (left, right) = plt.subplots(1, 2, figsize=(7, 2.4), layout='constrained', width_ratios=(2, 1))
+    white = np.random.default_rng(0).normal(size=2000)
+    slow = np.zeros_like(white)
+    for k in range(1, len(slow)):
+        slow[k] = 0.95 * slow[k - 1] + white[k]
+    for residual, color, label, place in ((white, GREY, 'independent', 3), (slow, GREEN, 'correlated', -3)):
+        residual = (residual - residual.mean()) / residual.std()
+        left.plot(residual[:300] + place, color=color, label=label)
+        right.plot([np.mean(residual[: 2000 - lag] * residual[lag:]) for lag in range(60)], color=color, label=label)
+    left.set(xlabel='sample', ylabel='residual', xticks=[], yticks=[])
+    right.axhline(0, color=DARK, lw=0.6)
+    right.set(xlabel='lag l', ylabel='autocorrelation ρ', xticks=[])
+    right.legend(frameon=False)
+    save(figure, 'effective_samples')
+
+
 if __name__ == '__main__':
     for chain_name, chain_rows in CHAINS.items():
         chain(chain_name, chain_rows)
-    for draw in (structure, friction_terms, resting, irls):
+    for draw in (structure, friction_terms, resting, irls, effective_samples):
         draw()
