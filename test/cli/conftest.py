@@ -13,9 +13,10 @@ class Outcome:
 
     @property
     def error(self):
-        """The one line that says what is wrong; no traceback, nothing beside it."""
-        lines = self.err.strip().splitlines()
+        """The one line of the command's error, the last of stderr; lines of progress may stand before it."""
+        lines = [line for line in self.err.strip().splitlines() if line.startswith('joint-dynamics')]
         assert len(lines) == 1, self.err
+        assert lines[0] == self.err.strip().splitlines()[-1]
         return lines[0]
 
 
