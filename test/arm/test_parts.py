@@ -142,7 +142,6 @@ def test_coupled_drives_are_columns_of_the_regressor(arm3, parameters):
         ('kinematic_error', PeriodicMap.stack([PeriodicMap([0.0])] * 4), '4'),
         ('stiffness', TorsionalStiffness([[1.0], [2.0]]), '2'),
     ],
-    ids=str,
 )
 def test_wrong_fields_are_named(arm3, field, value, found):
     with pytest.raises(JointDynamicsError, match=r'^arm: ') as caught:
