@@ -220,7 +220,7 @@ def test_a_search_process_ends_with_its_caller(arm):
         stdout=subprocess.PIPE,
         env=environment(),
     )
-    pickle.dump((arm, replace(QUICK, candidates=100_000), np.inf, ()), process.stdin)
+    pickle.dump((arm, replace(QUICK, candidates=1000), np.inf, ()), process.stdin)
     pickle.dump(0, process.stdin)
     process.stdin.flush()
     kind, found = pickle.load(process.stdout)
