@@ -44,26 +44,6 @@ class Gate:
         return self._function(*arguments, **options)
 
 
-def test_a_long_message_makes_no_object_of_a_point(monkeypatch, feedforward, standing, ros):
-    """A point as a Python object costs the interpreter 10 µs, 20,000 of them 0.2 s in one piece."""
-    node, arm = feedforward(), standing
-    gate = Gate(monkeypatch, trajectory, 'instants')
-    message = trajectory_of(0.1, seconds=1, count=20_000)
-    arm.talk(lambda: arm.known(node))
-    made, make = [0], JointTrajectoryPoint.__init__
-
-    def counted(self, *arguments, **options):
-        made[0] += 1
-        make(self, *arguments, **options)
-
-    monkeypatch.setattr(JointTrajectoryPoint, '__init__', counted)
-    arm.want(message)
-    arm.talk(lambda: node.diagnostics.message('reference').startswith('planning a trajectory of'))
-    # The points of the filled trajectory are objects, made later, in the thread.
-    assert made[0] == 0
-    gate.opened.set()
-
-
 def test_requests_are_answered_while_the_effort_is_filled_in(monkeypatch, feedforward, standing, ros):
     node, arm = feedforward(), standing
     for _ in range(30):
