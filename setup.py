@@ -52,7 +52,7 @@ FIGURES = ['matplotlib>=3.8,<4']  # of the documentation (bench/plot_estimator.p
 
 setup(
     name=PACKAGE,
-    version='0.2.0',
+    version='0.3.0',
     description='Identify, estimate and compensate what the joints of a robot arm really do (ROS 2)',
     long_description=(HERE / 'README.md').read_text(encoding='utf-8'),
     long_description_content_type='text/markdown',

@@ -23,7 +23,10 @@ nitpicky = True
 nitpick_ignore_regex = [(r'py:.*', r'.*')]
 # docstrings are written to be read in the source as well: their indents are theirs, and `n` is no reference
 suppress_warnings = ['docutils', 'ref.python']
-autodoc_typehints = 'none'
+autodoc_typehints_format = 'short'
+autodoc_type_aliases = {name: name for name in ('ArrayLike', 'FloatArray', 'BoolArray', 'IntArray')}
+python_use_unqualified_type_names = True
+python_maximum_signature_line_length = 80
 autodoc_member_order = 'bysource'
 autodoc_preserve_defaults = True
 napoleon_google_docstring = False
@@ -71,8 +74,8 @@ BELOW = {
         *(
             f'{name} <commands/{name}>'
             for name in (
-                'identify', 'validate', 'identify-joint', 'excite', 'check-compensation', 'gains', 'export', 'watch',
-                'node', 'trend', 'demo', 'doctor',
+                'calibrate', 'identify', 'validate', 'identify-joint', 'excite', 'check-compensation', 'gains',
+                'export', 'watch', 'node', 'trend', 'demo', 'doctor',
             )
         ),
         'nodes',
@@ -107,6 +110,12 @@ def add_contents(app: Any, name: str, source: list[str]) -> None:
     for caption, pages in (CONTENTS if name == 'index' else {'': BELOW.get(name, [])}).items():
         lines = [':hidden:', *([f':caption: {caption}'] if caption else []), '', *pages]
         source[0] += '\n```{toctree}\n' + '\n'.join(lines) + '\n```\n' if pages else ''
+    source[0] = superscript(source[0])
+
+
+def superscript(text: str) -> str:
+    """Return text with the exponent of the stiffness coefficients as raised letters, as in N·m/rad²ᵖ⁻¹."""
+    return text.replace('^{2p−1}', '²ᵖ⁻¹').replace('^{2P−1}', '²ᴾ⁻¹')
 
 
 def literal(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
@@ -117,6 +126,7 @@ def literal(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[
             f'``{part.strip("`")}``' if part[:1] == '`' else part.replace('|', '\\|').replace('*', '\\*')
             for part in parts
         )
+        lines[k] = superscript(lines[k])
     if what in ('property', 'attribute') and lines:
         # napoleon takes what stands before a colon for a type
         lines[0] = lines[0].replace(': ', ' – ', 1)
@@ -125,7 +135,7 @@ def literal(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[
 def formula(text: str, *, as_block: bool = False) -> str:
     """Return a formula as MathML; a subscript of an accented letter stands behind it, not below it."""
     accented = r'(\\(?:d?dot|hat|tilde)\s*(?:\\[a-zA-Z]+|[a-zA-Z]|\{[^{}]*\}))(?=_)'
-    return str(tex2mathml(re.sub(accented, r'{\1}', text), as_block=as_block))
+    return str(tex2mathml(re.sub(accented, r'{{}\1}', text), as_block=as_block))
 
 
 def inline_formula(translator: Any, node: nodes.math) -> None:

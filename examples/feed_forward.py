@@ -24,6 +24,7 @@ def sampled(path: Path) -> TrajectoryPoints:
     return TrajectoryPoints(time, q, dq, ddq)
 
 
+print('Simulates and identifies a UR5e; the first run compiles the plant for half a minute.', flush=True)
 run = record(FlexibleJointRobot(seed=1), sampled(motion(seed=1, points=21)), torque=True, every=5)
 result = identify(model, [run], settings=IdentificationSettings(selection=False))
 arm = Arm.from_description(model, result.description)

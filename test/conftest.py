@@ -42,12 +42,6 @@ if hypothesis.settings.default.max_examples >= 10_000:
     HUNG *= 50.0  # as many examples more than the two hundred of every day
 
 
-def pytest_addoption(parser):
-    parser.addoption(
-        '--screenshots', metavar='FOLDER', help='where the tests of the reports keep the pictures of the documentation'
-    )
-
-
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item):
     """End the process of a test that hangs, which fails it, and show where every thread is.

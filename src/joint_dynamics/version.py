@@ -1,3 +1,3 @@
 """The version of the package, which package.xml and setup.py repeat (a test compares them)."""
 
-__version__ = '0.2.0'
+__version__ = '0.3.0'

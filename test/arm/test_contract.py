@@ -379,7 +379,7 @@ def test_every_field_has_a_rule():
 
 
 @pytest.mark.parametrize('name', by_kind('torque', 'transmission', 'said', 'words', 'electric'))
-def test_all_read_a_field_alike(tools, arm3, tmp_path, name):
+def test_all_consumers_read_a_field_alike(tools, arm3, tmp_path, name):
     kind, change = RULES[name]
     plain = tools.Bench(arm3, tools.described(arm3))
     if change is None:
@@ -421,7 +421,7 @@ def test_another_robots_frames_are_refused(tools, arm3):
 
 
 @pytest.mark.parametrize('n', range(1, 15))
-def test_one_to_fourteen_joints_some_sliding_all_at_once(tools, tmp_path, n):
+def test_one_to_fourteen_joints_with_all_fields(tools, tmp_path, n):
     check_all_at_once(tools, RobotModel.from_urdf(tools.chain_urdf(n, tuple(range(1, n, 3)))), tmp_path)
 
 
@@ -467,7 +467,7 @@ DETAILS = ('joints.friction.directions', 'joints.friction.standard_deviations', 
 
 
 @pytest.mark.parametrize('name', DETAILS)
-def test_what_is_known_of_a_friction_beside_its_torque_reaches_the_run_away_check(tools, arm3, name):
+def test_friction_details_reach_the_run_away_check(tools, arm3, name):
     document = changed(tools, arm3, name)
     if name == 'joints.terms.std':
         joint(document)['terms'] = [{'document': {'friction': 'F_V2'}, 'values': [0.3], 'std': [0.2]}]
@@ -495,7 +495,7 @@ def leaf_of(name):
 
 @pytest.mark.parametrize('friction', ['none', 'static', 'hysteresis'])
 @pytest.mark.parametrize('law', ['computed_torque', 'flexible_joint'])
-def test_a_law_follows_every_field_or_names_it(tools, arm3, law, friction):
+def test_laws_follow_every_field_or_name_it(tools, arm3, law, friction):
     """Whatever friction it compensates: no field is dropped in silence."""
     before, motor, _ = tools.Bench(arm3, tools.described(arm3)).law(law, friction=friction, gravity=True)
     silent = []
@@ -514,7 +514,7 @@ def test_a_law_follows_every_field_or_names_it(tools, arm3, law, friction):
 
 @pytest.mark.parametrize('motor_side', [True, False])
 @pytest.mark.parametrize('friction', ['adaptive', 'coulomb_viscous', 'none'])
-def test_an_estimator_follows_every_field_or_names_it(tools, arm3, friction, motor_side):
+def test_estimators_follow_every_field_or_name_it(tools, arm3, friction, motor_side):
     def estimates(document):
         bench = tools.Bench(arm3, document)
         settings = EstimationSettings(friction=friction, window=0.02)

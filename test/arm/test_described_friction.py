@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from joint_dynamics.arm import Arm, FrictionDetail, SteadyFriction, apply_friction_scale, with_reversal
-from joint_dynamics.arm.described_friction import SMALL_LOAD, loads_up_to
+from joint_dynamics.arm import Arm, SteadyFriction, apply_friction_scale, with_reversal
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.identification.selection.candidate_terms import WIDTHS
 from joint_dynamics.joint import NO_PRESLIDING, REVERSAL, FrictionModel, MaxwellSlip
@@ -36,7 +35,7 @@ def test_the_torque_is_that_of_the_parameters(joint):
     assert not friction.deviation(SPEED).any()
 
 
-def test_each_direction_goes_by_its_own_parameters():
+def test_directions_have_their_own_parameters():
     directions = {'positive': {'F_C': 5.5, 'F_S': 7.5, 'F_V1': 3.2}, 'negative': {'F_C': 4.5, 'F_V1': 2.8}}
     friction = steady({'friction': {'parameters': PLAIN, 'directions': directions}})
     # level and offset are in F_C; where no F_S of its own is known there is no Stribeck friction
@@ -44,7 +43,7 @@ def test_each_direction_goes_by_its_own_parameters():
     np.testing.assert_allclose(friction.torque(-SPEED), -4.5 - 2.8 * SPEED, rtol=1e-12)
 
 
-def test_load_temperature_and_terms_reach_it():
+def test_load_temperature_and_terms_are_included():
     terms = [
         {'document': {'friction': 'F_V2'}, 'values': [2.0]},
         {'document': {'fourier': [1]}, 'values': [50.0, 60.0]},
@@ -58,30 +57,6 @@ def test_load_temperature_and_terms_reach_it():
     np.testing.assert_allclose(friction.torque(SPEED, -30.0), loaded, rtol=1e-12)
     warm = friction.torque(SPEED, -30.0, np.array([99.0, 35.0]))
     np.testing.assert_allclose(warm, loaded + 1.0 * np.sqrt(SPEED), rtol=1e-12)
-
-
-def test_loads_at_which_it_is_looked_at():
-    assert loads_up_to(40.0) == (-40.0, -SMALL_LOAD, SMALL_LOAD, 40.0)
-    assert loads_up_to(SMALL_LOAD) == loads_up_to(0.0) == (-SMALL_LOAD, SMALL_LOAD)
-    for more, most in (({}, 0.0), ({'tau_max': 40.0}, 40.0)):
-        friction = steady({'friction': {'parameters': {**LOADED, **more}}})
-        assert (friction.most_load, friction.loads) == (most, loads_up_to(most))
-    checked = steady({'friction': {'parameters': {**LOADED, 'tau_max': 40.0}}, 'validity': {'load': 25.0}})
-    assert (checked.most_load, checked.loads) == (25.0, loads_up_to(25.0))
-    # a term that depends on the load counts as the friction itself; that of another joint does not
-    term = [{'document': {'friction': 'load_gain'}, 'values': [0.1]}]
-    assert steady({'friction': {'parameters': PLAIN}, 'terms': term}).loads == (-SMALL_LOAD, SMALL_LOAD)
-    assert steady({'friction': {'parameters': PLAIN}}, before={'terms': term}).loads == (0.0,)
-    assert steady({'terms': term}).torque(SPEED, 30.0).tolist() == pytest.approx([3.0] * 20)
-
-
-def test_the_effort_limit_is_the_most_that_a_joint_bears(tools, arm3):
-    document = tools.described(arm3)
-    for part in document['joints'].values():
-        part['friction']['parameters']['F_Cl'] = 0.1
-    arm = Arm.from_description(arm3, DynamicsDescription(document))
-    assert SteadyFriction(arm, 1).most_load == 400.0
-    assert SteadyFriction(arm, 1).loads == (-400.0, -SMALL_LOAD, SMALL_LOAD, 400.0)
 
 
 def test_the_deviation_is_by_the_derivative_of_every_parameter():
@@ -98,20 +73,6 @@ def test_the_deviation_is_by_the_derivative_of_every_parameter():
     np.testing.assert_allclose(loaded.deviation(SPEED, -30.0), 0.3, rtol=1e-9)
 
 
-def test_the_deviation_of_a_direction_is_its_own():
-    directions = {
-        'positive': {'F_C': 5.5, 'F_V1': 3.2, 'F_C_std': 0.05, 'F_V1_std': 0.02},
-        'negative': {'F_C': 4.5, 'F_V1': 2.8},
-    }
-    deviations = {'F_C0': 0.2, 'F_V1': 0.1, 'F_S': 0.3, 'offset': 0.4, 'F_V2': 0.05}
-    friction = steady({'friction': {'parameters': PLAIN, 'directions': directions, 'standard_deviations': deviations}})
-    square = (0.05 * SPEED**2) ** 2
-    positive = np.sqrt(0.05**2 + (0.02 * SPEED) ** 2 + square)
-    negative = np.sqrt(0.2**2 + (0.1 * SPEED) ** 2 + square)
-    np.testing.assert_allclose(friction.deviation(SPEED), positive, rtol=1e-9)
-    np.testing.assert_allclose(friction.deviation(-SPEED), negative, rtol=1e-9)
-
-
 def test_the_deviation_of_quadrants_and_of_terms():
     quadrants = {'dq_s': 0.3, 'c_m': 4.0, 'a_m': 1.1, 'c_g': 3.0}
     further = [
@@ -125,31 +86,13 @@ def test_the_deviation_of_quadrants_and_of_terms():
     np.testing.assert_allclose(friction.deviation(SPEED, 20.0), expected, rtol=1e-9)
 
 
-def test_without_friction_nothing_is_sure_to_be_nothing():
-    friction = steady({'damping': {'value': 1.0}}, before={'damping': {'value': 1.0}})
-    assert not friction.torque(SPEED).any() and not friction.deviation(SPEED).any()
-    assert FrictionDetail() == FrictionDetail({}, {})
-
-
 @pytest.fixture(scope='module')
 def make_arm():
     robot = RobotModel.from_urdf(ur5e_urdf())
     return lambda friction: Arm(robot, friction=friction)
 
 
-def test_it_turns_over_within_the_narrowest_width_that_identification_tries():
-    assert min(WIDTHS) == REVERSAL
-
-
-def test_what_is_described_stays(make_arm):
-    for friction in (None, FrictionModel({'F_C0': np.ones(6)}, MaxwellSlip(6, 1e-3))):
-        arm = make_arm(friction)
-        found, remarks = with_reversal(arm)
-        assert found is arm
-        assert remarks == []
-
-
-def test_friction_is_as_described_once_it_has_turned_over(make_arm):
+def test_friction_is_as_described_after_the_reversal(make_arm):
     parameters = {'F_C0': np.arange(1.0, 7.0), 'F_V1': np.full(6, 3.0)}
     arm = make_arm(FrictionModel(parameters))
     found, (remark,) = with_reversal(arm)
@@ -167,26 +110,9 @@ def test_friction_is_as_described_once_it_has_turned_over(make_arm):
     )
 
 
-def test_only_joints_without_hysteresis_turn_over_within_it(make_arm):
-    """A description has operators for the joints they were chosen for; the others slip at once, in batch as sgn θ̇."""
-    lengths = np.array([1e-3, NO_PRESLIDING, 3e-3, NO_PRESLIDING, NO_PRESLIDING, 5e-4])
-    arm = make_arm(
-        FrictionModel({'F_C0': np.ones(6)}, MaxwellSlip(6, lengths, limits=[0.5, 1.0], stiffness=[1.0, 0.5]))
-    )
-    found, (remark,) = with_reversal(arm)
-    assert f'of {", ".join(arm.joint_names[j] for j in (1, 3, 4))} in' in remark
-    slip = found.friction.maxwell_slip
-    widths = [table.tolist() for table in slip.presliding.tables]
-    assert widths == [[1e-3], [REVERSAL], [3e-3], [REVERSAL], [REVERSAL], [5e-4]]
-    np.testing.assert_array_equal(slip.limits, arm.friction.maxwell_slip.limits)
-    described = arm.friction.maxwell_slip.stiffness
-    np.testing.assert_array_equal(slip.stiffness, np.where(lengths[:, None] == NO_PRESLIDING, [0.0, 1.0], described))
-    assert with_reversal(found) == (found, [])
-
-
 @pytest.mark.parametrize('share', [0.0, 0.2, 1.0])
 @pytest.mark.parametrize('width', WIDTHS)
-def test_the_share_that_slips_at_once_turns_over_within_it(make_arm, width, share):
+def test_share_of_immediate_slip_gets_a_reversal_width(make_arm, width, share):
     """A motor that should rest moves by microradians as loads change: no reason to throw its friction about."""
     first = NO_PRESLIDING / width
     slip = MaxwellSlip(6, width, limits=[first, 1.0], stiffness=[(1.0 - share) / first, share])
@@ -218,7 +144,7 @@ def friction_of(part):
     {'parameters': UNSCALED, 'quadrants': {'dq_s': 0.3, 'c_m': 4.0}},
     {'parameters': UNSCALED, 'directions': DIRECTIONS, 'standard_deviations': {'F_C0': 0.2, 'F_V1': 0.1}},
 ])  # fmt: skip
-def test_the_torque_is_the_same(friction, scale):
+def test_applied_scale_keeps_the_torque(friction, scale):
     before = {'friction': {**friction, 'scale': scale}}
     after = apply_friction_scale(before)
     assert 'scale' not in after['friction']
@@ -231,9 +157,3 @@ def test_the_torque_is_the_same(friction, scale):
     for sign in (1.0, -1.0):
         at = (sign * np.linspace(0.01, 2.0, 20), 30.0)
         np.testing.assert_allclose(again.torque(*at), steady.torque(*at), rtol=0, atol=1e-12)
-
-
-def test_without_alpha_nothing_changes():
-    part = {'friction': {'parameters': UNSCALED}, 'damping': {'value': 1.0}}
-    assert apply_friction_scale(part) == part
-    assert apply_friction_scale({'damping': {'value': 1.0}}) == {'damping': {'value': 1.0}}

@@ -6,7 +6,6 @@ import pytest
 from joint_dynamics.arm.described_terms import DescribedTerms
 from joint_dynamics.arm.terms import fourier_term, friction_term, spring_term, stribeck_term
 
-NAMES = ('a', 'b', 'c')
 PARTS = (
     (0, fourier_term('a', [1]), np.array([2.0, -3.0])), (0, friction_term('a', 'F_V2'), np.array([0.4])),
     (2, friction_term('c', 'F_Cl'), np.array([0.2])), (2, friction_term('c', 'F_T1', 30.0), np.array([0.05])),
@@ -48,15 +47,7 @@ def test_the_torque_is_the_sum_of_the_columns(states):
         np.testing.assert_allclose(single, found[k], atol=1e-13)
 
 
-def test_without_hysteresis_the_direction_is_the_sign_of_the_speed(states):
-    q, speed, load, _, temperature = states
-    terms = DescribedTerms(PARTS)
-    np.testing.assert_array_equal(
-        terms.torque(q, speed, load, temperature=temperature), terms.torque(q, speed, load, np.sign(speed), temperature)
-    )
-
-
-def test_a_temperature_that_is_not_known_is_the_reference(states):
+def test_unknown_temperature_is_the_reference(states):
     q, speed, load, H, temperature = states
     terms = DescribedTerms(PARTS)
     at = terms.torque(q, speed, load, H, np.full_like(q, 30.0))
@@ -65,18 +56,3 @@ def test_a_temperature_that_is_not_known_is_the_reference(states):
     some[::2, 2] = np.nan
     expected = np.where(np.isnan(some), at, terms.torque(q, speed, load, H, temperature))
     np.testing.assert_allclose(terms.torque(q, speed, load, H, some), expected, atol=1e-12)
-
-
-def test_what_they_are_called():
-    terms = DescribedTerms(PARTS)
-    assert terms.names(NAMES) == [
-        'joints.a.terms: fourier [1]',
-        'joints.a.terms: friction F_V2',
-        'joints.c.terms: friction F_Cl',
-        'joints.c.terms: friction F_T1',
-        "joints.b.terms: stribeck {'V_S': 0.3, 'mu': 1.0}",
-        'joints.b.terms: spring [1, 3]',
-    ]
-    assert [term.kind for _, term, _ in terms.friction.entries] == ['friction'] * 3 + ['stribeck']
-    assert terms and not DescribedTerms() and not DescribedTerms(PARTS[:1]).friction
-    assert DescribedTerms().torque(np.ones(3), np.ones(3), np.ones(3)).tolist() == [0.0] * 3

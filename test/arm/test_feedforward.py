@@ -69,17 +69,6 @@ def test_tx40_with_its_coupling(tools, data):
     assert rms[5] > 1.0
 
 
-def test_kr300_with_its_counterbalance(tools, data):
-    model = RobotModel.load(data / 'kr300' / 'kr300.urdf')
-    runs = [Recording.load(data / 'kr300' / name) for name in ('FF_A', 'FF_B')]
-    result = identify(
-        model, runs, settings=IdentificationSettings(terms=terms_from_config({'joint_2': [{'fourier': 2}]}))
-    )
-    description = DynamicsDescription.from_yaml(result.description.to_yaml())
-    _, law = check(tools, RobotModel.load(data / 'kr300' / 'kr300.urdf'), description, observation_of(result, runs[0]))
-    assert law.arm.terms
-
-
 def test_seven_joints_with_springs_coupling_and_load_friction(tools):
     """Identified from a torque that is computed here, joint by joint, and played.
 
@@ -117,7 +106,7 @@ def test_seven_joints_with_springs_coupling_and_load_friction(tools):
 
 
 @pytest.mark.parametrize('law', ['computed_torque', 'adaptive_friction'])
-def test_friction_none_leaves_out_friction_alone_and_says_so(tools, law):
+def test_friction_none_omits_friction_only(tools, law):
     robot = RobotModel.from_urdf(tools.chain_urdf(3))
     document = tools.described(robot)
     document['joints']['j3']['terms'] = [

@@ -7,7 +7,7 @@ from joint_dynamics.arm import Arm
 from joint_dynamics.arm.reading import RIGID
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.joint import NO_PRESLIDING, FrictionModel, TorsionalStiffness
+from joint_dynamics.joint import NO_PRESLIDING
 from joint_dynamics.robot import INERTIAL
 
 COUPLING = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 1.0, 1.0]]
@@ -49,7 +49,6 @@ def test_every_field_arrives_at_its_joint(arm3, document):
     assert arm.friction_details[1].directions['negative'] == {'F_C': 3.0, 'F_V1': 4.0}
     assert arm.friction_details[0].deviations == arm.friction_details[0].directions == {}
     assert arm.stiffness.coefficients.tolist() == [[2e4, 1e8], [3e4, 0.0], [2e4, 1e8]]
-    assert arm.friction_described.all() and arm.stiffness_described.all()
     assert [(j, term.kind, values.tolist()) for j, term, values in arm.terms.entries] == [
         (1, 'fourier', [1.0, 2.0]),
         (1, 'friction', [3.0]),
@@ -61,37 +60,16 @@ def test_every_field_arrives_at_its_joint(arm3, document):
     assert arm.backlash_deviation.tolist() == [0.0, 0.0, 3e-5]
     assert arm.load_shares.tolist() == [[0.5, 0.5], [0.9, 0.1], [0.5, 0.5]]
     assert arm.load_lag.tolist() == [0.1, 0.05, 0.1]
-    expected = FrictionModel.from_dicts(
-        [document['joints'][name]['friction'] for name in arm3.joint_names],
-        [arm.kinematic_error.for_joint(k) for k in range(3)],
-    )
-    theta = np.cumsum(np.random.default_rng(1).normal(scale=2e-4, size=(50, 3)), axis=0)
-    np.testing.assert_array_equal(arm.friction.maxwell_slip.copy().run(theta), expected.maxwell_slip.run(theta))
-    assert arm.remarks == (
-        'joints.j2.friction.directions: not used in torques, which take the parameters of both directions together',
-    )
+    assert [remark.partition(':')[0] for remark in arm.remarks] == ['joints.j2.friction.directions']
 
 
-def test_what_a_document_says_nothing_of(arm3):
-    arm = read(arm3, {'robot': {'joint_names': ['j1', 'j2', 'j3']}, 'joints': {'j1': {}, 'j2': {}, 'j3': {}}})
-    np.testing.assert_array_equal(arm.parameters, arm3.parameters)
-    assert arm.rotor_inertia.tolist() == arm.damping.tolist() == [0.0] * 3
-    assert np.isnan(arm.drive_gain).all()
-    assert arm.friction is arm.stiffness is arm.kinematic_error is arm.backlash is arm.validity is None
-    assert not arm.friction_described.any() and not arm.stiffness_described.any()
-    assert not arm.terms and not arm.payload.any() and arm.remarks == ()
-
-
-def test_joints_without_a_part_beside_joints_that_have_one(arm3, document):
+def test_parts_may_be_described_for_some_joints_only(arm3, document):
     del document['joints']['j1']['friction']
     del document['joints']['j2']['friction']['maxwell_slip']
     del document['joints']['j2']['stiffness']
     del document['joints']['j3']['kinematic_error'], document['joints']['j3']['backlash']
     arm = read(arm3, document)
-    assert arm.remarks == (
-        'joints.j1.friction: none described, taken for none',
-        'joints.j2.stiffness: none described, taken for rigid',
-    )
+    assert [remark.partition(':')[0] for remark in arm.remarks] == ['joints.j1.friction', 'joints.j2.stiffness']
     assert arm.friction_described.tolist() == [False, True, True]
     assert arm.stiffness_described.tolist() == [True, False, True]
     assert arm.stiffness.coefficients[1].tolist() == [RIGID, 0.0]
@@ -99,25 +77,16 @@ def test_joints_without_a_part_beside_joints_that_have_one(arm3, document):
     lengths = [float(table[0]) for table in arm.friction.maxwell_slip.presliding.tables]
     assert lengths == [NO_PRESLIDING, NO_PRESLIDING, 5e-4]
     assert arm.kinematic_error(np.zeros(3))[2] == arm.backlash(np.zeros(3))[2] == 0.0
-    # nowhere a hysteresis: nothing to be said
-    for name in ('j2', 'j3'):
-        document['joints'][name]['friction'].pop('maxwell_slip', None)
-    plain = read(arm3, document)
-    assert plain.friction.maxwell_slip is None
-    assert not any('maxwell_slip' in remark for remark in plain.remarks)
 
 
-def test_fields_that_are_for_others_are_named(arm3, document):
+def test_unused_fields_are_named(arm3, document):
     document['joints']['j3']['gear_ratio'] = {'value': 101.0}
     document['joints']['j1']['temperature_range'] = [10.0, 20.0]
     document['joints']['j9'] = {}
     document['robot']['joint_names'].append('j9')
     document['inertial']['standard']['j9'] = dict(document['inertial']['standard']['j3'])
-    assert read(arm3, document).remarks == (
-        'robot.joint_names: j9 not used, the robot has no such joint',
-        "joints.j1.temperature_range: not used, the friction's T_min and T_max bound the temperature",
-        'joints.j3.gear_ratio: not used, motor signals are reflected by the input settings',
-    )
+    fields = ['robot.joint_names', 'joints.j1.temperature_range', 'joints.j3.gear_ratio']
+    assert [remark.partition(':')[0] for remark in read(arm3, document).remarks] == fields
 
 
 PAYLOAD = {'mass': {'value': 4.0}, 'first_moments': [0.1, -0.2, 0.4], 'inertia': [0.5, 0.02, 0.01, 0.6, 0.03, 0.7]}
@@ -184,32 +153,17 @@ def test_another_coupling_is_refused(arm3, document):
 
 
 @pytest.mark.parametrize(
-    ('coupled', 'known'), [(False, 'there is none'), (True, 'Ia_m3, Fv_m3, Fs_m3')], ids=['plain', 'coupled']
-)
-def test_parameters_of_no_motor_are_refused(arm3, document, coupled, known):
-    document['inertial']['coupling'] = {'Ia_m9': 1.0}
-    if coupled:
-        document['robot']['coupling'] = COUPLING
-    with pytest.raises(JointDynamicsError, match=rf'coupling.Ia_m9: expected a coupled motor of .*\({known}\), found'):
-        read(arm3, document)
-
-
-@pytest.mark.parametrize(
-    ('entry', 'message'),
+    'entry',
     [
-        (
-            {'document': {'hysteresis': 1e-3}, 'values': [1.0]},
-            ': expected a hysteresis as friction.maxwell_slip, found it among the terms',
-        ),
-        ({'document': {'fourier': [1]}, 'values': [1.0]}, '.values: expected 2, found 1'),
-        ({'document': {'friction': 'F_V2'}, 'values': [1.0], 'std': [0.1, 0.2]}, '.std: expected 1, found 2'),
+        {'document': {'hysteresis': 1e-3}, 'values': [1.0]},
+        {'document': {'fourier': [1]}, 'values': [1.0]},
+        {'document': {'friction': 'F_V2'}, 'values': [1.0], 'std': [0.1, 0.2]},
     ],
 )
-def test_terms_that_do_not_fit_are_named(arm3, document, entry, message):
+def test_wrong_terms_are_named(arm3, document, entry):
     document['joints']['j2']['terms'] = [{'document': {'friction': 'F_V2'}, 'values': [1.0]}, entry]
-    with pytest.raises(JointDynamicsError) as caught:
+    with pytest.raises(JointDynamicsError, match=r'^arm: joints\.j2\.terms\[1\]'):
         read(arm3, document)
-    assert str(caught.value) == f'arm: joints.j2.terms[1]{message}'
 
 
 @pytest.mark.parametrize('directions', [
@@ -217,7 +171,7 @@ def test_terms_that_do_not_fit_are_named(arm3, document, entry, message):
     {'positive': {'F_C': 1.0, 'F_V1': 2.0}, 'negative': {'F_C': 1.0, 'F_V1': True}},
     {'positive': {'F_C': 1.0, 'F_V1': 'x'}}, {'positive': {'F_C': 1.0, 'F_V1': float('inf')}}, {'positive': 3.0},
 ])  # fmt: skip
-def test_directions_that_are_none_are_refused(arm3, document, directions):
+def test_wrong_directions_are_refused(arm3, document, directions):
     description = DynamicsDescription(document)
     description.document['joints']['j2']['friction']['directions'] = directions
     with pytest.raises(JointDynamicsError, match=r'joints\.j2\.friction\.directions: expected positive and negative'):
@@ -243,10 +197,3 @@ def test_joints_alone_have_drives_and_no_weight():
     np.testing.assert_allclose(arm.friction_torque(np.ones(2), np.array([0.2, 0.4]), np.zeros(2)), [2.0 + 2.0, 1.0])
     plain = Arm.of_joints(DynamicsDescription({'robot': {'joint_names': ['a', 'b']}, 'joints': document['joints']}))
     assert plain.coupled is None and plain.parameters.tolist() == [0.0] * 28
-
-
-def test_joints_of_a_robot_that_is_known_are_those_of_the_robot(tools, arm3):
-    document = tools.described(arm3)
-    arm = Arm.of_joints(DynamicsDescription(document))
-    np.testing.assert_allclose(arm.link_torque(*np.ones((3, 3))), read(arm3, document).link_torque(*np.ones((3, 3))))
-    assert isinstance(arm.stiffness, TorsionalStiffness)

@@ -51,7 +51,7 @@ def learn_stiffness(estimator, coefficients):
         estimator.update(phi, coefficients[0] * phi + coefficients[1] * phi**3)
 
 
-def test_what_the_estimator_saves_is_the_arm_it_had(tools, arm3):
+def test_saved_estimates_give_the_same_arm(tools, arm3):
     """α, stiffness and payload as learnt, written, read: the same torque."""
     document = tools.described(arm3)
     description = DynamicsDescription(document)

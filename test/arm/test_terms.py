@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from joint_dynamics.arm.term_columns import FRICTION, Motion, needs_of, slip_of
+from joint_dynamics.arm.term_columns import FRICTION, Motion, needs_of
 from joint_dynamics.arm.terms import (
-    KINDS,
     OPPOSING,
     fourier_term,
     friction_term,
@@ -64,7 +63,7 @@ def test_a_load_is_bounded_by_its_size(name):
     assert (term.names, term.needs, term.ridge, term.selected) == (plain.names, plain.needs, 0.3, True)
 
 
-def test_the_reference_temperature_is_where_the_column_vanishes():
+def test_column_vanishes_at_the_reference_temperature():
     term = friction_term('a', 'F_T1', T_0=31, ridge=0.2)
     np.testing.assert_allclose(term.of(motion())[0], ROOT * (WARM - 31.0), rtol=1e-12)
     assert (term.document, term.ridge) == ({'friction': 'F_T1', 'T_0': 31.0}, 0.2)
@@ -77,7 +76,7 @@ def test_the_reference_temperature_is_where_the_column_vanishes():
 
 
 @pytest.mark.parametrize('name', ['load', 'temperature'])
-def test_what_a_recording_lacks_is_named(name):
+def test_missing_signals_are_named(name):
     term = friction_term('a', {'load': 'F_Cl', 'temperature': 'F_T1'}[name])
     with pytest.raises(JointDynamicsError, match=f'^terms: expected a recording with {name} for a term that depends'):
         term.of(motion(**{name: None}))
@@ -100,15 +99,6 @@ def test_hysteresis_is_its_operator_less_the_sign():
     np.testing.assert_array_equal(term.of(motion(slip={2e-3: H}))[0], H - np.sign(OMEGA))
     assert (term.document, term.width, term.names, term.ridge) == ({'hysteresis': 2e-3}, 2e-3, ('F_H_a',), 0.5)
     assert term.is_friction and not term.opposes_motion
-
-
-def test_one_operator_per_joint_slips_after_its_width():
-    """δ ← clip(δ + Δθ, ±width), H = δ/width, from no deformation."""
-    theta = np.cumsum(RNG.normal(scale=1e-3, size=(60, 2)), axis=0)
-    expected = np.zeros((60, 2))
-    for k in range(1, 60):
-        expected[k] = np.clip(expected[k - 1] + (theta[k] - theta[k - 1]) / 2e-3, -1, 1)
-    np.testing.assert_allclose(slip_of(theta, 2e-3), expected, atol=1e-9)
 
 
 def test_harmonics_of_the_angle():
@@ -135,15 +125,10 @@ def test_the_power_of_the_speed_is_friction():
     assert (term.names, term.document, term.ridge) == (('f_v_a',), {'power': 0.75}, 0.0)
 
 
-def test_the_power_that_0_2_wrote_as_a_formula_is_read():
-    (term,) = terms_from_config({'a': [{'function': 'sign(dq) * abs(dq)**0.75'}]})
-    assert term.document == {'power': 0.75}
-
-
 @pytest.mark.parametrize(
     'formula', ['sin(q)', 'q', 3, True, ['q'], '', 'sign(dq) * abs(dq)**q', 'sign(dq) * abs(dq)**1.2.3']
 )
-def test_formulas_are_refused_with_what_replaces_them(formula):
+def test_formulas_are_refused_with_their_replacement(formula):
     with pytest.raises(JointDynamicsError) as caught:
         terms_from_config({'a': [{'function': formula}]})
     said = str(caught.value)
@@ -167,61 +152,36 @@ def test_a_configuration_is_read_term_by_term():
         {'friction': 'F_Cl', 'tau_max': 9.0}, {'friction': 'F_V2'},
     ]  # fmt: skip
     assert ([term.joint for term in found], [term.document for term in found]) == (list('aaaabbbcccc'), documents)
-    # what was read is written as it can be read again
+    # documents can be read again
     again = terms_from_config({name: [t.document for t in found if t.joint == name] for name in 'abc'})
     assert [term.document for term in again] == [term.document for term in found]
-    assert [term.kind for term in found] == [next(key for key in term.document if key in KINDS) for term in found]
-    assert len(terms_from_config({'a': {'fourier': 50}})[0].names) == 100
-    assert terms_from_config({'a': {'fourier': [1000]}})[0].document == {'fourier': [1000]}
-    assert terms_from_config({}) == ()
+
+
+def wrong(kind, *values):
+    return [({'a': [{kind: value}]}, f'terms.a.{kind}') for value in values]
 
 
 @pytest.mark.parametrize(
-    ('config', 'message'),
+    ('config', 'place'),
     [
-        ([1], 'terms: expected joint names with lists of terms, found [1]'),
-        ({1: []}, 'terms: expected names of joints as text, found 1'),
+        ([1], 'terms'),
+        ({1: []}, 'terms'),
         *(
-            ({'a': value}, f'terms.a: expected one of {", ".join(KINDS)} with its value, found {shown}')
-            for value, shown in (([{}], '{}'), ('x', "'x'"), (3, '3'), ([[]], '[]'))
+            ({'a': value}, 'terms.a')
+            for value in ([{}], 'x', [[]], [{'fourier': 1, 'friction': 'F_T0'}], [{'rubber': 1}])
         ),
-        ({'a': [{'fourier': 1, 'friction': 'F_T0'}]}, f'terms.a: expected one of {", ".join(KINDS)} with its value'),
-        ({'a': [{'rubber': 1}]}, f'terms.a: expected one of {", ".join(KINDS)}, found'),
-        *(
-            (
-                {'a': [{'fourier': value}]},
-                'terms.a.fourier: expected a number of harmonics or a list of them, at most 50 up to 1000, found'
-                f' {str(value)[:80]}',
-            )
-            for value in (0, -1, 51, 10**30, True, 1.0, [], [0], [1001], [True], [1, 'x'], [1] * 51, None, {'h': 1})
-        ),
-        *(
-            ({'a': [{'spring': value}]}, 'terms.a.spring: expected a number of exponents')
-            for value in (0, 10, [0], 1.5, 'q')
-        ),
-        *(({'a': [{'power': value}]}, 'terms.a.power: expected an exponent') for value in (0, -1, True, 'x')),
-        ({'a': [{'stribeck': {'V_S': 1, 'x': 2}}]}, 'terms.a.stribeck: expected V_S [rad/s] and mu, found'),
-        ({'a': [{'stribeck': {'mu': 2}}]}, "terms.a.stribeck: expected V_S [rad/s] and mu, found {'mu': 2}"),
-        ({'a': [{'stribeck': 0}]}, 'terms.a.stribeck.V_S: expected a speed [rad/s] above 0, found 0'),
-        ({'a': [{'stribeck': True}]}, 'terms.a.stribeck.V_S: expected a speed [rad/s] above 0, found True'),
-        ({'a': [{'stribeck': {'V_S': 1, 'mu': -1}}]}, 'terms.a.stribeck.mu: expected an exponent above 0, found -1'),
-        ({'a': [{'hysteresis': 'x'}]}, "terms.a.hysteresis: expected a width [rad] above 0, found 'x'"),
-        ({'a': [{'hysteresis': 1e30}]}, 'terms.a.hysteresis: expected a width [rad] above 0, found 1e+30'),
-        *(
-            ({'a': [{'friction': value}]}, f'terms.a.friction: expected one of {", ".join(FRICTION)}, found {value!r}')
-            for value in ('F_X', ['F_T0'])
-        ),
-        ({'a': [{'friction': 'F_T1', 'T_0': 'x'}]}, "terms.a.T_0: expected a temperature [°C], found 'x'"),
-        ({'a': [{'friction': 'F_T1', 'T_0': True}]}, 'terms.a.T_0: expected a temperature [°C], found True'),
-        ({'a': [{'friction': 'F_T1', 'T_0': 1e4}]}, 'terms.a.T_0: expected a temperature [°C], found 10000.0'),
-        (
-            {'a': [{'friction': 'F_Cl', 'tau_max': 0}]},
-            'terms.a.friction.tau_max: expected a torque [N·m] above 0, found',
-        ),
+        *wrong('fourier', 0, 51, 10**30, True, 1.0, [], [0], [1001], [1, 'x'], [1] * 51, None, {'h': 1}),
+        *wrong('spring', 0, 10, [0], 1.5, 'q'),
+        *wrong('power', 0, -1, True, 'x'),
+        *wrong('stribeck', {'V_S': 1, 'x': 2}, {'mu': 2}, 0, True, {'V_S': 1, 'mu': -1}),
+        *wrong('hysteresis', 'x', 1e30),
+        *wrong('friction', 'F_X', ['F_T0']),
+        *(({'a': [{'friction': 'F_T1', 'T_0': value}]}, 'terms.a.T_0') for value in ('x', True, 1e4)),
+        ({'a': [{'friction': 'F_Cl', 'tau_max': 0}]}, 'terms.a.friction.tau_max'),
     ],
     ids=lambda value: str(value)[:40],
 )
-def test_what_is_no_term_is_named(config, message):
+def test_wrong_terms_are_named(config, place):
     with pytest.raises(JointDynamicsError) as caught:
         terms_from_config(config)
-    assert str(caught.value).startswith(message)
+    assert str(caught.value).startswith(place)

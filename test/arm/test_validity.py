@@ -38,7 +38,7 @@ def drives(arm, speed, load, temperature):
 
 
 @pytest.mark.parametrize('sign', [1, -1])
-def test_friction_and_its_terms_are_held_each_at_its_own_limit(tools, arm3, sign):
+def test_friction_and_terms_are_held_at_their_limits(tools, arm3, sign):
     arm = arm_of(tools, arm3, LIMIT)
     at = drives(arm, sign * 0.5, sign * 4.0, 33.0)
     np.testing.assert_allclose(drives(arm, sign * 2.5, sign * 40.0, 60.0), at, rtol=0, atol=1e-12)
@@ -57,19 +57,8 @@ def test_within_the_range_nothing_changes(tools, arm3):
         np.testing.assert_array_equal(drives(held, *state), drives(free, *state))
 
 
-def test_each_joint_has_its_own_range(tools, arm3):
-    document = tools.described(arm3)
-    document['joints']['j2']['validity'] = {'speed': 0.1}
-    bounded = Arm.from_description(arm3, DynamicsDescription(document))
-    change = drives(bounded, 1.0, 0.0, 30.0) - drives(
-        Arm.from_description(arm3, DynamicsDescription(tools.described(arm3))), 1.0, 0.0, 30.0
-    )
-    assert change[[0, 2]].tolist() == [0.0, 0.0]
-    assert change[1] < -3.0
-
-
 @pytest.mark.parametrize('temperature', [[20.0, 20.0], [-9.0, -3.0], [90.0, 120.0]])
-def test_a_range_without_the_temperature_of_reference_keeps_it(tools, arm3, temperature):
+def test_reference_temperature_outside_the_range_stays(tools, arm3, temperature):
     """The part of temperature vanishes at T_0; a friction that has none does not care."""
     arm = arm_of(tools, arm3, {'temperature': temperature}, terms=[])
     p = arm.friction.parameters
@@ -84,7 +73,7 @@ def test_a_range_without_the_temperature_of_reference_keeps_it(tools, arm3, temp
     ({'speed': 0.0}, 'speed'), ({'load': -1.0}, 'load'), ({'temperature': [30.0, 20.0]}, 'temperature'),
     ({'temperature': [30.0]}, 'temperature'), ({'acceleration': 1.0}, 'acceleration'),
 ])  # fmt: skip
-def test_what_is_no_range_is_refused(tools, arm3, validity, path):
+def test_wrong_ranges_are_refused(tools, arm3, validity, path):
     document = tools.described(arm3)
     document['joints']['j2']['validity'] = validity
     with pytest.raises(JointDynamicsError, match=f'joints.j2.validity.{path}: expected'):
@@ -94,23 +83,13 @@ def test_what_is_no_range_is_refused(tools, arm3, validity, path):
 RANGE = Validity.of([{'speed': 1.0, 'load': 5.0}, None, {'temperature': [20.0, 40.0], 'load': 3.0}])
 
 
-def test_a_range_is_read_joint_by_joint():
-    assert RANGE.speed.tolist() == [1.0, np.inf, np.inf]
-    assert RANGE.load.tolist() == [5.0, np.inf, 3.0]
-    assert RANGE.low.tolist() == [-np.inf, -np.inf, 20.0]
-    assert RANGE.high.tolist() == [np.inf, np.inf, 40.0]
-    assert Validity.of([None, None]) is None
-    assert Validity.of([{'speed': 1}]).speed.dtype == float
-
-
-def test_what_matters_is_what_friction_or_a_term_depends_on(tools, arm3):
-    """Of each joint: by its friction, by a term of its own, and still where a further term does not depend on it."""
+def test_range_covers_only_quantities_of_the_friction(tools, arm3):
+    """Of each joint: quantities of its friction, or of one of its terms."""
     limit = {'speed': 1.0, 'load': 5.0, 'temperature': [20.0, 40.0]}
     document = tools.described(arm3)
     for part in document['joints'].values():
         part['validity'] = limit
     document['joints']['j1']['friction']['parameters'].update(F_Cl=0.1, F_T1=0.1)
-    document['joints']['j1']['terms'] = [{'document': {'friction': 'F_V2'}, 'values': [1.0]}]
     document['joints']['j3']['terms'] = [
         {'document': {'friction': 'load_gain'}, 'values': [0.1]},
         {'document': {'friction': 'F_T2', 'T_0': 30.0}, 'values': [0.1]},
@@ -121,54 +100,32 @@ def test_what_matters_is_what_friction_or_a_term_depends_on(tools, arm3):
     assert arm.validity.load.tolist() == [5.0, np.inf, 5.0]
     assert arm.validity.low.tolist() == [20.0, -np.inf, 20.0]
     assert arm.validity.high.tolist() == [40.0, np.inf, 40.0]
-    assert arm.terms.validity is arm.validity
-    p = arm.friction.parameters
-    assert p['tau_max'].tolist() == [5.0, 400.0, 5.0]
-    assert (p['T_min'][[0, 2]] == 20.0).all() and (p['T_max'][[0, 2]] == 40.0).all()
-    short = Validity.of([limit, limit])
-    with pytest.raises(JointDynamicsError, match=r'^arm: expected validity of 3 joints, found 2$'):
-        Arm(arm3, validity=short)
-    assert Arm(arm3, validity=Validity.of([limit] * 3)).validity.load.tolist() == [np.inf] * 3
+    assert arm.friction.parameters['tau_max'].tolist() == [5.0, 400.0, 5.0]
+    with pytest.raises(JointDynamicsError, match=r'validity of 3 joints, found 2'):
+        Arm(arm3, validity=Validity.of([limit, limit]))
 
 
-def test_how_far_the_motion_went():
+def test_range_watch_reports_the_extent():
+    """Of the motion: each joint and quantity once, with its limit and the farthest value."""
     watch = RangeWatch(RANGE, ('a', 'b', 'c'))
     watch.update(np.array([[0.5, 99.0, 0.0], [-2.5, 0.0, 0.0]]), np.array([[1.0, 99.0, -1.0], [0.0, 0.0, -4.0]]))
     watch.update_temperature([[99.0, 0.0, 25.0], [99.0, 0.0, 55.5]])
     watch.update_temperature([0.0, 0.0, 12.5])
-    held = 'friction is held at its value at'
-    assert watch.extent() == [
-        f'joints.a.validity.speed: {held} 1 rad/s, the motion goes to 2.5 rad/s (2.50 times)',
-        f'joints.c.validity.load: {held} 3 N·m, the motion goes to 4 N·m (1.33 times)',
-        f'joints.c.validity.temperature: {held} 40 °C, the motion goes to 55.5 °C',
-        f'joints.c.validity.temperature: {held} 20 °C, the motion goes to 12.5 °C',
-    ]
-    ends = 'friction is held at its value there'
-    assert watch.notes() == [
-        f'joints.a.validity.speed: above 1 rad/s, {ends}',
-        f'joints.c.validity.load: above 3 N·m, {ends}',
-        f'joints.c.validity.temperature: above 40 °C, {ends}',
-        f'joints.c.validity.temperature: below 20 °C, {ends}',
-    ]
-    # named once, however often and however far; what is no number left nothing
-    watch.update(np.array([[-5.0, 0.0, 0.0], [np.nan, 0.0, 0.0]]), np.full((2, 3), np.nan))
-    watch.update_temperature([0.0, 0.0, np.nan])
-    assert len(watch.notes()) == 4 and watch.extent()[0].endswith('the motion goes to 5 rad/s (5.00 times)')
+    watch.update(np.full((1, 3), np.nan), np.full((1, 3), np.nan))
+    fields = [f'joints.{field}' for field in ('a.validity.speed', 'c.validity.load', *['c.validity.temperature'] * 2)]
+    assert [line.partition(':')[0] for line in watch.extent()] == fields
+    assert [line.partition(':')[0] for line in watch.notes()] == fields
+    for line, limit, value in zip(watch.extent(), ('1', '3', '40', '20'), ('2.5', '4', '55.5', '12.5'), strict=True):
+        assert f' {limit} ' in line and f' {value} ' in line
     watch.reset()
-    assert watch.extent() == watch.notes() == []
     # at the limit is within it
     watch.update(np.array([1.0, 0.0, 0.0]), np.array([5.0, 0.0, -3.0]))
-    watch.update_temperature([0.0, 0.0, 40.0])
-    watch.update_temperature([0.0, 0.0, 20.0])
-    assert watch.notes() == []
-    free = RangeWatch(None, ('a',))
-    free.update(np.array([1e9]), np.array([1e9]))
-    free.update_temperature([1e9])
-    assert free.notes() == free.extent() == []
+    watch.update_temperature([[0.0, 0.0, 40.0], [0.0, 0.0, 20.0]])
+    assert watch.extent() == watch.notes() == []
 
 
 @pytest.mark.parametrize(('speed', 'named'), [(0.01, True), (50.0, False)])
-def test_a_law_says_what_left_the_range(tools, arm3, speed, named):
+def test_law_names_joints_outside_the_range(tools, arm3, speed, named):
     document = tools.described(arm3)
     document['joints']['j2']['validity'] = {'speed': speed, 'load': 1e-6, 'temperature': [29.9, 30.1]}
     bench = tools.Bench(arm3, document)
@@ -181,7 +138,7 @@ def test_a_law_says_what_left_the_range(tools, arm3, speed, named):
 
 
 @pytest.mark.parametrize('friction', ['none', 'adaptive'])
-def test_the_estimator_holds_its_friction_and_says_so(tools, arm3, friction):
+def test_estimator_holds_its_friction_and_names_the_joint(tools, arm3, friction):
     period, speed = 2e-3, np.array([0.4, -0.4, 0.4])
     found = []
     for omega in (speed, 2.0 * speed):

@@ -31,7 +31,7 @@ def test_limits_are_those_of_the_urdf_times_the_safety_factor(arm):
     np.testing.assert_allclose(limits.torque, 30.0)
 
 
-def test_what_is_given_takes_the_place_of_the_urdf(arm):
+def test_given_limits_replace_those_of_the_urdf(arm):
     speeds = {'a': 1, 'b': 2, 'c': 2.5}
     given = LimitSettings(velocity=speeds, acceleration=[4, 5, 6], torque=20, lower=-1, upper=[1, 2, 0.5])
     limits = MotionLimits.of(arm, given)
@@ -42,47 +42,33 @@ def test_what_is_given_takes_the_place_of_the_urdf(arm):
     np.testing.assert_allclose(limits.upper, [1, 2, 0.5])
 
 
-def test_a_joint_without_position_limits_keeps_to_the_continuous_range(make_urdf):
+def test_continuous_joints_keep_to_the_continuous_range(make_urdf):
     model = RobotModel.from_urdf(make_urdf().replace('revolute', 'continuous'))
     np.testing.assert_allclose(MotionLimits.of(model, LimitSettings(continuous_range=2.0)).upper, 2.0)
 
 
 @pytest.mark.parametrize(
-    ('change', 'settings', 'message'),
+    ('change', 'settings', 'place'),
     [
-        ({'inertials': False}, {}, r'limits: expected inertial parameters .* set limits.torque_limit: false'),
-        ({'limit': 'lower="-1" upper="1" velocity="inf" effort="10"'}, {}, r'expected a speed limit for every joint'),
-        ({'limit': 'lower="-1" upper="1" velocity="2" effort="0"'}, {}, r'expected a torque limit for every joint'),
-        ({}, {'lower': 2.0, 'upper': 1.0}, r'limits: expected room to move for a'),
-        ({}, {'velocity': {'a': 1}}, r'limits.velocity: expected a number for each of a, b, c, found'),
-        ({}, {'acceleration': [1, 2]}, r'limits.acceleration: expected 3 numbers'),
-        ({}, {'velocity': -1}, r'limits.velocity: expected a number, > 0 rad/s .*, found -1'),
-        ({}, {'height': [0, 1], 'end_effector': 'hand'}, r"limits.end_effector: expected one of .*, found 'hand'"),
-        ({}, {'height': [0, 1], 'end_effector': 'base'}, r'limits.end_effector: expected a frame that moves, found'),
-        ({'geometry': False}, {'floor': 0.0}, r'limits.floor: expected a URDF with collision geometry'),
+        ({'inertials': False}, {}, r'limits\.torque_limit'),
+        ({'limit': 'lower="-1" upper="1" velocity="inf" effort="10"'}, {}, 'speed limit'),
+        ({'limit': 'lower="-1" upper="1" velocity="2" effort="0"'}, {}, 'torque limit'),
+        ({}, {'lower': 2.0, 'upper': 1.0}, 'limits: .* a'),
+        ({}, {'velocity': {'a': 1}}, r'limits\.velocity'),
+        ({}, {'acceleration': [1, 2]}, r'limits\.acceleration'),
+        ({}, {'velocity': -1}, r'limits\.velocity: .*-1'),
+        ({}, {'height': [0, 1], 'end_effector': 'hand'}, r"limits\.end_effector: .*'hand'"),
+        ({}, {'height': [0, 1], 'end_effector': 'base'}, r'limits\.end_effector'),
+        ({'geometry': False}, {'floor': 0.0}, r'limits\.floor'),
+        ({}, {'height': [2, 1]}, r'limits\.height'),
+        ({}, {'floor': 0.0, 'clearance': None}, r'limits\.floor'),
+        ({}, {'ignored_pairs': ['ab']}, r'limits\.ignored_pairs'),
     ],
 )
-def test_a_limit_that_cannot_be_given_is_refused(make_urdf, change, settings, message):
+def test_unusable_limits_are_refused(make_urdf, change, settings, place):
     model = RobotModel.from_urdf(make_urdf(**change))
-    with pytest.raises(JointDynamicsError, match=message):
+    with pytest.raises(JointDynamicsError, match=place):
         all_constraints(model, LimitSettings(**settings))
-
-
-@pytest.mark.parametrize(
-    ('settings', 'message'),
-    [
-        ({'height': [2, 1]}, r'limits.height: expected \[lower, upper\], lower < upper'),
-        ({'floor': 0.0, 'clearance': None}, r'limits.floor'),
-        ({'ignored_pairs': ['ab']}, r'limits.ignored_pairs'),
-    ],
-)
-def test_settings_are_checked(settings, message):
-    with pytest.raises(JointDynamicsError, match=message):
-        LimitSettings(**settings)
-
-
-def test_the_torque_limit_may_be_switched_off(make_urdf):
-    assert 'torque' not in by_kind(RobotModel.from_urdf(make_urdf(inertials=False)), torque_limit=False)
 
 
 def test_slack_is_one_in_the_middle_and_zero_at_the_limit(arm):

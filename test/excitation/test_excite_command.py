@@ -36,16 +36,12 @@ def excite(tmp_path, make_urdf, monkeypatch):
     return run
 
 
-def test_it_writes_trajectory_summary_and_report(excite, capsys):
+def test_trajectory_summary_and_report_are_written(excite):
     status, folder = excite(config=QUICK)
     assert status == 0
     files = ['report.html', 'summary.json', 'trajectory.csv', 'trajectory.yaml']
     assert sorted(path.name for path in folder.iterdir()) == files
     summary = json.loads((folder / 'summary.json').read_text())
-    assert {'condition_number', 'log_det', 'seconds', 'margins', 'before', 'profile', 'history', 'trajectory'} <= set(
-        summary
-    )
-    assert {'condition_number', 'log_det', 'margins'} <= set(summary['before'])
     assert 1 < summary['condition_number'] < summary['before']['condition_number']
     assert min(summary['margins'].values()) >= 0
     table = np.genfromtxt(folder / 'trajectory.csv', delimiter=',', names=True)
@@ -55,15 +51,8 @@ def test_it_writes_trajectory_summary_and_report(excite, capsys):
     by_points, by_coefficients = load_trajectory(folder / 'trajectory.yaml'), load_trajectory(folder / 'summary.json')
     t = np.linspace(0, by_points.duration, 50)
     np.testing.assert_allclose(by_points.position(t), by_coefficients.position(t), atol=1e-6)
-    report = (folder / 'report.html').read_text()
-    # Search, position, speed, acceleration and torque to zoom into, the path as it is, and the robot.
-    assert report.count('<figure class="chart') == 6
-    assert report.count('<figure class="robot') == 1
-    for word in ('Margins', 'clearance', 'End-effector', 'Torque'):
-        assert word in report
-    printed = capsys.readouterr().out
-    assert 'condition number' in printed
-    assert 'margin of torque' in printed
+    # search, position, speed, acceleration, torque and path
+    assert (folder / 'report.html').read_text().count('<figure class="chart') == 6
 
 
 def test_a_profile_of_one_joint_needs_no_search(excite):
@@ -78,7 +67,7 @@ def test_a_profile_of_one_joint_needs_no_search(excite):
     assert 'made for a test of one joint' in (folder / 'report.html').read_text()
 
 
-def test_a_motion_that_tells_too_little_apart_ends_with_3(excite, capsys):
+def test_poor_condition_number_ends_with_3(excite, capsys):
     status, folder = excite(config={**QUICK, 'condition_limit': 1.5})
     assert status == 3
     assert 'not reliable: condition number' in capsys.readouterr().err
@@ -89,6 +78,7 @@ def test_a_motion_that_tells_too_little_apart_ends_with_3(excite, capsys):
     ('config', 'arguments', 'message'),
     [
         ({'fourrier': {}}, (), "excitation: expected the keys .*, found 'fourrier'; meant fourier"),
+        ({'fourier': {'weights': [1, 2]}}, (), r'excitation\.fourier: .*0\.3\.0'),
         ({'fourier': {'perod': 1}}, (), "excitation.fourier: expected the keys .*, found 'perod'; meant period"),
         ({}, ('--profile', 'trapezoids'), 'trapezoids.joint: expected one of a, b, c, found none'),
         ({}, ('--joint', 'a'), 'excitation.fourier: '),
@@ -104,7 +94,7 @@ def test_bad_input_ends_with_2_and_one_line(excite, capsys, config, arguments, m
     assert error.startswith('joint-dynamics excite: ')
 
 
-def test_a_robot_without_inertials_is_refused_until_the_torque_limit_is_off(excite, make_urdf, capsys):
+def test_missing_inertials_need_torque_limit_false(excite, make_urdf, capsys):
     urdf = make_urdf(inertials=False)
     assert excite(urdf=urdf)[0] == 2
     assert 'set limits.torque_limit: false' in capsys.readouterr().err
@@ -115,7 +105,7 @@ def test_a_robot_without_inertials_is_refused_until_the_torque_limit_is_off(exci
     assert load_plan(folder / 'summary.json')[1] is False, 'the plan says it itself'
 
 
-def test_the_first_result_is_written_when_it_is_interrupted(tmp_path, make_urdf):
+def test_interrupt_writes_the_first_result(tmp_path, make_urdf):
     (tmp_path / 'arm.urdf').write_text(make_urdf())
     settings = {**QUICK, 'fourier': {**QUICK['fourier'], 'starts': 500, 'patience': 500}}
     (tmp_path / 'config.yaml').write_text(yaml.safe_dump({'excitation': settings}))
@@ -130,23 +120,10 @@ def test_the_first_result_is_written_when_it_is_interrupted(tmp_path, make_urdf)
     )
     line = next(line for line in process.stderr if 'condition number' in line)
     process.send_signal(signal.SIGINT)
-    printed, complaints = process.communicate(timeout=120)
-    assert re.fullmatch(r'\d+ s: condition number \d+\.\d\d, improving( \(about \d+ s more\))?\n', line)
+    complaints = process.communicate(timeout=120)[1]
+    assert re.search(r'condition number \d+\.\d\d', line)
     assert process.returncode in (0, 3), complaints
-    assert 'the search was ended (interrupted)' in printed
     summary = json.loads((tmp_path / 'out' / 'summary.json').read_text())
     assert summary['ended'] == 'interrupted'
     assert min(summary['margins'].values()) >= 0
     assert load_trajectory(tmp_path / 'out' / 'summary.json').duration == pytest.approx(6.0 * 1.4)
-
-
-def test_it_says_what_is_not_looked_after(excite, capsys):
-    motion = {'waypoints': {'waypoints': [[0, 0, 0], [20, -10, 30]]}}
-    assert excite('--profile', 'waypoints', config={**motion, 'limits': {'clearance': None}})[0] == 0
-    printed = capsys.readouterr().out
-    assert 'note: nothing keeps the arm above what it stands on' in printed
-    assert 'note: the arm may hit itself' in printed
-    assert 'note: the torque limit is kept without friction' in printed
-    known = {'floor': 0.1, 'coulomb_friction': 0.1}
-    assert excite('--profile', 'waypoints', config={**motion, 'limits': known})[0] == 0
-    assert 'note:' not in capsys.readouterr().out

@@ -23,11 +23,12 @@ from joint_dynamics.excitation import (
     to_joint_trajectory,
 )
 from joint_dynamics.excitation.excitation_settings import LimitSettings
-from joint_dynamics.excitation.files import coefficients, seconds_and_nanoseconds
-from joint_dynamics.excitation.playback import LONGEST_DELAY, SHORTEST, come_to_rest, delay_of
+from joint_dynamics.excitation.files import coefficients
+from joint_dynamics.excitation.playback import SHORTEST, come_to_rest, delay_of
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation import ur5e_urdf
 
+RATE = 30  # Hz, of the points sent
 POSTURE = np.array([0.0, -1.57, 0.6, -1.57, 0.3, 0.0])
 
 
@@ -52,11 +53,10 @@ MOTIONS = {
 }
 
 
-@pytest.mark.parametrize('rate', [100, 30])
 @pytest.mark.parametrize('profile', PROFILES)
-def test_what_excite_writes_is_what_the_node_checks_and_sends(robot, tmp_path, profile, rate):
+def test_written_motions_are_sent_unchanged(robot, tmp_path, profile):
     """Every profile: the file is accepted, and the points of it that are sent are those of the planned motion."""
-    section = {'rate': rate, profile.replace('-', '_'): MOTIONS[profile]}
+    section = {'rate': RATE, profile.replace('-', '_'): MOTIONS[profile]}
     if profile != 'bang-coast-bang':
         section['posture'] = [0.0, -1.57, 0.0, -1.57, 0.0, 0.0]
     (tmp_path / 'config.yaml').write_text(yaml.safe_dump({'excitation': section}))
@@ -65,14 +65,14 @@ def test_what_excite_writes_is_what_the_node_checks_and_sends(robot, tmp_path, p
     table = np.genfromtxt(tmp_path / 'out' / 'trajectory.csv', delimiter=',', skip_header=1).T
     for name in ('trajectory.yaml', 'summary.json'):
         playback = Playback(robot, LimitSettings(), load_trajectory(tmp_path / 'out' / name))
-        playback.refuse_samples(playback.trajectory.points(rate))
+        playback.refuse_samples(playback.trajectory.points(RATE))
         played = playback.trajectory.states(table[0])
         np.testing.assert_allclose(played.q.T, table[1:7], atol=1e-5)
         if playback.trajectory.jumps:
             motion = playback.from_posture(playback.trajectory.position(0.0)[0] + 0.05)
-            playback.refuse_samples(motion.points(rate))
+            playback.refuse_samples(motion.points(RATE))
             # What a controller makes of the points, cubic from one to the next, is the motion at all times.
-            sent, times = motion.points(rate), np.linspace(0.0, motion.duration, 5003)
+            sent, times = motion.points(RATE), np.linspace(0.0, motion.duration, 5003)
             again = SampledTrajectory(motion.joint_names, sent.time, sent.q, sent.dq)
             for one, other in zip(again.motion(times)[:2], motion.motion(times)[:2], strict=True):
                 np.testing.assert_allclose(one, other, atol=1e-4)
@@ -80,7 +80,7 @@ def test_what_excite_writes_is_what_the_node_checks_and_sends(robot, tmp_path, p
 
 
 @pytest.mark.parametrize('times', [{'period': 1e-100}, {'period': 1e-300}, {'ramp': 1e-300}, {'ramp': 1e-100}])
-def test_times_too_short_for_a_message_are_refused_as_what_they_are(robot, tmp_path, times):
+def test_times_too_short_for_a_message_are_refused(robot, tmp_path, times):
     file = tmp_path / 'summary.json'
     file.write_text(json.dumps({'trajectory': coefficients(waves(robot)) | times}))
     with pytest.raises(JointDynamicsError, match=r'found: period .* ramp .* at least 1e-06 s') as caught:
@@ -88,19 +88,9 @@ def test_times_too_short_for_a_message_are_refused_as_what_they_are(robot, tmp_p
     assert '\n' not in str(caught.value)
 
 
-def test_a_time_that_is_no_whole_number_is_named(robot, tmp_path):
-    file = tmp_path / 'motion.yaml'
-    point = '{{positions: [0, 0, 0, 0, 0, 0], velocities: [0, 0, 0, 0, 0, 0], accelerations: [0, 0, 0, 0, 0, 0], {}}}'
-    times = ('time_from_start: {sec: 0, nanosec: 0}', 'time_from_start: {sec: 1.0e-300, nanosec: 0}')
-    rows = ''.join(f'- {point.format(time)}\n' for time in times)
-    file.write_text(f'joint_names: [{", ".join(robot.joint_names)}]\npoints:\n{rows}')
-    with pytest.raises(JointDynamicsError, match=r'time_from_start\.sec of 1e-300'):
-        load_trajectory(file)
-
-
 @pytest.mark.parametrize('period', [1e-100, 1e-5, 0.02])
 @pytest.mark.filterwarnings('ignore::RuntimeWarning')
-def test_a_motion_far_over_its_limits_is_refused_with_joint_time_and_value(robot, period):
+def test_excessive_motion_is_refused_with_joint_and_time(robot, period):
     """Of 1e-100 s the margins are no numbers."""
     with pytest.raises(JointDynamicsError, match=r'of \w+_joint .* at .* s, allowed are'):
         Playback(robot, LimitSettings(), waves(robot, period))
@@ -108,7 +98,7 @@ def test_a_motion_far_over_its_limits_is_refused_with_joint_time_and_value(robot
 
 @pytest.mark.parametrize('field', ['q', 'dq', 'ddq'])
 @pytest.mark.parametrize('wrong', [np.nan, np.inf, -np.inf, 50.0])
-def test_every_sample_is_looked_at_before_it_is_sent(robot, field, wrong):
+def test_every_sample_is_checked_before_it_is_sent(robot, field, wrong):
     motion = waves(robot)
     playback, samples = Playback(robot, LimitSettings(), motion), motion.sample(100.0)
     playback.refuse_samples(samples)
@@ -143,16 +133,6 @@ def test_the_delay_of_a_robot_on_the_path_is_found(motion, delay):
         assert apart <= 1e-3 + 1e-9 or apart <= 2.5e-3 * 1.5
 
 
-def test_a_robot_elsewhere_is_told_apart(motion):
-    q = motion.position(3.0)[0] + np.array([0.0, 0.4, 0.0])
-    assert delay_of(motion, 3.0, q)[1] > 0.1
-
-
-def test_before_the_motion_and_at_rest_there_is_no_delay(motion):
-    assert delay_of(motion, 0.0, motion.position(0.0)[0]) == (0.0, pytest.approx(0.0, abs=1e-12))
-    assert LONGEST_DELAY == 0.5
-
-
 @given(st.lists(st.floats(-3, 3), min_size=3, max_size=3), st.lists(st.floats(-2, 2), min_size=3, max_size=3))
 def test_coming_to_rest_keeps_the_allowed_deceleration(q, dq):
     limit = np.array([2.0, 3.0, 5.0])
@@ -184,106 +164,38 @@ def test_yaml_is_a_joint_trajectory_message(series):
     samples = series.sample(30.0)
     document = yaml.safe_load(to_joint_trajectory(series, samples))
     assert set(document) == {'header', 'joint_names', 'points'}
-    assert document['header'] == {'stamp': {'sec': 0, 'nanosec': 0}, 'frame_id': ''}
     assert document['joint_names'] == ['first', 'second']
-    times = [
-        point['time_from_start']['sec'] + 1e-9 * point['time_from_start']['nanosec'] for point in document['points']
-    ]
-    np.testing.assert_allclose(times, samples.time, atol=1e-9)
-    for point in document['points']:
-        assert set(point) == {'positions', 'velocities', 'accelerations', 'effort', 'time_from_start'}
-        assert all(
-            isinstance(value, float) for key in ('positions', 'velocities', 'accelerations') for value in point[key]
-        )
-    np.testing.assert_allclose([point['velocities'] for point in document['points']], samples.dq, atol=1e-9)
+    times = [point['time_from_start'] for point in document['points']]
+    np.testing.assert_allclose([time['sec'] + 1e-9 * time['nanosec'] for time in times], samples.time, atol=1e-9)
+    for key, values in (('positions', samples.q), ('velocities', samples.dq), ('accelerations', samples.ddq)):
+        np.testing.assert_allclose([point[key] for point in document['points']], values, atol=1e-9)
 
 
-def test_times_split_without_carrying_errors():
-    assert seconds_and_nanoseconds(1.9999999999) == (2, 0)
-    assert seconds_and_nanoseconds(3.25) == (3, 250_000_000)
-
-
-def test_a_series_comes_back_from_its_coefficients(series, tmp_path):
-    path = tmp_path / 'summary.json'
-    path.write_text(json.dumps({'profile': 'fourier', 'trajectory': coefficients(series)}))
-    again = load_trajectory(path)
-    t = np.linspace(0, series.duration, 100)
-    np.testing.assert_array_equal(again.acceleration(t), series.acceleration(t))
-    assert again.joint_names == series.joint_names
-
-
-def test_a_motion_comes_back_from_its_points(series, tmp_path):
-    path = tmp_path / 'trajectory.yaml'
-    path.write_text(to_joint_trajectory(series, series.sample(50.0)))
-    t = np.linspace(0, series.duration, 100)
-    np.testing.assert_allclose(load_trajectory(path).position(t), series.position(t), atol=1e-6)
-
-
-@pytest.mark.parametrize(
-    'text',
-    [
-        '',
-        'a: 1',
-        '{"trajectory": {"joint_names": ["a"]}}',
-        'points: [{positions: [0]}]\njoint_names: [a]',
-        '{[',
-        '- 1',
-        '{"trajectory": {"joint_names": ["a"], "period": 1, "harmonics": 1, "repeats": 1, "ramp": 1, "posture": null, '
-        '"coefficients": [[1, 2]]}}',
-    ],
-)
-def test_what_is_no_trajectory_is_refused(tmp_path, text):
+@pytest.mark.parametrize('text', ['', 'a: 1', '{"trajectory": {"joint_names": ["a"]}}', '{[', '- 1', None])
+def test_broken_files_are_refused(tmp_path, text):
     path = tmp_path / 'file'
-    path.write_text(text)
-    with pytest.raises(JointDynamicsError, match=r'trajectory .*: expected'):
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(JointDynamicsError, match='file'):
         load_trajectory(path)
 
 
-def test_a_file_that_is_not_there_is_refused(tmp_path):
-    with pytest.raises(JointDynamicsError, match=r'trajectory .*: expected a readable file'):
-        load_trajectory(tmp_path / 'none')
-
-
 @pytest.mark.parametrize(
-    'names',
-    [
-        ['on', 'off'],
-        ['1', '1e3'],
-        ['null', '~'],
-        ['a, b', 'c]'],
-        ["it's", '"q"'],
-        ['ü: x', '# no'],
-        ['2026-01-01', ' padded '],
-    ],
+    'names', [['on', 'off'], ['1', '~'], ['a, b', 'c]'], ['ü: x', '"q"'], ['2026-01-01', ' padded ']]
 )
 def test_any_joint_name_comes_back_as_text(names, tmp_path):
-    series = FourierTrajectory(
-        names, FourierBasis(3.0, 2, 2, 0.5, True), np.random.default_rng(0).standard_normal((2, 5))
-    )
-    text = to_joint_trajectory(series, series.sample(10.0))
-    assert yaml.safe_load(text)['joint_names'] == names
-    (tmp_path / 'trajectory.yaml').write_text(text, encoding='utf-8')
+    coefficients = np.random.default_rng(0).standard_normal((2, 5))
+    series = FourierTrajectory(names, FourierBasis(3.0, 2, 2, 0.5, True), coefficients)
+    (tmp_path / 'trajectory.yaml').write_text(to_joint_trajectory(series, series.sample(10.0)), encoding='utf-8')
     assert load_trajectory(tmp_path / 'trajectory.yaml').joint_names == tuple(names)
 
 
 @pytest.mark.parametrize(
     ('key', 'value'),
-    [
-        ('period', 0.0),
-        ('period', -1),
-        ('repeats', 10**12),
-        ('repeats', 0),
-        ('harmonics', 0),
-        ('ramp', 0),
-        ('ramp', 1e300),
-        ('joint_names', [True, 'b']),
-        ('joint_names', ['a', 'a']),
-        ('posture', [1.0]),
-        ('posture', ['x', 'y']),
-    ],
+    [('period', 0.0), ('repeats', 10**12), ('ramp', 1e300), ('joint_names', ['a', 'a']), ('posture', ['x', 'y'])],
 )
-def test_coefficients_of_no_motion_are_refused(series, tmp_path, key, value):
+def test_wrong_coefficients_are_refused(series, tmp_path, key, value):
     path = tmp_path / 'summary.json'
     path.write_text(json.dumps({'trajectory': {**coefficients(series), key: value}}))
-    with pytest.raises(JointDynamicsError, match=r'trajectory .*: expected all fields of a trajectory'):
+    with pytest.raises(JointDynamicsError, match=r'summary\.json'):
         load_trajectory(path)

@@ -28,7 +28,7 @@ def motion(request, ur5e):
     return make_profile(ur5e, request.param, OPTIONS[request.param], posture=UPRIGHT)
 
 
-def test_it_is_one_motion_from_rest_to_rest_within_the_limits(motion, ur5e):
+def test_profiles_go_from_rest_to_rest_within_the_limits(motion, ur5e):
     trajectory, assessment = motion
     samples = trajectory.states(check_times(trajectory))
     limits = MotionLimits.of(ur5e, LimitSettings())
@@ -42,7 +42,7 @@ def test_it_is_one_motion_from_rest_to_rest_within_the_limits(motion, ur5e):
     np.testing.assert_allclose(trajectory.velocity([0.0, trajectory.duration]), 0, atol=1e-9)
 
 
-def test_position_is_the_integral_of_speed_and_that_of_acceleration(motion):
+def test_position_speed_and_acceleration_are_integrals(motion):
     trajectory, _ = motion
     knots = trajectory.knots
     middle, half = (knots[1:] + knots[:-1]) / 2, (knots[1:] - knots[:-1])[:, None] / 2
@@ -53,7 +53,7 @@ def test_position_is_the_integral_of_speed_and_that_of_acceleration(motion):
 
 
 @given(st.floats(-3, 3), st.floats(-3, 3), st.floats(0.05, 3), st.floats(0.1, 10))
-def test_a_move_reaches_its_target_at_the_limits_in_the_time_foretold(start, target, speed, acceleration):
+def test_move_reaches_its_target_in_the_predicted_time(start, target, speed, acceleration):
     pieces = JointPieces(start)
     pieces.move_to(target, speed, acceleration)
     trajectory = PiecewiseTrajectory(['a'], [pieces], pieces.time + 0.1)
@@ -82,7 +82,7 @@ def test_waypoints_are_joined_by_straight_lines(ur5e):
     assert share.max() == pytest.approx(1)
 
 
-def test_slow_reversals_are_240_a_turn_of_17_minutes_at_rest_each_time(ur5e):
+def test_slow_reversals_are_240_a_turn_in_17_minutes(ur5e):
     trajectory, _ = make_profile(ur5e, 'slow_reversals', {'joint': 'shoulder_pan_joint'}, posture=UPRIGHT)
     assert trajectory.duration == pytest.approx(17 * 60, rel=1e-3)
     dq = trajectory.velocity(trajectory.knots)[:, 0]
@@ -110,17 +110,6 @@ def test_constant_speed_has_a_plateau_each_way_at_every_speed(ur5e):
     assert not trajectory.velocity(t)[:, [0, 1, 3, 4, 5]].any()
 
 
-def test_trapezoids_hold_their_speed_for_the_time_given(ur5e):
-    trajectory, _ = make_profile(
-        ur5e, 'trapezoids', {'joint': 'elbow_joint', 'speeds': [0.2, 0.6], 'plateau': 0.8}, posture=UPRIGHT
-    )
-    t = np.arange(0, trajectory.duration, 1e-4)
-    dq, ddq = trajectory.velocity(t)[:, 2], trajectory.acceleration(t)[:, 2]
-    for speed in (0.2, -0.2, 0.6, -0.6):
-        held = 1e-4 * np.count_nonzero((np.abs(dq - speed) < 1e-9) & (ddq == 0))
-        assert held == pytest.approx(0.8, abs=0.01)
-
-
 def test_a_load_sweep_goes_from_no_load_to_the_greatest(ur5e):
     settings = LimitSettings(payload=PayloadSettings(3.0))
     trajectory, _ = make_profile(
@@ -138,14 +127,14 @@ def test_a_load_sweep_goes_from_no_load_to_the_greatest(ur5e):
     assert np.count_nonzero(np.diff(moving)) == 2 * 3 + 1
 
 
-def test_a_load_sweep_needs_a_joint_that_gravity_loads(ur5e, ur):
-    with pytest.raises(JointDynamicsError, match=r'load_sweep.joint: expected a joint that gravity loads and unloads'):
+def test_load_sweep_needs_gravity(ur5e, ur):
+    with pytest.raises(JointDynamicsError, match=r'load_sweep\.joint'):
         make_profile(ur5e, 'load_sweep', {'joint': 'shoulder_pan_joint'}, posture=UPRIGHT)
-    with pytest.raises(JointDynamicsError, match=r'load_sweep: expected start and stop, or a model with inertials'):
+    with pytest.raises(JointDynamicsError, match='load_sweep'):
         make_profile(ur, 'load_sweep', {'joint': 'joint_2'}, LimitSettings(velocity=2.0, torque_limit=False))
 
 
-def test_bang_coast_bang_uses_30_to_100_percent_and_waits_up_to_a_second(arm):
+def test_bang_coast_bang_uses_30_to_100_percent(arm):
     limits = MotionLimits.of(arm, LimitSettings())
     trajectory, _ = make_profile(arm, 'bang_coast_bang', {'duration': 60.0, 'reach': 0.2, 'seed': 3})
     assert trajectory.duration == 60.0
@@ -166,40 +155,28 @@ def test_bang_coast_bang_uses_30_to_100_percent_and_waits_up_to_a_second(arm):
         assert np.any(targets < 0.15 * limits.upper[j])
 
 
-def test_the_same_seed_is_the_same_motion(arm):
-    t = np.linspace(0, 10, 100)
-    first, second, third = (make_profile(arm, 'bang_coast_bang', {'seed': seed})[0].position(t) for seed in (1, 1, 2))
-    np.testing.assert_array_equal(first, second)
-    assert np.abs(first - third).max() > 0.1
-
-
 @pytest.mark.parametrize(
-    ('name', 'options', 'message'),
+    ('name', 'options', 'place'),
     [
-        ('sines', {}, r'profile: expected one of bang_coast_bang'),
-        ('trapezoids', {}, r'trapezoids.joint: expected one of a, b, c, found none'),
-        ('trapezoids', {'joint': 'd'}, r"joint: expected one of a, b, c, found 'd'"),
-        ('trapezoids', {'joint': 'a', 'plateu': 1}, r"trapezoids: expected the keys .*, found 'plateu'; meant"),
-        ('trapezoids', {'joint': 'a', 'speeds': [0.2, 9.0]}, r'profile: expected a motion within the limits, found'),
-        (
-            'constant_speed',
-            {'joint': 'a', 'speeds': [3.0], 'start': 0, 'stop': 0.2},
-            r'constant_speed.speeds: expected speeds reached within 0.2 rad',
-        ),
-        ('constant_speed', {'joint': 'a', 'start': 0.2, 'stop': 0.2}, r'constant_speed: expected start ≠ stop'),
-        ('constant_speed', {'joint': 'a', 'start': 0.2, 'stop': 2.7}, r'found position exceeded by'),
-        ('constant_speed', {'joint': 'b', 'start': 1.2, 'stop': 2.5}, r'found clearance exceeded by'),
-        ('slow_reversals', {'joint': 'a'}, r'slow_reversals.span: expected at most .* within the limits of a'),
-        ('slow_reversals', {'joint': 'a', 'cycle': 1.0}, r'slow_reversals.cycle: expected time to reverse, more than'),
-        ('waypoints', {}, r'waypoints.waypoints: expected postures for the 3 joints'),
-        ('waypoints', {'waypoints': [[0, 0, 0]]}, r'waypoints.waypoints: expected at least two postures'),
+        ('sines', {}, 'profile'),
+        ('trapezoids', {}, r'trapezoids\.joint'),
+        ('trapezoids', {'joint': 'd'}, "joint: .*'d'"),
+        ('trapezoids', {'joint': 'a', 'plateu': 1}, 'plateu'),
+        ('trapezoids', {'joint': 'a', 'speeds': [0.2, 9.0]}, 'limits.* a at'),
+        ('constant_speed', {'joint': 'a', 'speeds': [3.0], 'start': 0, 'stop': 0.2}, r'constant_speed\.speeds'),
+        ('constant_speed', {'joint': 'a', 'start': 0.2, 'stop': 0.2}, 'constant_speed'),
+        ('constant_speed', {'joint': 'a', 'start': 0.2, 'stop': 2.7}, 'position'),
+        ('constant_speed', {'joint': 'b', 'start': 1.2, 'stop': 2.5}, 'clearance'),
+        ('slow_reversals', {'joint': 'a'}, r'slow_reversals\.span'),
+        ('slow_reversals', {'joint': 'a', 'cycle': 1.0}, r'slow_reversals\.cycle'),
+        ('waypoints', {'waypoints': [[0, 0, 0]]}, r'waypoints\.waypoints'),
     ],
 )
-def test_what_does_not_fit_is_refused(arm, name, options, message):
-    with pytest.raises(JointDynamicsError, match=message):
+def test_wrong_options_are_refused(arm, name, options, place):
+    with pytest.raises(JointDynamicsError, match=place):
         make_profile(arm, name, options, posture=[0, 0, 0.2])
 
 
-def test_a_motion_that_needs_too_much_torque_is_refused(arm):
-    with pytest.raises(JointDynamicsError, match=r'found torque exceeded by .* by b at [\d.]+ s: choose'):
+def test_too_much_torque_is_refused(arm):
+    with pytest.raises(JointDynamicsError, match=r'torque .* b at [\d.]+ s'):
         make_profile(arm, 'trapezoids', {'joint': 'b'}, LimitSettings(torque=10.0))

@@ -88,24 +88,6 @@ def test_csv(tmp_path, edits):
         use(path)
 
 
-@tools.CASES
-@given(
-    st.lists(
-        st.tuples(st.integers(0, 59), st.integers(0, 6), st.one_of(st.floats(), st.sampled_from(tools.HUGE))),
-        min_size=1,
-        max_size=5,
-    )
-)
-def test_csv_with_other_numbers(tmp_path, cells):
-    rows = [line.split(',') for line in CSV.splitlines()]
-    for row, column, value in cells:
-        rows[row + 1][column] = repr(value)
-    path = tmp_path / 'run.csv'
-    path.write_text('\n'.join(','.join(row) for row in rows) + '\n')
-    with one_error(path):
-        use(path)
-
-
 FLIPS = st.lists(st.tuples(st.floats(0, 1), st.integers(0, 7)), min_size=1, max_size=4)
 
 

@@ -16,7 +16,7 @@ def test_periodic_and_within_its_points(table, theta, turns):
     assert min(table) - 1e-12 <= item(theta) <= max(table) + 1e-12
 
 
-def test_interpolates_linearly_through_its_points_and_across_the_seam():
+def test_interpolation_is_linear_and_crosses_the_seam():
     table = np.array([0.0, 1.0, -2.0, 4.0])
     item = PeriodicMap(table)
     grid = np.arange(4) * np.pi / 2
@@ -62,13 +62,7 @@ def test_a_series_has_its_period():
     assert np.allclose(fit.tabulate(30)(np.arange(30) * 0.1), fit(np.arange(30) * 0.1))
 
 
-def test_twelve_harmonics_are_allowed_and_one():
-    for harmonics in (1, 12):
-        assert FourierSeries(0, np.ones(harmonics), np.ones(harmonics)).cosine.size == harmonics
-    assert FourierSeries.fit(np.arange(50.0), np.zeros(50)).cosine.size == 6
-
-
-def test_a_document_is_a_table_of_one_turn_unless_it_says_otherwise():
+def test_document_is_a_table_of_one_turn_by_default():
     item = PeriodicMap.from_dict({'values': [1.0, 3.0], 'standard_deviations': [0.1, 0.1], 'coverage': [1, 0]})
     assert np.allclose(item([0.0, np.pi, np.pi / 2]), [1.0, 3.0, 2.0])
     assert item.to_dict() == {'type': 'table', 'period': 2 * np.pi, 'values': [1.0, 3.0]}

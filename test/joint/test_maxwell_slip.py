@@ -71,7 +71,7 @@ def test_steady_slip_is_exactly_one_whatever_the_backlash(table, sign, start, st
 
 @given(table=backlash_tables, points=turning_points, start=st.floats(-7, 7))
 @settings(max_examples=60, deadline=None)
-def test_passive_no_path_gives_more_energy_than_was_put_in(table, points, start):
+def test_no_path_returns_more_energy_than_it_took(table, points, start):
     # From rest (no deformation) the work ∫ H dθ is never negative, closed path or not.
     slip = MaxwellSlip(1, PeriodicMap(table))
     step = min(table) / 50
@@ -79,17 +79,6 @@ def test_passive_no_path_gives_more_energy_than_was_put_in(table, points, start)
     H = slip.run(start + theta)
     work = np.concatenate([[0.0], np.cumsum(0.5 * (H[1:] + H[:-1]) * np.diff(theta))])
     assert work.min() >= -1e-5 * max(table)
-
-
-@given(points=turning_points)
-@settings(max_examples=30, deadline=None)
-def test_every_repeated_closed_path_loses_energy(points):
-    # Whatever the first turn left in the springs: over the second, the state is periodic and the loop area is a loss.
-    slip = MaxwellSlip(1, PeriodicMap([1e-3, 2e-3, 1.5e-3]))
-    theta = path([*points, 0.0], 2e-5)
-    slip.run(theta)
-    H = np.concatenate([[slip.output[0]], slip.run(theta[1:])])
-    assert np.sum(0.5 * (H[1:] + H[:-1]) * np.diff(theta)) >= -1e-8
 
 
 @given(seed=st.integers(0, 2**31), joints=st.integers(1, 7), samples=st.integers(1, 400))
@@ -105,17 +94,6 @@ def test_recordings_and_single_samples_are_the_same_numbers(seed, joints, sample
     assert np.array_equal(whole.state, single.state)
     assert np.array_equal(whole.output, H[-1])
     assert np.all(np.abs(H) <= 1)
-
-
-def test_copy_has_its_own_state():
-    slip = MaxwellSlip(2)
-    slip.run(np.linspace(0, 1e-3, 10)[:, None] * [1, -1])
-    twin = slip.copy()
-    before = slip.output
-    twin.step([0.5, 0.5])
-    assert np.array_equal(slip.output, before)
-    assert not np.array_equal(twin.output, before)
-    assert np.array_equal(slip.copy().step([0.5, 0.5]), twin.output)
 
 
 def test_reset_starts_without_deformation_or_in_full_slip():
@@ -145,26 +123,6 @@ def test_the_relative_deformations_make_the_output():
     assert np.allclose(relative[:, 1, 0], np.array(delta) / (2e-3 * slip.limits[1, 0]), atol=1e-9)
 
 
-def test_the_state_after_a_reset_is_where_the_sliders_are():
-    slip = MaxwellSlip(2, [1e-3, 2e-3])
-    slip.reset([0.3, 0.4], direction=[1, -0.5])
-    assert np.allclose(slip.state, [0.3 - 1e-3 * slip.limits[0], 0.4 + 0.5 * 2e-3 * slip.limits[1]], atol=1e-15)
-    assert np.allclose(slip.output, [1.0, -0.5])
-    slip.reset()
-    assert slip.state is None
-    slip.state = 0.1
-    assert np.array_equal(slip.state, np.full((2, 4), 0.1))
-
-
-def test_defaults_are_those_of_the_paper():
-    assert np.allclose(polynomial_limits(4), (np.arange(1, 5) / 4) ** 4)
-    assert np.allclose(polynomial_stiffness([0.5, 1.0]), [4 / 5 / 0.5, 1 / 5])
-    slip = MaxwellSlip()
-    assert slip.operators == 4
-    assert np.allclose(slip.limits[0], polynomial_limits(4, 4.0))
-    assert np.allclose(slip.stiffness[0], polynomial_stiffness(polynomial_limits(4, 4.0), 2.0))
-
-
 @pytest.mark.parametrize(
     'law', [{'operators': 3, 'r_Delta': 2.5, 'r_k': 1.5}, {'operators': 5}, {'r_Delta': 3.0}, {'r_k': 1.0}, {}]
 )
@@ -181,7 +139,7 @@ def test_a_document_is_its_laws_with_the_defaults_of_the_paper(law):
     }
 
 
-def test_a_document_with_limits_and_stiffness_of_its_own_keeps_them():
+def test_document_keeps_its_own_limits_and_stiffness():
     error = [PeriodicMap([0.0, 1e-3])]
     document = {'limits': [0.25, 1.0], 'stiffness': [2.0, 0.5], 'presliding': PeriodicMap.constant(1e-3).to_dict()}
     slip = MaxwellSlip.from_dicts([document], error)
@@ -191,21 +149,9 @@ def test_a_document_with_limits_and_stiffness_of_its_own_keeps_them():
     theta = np.linspace(0, 3, 500)
     expected = MaxwellSlip.from_dicts([document]).run(theta - error[0](theta))
     assert np.allclose(slip.run(theta), expected, atol=1e-9)
-    limits_only = MaxwellSlip.from_dicts([{'limits': [0.25, 1.0], 'r_k': 3.0, 'presliding': 1e-3}])
-    assert np.allclose(limits_only.stiffness, polynomial_stiffness([0.25, 1.0], 3.0))
-    different = MaxwellSlip.from_dicts([{'r_k': 1.0, 'presliding': 1e-3}, {'r_k': 2.0, 'presliding': 1e-3}])
-    assert np.allclose(different.stiffness[0], polynomial_stiffness(polynomial_limits(4), 1.0))
-    assert 'stiffness' in different.to_dict(0)
 
 
-def test_a_document_with_a_stiffness_of_its_own_and_limits_by_the_law_keeps_it():
-    document = {'operators': 2, 'r_Delta': 1.0, 'stiffness': [0.4, 0.8], 'presliding': 1e-3}
-    found = MaxwellSlip.from_dicts([document]).to_dict()
-    assert found['stiffness'] == [0.4, 0.8]
-    assert 'r_k' not in found
-
-
-def test_stiffness_is_scaled_to_a_sum_of_one_when_it_is_nearly_so():
+def test_nearly_normal_stiffness_is_normalised():
     slip = MaxwellSlip(1, limits=[0.5, 1.0], stiffness=[1.0 + 6e-7, 0.5])
     assert np.isclose(slip.stiffness[0] @ slip.limits[0], 1.0, rtol=0, atol=1e-15)
     with pytest.raises(JointDynamicsError, match=r'^MaxwellSlip: expected stiffness k >= 0 with sum k_i Delta_i = 1'):
@@ -214,26 +160,7 @@ def test_stiffness_is_scaled_to_a_sum_of_one_when_it_is_nearly_so():
         MaxwellSlip(1, limits=[0.5, 1.0], stiffness=[3.0, -0.5])
 
 
-def test_one_joint_takes_samples_in_a_row_or_a_column():
-    theta = np.linspace(0, 2e-3, 50)
-    row, column = MaxwellSlip().run(theta), MaxwellSlip().run(theta[:, None])
-    assert row.shape == (50,)
-    assert np.array_equal(row, column[:, 0])
-    for slip in (MaxwellSlip(), MaxwellSlip(operators=40)):
-        assert [slip.step(sample).shape for sample in (0.1, [0.2], [[0.3]])] == [(), (1,), (1, 1)]
-        slip.reset()
-        assert slip.step([[0.1]]).shape == (1, 1)
-    with pytest.raises(JointDynamicsError, match=r'found \(25, 2\)'):
-        MaxwellSlip().run(theta.reshape(25, 2))
-
-
-def test_a_map_that_is_one_joint_s_serves_all():
-    one = MaxwellSlip(3, PeriodicMap([1e-3, 2e-3]), kinematic_error=PeriodicMap([1e-4, -1e-4, 0.0]))
-    other, theta = one.copy(), np.random.default_rng(0).normal(size=(300, 3)).cumsum(axis=0) * 1e-3
-    np.testing.assert_array_equal([one.step(sample) for sample in theta], other.run(theta))
-
-
-def test_an_angle_that_is_no_number_stays_one_joint_s_matter():
+def test_nan_angle_affects_only_its_joint():
     one, theta = MaxwellSlip(2, 1e-3), np.zeros((6, 2))
     theta[:, 0], theta[3, 1] = np.linspace(0, 0.1, 6), np.nan
     other = one.copy()

@@ -24,33 +24,12 @@ def test_terms_one_by_one():
 T = np.linspace(6, 79, 30)
 
 
-def test_the_temperature_is_bounded_at_zero_degrees_and_below():
-    friction = FrictionModel({**FREE, 'F_T1': -0.05, 'F_T2': 3e3, 'T_min': 8})
-    low, high = (friction.static(1.0, temperature=T) for T in (8.0, 80.0))
-    assert np.isfinite(low)
-    assert friction.static(1.0, temperature=0.0) == friction.static(1.0, temperature=-40.0) == low
-    assert friction.static(1.0, temperature=500.0) == high
-
-
 def test_the_temperature_part_is_odd_and_continuous_in_speed():
     friction = FrictionModel({**FREE, 'F_T0': 1, 'F_T1': -0.01, 'F_T2': 100})
     at = {'temperature': T}
     assert np.allclose(friction.static(-2.0, **at), -friction.static(2.0, **at))
     assert np.allclose(friction.static(4.0, **at), 2 * (1 - 0.01 * (T - 25) + 100 * (T**-3 - 25.0**-3)))
     assert np.all(np.abs(friction.static(1e-12, **at)) < 1e-5)
-
-
-def test_the_reference_may_be_one_of_the_bounds_and_bounds_low():
-    cold = FrictionModel({**FREE, 'F_T1': -0.05, 'F_T2': 10.0, 'T_0': 0.5, 'T_min': 0.5, 'T_max': 0.6})
-    assert cold.static(1.0, temperature=0.5) == 0.0
-    assert FrictionModel({**FREE, 'F_T1': -0.05, 'T_0': 80.0}).static(1.0, temperature=90.0) == 0.0
-
-
-def test_level_is_even_in_load_and_bounded():
-    friction = FrictionModel({'F_C0': 5, 'F_Cl': 0.02, 'F_C1': 1e-3, 'tau_max': 50})
-    assert np.isclose(friction.level(20), 5 + 0.4 + 0.4)
-    assert friction.level(-20) == friction.level(20)
-    assert friction.level(1e6) == friction.level(50)
 
 
 @pytest.mark.parametrize('bound', [0.0, 0.5, 1.0, np.inf])

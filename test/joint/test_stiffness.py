@@ -4,14 +4,10 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy.optimize import brentq
 
 from joint_dynamics.joint import TorsionalStiffness
-from joint_dynamics.joint.stiffness import SOFTEST, check_range, loads_of, lost_motion_share, place_in_play
-
-alphas = st.lists(st.sampled_from([0.0, 1.0, 3e3, 2.1e4, 5e9]), min_size=1, max_size=4).filter(any)
+from joint_dynamics.joint.stiffness import SOFTEST, check_range, lost_motion_share, place_in_play
 
 
 @pytest.mark.parametrize('alpha', [[2e4], [2e4, 3e9], [2e4, -3e9, 1e14], [1e4, 2e9, 3e13, -4e18]])
@@ -32,15 +28,6 @@ def test_stiffness_and_its_slope_are_those_of_numpys_polynomial(alpha):
         both = getattr(joints, function)(np.stack([phi, -phi], axis=1))
         np.testing.assert_allclose(both[:, 0], expected, rtol=1e-12, atol=1e-14 * size)
         np.testing.assert_allclose(both[::-1, 1], expected, rtol=1e-12, atol=1e-14 * size)
-
-
-@given(alpha=alphas, tau=st.floats(-500, 500))
-@settings(deadline=None)
-def test_inverse_is_the_inverse(alpha, tau):
-    stiffness = TorsionalStiffness(alpha)
-    phi = stiffness.deformation(tau)
-    assert np.isclose(stiffness.torque(phi), tau, rtol=1e-12, atol=1e-300)
-    assert phi * tau >= 0
 
 
 def test_documents_and_stacking():
@@ -66,29 +53,6 @@ def test_beyond_its_reach_it_is_the_tangent(alpha):
         np.testing.assert_allclose(ends.bounded_deformation(sign * line), sign * beyond, rtol=1e-12)
     assert np.all(ends.stiffness(beyond) == whole.stiffness(r)) and not ends.curvature(beyond).any()
     assert ends.largest[0] == np.inf
-
-
-def test_one_that_bends_over_within_its_reach_is_the_polynomial():
-    phi_max, tau_max = TorsionalStiffness([2e4, -3e9]).largest
-    bends = TorsionalStiffness([2e4, -3e9], 1.5 * phi_max[0])
-    assert bends.largest == (phi_max, tau_max)
-    assert bends.bounded_deformation(2 * tau_max) == pytest.approx(phi_max)
-
-
-def test_without_torque_there_is_no_deformation_and_no_warning(recwarn):
-    assert np.array_equal(TorsionalStiffness([0.0, 1e9]).deformation([0.0, -0.0]), [0.0, 0.0])
-    assert np.array_equal(TorsionalStiffness([2e4, 0.0]).deformation([10.0, -10.0]), [5e-4, -5e-4])
-    # a spring so soft that its slope is far below one
-    assert TorsionalStiffness([1e-3, 1e-9]).deformation(1e-3) == pytest.approx(1.0, rel=1e-6)
-    assert list(recwarn) == []
-
-
-def test_documents_of_one_and_of_all_joints():
-    stacked = TorsionalStiffness([[1e4, 2e9], [3e4, 0]])
-    assert stacked.order == 2
-    assert stacked.to_dict() == {'coefficients': [1e4, 2e9]}
-    assert stacked.to_dict(1) == {'coefficients': [3e4, 0.0]}
-    assert TorsionalStiffness([1e4]).to_dict() == {'coefficients': [1e4]}
 
 
 SOFTENS, HARDENS = [2e4, -3e9], [2e4, 3e9]
@@ -130,7 +94,7 @@ def test_the_first_of_several_roots_ends_the_range():
 
 
 @pytest.mark.parametrize('curve', CURVES.values(), ids=CURVES)
-def test_the_inverse_is_the_root_that_scipy_finds(curve):
+def test_inverse_is_the_root_of_scipy(curve):
     model, (phi_max, tau_max) = TorsionalStiffness(curve), reached(curve)
     torques = tau_max * np.array([-1.0, -0.4, -1e-3, 1e-6, 0.2, 0.7, 0.95])
     expected = [brentq(lambda phi, tau=tau: model.torque(phi) - tau, -phi_max, phi_max, xtol=1e-18) for tau in torques]
@@ -146,16 +110,8 @@ def test_the_inverse_is_the_root_that_scipy_finds(curve):
     np.testing.assert_allclose(rows, np.tile(found[:, None], (1, 3)), rtol=1e-12)
 
 
-def test_joints_of_every_kind_beside_each_other():
-    rows = [[*SOFTENS, 0.0], [*HARDENS, 0.0], DIPS, [2e4, 0.0, 0.0], [0.0, 0.0, 1e14], [0.0, 1e9, 0.0]]
-    torques = np.array([reached(row, 0.9)[1] for row in rows]) * np.array([[1.0], [-0.3]])
-    found = TorsionalStiffness(rows).bounded_deformation(torques)
-    alone = np.stack([TorsionalStiffness(row).bounded_deformation(torques[:, j]) for j, row in enumerate(rows)], axis=1)
-    np.testing.assert_allclose(found, alone, rtol=1e-9)
-
-
 @pytest.mark.parametrize('curve', [SOFTENS, [2e4, -3e9, 0.0], CURVES['softens by its third']])
-def test_beyond_the_range_the_deformation_is_that_at_its_end(curve):
+def test_deformation_beyond_the_range_is_that_at_its_end(curve):
     model = TorsionalStiffness([curve])
     (phi,), (tau,) = model.largest
     found = model.bounded_deformation(np.array([[1.001 * tau], [-50.0 * tau]]))
@@ -165,7 +121,7 @@ def test_beyond_the_range_the_deformation_is_that_at_its_end(curve):
 ARM = ('a', 'b')
 
 
-def test_a_joint_that_stays_stiff_is_taken():
+def test_stiff_joints_are_accepted():
     rising, softening = TorsionalStiffness([HARDENS, HARDENS]), TorsionalStiffness([HARDENS, SOFTENS])
     check_range(rising, ARM, np.full(2, np.inf))
     tau = softening.largest[1][1]
@@ -178,12 +134,7 @@ def test_a_joint_that_stays_stiff_is_taken():
     check_range(TorsionalStiffness([[0.5, 0.0], [0.0, 0.5]]), ARM, np.full(2, np.inf))
 
 
-def test_loads_are_shares_of_the_torque_limit():
-    assert loads_of(50.0).tolist() == pytest.approx([0.5, 2.0])
-    np.testing.assert_allclose(loads_of([10.0, 200.0]), [[0.1, 0.4], [2.0, 8.0]])
-
-
-def test_half_is_left_at_its_load_and_it_falls_on_either_side():
+def test_lost_motion_falls_with_the_load_to_a_half():
     ratio = np.linspace(-5, 5, 101)
     left = lost_motion_share(ratio)
     assert lost_motion_share(np.array([0.0, 1.0, -1.0, 3.0])).tolist() == pytest.approx([1.0, 0.5, 0.5, 0.1])

@@ -49,7 +49,7 @@ def states(robot):
     return zip(*robot.random_states(15, np.random.default_rng(1)), strict=True)
 
 
-def test_the_description_is_of_the_same_robot_when_it_is_read_back(robot, description):
+def test_description_gives_the_same_robot_again(robot, description):
     back = DynamicsDescription.from_yaml(description.to_yaml()).robot_model()
     assert (back.joint_names, back.link_names) == (robot.joint_names, robot.link_names)
     ours, theirs = Arm.from_description(robot, description), Arm.from_description(None, description)
@@ -57,7 +57,7 @@ def test_the_description_is_of_the_same_robot_when_it_is_read_back(robot, descri
         close(theirs.link_torque(*state), ours.link_torque(*state))
 
 
-def test_a_robot_whose_joints_follow_otherwise_is_another_one(robot, description):
+def test_other_factors_make_another_robot(robot, description):
     name, follows = next(iter(robot.chain.tree.dependent.items()))
     other = {name: {key: 1.1 * ratio for key, ratio in follows.ratios.items()}}
     changed = RobotModel.from_urdf(robot.urdf, parallelograms={**robot.parallelograms, **other})
@@ -68,7 +68,7 @@ def test_a_robot_whose_joints_follow_otherwise_is_another_one(robot, description
         check_identity(identity_of(robot), standing)
 
 
-def test_a_urdf_has_the_links_and_who_follows_one_joint(robot, description, tmp_path):
+def test_urdf_has_links_and_mimics_of_one_joint(robot, description, tmp_path):
     unphysical = export_urdf(description, robot.urdf, tmp_path / 'out.urdf')
     assert unphysical == []
     several = {name: entry for name, entry in robot.parallelograms.items() if len(entry) > 2}
@@ -81,7 +81,7 @@ def test_a_urdf_has_the_links_and_who_follows_one_joint(robot, description, tmp_
         close(back.inverse_dynamics(*state), arm.link_torque(*state))
 
 
-def test_an_mjcf_has_the_links_and_an_equality_for_who_follows(robot, description, tmp_path):
+def test_mjcf_has_links_and_equalities_of_mimics(robot, description, tmp_path):
     mujoco = pytest.importorskip('mujoco', reason='the extra `mujoco` is not installed')
     export_mjcf(description, robot, tmp_path / 'arm.xml')
     model = mujoco.MjModel.from_xml_path(str(tmp_path / 'arm.xml'))

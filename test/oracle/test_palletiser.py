@@ -136,14 +136,14 @@ def by_motor(recording, names):
     return Recording(time=recording.time, joint_names=tuple(names), name=recording.name, **part)
 
 
-def test_mujoco_s_loops_are_closed_as_the_passive_joints_say(robot, runs):
+def test_passive_joints_close_the_loops_of_mujoco(robot, runs):
     for _, data in runs:
         tree = robot.tree_position(np.array([data.joint(name).qpos[0] for name in robot.joint_names]))
         found = [data.joint(name).qpos[0] for name in robot.chain.tree.names]
         np.testing.assert_allclose(found, tree, atol=2e-5)
 
 
-def test_it_is_identified_from_its_motors_and_predicts_another_motion(robot, runs):
+def test_identified_palletiser_predicts_another_motion(robot, runs):
     """Residuals per joint, each against its own torque.
 
     Three in a thousand: the constraints give by 1e-5 rad, a step of 0.25 ms is a thousandth of the shortest period's
@@ -160,18 +160,3 @@ def test_it_is_identified_from_its_motors_and_predicts_another_motion(robot, run
     assert set(standing.held) == set(PARALLELOGRAMS)
     locked = identify(standing, [training], [validation], PLAIN).validation[0].residual_percent()[0]
     assert min(locked[names.index(joint)] for joint in ('base', 'shoulder', 'elbow')) > 5.0
-
-
-def test_its_base_parameters_are_those_of_the_bodies(robot, runs):
-    """Within six of their deviations, or half a percent of the gravity and inertia there are."""
-    recording = by_motor(runs[0][0], robot.joint_names)
-    result = identify(robot, [recording], settings=SETTINGS)
-    standard = robot.standard(robot.parameters.copy())
-    order = [MOTORS.index(name) for name in robot.joint_names]
-    standard.rotor_inertia[:], standard.viscous[:] = ROTOR[order], VISCOUS[order]
-    truth = robot.base_parameters().regroup(standard.values)
-    found, deviation = result.solution.chi[: len(truth)], np.asarray(result.deviation)[: len(truth)]
-    off = np.abs(found - truth)
-    assert np.all(off <= np.maximum(6 * deviation, 5e-3 * np.abs(truth).max())), dict(
-        zip(result.names, off / deviation, strict=False)
-    )

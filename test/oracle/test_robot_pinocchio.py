@@ -67,35 +67,3 @@ def test_pseudo_inertias_are_those_of_pinocchio(robot):
     for k in range(robot.n):
         close(ours[k], pinocchio.PseudoInertia.FromInertia(robot.pinocchio.inertias[k + 1]).toMatrix())
         assert np.linalg.eigvalsh(ours[k])[0] > 0
-
-
-def test_the_bodies_of_the_semidefinite_programme_are_bodies_to_pinocchio(urdf_of):
-    """The estimate is pushed out of the physical set first.
-
-    What comes back has masses, and inertias of positive densities.
-    """
-    pytest.importorskip('cvxpy', reason='the extra `sdp` is not installed')
-    from joint_dynamics.identification import IdentificationSettings, identify
-    from joint_dynamics.recording import Recording
-
-    robot = RobotModel.from_urdf(urdf_of(np.random.default_rng(8), joints=4, branches=False))
-    rng = np.random.default_rng(9)
-    t = np.arange(0, 8, 0.005)
-    k = 2 * np.pi * 0.25 * np.arange(1, 5)[:, None]
-    a, b = 0.4 * rng.normal(size=(2, 4, robot.n))
-    sine, cosine = np.sin(t[:, None] * k.T), np.cos(t[:, None] * k.T)
-    q, dq, ddq = sine @ (a / k) + cosine @ (b / k), cosine @ a - sine @ b, -sine @ (a * k) - cosine @ (b * k)
-    unphysical = robot.parameters.copy()
-    unphysical[robot.columns(['ZZ'])] *= -0.5
-    tau = robot.inverse_dynamics(q, dq, ddq, unphysical) + 2 * np.sign(dq) + 3 * dq
-    tau += rng.normal(scale=0.05, size=tau.shape)
-    recording = Recording(robot.joint_names, t, q, tau=tau)
-    result = identify(robot, [recording], settings=IdentificationSettings(physical=True, selection=False, proceed=True))
-    for values in result.standard_parameters[: PER_JOINT * robot.n].reshape(robot.n, PER_JOINT)[:, :10]:
-        by_name = dict(zip(INERTIAL, values, strict=True))
-        body = pinocchio.Inertia.FromDynamicParameters(np.array([by_name[name] for name in THEIRS]))
-        assert body.mass > 0
-        # principal moments of a body about its centre of mass: positive, and none above the sum of the other two
-        moments = np.linalg.eigvalsh(body.inertia)
-        assert moments[0] > 0
-        assert moments[2] <= (moments[0] + moments[1]) * (1 + 1e-9)

@@ -5,8 +5,7 @@ import pytest
 import scipy.interpolate
 import scipy.signal
 
-from joint_dynamics.signals.alignment import resample
-from joint_dynamics.signals.filtering import ParallelDecimator, zero_phase_kernel, zero_phase_lowpass
+from joint_dynamics.signals.filtering import zero_phase_kernel, zero_phase_lowpass
 from joint_dynamics.signals.state_estimator import StateEstimator, smoothing_kernel
 
 
@@ -40,14 +39,6 @@ def test_the_kernel_has_the_squared_magnitude_of_the_filter(cutoff, rate):
     np.testing.assert_allclose(found, np.abs(response) ** 2, atol=left_out)
 
 
-def test_the_decimator_is_a_convolution():
-    x = np.random.default_rng(1).normal(size=2000)
-    decimator = ParallelDecimator(2000, 25.0, 1000.0, 10)
-    whole = scipy.signal.oaconvolve(x, decimator.kernel, 'same')
-    share = scipy.signal.oaconvolve(np.ones(2000), decimator.kernel, 'same')
-    np.testing.assert_allclose(decimator.apply(x), (whole / share)[decimator.kept], atol=1e-12)
-
-
 @pytest.mark.parametrize('degree', [0, 1, 2, 3, 4])
 @pytest.mark.parametrize('samples', [7, 21, 101])
 def test_the_untapered_smoother_is_savitzkys_and_golays(samples, degree):
@@ -56,7 +47,7 @@ def test_the_untapered_smoother_is_savitzkys_and_golays(samples, degree):
     )
 
 
-def test_the_state_estimator_is_savitzky_golay_and_differences_of_it():
+def test_state_estimator_is_savitzky_golay_and_differences():
     x = np.cumsum(np.random.default_rng(2).normal(size=400))
     estimator = StateEstimator(1, 1e-3, window=0.02, taper=False)
     out = np.array([estimator.update([value])[:, 0].copy() for value in x])[estimator.samples - 1 :]
@@ -64,12 +55,3 @@ def test_the_state_estimator_is_savitzky_golay_and_differences_of_it():
     middle = slice(estimator.samples // 2, len(x) - estimator.samples // 2)
     np.testing.assert_allclose(out[:, 0], smooth[middle], atol=1e-9)
     np.testing.assert_allclose(out[:, 1], np.gradient(smooth, 1e-3)[middle], atol=1e-7)
-
-
-def test_resampling_is_linear_interpolation():
-    rng = np.random.default_rng(3)
-    time, values = np.cumsum(rng.uniform(0.01, 0.1, 50)), rng.normal(size=(50, 3))
-    grid = np.linspace(time[0], time[-1], 333)
-    np.testing.assert_allclose(
-        resample(grid, time, values), scipy.interpolate.interp1d(time, values, axis=0)(grid), atol=1e-12
-    )

@@ -8,29 +8,25 @@ import contextlib
 import itertools
 import json
 import os
+import re
 import shutil
 import subprocess
+import zlib
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from joint_dynamics.demo import scenario
-from joint_dynamics.demo.comparison import compare_parameters, friction_errors, map_nrmse, mean_squares, reductions
-from joint_dynamics.demo.report import demo_report
-from joint_dynamics.demo.scenario import demo_robot
-from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.excitation import PlanSettings, plan
 from joint_dynamics.identification import IdentificationSettings, identify
 from joint_dynamics.identification.joint_tests.result import JointTestResult, Plot, Value
 from joint_dynamics.identification.joint_tests.result import Series as Line
-from joint_dynamics.joint import TorsionalStiffness
 from joint_dynamics.recording import Recording
 from joint_dynamics.report.excitation import excitation_report
 from joint_dynamics.report.identification import identification_report
 from joint_dynamics.report.joint import joint_report
 from joint_dynamics.robot import RobotModel
-from joint_dynamics.simulation import TrajectoryPoints, play, ur5e_urdf
+from joint_dynamics.simulation import ur5e_urdf
 
 NAMES = ('chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable')
 QUIET = (
@@ -152,8 +148,10 @@ class Browser:
         )
 
     def colours(self, colours):
-        """Set what the system prefers, light or dark."""
-        self.call('Emulation.setEmulatedMedia', features=[{'name': 'prefers-color-scheme', 'value': colours}])
+        """Set what the system prefers: light or dark, and no motion by itself."""
+        wanted = {'prefers-color-scheme': colours, 'prefers-reduced-motion': 'reduce'}
+        features = [{'name': name, 'value': value} for name, value in wanted.items()]
+        self.call('Emulation.setEmulatedMedia', features=features)
 
     def run(self, script):
         """Return the value of an expression in the page; a promise is waited for."""
@@ -188,21 +186,9 @@ class Browser:
             self.call('Input.dispatchMouseEvent', type='mouseMoved', x=x, y=y, button='left', buttons=1)
         self.call('Input.dispatchMouseEvent', type='mouseReleased', x=x, y=y, button='left', clickCount=1)
 
-    def picture(self, whole=False):
-        """Return a PNG of what is seen, or of the whole page."""
-        more = {}
-        if whole:
-            size = self.call('Page.getLayoutMetrics')['cssContentSize']
-            more = {'captureBeyondViewport': True, 'clip': {'x': 0, 'y': 0, **_part(size), 'scale': 1}}
-        return base64.b64decode(self.call('Page.captureScreenshot', format='png', **more)['data'])
-
     def printed(self):
         """Return a PDF of the page as it is printed."""
         return base64.b64decode(self.call('Page.printToPDF', printBackground=True)['data'])
-
-
-def _part(size):
-    return {'width': size['width'], 'height': size['height']}
 
 
 @pytest.fixture(scope='session')
@@ -212,18 +198,6 @@ def browser(tmp_path_factory):
         pytest.skip(f'no browser: none of {", ".join(NAMES)} is installed, and $BROWSER_FOR_TESTS names none')
     with Browser(tmp_path_factory.mktemp('browser')) as browser:
         yield browser
-
-
-@pytest.fixture
-def screenshot(request):
-    """Function (name, PNG) that keeps a picture for the documentation, where --screenshots says to."""
-    folder = request.config.getoption('--screenshots')
-
-    def keep(name, png):
-        if folder is not None:
-            (Path(folder) / f'{name}.png').write_bytes(png)
-
-    return keep
 
 
 #: N·m/rad of every joint of the identified arm.
@@ -253,71 +227,6 @@ def planned():
     return model, plan(model, PlanSettings.from_config(config))
 
 
-class History:
-    """What a topic said over time, as the demonstration keeps it."""
-
-    def __init__(self, history):
-        self.history, self.last = history, history[-1][1]
-
-
-@pytest.fixture(scope='session')
-def demonstrated(ur5e_file):
-    """(summary, results) of a demonstration: its robot at its work, new and worn, beside a description of it.
-
-    Without the nodes: what they would learn is put in their place (the described stiffness and α on their way to what
-    they are), everything compared with the truth by the demonstration's own functions.
-    """
-    model, work = RobotModel.load(ur5e_urdf()), scenario.cycle()
-    robot = demo_robot(0, work.q[0])
-    description = DynamicsDescription.load(ur5e_file)
-    n, runs, states = model.n, {}, {}
-    effort = model.inverse_dynamics(work.q, work.dq, work.ddq)
-    for name, wear in (('plain', 0.0), ('adaptive', 0.3)):
-        robot.set_wear(wear, duration=0.0)
-        robot.place(work.q[0])
-        samples = play(robot, TrajectoryPoints(work.time, work.q, work.dq, work.ddq)).every(5)
-        runs[name] = mean_squares(samples.time - samples.time[0], samples.q, samples.effort, work, work.time, effort)
-        truth = robot.truth.as_document()
-        stiffness = np.tile([1.5e4, 5e6], (n, 1)) * (1.0 - 0.2 * wear)
-        alpha = np.tile([1.0 + wear, 0.1], (n, 1))
-        states['worn' if wear else 'new'] = {
-            'stiffness': stiffness,
-            'stiffness_reach': np.full(n, np.inf),
-            'true_spring': truth['spring_curve'],
-            'speed': truth['friction_curve']['speed'],
-            'stiffness_nrmse': map_nrmse(TorsionalStiffness(stiffness), model, work, truth),
-            **friction_errors(description, alpha, truth),
-        }
-    moments = np.arange(0.0, 60.0, 0.5)
-    results = {
-        'truth': truth,
-        'states': states,
-        'runs': runs,
-        'alpha': History([(t, np.tile([1.3 - 0.3 * np.exp(-t / 10), 0.1], (n, 1))) for t in moments]),
-        'stiffness': History([(t, states['new']['stiffness'] * (1 - 0.05 * (t > 30))) for t in moments]),
-    }
-    base = model.base_parameters()
-    rows = [
-        {'name': name, 'expression': text, 'value': value, 'std': 0.02 + 0.05 * abs(value)}
-        for name, text, value in zip(base.names, base.expressions, base.regroup(model.parameters), strict=True)
-    ]
-    results['parameters'] = compare_parameters(rows, truth)
-    feed = {
-        quantity: reductions(runs['plain'][f'{quantity}_mse'], runs['adaptive'][f'{quantity}_mse'])
-        for quantity in ('torque', 'tracking')
-    }
-    summary = {
-        'seconds': {'Plan': 12.0, 'total': 180.0},
-        'identification': {'median_error_percent': results['parameters'].median_error_percent},
-        'parameter_coverage_percent': results['parameters'].coverage_percent,
-        'stiffness_map_nrmse': float(np.mean(states['worn']['stiffness_nrmse'])),
-        'stiffness_map_nrmse_new': float(np.mean(states['new']['stiffness_nrmse'])),
-        'estimates': states,
-        'feedforward': dict.fromkeys(('plain_to_adaptive', 'plain_to_nominal', 'nominal_to_adaptive'), feed),
-    }
-    return summary, results
-
-
 @pytest.fixture(scope='session')
 def turning():
     """The report of a test of one joint: its hysteresis over 4,000 samples, back and forth."""
@@ -328,6 +237,7 @@ def turning():
     loop = 6 * np.tanh(8 * rate) + 2 * angle
     result = JointTestResult('hysteresis', 'elbow_joint')
     result.parameters['F_C'] = Value(6.0, 0.02, 'N·m')
+    result.quality['speed_range'] = [-1 / 3, 2 / 3]
     series = (Line('measured', angle, loop + noise, 'line'), Line('Maxwell-slip', angle, loop, 'line'))
     title = 'elbow_joint: hysteresis on validation data'
     result.plots.append(Plot(title, 'corrected motor angle [rad]', 'friction torque [N·m]', series))
@@ -335,13 +245,39 @@ def turning():
 
 
 @pytest.fixture(scope='session')
-def pages(identified, planned, demonstrated, turning, tmp_path_factory):
+def unpack():
+    """Function (entry, text): the array of an entry of `Packer.add`, NaN where a value is missing."""
+
+    def unpack(entry, text):
+        n = entry['n']
+        if entry['kind'] == 'ramp':
+            return entry['start'] + entry['step'] * np.arange(n)
+        data = np.frombuffer(zlib.decompress(base64.b64decode(text)), dtype=np.uint8).astype(np.uint16)
+        low, high = data[entry['at'] :][: 2 * n].reshape(2, n)
+        codes = np.cumsum(low + (high << 8), dtype=np.uint16).view(np.int16).astype(float)
+        return np.where(codes == -32768, np.nan, entry['start'] + entry['step'] * codes)
+
+    return unpack
+
+
+@pytest.fixture(scope='session')
+def held():
+    """Function (page): specification and packed arrays of its first figure."""
+
+    def held(page):
+        specification = re.search(r'class="specification">(.*?)</script>', page, re.S).group(1)
+        return json.loads(specification), re.search(r'class="arrays">(.*?)</script>', page, re.S).group(1)
+
+    return held
+
+
+@pytest.fixture(scope='session')
+def pages(identified, planned, turning, tmp_path_factory):
     """Reports by name, as files."""
     folder = tmp_path_factory.mktemp('pages')
     reports = {
         'identification': identification_report(identified),
         'excitation': excitation_report(*planned),
-        'demo': demo_report(*demonstrated),
         'joint': joint_report(turning, ['sweep']),
     }
     for name, report in reports.items():

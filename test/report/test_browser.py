@@ -1,29 +1,10 @@
-"""The pages in a browser: no error, nothing asked of the network, figures drawn, all of it by keys as well.
-
-`pytest test/report/test_browser.py --screenshots docs/images` keeps the pictures of the documentation.
-"""
-
-import base64
+"""The pages in a browser: no error, nothing asked of the network, figures drawn, all of it by keys as well."""
 
 import numpy as np
 import pytest
 
-NAMES = ('identification', 'excitation', 'demo', 'joint')
+NAMES = ('identification', 'excitation', 'joint')
 WIDE, PHONE = 1180, 390
-
-
-def colours_of(browser, png):
-    """How many colours a picture has, and how many of its dots are blue; the browser reads it."""
-    browser.call('Page.navigate', url='about:blank')
-    data = base64.b64encode(png).decode()
-    return browser.run(
-        f'fetch("data:image/png;base64,{data}").then(answer => answer.blob()).then(createImageBitmap).then(image => {{'
-        ' const canvas = new OffscreenCanvas(image.width, image.height), pen = canvas.getContext("2d");'
-        ' pen.drawImage(image, 0, 0); const data = pen.getImageData(0, 0, image.width, image.height).data;'
-        ' const seen = new Set(); let blue = 0; for (let k = 0; k < data.length; k += 4) {'
-        ' seen.add((data[k] << 16) + (data[k + 1] << 8) + data[k + 2]); blue += data[k + 2] > data[k] + 100; }'
-        ' return [seen.size, blue]; })'
-    )
 
 
 def opened(browser, page, **how):
@@ -31,13 +12,8 @@ def opened(browser, page, **how):
     browser.problems.clear()
     browser.show(page, **how)
     browser.run('document.querySelectorAll("details").forEach(part => { part.open = true; })')
-    count = browser.run('document.querySelectorAll("figure.chart:has(> script.specification), figure.robot").length')
-    for k in range(count):
-        browser.run(
-            f'document.querySelectorAll("figure.chart:has(> script.specification), figure.robot")[{k}].scrollIntoView()'
-        )
-        browser.until(f'document.querySelectorAll("figure.chart.live, figure.robot.live").length > {k}')
-    browser.run('scrollTo(0, 0)')
+    count = browser.run('document.querySelectorAll("figure").length')
+    browser.until(f'document.querySelectorAll("figure.live").length === {count}')
     return count
 
 
@@ -69,7 +45,7 @@ def boxes(selector):
     )
 
 
-@pytest.mark.parametrize('name', ['demo', 'joint'])
+@pytest.mark.parametrize('name', NAMES)
 def test_a_phone_cuts_no_text_off(browser, pages, name):
     """Numbers of a wide table are reached by swiping; what is said about it is read as it stands."""
     opened(browser, pages[name], width=PHONE)
@@ -91,44 +67,54 @@ BROKEN = """(cell => { const walker = document.createTreeWalker(cell, NodeFilter
   return found; })"""
 
 
-@pytest.mark.parametrize('name', ['identification', 'demo'])
+@pytest.mark.parametrize('name', ['identification', 'joint'])
 @pytest.mark.parametrize('width', [WIDE, PHONE])
-def test_names_are_not_broken_within_a_word_and_numbers_of_an_axis_not_cut(browser, pages, name, width):
+def test_no_name_is_broken_within_a_word(browser, pages, name, width):
     opened(browser, pages[name], width=width)
     assert browser.run(f'[...document.querySelectorAll("th, td:first-child")].flatMap({BROKEN})') == []
-    cut = browser.run(
-        '[...document.querySelectorAll("th svg")].flatMap(svg => { const whole = svg.getBoundingClientRect();'
-        ' return [...svg.querySelectorAll("text")].filter(text => { const box = text.getBoundingClientRect();'
-        ' return box.left < whole.left || box.right > whole.right; }).map(text => text.textContent); })'
-    )
-    assert cut == []
 
 
 #: Pixels of CSS between the margins of a page of A4.
 PAPER = 718, 1040
 
 
-@pytest.mark.parametrize('name', ['demo', 'joint'])
-def test_what_is_printed_has_the_proportions_of_the_screen(browser, pages, name):
-    opened(browser, pages[name], width=PAPER[0], height=PAPER[1])
+@pytest.mark.parametrize('name', ['identification', 'joint'])
+def test_paper_has_the_figures_in_light_colours(browser, pages, name):
+    opened(browser, pages[name], colours='light')
+    line = 'getComputedStyle(document.documentElement).colorScheme + page.colour("first")'
+    light = browser.run(line)
+    opened(browser, pages[name], width=PAPER[0], height=PAPER[1], colours='dark')
+    dark = browser.run(line)
+    browser.run('dispatchEvent(new Event("beforeprint"))')
     browser.call('Emulation.setEmulatedMedia', media='print')
     try:
+        assert browser.run(line).endswith(light.split('rgb')[1]) and not dark.endswith(light.split('rgb')[1])
         assert browser.run('document.documentElement.scrollWidth') <= PAPER[0]
-        for _, right, height in browser.run(boxes('.static svg')):
-            assert right <= PAPER[0] and height < PAPER[1] / 2
-        columns = browser.run(
-            '[...document.querySelectorAll("figure.chart")].map(figure => [+figure.dataset.columns,'
-            ' getComputedStyle(figure.querySelector(".panels")).gridTemplateColumns.split(" ").length])'
-        )
-        # Three beside each other would have letters that nobody reads.
-        assert columns and all(there == min(asked, 2) for asked, there in columns)
+        for left, right, height in browser.run(boxes('.plot canvas, .robot canvas')):
+            assert left >= 0 and right <= PAPER[0] and height < PAPER[1] / 2
+        assert min(browser.run(f'[...document.querySelectorAll("canvas")].map({COLOURS})')) > 3
         assert browser.printed().startswith(b'%PDF')
     finally:
         browser.call('Emulation.setEmulatedMedia', media='')
+    browser.colours('dark')
+    browser.run('dispatchEvent(new Event("afterprint"))')
+    assert browser.run(line) == dark
     assert browser.problems == []
 
 
-def test_a_loop_is_drawn_as_it_goes_and_read_at_the_branch_that_is_near(browser, pages, turning):
+def test_a_page_without_script_says_so_in_one_sentence(browser, pages):
+    browser.call('Emulation.setScriptExecutionDisabled', value=True)
+    try:
+        browser.show(pages['excitation'])
+        browser.call('Emulation.setScriptExecutionDisabled', value=False)
+        # The page was parsed without scripts: what it says there is part of it.
+        assert browser.run('document.querySelectorAll("noscript > *, noscript").length') == 1
+        assert browser.run('document.querySelector("noscript").getBoundingClientRect().height') > 0
+    finally:
+        browser.call('Emulation.setScriptExecutionDisabled', value=False)
+
+
+def test_a_loop_is_drawn_in_time_and_read_at_the_near_branch(browser, pages, turning):
     opened(browser, pages['joint'])
     measured = turning.plots[0].series[0]
     left, top, width, height = browser.run(
@@ -187,7 +173,7 @@ def scales(figure=0):
 def test_zooming_one_axis_of_time_zooms_all_of_them(browser, pages, identified):
     opened(browser, pages['identification'])
     before = browser.run(scales())
-    assert len(before) == len(identified.problem.model.joint_names)
+    assert len(before) == 2 * len(identified.problem.model.joint_names)
     box = browser.run(
         '(() => { const b = document.querySelector(".plot .u-over"); b.scrollIntoView({block: "center"});'
         ' const r = b.getBoundingClientRect(); return [r.left, r.top, r.width, r.height]; })()'
@@ -211,7 +197,7 @@ def test_a_figure_is_worked_by_keys(browser, pages, identified):
     output = 'document.querySelector("figure.chart output").textContent'
     browser.press('ArrowRight')
     first = browser.run(output)
-    assert 'measured' in first and 'residual' in first
+    assert 'measured' in first and 'predicted' in first
     browser.press('ArrowRight')
     assert browser.run(output) != first
     browser.press('+')
@@ -223,7 +209,7 @@ def test_a_figure_is_worked_by_keys(browser, pages, identified):
     assert browser.run(scales())[-1] == pytest.approx([low, high])
     # What the cursor reads is what was measured.
     time = float(browser.run(output).split()[1])
-    fit = identified.training[0].full
+    fit = identified.validation[0].full
     value = float(browser.run(output).split('measured ')[1].split()[0].replace('−', '-'))
     near = np.abs(fit.time - time) <= 5e-4 * max(time, 1.0) + 1e-9
     assert np.abs(fit.tau[near, 0] - value).min() <= 0.02 + 5e-4 * abs(value)
@@ -266,39 +252,3 @@ def test_the_robot_moves_by_slider_play_and_figure(browser, pages):
     browser.press('ArrowRight')
     assert float(browser.run(f'{slider}.value')) > 0
     assert browser.problems == []
-
-
-def test_paper_and_a_page_without_script_have_static_figures(browser, pages):
-    opened(browser, pages['identification'])
-    browser.call('Emulation.setEmulatedMedia', media='print')
-    seen = 'getComputedStyle(document.querySelector("figure.chart .static")).display'
-    assert browser.run(seen) == 'block'
-    assert browser.run('getComputedStyle(document.querySelector("figure.chart .plot")).display') == 'none'
-    assert browser.printed().startswith(b'%PDF')
-    browser.call('Emulation.setEmulatedMedia', media='')
-    browser.call('Emulation.setScriptExecutionDisabled', value=True)
-    try:
-        browser.show(pages['excitation'])
-        picture = browser.picture()
-    finally:
-        browser.call('Emulation.setScriptExecutionDisabled', value=False)
-    # Lines in the colours of the figures: blue ones on light paper.
-    assert colours_of(browser, picture)[1] > 500
-
-
-@pytest.mark.parametrize(
-    ('name', 'top', 'colours'), [('identification', '#s3', 'light'), ('excitation', 'figure.robot', 'dark')]
-)
-def test_pictures_for_the_documentation(browser, pages, screenshot, name, top, colours):
-    """Of the top of every report, as small as they are readable."""
-    opened(browser, pages[name], width=1000, height=760, colours=colours)
-    if name == 'excitation':
-        browser.run(
-            '(() => { const slider = document.querySelector(".robot input"); slider.value = 3;'
-            ' slider.dispatchEvent(new Event("input")); })()'
-        )
-    browser.run(f'document.querySelector("{top}").scrollIntoView()')
-    browser.run('new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))')
-    png = browser.picture()
-    assert colours_of(browser, png)[0] > 20
-    screenshot(f'report_{name}', png)

@@ -1,6 +1,5 @@
 """Figures: what is drawn statically, and what a page holds to draw by itself."""
 
-import json
 import re
 
 import numpy as np
@@ -9,93 +8,30 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from joint_dynamics.report.figure import Figure, Panel, Series, envelope
-from joint_dynamics.report.figure_html import STEPS, Packer, figure_html, unpack
+from joint_dynamics.report.figure import Figure, Panel, Series
+from joint_dynamics.report.figure_html import STEPS, Packer, figure_html
 from joint_dynamics.report.html import Report
-from joint_dynamics.report.svg import WIDTH, Interval, IntervalScale, panel_svg, ticks
+from joint_dynamics.report.svg import HALF, WIDTH, Interval
 
 
-def test_long_series_are_drawn_with_their_extremes():
-    values = np.zeros(100_017)
-    values[[12_345, 70_001, 100_010]] = 5.0, -7.0, 9.0
-    time, drawn = envelope(np.arange(100_017.0), values)
-    assert len(drawn) < 1_000
-    assert (drawn.max(), drawn.min()) == (9.0, -7.0)
-    assert np.all(np.diff(time) >= 0)
-
-
-@pytest.mark.parametrize('height', [70, 100, 150])
-def test_an_axis_has_a_scale_however_low(height):
-    figure = Figure([Panel('a', 'N·m', [Series('', np.array([-45.0, 90.0]))], np.arange(2.0))], 's', height=height)
-    assert len(re.findall('class="e"', panel_svg(figure, figure.panels[0]))) > 1
-
-
-@pytest.mark.parametrize(('low', 'high'), [(-3.2, 17.0), (0.0, 1e-7), (-1e6, -1e5), (4.99, 5.01)])
-def test_ticks_are_round_and_within(low, high):
-    found = ticks(low, high)
-    steps = np.diff(found)
-    assert 2 <= len(found) <= 12
-    assert low - 1e-9 * abs(low) <= found[0] and found[-1] <= high + 1e-9 * abs(high)
-    assert np.allclose(steps, steps[0])
-    assert f'{steps[0]:.0e}'[0] in '125'
-
-
-def places(svg, kind):
-    """Coordinates of the first path of a class."""
-    path = re.search(rf'<path class="{kind}" d="([^"]*)"', svg).group(1)
-    return np.array([[float(x) for x in pair.split()] for pair in re.split('[ML]', path)[1:]])
-
-
-def test_a_line_is_drawn_to_scale():
-    x, y = np.array([0.0, 1.0, 4.0]), np.array([0.0, 10.0, -10.0])
-    figure = Figure([Panel('a', 'N·m', [Series('', y, 'first')], x)], 'x')
-    drawn = places(panel_svg(figure, figure.panels[0]), 's c-first')
-    # Along x in proportion; along y upwards and in proportion: coordinates have one decimal.
-    assert (drawn[1, 0] - drawn[0, 0]) / (drawn[2, 0] - drawn[0, 0]) == pytest.approx(0.25, abs=1e-3)
-    assert (drawn[0, 1] - drawn[1, 1]) == pytest.approx(drawn[2, 1] - drawn[0, 1], abs=0.2)
-    assert drawn[1, 1] < drawn[0, 1] < drawn[2, 1]
-
-
-def test_equal_axes_have_one_scale():
-    x, y = np.array([0.0, 3.0, 3.0]), np.array([0.0, 0.0, 1.0])
-    figure = Figure([Panel('a', '', [Series('', y, 'first')], x, equal=True)], 'x')
-    drawn = places(panel_svg(figure, figure.panels[0]), 's c-first')
-    assert drawn[1, 0] - drawn[0, 0] == pytest.approx(3 * (drawn[1, 1] - drawn[2, 1]), abs=0.3)
-
-
-def test_gaps_are_left_open():
-    y = np.array([1.0, 2.0, np.nan, 3.0, 4.0])
-    figure = Figure([Panel('a', '', [Series('', y, 'first')], np.arange(5.0))], 'x')
-    assert panel_svg(figure, figure.panels[0]).count('class="s c-first"') == 2
-
-
-def held(page):
-    """Specification and packed arrays of the first figure of a page."""
-    specification = json.loads(re.search(r'class="specification">(.*?)</script>', page, re.S).group(1))
-    return specification, re.search(r'class="arrays">(.*?)</script>', page, re.S).group(1)
-
-
-def test_a_page_holds_every_sample_of_every_series():
+def test_a_page_holds_every_sample_of_every_series(held, unpack):
     rng = np.random.default_rng(0)
     time = np.arange(30_000) / 1000.0
     measured, predicted = rng.normal(size=(2, 30_000))
-    series = [
-        Series('measured', measured, 'measured'),
-        Series('predicted', predicted, 'predicted'),
-        Series('residual', measured - predicted, 'residual', difference_of=(0, 1)),
-    ]
-    figure = Figure([Panel('elbow', 'N·m', series, time)], 'time [s]', linked=True)
-    specification, text = held(figure_html(figure, 'a caption', 'f1'))
-    (panel,) = specification['panels']
+    series = [Series('measured', measured, 'measured'), Series('predicted', predicted, 'predicted')]
+    residual = Series('residual', measured - predicted, 'residual', difference_of=(0, 1))
+    panels = [Panel('elbow', 'N·m', series, time, joined=True), Panel('', 'N·m', [residual], time)]
+    specification, text = held(figure_html(Figure(panels, 'time [s]', linked=True), 'a caption', 'f1'))
+    panel, below = specification['panels']
     assert specification['linked']
     assert np.allclose(unpack(panel['x'], text), time, atol=1e-9)
     for row, values in zip(panel['series'], (measured, predicted), strict=False):
         assert np.abs(unpack(row['y'], text) - values).max() <= 0.51 * row['y']['step']
-    assert panel['series'][2]['difference'] == [0, 1]
-    assert 'y' not in panel['series'][2]
+    assert below['series'][0]['difference'] == [0, 1]
+    assert 'y' not in below['series'][0]
 
 
-def test_series_with_abscissae_of_their_own_are_held_over_all_of_them():
+def test_series_keep_their_own_abscissae(held, unpack):
     x = np.array([1.0, 2.0, 4.0])
     points = Series('samples', np.array([10.0, 20.0]), 'first', np.array([3.0, 2.0]), 'points')
     line = Series('fit', np.array([1.0, 2.0, 4.0]), 'second', x, low=x - 0.5, high=x + 0.5)
@@ -115,23 +51,21 @@ def test_text_of_others_cannot_leave_its_place():
     report = Report(bad, bad)
     report.add_section(bad)
     report.add_text(bad)
-    report.add_numbers([(bad, bad)])
+    report.add_list([bad])
     report.add_table([bad], [[bad]], bad)
-    report.add_figure(figure, bad, folded=bad)
+    report.add_figure(figure, bad)
     assert 'alert(1)</script>' not in report.to_html().replace('&lt;', '')
     assert '<script>alert' not in report.to_html()
 
 
-def test_intervals_are_drawn_in_order_on_an_axis_with_both_signs():
-    items = [Interval(-20.0, 0.1), Interval(-0.5, 0.1), Interval(0.01, 0.3), Interval(0.5, 0.1), Interval(20.0, 0.1)]
-    scale = IntervalScale(items)
-    middles = [scale.place(item.value) for item in items]
-    assert middles == sorted(middles)
-    assert scale.place(0.0) == WIDTH / 2
-    assert scale.place(-3.0) + scale.place(3.0) == pytest.approx(WIDTH)
-    assert middles[0] > 0 and middles[-1] < WIDTH
-    low, high = re.search(r'wide" d="M([\d.]+) 9H([\d.]+)"', scale.drawn(items[2])).groups()
-    assert float(low) < WIDTH / 2 < float(high)
+def test_an_interval_is_relative_and_one_with_zero_reaches_the_edge():
+    item = Interval(-20.0, 1.0, reference=-19.0)
+    low, high = map(float, re.search(r'wide" d="M([\d.]+) 9H([\d.]+)"', item.svg()).groups())
+    assert (low + high) / 2 == pytest.approx(WIDTH / 2)
+    assert high - WIDTH / 2 == pytest.approx(0.1 * HALF, abs=0.05)
+    assert item.place(-19.0) - WIDTH / 2 == pytest.approx(0.05 * HALF)
+    low, high = map(float, re.search(r'wide" d="M([\d.]+) 9H([\d.]+)"', Interval(0.01, 0.3).svg()).groups())
+    assert (low, high) == pytest.approx((WIDTH / 2 - HALF, WIDTH / 2 + HALF))
 
 
 def test_a_report_without_figures_carries_no_plotting():
@@ -142,18 +76,24 @@ def test_a_report_without_figures_carries_no_plotting():
     assert len(page) < 20_000
 
 
-def round_trip(*given_arrays, resolution=0.0):
-    packer = Packer()
-    entries = [packer.add(values, resolution) for values in given_arrays]
-    text = packer.text()
-    return [unpack(entry, text) for entry in entries], entries
+@pytest.fixture(scope='session')
+def round_trip(unpack):
+    """Function (arrays) that packs and unpacks them, and returns their entries, too."""
+
+    def both(*given_arrays, resolution=0.0):
+        packer = Packer()
+        entries = [packer.add(values, resolution) for values in given_arrays]
+        text = packer.text()
+        return [unpack(entry, text) for entry in entries], entries
+
+    return both
 
 
 FLOATS = st.one_of(st.just(np.nan), st.floats(-1e6, 1e6, allow_subnormal=False))
 
 
-@given(arrays.arrays(float, st.integers(1, 60), elements=FLOATS))
-def test_an_array_comes_back_to_half_a_step_of_its_range(values):
+@given(values=arrays.arrays(float, st.integers(1, 60), elements=FLOATS))
+def test_an_array_comes_back_to_half_a_step_of_its_range(round_trip, values):
     (found,), (entry,) = round_trip(values)
     assert np.array_equal(np.isnan(found), np.isnan(values))
     # Beside half a step, what adding start and step · code rounds.
@@ -166,7 +106,7 @@ def test_an_array_comes_back_to_half_a_step_of_its_range(values):
         assert entry['step'] <= max(np.ptp(values[finite]) / STEPS, 1.0 if np.ptp(values[finite]) == 0 else 0.0)
 
 
-def test_several_arrays_share_one_text_and_the_same_one_is_held_once():
+def test_arrays_share_one_text_and_equal_ones_are_held_once(round_trip):
     rng = np.random.default_rng(0)
     first, second = rng.normal(size=500), rng.uniform(size=300)
     (a, b, c), entries = round_trip(first, second, first)
@@ -176,12 +116,12 @@ def test_several_arrays_share_one_text_and_the_same_one_is_held_once():
     assert np.abs(b - second).max() <= 0.5 * entries[1]['step'] * (1 + 1e-9)
 
 
-def test_even_times_take_no_room():
+def test_even_times_take_no_room(round_trip):
     _, (entry,) = round_trip(np.linspace(3.0, 63.0, 60_001))
     assert entry == {'kind': 'ramp', 'n': 60_001, 'start': 3.0, 'step': pytest.approx(1e-3)}
 
 
-def test_a_coarser_resolution_is_kept_to_and_makes_the_text_shorter():
+def test_a_coarser_resolution_makes_the_text_shorter(round_trip):
     values = np.random.default_rng(1).normal(size=20_000)
     (found,), (entry,) = round_trip(values, resolution=0.02)
     assert entry['step'] == 0.02

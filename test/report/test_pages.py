@@ -8,9 +8,9 @@ import pytest
 
 from joint_dynamics.excitation import PlanSettings, plan
 from joint_dynamics.identification import IdentificationSettings, identify
+from joint_dynamics.identification.regression.diagnostics import relative_deviation_percent
 from joint_dynamics.recording import Recording
 from joint_dynamics.report.excitation import excitation_report
-from joint_dynamics.report.figure_html import unpack
 from joint_dynamics.report.identification import RESOLUTION, identification_report
 from joint_dynamics.report.joint_curves import friction_samples
 from joint_dynamics.robot import RobotModel
@@ -33,12 +33,27 @@ def test_a_page_needs_nothing_from_outside(pages, name):
     assert 'The MIT License' in text  # of what is inlined
 
 
-def test_the_verdict_comes_first(page):
-    sections = re.findall(r'<h2 id="s\d+">([^<]*)</h2>', page)
-    assert sections[:4] == ['Verdict', 'Residuals', 'Measured and predicted torque', 'Parameters']
-    assert {'Friction', 'Stiffness'} <= set(sections)
-    assert re.search(r'</h2><p class="good">Reliable within', page)
+def test_verdict_robot_and_figures_come_before_tables(page):
+    sections = re.findall(r'<h2(?: id="s\d+")?>([^<]*)</h2>', page)
+    assert sections[:4] == ['Verdict', 'Torque', 'Friction', 'Stiffness']
+    assert re.search(r'</h2><p class="good">', page)
     assert re.findall(r'href="#(s\d+)"', page) == re.findall(r'<h2 id="(s\d+)"', page)
+    places = [page.index(text) for text in ('class="good"', 'class="robot"', '<th scope', 'class="chart', '<details>')]
+    assert places == sorted(places)
+
+
+def test_every_joint_has_its_verdict_in_a_row_and_on_the_robot(page, identified, held):
+    specification, _ = held(page)
+    colours = {'reliable': 'good', 'weak': 'weak', 'wrong': 'warn'}
+    verdicts = identified.checks['joints']
+    rows = re.findall(r'<tr><td class="text"><i class="dot c-(\w+)"></i>(\w+)</td><td>([^<]*)</td>', page)
+    assert [name for _, name, _ in rows] == list(verdicts)
+    for (colour, _, error), one in zip(rows, verdicts.values(), strict=True):
+        assert colour == colours[one['state']]
+        assert float(error) == pytest.approx(one['error'], rel=1e-3)
+    for shape in specification['shapes']:
+        if shape['link'] >= 0:
+            assert shape['colour'] == rows[shape['link']][0]
 
 
 def figures(page):
@@ -47,34 +62,46 @@ def figures(page):
     return [(json.loads(spec), text, caption) for caption, spec, text in re.findall(pattern, page, re.S)]
 
 
-def test_torques_are_there_at_the_full_rate(page, identified):
+def test_torques_are_there_at_the_full_rate(page, identified, unpack):
     shown = [item for item in figures(page) if 'at the full rate' in item[2]]
-    fits = [*identified.training, *identified.validation]
+    fits = [*identified.validation, *identified.training]
     assert len(shown) == len(fits) == 2
     for (specification, text, caption), fit in zip(shown, fits, strict=True):
         assert fit.short_name in caption
-        for j, panel in enumerate(specification['panels']):
-            measured, predicted, residual = panel['series']
-            assert panel['title'] == fit.joint_names[j]
-            assert residual['difference'] == [0, 1]
+        panels = specification['panels']
+        assert len(panels) == 2 * len(fit.joint_names)
+        for j, (panel, below) in enumerate(zip(panels[::2], panels[1::2], strict=True)):
+            assert below['series'][0]['difference'] == [0, 1]
             # Half a step each, which is a hundredth of the residual's deviation or less than the range's 1/130,000.
             step = max(
                 np.std((fit.full.tau - fit.full.predicted)[:, j]) / RESOLUTION, np.ptp(fit.full.tau[:, j]) / 65534
             )
-            for row, values in ((measured, fit.full.tau), (predicted, fit.full.predicted)):
+            for row, values in zip(panel['series'], (fit.full.tau, fit.full.predicted), strict=True):
                 found = unpack(row['y'], text)
                 assert len(found) == len(fit.full.time)
                 assert np.abs(found - values[:, j]).max() <= 0.51 * step
             assert np.allclose(unpack(panel['x'], text), fit.full.time, atol=1e-6)
 
 
-def test_parameters_stand_in_the_order_of_what_is_known_best(page, identified):
-    table = page[page.index('>Parameters</h2>') : page.index('>Friction</h2>')]
-    rows = re.findall(r'<tr><td class="text">(\w+)</td><td class="text"><svg.*?</svg></td>(.*?)</tr>', table, re.S)
-    assert sorted(name for name, _ in rows) == sorted(identified.names)
-    relative = dict(zip(identified.names, identified.deviation / np.abs(identified.solution.chi), strict=True))
-    order = [relative[name] for name, _ in rows]
+def test_red_parameters_are_not_told_apart_and_the_best_is_first(page, identified):
+    table = page[page.index('>Parameters</h2>') :]
+    rows = re.findall(r'<tr><td class="text">(\w+)</td><td class="text"><svg(.*?)</svg></td>(.*?)</tr>', table, re.S)
+    assert sorted(name for name, _, _ in rows) == sorted(identified.names)
+    relative = dict(
+        zip(identified.names, relative_deviation_percent(identified.solution.chi, identified.deviation), strict=True)
+    )
+    order = [relative[name] for name, _, _ in rows]
     assert order == sorted(order)
+    for name, drawn, cells in rows:
+        certain = name not in identified.poorly_determined and relative[name] <= 50
+        assert ('c-residual' not in drawn) == ('>yes<' in cells) == certain
+
+
+def test_a_joint_test_has_rounded_numbers_with_units(pages):
+    text = re.sub(r'<(script|style).*?</\1>', '', pages['joint'].read_text(encoding='utf-8'), flags=re.S)
+    assert not re.search(r'>[^<]*\d\.\d{6}', text)
+    assert re.search(r'>F_C</td>.*?>N·m</td>', text)
+    assert text.index('class="chart') < text.index('<table')
 
 
 def test_friction_samples_follow_the_friction_that_was_there(identified):
@@ -100,7 +127,7 @@ def test_a_minute_of_seven_joints_at_a_kilohertz_fits(pages, identified):
     """What grows with a recording is its torques: their bytes per sample here, for noise as here, times a minute's."""
     text = pages['identification'].read_text(encoding='utf-8')
     arrays = [(spec, len(packed)) for spec, packed, caption in figures(text) if 'at the full rate' in caption]
-    values = sum(2 * len(spec['panels']) * spec['panels'][0]['x']['n'] for spec, _ in arrays)
+    values = sum(len(spec['panels']) * spec['panels'][0]['x']['n'] for spec, _ in arrays)
     per_value = sum(size for _, size in arrays) / values
     rest = len(text) - sum(size for _, size in arrays)
     assert 2 * 7 * 60_000 * per_value + rest < LARGEST
@@ -135,5 +162,5 @@ def test_a_slide_has_lengths_and_forces(sliding_pages):
     excitation, identification = sliding_pages
     for unit in ('[m]', '[rad]', '[m/s]', '[rad/s]', '[m/s²]', '[rad/s²]', '[N]', '[N·m]'):
         assert unit in excitation
-    assert 'residual [N] over fitted torque' in identification
-    assert 'residual [N·m] over fitted torque' in identification
+    assert 'residual [N]' in identification
+    assert 'residual [N·m]' in identification

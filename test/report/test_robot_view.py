@@ -1,14 +1,10 @@
 """The robot in a page stands where pinocchio puts it."""
 
-import json
-import re
-
 import numpy as np
 import pinocchio
 import pytest
 
-from joint_dynamics.report.figure_html import unpack
-from joint_dynamics.report.robot_shapes import capsules, robot_shapes
+from joint_dynamics.report.robot_shapes import capsules, hull, robot_shapes
 from joint_dynamics.report.robot_view import RobotView
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation import ur5e_urdf
@@ -38,17 +34,15 @@ def test_poses_are_those_of_the_links(model, view):
         assert np.allclose(view.path[k], data.oMf[-1].translation, atol=1e-12)
 
 
-def test_the_page_holds_them_to_less_than_a_millimetre(model, view):
-    page = view.to_html('')
-    specification = json.loads(re.search(r'class="specification">(.*?)</script>', page, re.S).group(1))
-    text = re.search(r'class="arrays">(.*?)</script>', page, re.S).group(1)
+def test_the_page_holds_them_to_less_than_a_millimetre(model, view, held, unpack):
+    specification, text = held(view.to_html(''))
     for pose, entries in zip(view.poses, specification['poses'], strict=True):
         found = np.column_stack([unpack(entry, text) for entry in entries])
         assert np.abs(found - pose).max() < 1e-3
     assert specification['start'] == 1.0
     assert specification['step'] * (specification['frames'] - 1) == pytest.approx(2.0)
-    ranges = {joint.name: joint.used for joint in view.joints}
-    assert list(ranges) == list(model.joint_names)
+    assert specification['units'] == ['rad'] * model.n
+    assert np.allclose(specification['limits'], np.column_stack([model.limits.lower, model.limits.upper]))
 
 
 def test_collision_bodies_are_the_shapes(model):
@@ -62,13 +56,14 @@ def test_capsules_reach_from_joint_to_joint(ur):
     shapes, remark = robot_shapes(ur)
     assert 'no collision geometry' in remark
     assert len(shapes) == len(capsules(ur))
-    upper_arm = next(shape for shape in shapes if shape.kind == 'capsule' and shape.link == 1)
-    ends = [
-        upper_arm.translation + sign * 0.5 * upper_arm.size['length'] * upper_arm.rotation[:, 2] for sign in (-1, 1)
-    ]
-    offset = ur.chain.translation[2]
-    assert min(np.linalg.norm(end) for end in ends) < 1e-12
-    assert min(np.linalg.norm(end - offset) for end in ends) < 1e-12
+    upper_arm = next(shape for shape in shapes if shape.link == 1)
+    # Half the thickness of the capsule, across its length.
+    radius = upper_arm.corners[:, 0].max()
+    for end in (np.zeros(3), ur.chain.translation[2]):
+        local = upper_arm.rotation.T @ (end - upper_arm.translation)
+        beyond = np.abs(upper_arm.corners[:, 2]).max() - abs(local[2])
+        assert beyond == pytest.approx(radius, rel=0.02)
+        assert np.abs(local[:2]).max() < 1e-12
 
 
 def test_meshes_that_are_missing_are_said(make_missing):
@@ -89,12 +84,8 @@ def make_missing():
 
 def test_convex_hulls_face_outwards():
     """Seen from outside corners run anticlockwise, or a page would draw the inside."""
-    from joint_dynamics.report.robot_shapes import hull
-
     points = np.random.default_rng(0).normal((5.0, 0.0, 0.0), size=(400, 3))
-    found = hull(points)
-    corners = np.array(found['corners'])
+    corners, faces = hull(points)
     centre = corners.mean(axis=0)
-    for face in found['faces']:
-        a, b, c = corners[face]
+    for a, b, c in corners[faces]:
         assert np.cross(b - a, c - a) @ (a - centre) > 0

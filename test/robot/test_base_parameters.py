@@ -64,7 +64,7 @@ def test_closed_form_on_random_chains(seed):
 
 @pytest.mark.parametrize('mounting', [TABLE, TILTED], ids=['table', 'tilted'])
 @pytest.mark.parametrize('kinds', ['RRR', 'RR', 'PR', 'PP', 'PPR'])
-def test_closed_form_of_chains_that_never_leave_their_first_directions(kinds, mounting):
+def test_closed_form_of_parallel_axes(kinds, mounting):
     """Parallel axes throughout: of every tensor at most ZZ counts; slides show masses alone."""
     rows = [
         {'alpha': 0.0, 'a': 0.3 * k, 'd': 0.1, 'theta': 0.0, 'type': {'R': 'revolute', 'P': 'prismatic'}[kind]}
@@ -94,34 +94,7 @@ def test_regrouping_keeps_every_torque(ur):
     assert np.allclose(W @ lifted, tau, rtol=1e-7, atol=1e-6)
 
 
-def test_expressions_can_be_read_back(ur):
-    """An expression is the row of the matrix in words: evaluating it gives the base value."""
-    rng = np.random.default_rng(12)
-    base = ur.base_parameters()
-    standard = dict(zip(ur.parameter_names, rng.normal(size=len(ur.parameter_names)), strict=True))
-    for expression, value in zip(base.expressions, base.regroup(np.array(list(standard.values()))), strict=True):
-        total, sign, factor = 0.0, 1.0, 1.0
-        for word in expression.split():
-            if word in '+-':
-                sign = 1.0 if word == '+' else -1.0
-            elif word in standard:
-                total += sign * factor * standard[word]
-                sign, factor = 1.0, 1.0
-            else:
-                factor = float(word)
-        assert total == pytest.approx(value, abs=2e-3)
-    assert base.expressions[0].startswith('ZZ_1 + Ia_1 + YY_2')
-    assert base.names[0] == 'ZZR_1'
-
-
-def test_rotors_of_the_first_two_joints_cannot_be_told_apart(ur):
-    names = ur.base_parameters().names
-    assert 'Ia_1' not in names
-    assert 'Ia_2' not in names
-    assert {'Ia_3', 'Ia_4', 'Ia_5', 'Ia_6'} <= set(names)
-
-
-def test_the_lifted_set_is_the_prior_where_nothing_says_otherwise(ur):
+def test_lifted_set_is_nearest_to_the_prior(ur):
     """Of the sets with the base values, the one nearest to the prior.
 
     The difference is orthogonal to all that no torque shows.
@@ -136,13 +109,6 @@ def test_the_lifted_set_is_the_prior_where_nothing_says_otherwise(ur):
     hidden = scipy.linalg.null_space(base.matrix)
     np.testing.assert_allclose(hidden.T @ (lifted - prior), 0.0, atol=1e-9)
     np.testing.assert_allclose(base.lift(value), base.lift(value, np.zeros(len(prior))))
-
-
-def test_names_of_the_closed_form(ur):
-    closed = closed_form_base_parameters(ur.mdh, gravity_in_base(None))
-    assert closed.standard_names == tuple(f'{name}_{k}' for k in range(1, 7) for name in INERTIAL)
-    assert closed.names[0] == 'ZZR_1'
-    assert {name.replace('R_', '_') for name in closed.names} <= set(closed.standard_names)
 
 
 def test_influence_below_the_tolerance_counts_as_none():

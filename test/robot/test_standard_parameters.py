@@ -50,12 +50,7 @@ def test_a_body_is_the_sum_of_its_points(cloud):
     np.testing.assert_allclose(body_of(inertia_of(body)), body, atol=1e-13)
 
 
-def test_a_tensor_is_taken_from_a_list_too():
-    np.testing.assert_array_equal(tensor_of([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]), [[1, 2, 3], [2, 4, 5], [3, 5, 6]])
-    np.testing.assert_array_equal(point_mass(2, [1, 2, 3]), [26, -4, -6, 20, -12, 10, 2, 4, 6, 2])
-
-
-def test_every_number_stands_where_its_name_says(coupled):
+def test_columns_match_the_parameter_names(coupled):
     names = parameter_names(3)
     assert names == [f'{kind}_{k}' for k in (1, 2, 3) for kind in (*INERTIAL, *JOINT)]
     for k in range(3):
@@ -71,7 +66,7 @@ def test_every_number_stands_where_its_name_says(coupled):
     assert [view[1] for view in views] == [25, 26, 27, 28]
 
 
-def test_writing_into_a_view_changes_the_values_and_a_copy_does_not(coupled):
+def test_views_share_their_values_and_copies_do_not(coupled):
     copy = coupled.copy()
     assert copy.n == 3
     copy.values[:] = 0.0
@@ -79,39 +74,6 @@ def test_writing_into_a_view_changes_the_values_and_a_copy_does_not(coupled):
     for view in ('links', 'rotor_inertia', 'viscous', 'coulomb', 'offset', 'coupled'):
         getattr(coupled, view)[-1] = -1.0
     assert np.flatnonzero(coupled.values == -1.0).tolist() == [*range(28, 42), 47]
-
-
-def test_links_only_has_no_drives(coupled):
-    found = coupled.links_only()
-    np.testing.assert_array_equal(found.links, coupled.links)
-    assert found.values.shape == coupled.values.shape
-    for view in ('rotor_inertia', 'viscous', 'coulomb', 'offset', 'coupled'):
-        assert not getattr(found, view).any()
-    assert coupled.rotor_inertia.all(), 'those asked are left as they were'
-
-
-def test_a_payload_is_added_to_the_last_link_of_a_copy(coupled):
-    loaded = coupled.with_payload(range(10))
-    change = loaded.values - coupled.values
-    np.testing.assert_array_equal(change[link_columns(2)], np.arange(10.0))
-    assert np.count_nonzero(change) == 9
-
-
-def test_zeros_hold_places_of_coupled_motors():
-    assert StandardParameters.zeros(2).values.tolist() == [0.0] * 28
-    assert StandardParameters.zeros(2, 3).values.tolist() == [0.0] * 31
-
-
-def test_a_link_as_a_document_and_back(coupled):
-    document = coupled.link_document(1)
-    assert document == dict(zip(INERTIAL, map(float, range(15, 25)), strict=True))
-    other = StandardParameters.zeros(3)
-    other.values[:] = 9.0
-    other.take_link(2, document)
-    np.testing.assert_array_equal(other.links[2], coupled.links[1])
-    other.take_link(2, {'M': 3.0})
-    assert other.links[2].tolist() == [0.0] * 9 + [3.0]
-    assert (other.links[:2] == 9.0).all() and (other.rotor_inertia == 9.0).all()
 
 
 @pytest.mark.parametrize(('values', 'shape'), [(np.zeros(41), r'\(41,\)'), (np.zeros((3, 14)), r'\(3, 14\)')])
@@ -123,7 +85,7 @@ def test_too_few_numbers_are_refused(values, shape):
 @pytest.mark.parametrize(
     ('turning', 'sliding'), [('N·m', 'N'), ('N·m/rad', 'N/m'), ('N·m·s/rad', 'N·s/m'), ('kg·m²', 'kg'), ('mrad', 'mm')]
 )
-def test_a_sliding_joint_has_lengths_for_angles_and_forces_for_torques(turning, sliding):
+def test_units_of_sliding_joints(turning, sliding):
     assert joint_unit(turning, False) == turning and joint_unit(turning, True) == sliding
     assert column_unit(turning, [False, False]) == turning
     assert column_unit(turning, [True]) == sliding

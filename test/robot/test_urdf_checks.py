@@ -18,65 +18,47 @@ ARM = f"""<robot name="two"><link name="base"/><link name="l1">{INERTIAL}</link>
 JOINT = '<joint name="{}" type="fixed"><parent link="{}"/><child link="{}"/></joint></robot>'
 AXIS, END, MASS = '<axis xyz="0 0 1"/>', '</robot>', 'mass value="4"'
 # What takes the place of what, once, and how the error ends.
-CASES = {
-    'a loop with the base': (END, JOINT.format('j3', 'l2', 'base'), 'joints that make a loop: j[123], j[123], j[123]'),
-    'a loop apart': (
-        END,
-        '<link name="a"/><link name="b"/>' + JOINT.format('j3', 'a', 'b')[:-8] + JOINT.format('j4', 'b', 'a'),
-        'expected a tree, found joints that make a loop: j[34], j[34]',
-    ),
-    'a link of itself': (END, '<link name="a"/>' + JOINT.format('j3', 'a', 'a'), 'make a loop: j3'),
-    'two parents': (END, JOINT.format('j3', 'base', 'l2'), 'found link l2 as the child of j2 and of j3'),
-    'two roots': (END, '<link name="other"/></robot>', 'expected one root link, found base, other'),
-    'many roots': (
-        END,
-        ''.join(f'<link name="r{k}"/>' for k in range(9)) + END,
-        'one root link, found base, r0, r1, r2, r3, r4',
-    ),
-    'no such link': ('child link="l2"', 'child link="l3"', "joint j2: expected a child that is a link, found 'l3'"),
-    'no parent': ('<parent link="l1"/>', '', 'joint j2: expected a parent that is a link, found None'),
-    'twice': ('"j2"', '"j1"', "expected a name for every joint, each once, found 'j1'"),
-    'lower above upper': ('lower="-3"', 'lower="5"', 'a lower limit below the upper one, found 5 and 3'),
-    'negative speed': ('velocity="3"', 'velocity="-3"', 'velocity and effort as magnitudes, found -3 and 4'),
-    'negative mass': (MASS, 'mass value="-4"', 'link l1: expected a mass of at least 0 kg, found -4'),
-    'mass that is none': (MASS, 'mass value="nan"', "link l1: expected a number for mass, found 'nan'"),
-    'mass without digits': (MASS, 'mass value=""', "link l1: expected a number for mass, found ''"),
-    'an endless inertia': ('ixx="1"', 'ixx="inf"', r'link l1: .* at most 1e\+09 for ixx, found inf'),
-    'a large inertia': ('izz="1"', 'izz="1e10"', r'link l1: .* at most 1e\+09 for izz, found 1e10'),
-    'far away': ('0.3 0 0', '1e300 0 0', 'joint j2: .* at most 1000 for origin xyz, found 1e300'),
-    'far turned': ('xyz="0.3 0 0"', 'rpy="0 1e9 0"', 'joint j2: .* at most 1000 for origin rpy'),
-    'no place': ('xyz="0 0 0.1"', 'xyz="0 0 x"', "link l1, inertial: expected a number for origin xyz, found 'x'"),
-    'two numbers': ('0.3 0 0', '0.3 0', "joint j2: expected three numbers for origin xyz, found '0.3 0'"),
-    'an axis of two numbers': (AXIS, '<axis xyz="0 1"/>', "joint j1: expected three numbers for axis, found '0 1'"),
-    'an endless axis': (AXIS, '<axis xyz="0 inf 1"/>', 'joint j1: expected a finite number for axis, found inf'),
-    'no axis': (AXIS, '<axis xyz="0 0 0"/>', "joint j1: expected an axis with a direction, found '0 0 0'"),
-    'hardly an axis': (AXIS, '<axis xyz="0 0 1e-7"/>', "joint j1: expected an axis with a direction, found '0 0 1e-7'"),
-    'too many': (
-        END,
-        ''.join(f'<link name="x{k}"/>' for k in range(3000)) + END,
-        'at most 500 elements <link>, found 3003',
-    ),
-}
+CASES = [
+    (END, JOINT.format('j3', 'l2', 'base'), 'loop', 'j3'),
+    (END, '<link name="a"/>' + JOINT.format('j3', 'a', 'a'), 'loop', 'j3'),
+    (END, JOINT.format('j3', 'base', 'l2'), 'l2', 'j2', 'j3'),
+    (END, '<link name="other"/></robot>', 'base', 'other'),
+    ('child link="l2"', 'child link="l3"', 'j2', 'l3'),
+    ('<parent link="l1"/>', '', 'j2', 'parent'),
+    ('"j2"', '"j1"', 'j1'),
+    ('lower="-3"', 'lower="5"', '5', '3'),
+    ('velocity="3"', 'velocity="-3"', '-3'),
+    (MASS, 'mass value="-4"', 'l1', 'mass', '-4'),
+    (MASS, 'mass value="nan"', 'l1', 'mass', 'nan'),
+    (MASS, 'mass value=""', 'l1', 'mass'),
+    ('ixx="1"', 'ixx="inf"', 'l1', 'ixx', 'inf'),
+    ('izz="1"', 'izz="1e9"', 'l1', '1e+09'),
+    ('ixy="0"', 'ixy="1e308"', 'l1', '1e+308'),
+    ('mass value="4"/><inertia ixx="1"', 'mass value="0.01"/><inertia ixx="1e3"', 'l1', '1000'),
+    ('0.3 0 0', '1e300 0 0', 'j2', 'origin xyz', '1e300'),
+    ('xyz="0.3 0 0"', 'rpy="0 1e9 0"', 'j2', 'origin rpy'),
+    ('0.3 0 0', '0.3 0', 'j2', 'origin xyz', '0.3 0'),
+    (AXIS, '<axis xyz="0 inf 1"/>', 'j1', 'axis', 'inf'),
+    (AXIS, '<axis xyz="0 0 1e-7"/>', 'j1', 'axis', '1e-7'),
+    (END, ''.join(f'<link name="x{k}"/>' for k in range(3000)) + END, '3003'),
+]
 
 
-@pytest.mark.parametrize(('old', 'new', 'message'), CASES.values(), ids=CASES)
-def test_what_is_no_robot_is_refused_with_its_place(old, new, message, tmp_path, capsys):
+@pytest.mark.parametrize('case', CASES, ids=lambda case: case[1][:30])
+def test_wrong_urdfs_are_refused_with_the_place(case, tmp_path, capsys):
+    old, new, *named = case
     text = ARM.replace(old, new, 1)
-    with pytest.raises(JointDynamicsError, match=f'^robot robot_description[,:] .*{message}') as caught:
+    with pytest.raises(JointDynamicsError, match=r'^robot robot_description') as caught:
         RobotModel.from_urdf(text)
     assert '\n' not in str(caught.value)
+    assert all(word in str(caught.value) for word in named), str(caught.value)
     (tmp_path / 'arm.urdf').write_text(text)
     assert main(['excite', '--robot', str(tmp_path / 'arm.urdf'), '--out', str(tmp_path / 'out')]) == 2
     assert len(capsys.readouterr().err.splitlines()) == 1
 
 
-def test_the_arm_itself_is_one_and_a_limit_may_be_none():
-    assert RobotModel.from_urdf(ARM).n == 2
-    assert RobotModel.from_urdf(ARM.replace('effort="4"', 'effort="1e16"')).n == 2
-
-
 @pytest.mark.parametrize('moments', [('ixx="1"', 'ixx="2.1"'), ('ixx="1"', 'ixx="-1"'), ('ixy="0"', 'ixy="2"')])
-def test_an_inertia_that_no_body_has_is_said_once(moments, caplog, tmp_path):
+def test_impossible_inertias_are_reported_once(moments, caplog, tmp_path):
     # said once per process, whatever the file: by a name of its own
     link = f'l_{moments[1]}'.replace('"', '')
     text = ARM.replace(*moments).replace('"l1"', f'"{link}"')
@@ -88,67 +70,38 @@ def test_an_inertia_that_no_body_has_is_said_once(moments, caplog, tmp_path):
 
 
 @pytest.mark.parametrize('moment', ['ixx="2.02"', 'ixx="1.99"'])
-def test_an_inertia_is_held_to_what_its_digits_tell(moment, caplog):
+def test_rounded_inertias_are_accepted(moment, caplog):
     """A plate, ixx = iyy + izz, in numbers of two or three digits."""
     RobotModel.from_urdf(ARM.replace('ixx="1"', moment))
     assert not caplog.records
 
 
-@pytest.mark.parametrize(
-    ('part', 'left', 'missing'),
-    [
-        (' ixy="0"', '', 'ixy in <inertia>'),
-        (' izz="1"', '', 'izz in <inertia>'),
-        ('<mass value="4"/>', '', 'value in <mass>'),
-        ('<mass value="4"/>', '<mass/>', 'value in <mass>'),
-        ('<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/>', '', 'ixx in <inertia>'),
-    ],
-)
-def test_a_body_half_told_is_refused(part, left, missing):
-    """The parser leaves out what it cannot read: the link would have no inertia, or no mass, and nobody would know."""
+@pytest.mark.parametrize('part', [' ixy="0"', ' izz="1"', '<mass value="4"/>', ' value="4"'])
+def test_incomplete_inertials_are_refused(part):
+    """urdfdom skips an unreadable inertial in silence."""
     assert part in ARM
-    with pytest.raises(JointDynamicsError, match=f'link l1: expected {missing} of its inertial, found none'):
-        RobotModel.from_urdf(ARM.replace(part, left))
+    with pytest.raises(JointDynamicsError, match='link l1: '):
+        RobotModel.from_urdf(ARM.replace(part, ''))
 
 
-def test_the_greatest_magnitudes_are_taken():
+def test_greatest_magnitudes_are_accepted():
     text = ARM.replace('xyz="0.3 0 0"', 'xyz="1000 -1000 0"').replace('mass value="4"', 'mass value="1e6"')
-    model = RobotModel.from_urdf(text.replace('ixx="1"', 'ixx="1e9"').replace('izz="1"', 'izz="1e9"'))
+    model = RobotModel.from_urdf(text.replace('ixx="1"', 'ixx="9e8"').replace('izz="1"', 'izz="9e8"'))
     assert model.chain.translation[1].tolist() == [1000.0, -1000.0, 0.0]
     assert model.parameters[9] == 1e6
     assert RobotModel.from_urdf(ARM.replace('mass value="4"', 'mass value="0"')).parameters[9] == 0.0
 
 
 @pytest.mark.parametrize(
-    'options',
+    ('option', 'value'),
     [
-        {'joints': [['j1']]},
-        {'joints': 'j1'},
-        {'joints': {'j1': 1}},
-        {'joints': [None]},
-        {'joints': 3},
-        {'locked': ['j1']},
-        {'locked': {'j2': 'x'}},
-        {'locked': {'j2': 1e300}},
-        {'locked': {'j2': 10**400}},
-        {'coupling': [['a']]},
-        {'coupling': [[1], [1, 2]]},
-        {'coupling': [[1e300, 0], [0, 1]]},
-        {'mounting': [10**400, 0, 0]},
-        {'mounting': [[1], [2, 3]]},
+        *(('joints', value) for value in ([['j1']], 'j1', [None], 3)),
+        *(('locked', value) for value in (['j1'], {'j2': 'x'}, {'j2': 10**400})),
+        *(('coupling', value) for value in ([['a']], [[1], [1, 2]], [[1e300, 0], [0, 1]])),
+        *(('mounting', value) for value in ([10**400, 0, 0], [[1], [2, 3]])),
     ],
-    ids=str,
 )
-def test_options_that_are_none_are_one_error(options):
-    with pytest.raises(JointDynamicsError, match='expected') as caught:
-        RobotModel.from_urdf(ARM, **options)
+def test_wrong_options_are_refused(option, value):
+    with pytest.raises(JointDynamicsError) as caught:
+        RobotModel.from_urdf(ARM, **{option: value})
     assert '\n' not in str(caught.value)
-
-
-def test_a_long_chain_is_read():
-    links = ''.join(f'<link name="l{k}"/>' for k in range(500))
-    joints = ''.join(
-        f'<joint name="j{k}" type="fixed"><parent link="l{k}"/><child link="l{k + 1}"/></joint>' for k in range(498)
-    )
-    moving = '<joint name="a" type="continuous"><parent link="l498"/><child link="l499"/><axis xyz="0 0 1"/></joint>'
-    assert RobotModel.from_urdf(f'<robot name="long">{links}{joints}{moving}</robot>').n == 1

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.interpolate import BPoly, PPoly
 
-from joint_dynamics.signals.polynomial import STEP_PEAKS, PiecewisePolynomial, hermite_segments, smooth_step
+from joint_dynamics.signals.polynomial import STEP_PEAKS, PiecewisePolynomial, smooth_step
 
 
 def points(seed, K, count=6, n=2):
@@ -42,7 +42,7 @@ def test_the_smooth_step_is_the_quintic_from_rest_to_rest():
 
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 4), st.integers(0, 2), st.sampled_from([1e-9, 1e-2, 10.0]))
-def test_nothing_is_beyond_the_extremes_which_are_reached(seed, K, derivative, tolerance):
+def test_extremes_are_reached_and_never_exceeded(seed, K, derivative, tolerance):
     if derivative >= 2 * K:
         return
     time, values = points(seed, K)
@@ -66,12 +66,6 @@ def test_nothing_is_beyond_the_extremes_which_are_reached(seed, K, derivative, t
 def function_of(seed, K=3):
     time, values = points(seed, K)
     return PiecewisePolynomial.hermite(time, values), time
-
-
-def shifted(function, segment, middle):
-    """numpy's polynomial of a segment in the time since `middle`, of each joint."""
-    x = np.polynomial.Polynomial([middle - function.time[segment], 1.0])
-    return [np.polynomial.Polynomial(row)(x).coef for row in function.coefficients[segment].T]
 
 
 @pytest.mark.parametrize('K', [1, 2, 3, 4])
@@ -106,7 +100,7 @@ def test_bernstein_coefficients_are_those_of_scipy(K):
             np.testing.assert_allclose(found[k], expected, rtol=1e-8, atol=1e-9 * np.abs(expected).max())
 
 
-def test_extremes_of_each_function_are_its_own_whatever_stands_beside_it():
+def test_extremes_are_independent_of_other_joints():
     function, time = function_of(6)
     tolerance = np.array([1e-3, 1e-7])
     together = function.extremes(1, tolerance)
@@ -125,13 +119,3 @@ def test_extremes_of_each_function_are_its_own_whatever_stands_beside_it():
         rounding = 1e-12 * np.abs(speeds).max()
         assert min(speeds) - tolerance[joint] - rounding <= lowest <= min(speeds) + rounding
         assert max(speeds) - rounding <= highest <= max(speeds) + tolerance[joint] + rounding
-
-
-def test_many_segments_are_each_their_own():
-    """More than the block that is solved at once."""
-    time, values = points(7, 2, count=1203, n=1)
-    whole = hermite_segments(time, values)
-    assert whole.shape == (1202, 4, 1)
-    for k in (0, 499, 500, 501, 999, 1000, 1201):
-        one = hermite_segments(time[k : k + 2], [value[k : k + 2] for value in values])
-        np.testing.assert_allclose(whole[k], one[0], rtol=1e-12, atol=1e-12 * np.abs(one).max())

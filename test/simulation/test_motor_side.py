@@ -56,17 +56,6 @@ def test_a_stamp_that_comes_twice_loses_no_acceleration(model, motor_side):
     np.testing.assert_allclose(sample.torque, model.inverse_dynamics(q, sample.dtheta, ddq), rtol=1e-9, atol=1e-9)
 
 
-def test_a_step_builds_no_regressor(model, motor_side, monkeypatch):
-    # That is for whole recordings; one state of it takes longer than the sample of a controller.
-    def refuse(*arguments, **options):
-        raise AssertionError('the regressor was built for one state')
-
-    for name in ('regressor', 'inverse_dynamics'):
-        monkeypatch.setattr(RobotModel, name, refuse)
-    for k in range(3):
-        motor_side.step(k * 0.002, np.full(6, 0.1 * k), np.full(6, 0.1))
-
-
 @pytest.mark.parametrize('direction', [1.0, -1.0])
 def test_steady_friction_is_that_of_the_plant(model, motor_side, direction):
     plant = FlexibleJointRobot(model, seed=3, errors=ModelErrors.none(), sensors=Sensors.ideal())
@@ -89,19 +78,6 @@ def test_friction_does_not_jump_on_reversal(motor_side):
         currents.append(motor_side.step(t, q, dq, torque).current)
     steps = np.abs(np.diff(currents, axis=0)).max(axis=0)
     assert (steps < 0.2 * np.ptp(currents, axis=0)).all()
-
-
-def test_losses_heat_the_joint_and_it_cools_again(model):
-    warm = MotorSideModel(model, temperature=20.0, heat_speed=100.0)
-    for k in range(500):
-        sample = warm.step(k * 0.02, np.zeros(6), np.full(6, 0.5), np.full(6, 20.0))
-    hot = sample.temperature
-    assert (hot > 22.0).all()
-    assert (warm.winding > hot).all()
-    for k in range(500, 6000):
-        sample = warm.step(k * 0.02, np.zeros(6), np.zeros(6), np.zeros(6))
-    assert (sample.temperature < hot).all()
-    assert (sample.temperature >= 20.0 - 1e-9).all()
 
 
 def test_a_gap_or_time_going_back_starts_the_differences_anew(motor_side):

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pinocchio
-import pytest
 
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation import Payload, ur5e_urdf
@@ -20,25 +19,6 @@ def test_forward_dynamics_is_pinocchios(model):
     for q, dq, tau in states(model.n):
         forward_dynamics(links, q, dq, 20 * tau, ddq, work)
         np.testing.assert_allclose(ddq, pinocchio.aba(model.pinocchio, data, q, dq, 20 * tau), rtol=1e-8, atol=1e-8)
-
-
-def test_mass_matrix_and_bias_are_pinocchios(model):
-    links, work, data = links_of(model), workspace(model.n), model.pinocchio.createData()
-    for q, dq, _ in states(model.n):
-        mass_and_bias(links, q, dq, work)
-        np.testing.assert_allclose(
-            work.bias, pinocchio.nonLinearEffects(model.pinocchio, data, q, dq), rtol=1e-9, atol=1e-9
-        )
-        M = pinocchio.crba(model.pinocchio, data, q)
-        np.testing.assert_allclose(work.M, np.triu(M) + np.triu(M, 1).T, rtol=1e-9, atol=1e-12)
-
-
-def test_kinetic_energy_is_that_of_the_mass_matrix(model):
-    links, work = links_of(model), workspace(model.n)
-    for q, dq, _ in states(model.n, 5):
-        mass_and_bias(links, q, dq, work)
-        kinetic = link_energy(links, q, dq, workspace(model.n))[0]
-        assert kinetic == pytest.approx(0.5 * dq @ work.M @ dq, rel=1e-9)
 
 
 def test_potential_energy_is_gravitys(model):

@@ -32,7 +32,7 @@ def test_the_factor_scales_time(factor):
     assert pace.achieved == pytest.approx(factor, rel=0.02)
 
 
-def test_a_late_look_is_made_up_for_in_batches_and_a_long_stall_is_not():
+def test_short_delays_are_caught_up_and_long_stalls_are_not():
     pace = Pace(0.001, batch=10)
     drive(pace, [0.0])
     assert pace.due(0.05, 1) == 10
@@ -53,12 +53,7 @@ def test_a_slow_machine_only_slows_simulated_time():
     assert pace.achieved == pytest.approx(0.25, rel=0.1)
 
 
-def test_as_fast_as_possible_runs_a_batch_at_every_look():
-    counts, _ = drive(Pace(0.001, factor=0.0, batch=7), np.zeros(5))
-    np.testing.assert_array_equal(counts, [7, 14, 21, 28, 35])
-
-
-def test_it_waits_for_the_slowest_follower_and_for_none_that_is_gone():
+def test_slowest_follower_sets_the_pace():
     pace = Pace(0.001, factor=0.0, batch=100, max_lead=0.02)
     pace.followed('fast', 1.0)
     pace.followed('slow', 0.05)
@@ -70,15 +65,6 @@ def test_it_waits_for_the_slowest_follower_and_for_none_that_is_gone():
     pace.forget('slow')
     assert pace.due(0.0, 70) == 100
     assert pace.waiting_for == ''
-
-
-def test_after_a_wait_time_does_not_hurry():
-    pace = Pace(0.001, max_lead=0.01)
-    pace.followed('node', 0.0)
-    counts, _ = drive(pace, np.arange(0, 0.05, 0.001))
-    assert counts[-1] == 10
-    pace.followed('node', 10.0)
-    assert pace.due(0.05, 10) <= 1
 
 
 def test_a_new_factor_starts_from_here():

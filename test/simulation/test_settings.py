@@ -69,9 +69,6 @@ def test_a_payload_comes_and_goes():
     # Four kilogrammes pull on the shoulder, and the controller has brought the arm back both times.
     assert np.abs(heavy - light)[1] > 10.0
     assert np.abs(robot.truth.position - q).max() < 2e-3
-    for wrong in ({'mass': -1.0}, {'mass': 1.0, 'com': (0, 0)}, {'mass': 1.0, 'inertia': -np.eye(3)}):
-        with pytest.raises(JointDynamicsError, match='payload: expected'):
-            Payload(**wrong)
 
 
 def test_encoders_are_quantised_and_currents_are_noisy(waves):
@@ -89,17 +86,8 @@ def test_encoders_are_quantised_and_currents_are_noisy(waves):
     np.testing.assert_allclose(steps, np.rint(steps), atol=1e-6)
 
 
-def test_ideal_sensors_tell_the_truth(waves):
-    robot = FlexibleJointRobot(seed=1, errors=ModelErrors.none(), sensors=Sensors.ideal())
-    samples = play(robot, waves(robot.truth.position, 1.0))
-    np.testing.assert_array_equal(samples.q, samples.true_q)
-    np.testing.assert_array_equal(samples.theta, samples.true_theta)
-    np.testing.assert_array_equal(samples.temperature, samples.gear_temperature)
-    np.testing.assert_allclose(samples.effort, samples.current * robot.nominal_gains)
-
-
 @pytest.mark.parametrize('name', [field.name for field in fields(ModelErrors)])
-def test_every_model_error_is_on_by_default_and_makes_a_difference(name, waves):
+def test_every_model_error_changes_the_motion(name, waves):
     default, none = ModelErrors(), ModelErrors.none()
     assert getattr(default, name) != getattr(none, name)
     runs = []
@@ -110,19 +98,6 @@ def test_every_model_error_is_on_by_default_and_makes_a_difference(name, waves):
         np.abs(getattr(runs[0], what) - getattr(runs[1], what)).max() for what in ('current', 'temperature', 'effort')
     ]
     assert max(changed) > 1e-6
-
-
-def test_without_errors_truth_and_description_agree():
-    robot = FlexibleJointRobot(seed=3, errors=ModelErrors.none())
-    inertial = robot.truth.parameters.reshape(6, 14)[:, :10]
-    np.testing.assert_allclose(inertial, robot.model.parameters.reshape(6, 14)[:, :10], atol=1e-12)
-    np.testing.assert_allclose(robot.truth.drive_gains, robot.nominal_gains)
-
-
-def test_errors_scale():
-    half = ModelErrors().scaled(0.5)
-    assert half.inertia == pytest.approx(0.025)
-    assert half.smooth_hysteresis is True
 
 
 @pytest.mark.parametrize('options', [{'dynamics': 'mujoco'}, {'floor': 0.0}])

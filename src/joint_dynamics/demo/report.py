@@ -26,13 +26,13 @@ def demo_report(summary: Mapping[str, Any], results: Mapping[str, Any]) -> Repor
         'A simulated UR5e with flexible joints, over DDS, every node its own process',
     )
     report.add_section('In short')
+    _add_robot(report, results)
     report.add_table(['', 'here', 'published'], headlines(summary))
     report.add_text(
         'The simulated robot has what no model here knows of: drive gains up to 3 % off their data sheet, friction that'
         ' differs by direction and angle, ripple, another hysteresis. The stated deviations hold noise, what repeats'
         ' with the motion, and the uncertainty of the gains (± 3 %, uniform).'
     )
-    _add_robot(report, results)
     comparison: Comparison = results['parameters']
     report.add_section('Base parameters')
     rows = [
@@ -48,7 +48,7 @@ def demo_report(summary: Mapping[str, Any], results: Mapping[str, Any]) -> Repor
         for name, expression, value, std, true in sorted(comparison.rows, key=_relative)
     ]
     report.add_table(
-        ['parameter', 'value ± two deviations', 'identified', 'std', 'true', 'error in std', 'made of'],
+        ['parameter', '± two deviations (−100 … 100 %)', 'identified', 'std', 'true', 'error in std', 'made of'],
         rows,
         'SI units, joint side; rigid bodies (tool included) and rotors; the best known first. The grey mark is the true'
         ' value; red: more than two deviations from it',

@@ -6,7 +6,9 @@ torque without the parts that `not_exported` lists; dry friction is its constrai
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,7 @@ from joint_dynamics.errors import JointDynamicsError, one_line
 from joint_dynamics.output_files import write_atomically
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.robot.standard_parameters import inertia_of
+from joint_dynamics.robot.urdf_checks import MAX_LENGTH, check_inertial
 
 PAYLOAD_BODY = 'payload'
 TENSOR = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
@@ -46,8 +49,12 @@ def read_spec(path: str | Path, joint_names: Sequence[str]) -> Any:
     root = parse_xml(read_text(path, source), source)
     if root.tag != 'mujoco':
         raise JointDynamicsError(f'{source}: expected the root element <mujoco>, found <{root.tag}>')
+    for body in root.iter('body'):
+        for part in (body, *body.findall('inertial'), *body.findall('joint')):
+            _check_no_nan(part, f'{source}, body {body.get("name")}')
     try:
-        spec = mujoco.MjSpec.from_file(str(path))
+        with _without_warnings(mujoco):
+            spec = mujoco.MjSpec.from_file(str(path))
     except ValueError as error:
         raise JointDynamicsError(f'{source}: expected a model for MuJoCo, found: {one_line(error)}') from None
     there = [joint.name for joint in spec.joints]
@@ -58,14 +65,28 @@ def read_spec(path: str | Path, joint_names: Sequence[str]) -> Any:
 
 
 def compiled(spec: Any, source: str) -> Any:
-    """Return the `MjModel` of a spec, without a log of MuJoCo's warnings; raise JointDynamicsError where it refuses."""
-    mujoco = mujoco_for(source)
+    """Return the `MjModel` of a spec; raise JointDynamicsError where MuJoCo refuses it."""
+    try:
+        with _without_warnings(mujoco_for(source)):
+            return spec.compile()
+    except ValueError as error:
+        raise JointDynamicsError(f'{source}: expected a model for MuJoCo, found: {one_line(error)}') from None
+
+
+def _check_no_nan(part: ET.Element, where: str) -> None:
+    """Refuse NaN in the text: MuJoCo compiles it as a number that was not given."""
+    for key, text in part.attrib.items():
+        if key not in ('name', 'class', 'childclass') and 'nan' in text.lower().split():
+            raise JointDynamicsError(f'{where}: expected numbers for {key} of <{part.tag}>, found {text!r}')
+
+
+@contextmanager
+def _without_warnings(mujoco: Any) -> Iterator[None]:
+    """Drop MuJoCo's warnings: it prints them and writes a log file into the working folder."""
     before = mujoco.get_mju_user_warning()
     mujoco.set_mju_user_warning(lambda text: None)
     try:
-        return spec.compile()
-    except ValueError as error:
-        raise JointDynamicsError(f'{source}: expected a model for MuJoCo, found: {one_line(error)}') from None
+        yield
     finally:
         mujoco.set_mju_user_warning(before)
 
@@ -90,6 +111,7 @@ class MjcfKinematics:
         self.source = f'MJCF {path}'
         mujoco = mujoco_for(self.source)
         self._model: Any = compiled(read_spec(path, joint_names), self.source)
+        self._check_numbers()
         self._joints = [self._model.joint(name) for name in joint_names]
         self._data: Any = mujoco.MjData(self._model)
         self._run = mujoco.mj_kinematics
@@ -125,6 +147,18 @@ class MjcfKinematics:
                 inertias[carriers[up]] += self._place(up).actInv(self._place(body)).act(self._own(body))
         return inertias
 
+    def _check_numbers(self) -> None:
+        """Raise JointDynamicsError for a placement, axis, mass or inertia that no robot has: MuJoCo compiles them."""
+        for body in map(self._model.body, range(1, self._model.nbody)):
+            where = f'{self.source}, body {body.name}'
+            for what, values in (('pos', body.pos), ('quat', body.quat), ('pos of <inertial>', body.ipos)):
+                _check_bounded(values, what, where)
+            check_inertial(float(body.mass[0]), body.inertia, where)
+        for joint in map(self._model.joint, range(self._model.njnt)):
+            where = f'{self.source}, joint {joint.name}'
+            for what, values in (('pos', joint.pos), ('axis', joint.axis), ('ref', joint.qpos0)):
+                _check_bounded(values, what, where)
+
     def _place(self, body: int) -> pinocchio.SE3:
         return pinocchio.SE3(np.array(self._data.xmat[body]).reshape(3, 3), np.array(self._data.xpos[body]))
 
@@ -133,6 +167,12 @@ class MjcfKinematics:
         rotation = pinocchio.Quaternion(w, x, y, z).normalized().toRotationMatrix()
         tensor = rotation @ np.diag(self._model.body_inertia[body]) @ rotation.T
         return pinocchio.Inertia(float(self._model.body_mass[body]), np.array(self._model.body_ipos[body]), tensor)
+
+
+def _check_bounded(values: FloatArray, what: str, where: str) -> None:
+    if not np.all(np.abs(values) <= MAX_LENGTH):
+        found = ' '.join(f'{value:g}' for value in values)
+        raise JointDynamicsError(f'{where}: expected numbers of at most {MAX_LENGTH:g} for {what}, found {found}')
 
 
 def export_mjcf(

@@ -14,13 +14,14 @@ which tends to it from above as p grows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from joint_dynamics.arrays import FloatArray, IntArray, finite
+from joint_dynamics.arrays import FloatArray, finite
 from joint_dynamics.excitation.constraint import LIMIT_TOLERANCE, Constraint, motion_margins
 from joint_dynamics.excitation.motion import RobotMotion
 from joint_dynamics.excitation.trajectory import Trajectory
@@ -29,8 +30,6 @@ from joint_dynamics.robot import RobotModel
 Criterion = Callable[[FloatArray, float], tuple[float, FloatArray]]
 """(G (b, b), sharpness p) → value, gradient (b, b) symmetric, such that d value = Σ gradient · dG."""
 
-FIRST_MOMENTS = ('MX', 'MY', 'MZ', 'M')
-SECOND_MOMENTS = ('XX', 'XY', 'XZ', 'YY', 'YZ', 'ZZ', 'Ia')
 _FLOOR = 1e-13
 
 
@@ -53,21 +52,6 @@ def log_condition(G: FloatArray, sharpness: float) -> tuple[float, FloatArray]:
     return value, gradient
 
 
-def weighted_blocks(blocks: Sequence[IntArray], weights: Sequence[float]) -> Criterion:
-    """Return the criterion log Σ_i W_i cond Φ_i of column blocks Φ_i, given by their indices [L eq 21]."""
-
-    def evaluate(G: FloatArray, sharpness: float) -> tuple[float, FloatArray]:
-        gradient = np.zeros_like(G)
-        terms = []
-        for block, weight in zip(blocks, weights, strict=True):
-            value, inner = log_condition(G[np.ix_(block, block)], sharpness)
-            terms.append(weight * np.exp(value))
-            gradient[np.ix_(block, block)] += terms[-1] * inner
-        return float(np.log(sum(terms))), gradient / sum(terms)
-
-    return evaluate
-
-
 def negative_log_det(G: FloatArray, sharpness: float) -> tuple[float, FloatArray]:
     """Return −log det G / b, the mean log of the variances' scale, and its gradient; the sharpness is not used."""
     eigenvalues, U = np.linalg.eigh(G)
@@ -87,22 +71,9 @@ def with_information(criterion: Criterion, weight: float) -> Criterion:
     return evaluate
 
 
-def make_criterion(name: str, weights: Sequence[float], base_names: Sequence[str]) -> Criterion:
-    """Return the criterion `name` of settings.CRITERIA for base parameters named `base_names` (b,)."""
-    if name == 'condition_number':
-        return log_condition
-    if name == 'log_det':
-        return negative_log_det
-    kinds = [base.partition('_')[0].removesuffix('R') for base in base_names]
-    blocks, kept = [], []
-    for family, weight in zip((FIRST_MOMENTS, SECOND_MOMENTS), weights, strict=True):
-        block = np.array([k for k, kind in enumerate(kinds) if kind in family], dtype=int)
-        if len(block):
-            blocks.append(block)
-            kept.append(weight)
-    return weighted_blocks(blocks, kept)
-
-
+CRITERION_FUNCTIONS: Mapping[str, Criterion] = MappingProxyType(
+    {'condition_number': log_condition, 'log_det': negative_log_det}
+)
 BLOCK = 1000
 SINGULAR = 1e6
 """Condition number from which on the columns count as dependent.

@@ -83,8 +83,6 @@ class Clearance(Constraint):
                 # was asked before
                 request.enable_cached_gjk_guess = False
         self._last: tuple[RobotMotion, dict[int, list[tuple[Any, ...]]]] | None = None
-        # per pair and sample of a batch: distance and posture when it was last computed
-        self._met: FloatArray | None = None
 
     def _distances(self, motion: RobotMotion, beyond: float) -> FloatArray:
         """Return distances (pairs, samples).
@@ -92,26 +90,9 @@ class Clearance(Constraint):
         Exact below `beyond` m, bounds from below elsewhere (−inf: exact throughout).
         """
         bound = self._bodies.sphere_distances(motion.frames, self._pairs)
-        wanted = np.ones(bound.shape, dtype=bool)
-        if beyond > -np.inf:
-            near = bound < beyond
-            if self._met is None or self._met.shape[1:] != bound.shape:
-                self._met = np.full((motion.q.shape[0] + 1, *bound.shape), -np.inf)
-                self._met[1:] = 0.0
-            # a search moves in small steps: a distance met before can have changed by so much only
-            pair, sample = np.nonzero(near)
-            before = self._met[:, pair, sample]
-            moved = np.abs(motion.q[:, sample] - before[1:])
-            still = before[0] - np.einsum('jk,kj->k', moved, self.lever[pair])
-            bound[pair, sample] = np.maximum(bound[pair, sample], still)
-            wanted = bound < beyond
+        wanted = bound < beyond if beyond > -np.inf else np.ones(bound.shape, dtype=bool)
         nearest: dict[int, list[tuple[Any, ...]]] = {}
         self._exact(motion, wanted, bound, beyond, nearest)
-        if beyond > -np.inf:
-            pair, sample = np.nonzero(wanted)
-            assert self._met is not None
-            self._met[0, pair, sample] = bound[pair, sample]
-            self._met[1:, pair, sample] = motion.q[:, sample]
         self._last = motion, nearest
         return bound
 

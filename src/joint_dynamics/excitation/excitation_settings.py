@@ -13,7 +13,7 @@ from joint_dynamics.settings import PerJoint, Settings, refusal, setting
 KINDS = (*INERTIAL, *JOINT, 'Fs')
 """All kinds of parameters; Fs belongs to the motors of coupled drives."""
 MAX_DURATION = 3600.0  # s; limits are checked at 1 kHz, which takes half a gigabyte for an hour of six joints
-CRITERIA = ('condition_number', 'weighted_blocks', 'log_det')
+CRITERIA = ('condition_number', 'log_det')
 
 
 def _rising(bounds: Sequence[float | None]) -> str | None:
@@ -130,8 +130,7 @@ class ExcitationSettings(Settings):
     Attributes
     ----------
     criterion
-        `condition_number` of the scaled base regressor, `weighted_blocks` (Li's `weights`[0] cond Φ1 + `weights`[1]
-        cond Φ2, first moments and inertias), or `log_det` (−log det of the information matrix).
+        `condition_number` of the scaled base regressor, or `log_det` (−log det of the information matrix).
 
     Raises
     ------
@@ -152,10 +151,9 @@ class ExcitationSettings(Settings):
         none='at the mean posture of the series, which is then searched for as well',
     )
     criterion: str = setting('condition_number', 'what is minimised', choices=CRITERIA)
-    weights: Sequence[float] = setting((1.0, 1.0), 'of the two parts of `weighted_blocks`', above=0, length=2)
     information_weight: float = setting(
         0.2,
-        'weight of −log det / b beside the log of the first two criteria, which do not tell large signals from small '
+        'weight of −log det / b beside the log of the condition number, which does not tell large signals from small '
         'ones; 0: not at all',
         lower=0,
     )

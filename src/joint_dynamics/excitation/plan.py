@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.excitation.assessment import Assessment
 from joint_dynamics.excitation.excitation_settings import ExcitationSettings, LimitSettings
 from joint_dynamics.excitation.files import coefficients, knot_points
@@ -62,7 +63,13 @@ class PlanSettings(Settings):
         settings = cls.from_mapping({**given, 'profile': name, 'limits': section.get('limits')})
         kind = ExcitationSettings if name == FOURIER else PROFILES[name]
         known = [key for key in declarations(kind) if key not in ('limits', 'posture')]
-        return settings.replaced(options=check_keys(section.get(name) or {}, known, f'{cls.SECTION}.{name}'))
+        options = section.get(name) or {}
+        if isinstance(options, Mapping) and ('weights' in options or options.get('criterion') == 'weighted_blocks'):
+            raise JointDynamicsError(
+                f'{cls.SECTION}.{name}: expected no weighted_blocks and no weights since 0.3.0: use'
+                ' `criterion: condition_number` or `criterion: log_det`'
+            )
+        return settings.replaced(options=check_keys(options, known, f'{cls.SECTION}.{name}'))
 
 
 @dataclass(frozen=True)

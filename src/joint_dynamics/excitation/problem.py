@@ -12,7 +12,14 @@ import numpy as np
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.excitation.assessment import Assessment, assess, keeps, make_criterion, margins_of, with_information
+from joint_dynamics.excitation.assessment import (
+    CRITERION_FUNCTIONS,
+    Assessment,
+    assess,
+    keeps,
+    margins_of,
+    with_information,
+)
 from joint_dynamics.excitation.collision import Clearance
 from joint_dynamics.excitation.constraint import Constraint, motion_margins, within_limits
 from joint_dynamics.excitation.constraints import make_constraints
@@ -32,7 +39,6 @@ SEARCH_SLACK = 0.01
 """Slack the search keeps, so that the motion mostly keeps the limits between its samples as well."""
 SHARES = (1.0, *(1 - 0.002 * 1.35 ** np.arange(18)))
 """Shares of a motion that are tried until one keeps every limit: 1, 0.998, … 0.67."""
-EXACT = 1e4
 """Sharpness at which the smooth condition number is the condition number."""
 SIGN_SPEED = 0.03
 """Speed [rad/s] over which the Coulomb column changes sign while searching.
@@ -75,9 +81,9 @@ class ExcitationProblem:
         self.constraints = all_constraints(model, settings.limits)
         base = model.base_parameters(settings.kinds)
         self._columns = model.columns(settings.kinds)[base.independent]
-        self._own = make_criterion(settings.criterion, settings.weights, base.names)
         self._criterion = with_information(
-            self._own, 0.0 if settings.criterion == 'log_det' else settings.information_weight
+            CRITERION_FUNCTIONS[settings.criterion],
+            0.0 if settings.criterion == 'log_det' else settings.information_weight,
         )
         self.posture = self._posture(settings.posture)
         self.basis = FourierBasis(settings.period, settings.harmonics, 1, settings.ramp_time, self.posture is None)
@@ -200,12 +206,10 @@ class ExcitationProblem:
         )
 
     def value(self, assessment: Assessment) -> float:
-        """Return the value of the criterion: the condition number, W_1 cond Φ_1 + W_2 cond Φ_2, or −log det / b."""
+        """Return the value of the criterion: the condition number, or −log det / b."""
         if self.settings.criterion == 'log_det':
             return -assessment.log_det / assessment.base_parameters
-        if self.settings.criterion == 'condition_number':
-            return assessment.condition_number
-        return float(np.exp(self._own(assessment.information, EXACT)[0]))
+        return assessment.condition_number
 
     def merit(self, assessment: Assessment) -> float:
         """Return the merit by which motions are chosen, smaller is better: the log of `value`, or −log det / b itself.

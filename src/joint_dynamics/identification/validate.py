@@ -70,7 +70,7 @@ def validation_fit(arm: Arm, observation: Observation, settings: IdentificationS
         observation.dq[kept],
         settings.moving_speed,
         raw,
-        FullRate(observation.time, observation.tau, predicted, observation.dq, band),
+        FullRate(observation.time, observation.tau, predicted, observation.dq, band, observation.q),
         band_of(observation),
         sliding,
         at_rest,

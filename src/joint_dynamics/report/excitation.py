@@ -1,14 +1,14 @@
-"""The report of a planned motion: quality, margins to every limit, the robot moving, its joints, its end-effector."""
+"""The report of a planned motion: the robot moving, margins to every limit, its joints, quality."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from joint_dynamics.arrays import FloatArray, finite
 from joint_dynamics.excitation.constraints import TorqueBound
-from joint_dynamics.excitation.limits import MotionLimits, end_effector_frame, parent_joint
+from joint_dynamics.excitation.limits import MotionLimits, end_effector_frame
 from joint_dynamics.excitation.motion import RobotMotion
 from joint_dynamics.excitation.problem import all_constraints
 from joint_dynamics.report.figure import Figure, Panel, Series
@@ -46,17 +46,6 @@ def excitation_report(model: RobotModel, plan: Plan) -> Report:
         )
     else:
         report.add_text('Every limit is kept.', kind='good')
-    smallest = min(assessment.margins.items(), key=lambda item: item[1], default=None)
-    report.add_numbers(
-        [
-            ('duration, s', trajectory.duration),
-            ('condition number', finite(assessment.condition_number)),
-            *([(f'smallest margin ({smallest[0]}), % of the limit', 100 * smallest[1])] if smallest else []),
-        ]
-    )
-    for note in plan.notes:
-        report.add_text(f'Note: {note}.')
-    report.add_section('Motion')
     frame = end_effector_frame(model, plan.settings.limits.end_effector)
     shapes, remark = robot_shapes(model, plan.settings.limits)
     view = RobotView.of(
@@ -72,8 +61,11 @@ def excitation_report(model: RobotModel, plan: Plan) -> Report:
     report.add_robot(
         view,
         f'The motion, with the path of {frame.name}; beside it each joint within its limits, shaded what the motion'
-        f' uses. Reading a figure below moves the robot to that time. {remark}',
+        f' uses, and the smallest margins, which have the safety factor {plan.settings.limits.safety_factor:g} in them.'
+        f' Reading a figure below moves the robot to that time. {remark}',
     )
+    report.add_list([f'{note}.' for note in plan.notes])
+    report.add_section('Motion')
     report.add_figure(_traces(time, motion.q, limits.lower, limits.upper, model, 'rad'), 'Position, with its limits')
     report.add_figure(_traces(time, motion.dq, -limits.velocity, limits.velocity, model, 'rad/s'), 'Speed')
     report.add_figure(
@@ -85,16 +77,6 @@ def excitation_report(model: RobotModel, plan: Plan) -> Report:
                 _traces(time, constraint.torque(motion), -limits.torque, limits.torque, model, 'N·m'),
                 'Torque by the model, payload and friction of the settings included',
             )
-    report.add_section('End-effector')
-    path = motion.frames.point(parent_joint(frame) - 1, np.array(frame.placement.translation))
-    report.add_figure(_path_figure(path), f'Path of {frame.name} in the base frame, m; it begins at the green mark')
-    report.add_section('Margins')
-    report.add_table(
-        ['limit', 'smallest margin, fraction of the limit'],
-        [[kind, margin] for kind, margin in assessment.margins.items()],
-        'Proved for all times, not for samples. The limits have the safety factor '
-        f'{plan.settings.limits.safety_factor:g} in them.',
-    )
     watched = next((constraint for constraint in constraints if constraint.kind == 'clearance'), None)
     if watched is not None and watched.touching:  # type: ignore[attr-defined]
         pairs = ', '.join(f'{a} – {b}' for a, b in watched.touching)  # type: ignore[attr-defined]
@@ -104,36 +86,31 @@ def excitation_report(model: RobotModel, plan: Plan) -> Report:
 
 
 def _add_quality(report: Report, plan: Plan) -> None:
-    report.add_section('What it is worth')
+    report.add_section('Quality')
     assessment, result = plan.assessment, plan.result
-    rows: list[list[Any]] = [
-        ['condition number of the base regressor, columns of norm 1', finite(assessment.condition_number)],
-        ['log det of the information per sample', finite(assessment.log_det)],
-        ['base parameters', assessment.base_parameters],
-    ]
-    if result is None:
-        report.add_table(['', 'value'], rows)
-        if not np.isfinite(assessment.condition_number):
-            report.add_text(
-                'This motion does not show all parameters of the robot; it is made for a test of one joint.'
-            )
-        return
-    before = [finite(result.before.condition_number), finite(result.before.log_det), result.before.base_parameters]
-    report.add_table(
-        ['', 'best random motion', 'optimised'],
-        [[row[0], old, row[1]] for row, old in zip(rows, before, strict=True)],
-        f'Criterion {result.settings.criterion}, {result.seconds:.1f} s, {result.finished} of {result.settings.starts}'
-        f' searches ({result.ended}), seed {result.settings.seed}',
+    headers, caption, compared = ['', 'this motion'], '', [assessment]
+    if result is not None:
+        headers.append('best random motion')
+        compared.append(result.before)
+        caption = (
+            f'Criterion {result.settings.criterion}, {result.seconds:.1f} s, {result.finished} of'
+            f' {result.settings.starts} searches ({result.ended}), seed {result.settings.seed}'
+        )
+        seconds, values = np.array(result.history).T
+        best = Series('best', np.append(values, values[-1]), 'first', np.append(seconds, result.seconds), 'step')
+        label = 'condition number' if result.settings.criterion == 'condition_number' else '−log det / parameters'
+        criterion = Panel(label, '', [best], log=bool(np.all(values > 0)))
+        report.add_figure(
+            Figure([criterion], 'time [s]'), 'Criterion, minimised, of the best motion that keeps every limit'
+        )
+    rows = (
+        ('condition number of the base regressor, columns of norm 1', 'condition_number'),
+        ('log det of the information per sample', 'log_det'),
+        ('base parameters', 'base_parameters'),
     )
-    seconds, values = np.array(result.history).T
-    label = {'condition_number': 'condition number', 'weighted_blocks': 'W₁ cond Φ₁ + W₂ cond Φ₂'}.get(
-        result.settings.criterion, '−log det / parameters'
-    )
-    best = Series('best', np.append(values, values[-1]), 'first', np.append(seconds, result.seconds), 'step')
-    report.add_figure(
-        Figure([Panel(label, '', [best], log=bool(np.all(values > 0)))], 'time [s]'),
-        'Best motion that keeps every limit, against time',
-    )
+    report.add_table(headers, [[text, *(finite(getattr(one, key)) for one in compared)] for text, key in rows], caption)
+    if not np.isfinite(assessment.condition_number):
+        report.add_text('This motion does not excite all parameters of the robot; it is made for a test of one joint.')
 
 
 def _traces(
@@ -159,16 +136,3 @@ def _used(value: FloatArray, low: float, high: float) -> str:
         return ''
     middle, half = 0.5 * (low + high), 0.5 * (high - low)
     return f'{100 * float(np.abs(value - middle).max()) / half:.0f} % of the limit'
-
-
-def _path_figure(path: FloatArray) -> Figure:
-    radius = np.hypot(path[0], path[1])
-    panels = []
-    for title, label, across, up in (
-        ('from above', 'y over x', path[0], path[1]),
-        ('from the side', 'height over radius', radius, path[2]),
-    ):
-        # A path is no function of its abscissa: it is drawn as it goes, not sorted.
-        begin = Series('', up[:1], 'third', across[:1], 'points')
-        panels.append(Panel(title, label, (Series('', up, 'first', across), begin), equal=True))
-    return Figure(panels, '', columns=2, height=240, interactive=False)

@@ -1,4 +1,4 @@
-"""Figures as data: panels of series, which a report draws statically (SVG) and, where scripts run, interactively."""
+"""Figures as data: panels of series, which the script of the page draws."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from joint_dynamics.arrays import FloatArray
 Colour = Literal[
     'measured', 'predicted', 'residual', 'limit', 'first', 'second', 'third', 'fourth', 'fifth', 'sixth', 'seventh'
 ]
+# Colours of series without a meaning of their own, in order.
 CYCLE: tuple[Colour, ...] = ('first', 'second', 'third', 'fourth', 'fifth', 'sixth', 'seventh')
-"""Colours of series that have no meaning of their own, in order."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Series:
     low, high
         (K,) each: a band about a line, whiskers of points.
     difference_of
-        the two series of the panel whose difference this is, so that the page need not store it.
+        the two series of the panel above whose difference this is, so that the page need not store it.
     resolution
         in the unit of y; the page may round values to it.
     """
@@ -59,8 +59,10 @@ class Panel:
     ----------
     x
         (K,), for all series without their own.
-    equal
-        whether both axes have the same scale.
+    joined
+        whether it stands directly above the next panel, on the same time axis.
+    height
+        in pixels, 0: that of the figure.
     """
 
     title: str
@@ -69,7 +71,8 @@ class Panel:
     x: FloatArray | None = None
     note: str = ''
     log: bool = False
-    equal: bool = False
+    joined: bool = False
+    height: int = 0
 
     def x_of(self, series: Series) -> FloatArray:
         """Return the abscissae (K,) of a series."""
@@ -92,8 +95,6 @@ class Figure:
         number of columns of panels on a sufficiently wide screen.
     height
         of a panel in pixels.
-    interactive
-        whether the figure can be zoomed and read off.
     """
 
     panels: Sequence[Panel]
@@ -102,7 +103,6 @@ class Figure:
     clock: str = ''
     columns: int = 1
     height: int = 150
-    interactive: bool = True
 
     @property
     def labels(self) -> list[tuple[str, Colour, str, bool]]:
@@ -113,24 +113,3 @@ class Figure:
                 if series.label:
                     labels.setdefault(series.label, (series.label, series.colour, series.kind, series.dashed))
         return list(labels.values())
-
-
-POINTS = 300
-"""Stretches of a long series in a static figure; each gives its least and its largest value."""
-
-
-def envelope(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return (x, y) for a static drawing: unchanged, or for long series the smallest and largest value of each stretch.
-
-    They are in their original order, so that no peak is lost.
-    """
-    length = len(y) // POINTS
-    if length < 4:
-        return x, y
-    pieces = y[: length * POINTS].reshape(POINTS, length)
-    pair = np.sort(np.stack([pieces.argmin(axis=1), pieces.argmax(axis=1)], axis=1), axis=1)
-    index = (pair + length * np.arange(POINTS)[:, None]).ravel()
-    rest = np.arange(length * POINTS, len(y))
-    if len(rest):
-        index = np.concatenate([index, np.unique([rest[y[rest].argmin()], rest[y[rest].argmax()]])])
-    return x[index], y[index]

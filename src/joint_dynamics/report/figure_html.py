@@ -1,4 +1,4 @@
-"""A figure as part of the page: the static drawing, and the data with which the script replaces it.
+"""A figure as part of the page: places for its panels, and the data that the script draws there.
 
 Arrays are stored in the page as 16-bit integers with a step, as differences of neighbours, deflated, in base64. A
 minute of six joints at 1 kHz, measured and predicted, takes 0.6 MB. The rounding is half a step: less than 1/130,000 of
@@ -17,11 +17,9 @@ import numpy as np
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.report.figure import Figure, Panel
-from joint_dynamics.report.svg import panel_svg
 
-STEPS = 65534
-"""Steps over the range of an array; the code left over says that there is no value."""
-MISSING = -32768
+STEPS = 65534  # steps over the range of an array
+MISSING = -32768  # code of no value
 
 
 class Packer:
@@ -75,52 +73,56 @@ class Packer:
         return base64.b64encode(zlib.compress(b''.join(self._chunks), 6)).decode('ascii')
 
 
-def unpack(entry: dict[str, Any], text: str) -> FloatArray:
-    """Return the array (K,) of an entry of `Packer.add` from `Packer.text`, NaN where a value is missing."""
-    if entry['kind'] == 'ramp':
-        return entry['start'] + entry['step'] * np.arange(entry['n'], dtype=float)
-    n, at = entry['n'], entry['at']
-    data = np.frombuffer(zlib.decompress(base64.b64decode(text)), dtype=np.uint8)[at : at + 2 * n].astype(np.uint16)
-    codes = np.cumsum(data[:n] + (data[n:] << 8), dtype=np.uint16).view(np.int16).astype(float)
-    return np.where(codes == MISSING, np.nan, entry['start'] + entry['step'] * codes)
-
-
 def figure_html(figure: Figure, caption: str, name: str) -> str:
     """Return a figure with its caption; `name` is unique in the page."""
-    own_axes, last = not figure.linked or figure.columns > 1, len(figure.panels) - 1
-    drawn = ''.join(
+    cells = ['']
+    for panel in figure.panels:
+        cells[-1] += _panel_html(panel, panel.height or figure.height)
+        if not panel.joined:
+            cells.append('')
+    legend = ''.join(
+        f'<li><button type="button" aria-pressed="true" class="c-{colour}" data-label="{html.escape(label)}">'
+        f'<i class="{kind}{" d" if dashed else ""}"></i>{html.escape(label)}</button></li>'
+        for label, colour, kind, dashed in figure.labels
+    )
+    packer = Packer()
+    specification = _specification(figure, packer)
+    return (
+        f'<figure class="chart columns-{figure.columns}" id="{name}"><ul class="legend">{legend}</ul>'
+        f'<div class="cells">{"".join(f"<div>{cell}</div>" for cell in cells if cell)}</div>'
+        f'<figcaption>{html.escape(caption)}</figcaption>{packed_html(specification, packer)}</figure>'
+    )
+
+
+def _panel_html(panel: Panel, height: int) -> str:
+    return (
         '<div class="panel"><div class="head">'
         f'<span class="title">{html.escape(panel.title)}</span><span class="unit">{html.escape(panel.y_label)}</span>'
         f'<span class="note">{html.escape(panel.note)}</span><output></output></div>'
-        f'<div class="static">{panel_svg(figure, panel, own_axes or k == last)}</div></div>'
-        for k, panel in enumerate(figure.panels)
+        f'<div class="plot" style="min-height:{height}px" tabindex="0" role="group" aria-label='
+        f'"{html.escape(f"{panel.title} {panel.y_label}")}: figure to zoom into and to read by keys"></div></div>'
     )
-    legend = ''.join(
-        f'<li class="c-{colour}" data-label="{html.escape(label)}"><i class="{kind}{" d" if dashed else ""}"></i>'
-        f'{html.escape(label)}</li>'
-        for label, colour, kind, dashed in figure.labels
-    )
-    legend = f'<ul class="legend">{legend}</ul>' if legend else ''
-    data = ''
-    if figure.interactive:
-        packer = Packer()
-        text = json.dumps(_specification(figure, packer), ensure_ascii=False, allow_nan=False).replace('<', '\\u003c')
-        data = (
-            f'<script type="application/json" class="specification">{text}</script>'
-            f'<script type="text/plain" class="arrays">{packer.text()}</script>'
-        )
+
+
+def packed_html(specification: dict[str, Any], packer: Packer) -> str:
+    """Return what the script draws from: the specification, and the arrays that it names."""
+    text = json.dumps(specification, ensure_ascii=False, allow_nan=False).replace('<', '\\u003c')
     return (
-        f'<figure class="chart columns-{figure.columns}" data-columns="{figure.columns}" id="{name}">'
-        f'{legend}<div class="panels">{drawn}</div>'
-        f'<figcaption>{html.escape(caption)}</figcaption>{data}</figure>'
+        f'<script type="application/json" class="specification">{text}</script>'
+        f'<script type="text/plain" class="arrays">{packer.text()}</script>'
     )
 
 
 def _specification(figure: Figure, packer: Packer) -> dict[str, Any]:
     return {
-        **{key: getattr(figure, key) for key in ('x_label', 'height', 'linked', 'clock')},
+        **{key: getattr(figure, key) for key in ('x_label', 'linked', 'clock', 'columns')},
         'panels': [
-            {'title': panel.title, 'unit': panel.y_label, 'log': panel.log, **_panel(panel, packer)}
+            {
+                'log': panel.log,
+                'height': panel.height or figure.height,
+                'axis': not panel.joined,
+                **_panel(panel, packer),
+            }
             for panel in figure.panels
         ],
     }
@@ -151,8 +153,8 @@ def _panel(panel: Panel, packer: Packer) -> dict[str, Any]:
         else:
             row['difference'] = list(series.difference_of)
         if series.kind == 'line' and np.any(np.diff(of) < 0):
-            # Read by its samples in the order of their abscissae, drawn as it goes.
-            row['way'] = {'x': packer.add(of), 'y': packer.add(series.y, series.resolution)}
+            # Read in the order of its abscissae, drawn in the order of time.
+            row['path'] = {'x': packer.add(of), 'y': packer.add(series.y, series.resolution)}
         if series.low is not None and series.high is not None:
             row['low'], row['high'] = (packer.add(aligned(values, of)) for values in (series.low, series.high))
         rows.append(row)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -12,14 +13,23 @@ from typing import TYPE_CHECKING, Any, Literal
 from joint_dynamics.description import write_atomically
 from joint_dynamics.report.figure import Figure
 from joint_dynamics.report.figure_html import figure_html
-from joint_dynamics.report.svg import Interval, IntervalScale
+from joint_dynamics.report.svg import Interval
 
 if TYPE_CHECKING:  # most pages show no robot, whose shapes take long to import
     from joint_dynamics.report.robot_view import RobotView
 
 PAGE = Path(__file__).parent / 'page'
+# A browser may run the scripts in the page, and load nothing.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
-"""What a browser may do for the page: run what stands in it, and ask nobody for anything."""
+UNSCRIPTED = 'Figures are drawn by a script: open this file in a browser that runs scripts.'
+
+
+@dataclass(frozen=True)
+class Marked:
+    """A cell of a table with a dot in a colour of the page."""
+
+    text: str
+    colour: str
 
 
 @cache
@@ -28,7 +38,7 @@ def _asset(name: str) -> str:
 
 
 def _uplot() -> str:
-    """Return uPlot with its licence; its first line, a comment, has an address, which no page of ours shows."""
+    """Return uPlot with its licence instead of its first line, a comment with an address."""
     banner, _, code = _asset('uPlot.iife.min.js').partition('\n')
     assert banner.startswith('/*!') and banner.endswith('*/')
     return f'/* uPlot. {_asset("uPlot.LICENSE")} */\n{code}'
@@ -42,58 +52,56 @@ class Report:
         self.subtitle = subtitle
         self._parts: list[str] = []
         self._sections: list[str] = []
+        self._end = ''  # of the section
         self._figures = 0
-        self._plots = self._robots = False
+        self._robots = 0
 
-    def add_section(self, title: str) -> None:
-        """Begin a section; it is listed at the top."""
-        self._sections.append(title)
-        self._parts.append(f'<h2 id="s{len(self._sections)}">{html.escape(title)}</h2>')
+    def add_section(self, title: str, folded: bool = False) -> None:
+        """Begin a section, listed at the top; `folded`: shown after a click on its title, and not listed."""
+        words = html.escape(title)
+        if folded:
+            self._parts.append(f'{self._end}<details><summary><h2>{words}</h2></summary>')
+        else:
+            self._sections.append(title)
+            self._parts.append(f'{self._end}<h2 id="s{len(self._sections)}">{words}</h2>')
+        self._end = '</details>' if folded else ''
 
     def add_text(self, text: str, kind: Literal['', 'warning', 'good'] = '') -> None:
         """Add a paragraph of plain text, code in backticks; `kind` gives it its colour."""
         colour = f' class="{kind}"' if kind else ''
-        words = re.sub('`([^`]+)`', r'<code>\1</code>', html.escape(text))
-        self._parts.append(f'<p{colour}>{words}</p>')
+        self._parts.append(f'<p{colour}>{_words(text)}</p>')
 
-    def add_numbers(self, numbers: Sequence[tuple[str, Any]]) -> None:
-        """Add the most important numbers, (label, value) each, in large type side by side."""
-        tiles = ''.join(f'<div><dt>{html.escape(label)}</dt><dd>{_text(value)}</dd></div>' for label, value in numbers)
-        self._parts.append(f'<dl class="numbers">{tiles}</dl>')
+    def add_list(self, texts: Sequence[str]) -> None:
+        """Add a list of plain texts, code in backticks."""
+        if texts:
+            self._parts.append(f'<ul>{"".join(f"<li>{_words(text)}</li>" for text in texts)}</ul>')
 
     def add_table(self, headers: Sequence[str], rows: Sequence[Sequence[Any]], caption: str = '') -> None:
-        """Add a table; numbers are written with four digits, None as a dash, text flush left, `Interval` drawn."""
-        scale = IntervalScale([value for row in rows for value in row if isinstance(value, Interval)])
-        # A column is of text when its first value is.
-        firsts = [next((row[k] for row in rows if row[k] is not None), None) for k in range(len(headers))]
-        head = ''.join(_header(str(header), first, scale) for header, first in zip(headers, firsts, strict=True))
-        body = ''.join('<tr>' + ''.join(_cell(value, scale) for value in row) + '</tr>' for row in rows)
-        top = f'<caption>{html.escape(caption)}</caption>' if caption else ''
-        self._parts.append(
-            f'<div class="wide" tabindex="0" role="region" aria-label="{html.escape(caption or "table")}">'
-            f'<table>{top}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
-        )
+        """Add a table; numbers have four digits, None is a dash, text is flush left, `Interval` is drawn."""
+        self._parts.append(table_html(headers, rows, caption))
 
-    def add_figure(self, figure: Figure, caption: str = '', folded: str = '') -> None:
-        """Add a figure; `folded`: text to click on to show it, '' if it is always shown."""
+    def add_figure(self, figure: Figure, caption: str = '') -> None:
+        """Add a figure."""
         self._figures += 1
-        self._plots |= figure.interactive
-        drawn = figure_html(figure, caption, f'f{self._figures}')
-        self._parts.append(f'<details><summary>{html.escape(folded)}</summary>{drawn}</details>' if folded else drawn)
+        self._parts.append(figure_html(figure, caption, f'f{self._figures}'))
 
-    def add_robot(self, view: RobotView, caption: str) -> None:
-        """Add a robot that moves; figures with its name as `clock` show the same time."""
-        self._robots = True
-        self._parts.append(view.to_html(caption))
+    def add_robot(self, view: RobotView, caption: str, beside: str = '') -> None:
+        """Add a robot that moves; figures with its name as `clock` show the same time.
+
+        beside: HTML beside the robot; '': its joints within their limits.
+        """
+        self._robots += 1
+        self._parts.append(view.to_html(caption, beside))
 
     def to_html(self) -> str:
         """Return the whole page."""
         links = ''.join(f'<a href="#s{k}">{html.escape(title)}</a>' for k, title in enumerate(self._sections, start=1))
         title = html.escape(self.title)
         styles, scripts = [_asset('page.css')], [_asset('page.js')]
-        if self._plots or self._robots:
+        if self._figures or self._robots:
             scripts.append(_asset('packing.js'))
-        if self._plots:
+            links += f'<noscript>{UNSCRIPTED}</noscript>'
+        if self._figures:
             styles.append(_asset('uPlot.min.css'))
             scripts += [_uplot(), _asset('figures.js')]
         if self._robots:
@@ -104,7 +112,7 @@ class Report:
             f' content="{POLICY}"><title>{title}</title>{"".join(f"<style>{style}</style>" for style in styles)}</head>'
             f'<body><header><h1>{title}</h1><button id="theme" type="button" hidden>theme: system</button>'
             f'<p class="subtitle">{html.escape(self.subtitle)}</p><nav aria-label="sections">{links}</nav></header>'
-            f'<main>{"".join(self._parts)}</main>'
+            f'<main>{"".join(self._parts)}{self._end}</main>'
             f'{"".join(f"<script>{script}</script>" for script in scripts)}</body></html>\n'
         )
 
@@ -113,9 +121,32 @@ class Report:
         write_atomically(path, self.to_html())
 
 
+def table_html(headers: Sequence[str], rows: Sequence[Sequence[Any]], caption: str = '') -> str:
+    """Return a table as `Report.add_table` adds it."""
+    # A column is of text when its first value is.
+    firsts = [next((row[k] for row in rows if row[k] is not None), None) for k in range(len(headers))]
+    head = ''.join(
+        f'<th scope="col"{_style(first)}>{html.escape(header)}</th>'
+        for header, first in zip(headers, firsts, strict=True)
+    )
+    body = ''.join(
+        '<tr>' + ''.join(f'<td{_style(value)}>{_text(value)}</td>' for value in row) + '</tr>' for row in rows
+    )
+    top = f'<caption>{html.escape(caption)}</caption>' if caption else ''
+    kind = ' class="words"' if all(map(_is_text, firsts)) else ''
+    return (
+        f'<div class="wide" tabindex="0" role="region" aria-label="{html.escape(caption or "table")}">'
+        f'<table{kind}>{top}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+    )
+
+
 def number(value: float, digits: int = 4) -> str:
     """Return a number as readable text: `digits` significant digits, without a needless exponent."""
     return f'{value:.{digits}g}'
+
+
+def _words(text: str) -> str:
+    return re.sub('`([^`]+)`', r'<code>\1</code>', html.escape(text))
 
 
 def _is_number(value: Any) -> bool:
@@ -127,18 +158,20 @@ def _text(value: Any) -> str:
         return '–'
     if isinstance(value, bool):
         return 'yes' if value else 'no'
+    if isinstance(value, (list, tuple)):
+        return ', '.join(map(_text, value))
+    if isinstance(value, dict):
+        return ', '.join(f'{html.escape(str(key))}: {_text(item)}' for key, item in value.items())
+    if isinstance(value, Interval):
+        return value.svg()
+    if isinstance(value, Marked):
+        return f'<i class="dot c-{value.colour}"></i>{html.escape(value.text)}'
     return number(float(value)) if _is_number(value) else html.escape(str(value))
 
 
-def _header(header: str, first: Any, scale: IntervalScale) -> str:
-    if isinstance(first, Interval):
-        return f'<th scope="col" class="text">{html.escape(header)}{scale.axis()}</th>'
-    words = ' class="text"' if isinstance(first, (str, bool)) else ''
-    return f'<th scope="col"{words}>{html.escape(header)}</th>'
+def _is_text(value: Any) -> bool:
+    return isinstance(value, (bool, Interval)) or not (value is None or _is_number(value))
 
 
-def _cell(value: Any, scale: IntervalScale) -> str:
-    if isinstance(value, Interval):
-        return f'<td class="text">{scale.drawn(value)}</td>'
-    words = ' class="text"' if isinstance(value, (str, bool)) else ''
-    return f'<td{words}>{_text(value)}</td>'
+def _style(value: Any) -> str:
+    return ' class="text"' if _is_text(value) else ''

@@ -1,16 +1,18 @@
-"""The report of a test of one joint: the verdict, the values with their deviations, and each map with data and fit."""
+"""The report of a test of one joint: the verdict, each map with data and fit, then the values with deviations."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from joint_dynamics.control.compensation import JointCheck
 from joint_dynamics.identification.joint_tests.result import JointTestResult, Plot
+from joint_dynamics.report.entries import add_values
 from joint_dynamics.report.figure import CYCLE, Figure, Panel, Series
 from joint_dynamics.report.html import Report
+from joint_dynamics.report.svg import Interval
 from joint_dynamics.robot.limits import column_unit, joint_unit
 
 
@@ -18,7 +20,7 @@ def plot_figure(plot: Plot) -> Figure:
     """Return one plot of a test as a figure: points (with two deviations where known) and lines."""
     used, series = 0, []
     for part in plot.series:
-        # A series without a label goes on with the one before it.
+        # A series without a label continues the one before it.
         used += bool(part.label)
         colour = CYCLE[(used - 1) % len(CYCLE)]
         x, y = np.asarray(part.x, dtype=float), np.asarray(part.y, dtype=float)
@@ -28,67 +30,56 @@ def plot_figure(plot: Plot) -> Figure:
             whiskers = {'low': y - reach, 'high': y + reach}
         kind: Literal['line', 'points'] = 'line' if part.kind == 'line' else 'points'
         series.append(Series(part.label, y, colour, x, kind, **whiskers))
-    return Figure([Panel(plot.title, plot.y_label, series)], plot.x_label, height=320)
+    return Figure([Panel('', plot.y_label, series)], plot.x_label, height=320)
 
 
 def joint_report(result: JointTestResult, recordings: list[str]) -> Report:
     """Return the report of one test."""
     report = Report(f'{result.joint}: {result.test}', ', '.join(recordings))
-    report.add_section('Is this reliable?')
-    for reason in result.reasons:
-        report.add_text(str(reason), kind='warning')
-    if not result.reasons:
-        report.add_text('Nothing in the data speaks against the values below.', kind='good')
-    for warning in result.warnings:
-        report.add_text(warning)
-    report.add_section('Values')
-    rows = [
-        [name, item.value, item.std, item.relative_std_percent, item.unit] for name, item in result.parameters.items()
-    ]
-    rows.sort(key=lambda row: np.inf if row[3] is None else row[3])
-    report.add_table(
-        ['parameter', 'value', 'std', 'std %', 'unit'],
-        rows,
-        'SI units, joint side, the best known first; standard deviations from the fit',
-    )
-    plain = []
-    for name, value in result.quality.items():
-        words = name.replace('_', ' ')
-        if isinstance(value, list) and value and isinstance(value[0], dict):
-            headers = [key for key in value[0] if not isinstance(value[0][key], (list, dict))]
-            report.add_table(headers, [[item.get(key) for key in headers] for item in value], words)
-        else:
-            plain.append([words, value if np.isscalar(value) else str(value)])
-    if plain:
-        report.add_table(['quality', 'value'], plain)
+    report.add_section('Verdict')
+    if result.reasons:
+        report.add_text(f'Not reliable: {result.reasons[0]}', kind='warning')
+    else:
+        report.add_text('Reliable: nothing in the data contradicts the values below.', kind='good')
+    report.add_list([*map(str, result.reasons[1:]), *result.warnings])
     if result.plots:
         report.add_section('Data and fit')
     for plot in result.plots:
         report.add_figure(plot_figure(plot), plot.title)
+    report.add_section('Values')
+    rows: list[list[Any]] = [
+        [
+            name,
+            None if item.std is None else Interval(item.value, item.std, marked=abs(item.value) < 2 * item.std),
+            item.value,
+            item.std,
+            item.relative_std_percent,
+            item.unit or '1',
+        ]
+        for name, item in result.parameters.items()
+    ]
+    rows.sort(key=lambda row: np.inf if row[4] is None else row[4])
+    report.add_table(
+        ['parameter', '± two deviations (−100 … 100 %)', 'value', 'std', 'std %', 'unit'],
+        rows,
+        'SI units, joint side, the most certain first; standard deviations from the fit. Red: not told apart from zero',
+    )
+    if result.quality:
+        report.add_section('Details', folded=True)
+        report.add_text('SI units: N·m, rad, rad/s, s; temperature in °C; shares as named.')
+        add_values(report, result.quality)
     return report
 
 
 def compensation_report(checks: Sequence[JointCheck], applied: str) -> Report:
     """Return the report of a compensation check: excess over speed per joint, with the band of two deviations."""
     report = Report('Friction compensation against identified friction', applied)
-    torque, speed = (column_unit(unit, [check.slides for check in checks]) for unit in ('N·m', 'rad/s'))
-    report.add_section('Verdicts')
-    report.add_table(
-        ['joint', 'T [°C]', 'direction', f'load [{torque}]', 'verdict', 'runs away', f'v_a [{speed}]'],
-        [
-            [
-                check.joint,
-                side.temperature,
-                side.direction,
-                side.load,
-                side.verdict,
-                side.runs_away,
-                ', '.join(f'{item.speed:.3g}' for item in side.crossings),
-            ]
-            for check in checks
-            for side in (check.positive, check.negative)
-        ],
-    )
+    report.add_section('Verdict')
+    wrong = [check.joint for check in checks if check.positive.runs_away or check.negative.runs_away]
+    if wrong:
+        report.add_text(f'Runs away by itself: {", ".join(dict.fromkeys(wrong))}.', kind='warning')
+    else:
+        report.add_text('No joint runs away by itself.', kind='good')
     report.add_section('Excess of the compensation')
     for check in checks:
         series = []
@@ -108,4 +99,22 @@ def compensation_report(checks: Sequence[JointCheck], applied: str) -> Report:
             ),
             f'{check.joint}{place}: above zero the joint speeds up by itself; bands of two deviations',
         )
+    report.add_section('Each direction')
+    torque, speed = (column_unit(unit, [check.slides for check in checks]) for unit in ('N·m', 'rad/s'))
+    report.add_table(
+        ['joint', 'T [°C]', 'direction', f'load [{torque}]', 'verdict', 'runs away', f'v_a [{speed}]'],
+        [
+            [
+                check.joint,
+                side.temperature,
+                side.direction,
+                side.load,
+                side.verdict,
+                side.runs_away,
+                [item.speed for item in side.crossings],
+            ]
+            for check in checks
+            for side in (check.positive, check.negative)
+        ],
+    )
     return report

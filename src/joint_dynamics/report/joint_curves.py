@@ -16,12 +16,11 @@ if TYPE_CHECKING:
     from joint_dynamics.identification import IdentificationResult
 
 
-SAMPLES = 1500
-"""Of each joint, as many samples are shown, evenly chosen."""
-KINDS = ('Fv', 'Fc', 'Fs', 'off')
-SPEEDS = 120
-PERCENTILE = 99.0
-"""The range of speed and load that samples support leaves out as many as 1 % of them, which stand alone."""
+SAMPLES = 1500  # samples shown of each joint, evenly chosen
+KINDS = ('Fv', 'Fc', 'Fs', 'off')  # standard parameters of friction
+SPEEDS = 120  # points of a curve
+PERCENTILE = 99.0  # percentile of speed and load up to which samples support a curve
+# Label and colour of samples by their load.
 CLASSES: tuple[tuple[str, Colour], ...] = (
     ('load negative', 'third'),
     ('load small', 'fifth'),
@@ -79,12 +78,7 @@ def add_friction(report: Report, result: IdentificationResult) -> None:
         'Friction torque over speed: training samples (measured torque less that of the identified bodies) by the sign'
         ' of the load that the bodies give, and the friction of the description with two deviations, over the speeds'
         f' that {PERCENTILE:g} % of the samples reach. One line where it does not depend on load, else one per class,'
-        " at the class's median load. Small: the middle third of the range of loads"
-        + (
-            ''
-            if result.problem.model.coupling is None
-            else '. Coupled drives rub with the speed of more than one joint'
-        ),
+        " at the class's median load. Small: the middle third of the range of loads",
     )
 
 
@@ -127,10 +121,6 @@ def _curves(steady: SteadyFriction, speed: FloatArray, load: float, label: str, 
     return curves
 
 
-DRAWN_BEYOND = 1.5
-"""A curve goes on so many times beyond what supports it, dashed."""
-
-
 def add_stiffness(report: Report, result: IdentificationResult) -> None:
     """Add a section with torque over deformation of every joint whose stiffness is described; none where none is."""
     names = result.problem.model.joint_names
@@ -146,52 +136,23 @@ def add_stiffness(report: Report, result: IdentificationResult) -> None:
             continue
         largest_load = float(np.percentile(np.abs(load), PERCENTILE))
         reach = float(arm.stiffness.deformation(largest_load * np.eye(len(names))[j])[j])
-        deviation = document.get('standard_deviations') or [np.nan]
-        panels.append(_panel(arm, int(j), names[j], largest_load, reach, float(deviation[0])))
-        value = document['coefficients'][0]
-        rows.append([names[j], value, deviation[0], 100 * deviation[0] / value, largest_load, 1e3 * reach])
+        value, deviation = document['coefficients'][0], (document.get('standard_deviations') or [np.nan])[0]
+        phi = np.linspace(-reach, reach, 121)
+        torque = arm.stiffness.torque(np.outer(phi, np.eye(arm.n)[j]))[:, j]
+        spread = 2 * deviation * np.abs(phi)
+        curve = Series('described', torque, 'predicted', 1e3 * phi, low=torque - spread, high=torque + spread)
+        panels.append(Panel(names[j], f'[{joint_unit("N·m", bool(arm.robot.prismatic[j]))}]', (curve,)))
+        rows.append([names[j], value, deviation, 100 * deviation / value, largest_load])
     stiffness, load_unit, deformation = (
         column_unit(unit, arm.robot.prismatic[arm.stiffness_described]) for unit in ('N·m/rad', 'N·m', 'mrad')
     )
     report.add_section('Stiffness')
-    report.add_table(
-        [
-            'joint',
-            f'stiffness without load, {stiffness}',
-            'std',
-            'std %',
-            f'seen up to, {load_unit}',
-            f'deformation there, {deformation}',
-        ],
-        rows,
-        f'Of the transmission, joint side; seen: {PERCENTILE:g} % of the training samples in motion',
-    )
     report.add_figure(
         Figure(panels, f'deformation [{deformation}]', columns=2, height=150),
-        'Torque over deformation, with two deviations of the stiffness; dashed: beyond what the recordings show',
+        'Torque over deformation, with two deviations of the stiffness, up to the load in the recordings',
     )
-
-
-def _panel(arm: Arm, j: int, name: str, largest_load: float, reach: float, deviation: float) -> Panel:
-    phi = np.linspace(-DRAWN_BEYOND * reach, DRAWN_BEYOND * reach, 121)
-    assert arm.stiffness is not None
-    torque = arm.stiffness.torque(np.outer(phi, np.eye(arm.n)[j]))[:, j]
-    inside = np.abs(phi) <= reach * (1 + 1e-9)
-    spread = 2 * deviation * np.abs(phi)
-    unit = joint_unit('N·m', bool(arm.robot.prismatic[j]))
-    return Panel(
-        name,
-        f'[{unit}]',
-        (
-            Series('beyond', torque, 'seventh', 1e3 * phi, dashed=True),
-            Series(
-                'described',
-                torque[inside],
-                'predicted',
-                1e3 * phi[inside],
-                low=(torque - spread)[inside],
-                high=(torque + spread)[inside],
-            ),
-        ),
-        note=f'seen up to {largest_load:.3g} {unit}',
+    report.add_table(
+        ['joint', f'stiffness without load, {stiffness}', 'std', 'std %', f'load up to, {load_unit}'],
+        rows,
+        f'Of the transmission, joint side; load: {PERCENTILE:g} % of the training samples in motion',
     )

@@ -2,51 +2,61 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.spatial import ConvexHull
 
-from joint_dynamics.arrays import FloatArray
+from joint_dynamics.arrays import FloatArray, IntArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.excitation.excitation_settings import LimitSettings
 from joint_dynamics.excitation.geometry import FLOOR, CollisionBodies, coal, has_geometry
 from joint_dynamics.excitation.limits import end_effector_frame, parent_joint
 from joint_dynamics.robot import RobotModel
 
-THICKNESS = 0.055
-"""Radius of the first capsule, as a share of the arm's length; the last one is `TIP` times as thick."""
-TIP = 0.55
-DIRECTIONS = 120
-"""Of a convex body, the farthest corners in so many directions are drawn."""
+THICKNESS = 0.055  # radius of the first capsule, relative to the length of the arm
+TIP = 0.55  # radius of the last capsule, relative to the first
+SIDES = 14  # corners around a cylinder
+DIRECTIONS = 120  # directions in which the farthest corner of a convex body is drawn
 
 
 @dataclass(frozen=True)
 class Shape:
-    """A body in the frame of its link (−1: the base).
+    """A convex body in the frame of its link (−1: the base).
 
     Attributes
     ----------
-    kind
-        sphere {radius}, capsule and cylinder {radius, length} along z, box {size}, mesh {corners, faces}; in m.
     rotation, translation
         (3, 3) and (3,) m.
+    corners
+        (K, 3) m.
+    faces
+        (F, 3) indices of corners, anticlockwise from outside.
     tone
         0 link, 1 joint, 2 support of the robot.
     """
 
-    kind: str
     link: int
     rotation: FloatArray
     translation: FloatArray
-    size: dict[str, Any] = field(default_factory=dict)
+    corners: FloatArray
+    faces: IntArray
     tone: int = 0
+
+    @classmethod
+    def around(cls, points: FloatArray, link: int, rotation: FloatArray, translation: FloatArray, tone: int) -> Shape:
+        """Return the convex hull of points (K, 3) m."""
+        return cls(link, rotation, translation, *hull(points), tone)
 
     def document(self) -> dict[str, Any]:
         """Return the shape as plain data for the page."""
-        pose = [round(float(value), 5) for value in (*self.rotation.ravel(), *self.translation)]
-        return {'kind': self.kind, 'link': self.link, 'pose': pose, 'tone': self.tone, **self.size}
+        return {
+            'link': self.link,
+            'pose': np.round([*self.rotation.ravel(), *self.translation], 5).tolist(),
+            'corners': np.round(self.corners, 4).tolist(),
+            'faces': self.faces.tolist(),
+        }
 
 
 def robot_shapes(model: RobotModel, settings: LimitSettings | None = None) -> tuple[list[Shape], str]:
@@ -70,44 +80,48 @@ def collision_shapes(bodies: CollisionBodies) -> list[Shape]:
     for body, link, joint in zip(bodies.geometry.geometryObjects, bodies.links, bodies.joints, strict=True):
         if link == FLOOR:
             continue
-        kind, size = _size(body.geometry)
         place = body.placement
-        tone = 2 if joint < 0 else joint % 2
-        shapes.append(Shape(kind, joint, np.array(place.rotation), np.array(place.translation), size, tone))
+        points, tone = _points(body.geometry), 2 if joint < 0 else joint % 2
+        shapes.append(Shape.around(points, joint, np.array(place.rotation), np.array(place.translation), tone))
     return shapes
 
 
-def _size(shape: Any) -> tuple[str, dict[str, Any]]:
+def _points(shape: Any) -> FloatArray:
+    """Return points (K, 3) m whose convex hull is the shape; a cone or an ellipsoid is drawn as its box."""
     if isinstance(shape, coal.Sphere):
-        return 'sphere', {'radius': float(shape.radius)}
+        return round_points(shape.radius, 0.0, rounded=True)
     if isinstance(shape, (coal.Capsule, coal.Cylinder)):
-        kind = 'capsule' if isinstance(shape, coal.Capsule) else 'cylinder'
-        return kind, {'radius': float(shape.radius), 'length': 2 * float(shape.halfLength)}
-    if isinstance(shape, coal.Box):
-        return 'box', {'size': [2 * float(half) for half in shape.halfSide]}
+        return round_points(shape.radius, 2 * shape.halfLength, rounded=isinstance(shape, coal.Capsule))
     if isinstance(shape, coal.ConvexBase):
-        return 'mesh', hull(np.array(shape.points()))
-    # A cone or an ellipsoid: its box.
+        return np.array(shape.points())
     shape.computeLocalAABB()
     low, high = np.array(shape.aabb_local.min_), np.array(shape.aabb_local.max_)
-    return 'mesh', hull(np.array(np.meshgrid(*zip(low, high, strict=True))).reshape(3, -1).T)
+    return np.array(np.meshgrid(*zip(low, high, strict=True))).reshape(3, -1).T
 
 
-def hull(points: FloatArray) -> dict[str, Any]:
-    """Return {corners, faces} about points (K, 3) m, corners of each face anticlockwise from outside."""
-    points = points.reshape(-1, 3)
+def round_points(radius: float, length: float, rounded: bool) -> FloatArray:
+    """Return points (K, 3) m on a cylinder along z, `rounded`: with half a sphere at each end."""
+    around = 2 * np.pi * np.arange(SIDES) / SIDES
+    tilt = np.linspace(0.0, np.pi / 2, 5) if rounded else np.zeros(1)
+    rings = [
+        np.column_stack([r * np.cos(around), r * np.sin(around), np.full(SIDES, sign * (0.5 * length + z))])
+        for sign in (-1, 1)
+        for r, z in zip(radius * np.cos(tilt), radius * np.sin(tilt), strict=True)
+    ]
+    return np.concatenate(rings)
+
+
+def hull(points: FloatArray) -> tuple[FloatArray, IntArray]:
+    """Return corners (K, 3) m and faces (F, 3) about points, corners of each face anticlockwise from outside."""
     k = np.arange(DIRECTIONS) + 0.5
     height, angle = 1 - 2 * k / DIRECTIONS, np.pi * (1 + 5**0.5) * k
     flat = np.sqrt(1 - height**2)
     directions = np.column_stack([flat * np.cos(angle), flat * np.sin(angle), height])
     corners = points[np.unique((points @ directions.T).argmax(axis=0))]
-    hull = ConvexHull(corners, qhull_options='QJ')
-    faces = []
-    for face, equation in zip(hull.simplices, hull.equations, strict=True):
-        a, b, c = corners[face]
-        outward = np.cross(b - a, c - a) @ equation[:3] > 0
-        faces.append([int(i) for i in (face if outward else face[::-1])])
-    return {'corners': np.round(corners, 4).tolist(), 'faces': faces}
+    found = ConvexHull(corners, qhull_options='QJ')
+    a, b, c = np.moveaxis(corners[found.simplices], 1, 0)
+    inward = np.einsum('fi,fi->f', np.cross(b - a, c - a), found.equations[:, :3]) < 0
+    return corners, np.where(inward[:, None], found.simplices[:, ::-1], found.simplices)
 
 
 def capsules(model: RobotModel) -> list[Shape]:
@@ -126,11 +140,11 @@ def capsules(model: RobotModel) -> list[Shape]:
         for offset in offsets:
             length = float(np.linalg.norm(offset))
             if length >= 1e-6:
-                size, tone = {'radius': radius, 'length': length}, 2 if link < 0 else 0
-                shapes.append(Shape('capsule', link, _turned_to(offset), 0.5 * offset, size, tone))
+                points, tone = round_points(radius, length, rounded=True), 2 if link < 0 else 0
+                shapes.append(Shape.around(points, link, _turned_to(offset), 0.5 * offset, tone))
         if link >= 0:
-            size = {'radius': 1.25 * radius, 'length': 2.6 * radius}
-            shapes.append(Shape('cylinder', link, _turned_to(chain.axis[link]), np.zeros(3), size, 1))
+            points = round_points(1.25 * radius, 2.6 * radius, rounded=False)
+            shapes.append(Shape.around(points, link, _turned_to(chain.axis[link]), np.zeros(3), 1))
     return shapes
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,24 +12,15 @@ import numpy as np
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.excitation.limits import end_effector_frame, parent_joint
 from joint_dynamics.excitation.motion import LinkFrames
-from joint_dynamics.report.figure_html import Packer
+from joint_dynamics.report.figure_html import Packer, packed_html
 from joint_dynamics.report.robot_shapes import Shape
-from joint_dynamics.report.svg import text_of
 from joint_dynamics.robot import RobotModel
+from joint_dynamics.robot.limits import joint_unit
 
-RATE, MOST_FRAMES = 30.0, 1800
-"""Poses per second, and how many of them at most: between them the page goes straight."""
-
-
-@dataclass(frozen=True)
-class JointRange:
-    """Name of a joint, its limits in `unit` (rad or m), and the range used by the motion."""
-
-    name: str
-    unit: str
-    low: float
-    high: float
-    used: tuple[float, float]
+RATE = 30.0  # poses per second; the page interpolates between them
+MAX_FRAMES = 1800  # poses of a motion, however long
+CLOCK = 'robot'  # name of the view; figures with it as `clock` show the same time
+TONES = ('predicted', 'measured', 'seventh')  # colours of links, every other link, and support
 
 
 @dataclass(frozen=True)
@@ -39,8 +29,8 @@ class RobotView:
 
     Attributes
     ----------
-    clock
-        name of the view; figures with the same `clock` show the same time.
+    names, units, limits
+        of the joints, and their lowest and highest positions (n, 2).
     start, step
         time of the first frame and between frames, s.
     q
@@ -51,18 +41,22 @@ class RobotView:
         height of the grid, m.
     margins
         (limit, smallest margin as a share of it), shown beside the joints.
+    colours
+        of the page, for the bodies that each joint moves; none: those of `TONES`.
     """
 
-    clock: str
     shapes: Sequence[Shape]
     poses: Sequence[FloatArray]
-    joints: Sequence[JointRange]
+    names: Sequence[str]
+    units: Sequence[str]
+    limits: FloatArray
     q: FloatArray
     path: FloatArray
     start: float
     step: float
     floor: float = 0.0
     margins: Sequence[tuple[str, float]] = ()
+    colours: Sequence[str] = ()
 
     @classmethod
     def of(
@@ -73,9 +67,9 @@ class RobotView:
         shapes: Sequence[Shape],
         limits: tuple[FloatArray, FloatArray],
         end_effector: str | None = None,
-        clock: str = 'robot',
         floor: float | None = None,
         margins: Sequence[tuple[str, float]] = (),
+        colours: Sequence[str] = (),
     ) -> RobotView:
         """Return the view of a motion.
 
@@ -90,7 +84,7 @@ class RobotView:
         floor
             height of the ground in m, None: that of the base.
         """
-        frames = int(np.clip(round((time[-1] - time[0]) * RATE) + 1, 2, MOST_FRAMES))
+        frames = int(np.clip(round((time[-1] - time[0]) * RATE) + 1, 2, MAX_FRAMES))
         moments = np.linspace(time[0], time[-1], frames)
         joints = np.column_stack([np.interp(moments, time, column) for column in q.T])
         links = LinkFrames(model.chain, np.ascontiguousarray(joints.T))
@@ -100,29 +94,28 @@ class RobotView:
         ]
         frame = end_effector_frame(model, end_effector)
         path = links.point(parent_joint(frame) - 1, np.array(frame.placement.translation)).T
-        ranges = []
-        for j, name in enumerate(model.joint_names):
-            used = float(joints[:, j].min()), float(joints[:, j].max())
-            low, high = (float(limit[j]) for limit in limits)
-            if not np.isfinite(high - low):
-                low, high = used[0] - 0.1, used[1] + 0.1
-            unit = 'm' if model.prismatic[j] else 'rad'
-            ranges.append(JointRange(name, unit, low, high, used))
-        step = float(moments[1] - moments[0])
-        return cls(clock, shapes, poses, ranges, joints, path, float(time[0]), step, floor or 0.0, margins)
+        # A joint without limits is shown within its motion.
+        moved = np.column_stack([joints.min(axis=0) - 0.1, joints.max(axis=0) + 0.1])
+        bounds = np.column_stack(limits)
+        bounds = np.where(np.isfinite(bounds).all(axis=1, keepdims=True), bounds, moved)
+        units = [joint_unit('rad', bool(slides)) for slides in model.prismatic]
+        start, step = float(moments[0]), float(moments[1] - moments[0])
+        names = model.joint_names
+        return cls(shapes, poses, names, units, bounds, joints, path, start, step, floor or 0.0, margins, colours)
 
     def _specification(self, packer: Packer) -> dict[str, Any]:
         centre, reach = self._ball()
         return {
-            'clock': self.clock,
+            'clock': CLOCK,
             'frames': len(self.q),
             'step': self.step,
             'start': self.start,
-            'shapes': [shape.document() for shape in self.shapes],
+            'shapes': [{**shape.document(), 'colour': self._colour(shape)} for shape in self.shapes],
             'poses': [[packer.add(column) for column in pose.T] for pose in self.poses],
             'joints': [packer.add(column) for column in self.q.T],
             'path': [packer.add(column) for column in self.path.T],
-            'limits': [{'low': joint.low, 'high': joint.high, 'unit': joint.unit} for joint in self.joints],
+            'limits': self.limits.tolist(),
+            'units': list(self.units),
             'centre': [round(float(value), 4) for value in centre],
             'reach': reach,
             'cell': round(reach / 4, 1) or 0.1,
@@ -135,17 +128,35 @@ class RobotView:
         centre = 0.5 * (points.min(axis=0) + points.max(axis=0))
         return centre, 1.1 * float(np.linalg.norm(points - centre, axis=1).max()) or 1.0
 
-    def to_html(self, caption: str) -> str:
-        """Return the view as part of the page."""
+    def _colour(self, shape: Shape) -> str:
+        return self.colours[shape.link] if self.colours and shape.link >= 0 else TONES[shape.tone]
+
+    def to_html(self, caption: str, beside: str = '') -> str:
+        """Return the view as part of the page.
+
+        beside: HTML beside the robot; '': its joints within their limits.
+        """
         packer = Packer()
-        text = json.dumps(self._specification(packer), ensure_ascii=False, allow_nan=False).replace('<', '\\u003c')
+        specification = self._specification(packer)
+        label = 'the robot; drag or arrow keys: turn, + and −: nearer and farther, space: play'
+        return (
+            '<figure class="robot"><div class="stage"><div>'
+            f'<canvas tabindex="0" role="img" aria-label="{label}"></canvas>'
+            '<div class="player"><button type="button" class="play">play</button>'
+            '<input type="range" min="0" value="0" aria-label="time"><span class="time"></span></div></div>'
+            f'<div>{beside or self._tracks()}</div></div><figcaption>{html.escape(caption)}</figcaption>'
+            f'{packed_html(specification, packer)}</figure>'
+        )
+
+    def _tracks(self) -> str:
+        """Return the joints within their limits, and the margins."""
+        low, span = self.limits[:, 0], np.ptp(self.limits, axis=1)
+        begin, end = (np.clip(100 * (q - low) / span, 0, 100) for q in (self.q.min(axis=0), self.q.max(axis=0)))
         rows = ''.join(
-            f'<span>{html.escape(joint.name)}</span><span class="track" title="{joint.low:.3g} … {joint.high:.3g}'
-            f' {joint.unit}"><span class="span" style="left:{_share(joint, joint.used[0]):.1f}%;'
-            f'width:{_share(joint, joint.used[1]) - _share(joint, joint.used[0]):.1f}%"></span>'
-            f'<span class="now"></span></span><span class="value">{text_of(round(joint.used[0], 2))} …'
-            f' {text_of(round(joint.used[1], 2))} {joint.unit}</span>'
-            for joint in self.joints
+            f'<span>{html.escape(name)}</span><span class="track"><span class="span"'
+            f' style="left:{begin[j]:.1f}%;width:{end[j] - begin[j]:.1f}%"></span><span class="now"></span></span>'
+            '<span class="value live"></span>'
+            for j, name in enumerate(self.names)
         )
         margins = ''.join(
             f'<span>{html.escape(kind)}</span><span class="track"><span class="span" style="left:0;'
@@ -155,41 +166,4 @@ class RobotView:
         )
         if margins:
             margins = f'<p class="note">Smallest margins</p><div class="joints">{margins}</div>'
-        label = 'the robot; drag or arrow keys: turn, + and −: nearer and farther, space: play'
-        return (
-            '<figure class="robot"><div class="stage"><div>'
-            f'<canvas tabindex="0" role="img" aria-label="{label}"></canvas><div class="static">{self._svg()}</div>'
-            '<div class="player"><button type="button" class="play">play</button>'
-            '<input type="range" min="0" value="0" aria-label="time"><span class="time"></span>'
-            '<button type="button" class="speed" aria-label="speed">1×</button></div></div>'
-            f'<div><p class="note">Joints within their limits</p><div class="joints">{rows}</div>'
-            f'{margins}</div></div><figcaption>{html.escape(caption)}</figcaption>'
-            f'<script type="application/json" class="specification">{text}</script>'
-            f'<script type="text/plain" class="arrays">{packer.text()}</script></figure>'
-        )
-
-    def _svg(self) -> str:
-        """Return some postures as lines from joint to joint, with the path of the end-effector."""
-        (centre, reach), size = self._ball(), 360.0
-        yaw, pitch = -0.9, 0.42
-
-        def projected(points: FloatArray) -> FloatArray:
-            x, y, z = (points - centre).T
-            u, v = np.cos(yaw) * x + np.sin(yaw) * y, -np.sin(yaw) * x + np.cos(yaw) * y
-            unit = 0.5 * size / reach
-            return np.column_stack([size / 2 + unit * u, size / 2 - unit * (np.sin(pitch) * v + np.cos(pitch) * z)])
-
-        def line(points: FloatArray, style: str) -> str:
-            text = 'L'.join(f'{a:.1f} {b:.1f}' for a, b in projected(points))
-            return f'<path d="M{text}" {style}/>'
-
-        parts = [line(self.path, 'class="s c-third"')]
-        for k, strength in zip(np.linspace(0, len(self.q) - 1, 4).astype(int), (1.0, 0.25, 0.25, 0.5), strict=True):
-            points = np.array([np.zeros(3), *(pose[k, 9:] for pose in self.poses), self.path[k]])
-            style = f'class="s c-predicted" stroke-linecap="round" style="stroke-width:7;stroke-opacity:{strength}"'
-            parts.append(line(points, style))
-        return f'<svg viewBox="0 0 {size:g} {size:g}" role="img" aria-label="postures">{"".join(parts)}</svg>'
-
-
-def _share(joint: JointRange, value: float) -> float:
-    return float(np.clip(100 * (value - joint.low) / (joint.high - joint.low), 0.0, 100.0))
+        return f'<p class="note">Joints within their limits</p><div class="joints">{rows}</div>{margins}'

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import xml.etree.ElementTree as ET
+from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
@@ -12,9 +13,10 @@ import numpy as np
 from joint_dynamics.documents import check_name, number
 from joint_dynamics.errors import JointDynamicsError
 
-#: Greatest magnitude by attribute: lengths m, angles rad (also those of prismatic limits), masses kg, inertias kg·m².
-#: No arm comes near them.
-MAX_LENGTH, MAX_MASS, MAX_INERTIA = 1e3, 1e6, 1e9
+MAX_LENGTH = 1e3  # m, also rad of angles; no arm comes near it
+MAX_MASS = 1e6  # kg; no arm comes near it
+MAX_GYRATION = 30.0  # m, radius of gyration of a link; the longest arms are of 20 m, g·mm² for kg·m² gives 3000 m
+LIGHT_LINK = 1.0  # kg; the inertia of a lighter link is held to this mass: files have links of inertia without mass
 #: Most links, and most joints: readers that recurse along the chain survive them, and humanoids have half as many.
 MAX_PARTS = 500
 #: How far a principal moment may be above half the sum of the three: relative to the sum, for numbers of two digits,
@@ -124,12 +126,11 @@ def check_numbers(root: ET.Element, name: str) -> None:
             continue
         where = f'{name}, link {link.get("name")}'
         _origin(inertial, f'{where}, inertial')
-        value = _bounded(_part(inertial, 'mass', 'value', where), 'mass', where, MAX_MASS)
-        if not value >= 0:
-            raise JointDynamicsError(f'robot {where}: expected a mass of at least 0 kg, found {value:g}')
+        mass = plain_number(_part(inertial, 'mass', 'value', where), 'mass', where)
         xx, xy, xz, yy, yz, zz = (
-            _bounded(_part(inertial, 'inertia', key, where), key, where, MAX_INERTIA) for key in _INERTIA
+            _bounded(_part(inertial, 'inertia', key, where), key, where, math.inf) for key in _INERTIA
         )
+        check_inertial(mass, [xx, xy, xz, yy, yz, zz], f'robot {where}')
         total = xx + yy + zz
         largest = np.linalg.eigvalsh([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])[-1]
         if not largest <= (0.5 + ROUNDING) * total + SMALL_INERTIA:
@@ -139,6 +140,22 @@ def check_numbers(root: ET.Element, name: str) -> None:
             'robot: expected inertias that a body can have (no principal moment above the sum of the others), '
             f'found none such in {", ".join(no_body[:6])}{", …" * (len(no_body) > 6)}: they are used as they stand'
         )
+
+
+def check_inertial(mass: float, moments: Sequence[float], where: str) -> None:
+    """Raise JointDynamicsError for a mass [kg] or moments of inertia [kg·m²] that no link of an arm has.
+
+    An inertia above the bound of its mass is in another unit.
+    """
+    if not 0 <= mass <= MAX_MASS:
+        raise JointDynamicsError(f'{where}: expected a mass from 0 to {MAX_MASS:g} kg, found {mass:g}')
+    most = max(mass, LIGHT_LINK) * MAX_GYRATION**2
+    for moment in moments:
+        if not abs(moment) <= most:
+            raise JointDynamicsError(
+                f'{where}: expected moments of inertia of at most {most:g} kg·m² for a mass of {mass:g} kg, found '
+                f'{moment:g}: is it in another unit?'
+            )
 
 
 @cache

@@ -28,7 +28,7 @@ MAX_RATE_SHARE = 0.4
 class FullRate:
     """Torque before any filter, (samples, joints): tau measured, predicted [N·m], dq [rad/s]; time (samples,) [s].
 
-    band_of_rest: as of a `Fit`.
+    band_of_rest: as of a `Fit`; q: (samples, joints) [rad or m], None: not kept.
     """
 
     time: FloatArray
@@ -36,6 +36,7 @@ class FullRate:
     predicted: FloatArray
     dq: FloatArray
     band_of_rest: FloatArray | None = None
+    q: FloatArray | None = None
 
     @property
     def rate(self) -> float:
