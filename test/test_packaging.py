@@ -129,6 +129,7 @@ def test_every_import_is_a_dependency():
         'numpy': 'python3-numpy',
         'scipy': 'python3-scipy',
         'yaml': 'python3-yaml',
+        'jsonschema': 'python3-jsonschema',
         'rich': 'python3-rich',
         'numba': 'python3-numba',
         'rosbags': 'python3-rosbags-pip',

@@ -104,8 +104,11 @@ def test_the_readmes_recipe(started, tmp_path):
     assert echoed('README.md', folder) == {'physical.yaml'}
     for name, of in (('run3', 'run2'), ('run4', 'run1')):
         shutil.copytree(folder / of, folder / name)
+    # calibrate and doctor need a robot
+    offline = ('identify', 'validate', 'export')
     commands = [command for command in of_pages('README.md') if command.startswith('joint-dynamics')]
-    assert [command.split()[1] for command in commands] == ['identify', 'validate', 'export']
+    commands = [command for command in commands if command.split()[1] in offline]
+    assert [command.split()[1] for command in commands] == list(offline)
     said = [run(command, folder) for command in commands]
     assert said[0].startswith('verdict: reliable')
     assert (folder / 'identified.urdf').is_file()

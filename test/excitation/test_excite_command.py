@@ -52,7 +52,7 @@ def test_trajectory_summary_and_report_are_written(excite):
     t = np.linspace(0, by_points.duration, 50)
     np.testing.assert_allclose(by_points.position(t), by_coefficients.position(t), atol=1e-6)
     # search, position, speed, acceleration, torque and path
-    assert (folder / 'report.html').read_text().count('<figure class="chart') == 6
+    assert (folder / 'report.html').read_text().count('<figure class="chart') == 5
 
 
 def test_a_profile_of_one_joint_needs_no_search(excite):

@@ -101,6 +101,9 @@ class SampledArm:
             loop[:states, :states], loop[:states, states : states + n] = self.A, self.B
             loop[states:-n, states + n :] = np.eye((periods - 1) * n)
             loop[-n:, :states] = gains
+        if not np.isfinite(loop).all():
+            # links without positive inertia move away faster than numbers go
+            return math.inf
         return float(np.abs(np.linalg.eigvals(loop)).max())
 
     def is_stable(self, p: FloatArray, d: FloatArray, delays: Iterable[int]) -> bool:

@@ -138,6 +138,7 @@ def start(demo: DemoContext) -> None:
             },
         )
         demo.robot = DemoRobot(demo.client)
+        demo.results['work'] = demo.work
 
 
 def calibrate(demo: DemoContext) -> None:
