@@ -56,6 +56,8 @@ PLAIN, EFFORT = 'joint_trajectory_controller', 'effort_trajectory_controller'
 THROUGH, BROADCASTER = 'plain_trajectory_controller', 'joint_state_broadcaster'
 DELAY = 2
 """Periods that a command and a state take over topics, [gains]."""
+RATES = {'cycle': 1000, 'tracking': 250, 'handover': 250}
+"""Updates of the controllers where `--rate` is not given, Hz."""
 
 
 CYCLE = Table(
@@ -401,28 +403,10 @@ def report(way, joint_states, names, path, begin):
     TRACKING.row(way, rms.mean(), rms.max(), worst.max(), ', '.join(f'{value:.1f}' for value in rms))
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument('what', choices=('cycle', 'tracking', 'handover'))
-    parser.add_argument('--description', default='out/demo/dynamics.yaml', type=os.path.abspath)
-    parser.add_argument('--law', default='adaptive_friction')
-    parser.add_argument('--rate', type=int, default=None)
-    parser.add_argument('--seconds', type=float, default=60.0)
-    parser.add_argument('--factor', type=float, default=0.3)
-    parser.add_argument('--seed', type=int, default=0)
-    parser.add_argument('--effort-interface', default='effort', help="of the plugin, handover; '' for none")
-    parser.add_argument('--rigid', action='store_true', help='the plugin knows the URDF alone, tracking and handover')
-    parser.add_argument('--gains', type=float, nargs=2, metavar=('KP', 'KD'), help="of the law's PID, 1/s² and 1/s")
-    parser.add_argument('--way', choices=('pid', 'node', 'plugin'), action='append')
-    options = parser.parse_args()
-    try:
-        get_package_prefix('joint_dynamics_controllers')
-    except PackageNotFoundError:
-        print('not installed: joint_dynamics_controllers (ros2_control/README.md)')
-        return 0
-    options.rate = options.rate or {'cycle': 500, 'tracking': 250, 'handover': 250}[options.what]
+def measured(options):
+    """Measure one of the three and keep its table; return whether every way of it had a result."""
+    options.rate = options.rate or RATES[options.what]
     robot = RobotModel.from_urdf(ur5e_description())
-    os.environ.setdefault('VIRTUAL_ENV', sys.prefix)
     ways = (options.way or ['pid', 'node', 'plugin']) if options.what == 'tracking' else ['']
     failed = False
     for options.way in ways:
@@ -443,8 +427,35 @@ def main():
             shutil.rmtree(folder)
     if not failed:
         {'cycle': CYCLE, 'handover': HANDOVER, 'tracking': TRACKING}[options.what].keep()
-    return int(failed)
+    return not failed
+
+
+def main(arguments=()):
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('what', nargs='?', choices=tuple(RATES), help='all three where it is not given')
+    parser.add_argument('--description', default='out/demo/dynamics.yaml', type=os.path.abspath)
+    parser.add_argument('--law', default='adaptive_friction')
+    parser.add_argument('--rate', type=int, default=None)
+    parser.add_argument('--seconds', type=float, default=60.0)
+    parser.add_argument('--factor', type=float, default=0.3)
+    parser.add_argument('--seed', type=int, default=0)
+    parser.add_argument('--effort-interface', default='effort', help="of the plugin, handover; '' for none")
+    parser.add_argument('--rigid', action='store_true', help='the plugin knows the URDF alone, tracking and handover')
+    parser.add_argument('--gains', type=float, nargs=2, metavar=('KP', 'KD'), help="of the law's PID, 1/s² and 1/s")
+    parser.add_argument('--way', choices=('pid', 'node', 'plugin'), action='append')
+    options = parser.parse_args(list(arguments))
+    try:
+        get_package_prefix('joint_dynamics_controllers')
+    except PackageNotFoundError:
+        print('not installed: joint_dynamics_controllers (ros2_control/README.md)')
+        return 0
+    os.environ.setdefault('VIRTUAL_ENV', sys.prefix)
+    done = [
+        measured(argparse.Namespace(**{**vars(options), 'what': what}))
+        for what in ([options.what] if options.what else RATES)
+    ]
+    return int(not all(done))
 
 
 if __name__ == '__main__':
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -69,3 +69,14 @@ def test_an_arm_that_left_its_path_has_none(bench, path, error, capsys):
 def test_no_joint_states_are_no_result(bench, path):
     with pytest.raises(JointDynamicsError, match='expected joint states, found none'):
         bench.report('pid', [], NAMES, path, 5.0)
+
+
+def test_the_runner_of_all_benches_starts_it(bench, monkeypatch):
+    """Its command line is not the bench's; without the controllers there is nothing to measure."""
+
+    def missing(name):
+        raise bench.PackageNotFoundError(name)
+
+    monkeypatch.setattr(sys, 'argv', ['run.py', 'controller_manager'])
+    monkeypatch.setattr(bench, 'get_package_prefix', missing)
+    assert bench.main() == 0
