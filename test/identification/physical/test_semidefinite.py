@@ -231,7 +231,7 @@ def test_a_prior_of_another_robot_or_of_no_robot_is_refused(ur, pa10_table, tmp_
     (tmp_path / 'light.urdf').write_text(urdf_text(ur))
     for name, message in (
         ('pa10.urdf', 'to move as in the robot file'),
-        ('page.xml', 'expected a URDF, MJCF or SDF'),
+        ('page.xml', 'page.xml'),
         ('light.urdf', 'found no link with a mass'),
         ('none.urdf', 'none.urdf'),
     ):
