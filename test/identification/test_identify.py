@@ -134,7 +134,7 @@ def test_no_recording_is_refused(true_robot):
 @pytest.mark.parametrize(('config', 'message'), [
     ({'methd': 'wls'}, 'identification: expected the keys method, .*; meant method?'),
     ({'method': 'best'}, "found 'best'"),
-    ({'f_dyn': 0}, 'identification.f_dyn: expected a number, > 0 and ≤ 1000 Hz .null: from the data., found 0'),
+    ({'f_dyn': 0}, 'identification.f_dyn: .* found 0'),
     ({'decimation': 2.5}, 'whole number'), ({'trim': -1}, 'trim'),
     ({'payload': {'weight': 1}}, "payload: expected the keys mass, joint, position, known, found 'weight'"),
     ({'essential': 'best'}, 'essential: expected'), ({'selection': 1}, 'selection: expected'),
