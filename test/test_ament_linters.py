@@ -1,3 +1,17 @@
+# Copyright 2026 The joint_dynamics authors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """The linters of ROS, configured to agree with ruff; they run where a ROS installation brings them."""
 
 import ast
@@ -32,7 +46,9 @@ def test_ament_pep257(monkeypatch):
 def test_ament_copyright(monkeypatch):
     copyright_ = pytest.importorskip('ament_copyright.main', reason='ament_copyright comes with ROS')
     monkeypatch.chdir(ROOT)
-    assert copyright_.main(argv=['src', 'launch', 'test', 'examples', 'bench', 'tools', 'setup.py']) == 0
+    assert (
+        copyright_.main(argv=['src', 'launch', 'test', 'examples', 'bench', 'tools', 'setup.py', 'ros2_control']) == 0
+    )
 
 
 #: What pydocstyle takes for the heading of a section, in whatever letters, where it stands on a line of its own.

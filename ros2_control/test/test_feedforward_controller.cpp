@@ -11,8 +11,6 @@
 // WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
 // See the License for the specific language governing permissions and
 // limitations under the License.
-// The controller as pluginlib and the controller manager meet it: loaded, its interfaces, what it
-// refuses, and its end beside the manager's loop.
 
 #include <gmock/gmock.h>
 

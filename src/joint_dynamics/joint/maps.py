@@ -1,3 +1,17 @@
+# Copyright 2026 The joint_dynamics authors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """Periodic maps over the joint angle: kinematic error θ̃(θ) and backlash 𝓑(θ) [M4 eq 30-32].
 
 Both are look-up tables over one turn with linear interpolation, or Fourier series of at most twelve terms. One object

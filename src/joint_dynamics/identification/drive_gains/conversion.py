@@ -1,3 +1,17 @@
+# Copyright 2026 The joint_dynamics authors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """From currents to torques, by known gains or by gains from total least squares [G], with their uncertainty.
 
 A gain that is off by a share δ_m scales the torque of its motor: Y → Y + δ_m Y_m, and the estimate moves by S_m δ_m
