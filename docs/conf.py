@@ -98,7 +98,6 @@ BELOW = {
         'launch',
         'configuration',
         'identification_settings',
-        'estimation_settings',
         'recordings',
         'dynamics_description',
         'joint_models',

@@ -17,12 +17,14 @@
 import dataclasses
 import importlib
 import pkgutil
+import re
 from pathlib import Path
 
 import pytest
 
 import joint_dynamics
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.estimation import EstimationSettings
 from joint_dynamics.settings import Settings, declarations
 from joint_dynamics.settings.documentation import filled, main, named
 
@@ -52,7 +54,15 @@ def settings_classes():
 def test_every_class_of_settings_has_a_table():
     tabled = {name.rpartition('.')[2] for names in TABLED.values() for name in names}
     # a class that others are made from is in their tables
-    assert {cls.__name__ for cls in settings_classes() if not cls.__subclasses__()} - tabled == set()
+    missing = {cls.__name__ for cls in settings_classes() if not cls.__subclasses__()} - tabled
+    assert missing == {'EstimationSettings'}
+
+
+def test_the_parameters_of_the_estimator_are_its_settings():
+    """Their table is that of the node, which is made from the same declarations."""
+    rows = re.findall(r'^\| `(\w+)` \|', PAGES['reference/nodes/estimator.md'], re.MULTILINE)
+    assert set(declarations(EstimationSettings)) - {'temperature'} <= set(rows)
+    assert 'default_temperature' in rows
 
 
 @pytest.mark.parametrize('cls', settings_classes(), ids=lambda cls: cls.__name__)

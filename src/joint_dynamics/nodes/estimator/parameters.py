@@ -108,7 +108,7 @@ TOPICS = (
         publishes(
             f'~/estimates/{name}',
             'sensor_msgs/JointState',
-            f'by joint name, position: {meaning}, in {unit}; effort: its standard deviation, where one is known',
+            f'position: {meaning} [{unit}]; effort: standard deviation',
         )
         for name, (unit, meaning) in QUANTITIES.items()
     ),
