@@ -90,12 +90,12 @@ def main(arguments: list[str] | None = None) -> int:
     """Write the tables of all nodes, or of those named after the folder; return the exit status."""
     folder, *names = sys.argv[1:] if arguments is None else arguments
     reference = Path(folder) / 'reference'
-    pages = {reference / 'nodes.md': None} if not names else {}
-    pages |= {
-        reference / 'nodes' / f'{name}.md': each for name, each in node_classes().items() if not names or name in names
-    }
-    for path, node_class in pages.items():
-        path.write_text(filled(path.read_text(encoding='utf-8'), node_class), encoding='utf-8')
+    pages: dict[Path, type[DynamicsNode] | None] = {} if names else {reference / 'nodes.md': None}
+    for name, node_class in node_classes().items():
+        if not names or name in names:
+            pages[reference / 'nodes' / f'{name}.md'] = node_class
+    for path, page_of in pages.items():
+        path.write_text(filled(path.read_text(encoding='utf-8'), page_of), encoding='utf-8')
     return 0
 
 
