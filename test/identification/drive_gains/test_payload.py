@@ -129,7 +129,7 @@ def test_an_unloaded_robot_carries_nothing(true_robot):
     assert abs(found.mass) < 0.05
 
 
-def test_what_the_robot_does_not_know_of_itself_is_in_the_deviation(true_robot, carrying):
+def test_the_deviation_includes_that_of_the_robot(true_robot, carrying):
     observation = observed(carrying, 5)
     problem = Problem(true_robot.model, [observation])
     exact = identify_payload(problem, true_robot.base, [observation])
@@ -268,7 +268,7 @@ def test_uncertainty_of_drive_gains_is_in_the_payload(true_robot, carrying):
     )
 
 
-def test_a_payload_in_one_of_two_recordings_is_looked_for_in_each(two_links, two_link_runs):
+def test_a_payload_in_one_of_two_recordings_is_found(two_links, two_link_runs):
     of, chi = two_link_runs
     parts = [of(1), of(3, carried=1.5)]
     problem = Problem(two_links, parts)
