@@ -117,9 +117,7 @@ def test_node_that_dies_ends_the_demo_with_status_2(demo):
         os.kill(pid, signal.SIGKILL)
     _, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode == 2
-    assert errors.strip().startswith(
-        'joint-dynamics demo: simulator: expected it to go on, found that it ended by itself'
-    )
+    assert errors.strip().startswith('joint-dynamics demo: simulator: ')
     assert len(errors.strip().splitlines()) == 1
     assert not descendants(marker)
 
@@ -146,8 +144,8 @@ def test_a_seed_is_a_number_from_0(tmp_path, monkeypatch, capsys):
 def test_calibration_finds_the_robot(tmp_path):
     settings = DemoSettings(seed=1, period=8.0, repeats=1, online=False)
     summary, results = run_demo(settings, tmp_path)
-    assert summary['identification']['validation_moving_percent'] < 3.0
-    assert summary['identification']['median_error_percent'] < 15.0
+    assert summary['validation_moving_percent'] < 3.0
+    assert summary['median_error_percent'] < 15.0
     assert 0.0 < summary['parameter_coverage_percent'] <= 100.0
     assert set(summary['seconds']) >= {'Calibrate the robot', 'total'}
     json.dumps(summary, allow_nan=False)
