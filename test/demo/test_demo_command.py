@@ -52,7 +52,7 @@ def descendants(marker):
 
 
 def wait_for(condition, what, out=None):
-    """Wait for a condition; fail with what was waited for and the last lines of each log in the output folder."""
+    """Wait for a condition; fail with its description and the last lines of each log in the output folder."""
     end = time.monotonic() + PATIENCE
     while not condition():
         if time.monotonic() > end:
@@ -156,7 +156,7 @@ def test_calibration_finds_the_robot(tmp_path):
 
 
 def nobody_was_told_the_truth(folder, truth):
-    """No number of the truth's stands in what the nodes were started with, but for what the simulator is itself."""
+    """No number of the truth stands in the parameters of the nodes, except those of the simulator."""
     sheet = set(truth['friction']['nominal_gain'])
     secret = {value for value in every_number(truth) if len(repr(value)) > 8} - sheet
     told = [path for path in sorted(folder.glob('**/logs/*.yaml')) if path.name != 'simulator.yaml']

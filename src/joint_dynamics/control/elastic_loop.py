@@ -16,7 +16,7 @@
 
 Linearised at rest in one posture, with the torque u of the loop held over each period (flexible-joint model of [M2]):
 
-    M q̈ + K (q − θ) + D (q̇ − θ̇) = 0,      B θ̈ + F θ̇ − K (q − θ) − D (q̇ − θ̇) = u,      u = −p q − d q̇
+    M q̈ + K (q − θ) + D (q̇ − θ̇) = 0,      B θ̈ + F θ̇ − K (q − θ) − D (q̇ − θ̇) = u,      u = −p q − d q̇.
 
 The loop is closed on the link side, which tolerates less: the spring lies between torque and measurement, and without
 damping in the joint any d > 0 makes it oscillate. Of the friction only the described viscous part counts, as damping.
@@ -61,7 +61,7 @@ class ElasticJoints:
     viscous
         F (n,) N·m·s/rad, viscous friction of the motor side, at least 0.
     rotors
-        B (n, n) kg·m², positive definite; diagonal but for coupled drives.
+        B (n, n) kg·m², positive definite; diagonal without coupled drives.
     """
 
     stiffness: FloatArray
@@ -189,8 +189,8 @@ def law_gains(arm: Arm, period: float, joints: Sequence[ElasticJoints] = (), del
     joints
         flexible joints (`elastic_joints`); the sampled loop is stable with each of them in 24 postures. Empty: rigid.
     delay
-        time from measurement to torque [s]. The loop is stable with any delay from that many periods to twice as many;
-        no delay is treated as one period.
+        time from measurement to torque [s]. The loop is stable with any delay from this one to twice as much; no delay
+        counts as one period.
 
     Raises
     ------

@@ -225,7 +225,7 @@ def solver_parameters(description: DynamicsDescription, urdf: str | Path) -> dic
     if missing:
         raise JointDynamicsError(f'solver: expected the joint {missing[0]} in the URDF, found none')
     tip = _link(joints[description.joint_names[-1]], 'child')
-    # Of what is fixed to the last link only a payload that is kept apart has a mass, after an export.
+    # After an export only a separate payload has a mass among the links fixed to the last one.
     masses = {link.get('name') for link in root.findall('link') if link.find('inertial') is not None}
     tip = next((link for link, joint in above.items() if link in masses and _link(joint, 'parent') == tip), tip)
     chain, base = [], tip

@@ -339,7 +339,7 @@ def test_drive_gains_are_told_beside_what_was_stated():
     assert [row['prior'] for row in found(None).summary().values()] == [None, None]
     assert [row['change_percent'] for row in found(None).summary().values()] == [None, None]
     assert found(prior).by_joint == {'a': 12.0, 'b': 8.0}
-    # Of what no sample shows, the whole is in doubt.
+    # An undetermined gain has a relative deviation of 1.
     np.testing.assert_allclose(found(prior).relative_covariance, [[0.09 / 144.0, 0.0], [0.0, 1.0]])
 
 

@@ -63,8 +63,7 @@ def test_the_model_is_as_rich_as_the_data_and_no_richer(make_joint, motions):
 
 
 def test_deviations_cover_the_errors(make_joint, motions):
-    # Over seeds, two stated deviations contain the truth nearly always, and are not idle: the errors are as large as
-    # they say.
+    # Over seeds, two stated deviations nearly always contain the truth, and the errors are of their size.
     ratios = []
     for seed in range(8):
         joint = make_joint(seed=seed, F_S=6.0, F_V2=0.0, F_V3=0.0)

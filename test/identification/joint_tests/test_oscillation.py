@@ -184,7 +184,7 @@ def test_extrema_of_a_decay_and_between_samples():
     exact = (np.arange(1, 40) * np.pi - 0.3 - np.arctan(1.5 / (8 * np.pi))) / (8 * np.pi)
     envelope = np.abs(2.0 * np.exp(-1.5 * exact) * np.cos(8 * np.pi * exact + 0.3))
     kept = envelope >= 0.05 * np.abs(x - 0.7).max()
-    # what is left of the decay moves the rest by a little; extrema within half a sample
+    # the last tenth of the decay shifts the rest a little; extrema within half a sample
     assert abs(len(time) - kept.sum()) <= 1
     np.testing.assert_allclose(time, exact[: len(time)], atol=0.0026)
     np.testing.assert_allclose(size, envelope[: len(size)], atol=0.02)

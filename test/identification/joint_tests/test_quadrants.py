@@ -29,7 +29,9 @@ from joint_dynamics.identification.joint_tests.quadrants import (
 from joint_dynamics.joint import FrictionModel
 from joint_dynamics.signals.filtering import central_difference, zero_phase_lowpass
 
-RATE, G, LENGTH = 1000.0, 9.81, 1.277
+RATE = 1000.0
+G = 9.81
+LENGTH = 1.277
 NAMES = ('J', 'MX', 'MY', 'Ma')
 # Joint 3 of a Stäubli RX130L, tables I and II of the paper; q̇_s = 0.03 rad/s.
 TABLE_2 = {

@@ -22,8 +22,12 @@ from joint_dynamics.joint import PeriodicMap
 
 WIDTH = 1e-3
 BACKLASH = PeriodicMap.constant(WIDTH)
-LIMITS, SHARES = np.array([0.06, 0.7]), np.array([0.65, 0.35])
-LEVEL, VISCOUS, INERTIA, OFFSET = 5.0, 8.0, 0.6, -0.4
+LIMITS = np.array([0.06, 0.7])
+SHARES = np.array([0.65, 0.35])
+LEVEL = 5.0
+VISCOUS = 8.0
+INERTIA = 0.6
+OFFSET = -0.4
 RATE = 500.0
 
 

@@ -57,7 +57,7 @@ def test_from_motion_on_the_link_side_within_two_percent(moving):
     for k in (0, 1):
         assert abs(result.parameters[f'alpha_{k + 1}'].value / joint.stiffness[k] - 1) < 0.02
     assert abs(result.parameters['lost_motion'].value - 1) < 0.05
-    # What taking off the kinematic error alone leaves: the backlash, as large as the deformation itself.
+    # Without the lost motion the backlash remains, as large as the deformation itself.
     alone = identify_stiffness([data], kinematic_error=error)
     assert alone.quality['fit_percent'] < result.quality['fit_percent'] - 20
 
@@ -94,7 +94,7 @@ def test_the_plot_shows_load_and_polynomial(make_joint):
     measured, fit = result.plots[0].series
     a, b = (result.parameters[f'alpha_{k}'].value for k in (1, 2))
     np.testing.assert_allclose(fit.y, a * fit.x + b * fit.x**3, rtol=1e-9, atol=1e-9)
-    # Nothing moves, so nothing is damped: what is shown is the load itself.
+    # A standing joint has no damping: the plot shows the load itself.
     assert [measured.y.min(), measured.y.max()] == result.quality['torque_range']
     reach = [measured.x.min(), measured.x.max()]
     assert reach == result.quality['deformation_range'] == result.document['stiffness']['range']
