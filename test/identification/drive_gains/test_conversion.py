@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What gains that are off change of the parameters, by solving again with them off; what is assumed of their size."""
+"""Effect of wrong gains on the parameters, by solving again with wrong ones, and the assumed deviation."""
 
 import math
 from types import SimpleNamespace

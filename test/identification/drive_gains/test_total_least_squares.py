@@ -33,7 +33,9 @@ from joint_dynamics.identification.drive_gains.total_least_squares import (
 from joint_dynamics.identification.regression.rows import Block
 from joint_dynamics.identification.regression.triangles import triangulate
 
-N, B, SAMPLES = 3, 5, 400
+N = 3  # motors
+B = 5  # parameters
+SAMPLES = 400
 GAINS = np.array([20.0, -8.0, 3.0])
 NOISE = np.array([0.02, 0.3, 0.1])
 HELD = 3.0
@@ -48,7 +50,7 @@ def made(seed, *, rest=True, noise=NOISE):
     for run in range(2):
         W = rng.normal(size=(N, B, SAMPLES)) * np.array([1.0, 10.0, 0.1, 3.0, 1.0])[:, None]
         y = rng.normal(size=(N, SAMPLES)) * 4.0 * run
-        # motor 1 does not see the second parameter; unloaded, nobody the last one
+        # the second parameter does not act on motor 1, the last one only on the loaded robot
         W[0, 1] = 0.0
         W[:, -1] *= run
         still = np.repeat(rng.random((N, SAMPLES // 10)) < 0.25, 10, axis=1) & rest
@@ -121,7 +123,7 @@ def test_total_least_squares_is_the_smallest_singular_vector(system):
 
 
 def test_the_closed_form_is_the_smallest_eigenvalue(system):
-    """What the exact columns leave of the currents, against what its own regression leaves of each current alone."""
+    """Residual of the currents beside the exact columns, against that of each current's own regression."""
     blocks, _, triangles, start = system
     A, y, motor = dense(blocks, start.sigma, start.rest_sigma)
     V, exact = A[:, :N], np.column_stack([A[:, N:], y])

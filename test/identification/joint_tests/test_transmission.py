@@ -12,10 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Stiffness and kinematic error told apart by one fit.
-
-From a motion on which gravity is periodic like the kinematic error is.
-"""
+"""Stiffness and kinematic error from one fit, on a motion with a gravity as periodic as the kinematic error."""
 
 import math
 from dataclasses import replace
@@ -86,9 +83,9 @@ def test_both_come_out_as_they_are(seed):
 
 
 def test_the_deviation_of_the_kinematic_error_covers_it():
-    """Also at angles that were not recorded: there it is what is plausible, 0.15 mrad · √Σ 1/h² about a mean not known.
+    """At unrecorded angles the deviation is the plausible one, 0.15 mrad · √Σ 1/h² about an unknown mean.
 
-    Under a load that bends the joint so little that its cubic part is lost.
+    The load deforms the joint so little that the cubic part is insignificant.
     """
     away, plausible = [], 0.15e-3 * np.sqrt(np.sum(1.0 / np.arange(1, 7) ** 2.0))
     for seed in range(8):
@@ -128,10 +125,10 @@ def test_an_insignificant_cubic_part_is_omitted(seed):
 
 
 def test_the_deviation_of_the_play_covers_it():
-    """What slips with the direction of the motion is backlash: the joint is neither softer for it nor bent."""
+    """A part that follows the direction of the motion is backlash: it changes no stiffness."""
     found = identify_transmission([run(1, lash=5e-4), run(2, lash=5e-4)], limit=28.0)
     value = found.parameters['backlash']
-    # Neither of the two loads tried is the one that halves it here.
+    # The true load that halves it is not one of the two in the model.
     assert value.value == pytest.approx(5e-4, rel=0.3)
     assert 0 < value.std < 0.2 * value.value
     assert found.document['backlash']['mean'] == value.value
