@@ -89,10 +89,8 @@ def identify_friction(
     result = JointTestResult('friction', recordings[0].joint)
     both = omega.min() < 0 < omega.max()
     speeds = int(np.unique(group_speeds(np.abs(omega))).size)
-    maps = [
-        fit_speed_map(omega, torque, std, model, both)
-        for model in _allowed(settings.model, speeds, omega.size, both, recordings[0].joint)
-    ]
+    models = _allowed(settings.model, speeds, omega.size, both, recordings[0].joint)
+    maps = [fit_speed_map(omega, torque, std, model, both) for model in models] or [_single_level(omega, torque, std)]
     best = min(maps, key=lambda item: item.bic)
     result.parameters.update(best.values)
     result.quality.update(
@@ -131,16 +129,27 @@ def _known_parts(plateaus: Sequence[Plateau], base: FrictionModel | None) -> Flo
 
 
 def _allowed(model: str, speeds: int, plateaus: int, both: bool, joint: str) -> list[str]:
-    """Return the models with as many speeds as terms and more plateaus than parameters; or the one asked for."""
+    """Return the models with as many speeds as terms and more plateaus than parameters; none for one or two plateaus.
+
+    Raises NotReliableError where the plateaus do not allow the model asked for.
+    """
     asked = [*MODELS] if model == 'auto' else [model]
     allowed = [name for name in asked if speeds >= len(MODELS[name]) and plateaus > len(MODELS[name]) + both]
-    if not allowed:
+    if not allowed and (model != 'auto' or plateaus > 2):
         terms = len(MODELS[asked[0]])
         raise NotReliableError(
             f'friction: {joint}: expected {terms + both + 1} plateaus or more, at {terms} speeds or more, for the model'
             f' {asked[0]}, found {plateaus} at {speeds}: record more constant speeds'
         )
     return allowed
+
+
+def _single_level(omega: FloatArray, torque: FloatArray, std: FloatArray) -> SpeedMap:
+    """Return the mean friction of one or two plateaus."""
+    level = float(np.mean(np.sign(omega) * torque))
+    values = {'F_C': Value(level, float(np.sqrt(np.mean(std**2) / omega.size)), 'N·m')}
+    residual = torque - np.sign(omega) * level
+    return SpeedMap('coulomb', values, FrictionModel({'F_C0': level}), float('nan'), 0.0, residual, ())
 
 
 def _add_reasons(
