@@ -26,7 +26,6 @@ from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.recording import load_recording
 from joint_dynamics.recording.bag import message_definition
 from joint_dynamics.recording.inputs import JOINT_STATE
-from joint_dynamics.recording.mcap_file import check_checksums
 from joint_dynamics.recording.plausibility import check_signals, contradicting, jump
 from joint_dynamics.robot.limits import JointLimits
 
@@ -69,7 +68,6 @@ def test_one_wrong_value_is_refused_with_topic_joint_and_time(written, field, qu
     with refused(rf'{quantity} of elbow on /joint_states at 0.75 s is not what a joint does') as caught:
         load_recording(path)
     assert '\n' not in str(caught.value)
-    assert 'no checksums' in str(caught.value)
     noted = load_recording(path, {'implausible': 'note'})
     assert any(f'{quantity} of elbow on /joint_states at 0.75 s' in note for note in noted.notes)
 
@@ -217,24 +215,6 @@ def test_a_flipped_bit_without_checksums_leaves_no_number_far_off(
                 assert np.abs(getattr(recording, quantity) - values).max() < allowed, (quantity, bit)
             assert f'{quantity} of elbow' in told
     assert refused > 15
-
-
-@pytest.mark.parametrize('compression', [None, 'STORAGE'])
-def test_messages_without_checksums_are_told_from_those_with(
-    tmp_path, write_bag, joint_state_rows, checksummed, compression, motion
-):
-    path = write_bag(tmp_path / 'run', joint_state_rows(), 'MCAP', compression) / 'run.mcap'
-    assert not check_checksums(path)
-    kind = CompressionType.ZSTD if compression else CompressionType.NONE
-    path = checksummed(tmp_path / 'run.mcap', motion.stamps(), kind)
-    assert check_checksums(path)
-    np.testing.assert_array_equal(load_recording(path).q, motion.q(motion.stamps()))
-    # in the summary: the count of messages of the statistics
-    content = path.read_bytes()
-    at = content.rindex(struct.pack('<Q', 401))
-    path.write_bytes(content[:at] + struct.pack('<Q', 400) + content[at + 8 :])
-    with refused(r'the checksum of the summary to agree with .* found that it is damaged'):
-        load_recording(path)
 
 
 def test_a_stamp_far_away_asks_for_no_memory(tmp_path, write_bag, joint_state_rows):

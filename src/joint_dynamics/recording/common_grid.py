@@ -144,7 +144,7 @@ class Aligner:
         odd = first_beyond(table.quantity, time, values, limit) or jump(table.quantity, time, values)
         if odd is not None:
             what = f'{table.quantity} of {joints[odd.column]} on {table.source}'
-            self.notes.append(note_of(self.name, what, odd, self.settings.implausible, self.samples.unprotected))
+            self.notes.append(note_of(self.name, what, odd, self.settings.implausible))
 
     def _unwrap(self, table: Table, joints: Sequence[str], values: Array) -> Array:
         """Take out jumps by a turn: drivers give the angle of a joint without stops between -π and π."""

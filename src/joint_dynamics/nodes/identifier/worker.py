@@ -24,7 +24,7 @@ import numpy as np
 
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.nodes.framework.worker import do_job
-from joint_dynamics.recording import Recording, RecordingBuilder, refuse_recording
+from joint_dynamics.recording import Recording, RecordingBuilder
 
 MOTION = 0.01  # rad or m; a recording in which no joint moves further shows encoder noise
 
@@ -43,8 +43,7 @@ class Job:
     settings
         of the identification, as IdentificationSettings.from_config takes them.
     folder
-        where the results go; saved: name -> folder of the recordings that were written, which say there if they were
-        refused.
+        of the results.
     remarks
         name -> how a recording ended that did not end as planned.
 
@@ -58,7 +57,6 @@ class Job:
     validation: int
     settings: dict[str, Any]
     folder: str
-    saved: dict[str, str]
     remarks: dict[str, str]
 
 
@@ -101,8 +99,6 @@ def work(job: Job, say: Callable[[str], None]) -> dict[str, Any]:
                 left_out[name] = ' '.join(
                     [*str(error).split(), *([f'({job.remarks[name]})'] if name in job.remarks else [])]
                 )
-                if name in job.saved:
-                    refuse_recording(job.saved[name], left_out[name])
         if len(usable) < needed:
             reasons = '; '.join(f'{name}: {reason}' for name, reason in left_out.items())
             raise JointDynamicsError(
