@@ -22,7 +22,8 @@ from joint_dynamics.recording.periods import Repetition, average_periods, find_r
 from joint_dynamics.recording.recording import Recording, RecordingBuilder
 from joint_dynamics.recording.recording_settings import RecordingSettings
 
-load_recording, load_pieces = Recording.load, Recording.load_pieces
+load_recording = Recording.load
+load_pieces = Recording.load_pieces
 
 __all__ = [
     'QUANTITIES',

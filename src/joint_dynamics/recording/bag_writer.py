@@ -33,9 +33,7 @@ from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.output_files import write_atomically
 from joint_dynamics.recording.bag import message_definition
 
-FLUSH_EVERY = (
-    0.2  # s between two chunks; a killed process loses them, the time to the next look and a busy processor: < 0.5
-)
+FLUSH_EVERY = 0.2  # s between two chunks; with the time to the next look a killed process loses less than 0.5 s
 VERSION = 9  # of metadata.yaml
 
 

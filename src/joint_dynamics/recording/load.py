@@ -44,7 +44,7 @@ def read_samples(spec: str | Path, samples: Samples) -> Window:
     Raises
     ------
     JointDynamicsError
-        For any defect of the file: what was expected and what was found.
+        For any defect of the file.
     """
     path, window = parse_spec(spec)
     if not path.exists():

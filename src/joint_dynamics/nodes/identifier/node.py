@@ -48,7 +48,7 @@ from joint_dynamics.nodes.interfaces.inputs import InputSet
 from joint_dynamics.output_files import prepare_folder, write_atomically
 from joint_dynamics.recording import RecordingBuilder
 
-HEARD_CHECK_EVERY = 20
+HEARD_CHECK_EVERY = 20  # joint states
 
 
 class IdentifierNode(DynamicsNode):
@@ -57,7 +57,9 @@ class IdentifierNode(DynamicsNode):
     Attributes
     ----------
     recording
-        what is being recorded, or None. worker: the process that identifies, or None.
+        the recording in progress; None without one.
+    worker
+        the process that identifies; None without one.
     motion_end
         of the motion being played, s of the node's clock; None without one.
 

@@ -31,33 +31,17 @@ MOTION = 0.01  # rad or m; a recording in which no joint moves further shows enc
 
 @dataclass(frozen=True)
 class Job:
-    """What is to be identified.
+    """One identification."""
 
-    Attributes
-    ----------
-    robot
-        path or text of the robot; joints, mounting: as RobotModel.load takes them.
-    recordings
-        (name, filled builder) in the order recorded; validation: how many of the last ones only validate; loaded: those
-        with a payload.
-    settings
-        of the identification, as IdentificationSettings.from_config takes them.
-    folder
-        of the results.
-    remarks
-        name -> how a recording ended that did not end as planned.
-
-    """
-
-    robot: str
-    joints: tuple[str, ...]
-    mounting: tuple[float, ...]
-    recordings: tuple[tuple[str, RecordingBuilder], ...]
-    loaded: tuple[tuple[str, RecordingBuilder], ...]
-    validation: int
-    settings: dict[str, Any]
-    folder: str
-    remarks: dict[str, str]
+    robot: str  # path or text of the robot, as RobotModel.load takes it
+    joints: tuple[str, ...]  # the same
+    mounting: tuple[float, ...]  # the same
+    recordings: tuple[tuple[str, RecordingBuilder], ...]  # (name, filled builder) in the order recorded
+    loaded: tuple[tuple[str, RecordingBuilder], ...]  # those with a payload
+    validation: int  # number of recordings, the last ones, that only validate
+    settings: dict[str, Any]  # as IdentificationSettings.from_config takes them
+    folder: str  # of the results
+    remarks: dict[str, str]  # name -> reason for the early end of a recording
 
 
 def work(job: Job, say: Callable[[str], None]) -> dict[str, Any]:

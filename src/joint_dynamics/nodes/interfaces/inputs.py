@@ -16,8 +16,8 @@
 
 Parameters choose, adapters of `recording` read.
 
-Every sample reaches the node as (quantity, stamp [ns], joint names, values), the same as samples of a recorded file do.
-What can be wrong with messages that do arrive is said: a joint that nobody tells of, and stamps of another clock.
+Every sample reaches the node as (quantity, stamp [ns], joint names, values), as the samples of a recorded file do.
+Defects of the messages are reported: joints without states, and stamps of another clock.
 """
 
 from __future__ import annotations
@@ -228,19 +228,20 @@ class InputSet:
         return [names[k] for k in kept], [values[k] for k in kept]
 
 
-SETTLED = 1.0
-"""Time [s] after the first message by which every publisher has told of its joints."""
+SETTLED = 1.0  # s after the first message, by which every publisher has sent its joints
 
 
 class InputChecks:
-    """Looks at each message as it comes.
-
-    Says what is wrong in the diagnostics (`joints`, `clock`) and once in the log.
+    """Checks each message and reports defects in the diagnostics (`joints`, `clock`), each once in the log.
 
     Parameters
     ----------
-    node: whose robot and clock count. joint_states: the topic that tells of all joints; None: none does. names: name in
-    the messages -> joint of the robot.
+    node
+        with the robot and the clock.
+    joint_states
+        the topic with the states of all joints; None without one.
+    names
+        name in the messages -> joint of the robot.
     """
 
     def __init__(self, node: DynamicsNode, joint_states: str | None, names: Mapping[str, str]):
@@ -297,7 +298,7 @@ class InputChecks:
         return lines
 
     def report(self) -> None:
-        """Put what is wrong into the diagnostics; what is not any more leaves them."""
+        """Update the defects in the diagnostics."""
         unnamed = self.unnamed_joints()
         self._report(
             'joints',
