@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Bags of both storages, compressed or not, and what is wrong with bags."""
+"""Bags of both storages, compressed or not, and defects of bags."""
 
 import shutil
 
@@ -255,7 +255,7 @@ def test_metadata_that_would_break_a_parser_is_refused(bag, content):
     damaged(bag, 'metadata.yaml: expected at most .* levels')
 
 
-def test_a_folder_without_metadata_or_a_file_without_end_is_read_as_far_as_it_goes(tmp_path, bag, motion):
+def test_unfinished_recordings_are_read_to_their_last_chunk(tmp_path, bag, motion):
     content = (bag / 'run.mcap').read_bytes()
     (bag / 'metadata.yaml').unlink()
     complete = load_recording(bag)
@@ -284,9 +284,7 @@ def test_temperatures_without_a_setting_are_noted_by_topic(
     assert any('[/elbow/t, /wrist/t]' in note for note in recording.notes) and recording.temperature is None
 
 
-def test_temperatures_that_are_read_and_those_of_other_joints_are_not_noted(
-    tmp_path, write_bag, joint_state_rows, messages, motion
-):
+def test_temperatures_with_a_setting_are_not_noted(tmp_path, write_bag, joint_state_rows, messages, motion):
     rows = warm(messages, motion, *(f'/{name}/t' for name in (*NAMES, 'gripper')))
     path = write_bag(tmp_path / 'run', [*joint_state_rows(), *rows])
     recording = load_recording(path, {'temperatures': '/{joint}/t'}, joint_names=NAMES)

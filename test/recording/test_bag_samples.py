@@ -155,7 +155,7 @@ def test_both_byte_orders(store, messages, names, little_endian):
 
 
 def test_publishers_that_take_turns_and_messages_that_change(store, messages):
-    """Names, lengths, frames and what is empty may change at any time."""
+    """Names, lengths, frames and empty fields may change at any time."""
     rng, reader = np.random.default_rng(3), JointStateReader()
     forms = [
         (('a', 'b'), 2, 2, 0, ''),
@@ -205,7 +205,7 @@ def test_standard_messages_are_those_of_the_distribution(distribution):
 
 
 def test_a_definition_in_the_bag_goes_before_ours():
-    """But for the standard messages among its own."""
+    """Except standard messages."""
     text = f'std_msgs/Header header\nstring[] keys\nfloat64 further\n{"=" * 80}\nMSG: std_msgs/Header\nfloat64 other\n'
     fields = typestore(Topic('/names', 'control_msgs/msg/Keys', 'ros2msg', text)).fielddefs
     assert [name for name, _ in fields['control_msgs/msg/Keys'][1]] == ['header', 'keys', 'further']

@@ -14,7 +14,7 @@
 
 """Recordings written as they come.
 
-Bit for bit what was given, numbered on, never overwritten, readable after a kill or a full disk.
+Bit for bit, numbered on, never overwritten, readable after a kill or a full disk.
 """
 
 import pickle
@@ -191,7 +191,7 @@ def test_damage_within_an_unfinished_file_is_found(empty, raw_rows):
 
 
 def test_messages_wait_no_longer_than_stated(monkeypatch, empty, raw_rows):
-    """What is told of a killed node is half a second: the rest of it is for the node, which looks every 50 ms."""
+    """A killed node loses at most half a second: its own look every 50 ms takes part of it."""
     assert bag_writer.FLUSH_EVERY <= 0.25
     now = [100.0]
     monkeypatch.setattr(bag_writer.time, 'monotonic', lambda: now[0])

@@ -165,9 +165,7 @@ def checksummed(encoded, joint_state_rows):
 
 @settings(max_examples=100, deadline=None, derandomize=True)
 @given(place=st.floats(0, 1, exclude_max=True), bit=st.integers(0, 7))
-def test_one_flipped_bit_of_a_bag_with_checksums_is_refused_or_changes_nothing(
-    tmp_path_factory, checksummed, motion, place, bit
-):
+def test_a_flipped_bit_with_checksums_is_refused_or_harmless(tmp_path_factory, checksummed, motion, place, bit):
     path = checksummed(tmp_path_factory.mktemp('flip') / 'run.mcap', motion.stamps(100, 1), CompressionType.NONE)
     content = bytearray(path.read_bytes())
     content[int(place * len(content))] ^= 1 << bit
@@ -182,9 +180,7 @@ def test_one_flipped_bit_of_a_bag_with_checksums_is_refused_or_changes_nothing(
 
 
 @pytest.mark.parametrize('storage', ['MCAP', 'SQLITE3'])
-def test_a_flipped_bit_without_checksums_leaves_no_number_far_off(
-    tmp_path, write_bag, joint_state_rows, motion, storage
-):
+def test_a_flipped_bit_without_checksums_is_bounded(tmp_path, write_bag, joint_state_rows, motion, storage):
     """Every bit of one position, speed and torque in turn: refused, or as near to the truth as its neighbours allow."""
     stamps = motion.stamps(100, 1)
     path = write_bag(tmp_path / 'run', joint_state_rows(stamps), storage)
@@ -194,8 +190,8 @@ def test_a_flipped_bit_without_checksums_leaves_no_number_far_off(
     refused = 0
     for quantity, values in truth.items():
         at = content.index(struct.pack('<d', values[40, 1]))
-        # neighbours 10 ms apart bound a position to 0.1 rad (½ · 2000 rad/s² · (10 ms)²) and what it moves, the others
-        # to ten times what is usual
+        # neighbours 10 ms apart bound a position to 0.1 rad (½ · 2000 rad/s² · (10 ms)²) and its motion, the others to
+        # ten times their ordinary size
         allowed = {
             'q': 0.1 + 2.5 * 0.05,
             'dq': 11 * np.abs(values[:, 1]).max(),

@@ -107,8 +107,6 @@ def test_what_is_waited_for_is_named_once_with_its_source(ros, lines, remap, hin
     ros.until(lambda: any(line.startswith('waiting for topic') for line in lines('cell.estimator')))
     topic = '/cell/identifier/dynamics_description' if remap else '/cell/dynamics_description'
     assert node.diagnostics.message('state') == f'waiting for topic {topic}'
-    for _ in range(30):
-        ros.executor.spin_once(timeout_sec=0.05)
     ros.until(lambda: len([line for line in lines('cell.estimator') if 'waiting' in line]) > 1, what='what to do')
     assert [line for line in lines('cell.estimator') if 'waiting' in line] == [
         f'waiting for topic {topic}',

@@ -330,20 +330,18 @@ def test_a_start_waits_for_a_robot_that_has_not_been_heard_yet(ros, robot, summa
     assert future.result().success, future.result().message
 
 
-@pytest.mark.parametrize(
-    ('ahead', 'reason'),
-    [
-        (-3600.0, 'expected joint states stamped within 2 s of now, found shoulder_pan_joint stamped 3.6e+03 s ago'),
-        (3600.0, 'found shoulder_pan_joint stamped 3.6e+03 s ahead'),
-        (-1e9, 'set use_sim_time alike for this node and for who publishes joint_states'),
-        (1e8, 'set use_sim_time alike for this node and for who publishes joint_states'),
-    ],
-)
-def test_states_of_another_time_start_nothing(ros, robot, summary, ahead, reason):
+def test_states_of_another_time_start_nothing(ros, robot, summary):
     node, _ = begin(ros, trajectory_file=str(summary))
-    robot.ahead = ahead
-    robot.until(lambda: node.output.connected and not node.states.missing(), 'states')
-    refused(ros, robot, reason)
+    for ahead, reason in (
+        (-3600.0, 'shoulder_pan_joint stamped 3.6e+03 s ago'),
+        (3600.0, 'shoulder_pan_joint stamped 3.6e+03 s ahead'),
+        (-1e9, 'use_sim_time'),
+        (1e8, 'use_sim_time'),
+    ):
+        node.states.forget()
+        robot.ahead = ahead
+        robot.until(lambda: node.output.connected and not node.states.missing(), 'states')
+        refused(ros, robot, reason)
 
 
 def test_another_clock_is_named_before_anybody_asks_for_a_start(ros, robot, summary):

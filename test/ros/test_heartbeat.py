@@ -79,7 +79,7 @@ def test_the_controller_gets_a_braking(ros, feedforward, standing, heart):
     arm.talk(lambda: beats(node))
 
 
-def test_an_end_in_good_order_and_a_loss_of_one_that_did_nothing_stop_nothing(ros, feedforward, standing, heart):
+def test_an_end_in_good_order_and_an_idle_loss_stop_nothing(ros, feedforward, standing, heart):
     node, arm = feedforward(), standing
     publisher = ros.probe.create_publisher(Bool, 'excitation/heartbeat', HEARTBEAT)
     arm.talk(lambda: publisher.publish(Bool(data=True)) or beats(node))

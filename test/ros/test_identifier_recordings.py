@@ -35,7 +35,8 @@ from joint_dynamics.recording.inputs import FLOAT64_VALUES, KEYS
 from joint_dynamics.recording.mcap_file import McapFile
 
 SETTINGS = {'joint_states': {'topic': '/x/joint_states', 'effort': 'torque'}}
-START, PERIOD = 1_700_000_000_000_000_000, 4_000_000
+START = 1_700_000_000_000_000_000  # ns
+PERIOD = 4_000_000  # ns
 
 
 def position(k):

@@ -25,7 +25,8 @@ from sensor_msgs.msg import JointState
 from joint_dynamics.nodes.interfaces.robot_states import RobotStates
 from joint_dynamics.nodes.interfaces.trajectory_controller import BEGUN_DISTANCE, STANDING_DISTANCE, SentMotion
 
-BEGAN, LATE = 100.0, 0.1
+BEGAN = 100.0  # s
+LATE = 0.1  # s
 PLACE = np.array([0.3, -0.2])
 
 

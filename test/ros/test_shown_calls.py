@@ -46,7 +46,8 @@ from joint_dynamics.simulation import ur5e_urdf
 _spec = importlib.util.spec_from_file_location('shown', Path(__file__).parents[1] / 'shown.py')
 _shown = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(_shown)
-ROOT, SHOWN = _shown.ROOT, _shown.SHOWN
+ROOT = _shown.ROOT
+SHOWN = _shown.SHOWN
 JOINTS = RobotModel.load(ur5e_urdf()).joint_names
 HOME = np.array([0.0, -1.57, 0.6, -1.57, 0.3, 0.0])
 #: Pages with the whole work at a robot, from the plan to the verdict.

@@ -14,8 +14,8 @@
 
 """The regressor at a batch of samples, with its vector-Jacobian product.
 
-It is that of `joint_dynamics.robot` (symbols there): for joint j and link i, with z the joint's axis, u its lever, and
-w, ẇ, a the motion of link i, all in frame i,
+It is that of `joint_dynamics.robot` (symbols there). For joint j with axis z and lever u, and link i with motion w, ẇ,
+a, all in frame i,
 
     Σ_p Λ_p row_p = ẇ·S z + w·S (z × w) + a·(z × m) + u·(ẇ × m + w × (w × m)) + μ u·a
 

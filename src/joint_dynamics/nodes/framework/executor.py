@@ -14,11 +14,11 @@
 
 """The executor for nodes that take thousands of messages a second.
 
-rclpy's own builds a set of all subscriptions, services and timers for every
-message, waits, runs one callback as a coroutine, and wakes itself to build the set again. That takes four times as long
-as taking the message. `StreamExecutor` takes the messages of **streams** directly, all that have come at each look, and
-looks at everything else fifty times a second. A stream that is `prompt` wakes it, one that is
-not is looked at every few milliseconds. A node without messages waits for everything at once, as rclpy does.
+rclpy's own builds a set of all subscriptions, services and timers for every message, waits, runs one callback as a
+coroutine, and wakes itself to build the set again. That takes four times as long as taking the message.
+`StreamExecutor` takes the messages of **streams** directly, all that have come at each look, and looks at everything
+else fifty times a second. A `prompt` stream wakes it; others are looked at every few milliseconds. A node without
+messages waits for everything at once, as rclpy does.
 """
 
 from __future__ import annotations

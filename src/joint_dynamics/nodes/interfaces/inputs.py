@@ -46,17 +46,24 @@ RECENT_TIME = 10.0
 class InputSet:
     """The subscriptions of one node to the robot's signals, from `configure` to cleanup.
 
-    `on_sample(quantity, stamp, names, values)` is called in the executor for every sample, in the order of arrival.
-    Quantities are those of Recording, and motor_position, motor_velocity, motor_torque for a motor side that is not
-    reflected yet; names are those of the robot. `on_message(topic, message, received [ns])` is called instead where the
-    node reads messages by itself (with a RecordingBuilder), `on_bytes(topic, type, data, received [ns])` before either,
-    with the topic's full name and the message as it came, and `after(topic)` when the samples of a message are through.
-    A message that cannot be read is counted and reported, never passed on. `prompt`: whether positions are looked at as
-    soon as they come, and what else came with them, or all of it some milliseconds later, which costs less
-    (`StreamExecutor`).
+    A message that cannot be read is counted and reported, never passed on. An input that replaces a quantity of others
+    (second encoders) never mixes with them: their samples are passed on for other joints only, and only after its first
+    message.
 
-    Where an input replaces a quantity of others (second encoders), theirs are passed on of the joints only that it does
-    not have, and not before it has spoken: two sensors of one signal never mix.
+    Parameters
+    ----------
+    on_sample
+        called with (quantity, stamp [ns], names, values) for every sample, in the order of arrival. Quantities are
+        those of Recording, and motor_position, motor_velocity, motor_torque before reflection; names are the robot's.
+    on_message
+        called with (topic, message, received [ns]), for a node with a RecordingBuilder.
+    after
+        called with the topic after all samples of a message.
+    on_bytes
+        called first, with (full topic, type, bytes, received [ns]).
+    prompt
+        whether positions are read as soon as they come, or some milliseconds later, which costs less
+        (`StreamExecutor`).
     """
 
     def __init__(
