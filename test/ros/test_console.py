@@ -39,7 +39,7 @@ NODES = node_classes()
 @pytest.fixture
 def lines(ros):
     """The texts of one node's log so far, by name of its logger."""
-    # The log is latched: what was said before the subscription was found comes after.
+    # The log is latched: earlier lines come after the subscription.
     messages = ros.listen(Log, '/rosout', QoSProfile(depth=1000, durability=DurabilityPolicy.TRANSIENT_LOCAL))
     return lambda logger: [message.msg for message in messages if message.name == logger]
 
@@ -54,7 +54,7 @@ def now(monkeypatch):
 
 @pytest.fixture
 def written(ros, monkeypatch):
-    """What is logged for information."""
+    """Lines logged for information."""
     lines = []
     monkeypatch.setattr(type(ros.probe.get_logger()), 'info', lambda self, line, **options: lines.append(line))
     return lines

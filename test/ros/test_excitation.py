@@ -12,10 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The excitation node over DDS, with the simulated robot in another process.
-
-With one that says what the test wants.
-"""
+"""The excitation node over DDS, with a robot of the test's own."""
 
 import json
 import os
@@ -98,7 +95,7 @@ class Robot:
         """Tell the state while waiting.
 
         Anew once the last one was heard here, and so about now by the node: told faster than a busy machine hears them,
-        states wait their turn and are old when it comes. One that nobody heard within half a second was lost.
+        states wait their turn and are old when it comes. A state not heard within half a second was lost.
         """
 
         def step():
@@ -116,7 +113,7 @@ def robot(ros):
 
 
 def begin(ros, **parameters):
-    """An active node in this process, and what it says."""
+    """An active node in this process, and its status messages."""
     statuses = ros.listen(String, 'excitation/status', LATCHED)
     parameters.setdefault('state_timeout', 2.0)
     node = ros.node(ExcitationNode, **parameters)
@@ -193,7 +190,7 @@ def sent(ros, robot, statuses):
 
 
 def played_until(ros, robot, statuses, instant):
-    """Start, follow what is sent perfectly until `instant` s; return the trajectory."""
+    """Start, follow the trajectory perfectly until `instant` s; return it."""
     t, q, dq = sent(ros, robot, statuses)
     began = time.monotonic()
 
@@ -405,7 +402,7 @@ def test_stop_brakes_where_a_late_controller_is(ros, robot, summary):
 
 
 def test_start_ends_where_time_goes_back(ros, robot, summary, monkeypatch):
-    """The motion it sent belongs to a time that is no more: it is neither sent again nor played."""
+    """The motion belongs to the old time: it is neither sent again nor played."""
     node, statuses = begin(ros, trajectory_file=str(summary))
     sent = []
     monkeypatch.setattr(node.output, 'send', lambda message, accepted=None: sent.append(accepted))

@@ -14,7 +14,7 @@
 
 """Faults while the nodes work: one is killed, time jumps, the disk is full, a publisher is the wrong one.
 
-The others go on, and what was killed goes on where it was when it is started again.
+The others go on; the killed node resumes when it is started again.
 """
 
 import json
@@ -105,7 +105,7 @@ def test_an_estimator_killed_while_it_saves_goes_on_from_what_it_saved_before(
     ros.ask('/estimator/save')
     ros.until(lambda: process.poll() is not None, what='the kill')
     assert process.returncode == -signal.SIGKILL
-    # What was saved first is there whole.
+    # The first save is complete.
     assert all(path.read_bytes() == content for path, content in before.items())
     DynamicsDescription.load(next(path for path in before if path.suffix == '.yaml'))
 
@@ -303,7 +303,7 @@ def test_a_killed_gazebo_model_is_named_and_heard_again(ros, hinge, make_hinge, 
     arm.talk(lambda: inputs_of_identifier()[0] == DiagnosticStatus.OK, 'inputs again')
     arm.talk(lambda: recorded() > before + 150, 'the motor side again')
     assert ros.trigger('/identifier/stop_recording').success
-    # What was recorded meanwhile is not taken for whole.
+    # The recording with the hole is refused.
     answer = ros.trigger('/identifier/identify')
     assert not answer.success
     assert 'a gap of' in answer.message

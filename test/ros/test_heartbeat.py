@@ -114,7 +114,7 @@ def test_identifier_and_estimator_note_it(ros, hinge, tmp_path, heart):
     assert ros.trigger('/identifier/start_recording').success
     other.kill_it()
     ros.until(lambda: lost(identifier))
-    # What is there stays, and goes on.
+    # The others stay, and go on.
     assert ros.trigger('/identifier/stop_recording').success
     description = tmp_path / 'dynamics.yaml'
     joint = {'rotor_inertia': {'value': 0.5}, 'friction': {'parameters': {'F_C0': 3.0, 'F_V1': 2.0}}}

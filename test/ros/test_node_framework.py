@@ -297,7 +297,7 @@ def test_a_signal_ends_a_process_in_good_order(ros, example_process, robot_file,
     process = example_process(namespace='/p', parameters={'autostart': 'true', 'robot_file': robot_file})
     out = ros.listen(Float64, '/p/example/out')
     ros.until_state('/p/example', 'active')
-    # What it says last is heard by those that its side has found, which only something heard can tell.
+    # Its last message reaches only subscribers it has found; a message heard shows that.
     numbers = ros.probe.create_publisher(Float64, '/p/in', 1)
     ros.until(lambda: numbers.publish(Float64(data=2.0)) or out, what='an answer')
     status, output = ros.stop(process, number)

@@ -28,7 +28,7 @@ def enforced(keystore):
 
 
 def ended(keystore):
-    """Start a node that cannot run; return its status and what it said."""
+    """Start a node that cannot run; return its status and its output."""
     arguments = ['--ros-args', '--enclave', '/gazebo_model']
     command = [sys.executable, '-m', 'joint_dynamics.nodes.gazebo_model.node', *arguments]
     done = subprocess.run(

@@ -61,7 +61,7 @@ def test_without_the_reference_before_or_now_nothing_is_said(sent):
 
 @pytest.mark.parametrize('first', [0, 20, 140, 300])
 def test_still_robot_rests_at_every_simulated_stamp(first):
-    """Stamps are multiples of the simulation's step, so that some lie the required time apart but for rounding."""
+    """Stamps are multiples of the simulation's step, so that some lie the required time apart, up to rounding."""
     clock = [0.0]
     states = RobotStates(('axis',), lambda: clock[0])
     for k in range(1000):
