@@ -18,6 +18,7 @@ import shutil
 
 import numpy as np
 import pytest
+import yaml
 
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.recording import load_recording
@@ -66,6 +67,20 @@ def test_a_single_file_of_a_bag_is_a_recording(tmp_path, write_bag, joint_state_
     alone = shutil.copy(path / name, tmp_path / f'alone@home.{name[4:]}')
     np.testing.assert_array_equal(load_recording(alone).q, motion.q(motion.stamps()))
     np.testing.assert_array_equal(load_recording(f'{alone}@0.5:1.5').q, motion.q(motion.stamps())[100:300])
+
+
+def test_a_split_bag_is_read_in_the_order_of_its_files(tmp_path, write_bag, joint_state_rows, motion):
+    rows = joint_state_rows()
+    first, second = write_bag(tmp_path / 'first', rows[:250]), write_bag(tmp_path / 'second', rows[250:])
+    shutil.copy(second / 'second.mcap', first)
+    metadata = yaml.safe_load((first / 'metadata.yaml').read_text())
+    information = metadata['rosbag2_bagfile_information']
+    information['relative_file_paths'] = ['first.mcap', 'second.mcap']
+    information['topics_with_message_count'][0]['message_count'] = len(rows)
+    (first / 'metadata.yaml').write_text(yaml.safe_dump(metadata))
+    np.testing.assert_array_equal(load_recording(first).q, motion.q(motion.stamps()))
+    (first / 'second.mcap').write_bytes((first / 'second.mcap').read_bytes()[:-100])
+    damaged(first, r'second\.mcap')
 
 
 def test_messages_compressed_one_by_one_need_the_folder(tmp_path, write_bag, joint_state_rows):

@@ -335,8 +335,9 @@ def test_states_of_another_time_start_nothing(ros, robot, summary):
         (-1e9, 'use_sim_time'),
         (1e8, 'use_sim_time'),
     ):
-        node.states.forget()
         robot.ahead = ahead
+        robot.until(lambda ahead=ahead: abs(node.states.time - robot.now() - ahead) < 60.0, 'states of that time')
+        node.states.forget()
         robot.until(lambda: node.output.connected and not node.states.missing(), 'states')
         refused(ros, robot, reason)
 

@@ -133,7 +133,8 @@ def read_bag(path: Path, samples: Samples) -> None:
         wanted = [name for name, topic in bag.topics.items() if _is_read(topic, samples)]
         _refuse_missing(bag.topics, samples)
         for name, stated in {} if note else bag.counts.items():
-            if type(stated) is not int or stated < 0 or (name in wanted and counts.get(name, 0) < stated):
+            is_number = type(stated) is int and stated >= 0
+            if not is_number or not (name not in wanted or counts.get(name, 0) >= stated):
                 raise JointDynamicsError(
                     f'expected {str(stated)[:60]} messages on {name}, as is stated, found {counts.get(name, 0)}: '
                     'truncated or damaged'
