@@ -478,24 +478,6 @@ def quick_plan(folder):
     return folder / 'config.yaml'
 
 
-def test_it_plans_when_it_is_asked_to_and_says_how_far_it_is(ros, robot, tmp_path):
-    config = quick_plan(tmp_path)
-    node, statuses = begin(ros, config_file=str(config))
-    answer = ros.trigger('excitation/start')
-    assert 'found none: no motion yet (call ~/plan, or set trajectory_file)' in answer.message
-    assert node.planning is None, 'nobody has asked for a plan'
-    assert ros.trigger('excitation/plan').success
-    assert 'expected none in the making' in ros.trigger('excitation/plan').message
-    answer = ros.trigger('excitation/start')
-    assert not answer.success
-    assert 'expected a motion, found none: planning' in answer.message
-    robot.until(lambda: node.planning is None and last(statuses).startswith('ready, condition number'), 'a plan')
-    assert any(status.data.startswith('planning') for status in statuses)
-    assert started(ros, robot).success
-    robot.until(lambda: robot.received, 'the trajectory')
-    assert len(robot.received[0].points) > 400
-
-
 def test_the_best_motion_so_far_is_played_and_ends_the_planning(ros, robot, tmp_path):
     """A search that would take hours has a motion that may be played at once, and better ones as they come."""
     config = tmp_path / 'config.yaml'
@@ -523,16 +505,21 @@ def test_the_best_motion_so_far_is_played_and_ends_the_planning(ros, robot, tmp_
     assert ros.trigger('excitation/stop').success
 
 
-def test_a_further_plan_adds_to_what_was_played_and_says_so(ros, robot, tmp_path):
+def test_it_plans_on_request_and_adds_to_played_motions(ros, robot, tmp_path):
     config = quick_plan(tmp_path)
     node, statuses = begin(ros, config_file=str(config), tracking_error=3.0)
+    assert 'found none: no motion yet (call ~/plan, or set trajectory_file)' in ros.trigger('excitation/start').message
+    assert node.planning is None, 'nobody has asked for a plan'
     motions = []
     for answer in ('', 'it adds to the information of the 1 played to the end since'):
         said = ros.trigger('excitation/plan')
         assert said.success
         assert ('it adds' in said.message) == bool(answer)
         assert answer in said.message
-        robot.until(lambda: node.planning is None and last(statuses).startswith('ready'), 'a plan')
+        assert 'expected none in the making' in ros.trigger('excitation/plan').message
+        refusal = ros.trigger('excitation/start')
+        assert not refusal.success and 'found none: planning' in refusal.message
+        robot.until(lambda: node.planning is None and last(statuses).startswith('ready, condition number'), 'a plan')
         assert started(ros, robot).success
         playing = node.playing.motion
         motions.append(node.playback.trajectory.position(np.linspace(0.0, node.playback.trajectory.duration, 50)))
