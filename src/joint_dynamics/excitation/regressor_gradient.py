@@ -33,11 +33,20 @@ import numpy as np
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.compilation import compiled
 from joint_dynamics.robot import RobotModel
-from joint_dynamics.robot.newton_euler import add, base_motion, cross, dot, placement, scaled, turn, turn_back, vector
+from joint_dynamics.robot.newton_euler import (
+    Vector,
+    add,
+    base_motion,
+    cross,
+    dot,
+    placement,
+    scaled,
+    turn,
+    turn_back,
+    vector,
+)
 from joint_dynamics.robot.regressor import carry, fill_link_rows
 from joint_dynamics.robot.standard_parameters import PER_JOINT, column, coupled_columns, drive_columns
-
-Vector = tuple[float, float, float]
 
 
 def compile_kernels(model: RobotModel) -> None:
