@@ -140,7 +140,7 @@ def observe_two_links(seed=0, samples=600, *, rate=100.0, factor=None, cutoff=4.
     q, dq, ddq = sine @ (a / k) + cosine @ (b / k), cosine @ a - sine @ b, -sine @ (a * k) - cosine @ (b * k)
     decimator = None if factor is None else ParallelDecimator(samples, cutoff, rate, factor)
     tau = np.zeros_like(q) if tau is None else tau
-    return Observation('run', t, q, dq, ddq, q, dq, ddq, tau, None, decimator)
+    return Observation('run', t, q, dq, ddq, q, dq, ddq, tau, None, decimator, np.full(2, True))
 
 
 @pytest.fixture(scope='session')

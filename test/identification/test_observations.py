@@ -182,7 +182,9 @@ def test_the_lowest_frequencies_are_those_of_the_transform_padded_with_zeros(sam
 def test_stays_are_rows_below_the_speed_for_more_than_half_of_what_the_filter_saw():
     dtheta = np.array([[0, 0, 1, 0, 0, 0, 1, 1, 0.009, 0.01], [1] * 10], dtype=float).T
     nothing = np.zeros_like(dtheta)
-    observation = Observation('run', np.arange(10.0), *[nothing] * 4, dtheta, nothing, nothing, None, None)
+    observation = Observation(
+        'run', np.arange(10.0), *[nothing] * 4, dtheta, nothing, nothing, None, None, np.full(2, True)
+    )
     rest = find_rest(observation)
     assert rest.resting[0].tolist() == [True, True, False, True, True, True, False, False, True, False]
     two, three = 2**-0.5, 3**-0.5

@@ -91,6 +91,8 @@ def describe(
     if model.weightless:
         has_masses = model.parameters is not None and np.any(model.parameters)
         inertial['gravity'] = 'robot_file' if has_masses else 'none'
+    if model.without_torque:
+        inertial['without_torque'] = list(model.without_torque)
     if model.coupling is not None:
         inertial['coupling'] = {
             name: float(value) for name, value in zip(model.coupling.parameter_names, standard.coupled, strict=True)

@@ -129,6 +129,7 @@ def _figures(recording: Recording, rest_speed: float, result: IdentificationResu
     speed = np.abs(np.gradient(recording.q, recording.period, axis=0))
     effort = recording.tau if recording.tau is not None else recording.current
     rms = np.full(recording.n, np.nan) if effort is None else np.sqrt(np.mean(effort**2, axis=0))
+    rms[np.isin(recording.joint_names, recording.without_torque)] = np.nan
     left = np.full(recording.n, np.nan) if result is None else overall_residual(result.training, moving=True)[0]
     for j, name in enumerate(recording.joint_names):
         yield JointFigures(

@@ -85,10 +85,11 @@ def identify(
     """
     started = time.perf_counter()
     settings, say = settings or IdentificationSettings(), progress or (lambda line: None)
+    _check_torques([*recordings, *loaded], settings.method, bool(loaded))
 
     # 1 The data: joints by name, periods averaged, currents as torques
     whole = [run.select(model.joint_names) for run in (*recordings, *validation, *loaded)]
-    given, model = model, of_torques(locked_as_recorded(model, whole), whole)
+    given, model = model, of_torques(locked_as_recorded(model, whole), whole, len(recordings))
     data = PreparedRecordings.of(model, recordings, validation, loaded)
     plan, measured = filter_plan(data.training, settings), data.training
     data = data.averaged(settings.period, plan)
@@ -210,3 +211,14 @@ def identify(
         checks=judged.summary,
     )
     return replace(result, description=with_provenance(result))
+
+
+def _check_torques(recordings: Sequence[Recording], method: str, with_payload: bool) -> None:
+    """Raise JointDynamicsError where a torque is missing that the method or the payload needs."""
+    silent = next((recording for recording in recordings if recording.without_torque), None)
+    if silent is not None and (with_payload or method in ('tls', 'i-irls')):
+        what = 'a payload' if with_payload else f'method {method}'
+        raise JointDynamicsError(
+            f'{silent.name}: expected the torque of every joint for {what}, found none of '
+            f'{", ".join(silent.without_torque)}: identify the robot by wls or irls, without --loaded'
+        )

@@ -173,6 +173,8 @@ class Observation:
         torque, unfiltered; temperature [°C] or None; time [s].
     decimator
         the parallel filter, None when the samples are taken as they are.
+    measured
+        (joints,) bool, whose torque was recorded; the rows of the others are left out.
     """
 
     name: str
@@ -186,6 +188,7 @@ class Observation:
     tau: FloatArray
     temperature: FloatArray | None
     decimator: ParallelDecimator | None
+    measured: BoolArray
 
     @property
     def kept(self) -> IntArray:
@@ -230,6 +233,7 @@ def observe(recording: Recording, plan: FilterPlan, drive_gains: Mapping[str, fl
         tau[keep],
         None if recording.temperature is None else recording.temperature[keep],
         ParallelDecimator(len(q), plan.parallel_cutoff, recording.rate, plan.factor(recording.rate)),
+        ~np.isin(recording.joint_names, recording.without_torque),
     )
 
 

@@ -86,7 +86,7 @@ class PreparedRecordings:
         if not training:
             raise JointDynamicsError('identify: expected at least one recording, found none')
         data = cls(training, validation, payload_runs).each(
-            lambda recording: _with_torques(recording.select(model.joint_names))
+            lambda recording: without_torque_of(model, _with_torques(recording.select(model.joint_names)))
         )
         if any(recording.temperature is None for recording in data.validation):
             data = replace(data, training=[replace(recording, temperature=None) for recording in data.training])
@@ -141,11 +141,15 @@ def locked_as_recorded(model: RobotModel, recordings: Sequence[Recording]) -> Ro
     return model.locked_at(places)
 
 
-def of_torques(model: RobotModel, recordings: Sequence[Recording]) -> RobotModel:
+def of_torques(model: RobotModel, recordings: Sequence[Recording], training: int = 0) -> RobotModel:
     """Return the robot whose torques were recorded: without gravity where the recordings leave it out.
 
-    Raises JointDynamicsError where some recordings do and some do not.
+    training: number of the first recordings, which determine the parameters; a joint without torque in all of them is
+    one of `without_torque`. Raises JointDynamicsError where some recordings have gravity and some do not.
     """
+    silent = [set(recording.without_torque) for recording in recordings[:training]]
+    if silent and (unknown := set.intersection(*silent)):
+        model = model.standing(without_torque=[name for name in model.joint_names if name in unknown])
     if not any(recording.without_gravity for recording in recordings):
         return model
     for recording in recordings:
@@ -157,10 +161,24 @@ def of_torques(model: RobotModel, recordings: Sequence[Recording]) -> RobotModel
     return model.standing(weightless=True)
 
 
+def without_torque_of(model: RobotModel, recording: Recording) -> Recording:
+    """Return the recording without the torques of the robot's `without_torque`."""
+    if not set(model.without_torque) - set(recording.without_torque):
+        return recording
+    silent = tuple(name for name in recording.joint_names if name in {*model.without_torque, *recording.without_torque})
+    known = ~np.isin(recording.joint_names, silent)
+    efforts = {name: getattr(recording, name) for name in ('tau', 'current')}
+    return replace(
+        recording,
+        without_torque=silent,
+        **{name: values * known for name, values in efforts.items() if values is not None},
+    )
+
+
 def _with_torques(recording: Recording) -> Recording:
     """Return the recording; refuse one whose torque of a joint is zero although it moves: it was not measured."""
     measured = [values for values in (recording.tau, recording.current) if values is not None]
-    silent = np.ptp(recording.q, axis=0) > MOVES
+    silent = (np.ptp(recording.q, axis=0) > MOVES) & ~np.isin(recording.joint_names, recording.without_torque)
     for values in measured:
         silent = silent & ~(np.abs(values) > NO_EFFORT).any(axis=0)
     if measured and silent.any():

@@ -30,7 +30,7 @@ from joint_dynamics.identification.drive_gains.estimate import with_torque
 from joint_dynamics.identification.drive_gains.payload import payload_changes
 from joint_dynamics.identification.identification_settings import IdentificationSettings
 from joint_dynamics.identification.observations import SHARE, Observation, filter_plan, observe, stays
-from joint_dynamics.identification.recordings import locked_as_recorded
+from joint_dynamics.identification.recordings import locked_as_recorded, without_torque_of
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.residuals import Fit, FullRate, band_of, overall_residual, relative
 from joint_dynamics.identification.reliability.coverage import Coverage, Training, judge_coverage
@@ -66,6 +66,7 @@ def torque_with_rest(arm: Arm, observation: Observation, rest_speed: float) -> t
 def validation_fit(arm: Arm, observation: Observation, settings: IdentificationSettings) -> Fit:
     """Return measured and predicted torque of one observation on the filtered, decimated samples."""
     predicted, band = torque_with_rest(arm, observation, settings.rest_speed)
+    predicted = predicted * observation.measured
     kept = observation.kept
     at_rest = None
     if band is not None:
@@ -88,6 +89,7 @@ def validation_fit(arm: Arm, observation: Observation, settings: IdentificationS
         band_of(observation),
         sliding,
         at_rest,
+        tuple(np.array(arm.joint_names)[~observation.measured].tolist()),
     )
 
 
@@ -137,6 +139,8 @@ def judge_description(
     arm = Arm.from_description(None, description)
     observations, fits = _predicted(description, arm, recordings, settings)
     notes = [f'{part.name}: {text}' for part in observations for text in beyond_validity(arm, part)]
+    if arm.robot.without_torque:
+        notes.append(f'not judged, their torque is not in the description: {", ".join(arm.robot.without_torque)}')
     problem = Problem(arm.robot, observations, rest_speed=settings.rest_speed)
     known = description.document.get('provenance', {})
     percent = known.get('moving_residual_percent')
@@ -175,7 +179,7 @@ def _predicted(
     for recording in recordings:
         description.check_effort(recording.without_gravity, recording.name)
     model = arm.robot
-    recordings = [recording.select(model.joint_names) for recording in recordings]
+    recordings = [without_torque_of(model, recording.select(model.joint_names)) for recording in recordings]
     recorded = locked_as_recorded(model, recordings).held
     if recorded != model.held:
         raise JointDynamicsError(

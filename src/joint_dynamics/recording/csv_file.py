@@ -30,7 +30,7 @@ import numpy as np
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.documents import check_file, number
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.recording.inputs import NOT_OF_THE_ARM, QUANTITIES
+from joint_dynamics.recording.inputs import NOT_OF_THE_ARM, QUANTITIES, TORQUES
 from joint_dynamics.recording.samples import Samples
 
 #: Array of a Recording -> start of its columns' names.
@@ -72,15 +72,19 @@ def read_csv(path: Path, samples: Samples) -> None:
             f'{path}: time: expected seconds, at most {MAX_SECONDS:g} s, found {seconds.min():g} to {seconds.max():g}'
         )
     stamps = np.rint((seconds - seconds[0]) * 1e9).astype(np.int64)
-    for quantity, indices in columns.items():
-        joints = samples.joint_names or tuple(f'joint_{k + 1}' for k in range(len(indices)))
-        samples.add_block(quantity, stamps, joints, data[:, indices], source=path.name)
+    joints = samples.joint_names or tuple(f'joint_{k + 1}' for k in range(len(columns['q'])))
+    for quantity, places in columns.items():
+        names = [joints[j] for j in places]
+        samples.add_block(quantity, stamps, names, data[:, list(places.values())], source=path.name)
     if unused:
         samples.notes.append(f'columns not used: {", ".join(unused)}')
 
 
-def _columns(path: Path, header: list[str], samples: Samples) -> tuple[dict[str, list[int]], tuple[str, ...]]:
-    """Return quantity -> indices of its columns in joint order, and the columns that are no quantity."""
+def _columns(path: Path, header: list[str], samples: Samples) -> tuple[dict[str, dict[int, int]], tuple[str, ...]]:
+    """Return quantity -> {joint: column} in joint order, and the columns that are no quantity.
+
+    Torques and currents may be those of some joints.
+    """
     numbered: dict[str, dict[int, int]] = {}
     unused: list[str] = []
     seen: set[str] = set()
@@ -101,7 +105,7 @@ def _columns(path: Path, header: list[str], samples: Samples) -> tuple[dict[str,
     first = min(1, *numbered['q'])
     numbers = range(first, first + n)
     for quantity, places in numbered.items():
-        if sorted(places) != list(numbers):
+        if sorted(places) != list(numbers) and not (quantity in TORQUES and set(places) <= set(numbers)):
             expected = f'{COLUMNS[quantity]}{numbers[0]} to {COLUMNS[quantity]}{numbers[-1]}'
             joints = f' (joints {", ".join(samples.joint_names)})' if samples.joint_names else ''
             raise JointDynamicsError(
@@ -109,7 +113,10 @@ def _columns(path: Path, header: list[str], samples: Samples) -> tuple[dict[str,
                 f'{", ".join(f"{COLUMNS[quantity]}{k}" for k in sorted(places))}'
                 + (NOT_MEASURED if quantity != 'q' else f' ({NOT_OF_THE_ARM})' * (len(places) < n))
             )
-    return {quantity: [places[k] for k in numbers] for quantity, places in numbered.items()}, tuple(unused)
+    columns = {
+        quantity: {j: places[k] for j, k in enumerate(numbers) if k in places} for quantity, places in numbered.items()
+    }
+    return columns, tuple(unused)
 
 
 def _numbers(path: Path, header: list[str]) -> FloatArray:

@@ -33,7 +33,7 @@ from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.recording.aligned import Window, align
 from joint_dynamics.recording.conversions import NEUTRAL, Corrections
 from joint_dynamics.recording.csv_file import COLUMNS, EXACT
-from joint_dynamics.recording.inputs import NOT_OF_THE_ARM, QUANTITIES
+from joint_dynamics.recording.inputs import NOT_OF_THE_ARM, QUANTITIES, TORQUES
 from joint_dynamics.recording.load import read_samples
 from joint_dynamics.recording.pieces import align_pieces
 from joint_dynamics.recording.recording_settings import RecordingSettings
@@ -81,6 +81,8 @@ class Recording:
         on the processing of the data (resampling, gaps bridged, alignment error, joints that never move).
     corrections
         applied to the data as requested by the settings.
+    without_torque
+        joints whose torque is not known; their columns of `tau` and `current` are 0.
     others
         {joint: (lowest, highest)} position of the recorded joints that are not among `joint_names`, rad (m).
 
@@ -103,6 +105,7 @@ class Recording:
     name: str = 'recording'
     notes: tuple[str, ...] = ()
     corrections: Corrections = NEUTRAL
+    without_torque: tuple[str, ...] = ()
     others: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -275,7 +278,9 @@ class Recording:
         arrays: dict[str, Any] = {name: getattr(self, name)[:, columns] for name in self.quantities}
         left = [j for j in range(self.n) if j not in columns]
         others = {self.joint_names[j]: (float(self.q[:, j].min()), float(self.q[:, j].max())) for j in left}
-        return replace(self, joint_names=tuple(joint_names), others={**self.others, **others}, **arrays)
+        others = {**self.others, **others}
+        silent = tuple(name for name in joint_names if name in self.without_torque)
+        return replace(self, joint_names=tuple(joint_names), others=others, without_torque=silent, **arrays)
 
     def torque(self, drive_gains: Mapping[str, float] | ArrayLike | None = None) -> Array:
         """Return the motor torque on the joint side, (N, n) N·m: K_τ i with drive gains [M2 eq 2.24], else as measured.
@@ -320,8 +325,14 @@ class Recording:
         JointDynamicsError
             When it cannot be written.
         """
-        names = [f'{COLUMNS[quantity]}{k + 1}' for quantity in self.quantities for k in range(self.n)]
-        data = np.hstack([self.time[:, None], *(getattr(self, quantity) for quantity in self.quantities)])
+        columns = [
+            (quantity, k)
+            for quantity in self.quantities
+            for k, joint in enumerate(self.joint_names)
+            if quantity not in TORQUES or joint not in self.without_torque
+        ]
+        names = [f'{COLUMNS[quantity]}{k + 1}' for quantity, k in columns]
+        data = np.column_stack([self.time, *(getattr(self, quantity)[:, k] for quantity, k in columns)])
         try:
             np.savetxt(path, data, fmt=EXACT, delimiter=',', header=','.join(['time', *names]), comments='')
         except OSError as error:

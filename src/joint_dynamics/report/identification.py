@@ -77,6 +77,7 @@ def torque_figure(fit: Fit, clock: str = '') -> Figure:
             Series('predicted', predicted, 'predicted', resolution=fine, low=low, high=high),
         )
         note = f'residual in motion {share:.1f} %' if np.isfinite(share) else 'at rest'
+        note = 'torque not recorded' if name in fit.without_torque else note
         panels.append(Panel(name, f'[{unit}]', torques, shown.time, note, joined=True))
         residual = Series('residual', measured - predicted, 'residual', difference_of=(0, 1))
         panels.append(Panel('', f'residual [{unit}]', (residual,), shown.time, height=RESIDUAL_HEIGHT))

@@ -49,7 +49,8 @@ def observation(model, samples, seed, factor=7):
     tau = rng.normal(size=q.shape)
     decimator = None if factor is None else ParallelDecimator(samples, 5.0, 100.0, factor)
     motor = q + 0.1, dq + 0.2 * np.sign(dq), 1.1 * ddq
-    return Observation('run', np.arange(samples) * 0.01, q, dq, ddq, *motor, tau, None, decimator)
+    every = np.full(model.n, True)
+    return Observation('run', np.arange(samples) * 0.01, q, dq, ddq, *motor, tau, None, decimator, every)
 
 
 def test_rows_of_a_filtered_run_are_those_of_all_its_samples_filtered(model):

@@ -64,7 +64,10 @@ def find_outliers(problem: Problem, chi: FloatArray, gross: float = GROSS) -> tu
     The deviation of a joint is that of all observations together, robustly: more than half of the samples have to be
     good.
     """
-    residuals = [observation.tau - full_rate_torque(problem, observation, chi) for observation in problem.observations]
+    residuals = [
+        (observation.tau - full_rate_torque(problem, observation, chi)) * observation.measured
+        for observation in problem.observations
+    ]
     pooled = np.concatenate(residuals)
     deviation = MAD * np.median(np.abs(pooled), axis=0)
     # data without noise: what is left is rounding, and nothing stands out

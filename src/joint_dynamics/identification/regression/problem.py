@@ -200,4 +200,4 @@ class Problem:
                 block = replace(block, rows=rows)
             if self._torque:
                 block = replace(block, tau=self._torque[block.observation][:, block.kept])
-            yield block
+            yield block.of_joints(self.observations[block.observation].measured)

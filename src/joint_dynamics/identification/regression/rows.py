@@ -19,7 +19,7 @@ The load torque is that of the full standard set that a solution of the base par
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -56,6 +56,14 @@ class Block:
     kept: slice = field(default_factory=lambda: slice(None))
     resting: BoolArray | None = None
     scale: FloatArray | None = None
+
+    def of_joints(self, measured: BoolArray) -> Block:
+        """Return the block without the rows of joints whose torque was not measured: zero, and not counted."""
+        if measured.all():
+            return self
+        scale = np.ones_like(self.tau) if self.scale is None else self.scale
+        rows, tau, scale = self.rows * measured[:, None, None], self.tau * measured[:, None], scale * measured[:, None]
+        return replace(self, rows=rows, tau=tau, scale=scale)
 
 
 class ModelRows:

@@ -249,7 +249,8 @@ class Alternatives:
 
     def orders(self) -> Iterator[Explanation]:
         """Yield columns of any two joints swapped, or of all in reverse: of torques, of positions, of both."""
-        yield from self.changed(order_changes(self.names))
+        measured = tuple(name for name in self.names if name not in self.model.without_torque)
+        yield from self.changed(order_changes(measured))
 
     def times(self) -> Iterator[Explanation]:
         """Yield the other unit of time that explains most; none where measured speeds confirm the stamps."""

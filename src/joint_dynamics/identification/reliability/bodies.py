@@ -70,7 +70,7 @@ def positive_inertia(problem: Problem, chi: FloatArray) -> bool:
 
 
 def _mass_matrices(model: RobotModel) -> FloatArray:
-    """Return what each base parameter adds to the mass matrix in random postures, (POSTURES, n, n, b)."""
+    """Return what each base parameter adds to the mass matrix of the joints with torque, (POSTURES, m, m, b)."""
     independent = model.base_parameters().independent
     q = model.random_states(POSTURES, np.random.default_rng(0))[0]
     zero = np.zeros_like(q)
@@ -80,4 +80,5 @@ def _mass_matrices(model: RobotModel) -> FloatArray:
         unit = zero.copy()
         unit[:, k] = 1.0
         columns.append(model.regressor(q, zero, unit)[:, :, independent] - still)
-    return np.stack(columns, axis=2)
+    measured = ~np.isin(model.joint_names, model.without_torque)
+    return np.stack(columns, axis=2)[:, measured][:, :, measured]

@@ -130,8 +130,10 @@ def kept(observation: Observation, array: FloatArray) -> FloatArray:
 
 
 def row_weights(problem: Problem, index: int) -> FloatArray:
-    """Return the weight of each row of one observation, (joints, kept)."""
+    """Return the weight of each row of one observation, (joints, kept): 0 without a measured torque."""
+    observation = problem.observations[index]
+    measured = np.repeat(observation.measured[:, None].astype(float), len(observation.kept), axis=1)
     if problem.rest_speed <= 0:
-        return np.ones((problem.model.n, len(problem.observations[index].kept)))
+        return measured
     rest = problem.rest(index)
-    return np.where(rest.resting, rest.scale / PRIOR_RATIO, 1.0)
+    return measured * np.where(rest.resting, rest.scale / PRIOR_RATIO, 1.0)

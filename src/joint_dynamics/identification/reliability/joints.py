@@ -40,6 +40,7 @@ from joint_dynamics.robot.limits import column_unit, joint_unit
 
 POSTURES = 200
 """Random postures in which the weight of an arm is looked at."""
+NO_TORQUE = 'its torque was not recorded'
 HELP = {
     'reliable': '',
     'weak': 'a motion that loads it more, identified anew, would help',
@@ -70,8 +71,13 @@ class JointVerdict:
         """The error in percent of the torque."""
         return 100 * self.error / self.torque if self.torque > 0 else np.nan
 
+    @property
+    def help(self) -> str:
+        """What would improve the verdict, '' where it is reliable."""
+        return 'record its torque, too' if self.why == NO_TORQUE else HELP[self.state]
+
     def __str__(self) -> str:
-        why = f' ({self.why}; {HELP[self.state]})' if self.why else ''
+        why = f' ({self.why}; {self.help})' if self.why else ''
         if not np.isfinite(self.error):
             return f'{self.name}: {self.state}{why}'
         rated = '' if self.rated is None else f', {100 * self.error / self.rated:.2g} % of its rated torque'
@@ -87,7 +93,7 @@ class JointVerdict:
             'rated': self.rated,
             'unit': self.unit,
             'why': self.why,
-            'help': HELP[self.state],
+            'help': self.help,
         }
 
 
@@ -152,6 +158,8 @@ def judge_joints(
             state, why = 'wrong', faults[0]
         elif little and whole:
             state, why = 'wrong', whole
+        elif not any(fit.measured[j] for fit in fits):
+            state, why, error = 'weak', NO_TORQUE, np.nan
         elif name in weak:
             state, why = 'weak', 'at the floor of its sensor'
         elif not np.isfinite(error):
@@ -190,6 +198,8 @@ def uses(
     if coarse:
         contact = f'{", ".join(coarse)} not within {100 * thresholds.CONTACT_SHARE:g} % of the rated torque'
     feedforward = f'{", ".join(poor)} not within {thresholds.FEEDFORWARD_PERCENT:g} % of torque' if poor else ''
+    silent = [one.name for one in joints if one.why == NO_TORQUE]
+    feedforward = f'no torque of {", ".join(silent)} was recorded' if silent else feedforward
     simulation = '' if determined else 'not every parameter is determined'
     simulation = 'gravity is not in the recorded torques' if weightless else simulation
     simulation = NOT_POSITIVE if not positive else f'weak: {", ".join(weak)}' if weak else simulation

@@ -56,7 +56,7 @@ def residual_reasons(
     floor = np.zeros(len(names), dtype=bool) if floor is None else floor
     rest = residual if better is None else residual * np.sqrt(better.unexplained / np.maximum(given.unexplained, 1e-12))
     share = np.minimum(residual, rest) / np.where(variation > 0, variation, np.inf)
-    within = _share_within(alternatives) * np.where(residual > 0, np.minimum(rest / residual, 1.0), 1.0)
+    within = _share_within(alternatives) * np.minimum(rest / np.where(residual > 0, residual, np.inf), 1.0)
     looked_at = np.flatnonzero(moves & ~floor).tolist()
     unrelated = [j for j in looked_at if share[j] > thresholds.UNRELATED_SHARE or within[j] > 1]
     reasons = []
