@@ -92,7 +92,7 @@ def identify(
     given, model = model, of_torques(locked_as_recorded(model, whole), whole, len(recordings))
     data = PreparedRecordings.of(model, recordings, validation, loaded)
     plan, measured = filter_plan(data.training, settings), data.training
-    data = data.averaged(settings.period, plan)
+    data = data.averaged(settings.period, plan).thinned(plan)
     converted = to_torques(model, data, plan, settings, say)
     data, settings = converted.data, converted.settings
     notes = list(converted.notes)

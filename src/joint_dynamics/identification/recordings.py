@@ -26,6 +26,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.observations import FilterPlan
 from joint_dynamics.recording import Recording, Repetition, average_periods, find_repetition
@@ -33,12 +34,10 @@ from joint_dynamics.recording.plausibility import NEEDS_EFFORT, NO_EFFORT
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.signals.filtering import zero_phase_lowpass
 
-TORQUE, WARMTH = 0.1, 2.0
-"""Largest difference between periods: of torque, as a share of its deviation from its mean (rms, per moving joint).
-
-Of temperature, °C.
-"""
-
+TORQUE = 0.1  # largest difference of torque between periods, over its deviation from its mean (rms, per moving joint)
+WARMTH = 2.0  # °C, largest difference of temperature between periods
+LONG = 20_000  # samples up to which a recording is used at its own rate
+OVERSAMPLING = 20.0  # rate over the position cut-off that a long recording keeps at least: means droop by 0.4 % there
 PIECE = re.compile(r' \((before|after|mean of \d+ periods)\)$')
 PIECES = ('before', 'mean', 'after')
 """How the names of the pieces of a recording end, and in which order they come."""
@@ -105,6 +104,10 @@ class PreparedRecordings:
         )
         return replace(self, training=training, payload_runs=payload_runs)
 
+    def thinned(self, plan: FilterPlan) -> PreparedRecordings:
+        """Return the same with long recordings at a lower rate, still far above that of the motion."""
+        return self.each(lambda recording: thinned(recording, plan.position_cutoff))
+
     @property
     def notes(self) -> list[str]:
         """Notes on the processing of the recordings, each once, with the names of the recordings concerned."""
@@ -113,6 +116,25 @@ class PreparedRecordings:
             for note in recording.notes:
                 names_by_note.setdefault(note, []).append(recording.name)
         return [f'{", ".join(dict.fromkeys(names))}: {note}' for note, names in names_by_note.items()]
+
+
+def thinned(recording: Recording, cutoff: float) -> Recording:
+    """Return a long recording with means of several samples in place of each, all signals alike.
+
+    cutoff: of the positions [Hz]; the rate stays `OVERSAMPLING` times as high.
+    """
+    factor = min(recording.samples // LONG, int(recording.rate / (OVERSAMPLING * cutoff)))
+    if factor < 2:
+        return recording
+    count = recording.samples // factor
+
+    def means(values: FloatArray) -> FloatArray:
+        return np.asarray(values[: count * factor].reshape(count, factor, -1).mean(axis=1))
+
+    arrays = {name: means(getattr(recording, name)) for name in recording.quantities}
+    time = means(recording.time)[:, 0]
+    note = f'means of {factor} samples in place of the {recording.samples} at {recording.rate:.4g} Hz'
+    return replace(recording, time=time - time[0], notes=(*recording.notes, note), **arrays)
 
 
 def locked_as_recorded(model: RobotModel, recordings: Sequence[Recording]) -> RobotModel:

@@ -19,6 +19,7 @@ q<k> dq<k> tau<k> cur<k> theta<k> dtheta<k> temp<k> load<k>.
 
 from __future__ import annotations
 
+import collections
 import csv
 import re
 import warnings
@@ -125,7 +126,9 @@ def _numbers(path: Path, header: list[str]) -> FloatArray:
         with warnings.catch_warnings():
             # A file without rows is refused by the caller, in one line.
             warnings.simplefilter('ignore', UserWarning)
-            data = np.loadtxt(_lines(path), delimiter=',', skiprows=1, ndmin=2, comments=None)
+            _refuse_endless_lines(path)
+            name = str(path.absolute())
+            data = np.loadtxt(name, delimiter=',', skiprows=1, ndmin=2, comments=None, encoding='utf-8-sig')
         if data.size == 0 or data.shape[1] == len(header):
             return data
     except JointDynamicsError:
@@ -134,6 +137,15 @@ def _numbers(path: Path, header: list[str]) -> FloatArray:
         pass
     # Slower, but it knows empty fields, rows of another length, and where something else stands.
     return np.array(list(_rows(path, header)), dtype=np.float64).reshape(-1, len(header))
+
+
+def _refuse_endless_lines(path: Path) -> None:
+    """Raise JointDynamicsError for a line longer than any table has, before numpy reads it to its end."""
+    with path.open('rb') as file:
+        while chunk := file.read(MAX_LINE):
+            if b'\0' in chunk or (len(chunk) == MAX_LINE and b'\n' not in chunk):
+                # the text of the error
+                collections.deque(_lines(path), maxlen=0)
 
 
 def _lines(path: Path) -> Iterator[str]:

@@ -21,6 +21,7 @@ import pytest
 
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.identification.regression.diagnostics import positive_inertia
 from joint_dynamics.identification.regression.residuals import Fit
 from joint_dynamics.identification.reliability.joints import JointVerdict, judge_joints, rated_torques, uses
 from joint_dynamics.identification.reliability.verdict import CODES, Reason
@@ -152,3 +153,15 @@ def test_nothing_is_said_where_all_are_reliable_or_there_is_no_verdict(joints):
 def test_what_identify_does_not_write_is_refused_with_its_path(joints):
     with pytest.raises(JointDynamicsError, match=r'provenance\.joints\.j1: expected what `identify` writes there'):
         described(joints).doubtful_joints()
+
+
+def test_inertias_of_rotors_and_of_postures_below_zero_are_seen(model_and_robot, problem_of):
+    model, robot = model_and_robot
+    problem = problem_of(model, [robot.record(1, rate=100.0, noise=0.0)])
+    chi = np.zeros(len(problem.names))
+    chi[: problem.base.count] = problem.base.regroup(robot.standard.ravel())
+    assert positive_inertia(problem, chi)
+    rotor = next(k for k, name in enumerate(problem.names) if name.startswith('Ia_'))
+    first = problem.names.index('ZZR_1')
+    for index, value in ((rotor, -1e-6), (first, -100.0), (rotor, np.nan)):
+        assert not positive_inertia(problem, np.where(np.arange(len(chi)) == index, value, chi))

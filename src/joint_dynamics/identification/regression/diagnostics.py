@@ -32,8 +32,9 @@ from joint_dynamics.arrays import FloatArray
 from joint_dynamics.identification.regression.covariance import autocorrelation
 from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.problem import Problem
-from joint_dynamics.identification.regression.residuals import Fit, band_of_all, relative_of_squares
+from joint_dynamics.identification.regression.residuals import Fit, band_of_all
 
+POSTURES = 100  # random postures in which the mass matrix is checked
 LAGS = 40
 AUTOCORRELATION = 0.15
 """Above it residuals do not count as independent [correlation]."""
@@ -133,26 +134,22 @@ def relative_deviation_percent(chi: FloatArray, deviation: FloatArray) -> FloatA
         return np.where(chi != 0, 100 * deviation / np.abs(chi), np.inf)
 
 
-def plain_least_squares(problem: Problem) -> FloatArray:
-    """Return the parameters (b,) of ordinary least squares over all rows, without further terms' columns (zero)."""
-    b = problem.base.count
-    matrix, vector = np.zeros((b, b)), np.zeros(b)
-    for block in problem.blocks():
-        rows = block.rows[:, :b]
-        matrix += np.einsum('jbs,jcs->bc', rows, rows, optimize=True)
-        vector += np.einsum('jbs,js->b', rows, block.tau, optimize=True)
-    scale = np.sqrt(np.maximum(np.diag(matrix), np.finfo(float).tiny))
-    return np.asarray(np.linalg.lstsq(matrix / np.outer(scale, scale), vector / scale, rcond=1e-12)[0] / scale)
+def positive_inertia(problem: Problem, chi: FloatArray) -> bool:
+    """Whether parameters chi (b,) have no rotor inertia, and in random postures no mass matrix, below 0.
 
-
-def left_in_motion(problem: Problem, chi: FloatArray) -> float:
-    """Return what the first parameters chi leave over of the torque in motion [%], NaN where nothing moves."""
-    left = size = np.zeros(problem.model.n)
-    for block in problem.blocks():
-        moving = 1.0 if block.resting is None else ~block.resting
-        rest = block.tau - np.einsum('jbs,b->js', block.rows[:, : len(chi)], chi, optimize=True)
-        left, size = left + ((rest * moving) ** 2).sum(axis=1), size + ((block.tau * moving) ** 2).sum(axis=1)
-    return relative_of_squares(left, size, problem.model.mixed)[1]
+    The mass matrix is that of the joints with measured torque. A joint that never moved may have 0, within rounding.
+    """
+    model, base = problem.model, problem.base
+    if any(value < 0 for name, value in zip(problem.names, chi, strict=True) if name.startswith('Ia_')):
+        return False
+    q = model.random_states(POSTURES, np.random.default_rng(0))[0]
+    zero, unit = np.zeros_like(q), np.eye(model.n)
+    measured = np.flatnonzero(~np.isin(model.joint_names, model.without_torque))
+    still = model.regressor(q, zero, zero)[:, :, base.independent]
+    columns = [model.regressor(q, zero, zero + unit[k])[:, :, base.independent] - still for k in measured]
+    mass = np.stack([column[:, measured] @ chi[: base.count] for column in columns], axis=2)
+    values = np.linalg.eigvalsh(mass)
+    return bool(values.min() >= -1e-9 * values.max())
 
 
 def band_text(fits: Sequence[Fit]) -> str:

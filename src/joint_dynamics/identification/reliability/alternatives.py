@@ -79,8 +79,8 @@ class Alternatives:
     def __init__(self, model: RobotModel, samples: FilteredSamples):
         self.model, self.samples = model, samples
         self.names = model.joint_names
-        self.rows = self.columns(samples)
-        self.normal = self.equations(self.rows, samples)
+        self.rows = regressor_columns(samples, model)
+        self.normal = normal_equations(self.rows, samples, model)
         self.given = self.normal.fit(samples.tau)
         self.residuals = self.normal.residuals(samples.tau, self.given.chi)
         self.count = effective_samples(self.residuals, samples.weight, samples.part)
@@ -100,7 +100,7 @@ class Alternatives:
         most = np.full(len(self.names), self.count.max())
         fit = normal.fit(target, lambda free: gain(self.given, back(free), most) > 0)
         gained = gain(self.given, back(fit), most)
-        one = Explanation(code, text, self.names, self.given, back(fit), gained, least=self.least(code))
+        one = Explanation(code, text, self.names, self.given, back(fit), gained, least=least_evidence(self.model, code))
         if not gained > 0:
             return one
         left = normal.residuals(target, fit.chi)
@@ -136,31 +136,9 @@ class Alternatives:
         """‖Y_j‖² of each weighted torque, (n,)."""
         return np.asarray(((self.samples.tau * self.samples.weight) ** 2).sum(axis=1))
 
-    @functools.cached_property
-    def information(self) -> FloatArray:
-        """Of the given explanation, (b, b), each joint's samples worth as many as independent ones."""
-        energy = (self.given.unexplained + thresholds.RESOLVED**2) * self.power
-        return np.tensordot(self.count / np.where(energy > 0, energy, 1.0), self.normal.matrix, axes=1)
-
     def share(self, unexplained: FloatArray) -> float:
         """Return the share of all torque (rms) that shares (n,) of each one's power make."""
         return float(np.sqrt(max(unexplained @ self.power / max(self.power.sum(), np.finfo(float).tiny), 0.0)))
-
-    def least(self, code: str) -> float:
-        """Return the evidence that an alternative of a kind needs [nats]."""
-        return least_evidence(self.model, code)
-
-    def columns(self, samples: FilteredSamples, chain: Chain | None = None) -> FloatArray:
-        """Return the columns (joints, columns, samples) that explain the torques, on another chain where given."""
-        return regressor_columns(samples, self.model, chain)
-
-    def equations(self, rows: FloatArray, samples: FilteredSamples) -> NormalEquations:
-        """Return the normal equations of `columns` of samples."""
-        return normal_equations(rows, samples, self.model)
-
-    def normals(self, motions: Sequence[FilteredSamples]) -> Iterator[NormalEquations]:
-        """Yield the normal equations of other motions."""
-        return normals_of(motions, self.model)
 
     def normal_on(self, chain: Chain) -> NormalEquations:
         """Return the normal equations of the motion on another chain."""
@@ -216,9 +194,8 @@ class Alternatives:
     def changed(self, changes: Sequence[Change]) -> Iterator[Explanation]:
         """Yield the alternatives of some changes, in their order."""
         moved = [self.samples.corrected(change.mend, self.names) for change in changes]
-        normals = self.normals(
-            [samples for samples, change in zip(moved, changes, strict=True) if change.mend.moves_positions]
-        )
+        motions = [samples for samples, change in zip(moved, changes, strict=True) if change.mend.moves_positions]
+        normals = normals_of(motions, self.model)
         for change, samples in zip(changes, moved, strict=True):
             normal = next(normals) if change.mend.moves_positions else self.normal
             order = change.mend.torque_columns(self.names)[0] if change.mend.torque_order else None
@@ -227,7 +204,7 @@ class Alternatives:
     def motions(self) -> Iterator[Explanation]:
         """Yield signs and units of positions, and time that runs backwards."""
         yield from self.changed(position_changes(self.names))
-        backwards = next(self.normals([self.samples.backwards()]))
+        backwards = next(normals_of([self.samples.backwards()], self.model))
         yield self.fitted('time_reversed', 'the recordings run backwards in time', backwards, self.samples.tau)
         yield self.fitted(
             'time_reversed',

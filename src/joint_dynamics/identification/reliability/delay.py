@@ -29,7 +29,6 @@ from joint_dynamics.identification.reliability.alternatives import Alternatives
 from joint_dynamics.identification.reliability.evidence import NormalEquations, effective_samples, gain, peak
 from joint_dynamics.identification.reliability.explanation import Explanation, overdispersion
 from joint_dynamics.identification.reliability.filtered_samples import kept
-from joint_dynamics.identification.reliability.robot_file import FileAlternatives
 from joint_dynamics.identification.selection.candidate_terms import STRIBECK_SPEEDS
 from joint_dynamics.recording.conversions import Corrections
 from joint_dynamics.robot import INERTIAL
@@ -94,16 +93,6 @@ def estimate_delay(
         notes=(note,) if noted else (),
         figures={'seconds': seconds, 'std': finite(deviation), 'cost_percent': 100 * cost},
     )
-
-
-def delay_by_file(by_file: FileAlternatives, observations: Sequence[Observation], friction: FloatArray) -> Explanation:
-    """Return `estimate_delay` where the links are those of the robot file, which matters where they are the robot's.
-
-    What comes early or late few parameters make up for less than free ones do.
-    """
-    delay = estimate_delay(by_file, observations, friction)
-    text = f'{delay.text}, by the inertials of the robot file'
-    return replace(delay, text=text, matters=delay.matters and by_file.good(delay.fitted))
 
 
 def friction_rows(alternatives: Alternatives, observations: Sequence[Observation]) -> FloatArray:

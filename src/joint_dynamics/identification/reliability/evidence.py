@@ -351,10 +351,3 @@ def peak(function: Callable[[float], float], longest: float, steps: int, precisi
     grid = np.linspace(-longest, longest, 2 * steps + 1)
     best = int(np.argmax([function(value) for value in grid]))
     return highest(function, grid[max(best - 1, 0)], grid[min(best + 1, 2 * steps)], precision)
-
-
-def inverse_of(information: FloatArray) -> FloatArray:
-    """Return the pseudo-inverse of an information matrix, of its columns scaled alike."""
-    scale = np.sqrt(np.maximum(np.diag(information), np.finfo(float).tiny))
-    scales = np.outer(scale, scale)
-    return np.asarray(np.linalg.pinv(information / scales, rcond=1e-10, hermitian=True) / scales)

@@ -47,7 +47,6 @@ CODES = {
     'coupling': 'torques of coupled motors are taken for those of joints, or the other way',
     'gravity': 'gravity is not in the torques, or is in torques stated without it',
     'mounting': 'the base stands otherwise against gravity',
-    'correction': 'a correction in the configuration makes predictions worse',
     'delay': 'torque and motion are apart in time',
     'drive_gain': 'the scale of one torque is off',
     'drive_gain_deviation': 'the loaded recordings do not show a drive gain',
