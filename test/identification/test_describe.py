@@ -133,7 +133,7 @@ def robot(two_links, true_robot_of):
 
 
 @pytest.mark.parametrize('choice', list(itertools.product(CHOICES, repeat=2)), ids=' and '.join)
-def test_both_figures_are_one_for_every_choice_of_terms_per_joint(robot, choice):
+def test_figures_agree_for_every_choice_of_terms(robot, choice):
     model, (run, unseen) = robot
     chosen = {name: CHOICES[kind] for name, kind in zip(model.joint_names, choice, strict=True)}
     settings = IdentificationSettings(selection=False, terms=terms_from_config(chosen))

@@ -50,7 +50,7 @@ def test_stated_deviations_are_right(true_robot, correlated):
     assert coverage(true_robot, correlated=correlated) >= 0.95
 
 
-def test_stated_deviations_hold_in_a_few_recordings_with_correlated_noise(true_robot):
+def test_stated_deviations_hold_with_correlated_noise(true_robot):
     assert coverage(true_robot, SEEDS[:4], correlated=True) >= 0.95
 
 
@@ -163,7 +163,7 @@ def test_bad_settings_are_named(config, message):
         IdentificationSettings.from_config(config)
 
 
-def test_a_joint_that_turns_one_way_only_tells_no_coulomb_friction_from_an_offset(true_robot):
+def test_one_direction_does_not_separate_coulomb_and_offset(true_robot):
     """Only their sum shows: neither has a deviation, in the summary or the description, and the sum is right."""
     rng = np.random.default_rng(3)
     t, q, dq, ddq = true_robot.motion(rng, 12.0, 200.0)
@@ -194,7 +194,7 @@ def test_rigid_torque_is_that_of_the_regressor(ur):
 
 
 @pytest.mark.parametrize('position', [0.3, -1.2345, 2.7])
-def test_a_joint_that_does_not_move_has_no_speed_not_even_that_of_rounding(ur, position):
+def test_still_joint_has_no_speed_by_rounding(ur, position):
     """Speeds of 1e-14 rad/s would be scaled to columns like others.
 
     The parameter they belong to would seem well excited.

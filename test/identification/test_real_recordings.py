@@ -60,7 +60,7 @@ def test_gen3_unseen_trajectory(data):
     assert result.validation[0].residual_percent()[1] <= 16.0
 
 
-def test_gen3_slow_joints_from_fast_motion_are_predicted_as_without_further_terms(data):
+def test_gen3_slow_joints_from_fast_motion(data):
     """The slowest of them is ten kelvin colder: a law of speed in its place makes joint 4 twice as bad."""
     model = RobotModel.load(data / 'gen3' / 'gen3.urdf')
     fast = ('RecordTrajectory_quadratic', 'RunTrajectory1', 'opti_traj_testing1')

@@ -151,7 +151,7 @@ def periodic(periods=4, before=0.0, after=0.0, rate=100.0, seed=0, drift=0.0, wa
     return Recording(NAMES, t, q, tau=tau, temperature=temperature + 0 * q, name='run')
 
 
-def test_several_periods_become_their_mean_and_what_was_around_them_stays():
+def test_periods_become_their_mean_and_their_rest_stays():
     run = periodic()
     mean = with_mean_periods([run], 5.0, 4.0, 1.0)
     assert [piece.name for piece in mean] == ['run (mean of 4 periods)']

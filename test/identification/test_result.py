@@ -81,7 +81,7 @@ def test_measured_torque_takes_no_part(found):
     np.testing.assert_array_equal(predict_torque(result.description, recording, result.settings), expected)
 
 
-def test_the_description_states_what_was_identified_with_its_deviations(found):
+def test_description_states_values_with_deviations(found):
     """Friction, rotors and base parameters are those of the solution, as many digits as there are."""
     result, _ = found
     document = result.description.document

@@ -173,8 +173,8 @@ def with_provenance(result: IdentificationResult) -> DynamicsDescription:
 def _coverage(result: IdentificationResult) -> dict[str, Any] | None:
     """Of the base parameters, the further terms as they are: their columns need the state of the training.
 
-    Terms resemble columns of the base (√ω the other friction), and what the ones gain the others lose: so the
-    covariance given the terms comes nearer to that of the torque than the one beside them. None where no joint moved.
+    Terms resemble columns of the base (√ω the other friction), so their errors compensate: the covariance given the
+    terms comes nearer to that of the torque than the one beside them. None where no joint moved.
     """
     count = result.problem.base.count
     percent = overall_residual(result.training, moving=True)[1]
@@ -259,7 +259,7 @@ def add_term(
 
 
 def add_hysteresis(joint: dict[str, Any], width: float, share: float) -> None:
-    """Write what was fitted, (1 − share) sgn ω + share H, as two operators: one that slips at once, one after `width`.
+    """Write the fitted friction, (1 − share) sgn ω + share H, as two operators: one slips at once.
 
     The width is a length of the friction, not a backlash. A share of 0 is written as no hysteresis.
     """

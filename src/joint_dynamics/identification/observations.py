@@ -33,26 +33,16 @@ from joint_dynamics.identification.identification_settings import Identification
 from joint_dynamics.recording import Recording
 from joint_dynamics.signals.filtering import ParallelDecimator, decimation_factor, filtered_motion
 
-MIN_SAMPLES = 10
-"""Kept samples below which nothing can be identified from a recording."""
-POWER = 0.95
-"""Share of the power of the joint velocities below the motion's frequency."""
-HARMONICS = 4.0
-"""Torques hold products of velocities and the corners of friction.
-
-So many times the motion's frequency are dynamics.
-"""
+MIN_SAMPLES = 10  # kept samples that an identification needs of a recording
+POWER = 0.95  # share of the power of the joint velocities below the motion's frequency
+HARMONICS = 4.0  # bandwidth of the dynamics over the motion's frequency: products of velocities, corners of friction
 HIGHEST_MOTION = 60.0  # Hz, no arm moves faster; velocity power above is noise of the encoders
 BELOW_NYQUIST = 0.4  # share of the sampling rate that an automatic cut-off has at most; a filter needs room to fall
-CHIRP_COST = 6
-"""A chirp z-transform makes two complex transforms of a signal in place of one real one, and a third of the chirp."""
-REST_SPEED = 0.01
-"""Speed [rad/s or m/s] below which a joint counts as resting."""
+CHIRP_COST = 6  # cost of a chirp z-transform in real transforms: two complex ones of the signal, one of the chirp
+REST_SPEED = 0.01  # rad/s (m/s), speed below which a joint counts as resting
 SLIPPED = 0.01  # rad, distance after which a joint has slipped: several times the widest presliding
-SHARE = 0.5
-"""A filtered row counts as resting when its joint rested for more than this share of what the filter saw."""
-ABOVE = 1.5
-"""So many times the cut-off of the parallel filter noise is looked at from: the filter's slope ends there."""
+SHARE = 0.5  # share of the filter's window in which a joint rests, above which its row counts as resting
+ABOVE = 1.5  # lowest frequency of the noise estimate over the parallel cut-off: the filter's slope ends there
 
 
 @dataclass(frozen=True)
@@ -241,8 +231,8 @@ def torque_noise(observations: Sequence[Observation]) -> FloatArray:
     """Return the noise of each torque behind the parallel filter (rms), (n,) [N·m].
 
     Noise is taken to be white. Its density is the median of the periodogram above the band, which no resonance moves,
-    over that of an exponential law of mean one, ln 2; behind a Hann window, less a straight line. Zero of what has no
-    filter, or nothing above its band.
+    over that of an exponential law of mean one, ln 2; behind a Hann window, less a straight line. Zero without a
+    filter, or with nothing above its band.
     """
     power, samples = np.zeros(observations[0].tau.shape[1]), 0
     for part in observations:

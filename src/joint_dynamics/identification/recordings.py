@@ -97,7 +97,7 @@ class PreparedRecordings:
         return PreparedRecordings(*([change(recording) for recording in group] for group in groups))
 
     def averaged(self, period: float | None, plan: FilterPlan) -> PreparedRecordings:
-        """Return the same with repeated motion averaged over its periods, but for the validation."""
+        """Return the same with repeated motion averaged over its periods, without the validation."""
         training, payload_runs = (
             with_mean_periods(group, period, plan.parallel_cutoff, plan.shortest(group))
             for group in (self.training, self.payload_runs)
@@ -283,7 +283,7 @@ def _pieces(recording: Recording, repetition: Repetition, cutoff: float, shortes
 
 
 def _difference(periodic: Recording, repetition: Repetition, cutoff: float) -> str | None:
-    """Say in what the periods differ, None where they do not."""
+    """Return the difference between the periods in words, None where they agree."""
     length = round(repetition.period * periodic.rate)
     periods = [
         slice(k * length, (k + 1) * length) for k in range(repetition.count) if (k + 1) * length <= periodic.samples

@@ -132,7 +132,7 @@ def judge_description(
 ) -> Validation:
     """Predict the torque of every recording as `validate_description` does, and judge whether it is reliable.
 
-    The prediction is compared with the residual of the training, and the motion with that of the training, as far as
+    The prediction is compared with the residual of the training, and the motion with that of the training, where
     the description states them (`provenance`). Raises JointDynamicsError as `validate_description` does.
     """
     settings = settings or IdentificationSettings()
@@ -203,7 +203,7 @@ def _places(held: Mapping[str, float]) -> str:
 
 
 def _filters(description: DynamicsDescription) -> dict[str, Any]:
-    """Return the filters with which the description was identified, as far as it says so."""
+    """Return the filters with which the description was identified, {} where it does not say."""
     filters: dict[str, Any] = description.document.get('provenance', {}).get('filters', {})
     return filters
 

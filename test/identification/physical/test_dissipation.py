@@ -74,7 +74,7 @@ def test_the_limit_of_the_joint_bounds_it_where_there_is_one(two_links, observed
     assert checked_speed(still, 0) == pytest.approx(2e-3)
 
 
-def test_rows_are_friction_on_a_grid_of_speeds_loads_and_temperatures(two_links, make):
+def test_rows_are_friction_on_a_grid(two_links, make):
     first, second = two_links.joint_names
     terms = [
         fourier_term(first, [1]), friction_term(first, 'F_V2'), friction_term(second, 'F_Cl'),
@@ -154,7 +154,7 @@ def test_friction_that_falls_to_nothing_is_named(two_links, make, left, named):
     assert impossible_terms(problem, solution) == ([terms[1]] if named else [])
 
 
-def test_of_several_terms_the_one_that_takes_most_where_least_is_left_is_named(two_links, make):
+def test_term_that_reduces_friction_most_is_named(two_links, make):
     first, second = two_links.joint_names
     terms = chosen(
         friction_term(first, 'F_T0'),

@@ -57,7 +57,7 @@ def cost_of(powers, part, j, exponent):
 
 
 @pytest.mark.parametrize('factor', [None, 4])
-def test_between_its_nodes_the_table_is_the_filtered_power_of_the_speed(two_links, observed, factor):
+def test_table_interpolates_the_filtered_power_of_speed(two_links, observed, factor):
     run = observed(1, 500, factor=factor)
     table = PowerColumns(Problem(two_links, [run, observed(2, 300)]))
     for exponents in ((0.2, 2.0), (0.5, 1.1), (table.nodes[3], 0.77)):

@@ -137,7 +137,7 @@ def of_residuals(two_links, observed):
 
 
 @pytest.mark.parametrize('gross', [None, 2.0, 3.5])
-def test_what_is_far_from_the_prediction_is_wrong_by_the_scatter_of_all_observations(of_residuals, gross):
+def test_outliers_are_judged_by_the_scatter_of_all_runs(of_residuals, gross):
     rng = np.random.default_rng(3)
     # the second run scatters three times as much, and joint 2 a hundred times
     residuals = [scale * rng.normal(size=(size, 2)) * [0.01, 1.0] for size, scale in zip(SIZES, (1, 3), strict=True)]
@@ -166,7 +166,7 @@ def test_of_data_without_noise_rounding_does_not_stand_out(of_residuals):
             assert not np.delete(mask, 10, axis=0).any()
 
 
-def test_in_their_place_comes_the_prediction_and_what_it_misses_nearby(of_residuals):
+def test_outliers_become_prediction_plus_nearby_residual(of_residuals):
     """The mean of what the good samples within the filter's reach are off; the prediction where there is none."""
     rng = np.random.default_rng(4)
     residuals = [rng.normal(size=(size, 2)) + np.linspace(-2, 2, size)[:, None] for size in (900, 1200)]

@@ -58,7 +58,7 @@ def system(estimate):
 
 
 @pytest.mark.parametrize('known', [[], [1, 4]])
-def test_the_solution_is_that_of_the_rows_kept_and_known_columns_keep_their_value(problem, first, known):
+def test_solution_is_of_kept_rows_with_known_columns(problem, first, known):
     """What is known has no deviation, and does not count when the excitation is judged."""
     fixed = np.isin(np.arange(problem.columns), known)
     given = replace(first, chi=np.where(fixed, first.chi + 0.3, first.chi))
@@ -180,7 +180,7 @@ def spiky(two_links, observed):
     return Problem(two_links, made), places, chi
 
 
-def test_replacing_and_reweighting_go_on_until_neither_changes_anything(spiky):
+def test_replacing_and_reweighting_converge_together(spiky):
     problem, places, chi = spiky
     found = irls(problem, wls(triangulate(problem.blocks())))
     clean, wrong = cleaned(problem, found.solution.chi)
@@ -235,7 +235,7 @@ def with_friction(problem, first):
     return iirls(problem, first, FrictionOptions(load=False, exponent=0.8))[0]
 
 
-def test_of_friction_found_in_turn_the_deviations_are_those_of_all_columns(with_friction):
+def test_deviations_are_those_of_all_columns(with_friction):
     """The estimate stays, the information is that of all columns that are there together."""
     estimate, solution = with_friction, with_friction.solution
     names = estimate.problem.names

@@ -39,7 +39,7 @@ def described(model, inertial=True):
 
 
 @pytest.mark.parametrize('sides', [1, 2])
-def test_friction_and_rotor_of_the_motors_own_motion_are_taken_off(two_links, observed, sides):
+def test_friction_and_rotor_of_the_motor_are_taken_off(two_links, observed, sides):
     observation = observed(3, 200, tau=np.random.default_rng(0).normal(size=(200, 2)))
     if sides == 2:
         other = observed(4, 200)

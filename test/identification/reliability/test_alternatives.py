@@ -25,7 +25,6 @@ from joint_dynamics.identification.reliability.alternatives import Alternatives
 from joint_dynamics.identification.reliability.evidence import effective_samples, gain, vuong_statistic
 from joint_dynamics.identification.reliability.explanation import Explanation
 from joint_dynamics.identification.reliability.filtered_samples import samples_of
-from joint_dynamics.robot import RobotModel
 
 BOTH = np.arange(2)
 TURNS = {'+90°': np.pi / 2, '-90°': -np.pi / 2, '+180°': np.pi}
@@ -118,23 +117,6 @@ def test_signs_order_and_units_of_all_joints(two_links, samples):
         assert clear(two_links, changed)[0] == found
 
 
-def test_torques_of_coupled_motors_and_torques_coupled_twice(observed, truth, base_parameters_of):
-    """A motor turns with both joints: its torque acts on both, Rᵀ times those of the motors."""
-    R = np.array([[1.0, 0.0], [0.6, 1.0]])
-    rows = [{'alpha': 0.0, 'a': 0.0, 'd': 0.0, 'theta': 0.0}, {'alpha': np.pi / 2, 'a': 0.4, 'd': 0.0, 'theta': 0.0}]
-    model = RobotModel.from_mdh({'joints': rows, 'position_coupling_R': R.tolist()})
-    chi = base_parameters_of(model, {**truth, 'Ia_m2': 0.1, 'Fv_m2': 1.0, 'Fs_m2': 0.5})
-    run = observed(3, 900)
-    torque = full_rate_torque(Problem(model, [run]), run, chi)
-    noise = 0.03 * torque.std(axis=0) * np.random.default_rng(2).normal(size=torque.shape)
-    samples = samples_of(Problem(model, [replace(run, tau=torque + noise)]))
-    assert clear(model, samples) == []
-    of_motors = replace(samples, tau=np.linalg.inv(R).T @ samples.tau)
-    assert clear(model, of_motors)[0] == ('coupling', 'the torques are those of the motors, not of the joints')
-    twice = replace(samples, tau=R.T @ samples.tau)
-    assert clear(model, twice)[0] == ('coupling', 'the torques were turned from motors to joints twice')
-
-
 def test_time_that_runs_backwards(two_links, samples):
     backwards = replace(samples, dq=-samples.dq, dtheta=-samples.dtheta, sign=-samples.sign)
     assert clear(two_links, backwards)[0] == ('time_reversed', 'the recordings run backwards in time')
@@ -155,7 +137,7 @@ def test_time_in_other_units(two_links, samples, factor):
 
 
 @pytest.mark.parametrize('turn', list(TURNS))
-def test_the_zero_of_the_first_joint_and_the_base_that_leans_are_the_same(two_links, samples, turn):
+def test_zero_of_the_first_joint_equals_a_leaning_base(two_links, samples, turn):
     """Both joints turn about one horizontal direction: nothing tells an offset of the first from a base that leans."""
     shifted = replace(samples, q=samples.q + np.array([[TURNS[turn]], [0.0]]))
     assert set(clear(two_links, shifted)[:2]) == {
@@ -182,7 +164,7 @@ def test_time_is_not_doubted_where_speeds_confirm_it(two_links, samples):
     assert 'time_scale' not in dict(clear(two_links, replace(still, timed=True)))
 
 
-def test_a_longer_time_does_not_matter_where_no_acceleration_explains_anything(two_links, samples):
+def test_longer_time_does_not_matter_without_accelerations(two_links, samples):
     """Torques of the weight and friction alone: any slower motion leaves less over, the slowest as little."""
     quiet = replace(samples, dq=0 * samples.dq, ddq=0 * samples.ddq, ddtheta=0 * samples.ddtheta)
     chi = Alternatives(two_links, samples).given.chi
@@ -214,9 +196,7 @@ def test_a_gain_of_a_few_blocks_of_time_has_to_be_twice_as_large(two_links, samp
     assert Explanation('code', 'text', (), fitted, fitted, 20.1).clear
 
 
-def test_an_alternative_is_judged_by_the_samples_that_are_left_to_either(
-    resting_problem, two_links, base_parameters_of
-):
+def test_alternative_is_judged_by_the_larger_sample_number(resting_problem, two_links, base_parameters_of):
     """What it gains is counted with the larger number of independent samples; a losing one is not constrained."""
     runs = resting_problem.observations
     rng = np.random.default_rng(10)
@@ -249,7 +229,7 @@ def test_an_alternative_is_judged_by_the_samples_that_are_left_to_either(
         assert found.vuong_statistic == pytest.approx(expected)
 
 
-def test_what_a_torque_that_is_wrong_hides_is_not_its_samples_worth(resting_problem, two_links, base_parameters_of):
+def test_wrong_torque_does_not_lower_the_sample_number(resting_problem, two_links, base_parameters_of):
     """Residuals that hold a torque doubled half-way are worth few samples: another joint's small loss outweighed it."""
     rng = np.random.default_rng(3)
     chi = base_parameters_of(two_links, {'ZZ_1': 0.5, 'ZZ_2': 0.3, 'M_2': 2.0, 'MX_2': 0.6, 'Ia_1': 0.4, 'Ia_2': 0.2})

@@ -85,7 +85,7 @@ def test_two_signs_and_the_time_are_found_one_after_the_other(arm, measured, che
         assert entry['after'] < 10 and entry['after'] < entry['before']
 
 
-def test_speeds_correct_the_time_of_a_motion_too_slow_for_torques_to_tell(arm, true_robot_of, check):
+def test_speeds_correct_the_time_of_a_slow_motion(arm, true_robot_of, check):
     model, _ = arm
     slow = true_robot_of(model).record(1, duration=60.0, rate=50.0, frequency=0.01, noise=0.02)
     slow = replace(slow, dq=np.gradient(slow.q, slow.period, axis=0), time=3.0 * slow.time)
@@ -98,7 +98,7 @@ def test_speeds_correct_the_time_of_a_motion_too_slow_for_torques_to_tell(arm, t
     ('after', 'proved'),
     [([0.8, 0.7, 0.9, 0.8, 0.8], True), ([0.9, 1.2, 0.1, 1.4, 0.8], False), ([0.9, 0.9, 0.9, 0.9, 0.1], True)],
 )
-def test_a_correction_is_proved_that_is_steadily_better_or_by_half(after, proved):
+def test_correction_is_proved_if_steadily_or_half_better(after, proved):
     """Power left over in five folds, of 1 (the last: of 20 in one, of which almost nothing is left)."""
     before = np.where(np.array(after) == min(after), 20.0, 1.0) if after[-1] == 0.1 else np.ones(5)
     assert causes.proves(before[:, None], np.array(after)[:, None]) is proved
@@ -113,7 +113,7 @@ def test_encoder_spikes_are_named_before_a_sign_that_is_inferred(arm, check):
     assert list(dict.fromkeys(reason.code for reason in found.reasons)) == ['spikes', 'torque_sign']
 
 
-def test_a_torque_that_is_stuck_is_not_said_to_have_little_to_do_with_the_motion(arm, check):
+def test_stuck_torque_is_not_called_unrelated(arm, check):
     model, recording = arm
     tau, third = recording.tau.copy(), recording.samples // 3
     tau[third : 2 * third, 1] = tau[third, 1]
@@ -122,7 +122,7 @@ def test_a_torque_that_is_stuck_is_not_said_to_have_little_to_do_with_the_motion
     assert not {reason.code for reason in reasons} & {'torque_unrelated', 'residual'}
 
 
-def test_degrees_that_speeds_show_and_torques_correct_are_one_reason(arm, true_robot_of, check):
+def test_degrees_by_speeds_and_by_torques_are_one_reason(arm, true_robot_of, check):
     model, _ = arm
     recording = true_robot_of(model).record(1, duration=20.0, rate=200.0, frequency=0.3)
     degrees = replace(recording, q=np.rad2deg(recording.q))
@@ -160,7 +160,7 @@ def test_what_unseen_data_do_not_prove_is_noted(arm, monkeypatch, check):
 
 
 @pytest.mark.parametrize('hidden', [False, True])
-def test_samples_far_off_count_where_the_rest_is_better_explained_without_them(arm, hidden, check):
+def test_spikes_count_where_their_removal_explains_more(arm, hidden, check):
     """Not beside a tenth of a torque that no motion explains either, which hides them."""
     model, recording = arm
     tau = recording.tau.copy()

@@ -173,7 +173,7 @@ def test_identify_says_so(name, code, good, corruptions):
 
 
 @pytest.mark.parametrize('factor', [1e3, 1e-3])
-def test_stamps_in_another_unit_are_named_where_nothing_can_be_identified(factor, good):
+def test_stamps_in_another_unit_are_named_without_a_solution(factor, good):
     """In thousandths no joint moves, in thousands all of it is over at once: only `longer motion` was asked for."""
     model, (recording,) = good('ur')
     short = replace(recording.window(0, 5), time=recording.window(0, 5).time * factor)

@@ -73,7 +73,7 @@ def test_identify_states_the_coverage_of_its_validation(model_and_robot):
     assert not result.reasons
 
 
-def test_a_validation_at_rest_says_nothing_of_the_torque_in_motion(model_and_robot):
+def test_validation_at_rest_does_not_judge_motion(model_and_robot):
     """It ended in a summary that is no JSON; the verdict is within what the training leaves over."""
     model, robot = model_and_robot
     run = robot.record(1, rate=100.0)
@@ -86,7 +86,7 @@ def test_a_validation_at_rest_says_nothing_of_the_torque_in_motion(model_and_rob
     summary_text(found.summary())
 
 
-def test_validate_knows_from_the_description_what_the_training_covers(model_and_robot):
+def test_validate_reads_the_coverage_of_the_description(model_and_robot):
     """By the description alone what `identify` says of the same recording, of the base parameters."""
     model, robot = model_and_robot
     poor = robot.record(1, duration=6.0, rate=100.0, frequency=0.03, noise=0.05)
@@ -173,7 +173,7 @@ def test_the_training_goes_through_its_document():
             Training.from_document(wrong, 5.0, ('a', 'b'))
 
 
-def test_deviation_of_a_prediction_is_that_of_the_samples_in_motion():
+def test_predicted_deviation_is_of_the_moving_samples():
     rng = np.random.default_rng(2)
     root = rng.normal(size=(3, 3))
     C = root @ root.T
@@ -194,7 +194,7 @@ def test_deviation_of_a_prediction_is_that_of_the_samples_in_motion():
     assert math.isnan(predicted_deviation(SimpleNamespace(blocks=lambda: iter(())), C))
 
 
-def test_a_poor_excitation_is_said_with_what_is_not_determined_and_what_never_moves():
+def test_poor_excitation_lists_parameters_and_still_joints():
     solution = SimpleNamespace(condition_number=1234.5, inflation=np.array([31.0, 1.0, 400.0, 30.0]))
     names = ['p', 'q', 'r', 's']
     for still, unmoved in (((), '300; '), (('a',), '; a never moves;'), (('a', 'b'), '; a, b never move;')):

@@ -108,7 +108,7 @@ def test_a_delay_is_where_the_likelihood_is_highest(two_links, observed, base_pa
     assert abs(found.figures['seconds'] - late) < (max(4 * deviation, 2e-3) if factor else 0.006)
 
 
-def test_a_delay_is_not_looked_for_beyond_a_tenth_of_the_mean_duration(two_links, observed, base_parameters_of):
+def test_delay_is_at_most_a_tenth_of_the_mean_duration(two_links, observed, base_parameters_of):
     """Of torques that come 0.3 s late, recordings of 2 s show 0.2 s at most; recordings of 5 s show them."""
     chi = base_parameters_of(two_links, {'ZZ_2': 0.3, 'MX_2': 0.6})
     found = []
@@ -167,7 +167,7 @@ def test_a_delay_that_costs_little_is_told_where_it_has_a_peak(gen3, delay_named
     assert delay_named(model, recording)
 
 
-def test_a_short_recording_among_longer_ones_does_not_end_the_search(true_robot, problem_of):
+def test_short_recording_does_not_end_the_search(true_robot, problem_of):
     """Delays were looked for up to a tenth of the shortest recording, here 150 ms."""
     recordings = [true_robot.record(seed, duration, rate=100.0) for seed, duration in ((0, 10.0), (1, 10.0), (2, 1.5))]
     late = [replace(run, time=run.time[:-20], q=run.q[20:], tau=run.tau[:-20]) for run in recordings]

@@ -94,7 +94,7 @@ def test_a_torque_that_is_zero_has_parameters_zero(system):
     assert np.isfinite(found.unexplained).all()
 
 
-def test_friction_that_drives_and_inertias_below_zero_are_left_out(system):
+def test_driving_friction_and_negative_inertias_are_left_out(system):
     """Friction of a joint goes as a whole, by the sign of its power; what is left is fitted anew, until all is well."""
     rows, weight, tau = system
     chi = fitted(rows, weight, tau, np.ones(B, dtype=bool))[0]
@@ -138,7 +138,7 @@ def test_a_fit_that_is_not_worthwhile_is_not_constrained(system):
         np.testing.assert_allclose(found.chi, chi, rtol=1e-6, atol=1e-9 * np.abs(chi).max())
 
 
-def test_columns_that_say_the_same_share_the_parameter_and_unseen_ones_stay_at_zero(system):
+def test_equal_columns_share_and_unseen_ones_are_zero(system):
     rows, weight, tau = system
     twice = np.concatenate([rows, 2.0 * rows[:, :1], np.zeros((N, 1, SAMPLES))], axis=1)
     found = NormalEquations(twice, weight).fit(tau)
@@ -186,7 +186,7 @@ def test_blocks_of_time_are_stretches_of_one_recording_each():
     assert len(set(time_blocks(part))) == 20
 
 
-def test_gain_is_half_the_logarithm_of_what_is_left_over_less_what_parameters_cost():
+def test_gain_is_log_ratio_less_the_cost_of_parameters():
     given = ExplanationFit(np.zeros(2), np.array([0.04, 0.0]), 7)
     other = ExplanationFit(np.zeros(2), np.array([0.01, 0.5]), 9)
     count = np.array([120.0, 3.0])
@@ -197,7 +197,7 @@ def test_gain_is_half_the_logarithm_of_what_is_left_over_less_what_parameters_co
     assert gain(given, replace(given, rank=8), np.array([0.4, 0.3])) == pytest.approx(-0.5 * math.log(2.0))
 
 
-def test_steadiness_is_the_mean_gain_of_blocks_over_its_standard_error():
+def test_steadiness_is_mean_gain_over_its_standard_error():
     rng = np.random.default_rng(6)
     left, right = rng.normal(size=(2, 2, 60)) * np.array([[[1.0]], [[0.4]]])
     weight, count, blocks = rng.uniform(0.2, 1.0, (2, 60)), np.array([50.0, 20.0]), np.repeat([0, 1, 2, 4], 15)
@@ -273,7 +273,7 @@ def test_columns_of_coupled_drives_take_the_motors_speeds():
     assert found.shape == (2, len(every), 30) and np.abs(own).max() > 0
 
 
-def test_normal_equations_know_the_friction_the_power_and_the_rotors_of_each_joint(resting_problem, two_links):
+def test_normal_equations_have_friction_power_and_rotors(resting_problem, two_links):
     samples = samples_of(resting_problem)
     normal = normal_equations(regressor_columns(samples, two_links), samples, two_links)
     names = resting_problem.names

@@ -76,7 +76,7 @@ def test_sound_residuals_say_nothing():
     assert residual_reasons(found, found.given) == []
 
 
-def test_torque_that_has_nothing_to_do_with_the_motion_is_said_in_percent_of_its_variation():
+def test_unrelated_torque_is_named_in_percent():
     def torque(rng, rows):
         tau = plain(rng, rows)
         tau[1] = 4.0 * rng.normal(size=tau.shape[1]) + 20.0
@@ -136,7 +136,7 @@ def test_more_left_over_than_friction_makes_is_said():
 @pytest.mark.parametrize(('column', 'code', 'what'), [
     (4, 'friction_sign', 'friction that drives (b)'), (6, 'negative_inertia', 'rotor inertias below zero'),
 ])  # fmt: skip
-def test_friction_that_drives_and_inertias_below_zero_are_said_with_their_gain(column, code, what):
+def test_driving_friction_and_negative_inertias_are_named(column, code, what):
     def torque(rng, rows):
         chi = np.array([5.0, *np.tile([2.0, 1.0, 0.5], 3)])
         chi[column] = -0.6

@@ -86,7 +86,7 @@ def test_as_many_samples_are_missing_as_the_jumps_are_long(pieces, length):
     assert float(percent) == pytest.approx(expected, rel=0.06)
 
 
-def test_a_joint_that_stands_still_says_nothing_about_missing_samples():
+def test_still_joint_does_not_count_for_missing_samples():
     moving = without(smooth(1), 6, 40)
     still = np.zeros(len(moving))
     assert 'missing_samples' in said(recording(moving))
@@ -142,7 +142,7 @@ def stuck(start, samples, *, ramp=0, joint=0, seed=2):
 
 
 @pytest.mark.parametrize('joint', [0, 1])
-def test_an_encoder_that_stops_at_once_is_stuck_and_a_joint_that_slows_down_is_not(joint):
+def test_encoder_that_stops_abruptly_is_stuck(joint):
     fastest = int(np.argmax(np.abs(np.diff(smooth(2)[:1500, joint]))))
     text = said(recording(stuck(fastest, 100, joint=joint)))['stuck']
     assert f'the position of {JOINTS[joint]} stands still' in text
@@ -184,7 +184,7 @@ def test_a_joint_that_is_held_creeps_and_sticks(slip, expected):
     assert set(said(made)) == expected
 
 
-def test_a_joint_breaks_loose_from_its_friction_faster_than_it_moves_else():
+def test_joint_that_breaks_loose_is_not_stuck():
     """At rest until its friction lets go, then at 0.024 rad/s at once, at 500 Hz; no faster than 0.12 rad/s later."""
     t = np.arange(2700) / 500.0
     speed = np.where(t < 0.876, 0.0, 0.024 + 0.02 * (t - 0.876))
@@ -299,7 +299,7 @@ def test_speeds_confirm_the_stamps_that_they_agree_with(factor, confirmed):
     assert not confirm_stamps(recording(q))
 
 
-def test_of_two_joints_of_which_one_stands_none_tells_what_is_common():
+def test_one_moving_joint_shows_no_common_factor():
     q = smooth(0)
     dq = np.gradient(q, 1 / RATE, axis=0)
     assert set(said(recording(q * [1.0, 0.0], dq=dq * [0.5, 0.0]))) == {'speed_mismatch'}

@@ -263,7 +263,7 @@ def nonnegative_columns(problem: Problem, others: list[int]) -> FloatArray:
 
 
 def kept_columns(problem: Problem, solution: Solution, others: list[int]) -> tuple[dict[int, float], IntArray]:
-    """Return what no row contains: {place among `others`: value} of drives, and the indices of further terms.
+    """Return the unused entries: {place among `others`: value} of drives, and the indices of further terms.
 
     They keep their values: another column replaces them, as a fitted power of the speed replaces Fv.
     """

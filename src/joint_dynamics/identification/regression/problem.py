@@ -79,7 +79,7 @@ class Problem:
 
     @property
     def lifts(self) -> list[str]:
-        """Joints whose weight is the same in every posture: no torque tells it from an offset, nor what the load is."""
+        """Joints whose weight is the same in every posture: it resembles an offset, and the load is not determined."""
         return [name for j, name in enumerate(self.model.joint_names) if f'offR_{j + 1}' in self.base.names]
 
     @property

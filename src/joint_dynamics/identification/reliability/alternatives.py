@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The alternatives: other ways in which motion and torque could belong together, each with what it would mean.
+"""The alternatives: other relations of motion and torque, each with its meaning.
 
 Every alternative is a change of the samples (or of gravity) that is linear in positions and torques, so that it may
 be made behind the filters.
@@ -95,8 +95,8 @@ class Alternatives:
         def back(fit: ExplanationFit) -> ExplanationFit:
             return fit if order is None else by_recorded_columns(fit, order)
 
-        # residuals of a wrong explanation hold signal, which makes samples look worth less than they are: at first, all
-        # joints take the most of any
+        # the residual of a wrong explanation holds signal, and too few samples seem independent: first the largest
+        # number of any joint
         most = np.full(len(self.names), self.count.max())
         fit = normal.fit(target, lambda free: gain(self.given, back(free), most) > 0)
         gained = gain(self.given, back(fit), most)
@@ -119,11 +119,11 @@ class Alternatives:
         )
 
     def independent_samples(self, left: FloatArray) -> FloatArray:
-        """Return what samples are worth (n,), by what is left over of them (n, samples), weighted, or as given."""
+        """Return the effective samples (n,) of a weighted residual (n, samples), at least those of the given one."""
         return np.maximum(self.count, effective_samples(left, self.samples.weight, self.samples.part))
 
     def vuong_statistic(self, fitted: ExplanationFit, left: FloatArray, count: FloatArray) -> float:
-        """Return `evidence.vuong_statistic` of a fit that leaves so much over, (n, samples), weighted."""
+        """Return `evidence.vuong_statistic` of a fit with its weighted residual, (n, samples)."""
         return vuong_statistic((self.given, self.residuals), (fitted, left), count, self.samples.weight, self.blocks)
 
     @functools.cached_property
@@ -166,13 +166,12 @@ class Alternatives:
         yield from self.orders()
         yield from self.times()
         yield from self.mountings()
-        yield from self.couplings()
 
     def torques(self) -> Iterator[Explanation]:
         """Yield signs and scales of torques.
 
-        A torque of scale 0 or ∞ no longer shares parameters with the others: what that gains, a model that is
-        somewhat wrong gains as well, so that a sign or a scale has to gain more.
+        A torque of scale 0 or ∞ no longer shares parameters with the others. A slightly wrong model gains by that, too,
+        so a sign or a scale has to gain more.
         """
         turned, *signs = (change for change in torque_changes(self.names) if change.code == 'torque_sign')
         yield from self.changed([turned])
@@ -263,14 +262,3 @@ class Alternatives:
                 self.samples.tau,
             )
             yield replace(turned, mounting=angles)
-
-    def couplings(self) -> Iterator[Explanation]:
-        """Yield the torques of coupled motors in place of those of the joints, and the other way."""
-        coupling, tau = self.model.coupling, self.samples.tau
-        if coupling is None or not coupling.coupled:
-            return
-        for text, to_joints in (
-            ('the torques are those of the motors, not of the joints', coupling.matrix.T),
-            ('the torques were turned from motors to joints twice', np.linalg.inv(coupling.matrix).T),
-        ):
-            yield self.fitted('coupling', text, self.normal, to_joints @ tau)

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What is wrong with the recordings: one cause after the other, each with the correction that mends it.
+"""Causes of a wrong recording, one after the other, each with its correction.
 
 Speeds that contradict the positions by one factor come first: they measure the time. Then the clearly better
 explanation with the largest gain (`alternatives`, a delay, a payload) corrects the samples, and all are tried again.
@@ -115,7 +115,7 @@ class Causes:
     unproved: Sequence[str] = ()
 
     def summary(self) -> dict[str, Any]:
-        """Return the entry `mend` of summary.json: the settings, and what is left over before and after; {} if none."""
+        """Return the entry `mend` of summary.json: settings, residuals before and after; {} without one."""
         mounting = next((reason.mend for reason in self.reasons if 'robot' in reason.mend), {})
         if not self.mend.stated():
             return {'mend': dict(mounting)} if mounting else {}
@@ -212,7 +212,7 @@ def _without_harm(path: Causes, unproved: dict[str, str]) -> Causes:
 
 
 def _with_proof(path: Causes) -> Causes:
-    """Return the path with what its corrections leave over of data that took no part."""
+    """Return the path with the held-out residuals of its corrections."""
     if not path.mend.stated():
         return path
     before, after = held_out(path.first, path.last, path.mend)
@@ -252,13 +252,13 @@ def held_out(given: State, other: State, mend: Corrections) -> tuple[FloatArray,
 
 
 def steadily_lower(left: FloatArray, other: FloatArray, errors: float = thresholds.MIN_VUONG_STATISTIC) -> bool:
-    """Whether less is left over, by so many standard errors over the folds; (folds, n) each."""
+    """Whether the first residual is smaller, by so many standard errors over the folds; (folds, n) each."""
     gained = (other - left).mean(axis=1)
     return bool(gained.mean() > errors * gained.std(ddof=1) / np.sqrt(len(gained)))
 
 
 def proves(before: FloatArray, after: FloatArray) -> bool:
-    """Whether less is left over after a correction, steadily or by `BETTER` (rms); (folds, n) each."""
+    """Whether a correction lowers the residual, steadily or by `BETTER` (rms); (folds, n) each."""
     return steadily_lower(after, before, thresholds.PROOF) or bool(after.mean() < thresholds.BETTER**2 * before.mean())
 
 

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""All checks of a training: faults of the recordings, better explanations, differences, what is left over."""
+"""All checks of a training: faults of the recordings, better explanations, differences, residuals."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class CheckResult:
 
 
 def _poor(alternatives: Alternatives, floor: BoolArray) -> list[str]:
-    """Return the joints at the floor of their sensors that leave more over than a matter of the model's details."""
+    """Return the joints at the floor of their sensors with a residual above that of model details."""
     left = np.sqrt(alternatives.given.unexplained)
     return [
         name
@@ -93,7 +93,7 @@ def _spikes_matter(alternatives: Alternatives, observations: Sequence[Observatio
 def check_training(problem: Problem, recordings: Sequence[Recording]) -> CheckResult:
     """Check the recordings of a problem, as the settings state it; recordings: as they came, before any averaging."""
     own = [reason for recording in recordings for reason in faults(recording)]
-    # columns formed from a solution would hide from one explanation what they were formed by under another
+    # columns formed from a solution would favour the explanation of that solution
     problem = _thinned(problem.without_state())
     samples = replace(samples_of(problem), timed=all(map(confirm_stamps, recordings)))
     alternatives = Alternatives(problem.model, samples)
@@ -101,7 +101,7 @@ def check_training(problem: Problem, recordings: Sequence[Recording]) -> CheckRe
     units = check_units(alternatives, rated)
     measured = [reason for reason in own if 'recording' in reason.mend][:1]
     causes = find_causes(alternatives, problem.observations, measured)
-    # what has a correction among the causes is said there
+    # faults with a correction are among the causes
     own = [reason for reason in own if reason.code not in {cause.code for cause in causes.reasons}]
     floor = at_floor(alternatives, rated)
     # what a sensor resolves is not known in another unit; a signal that is stuck is said to be

@@ -14,12 +14,10 @@
 
 r"""Whether the training motion excites the robot, and covers another motion.
 
-The condition number of the regressor with columns scaled to norm 1 says how much noise grows at worst. For another
-motion: how well the parameters are known in the directions that motion asks for.
-
-With covariance C of the parameters, the torque predicted for a row w has the deviation √(w C wᵀ); its mean square over
-the samples in motion, as a share of the torque, is what the prediction may be off by although every recording is
-sound. Where the motion leaves the speeds, accelerations and positions of the training is said beside it.
+The condition number of the regressor with columns scaled to norm 1 is the largest growth of noise. With covariance C of
+the parameters, the torque predicted for a row w has the deviation √(w C wᵀ). Its mean square over the samples in
+motion, as a share of the torque, is the error to expect of a prediction from sound recordings. Speeds, accelerations
+and positions outside those of the training are listed beside it.
 """
 
 from __future__ import annotations
@@ -71,10 +69,10 @@ class Coverage:
 
 @dataclass(frozen=True)
 class Training:
-    """What the training motion showed: how well the parameters are known, and where it went.
+    """The training motion: covariance of its parameters, and its ranges.
 
     covariance (b, b): of the first b columns of a problem of this robot; deviation: of the torque it predicts for the
-    training motion, in percent of that; percent: left over of the torque in motion; position (n, 2) [rad], speed,
+    training motion, in percent of that; percent: residual of the torque in motion; position (n, 2) [rad], speed,
     acceleration (n,): lowest and highest, and largest.
     """
 
@@ -102,7 +100,7 @@ class Training:
         return {
             'deviation_percent': plain(self.deviation),
             **{key: dict(zip(names, plain(values), strict=True)) for key, values in ranges.items()},
-            # what the motion does not show at all has a variance as large as a description holds
+            # undetermined parameters have the largest variance of a description
             'covariance': [
                 plain(row[: k + 1]) for k, row in enumerate(np.clip(self.covariance, -MAX_NUMBER, MAX_NUMBER))
             ],
@@ -129,7 +127,7 @@ class Training:
 
 
 def judge_coverage(training: Training, unseen: Problem, percent: float) -> Coverage:
-    """Judge the motion of `unseen` against that of the training; percent: left over of its torque in motion."""
+    """Judge the motion of `unseen` against that of the training; percent: residual of its torque in motion."""
     own, other = training.deviation, predicted_deviation(unseen, training.covariance)
     left = leaves(training, unseen)
     summary = {

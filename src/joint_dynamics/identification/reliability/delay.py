@@ -46,8 +46,7 @@ def estimate_delay(
 
     The torques are filtered once at the full rate and read at the kept samples plus the delay; samples nearer to an end
     than the longest delay are left out. It has to gain over what friction does by itself (friction, `friction_rows`),
-    whatever the clocks do. It matters by its length; one that is clear and does not is noted, with what it costs
-    [share of the torque, rms].
+    whatever the clocks do. It matters by its length; a clear short one is noted with its cost [share of the torque].
     """
     bandwidth = min(_bandwidth(observation) for observation in observations)
     longest, width = longest_delay(observations), 0.02 / bandwidth

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What the residuals of the given explanation say: torque that neither motion nor details of friction explain."""
+"""Reasons from the residuals of the given explanation: torque unexplained by motion and by details of friction."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ RATED_FACTOR = 2.0  # rated torque of the strongest joint over the largest one o
 
 
 def at_floor(alternatives: Alternatives, rated: FloatArray) -> BoolArray:
-    """Return which joints leave no more over than their sensors resolve, (n,).
+    """Return the joints whose residual is at the resolution of their sensors, (n,).
 
     rated (n,) [N·m]; where that is NaN, not known, `RATED_FACTOR` times the largest torque of any joint stands for it.
     """
@@ -45,7 +45,7 @@ def residual_reasons(
     noise: FloatArray | None = None,
     floor: BoolArray | None = None,
 ) -> list[Reason]:
-    """Return what the residuals of the given explanation say.
+    """Return the reasons from the residuals of the given explanation.
 
     better: an explanation that is, if any; noise (n,): of each torque (rms) [N·m], none where not given; floor (n,):
     joints of which nothing is said (`at_floor`).

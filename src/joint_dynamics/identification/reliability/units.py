@@ -27,9 +27,9 @@ from joint_dynamics.robot import INERTIAL
 
 
 def check_units(alternatives: Alternatives, rated: FloatArray) -> list[Reason]:
-    """Return a reason where torques are a fraction of what inertials and limits let expect.
+    """Return a reason where torques are a fraction of those by inertials and limits.
 
-    rated: what the joints are rated for (n,) [N·m], NaN where not known (`joints.rated_torques`).
+    rated: rated torques (n,) [N·m], NaN where not known (`joints.rated_torques`).
     """
     model, samples = alternatives.model, alternatives.samples
     largest = np.quantile(np.abs(samples.tau), 0.99, axis=1)

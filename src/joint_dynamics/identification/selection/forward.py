@@ -89,7 +89,7 @@ class Selection:
     loss_after: float = 0.0
 
     def summary(self, joint_names: Sequence[str], used: Sequence[Term]) -> dict[str, Any]:
-        """Return the entry `selection` of summary.json; used: the terms of the solution, as far as friction allows."""
+        """Return the entry `selection` of summary.json; used: the terms of the solution."""
         kept = {name for term in used for name in term.names}
         return {
             'chosen': [
