@@ -131,21 +131,11 @@ def test_recordings_weigh_by_their_power_whatever_their_rates(rates, share, freq
     assert dynamics_bandwidth(*two_motions(*rates, share)) == pytest.approx(HARMONICS * frequency, rel=0.15)
 
 
-@pytest.mark.parametrize(('share', 'frequency'), [(0.03, 1.0), (0.08, 5.0)])
-def test_motions_of_one_recording_weigh_by_their_power(share, frequency):
-    (slow, fast), (rate, _) = two_motions(400.0, 400.0, share)
-    assert dynamics_bandwidth([slow + fast], [rate]) == pytest.approx(HARMONICS * frequency, rel=0.15)
-
-
 def test_what_a_slow_recording_cannot_tell_does_not_count():
     """At 100 Hz, above 25 Hz there is noise and its mirror image only."""
     t = np.arange(0, 10, 0.01)
     q = np.sin(2 * np.pi * t) + 0.2 * np.sin(2 * np.pi * 30.0 * t)
     assert dynamics_bandwidth([q[:, None]], [100.0]) == pytest.approx(HARMONICS, rel=0.15)
-
-
-def test_a_robot_at_rest_has_the_least_bandwidth():
-    assert dynamics_bandwidth([np.full((500, 2), 0.7)], [100.0]) == HARMONICS
 
 
 def test_drift_has_the_smallest_bandwidth():

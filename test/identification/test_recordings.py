@@ -70,12 +70,6 @@ def test_a_current_in_its_place_and_a_joint_that_stays_are_taken(true_robot, rec
                 prepared(true_robot, replace(recording, tau=almost))
 
 
-def test_a_note_that_is_true_of_several_recordings_is_told_once(true_robot, recording):
-    one, two, three = (replace(recording, name=name, notes=('warm', name)) for name in ('a', 'b', 'c'))
-    data = PreparedRecordings.of(true_robot.model, [one, two], [three], [])
-    assert data.notes == ['a, b, c: warm', 'a: a', 'b: b', 'c: c']
-
-
 WLS = IdentificationSettings(selection=False)
 
 

@@ -194,14 +194,3 @@ def test_outliers_become_prediction_plus_nearby_residual(of_residuals):
     assert clean.names == problem.names
     for one, other in zip(clean.blocks(), problem.blocks(), strict=True):
         np.testing.assert_array_equal(one.rows, other.rows)
-
-
-def test_without_a_parallel_filter_nothing_is_replaced(of_residuals):
-    residuals = [1e-3 * np.random.default_rng(6).normal(size=(size, 2)) for size in SIZES]
-    residuals[0][7] = 9.0
-    problem, chi, _ = of_residuals(residuals)
-    assert find_outliers(problem, chi)[0][0][7].all()
-    clean, wrong = cleaned(problem, chi)
-    assert clean is problem
-    assert [mask.shape for mask in wrong] == [residual.shape for residual in residuals]
-    assert not any(mask.any() for mask in wrong)

@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 from joint_dynamics.identification.regression.iirls import FrictionOptions, iirls
-from joint_dynamics.identification.regression.irls import Noise, cleaned, irls, reweight, whitened
+from joint_dynamics.identification.regression.irls import cleaned, irls, reweight, whitened
 from joint_dynamics.identification.regression.least_squares import wls
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.residuals import full_rate_torque
@@ -131,38 +131,6 @@ def test_the_noise_is_that_of_the_rows_kept(problem, first, threshold):
     np.testing.assert_array_equal(np.diag(found.noise.correlation), 1.0)
 
 
-def test_the_course_ends_when_nothing_changes_any_more(problem, first, found):
-    assert 2 <= len(found.trace) < 30
-    changes = [entry['change'] for entry in found.trace]
-    assert changes[-1] < 1e-2 < changes[0]
-    again = reweight(problem, found.solution, start=found)
-    assert len(again.trace) <= 2
-    assert [set(entry) for entry in found.trace] == [{'change', 'rejected_percent'}] * len(found.trace)
-    deviation = np.sqrt(np.diag(found.solution.inverse))
-    assert np.abs((again.solution.chi - found.solution.chi) / deviation).max() < 2e-2
-
-
-def test_a_start_lends_its_weights_and_noise(problem, first, found):
-    """Begun with noise a hundred times too large, nothing is left out in the first sweep."""
-    wide = replace(found, noise=Noise(100 * found.noise.sigma, 100 * found.noise.rest_sigma, np.eye(2)))
-    begun = reweight(problem, first, start=wide)
-    assert begun.trace[0]['rejected_percent'] == 0.0
-    plain = reweight(problem, first)
-    assert plain.trace[0]['rejected_percent'] > 1.0
-
-
-@pytest.mark.parametrize('threshold', [1.5, 3.0, 50.0])
-def test_a_lower_threshold_leaves_more_out(problem, first, found, threshold):
-    other = reweight(problem, first, threshold)
-    if threshold == 50.0:
-        # of wrong rows that stay, the deviation is so large that hardly any is beyond it
-        assert other.rejected_percent < found.rejected_percent
-    else:
-        assert other.rejected_percent > found.rejected_percent
-    clean = irls(problem, first, threshold)
-    assert (clean.rejected_percent > found.rejected_percent) == (threshold < 4.0)
-
-
 @pytest.fixture(scope='module')
 def spiky(two_links, observed):
     """Behind a parallel filter, with spikes on three samples in a hundred; where they are, and the parameters."""
@@ -201,18 +169,6 @@ def test_replacing_and_reweighting_converge_together(spiky):
     tau = [np.concatenate([block.tau for block in one.blocks()], axis=1) for one in (clean, found.problem)]
     np.testing.assert_allclose(tau[0], tau[1], atol=0.02 * DEVIATION.min())
     assert np.abs((found.solution.chi - chi) / np.sqrt(np.diag(found.covariance()))).max() < 5
-
-
-def test_without_outliers_there_is_one_pass(two_links, observed):
-    run = observed(1, 1200, factor=4)
-    plain = Problem(two_links, [run])
-    noise = np.random.default_rng(2).uniform(-1, 1, run.q.shape)
-    torque = full_rate_torque(plain, run, np.arange(1.0, 1.0 + plain.columns))
-    quiet = Problem(two_links, [replace(run, tau=torque + noise)])
-    found = irls(quiet, wls(triangulate(quiet.blocks())))
-    sweeps = len(reweight(quiet, wls(triangulate(quiet.blocks()))).trace)
-    percent = {'rejected_rows_percent': pytest.approx(found.rejected_percent), 'replaced_samples_percent': 0.0}
-    assert found.trace == [{'change': None, 'sweeps': sweeps, **percent}]
 
 
 def test_the_covariance_is_of_the_rows_kept_alone(found):

@@ -24,7 +24,9 @@ from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.regression.rotor import RotorSide
 from joint_dynamics.robot import INERTIAL
 
-COULOMB, VISCOUS, INERTIA = np.array([5.0, 2.0]), np.array([3.0, 1.5]), np.array([0.8, 0.3])
+COULOMB = np.array([5.0, 2.0])
+VISCOUS = np.array([3.0, 1.5])
+INERTIA = np.array([0.8, 0.3])
 
 
 def described(model, inertial=True):

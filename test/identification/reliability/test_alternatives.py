@@ -176,16 +176,6 @@ def test_longer_time_does_not_matter_without_accelerations(two_links, samples):
     assert found.clear and found.matters and found.mend.time_scale == pytest.approx(2.0)
 
 
-def test_everything_is_tried(two_links, samples):
-    """Of each kind as many as there are; a scale that gains no more than a torque on its own is passed over."""
-    codes = [one.code for one in Alternatives(two_links, samples).all()]
-    counted = {code: codes.count(code) for code in set(codes)}
-    assert counted == {
-        'torque_sign': 1, 'position_sign': 2, 'axis_sign': 2, 'position_offset': 6, 'degrees': 2, 'time_reversed': 2,
-        'torque_order': 1, 'position_order': 1, 'joint_order': 1, 'time_scale': 1, 'mounting': 5, 'gravity': 1,
-    }  # fmt: skip
-
-
 def test_a_gain_of_a_few_blocks_of_time_has_to_be_twice_as_large(two_links, samples):
     fitted = Alternatives(two_links, samples).given
     for gained, steady, expected in (

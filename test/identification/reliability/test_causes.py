@@ -21,12 +21,7 @@ import pytest
 import yaml
 
 from joint_dynamics.cli.main import main
-from joint_dynamics.identification import IdentificationSettings
-from joint_dynamics.identification.observations import filter_plan, observe
-from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.reliability import causes
-from joint_dynamics.identification.reliability.alternatives import Alternatives
-from joint_dynamics.identification.reliability.filtered_samples import samples_of
 from joint_dynamics.identification.reliability.signals import faults
 from joint_dynamics.recording import Recording
 from joint_dynamics.robot import RobotModel
@@ -39,21 +34,9 @@ def arm(ur_table, true_robot_of):
     return model, replace(recording, dq=np.gradient(recording.q, recording.period, axis=0))
 
 
-def alternatives_of(model, recording):
-    settings = IdentificationSettings()
-    observation = observe(recording, filter_plan([recording], settings))
-    return Alternatives(model, samples_of(Problem(model, [observation], rest_speed=settings.rest_speed))), observation
-
-
 @pytest.fixture
 def check(checked):
     return lambda model, recording: checked(model, [recording])
-
-
-def swapped(tau, i, k):
-    order = np.arange(tau.shape[1])
-    order[[i, k]] = k, i
-    return tau[:, order]
 
 
 def turned(tau, *joints):

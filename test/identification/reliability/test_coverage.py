@@ -16,7 +16,6 @@
 
 import copy
 import math
-import re
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -137,40 +136,6 @@ def test_a_training_too_poor_for_the_other_motion_is_said(monkeypatch, left):
     within = f'and it leaves the training{where}:' if left else 'and it lies within the training:'
     for part in ('(20 against 8 % of the torque)', 'make 12 % of it (training: 3 %)', within):
         assert part in note
-
-
-def test_from_where_on_a_training_is_too_poor(monkeypatch):
-    """Left over above 15 % and three times the training; deviations above twice the own, and half of what is left."""
-    for own, other, percent, of_training, expected in (
-        (3.0, 12.3, 14.9, 1.0, 'note'), (3.0, 12.3, 15.1, 1.0, 'reason'), (3.0, 12.3, 20.0, 6.6, 'reason'),
-        (3.0, 12.3, 20.0, 6.7, 'note'), (6.2, 12.3, 20.0, 1.0, 'note'), (6.1, 12.3, 20.0, 1.0, 'reason'),
-        (3.0, 9.9, 20.0, 1.0, 'note'), (3.0, 10.1, 20.0, 1.0, 'reason'), (3.0, 9.0, 4.9, 1.0, ''),
-        (3.0, 9.0, 5.1, 1.0, 'note'), (3.0, 9.0, 5.9, 4.0, ''), (3.0, 9.0, 6.1, 4.0, 'note'),
-    ):  # fmt: skip
-        found = coverage_of(own, other, percent, of_training, monkeypatch)
-        assert (len(found.reasons), len(found.notes)) == (expected == 'reason', expected == 'note')
-
-
-def test_the_training_goes_through_its_document():
-    rng = np.random.default_rng(1)
-    root = rng.normal(size=(3, 3))
-    given = Training(root @ root.T, 1.23456789, 4.0, rng.normal(size=(2, 2)), rng.random(2), rng.random(2))
-    document = given.document(('a', 'b'))
-    assert document['deviation_percent'] == 1.23457 and [len(row) for row in document['covariance']] == [1, 2, 3]
-    found = Training.from_document(document, 5.0, ('b', 'a'))
-    assert (found.deviation, found.percent) == (1.23457, 5.0)
-    np.testing.assert_allclose(found.covariance, given.covariance, rtol=1e-5)
-    np.testing.assert_array_equal(found.covariance, found.covariance.T)
-    for key in ('position', 'speed', 'acceleration'):
-        np.testing.assert_allclose(getattr(found, key), getattr(given, key)[::-1], rtol=1e-5)
-    for wrong, what in (
-        ({**document, 'speed': {'a': 1.0}}, "KeyError('b')"),
-        ({**document, 'covariance': 1}, 'TypeError('),
-        ({**document, 'deviation_percent': 'x'}, 'ValueError('),
-    ):
-        message = f'provenance.coverage: expected what `identify` writes there, found {what}'
-        with pytest.raises(JointDynamicsError, match=re.escape(message)):
-            Training.from_document(wrong, 5.0, ('a', 'b'))
 
 
 def test_predicted_deviation_is_of_the_moving_samples():

@@ -38,7 +38,9 @@ from joint_dynamics.identification.reliability.thresholds import RESOLVED
 from joint_dynamics.recording.conversions import Corrections
 from joint_dynamics.robot import RobotModel
 
-N, B, SAMPLES = 3, 5, 400
+N = 3
+B = 5
+SAMPLES = 400
 
 
 @pytest.fixture(params=range(3))
@@ -118,24 +120,6 @@ def test_driving_friction_and_negative_inertias_are_left_out(system):
     while (wrong := use & (fitted(rows, weight, tau, use)[0] < 0) & (np.arange(B) < 4)).any():
         use &= ~wrong
     check(NormalEquations(rows, weight, positive=np.arange(4)).fit(tau), fitted(rows, weight, tau, use), int(use.sum()))
-
-
-def test_a_fit_that_is_not_worthwhile_is_not_constrained(system):
-    rows, weight, tau = system
-    chi = fitted(rows, weight, tau, np.ones(B, dtype=bool))[0]
-    positive = np.flatnonzero(chi < 0)
-    normal = NormalEquations(rows, weight, positive=positive)
-    asked = []
-
-    def worthwhile(answer):
-        return lambda found: asked.append(found) or answer
-
-    check(normal.fit(tau, worthwhile(False)), fitted(rows, weight, tau, np.ones(B, dtype=bool)), B)
-    constrained = normal.fit(tau, worthwhile(True))
-    check(constrained, (normal.fit(tau).chi, normal.fit(tau).unexplained), normal.fit(tau).rank)
-    assert (constrained.chi[positive] == 0).all() and len(asked) == 2
-    for found in asked:
-        np.testing.assert_allclose(found.chi, chi, rtol=1e-6, atol=1e-9 * np.abs(chi).max())
 
 
 def test_equal_columns_share_and_unseen_ones_are_zero(system):
@@ -271,24 +255,6 @@ def test_columns_of_coupled_drives_take_the_motors_speeds():
     own = model.coupling.regressor_rows(samples.dtheta, samples.ddtheta)
     np.testing.assert_array_equal(found[:, -own.shape[1] :], own)
     assert found.shape == (2, len(every), 30) and np.abs(own).max() > 0
-
-
-def test_normal_equations_have_friction_power_and_rotors(resting_problem, two_links):
-    samples = samples_of(resting_problem)
-    normal = normal_equations(regressor_columns(samples, two_links), samples, two_links)
-    names = resting_problem.names
-    rows = regressor_columns(samples, two_links)
-    np.testing.assert_allclose(normal.rows, rows * samples.weight[:, None])
-    np.testing.assert_allclose(normal.matrix, np.einsum('jbs,jcs->jbc', normal.rows, normal.rows), rtol=1e-9)
-    for j in range(2):
-        columns = [names.index(f'Fv_{j + 1}'), names.index(f'Fc_{j + 1}')]
-        np.testing.assert_array_equal(normal.friction[j], columns)
-        power = np.zeros(rows.shape[1])
-        for column in columns:
-            power[column] = sum(rows[j, column] * samples.dtheta[j] * samples.weight[j] ** 2)
-        np.testing.assert_allclose(normal.power[j], power, rtol=1e-9)
-        assert (power[columns] > 0).all()
-    assert [names[k] for k in normal.positive] == [name for name in names if name.startswith('Ia_')] != []
 
 
 @pytest.mark.parametrize('samples_per_pass', [1, 100, 4096])

@@ -25,7 +25,6 @@ from joint_dynamics.identification import IdentificationSettings
 from joint_dynamics.identification.observations import ABOVE, filter_plan, observe, torque_noise
 from joint_dynamics.identification.reliability.evidence import NormalEquations, effective_samples, gain
 from joint_dynamics.identification.reliability.residual_reasons import residual_reasons
-from joint_dynamics.recording import Recording
 from joint_dynamics.robot import RobotModel
 
 NAMES = ('a', 'b', 'c')
@@ -205,26 +204,3 @@ RATE = 100.0
 def told(checked):
     """Return the reasons against a recording: code -> text."""
     return lambda model, recording: {reason.code: reason.text for reason in checked(model, [recording]).reasons}
-
-
-def from_reversal(recording, joint):
-    """A recording in which a joint's position stays from the reversal on that is next to the middle."""
-    q = recording.q.copy()
-    turns = np.flatnonzero(np.diff(np.sign(np.diff(q[:, joint]))) != 0) + 1
-    first = turns[np.argmin(np.abs(turns - len(q) // 2))]
-    q[first:, joint] = q[first, joint]
-    return replace(recording, q=q)
-
-
-def resting(robot, joint, held, later=True):
-    """A recording in which a joint stands for a half and friction holds ±`held` times its Coulomb level there."""
-    t, q, dq, ddq = robot.motion(np.random.default_rng(0), 20.0, RATE)
-    # the joint stops at, or starts from, a reversal
-    turns = np.flatnonzero(np.diff(np.sign(dq[:, joint])) != 0) + 1
-    turn = turns[np.argmin(np.abs(turns - 1000))]
-    still = slice(turn, None) if later else slice(None, turn)
-    q[still, joint], dq[still, joint], ddq[still, joint] = q[turn, joint], 0.0, 0.0
-    tau = robot.torque(q, dq, ddq)
-    tau[still, joint] += held * robot.standard[joint, 12] * np.sin(2 * np.pi * 0.3 * t[still])
-    tau += 0.02 * np.sqrt((tau**2).mean(axis=0)) * np.random.default_rng(100).normal(size=tau.shape)
-    return Recording(robot.model.joint_names, t, q, tau=tau, name='run')
