@@ -31,7 +31,6 @@ from joint_dynamics.identification.regression.columns import FrictionState
 from joint_dynamics.identification.regression.methods import SolvedProblem
 from joint_dynamics.identification.regression.residuals import overall_residual
 from joint_dynamics.identification.regression.rotor import RotorSide
-from joint_dynamics.identification.reliability.coverage import Training
 from joint_dynamics.identification.result import IdentificationResult
 from joint_dynamics.joint import NO_PRESLIDING
 from joint_dynamics.joint.friction_documents import PARAMETERS
@@ -164,25 +163,9 @@ def with_provenance(result: IdentificationResult) -> DynamicsDescription:
         'reasons': [reason.text for reason in result.reasons],
         'joints': result.checks.get('joints'),
         'uses': result.checks.get('uses'),
-        'coverage': _coverage(result),
         'filters': {name: finite(value) for name, value in vars(result.plan).items()},
     }
     return DynamicsDescription(result.description.document | {'provenance': provenance})
-
-
-def _coverage(result: IdentificationResult) -> dict[str, Any] | None:
-    """Of the base parameters, the further terms as they are: their columns need the state of the training.
-
-    Terms resemble columns of the base (√ω the other friction), so their errors compensate: the covariance given the
-    terms comes nearer to that of the torque than the one beside them. None where no joint moved.
-    """
-    count = result.problem.base.count
-    percent = overall_residual(result.training, moving=True)[1]
-    own, cross = np.split(result.covariance[:count], [count], axis=1)
-    terms = result.covariance[count:, count:]
-    given = own - cross @ np.linalg.pinv(terms, rcond=1e-10, hermitian=True) @ cross.T
-    training = Training.of(result.problem, given, percent)
-    return training.document(result.problem.model.joint_names) if np.isfinite(training.deviation) else None
 
 
 def payload_part(entries: dict[str, Any]) -> dict[str, Any]:

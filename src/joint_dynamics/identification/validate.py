@@ -32,8 +32,7 @@ from joint_dynamics.identification.identification_settings import Identification
 from joint_dynamics.identification.observations import SHARE, Observation, filter_plan, observe, stays
 from joint_dynamics.identification.recordings import locked_as_recorded, without_torque_of
 from joint_dynamics.identification.regression.problem import Problem
-from joint_dynamics.identification.regression.residuals import Fit, FullRate, band_of, overall_residual, relative
-from joint_dynamics.identification.reliability.coverage import Coverage, Training, judge_coverage
+from joint_dynamics.identification.regression.residuals import Fit, FullRate, band_of, relative
 from joint_dynamics.identification.reliability.prediction import judge_prediction
 from joint_dynamics.identification.reliability.signals import faults
 from joint_dynamics.identification.reliability.verdict import Reason, without_duplicates
@@ -132,8 +131,8 @@ def judge_description(
 ) -> Validation:
     """Predict the torque of every recording as `validate_description` does, and judge whether it is reliable.
 
-    The prediction is compared with the residual of the training, and the motion with that of the training, where
-    the description states them (`provenance`). Raises JointDynamicsError as `validate_description` does.
+    The prediction is compared with the residual of the training, where the description states it (`provenance`).
+    Raises JointDynamicsError as `validate_description` does.
     """
     settings = settings or IdentificationSettings()
     arm = Arm.from_description(None, description)
@@ -144,30 +143,22 @@ def judge_description(
     problem = Problem(arm.robot, observations, rest_speed=settings.rest_speed)
     known = description.document.get('provenance', {})
     percent = known.get('moving_residual_percent')
-    covered = Coverage()
-    base = [parameter.get('name') for parameter in description.document['inertial'].get('base', [])]
-    if percent is not None and known.get('coverage') and base == problem.names:
-        training = Training.from_document(known['coverage'], percent, arm.joint_names)
-        covered = judge_coverage(training, problem, overall_residual(fits, moving=True)[1])
-    explained = covered.summary.get('coverage', {}).get('validation_deviation_percent')
     contradictory = [
         reason for recording in recordings for reason in faults(recording) if reason.code == 'speed_mismatch'
     ]
-    predicted = judge_prediction(fits, percent, payload_changes(problem, fits), explained)
+    predicted = judge_prediction(fits, percent, payload_changes(problem, fits))
     own = []
     if not known.get('believable', True):
         why = known.get('reasons') or ['its identification found reasons against it']
         text = f'the description says of itself that it is not reliable: {"; ".join(map(str, why))}'
         own = [Reason('description', text)]
-    reasons = [*own, *contradictory, *predicted, *covered.reasons]
-    summary = dict(covered.summary)
-    summary['resting'] = resting_summary(fits)
+    reasons = [*own, *contradictory, *predicted]
     names = [recording.name for recording in recordings]
     return Validation(
         fits,
         [replace(reason, text=with_short_names(reason.text, names)) for reason in without_duplicates(reasons)],
-        [with_short_names(note, names) for note in (*notes, *covered.notes)],
-        summary,
+        [with_short_names(note, names) for note in notes],
+        {'resting': resting_summary(fits)},
     )
 
 

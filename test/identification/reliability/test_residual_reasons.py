@@ -197,9 +197,6 @@ def test_noise_of_a_joint_with_hardly_any_torque_is_no_reason(sensed, told):
         assert list(told(model, replace(recording, tau=tau))) == expected
 
 
-RATE = 100.0
-
-
 @pytest.fixture
 def told(checked):
     """Return the reasons against a recording: code -> text."""

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from joint_dynamics.arrays import BoolArray, FloatArray
+from joint_dynamics.arrays import BoolArray, FloatArray, finite
 from joint_dynamics.identification.drive_gains.payload import payload_changes
 from joint_dynamics.identification.identification_settings import IdentificationSettings
 from joint_dynamics.identification.observations import Observation, torque_noise
@@ -33,9 +33,9 @@ from joint_dynamics.identification.regression.residuals import Fit, overall_resi
 from joint_dynamics.identification.reliability import thresholds
 from joint_dynamics.identification.reliability.alternatives import Alternatives
 from joint_dynamics.identification.reliability.causes import find_causes
-from joint_dynamics.identification.reliability.coverage import Coverage, Training, excitation_reasons, judge_coverage
 from joint_dynamics.identification.reliability.differences import parts_summary
 from joint_dynamics.identification.reliability.efforts import spikes, without_spikes
+from joint_dynamics.identification.reliability.excitation import excitation_reasons, predicted_deviation
 from joint_dynamics.identification.reliability.filtered_samples import kept, samples_of
 from joint_dynamics.identification.reliability.joints import NOT_POSITIVE, judge_joints, rated_torques, uses
 from joint_dynamics.identification.reliability.prediction import judge_prediction
@@ -148,21 +148,19 @@ def check_recordings(
     None without any. covariance (b, b): of the solution's parameters.
     """
     checked = check_training(stated, recordings)
-    covered, predicted = Coverage(), list[Reason]()
+    predicted, notes, summary = list[Reason](), list[str](), dict[str, Any]()
     if unseen is not None:
-        percent = overall_residual(training, moving=True)[1]
-        covered = judge_coverage(
-            Training.of(problem, covariance, percent), unseen, overall_residual(validation, moving=True)[1]
-        )
-        explained = covered.summary['coverage']['validation_deviation_percent']
-        predicted = judge_prediction(validation, percent, payload_changes(unseen, validation), explained)
+        percent, deviation = overall_residual(training, moving=True)[1], predicted_deviation(unseen, covariance)
+        if not np.isfinite(deviation):
+            notes.append('no joint moves in the validation: it says nothing of the torque in motion')
+        summary['validation_deviation_percent'] = finite(deviation)
+        predicted = judge_prediction(validation, percent, payload_changes(unseen, validation), deviation)
         named = {reason.code for reason in checked.reasons}
         predicted = [reason for reason in predicted if reason.code not in named]
     reasons = [
         *excitation_reasons(problem.names, solution, settings.condition_limit, problem.still_joints),
         *checked.reasons,
         *predicted,
-        *covered.reasons,
     ]
     reasons = without_duplicates(reasons)
     seen = validation or training
@@ -170,7 +168,7 @@ def check_recordings(
     positive = positive_inertia(problem, solution.chi)
     determined = not poorly_determined_parameters(problem.names, solution)
     good = uses(joints, reasons, determined, positive, problem.model.weightless)
-    notes = [*checked.notes, *covered.notes, *(str(one) for one in joints if one.state == 'weak')]
+    notes = [*checked.notes, *notes, *(str(one) for one in joints if one.state == 'weak')]
     verdicts = {'joints': {one.name: one.summary() for one in joints}, 'uses': good}
     notes += [] if positive else [f'{NOT_POSITIVE}: laws, gains and simulators refuse it']
-    return CheckResult(reasons, notes, checked.summary | covered.summary | verdicts, checked.weak)
+    return CheckResult(reasons, notes, checked.summary | summary | verdicts, checked.weak)

@@ -54,7 +54,8 @@ def judge_prediction(
     names = fits[0].joint_names
     tau, predicted = np.where(moving, tau, 0.0), np.where(moving, predicted, 0.0)
     left = float(np.sum((tau - predicted) ** 2))
-    expected = deviation_percent is not None and deviation_percent > thresholds.EXPLAINED_SHARE * overall
+    deviation = deviation_percent or 0.0
+    expected = deviation > thresholds.EXPLAINED_SHARE * overall
     many: Sequence[Change] = () if expected else others
     if overall < 200 * thresholds.MIN_EFFECT:
         # at a small residual, a change with parameters of its own has to do better than other friction
@@ -89,8 +90,13 @@ def judge_prediction(
     reasons.append(
         Reason(
             'validation',
-            f'{overall:.3g} % of the torque in motion is left over{against}: look whether robot, payload, mounting '
-            'and units are those of the training, or train on motions more like this one',
+            f'{overall:.3g} % of the torque in motion is left over{against}: '
+            + (
+                f'deviations of the parameters explain {deviation:.3g} %; train on motions more like this one'
+                if expected
+                else 'look whether robot, payload, mounting and units are those of the training, or train on motions '
+                'more like this one'
+            ),
         )
     )
     return reasons

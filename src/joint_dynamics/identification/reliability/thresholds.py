@@ -44,8 +44,6 @@ EQUAL_RATIO_TO_TRAINING = 1.5  # the same, up to which a prediction is as good a
 POOR_PERCENT = 15.0  # % of the torque, below which a prediction is not held against the description
 USELESS_PERCENT = 50.0  # % of the torque, from which a prediction is of no use
 EXPLAINED_SHARE = 0.5  # share of the residual (rms) that parameter deviations make before they are its cause
-DEVIATION_RATIO = 2.0  # predicted deviation of another motion over the training's, from which the training is poor
-RANGE_TOLERANCE = 1.2  # share of the largest training value from which a motion has left it
 
 # Units
 DISAGREEMENT_FACTOR = 3.0  # torques over those of the file's inertials: tools weigh less, A and N·m differ by more

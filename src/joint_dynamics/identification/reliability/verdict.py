@@ -58,7 +58,6 @@ CODES = {
     'negative_inertia': 'inertias no body has',
     'description': 'the description says of itself that it is not reliable',
     'validation': 'another motion is predicted much worse than the training motion',
-    'coverage': 'the other motion leaves what the training motion shows',
 }
 """Every code, with its meaning."""
 
