@@ -22,7 +22,7 @@ import pytest
 
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification import IdentificationSettings, identify
-from joint_dynamics.identification.recordings import PreparedRecordings, wholes, with_mean_periods
+from joint_dynamics.identification.recordings import PreparedRecordings, thinned, wholes, with_mean_periods
 from joint_dynamics.recording import Recording
 
 
@@ -179,3 +179,16 @@ def test_periods_that_differ_stay_and_say_in_what():
         assert re.fullmatch(start + words, same.notes[-1])
     for options in ({'drift': 0.02}, {'warm': 0.6}):
         assert with_mean_periods([periodic(**options)], 5.0, 4.0, 1.0)[0].name == 'run (mean of 4 periods)'
+
+
+@pytest.mark.parametrize(('samples', 'cutoff', 'factor'), [(39_999, 5.0, 1), (60_000, 5.0, 3), (60_000, 20.0, 2)])
+def test_long_recordings_are_means_at_a_lower_rate(samples, cutoff, factor):
+    """A third of 60,000 samples are kept, or as many as 20 times the cut-off asks for."""
+    time = np.arange(samples) / 1000.0
+    q = np.random.default_rng(0).normal(size=(samples, 2))
+    run = Recording(('a', 'b'), time, q, tau=2.0 * q, name='run')
+    found = thinned(run, cutoff)
+    assert found.samples == samples // factor and found.rate == pytest.approx(1000.0 / factor)
+    np.testing.assert_allclose(found.q[7], q[7 * factor : 8 * factor].mean(axis=0), atol=1e-12)
+    np.testing.assert_allclose(found.tau, 2.0 * found.q, atol=1e-12)
+    assert (found is run) == (factor == 1) and bool(found.notes) == (factor > 1)
