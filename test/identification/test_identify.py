@@ -64,7 +64,7 @@ def test_noise_free_data_give_the_truth_back(true_robot):
         settings=IdentificationSettings(position_cutoff=240.0, parallel_cutoff=20.0, rest_speed=0.0),
     )
     scale = np.abs(true_robot.base).max()
-    # What differentiation leaves over may be taken for further terms, which are next to nothing then.
+    # Errors of differentiation may choose further terms, of hardly any size.
     truth = np.append(true_robot.base, np.zeros(len(result.solution.chi) - len(true_robot.base)))
     assert np.abs(result.solution.chi - truth).max() < 1e-3 * scale
     assert result.training[0].residual_percent()[1] < 0.1
@@ -164,7 +164,7 @@ def test_bad_settings_are_named(config, message):
 
 
 def test_one_direction_does_not_separate_coulomb_and_offset(true_robot):
-    """Only their sum shows: neither has a deviation, in the summary or the description, and the sum is right."""
+    """Only their sum is determined: both have no deviation in summary and description; the sum is right."""
     rng = np.random.default_rng(3)
     t, q, dq, ddq = true_robot.motion(rng, 12.0, 200.0)
     dq[:, 5], q[:, 5], ddq[:, 5] = 0.8 + 0.5 * np.sin(t), 0.8 * t - 0.5 * np.cos(t), 0.5 * np.cos(t)
@@ -213,7 +213,7 @@ def test_still_joint_has_no_speed_by_rounding(ur, position):
 
 
 def stop_and_go(true_robot, seed, duration=24.0, rate=200.0):
-    """Motion in which every joint rests for long; what it stops with is anything within Coulomb friction."""
+    """Motion with long rests of every joint, at any torque within Coulomb friction."""
     rng = np.random.default_rng(seed)
     t, *course = true_robot.motion(rng, duration, rate)
     wave = np.clip(np.sin(2 * np.pi * t / 3.0), 0.0, None)
@@ -248,7 +248,7 @@ def test_a_term_of_temperature_needs_temperatures(true_robot):
 
 
 def test_rotor_compensation_leaves_the_links(true_robot):
-    """With the joints' own description taken off before, what is left are the links.
+    """With the joints' own description subtracted, only the links remain.
 
     The description holds both again.
     """

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What the recordings of one identification have to hold; mean periods, with deviations that are right."""
+"""Requirements on the recordings of one identification; mean periods, with right deviations."""
 
 import re
 from dataclasses import replace
@@ -79,7 +79,7 @@ NAMES = ('a', 'b')
 def repeated(true_robot, seed, periods=4, error=0.0, ramp=1.0, rate=200.0):
     """A motion of 5 s played several times between two ramps.
 
-    `error`: N·m of what no column explains, the same in every period.
+    `error`: unexplained torque [N·m], the same in every period.
     """
     rng = np.random.default_rng(seed)
     t, *motion = true_robot.motion(rng, 5.0, rate, frequency=0.2)

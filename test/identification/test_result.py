@@ -144,7 +144,7 @@ def test_the_description_says_where_it_comes_from(found):
 
 
 def test_the_summary_has_every_figure_under_its_name(made_result):
-    """As summary.json has it: plain keys, None for what is no finite number."""
+    """As in summary.json: plain keys, None in place of numbers that are not finite."""
     plain = made_result()
     solution = replace(plain.solution, chi=np.array([1.25, 0.0]))
     found = made_result(

@@ -47,7 +47,7 @@ class JointFigures:
     """Figures of one joint's motion. Speeds by differences over the sampling period.
 
     travel: rad (m). fastest: rad/s, 99 % of the samples are slower. resting: share of the samples slower than the rest
-    speed. effort: rms of torque [N·m], or of current [A] where no torque was recorded; NaN where neither was. left:
+    speed. effort: rms of torque [N·m], or of current [A] where no torque was recorded; NaN without both. left:
     residual of rigid bodies with linear friction, percent of the moving torque, NaN where it was not identified.
     """
 

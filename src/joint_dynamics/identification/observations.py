@@ -128,8 +128,8 @@ def dynamics_bandwidth(positions: Sequence[FloatArray], rates: Sequence[float]) 
 def lowest_frequencies(x: FloatArray, length: int, count: int) -> ComplexArray:
     """Return the first `count` frequencies of the discrete Fourier transform of signals padded with zeros to `length`.
 
-    As `np.fft.rfft(x, length)[:, :count]`, up to rounding. Where most of the input would be zeros and most of the
-    output unused, shorter transforms are used, with k n = (k² + n² − (k − n)²)/2 (chirp z-transform [Bluestein 1970];
+    As `np.fft.rfft(x, length)[:, :count]`, up to rounding. Shorter transforms are used where most of the
+    input is zero and most of the output unused, with k n = (k² + n² − (k − n)²)/2 (chirp z-transform [Bluestein 1970];
     `scipy.signal.czt` is the same, but takes longer to import than it saves).
 
     Parameters

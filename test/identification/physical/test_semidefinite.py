@@ -129,7 +129,7 @@ def test_friction_with_further_terms_dissipates(ur, poor):
     inverse = np.zeros((problem.columns, problem.columns))
     inverse[: poor.problem.columns, : poor.problem.columns] = poor.solution.inverse
     inverse[poor.problem.columns :, poor.problem.columns :] = 0.01 * np.eye(ur.n)
-    # against motion at low speed, with it at high: what no friction does
+    # against motion at low speed, with it at high speed: impossible friction
     solution = replace(poor.solution, chi=np.concatenate([poor.solution.chi, np.full(ur.n, -40.0)]), inverse=inverse)
     estimate = physical(problem, solution)
     extra = estimate.solution.chi[problem.base.count :]
@@ -208,7 +208,7 @@ def prior_file(ur, true_robot, tmp_path_factory):
 
 
 def test_only_poorly_excited_parameters_go_to_the_prior(ur, true_robot, prior_file):
-    """The last joint hardly moves: what only it shows is the prior's; what gravity shows all the time stays.
+    """The last joint hardly moves: its own parameters are the prior's, those of gravity stay.
 
     Half of a squared relative change of a body weighs as much as `pull` squared deviations: as a prior whose own
     deviation is √(2/pull) of its value, 0.45 here. Against it, deviations of more than three times the value leave the

@@ -167,7 +167,7 @@ def test_of_data_without_noise_rounding_does_not_stand_out(of_residuals):
 
 
 def test_outliers_become_prediction_plus_nearby_residual(of_residuals):
-    """The mean of what the good samples within the filter's reach are off; the prediction where there is none."""
+    """The mean residual of the good samples within the filter's reach; the prediction without any."""
     rng = np.random.default_rng(4)
     residuals = [rng.normal(size=(size, 2)) + np.linspace(-2, 2, size)[:, None] for size in (900, 1200)]
     bad = [np.zeros((900, 2), dtype=bool), np.zeros((1200, 2), dtype=bool)]

@@ -123,7 +123,7 @@ def test_directions_without_samples_stay_at_zero(dense, blocks, system):
     assert found.chi[4] == 0.0 and np.isinf(found.condition_number)
     A, y = dense(rows, tau, np.ones_like(tau))
     np.testing.assert_allclose(A @ found.chi, A @ np.linalg.lstsq(A, y, rcond=None)[0], rtol=1e-7, atol=1e-7)
-    # columns of one length: what is hidden is shared evenly between them
+    # columns of one length share the hidden part evenly
     assert found.chi[2] == pytest.approx(2.0 * found.chi[3], rel=1e-7)
     hidden = np.array([False, False, True, False, True, False])
     without = solve(triangles, np.ones(N), selected=hidden)

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Every method through `identify` itself: what it leaves in the summary and in the description."""
+"""Every method through `identify` itself: its entries in summary and description."""
 
 import json
 from dataclasses import replace
@@ -64,7 +64,7 @@ def test_too_few_rows_are_refused_with_the_still_joints(two_links, observed, sti
 
 
 def test_rotor_within_its_interval_of_zero_is_zero():
-    """Columns that resemble each other, so that the others take what it had; of a true inertia 0."""
+    """Columns resemble each other, so the others compensate; the true inertia is 0."""
     rng = np.random.default_rng(4)
     names, seen = ('ZZ_1', 'Ia_2', 'Ia_3', 'Fv_1'), 0
     for _ in range(20):

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What the loops of IRLS and I-IRLS promise of their result, written out with dense matrices for two links."""
+"""Results of the loops of IRLS and I-IRLS, written out with dense matrices for two links."""
 
 from dataclasses import replace
 
@@ -59,7 +59,7 @@ def system(estimate):
 
 @pytest.mark.parametrize('known', [[], [1, 4]])
 def test_solution_is_of_kept_rows_with_known_columns(problem, first, known):
-    """What is known has no deviation, and does not count when the excitation is judged."""
+    """Known columns have no deviation, and do not count when the excitation is judged."""
     fixed = np.isin(np.arange(problem.columns), known)
     given = replace(first, chi=np.where(fixed, first.chi + 0.3, first.chi))
     estimate = reweight(problem, given, fixed=fixed)
@@ -139,7 +139,7 @@ def spiky(two_links, observed):
     plain = Problem(two_links, runs)
     chi, made, places = rng.normal(size=plain.columns), [], []
     for run in runs:
-        # torque jumps where the sign of a speed does, and the filter mixes what is next to it: no Coulomb friction
+        # torque jumps with the sign of a speed, and the filter mixes neighbours: no Coulomb friction
         chi[[name.startswith('Fc') for name in plain.names]] = 0.0
         spikes = rng.random(run.q.shape) < 0.03
         noise = rng.normal(size=run.q.shape) + spikes * rng.choice([-1, 1], run.q.shape) * 30
@@ -172,13 +172,13 @@ def test_replacing_and_reweighting_converge_together(spiky):
 
 
 def test_the_covariance_is_of_the_rows_kept_alone(found):
-    """Of white noise it is near (AᵀA)⁻¹; what was left out has no part in it, whatever it is."""
+    """Of white noise it is near (AᵀA)⁻¹; rejected rows have no part in it."""
     ratio = np.diag(found.covariance()) / np.diag(found.solution.inverse)
     assert ratio.min() > 0.2 and ratio.max() < 5 and 0.6 < np.median(ratio) < 1.7
     blocks = list(found.problem.blocks())
     runs = [observation.tau.copy() for observation in found.problem.observations]
     for block, weight in zip(blocks, found.weights, strict=True):
-        # a sample counts for both joints, whitened: only where neither does, anything may stand
+        # a whitened sample counts for both joints: only rejected by both, it may hold anything
         out = (weight == 0).all(axis=0)
         runs[block.observation][block.kept][out] += 1e3
     other = replace(found, problem=found.problem.with_torque(runs))

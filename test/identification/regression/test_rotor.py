@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Rotor compensation: what the joints of a description take is off the motor torque before anything is identified."""
+"""Rotor compensation: the motor torque of a description's joints is subtracted before the identification."""
 
 from dataclasses import replace
 
@@ -67,7 +67,7 @@ def test_what_the_description_lacks_is_named(two_links):
 
 @pytest.mark.parametrize('scale', [None, 0.5])
 def test_what_is_found_beside_a_description_is_added_to_it(two_links, scale):
-    """The friction kept is that before its scale: what was found at the present scale counts for more of it."""
+    """The described friction is that before its scale: an addition at the present scale counts for more."""
     document = described(two_links)
     first = two_links.joint_names[0]
     if scale is not None:

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Other explanations of the same samples: what was done to a good recording is the first thing that is said of it."""
+"""Other explanations of the same samples: a fault of a good recording is the first reason."""
 
 from dataclasses import replace
 
@@ -46,7 +46,7 @@ def samples(two_links, observed, truth, base_parameters_of):
 
 
 def clear(model, samples):
-    """What is said, the best first."""
+    """Return (code, text) of the clear alternatives, the best first."""
     found = [one for one in Alternatives(model, samples).better_alternatives() if one.clear]
     gains = [one.gain for one in found]
     assert gains == sorted(gains, reverse=True)
@@ -187,7 +187,7 @@ def test_a_gain_of_a_few_blocks_of_time_has_to_be_twice_as_large(two_links, samp
 
 
 def test_alternative_is_judged_by_the_larger_sample_number(resting_problem, two_links, base_parameters_of):
-    """What it gains is counted with the larger number of independent samples; a losing one is not constrained."""
+    """Its gain counts the larger number of independent samples; a losing one is not constrained."""
     runs = resting_problem.observations
     rng = np.random.default_rng(10)
     values = {'ZZ_1': 0.5, 'ZZ_2': 0.3, 'M_2': 2.0, 'MX_2': 0.6, 'Ia_1': 0.4, 'Ia_2': 0.2}
@@ -220,7 +220,7 @@ def test_alternative_is_judged_by_the_larger_sample_number(resting_problem, two_
 
 
 def test_wrong_torque_does_not_lower_the_sample_number(resting_problem, two_links, base_parameters_of):
-    """Residuals that hold a torque doubled half-way are worth few samples: another joint's small loss outweighed it."""
+    """The residual of a torque doubled half-way has few effective samples, and the gain counts more."""
     rng = np.random.default_rng(3)
     chi = base_parameters_of(two_links, {'ZZ_1': 0.5, 'ZZ_2': 0.3, 'M_2': 2.0, 'MX_2': 0.6, 'Ia_1': 0.4, 'Ia_2': 0.2})
     plain = Problem(two_links, resting_problem.observations)

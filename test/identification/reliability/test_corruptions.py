@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What goes wrong with recordings is named; what is right is not. All robots: `make test-nightly`."""
+"""Corrupted recordings are named, good ones are not. All robots: `make test-nightly`."""
 
 from dataclasses import replace
 
@@ -76,7 +76,7 @@ def reasons(checked):
 
 @pytest.fixture(scope='module')
 def codes(reasons):
-    """Return the code of what is said first of recordings, or that they are refused."""
+    """Return the code of the first reason against recordings, or 'refused'."""
 
     def of(model, recordings):
         try:

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Fits of explanations, the samples they count and what they gain, with plain numbers and loops."""
+"""Fits of explanations, their effective samples and gains, with plain numbers and loops."""
 
 import math
 from dataclasses import replace
@@ -97,7 +97,7 @@ def test_a_torque_that_is_zero_has_parameters_zero(system):
 
 
 def test_driving_friction_and_negative_inertias_are_left_out(system):
-    """Friction of a joint goes as a whole, by the sign of its power; what is left is fitted anew, until all is well."""
+    """Friction of a joint goes as a whole, by the sign of its power; the others are fitted anew."""
     rows, weight, tau = system
     chi = fitted(rows, weight, tau, np.ones(B, dtype=bool))[0]
     friction = [np.array([0, 1]), np.array([2]), np.array([], dtype=int)]

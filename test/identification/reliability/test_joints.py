@@ -32,7 +32,7 @@ NAMES = ('j1', 'j2', 'j3', 'j4')
 
 @pytest.fixture(scope='module')
 def fit():
-    """j1 known within 1 % of its torque, j2 at the floor of its sensor, j3 half left over, j4 named by a reason."""
+    """j1 known within 1 % of its torque, j2 at the floor of its sensor, j3 half unexplained, j4 named by a reason."""
     tau = np.random.default_rng(0).normal(size=(400, 4))
     predicted = tau * (1 - np.array([0.01, 0.4, 0.5, 0.01]))
     return Fit('run', NAMES, np.arange(400.0), tau, predicted, np.ones((400, 4)), 0.1, (np.zeros(4), 0.0), None)
@@ -95,7 +95,7 @@ def test_negative_inertias_exclude_laws_and_simulators():
 
 
 def test_forces_and_torques_do_not_add_up_to_one_percentage():
-    """A lift of 1000 N known to 1 %, a wrist of 1 N·m of which a third is left over."""
+    """A lift of 1000 N known to 1 %, a wrist of 1 N·m with a residual of a third."""
     joints = [
         JointVerdict('lift', 'reliable', 10.0, 1000.0, None, unit='N'),
         JointVerdict('wrist', 'weak', 0.33, 1.0, None),

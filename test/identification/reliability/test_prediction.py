@@ -136,7 +136,7 @@ def test_unrelated_torque_is_named(motion):
     (code, text), *others = pairs(judge_prediction(fits, 2.0))
     assert code == 'torque_unrelated' and 'torque of a has nothing to do with its prediction' in text
     assert 'validation' in [code for code, _ in others]
-    # what the deviations of the parameters let expect is no evidence of that
+    # a residual explained by the deviations of the parameters is no evidence
     assert [reason.code for reason in judge_prediction(fits, 2.0, (), 99.0)] == ['validation']
     few = [fit_of(fit.tau, fit.predicted, (np.arange(len(fit.tau))[:, None] < 9) * np.ones(3)) for fit in fits]
     assert 'torque_unrelated' not in [reason.code for reason in judge_prediction(few, 2.0)]

@@ -105,7 +105,7 @@ def test_a_joint_that_never_moves_may_hold_anything():
 
 
 def test_more_left_over_than_friction_makes_is_said():
-    """Half of the variation left over: more than a third of the friction, less than what counts as unrelated."""
+    """A residual of half the variation: more than a third of the friction, less than unrelated."""
 
     def torque(rng, rows):
         chi = np.array([0.5, *np.tile([0.05, 0.05, 0.5], 3)])

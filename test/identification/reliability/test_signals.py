@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Faults that a recording shows by itself: at which size each one begins to count, and what is said of it."""
+"""Faults that a recording shows by itself: from which size each one counts, and its text."""
 
 import re
 from dataclasses import replace
@@ -72,7 +72,7 @@ def test_a_sample_that_repeats_at_an_end_is_no_gap(end):
 
 
 def line(samples):
-    """Both joints at constant speeds of other sizes: what is missing is exactly what the jumps hold."""
+    """Both joints at constant speeds: the jumps hold exactly the missing samples."""
     return np.outer(np.arange(samples) / RATE, [1.0, -0.3])
 
 

@@ -19,9 +19,9 @@ as long as a motion does. The covariance is one sandwich,
 
     V = M (Σ_j s_j² A_jᵀ A_j) M,    M = (AᵀA)⁻¹,    s_j² = ‖ρ_j‖² / (N_j/c_j − 2 p_j).
 
-A_j are the weighted rows of joint j, ρ_j their residual, c_j = 1 + 2 Σ_l ρ_l the samples per independent one (from its
-autocorrelation), p_j = tr(M A_jᵀ A_j) its parameters. They count twice: the fit absorbs the slow part of the residual,
-so both its square and its autocorrelation are too small.
+A_j are the weighted rows of joint j and ρ_j their residual; c_j = 1 + 2 Σ_l ρ_l samples make an independent one, by its
+autocorrelation. The p_j = tr(M A_jᵀ A_j) parameters of joint j count twice: the fit absorbs the slow part of the
+residual, so both its square and its autocorrelation are too small.
 
 At rest friction is anywhere within ± F_j, perhaps alike in every stay. An error common to the rows of joint j at rest,
 uniform in ± F_j, adds Σ_j (F_j²/3) M a_j a_jᵀ M, with a_j the weighted sum of those rows.

@@ -104,9 +104,8 @@ def standard_set(base: BaseParameters, chi: FloatArray, prior: FloatArray | None
 
     Without one, all else zero.
 
-    Near is meant in what a URDF may be off by: where motion shows only the sum of a link's inertia and its rotor's
-    (ZZR), the link's stays with the URDF's and the rotor, of which that says nothing, takes the rest, but never less
-    than nothing.
+    Distances are relative to the errors of a URDF. If motion shows only the sum of the inertias of link and rotor
+    (ZZR), the link keeps the URDF's, and the rotor takes the rest, at least 0.
     """
     if prior is not None and np.any(prior):
         spread = prior_spread(base, prior)

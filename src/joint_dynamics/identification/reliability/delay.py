@@ -97,10 +97,9 @@ def estimate_delay(
 def friction_rows(alternatives: Alternatives, observations: Sequence[Observation]) -> FloatArray:
     """Return columns (joints, columns, samples) of friction beside the sign of the speed, of each joint.
 
-    Presliding takes a joint some way at every reversal, one Maxwell-slip operator [M6 eq 12]. What slips so is in
-    proportion to the load, by the links of the given explanation, or falls with the speed as Stribeck's law [M3 eq 14],
-    at the speeds that `identify` tries: both are largest at other phases of the motion than Coulomb friction, as what
-    comes late is.
+    Presliding lasts some way at every reversal: one Maxwell-slip operator [M6 eq 12]. This friction is constant, in
+    proportion to the load by the given explanation, or falls with the speed as Stribeck's law [M3 eq 14]. Like a delay,
+    it is largest at other phases of the motion than Coulomb friction.
     """
     model, given = alternatives.model, alternatives.given
     links = np.isin(model.base_parameters().independent, model.columns(INERTIAL))
@@ -121,10 +120,9 @@ def _deviation(
 ) -> float:
     """Return the standard deviation [s] of a delay, by the likelihood at it and `width` to both sides.
 
-    The likelihood is a parabola near its maximum, whose curvature is the information: of noise, as much as `count`
-    independent samples of each joint have. A clock is late for all joints alike, friction at each by its own way: what
-    that makes is told by the delays without one joint each [jackknife, Efron and Stein 1981], whose others know no less
-    than an equal share.
+    The likelihood is a parabola near its maximum, with the information of `count` independent samples of each joint as
+    its curvature. A clock is late for all joints alike, friction at each by its own way: that scatter follows from the
+    delays without one joint each [jackknife, Efron and Stein 1981]. The others know at least an equal share.
     """
     before, here, after = (
         -0.5 * count * np.log(normal.fit(target(at)).unexplained + thresholds.RESOLVED**2)
