@@ -145,8 +145,13 @@ def lowest_frequencies(x: FloatArray, length: int, count: int) -> ComplexArray:
     chirp = np.exp(-1j * np.pi * squares / length)
     answer = np.zeros(short, dtype=complex)
     answer[:count], answer[short - samples + 1 :] = chirp[:count].conj(), chirp[samples - 1 : 0 : -1].conj()
-    convolved = np.fft.ifft(np.fft.fft(x * chirp[:samples], short) * np.fft.fft(answer))
-    return convolved[:, :count] * chirp[:count]
+    answer = np.fft.fft(answer)
+    spectrum = np.empty((len(x), count), dtype=complex)
+    # signal by signal, so that a long recording takes little memory
+    for row, result in zip(x, spectrum, strict=True):
+        convolved = np.fft.ifft(np.fft.fft(row * chirp[:samples], short) * answer)
+        result[:] = convolved[:count] * chirp[:count]
+    return spectrum
 
 
 @dataclass(frozen=True)

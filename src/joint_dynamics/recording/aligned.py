@@ -302,6 +302,6 @@ def _leave_out(merged: dict[str, list[Table]], joints: Sequence[str], name: str)
 
 def _measured(table: Table) -> Table:
     """Return the table without the joints whose values are nowhere a number."""
-    known = np.isfinite(table.values).any(axis=0)
+    known = np.asarray(np.isfinite(table.values).any(axis=0))
     names = tuple(name for name, there in zip(table.names, known, strict=True) if there)
     return table if known.all() else replace(table, names=names, values=table.values[:, known])
