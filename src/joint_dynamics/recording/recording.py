@@ -181,17 +181,8 @@ class Recording:
     ) -> list[Recording]:
         """Read a recording in pieces between gaps that are too long to be bridged; in one piece without such a gap.
 
-        A piece is named `PATH@t0:t1`, and the notes of the first state what was left out.
-
-        Parameters
-        ----------
-        spec, settings, joint_names, limits
-            as in `load`.
-
-        Raises
-        ------
-        JointDynamicsError
-            As `load` does, and where more than `max_left_out` of the recording would be left out.
+        A piece is named `PATH@t0:t1`, and the notes of the first state what was left out. Parameters and errors are those
+        of `load`; more than `max_left_out` of the recording left out is refused.
         """
         builder = RecordingBuilder(joint_names, settings, limits)
         return builder.build_pieces(str(spec), read_samples(spec, builder))
@@ -278,7 +269,7 @@ class Recording:
         arrays: dict[str, Any] = {name: getattr(self, name)[:, columns] for name in self.quantities}
         left = [j for j in range(self.n) if j not in columns]
         others = {self.joint_names[j]: (float(self.q[:, j].min()), float(self.q[:, j].max())) for j in left}
-        others = {**self.others, **others}
+        others |= self.others
         silent = tuple(name for name in joint_names if name in self.without_torque)
         return replace(self, joint_names=tuple(joint_names), others=others, without_torque=silent, **arrays)
 
@@ -325,14 +316,10 @@ class Recording:
         JointDynamicsError
             When it cannot be written.
         """
-        columns = [
-            (quantity, k)
-            for quantity in self.quantities
-            for k, joint in enumerate(self.joint_names)
-            if quantity not in TORQUES or joint not in self.without_torque
-        ]
-        names = [f'{COLUMNS[quantity]}{k + 1}' for quantity, k in columns]
-        data = np.column_stack([self.time, *(getattr(self, quantity)[:, k] for quantity, k in columns)])
+        measured = np.flatnonzero(~np.isin(self.joint_names, self.without_torque))
+        columns = {name: measured if name in TORQUES else np.arange(self.n) for name in self.quantities}
+        names = [f'{COLUMNS[name]}{k + 1}' for name, joints in columns.items() for k in joints]
+        data = np.hstack([self.time[:, None], *(getattr(self, name)[:, joints] for name, joints in columns.items())])
         try:
             np.savetxt(path, data, fmt=EXACT, delimiter=',', header=','.join(['time', *names]), comments='')
         except OSError as error:
