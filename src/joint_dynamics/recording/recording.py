@@ -42,8 +42,7 @@ from joint_dynamics.robot.limits import JointLimits
 from joint_dynamics.settings.base import per_joint
 
 Array = FloatArray
-#: A spacing may differ from the mean by this share of it (rounding of stamps to nanoseconds, of CSV numbers to
-#: decimals).
+#: A spacing may differ from the mean by this share of it: stamps and numbers are rounded.
 UNIFORM = 1e-3
 
 
@@ -181,8 +180,12 @@ class Recording:
     ) -> list[Recording]:
         """Read a recording in pieces between gaps that are too long to be bridged; in one piece without such a gap.
 
-        A piece is named `PATH@t0:t1`, and the notes of the first state what was left out. Parameters and errors are those
-        of `load`; more than `max_left_out` of the recording left out is refused.
+        A piece is named `PATH@t0:t1`, and the notes of the first state what was left out. Parameters: as in `load`.
+
+        Raises
+        ------
+        JointDynamicsError
+            As `load` does, and where more than `max_left_out` of the recording would be left out.
         """
         builder = RecordingBuilder(joint_names, settings, limits)
         return builder.build_pieces(str(spec), read_samples(spec, builder))
@@ -267,9 +270,9 @@ class Recording:
             )
         columns = [self.joint_names.index(name) for name in joint_names]
         arrays: dict[str, Any] = {name: getattr(self, name)[:, columns] for name in self.quantities}
-        left = [j for j in range(self.n) if j not in columns]
-        others = {self.joint_names[j]: (float(self.q[:, j].min()), float(self.q[:, j].max())) for j in left}
-        others |= self.others
+        others = dict(self.others)
+        for j in set(range(self.n)) - set(columns):
+            others[self.joint_names[j]] = (float(self.q[:, j].min()), float(self.q[:, j].max()))
         silent = tuple(name for name in joint_names if name in self.without_torque)
         return replace(self, joint_names=tuple(joint_names), others=others, without_torque=silent, **arrays)
 
@@ -334,14 +337,11 @@ class RecordingBuilder(Samples):
             builder.add_message(topic, message, received_ns)
         recording = builder.build('live')
 
-    Parameters and attributes are those of `Samples`. It is not thread-safe: a node passes a filled builder to its
-    worker and continues with a new one.
+    Parameters and attributes are those of `Samples`. It is not thread-safe: a node continues with a new one.
     """
 
     def build(self, name: str = 'recording', window: Window = (None, None)) -> Recording:
-        """Return everything added so far, aligned.
-
-        Defects outside the window (gaps, NaN) are ignored.
+        """Return everything added so far, aligned; defects outside the window (gaps, NaN) are ignored.
 
         Parameters
         ----------

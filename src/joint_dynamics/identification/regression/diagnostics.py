@@ -62,7 +62,7 @@ def positive_inertia(problem: Problem, chi: FloatArray) -> bool:
     The mass matrix is that of the joints with measured torque. A joint that never moved may have 0, within rounding.
     """
     model, base = problem.model, problem.base
-    if any(value < 0 for name, value in zip(problem.names, chi, strict=True) if name.startswith('Ia_')):
+    if not all(value >= 0 for name, value in zip(problem.names, chi, strict=True) if name.startswith('Ia_')):
         return False
     q = model.random_states(POSTURES, np.random.default_rng(0))[0]
     zero, unit = np.zeros_like(q), np.eye(model.n)

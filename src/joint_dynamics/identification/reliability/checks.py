@@ -102,12 +102,16 @@ def check_training(problem: Problem, recordings: Sequence[Recording]) -> CheckRe
     measured = [reason for reason in own if 'recording' in reason.mend][:1]
     causes = find_causes(alternatives, problem.observations, measured)
     # faults with a correction are among the causes
-    own = [reason for reason in own if reason.code not in {cause.code for cause in causes.reasons}]
+    said = {cause.code for cause in causes.reasons}
+    if causes.mend.time_scale != 1.0:
+        # wrong stamps contradict the speed of a single moving joint, too
+        said.add('speed_mismatch')
+    own = [reason for reason in own if reason.code not in said]
     floor = at_floor(alternatives, rated)
     # what a sensor resolves is not known in another unit; a signal that is stuck is said to be
-    said = [name for one in own if one.code in ('stuck', 'dead_band') for name in one.joints]
+    silent = [name for one in own if one.code in ('stuck', 'dead_band') for name in one.joints]
     noise = torque_noise(problem.observations)
-    judged = floor | np.isin(alternatives.names, said)
+    judged = floor | np.isin(alternatives.names, silent)
     left = [] if units else residual_reasons(alternatives, causes.fitted(), noise, judged)
     harmless = [reason for recording in recordings for reason in spikes(recording, positions=False)]
     if not harmless or _spikes_matter(alternatives, problem.observations):
