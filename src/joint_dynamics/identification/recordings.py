@@ -23,6 +23,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -30,6 +31,7 @@ from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.observations import FilterPlan
 from joint_dynamics.recording import Recording, Repetition, average_periods, find_repetition
+from joint_dynamics.recording.inputs import TORQUES
 from joint_dynamics.recording.plausibility import NEEDS_EFFORT, NO_EFFORT
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.signals.filtering import zero_phase_lowpass
@@ -131,7 +133,7 @@ def thinned(recording: Recording, cutoff: float) -> Recording:
     def means(values: FloatArray) -> FloatArray:
         return np.asarray(values[: count * factor].reshape(count, factor, -1).mean(axis=1))
 
-    arrays = {name: means(getattr(recording, name)) for name in recording.quantities}
+    arrays: dict[str, Any] = {name: means(getattr(recording, name)) for name in recording.quantities}
     time = means(recording.time)[:, 0]
     note = f'means of {factor} samples in place of the {recording.samples} at {recording.rate:.4g} Hz'
     return replace(recording, time=time - time[0], notes=(*recording.notes, note), **arrays)
@@ -189,12 +191,10 @@ def without_torque_of(model: RobotModel, recording: Recording) -> Recording:
         return recording
     silent = tuple(name for name in recording.joint_names if name in {*model.without_torque, *recording.without_torque})
     known = ~np.isin(recording.joint_names, silent)
-    efforts = {name: getattr(recording, name) for name in ('tau', 'current')}
-    return replace(
-        recording,
-        without_torque=silent,
-        **{name: values * known for name, values in efforts.items() if values is not None},
-    )
+    efforts: dict[str, Any] = {
+        name: getattr(recording, name) * known for name in TORQUES if name in recording.quantities
+    }
+    return replace(recording, without_torque=silent, **efforts)
 
 
 def _with_torques(recording: Recording) -> Recording:

@@ -180,7 +180,8 @@ class Recording:
     ) -> list[Recording]:
         """Read a recording in pieces between gaps that are too long to be bridged; in one piece without such a gap.
 
-        A piece is named `PATH@t0:t1`, and the notes of the first state what was left out. Parameters: as in `load`.
+        A piece is named `PATH@t0:t1`, and the notes of the first state what was left out. The parameters spec,
+        settings, joint_names and limits are those of `load`.
 
         Raises
         ------
@@ -360,12 +361,7 @@ class RecordingBuilder(Samples):
     def build_pieces(self, name: str = 'recording', window: Window = (None, None)) -> list[Recording]:
         """Return it in pieces between gaps that are too long to be bridged; one piece where there is no such gap.
 
-        Parameters
-        ----------
-        name
-            of the recording; of a piece `name@t0:t1`.
-        window
-            as of `build`.
+        name: of the recording, of a piece `name@t0:t1`; window: as of `build`.
 
         Raises
         ------

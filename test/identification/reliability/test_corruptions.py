@@ -39,7 +39,13 @@ UNTOLD = {
         'backwards in time',
         'encoder of joint 2 stuck for half',
     },
-    'gen3': {'sign of joint 2 in one recording'},
+    'gen3': {
+        'torque sign of the last joint',
+        'last torques swapped',
+        'torque of joint 2 doubled',
+        'backwards in time',
+        'sign of joint 2 in one recording',
+    },
 }
 
 

@@ -103,7 +103,7 @@ def check_training(problem: Problem, recordings: Sequence[Recording]) -> CheckRe
     causes = find_causes(alternatives, problem.observations, measured)
     # faults with a correction are among the causes
     said = {cause.code for cause in causes.reasons}
-    if causes.mend.time_scale != 1.0:
+    if 'time_scale' in said | {reason.code for reason in own}:
         # wrong stamps contradict the speed of a single moving joint, too
         said.add('speed_mismatch')
     own = [reason for reason in own if reason.code not in said]
