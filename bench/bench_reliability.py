@@ -332,7 +332,7 @@ def main():
             summary, used = found.summary(), time.process_time() - started
             own, other = (overall_residual(fits, moving=True)[1] for fits in (found.training, found.validation))
             print(
-                f'{name:30s}{own:12.3g}{other:14.3g}{summary["coverage"]["validation_deviation_percent"]:13.3g}{used:8.1f}'
+                f'{name:30s}{own:12.3g}{other:14.3g}{summary["validation_deviation_percent"]:13.3g}{used:8.1f}'
                 f'  {", ".join(reason.code for reason in found.reasons) or "reliable"}',
                 flush=True,
             )

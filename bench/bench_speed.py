@@ -57,7 +57,7 @@ def observation(model, samples):
     rng = np.random.default_rng(0)
     q, dq, ddq = model.random_states(samples, rng)
     time_axis, tau = np.arange(samples) * 1e-3, rng.normal(size=q.shape)
-    return Observation('bench', time_axis, q, dq, ddq, q, dq, ddq, tau, None, None)
+    return Observation('bench', time_axis, q, dq, ddq, q, dq, ddq, tau, None, None, np.full(model.n, True))
 
 
 def processor(function, *arguments, repeats=REPEATS):

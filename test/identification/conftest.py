@@ -110,7 +110,7 @@ def true_robot_of():
 
 
 GEN3 = ('RecordTrajectory_quadratic', 'RunTrajectory1', *(f'joint_{joint}_trapez' for joint in range(1, 5)))
-"""What is learnt from of Gen3's recordings; `opti_traj_testing1` is left to predict."""
+"""Training recordings of Gen3; `opti_traj_testing1` is left to predict."""
 
 
 @pytest.fixture(scope='session')
@@ -140,7 +140,7 @@ def observe_two_links(seed=0, samples=600, *, rate=100.0, factor=None, cutoff=4.
     q, dq, ddq = sine @ (a / k) + cosine @ (b / k), cosine @ a - sine @ b, -sine @ (a * k) - cosine @ (b * k)
     decimator = None if factor is None else ParallelDecimator(samples, cutoff, rate, factor)
     tau = np.zeros_like(q) if tau is None else tau
-    return Observation('run', t, q, dq, ddq, q, dq, ddq, tau, None, decimator)
+    return Observation('run', t, q, dq, ddq, q, dq, ddq, tau, None, decimator, np.full(2, True))
 
 
 @pytest.fixture(scope='session')
@@ -150,7 +150,7 @@ def observed():
 
 @pytest.fixture(scope='session')
 def made_result():
-    """Return what makes a result of two parameters and one recording, of whose 4 N·m are 0.5 N·m left over."""
+    """Return the parts of a result: two parameters, one recording of 4 N·m with a residual of 0.5 N·m."""
     squares = BandSquares(*(np.array([9 * value**2]) for value in (0.5, 4.0, 0.5, 4.0)), 9)
     fit = SimpleNamespace(
         name='run <1>', time=np.zeros(321), dq=np.ones((3, 1)), moving=np.ones((3, 1), dtype=bool),

@@ -81,7 +81,7 @@ def test_what_is_wrong_is_named(true_robot, good, wrong, code):
     assert code in codes(examine(true_robot.model, wrong(good)))
 
 
-def test_a_motor_side_of_another_ratio_is_named_and_one_of_the_joint_side_is_not(true_robot, good):
+def test_motor_side_of_another_ratio_is_named(true_robot, good):
     rng = np.random.default_rng(3)
     deformation = 1e-3 * good.tau / np.abs(good.tau).max(axis=0) + 1e-4 * rng.normal(size=good.q.shape)
     for ratios, wrong in ((1.0, False), (-1.0, True), (101.0, True)):
@@ -105,7 +105,7 @@ def test_a_torque_that_is_a_current_times_a_number_is_odd(true_robot, good):
     assert not any('computed by a drive gain' in line for line in examine(true_robot.model, noisy).odd)
 
 
-def test_where_nothing_can_be_identified_the_signals_are_told_all_the_same(true_robot, good):
+def test_signals_are_examined_without_identification(true_robot, good):
     still = replace(good, q=np.where(np.arange(good.n) == 1, good.q, good.q[0]))
     found = examine(true_robot.model, still.window(0.0, 1.0))
     assert found.result is None
@@ -119,7 +119,7 @@ def test_where_nothing_can_be_identified_the_signals_are_told_all_the_same(true_
         examine(true_robot.model, replace(good, joint_names=tuple(f'x{j}' for j in range(good.n))))
 
 
-def test_where_no_torque_was_recorded_the_rest_is_told_all_the_same(two_links):
+def test_recording_without_torque_is_examined(two_links):
     """Motor side, temperatures, one direction: what could be found, and what not."""
     t = 0.01 * np.arange(400)
     q = np.stack([t, np.sin(4 * t)], axis=1)

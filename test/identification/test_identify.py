@@ -50,7 +50,7 @@ def test_stated_deviations_are_right(true_robot, correlated):
     assert coverage(true_robot, correlated=correlated) >= 0.95
 
 
-def test_stated_deviations_hold_in_a_few_recordings_with_correlated_noise(true_robot):
+def test_stated_deviations_hold_with_correlated_noise(true_robot):
     assert coverage(true_robot, SEEDS[:4], correlated=True) >= 0.95
 
 
@@ -64,7 +64,7 @@ def test_noise_free_data_give_the_truth_back(true_robot):
         settings=IdentificationSettings(position_cutoff=240.0, parallel_cutoff=20.0, rest_speed=0.0),
     )
     scale = np.abs(true_robot.base).max()
-    # What differentiation leaves over may be taken for further terms, which are next to nothing then.
+    # Errors of differentiation may choose further terms, of hardly any size.
     truth = np.append(true_robot.base, np.zeros(len(result.solution.chi) - len(true_robot.base)))
     assert np.abs(result.solution.chi - truth).max() < 1e-3 * scale
     assert result.training[0].residual_percent()[1] < 0.1
@@ -163,8 +163,8 @@ def test_bad_settings_are_named(config, message):
         IdentificationSettings.from_config(config)
 
 
-def test_a_joint_that_turns_one_way_only_tells_no_coulomb_friction_from_an_offset(true_robot):
-    """Only their sum shows: neither has a deviation, in the summary or the description, and the sum is right."""
+def test_one_direction_does_not_separate_coulomb_and_offset(true_robot):
+    """Only their sum is determined: both have no deviation in summary and description; the sum is right."""
     rng = np.random.default_rng(3)
     t, q, dq, ddq = true_robot.motion(rng, 12.0, 200.0)
     dq[:, 5], q[:, 5], ddq[:, 5] = 0.8 + 0.5 * np.sin(t), 0.8 * t - 0.5 * np.cos(t), 0.5 * np.cos(t)
@@ -194,7 +194,7 @@ def test_rigid_torque_is_that_of_the_regressor(ur):
 
 
 @pytest.mark.parametrize('position', [0.3, -1.2345, 2.7])
-def test_a_joint_that_does_not_move_has_no_speed_not_even_that_of_rounding(ur, position):
+def test_still_joint_has_no_speed_by_rounding(ur, position):
     """Speeds of 1e-14 rad/s would be scaled to columns like others.
 
     The parameter they belong to would seem well excited.
@@ -213,7 +213,7 @@ def test_a_joint_that_does_not_move_has_no_speed_not_even_that_of_rounding(ur, p
 
 
 def stop_and_go(true_robot, seed, duration=24.0, rate=200.0):
-    """Motion in which every joint rests for long; what it stops with is anything within Coulomb friction."""
+    """Motion with long rests of every joint, at any torque within Coulomb friction."""
     rng = np.random.default_rng(seed)
     t, *course = true_robot.motion(rng, duration, rate)
     wave = np.clip(np.sin(2 * np.pi * t / 3.0), 0.0, None)
@@ -248,7 +248,7 @@ def test_a_term_of_temperature_needs_temperatures(true_robot):
 
 
 def test_rotor_compensation_leaves_the_links(true_robot):
-    """With the joints' own description taken off before, what is left are the links.
+    """With the joints' own description subtracted, only the links remain.
 
     The description holds both again.
     """

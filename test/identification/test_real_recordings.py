@@ -14,6 +14,9 @@
 
 """The figures that a plain reference reaches on recordings of real robots; ours must not be worse."""
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
 from joint_dynamics.arm import terms_from_config
@@ -60,7 +63,7 @@ def test_gen3_unseen_trajectory(data):
     assert result.validation[0].residual_percent()[1] <= 16.0
 
 
-def test_gen3_slow_joints_from_fast_motion_are_predicted_as_without_further_terms(data):
+def test_gen3_slow_joints_from_fast_motion(data):
     """The slowest of them is ten kelvin colder: a law of speed in its place makes joint 4 twice as bad."""
     model = RobotModel.load(data / 'gen3' / 'gen3.urdf')
     fast = ('RecordTrajectory_quadratic', 'RunTrajectory1', 'opti_traj_testing1')
@@ -95,3 +98,16 @@ def test_kr300_one_run_alone_is_not_reliable(kr300):
     assert 'do not excite the robot enough' in result.reasons[0].text
     assert len(result.poorly_determined) >= 3
     assert result.validation[0].residual_percent()[1] > 20
+
+
+def test_kr300_sign_and_time_are_both_named_from_one_run(kr300):
+    """Torque of joint 3 negated, stamps five times too far apart: both faults, nothing else."""
+    model, first, _ = kr300
+    first = first.select(model.joint_names)
+    third = model.joint_names[2]
+    turned = first.tau * np.where(np.array(model.joint_names) == third, -1.0, 1.0)
+    bad = replace(first, time=5.0 * first.time, tau=turned)
+    result = identify(model, [bad], settings=PLAIN.replaced(selection=False))
+    assert {reason.code for reason in result.reasons} == {'excitation', 'time_scale', 'torque_sign'}
+    mend = result.checks['mend']['recording']
+    assert mend == {'torque_sign': {third: -1.0}, 'time_scale': pytest.approx(0.2, rel=0.01)}

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What the recordings of one identification have to hold; mean periods, with deviations that are right."""
+"""Requirements on the recordings of one identification; mean periods, with right deviations."""
 
 import re
 from dataclasses import replace
@@ -22,7 +22,7 @@ import pytest
 
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification import IdentificationSettings, identify
-from joint_dynamics.identification.recordings import PreparedRecordings, wholes, with_mean_periods
+from joint_dynamics.identification.recordings import PreparedRecordings, thinned, wholes, with_mean_periods
 from joint_dynamics.recording import Recording
 
 
@@ -70,12 +70,6 @@ def test_a_current_in_its_place_and_a_joint_that_stays_are_taken(true_robot, rec
                 prepared(true_robot, replace(recording, tau=almost))
 
 
-def test_a_note_that_is_true_of_several_recordings_is_told_once(true_robot, recording):
-    one, two, three = (replace(recording, name=name, notes=('warm', name)) for name in ('a', 'b', 'c'))
-    data = PreparedRecordings.of(true_robot.model, [one, two], [three], [])
-    assert data.notes == ['a, b, c: warm', 'a: a', 'b: b', 'c: c']
-
-
 WLS = IdentificationSettings(selection=False)
 
 
@@ -85,7 +79,7 @@ NAMES = ('a', 'b')
 def repeated(true_robot, seed, periods=4, error=0.0, ramp=1.0, rate=200.0):
     """A motion of 5 s played several times between two ramps.
 
-    `error`: N·m of what no column explains, the same in every period.
+    `error`: unexplained torque [N·m], the same in every period.
     """
     rng = np.random.default_rng(seed)
     t, *motion = true_robot.motion(rng, 5.0, rate, frequency=0.2)
@@ -151,7 +145,7 @@ def periodic(periods=4, before=0.0, after=0.0, rate=100.0, seed=0, drift=0.0, wa
     return Recording(NAMES, t, q, tau=tau, temperature=temperature + 0 * q, name='run')
 
 
-def test_several_periods_become_their_mean_and_what_was_around_them_stays():
+def test_periods_become_their_mean_and_their_rest_stays():
     run = periodic()
     mean = with_mean_periods([run], 5.0, 4.0, 1.0)
     assert [piece.name for piece in mean] == ['run (mean of 4 periods)']
@@ -185,3 +179,16 @@ def test_periods_that_differ_stay_and_say_in_what():
         assert re.fullmatch(start + words, same.notes[-1])
     for options in ({'drift': 0.02}, {'warm': 0.6}):
         assert with_mean_periods([periodic(**options)], 5.0, 4.0, 1.0)[0].name == 'run (mean of 4 periods)'
+
+
+@pytest.mark.parametrize(('samples', 'cutoff', 'factor'), [(39_999, 5.0, 1), (60_000, 5.0, 3), (60_000, 20.0, 2)])
+def test_long_recordings_are_means_at_a_lower_rate(samples, cutoff, factor):
+    """A third of 60,000 samples are kept, or as many as 20 times the cut-off asks for."""
+    time = np.arange(samples) / 1000.0
+    q = np.random.default_rng(0).normal(size=(samples, 2))
+    run = Recording(('a', 'b'), time, q, tau=2.0 * q, name='run')
+    found = thinned(run, cutoff)
+    assert found.samples == samples // factor and found.rate == pytest.approx(1000.0 / factor)
+    np.testing.assert_allclose(found.q[7], q[7 * factor : 8 * factor].mean(axis=0), atol=1e-12)
+    np.testing.assert_allclose(found.tau, 2.0 * found.q, atol=1e-12)
+    assert (found is run) == (factor == 1) and bool(found.notes) == (factor > 1)

@@ -15,7 +15,6 @@
 """What a result offers to the programmer: predictions, and a short face in an interpreter."""
 
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -81,7 +80,7 @@ def test_measured_torque_takes_no_part(found):
     np.testing.assert_array_equal(predict_torque(result.description, recording, result.settings), expected)
 
 
-def test_the_description_states_what_was_identified_with_its_deviations(found):
+def test_description_states_values_with_deviations(found):
     """Friction, rotors and base parameters are those of the solution, as many digits as there are."""
     result, _ = found
     document = result.description.document
@@ -145,7 +144,7 @@ def test_the_description_says_where_it_comes_from(found):
 
 
 def test_the_summary_has_every_figure_under_its_name(made_result):
-    """As summary.json has it: plain keys, None for what is no finite number."""
+    """As in summary.json: plain keys, None in place of numbers that are not finite."""
     plain = made_result()
     solution = replace(plain.solution, chi=np.array([1.25, 0.0]))
     found = made_result(
@@ -178,16 +177,3 @@ def test_the_summary_has_every_figure_under_its_name(made_result):
 
 
 WITH_BAND = '12.5 % below 3 Hz'
-
-
-def test_a_result_in_one_line(made_result):
-    (fit,) = made_result().training
-    still = SimpleNamespace(**{**vars(fit), 'tau': np.zeros((3, 1))})
-    late = Reason('delay', 'late')
-    for changes, parts in (
-        ({}, ('wls: 2 base parameters from 321 samples', f'training residual {WITH_BAND}', ', reliable')),
-        ({'names': 'pqr', 'validation': [fit]}, ('parameters and 1 further', f'validation residual {WITH_BAND}')),
-        ({'training': [still], 'reasons': [late, late]}, ('training without torque', 'not reliable for 2 reasons')),
-    ):  # fmt: skip
-        line = repr(made_result(**changes))
-        assert [part for part in parts if part not in line] == [] and '\n' not in line

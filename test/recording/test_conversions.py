@@ -134,27 +134,3 @@ def test_one_after_the_other_is_both_together(recording):
     assert Corrections(time_scale=2.0).then(Corrections(time_scale=3.0, torque_delay=0.1), JOINTS) == Corrections(
         time_scale=6.0, torque_delay=0.1
     )
-
-
-def test_what_undoes_corrections_undoes_them(recording):
-    corrections = Corrections(
-        torque_order={'a': 'b', 'b': 'c', 'c': 'a'},
-        torque_sign={'a': -1.0},
-        torque_scale={'b': 3.0},
-        torque_delay=0.1,
-        position_order={'a': 'c', 'c': 'a'},
-        position_sign={'c': -1.0},
-        position_scale={'a': 0.5},
-        zero_offset={'a': 0.3},
-        time_scale=2.0,
-    )
-    arrays = {'q': recording.q, 'dq': recording.dq, 'tau': recording.tau}
-    slow = recording.time * corrections.time_scale
-    undo = corrections.inverse(JOINTS)
-    back = undo.correct(JOINTS, recording.time, corrections.correct(JOINTS, slow, arrays))
-    assert undo.time_scale == 0.5
-    for key in ('q', 'dq'):
-        np.testing.assert_allclose(back[key], arrays[key], rtol=1e-12, atol=1e-12)
-    # a delay of five samples, with both ends held
-    np.testing.assert_allclose(back['tau'][5:-5], arrays['tau'][5:-5], rtol=1e-9, atol=1e-9)
-    assert corrections.then(undo, JOINTS).stated() == {}

@@ -184,8 +184,11 @@ def _standing(robot: RobotModel | None, description: DynamicsDescription, remark
 
 
 def _weighed(robot: RobotModel, description: DynamicsDescription) -> RobotModel:
-    """Return the robot, without gravity where the described torques leave it out."""
-    return robot.standing(weightless=True) if description.weightless and not robot.weightless else robot
+    """Return the robot, with gravity and joints as the described torques have them."""
+    if description.weightless == robot.weightless and description.without_torque == robot.without_torque:
+        return robot
+    weightless = description.weightless or robot.weightless
+    return robot.standing(weightless=weightless, without_torque=description.without_torque)
 
 
 def _parameters(robot: RobotModel, description: DynamicsDescription) -> FloatArray | None:

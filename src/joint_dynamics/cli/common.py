@@ -69,7 +69,11 @@ def load_robot(path: str, config: Mapping[str, Any]) -> RobotModel:
         raise JointDynamicsError(f'robot: expected the keys {", ".join(ROBOT_KEYS)}, found {unknown[0]!r}')
     model = RobotModel.load(path, **options)
     if model.held:
-        print(f'locked: {", ".join(f"{name} at {place:g}" for name, place in model.held.items())}', file=sys.stderr)
+        places = ', '.join(
+            f'{name} at {place:g}' if name in model.locked else name for name, place in model.held.items()
+        )
+        unstated = '' if set(model.held) <= set(model.locked) else ' (where not stated: as recorded, else at 0)'
+        print(f'locked: {places}{unstated}', file=sys.stderr)
     return model
 
 

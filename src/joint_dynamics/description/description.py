@@ -137,6 +137,11 @@ class DynamicsDescription:
         """Whether the described torques leave gravity out, because the robot compensates its own weight."""
         return 'gravity' in self.document.get('inertial', {})
 
+    @property
+    def without_torque(self) -> tuple[str, ...]:
+        """Joints whose torque was not recorded: they have no friction, and inertias of others or of the robot file."""
+        return tuple(self.document.get('inertial', {}).get('without_torque', ()))
+
     def check_effort(self, weightless: bool, where: str) -> None:
         """Raise JointDynamicsError where torques are with gravity and the description without it, or the reverse.
 

@@ -31,7 +31,6 @@ from joint_dynamics.identification.regression.columns import FrictionState
 from joint_dynamics.identification.regression.methods import SolvedProblem
 from joint_dynamics.identification.regression.residuals import overall_residual
 from joint_dynamics.identification.regression.rotor import RotorSide
-from joint_dynamics.identification.reliability.coverage import Training
 from joint_dynamics.identification.result import IdentificationResult
 from joint_dynamics.joint import NO_PRESLIDING
 from joint_dynamics.joint.friction_documents import PARAMETERS
@@ -91,6 +90,8 @@ def describe(
     if model.weightless:
         has_masses = model.parameters is not None and np.any(model.parameters)
         inertial['gravity'] = 'robot_file' if has_masses else 'none'
+    if model.without_torque:
+        inertial['without_torque'] = list(model.without_torque)
     if model.coupling is not None:
         inertial['coupling'] = {
             name: float(value) for name, value in zip(model.coupling.parameter_names, standard.coupled, strict=True)
@@ -162,25 +163,9 @@ def with_provenance(result: IdentificationResult) -> DynamicsDescription:
         'reasons': [reason.text for reason in result.reasons],
         'joints': result.checks.get('joints'),
         'uses': result.checks.get('uses'),
-        'coverage': _coverage(result),
         'filters': {name: finite(value) for name, value in vars(result.plan).items()},
     }
     return DynamicsDescription(result.description.document | {'provenance': provenance})
-
-
-def _coverage(result: IdentificationResult) -> dict[str, Any] | None:
-    """Of the base parameters, the further terms as they are: their columns need the state of the training.
-
-    Terms resemble columns of the base (√ω the other friction), and what the ones gain the others lose: so the
-    covariance given the terms comes nearer to that of the torque than the one beside them. None where no joint moved.
-    """
-    count = result.problem.base.count
-    percent = overall_residual(result.training, moving=True)[1]
-    own, cross = np.split(result.covariance[:count], [count], axis=1)
-    terms = result.covariance[count:, count:]
-    given = own - cross @ np.linalg.pinv(terms, rcond=1e-10, hermitian=True) @ cross.T
-    training = Training.of(result.problem, given, percent)
-    return training.document(result.problem.model.joint_names) if np.isfinite(training.deviation) else None
 
 
 def payload_part(entries: dict[str, Any]) -> dict[str, Any]:
@@ -257,7 +242,7 @@ def add_term(
 
 
 def add_hysteresis(joint: dict[str, Any], width: float, share: float) -> None:
-    """Write what was fitted, (1 − share) sgn ω + share H, as two operators: one that slips at once, one after `width`.
+    """Write the fitted friction, (1 − share) sgn ω + share H, as two operators: one slips at once.
 
     The width is a length of the friction, not a backlash. A share of 0 is written as no hysteresis.
     """

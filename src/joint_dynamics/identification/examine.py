@@ -36,8 +36,8 @@ from joint_dynamics.robot.limits import joint_unit
 
 #: Correlation from which torque and current of a joint are one signal at some scale.
 ONE_SIGNAL = 0.9999
-#: A joint moves one way where it goes back by less than this share of its way, over so many blocks of the recording.
-ONE_WAY, BLOCKS = 0.02, 200
+ONE_WAY = 0.02  # share of its way that a joint goes back at most, to count as moving in one direction
+BLOCKS = 200  # of a recording, between which directions are compared
 #: °C: temperatures that change by less tell nothing of friction's dependence on them.
 TEMPERATURE_SPAN = 3.0
 
@@ -47,8 +47,8 @@ class JointFigures:
     """Figures of one joint's motion. Speeds by differences over the sampling period.
 
     travel: rad (m). fastest: rad/s, 99 % of the samples are slower. resting: share of the samples slower than the rest
-    speed. effort: rms of torque [N·m], or of current [A] where no torque was recorded; NaN where neither was. left:
-    percent of the moving torque that rigid bodies with linear friction leave over, NaN where it was not identified.
+    speed. effort: rms of torque [N·m], or of current [A] where no torque was recorded; NaN without both. left:
+    residual of rigid bodies with linear friction, percent of the moving torque, NaN where it was not identified.
     """
 
     name: str
@@ -63,8 +63,8 @@ class JointFigures:
 class Examination:
     """The result of `examine`.
 
-    recording: as read. joints: figures, one per joint. reasons: what is wrong, the most telling first. odd: what is
-    unusual, or missing. able, unable: what can be identified from it, and what not. result: the identification that was
+    recording: as read. joints: figures, one per joint. reasons: faults, the most telling first. odd: unusual or
+    missing signals. able, unable: identifiable models, and the others. result: the identification that was
     tried, without further friction terms; None where none was possible.
     """
 
@@ -129,6 +129,7 @@ def _figures(recording: Recording, rest_speed: float, result: IdentificationResu
     speed = np.abs(np.gradient(recording.q, recording.period, axis=0))
     effort = recording.tau if recording.tau is not None else recording.current
     rms = np.full(recording.n, np.nan) if effort is None else np.sqrt(np.mean(effort**2, axis=0))
+    rms[np.isin(recording.joint_names, recording.without_torque)] = np.nan
     left = np.full(recording.n, np.nan) if result is None else overall_residual(result.training, moving=True)[0]
     for j, name in enumerate(recording.joint_names):
         yield JointFigures(

@@ -35,7 +35,7 @@ def _bounds(mass: Sequence[float] | None) -> str | None:
 
 @dataclass(frozen=True)
 class PhysicalOptions(Settings):
-    """The prior and its weight, and what is known of the robot's mass."""
+    """The prior and its weight, and bounds of the robot's mass."""
 
     SECTION = 'identification.physical'
 
@@ -96,7 +96,7 @@ class IdentificationSettings(Settings):
     Raises
     ------
     JointDynamicsError
-        For what is not allowed.
+        For a value that is not allowed.
     """
 
     SECTION = 'identification'

@@ -36,7 +36,7 @@ from joint_dynamics.identification.identification_settings import Identification
 from joint_dynamics.identification.joint_tests.transmission import identify_transmissions
 from joint_dynamics.identification.observations import Observation, filter_plan, observe
 from joint_dynamics.identification.recordings import PreparedRecordings, locked_as_recorded, of_torques
-from joint_dynamics.identification.regression.diagnostics import diagnose
+from joint_dynamics.identification.regression.diagnostics import leverage
 from joint_dynamics.identification.regression.methods import Progress, solve_by_method
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.rotor import RotorSide
@@ -85,13 +85,14 @@ def identify(
     """
     started = time.perf_counter()
     settings, say = settings or IdentificationSettings(), progress or (lambda line: None)
+    _check_torques([*recordings, *loaded], settings.method, bool(loaded))
 
     # 1 The data: joints by name, periods averaged, currents as torques
     whole = [run.select(model.joint_names) for run in (*recordings, *validation, *loaded)]
-    given, model = model, of_torques(locked_as_recorded(model, whole), whole)
+    given, model = model, of_torques(locked_as_recorded(model, whole), whole, len(recordings))
     data = PreparedRecordings.of(model, recordings, validation, loaded)
     plan, measured = filter_plan(data.training, settings), data.training
-    data = data.averaged(settings.period, plan)
+    data = data.averaged(settings.period, plan).thinned(plan)
     converted = to_torques(model, data, plan, settings, say)
     data, settings = converted.data, converted.settings
     notes = list(converted.notes)
@@ -206,7 +207,18 @@ def identify(
         drive_gain_deviation=converted.drive_gain_deviation,
         drive_gains=converted.drive_gains,
         payload=payload,
-        diagnostics=diagnose(problem, solution, training),
+        diagnostics={'leverage': leverage(problem, solution)},
         checks=judged.summary,
     )
     return replace(result, description=with_provenance(result))
+
+
+def _check_torques(recordings: Sequence[Recording], method: str, with_payload: bool) -> None:
+    """Raise JointDynamicsError where a torque is missing that the method or the payload needs."""
+    silent = next((recording for recording in recordings if recording.without_torque), None)
+    if silent is not None and (with_payload or method in ('tls', 'i-irls')):
+        what = 'a payload' if with_payload else f'method {method}'
+        raise JointDynamicsError(
+            f'{silent.name}: expected the torque of every joint for {what}, found none of '
+            f'{", ".join(silent.without_torque)}: identify the robot by wls or irls, without --loaded'
+        )

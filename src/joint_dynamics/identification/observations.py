@@ -33,26 +33,16 @@ from joint_dynamics.identification.identification_settings import Identification
 from joint_dynamics.recording import Recording
 from joint_dynamics.signals.filtering import ParallelDecimator, decimation_factor, filtered_motion
 
-MIN_SAMPLES = 10
-"""Kept samples below which nothing can be identified from a recording."""
-POWER = 0.95
-"""Share of the power of the joint velocities below the motion's frequency."""
-HARMONICS = 4.0
-"""Torques hold products of velocities and the corners of friction.
-
-So many times the motion's frequency are dynamics.
-"""
+MIN_SAMPLES = 10  # kept samples that an identification needs of a recording
+POWER = 0.95  # share of the power of the joint velocities below the motion's frequency
+HARMONICS = 4.0  # bandwidth of the dynamics over the motion's frequency: products of velocities, corners of friction
 HIGHEST_MOTION = 60.0  # Hz, no arm moves faster; velocity power above is noise of the encoders
 BELOW_NYQUIST = 0.4  # share of the sampling rate that an automatic cut-off has at most; a filter needs room to fall
-CHIRP_COST = 6
-"""A chirp z-transform makes two complex transforms of a signal in place of one real one, and a third of the chirp."""
-REST_SPEED = 0.01
-"""Speed [rad/s or m/s] below which a joint counts as resting."""
+CHIRP_COST = 6  # cost of a chirp z-transform in real transforms: two complex ones of the signal, one of the chirp
+REST_SPEED = 0.01  # rad/s (m/s), speed below which a joint counts as resting
 SLIPPED = 0.01  # rad, distance after which a joint has slipped: several times the widest presliding
-SHARE = 0.5
-"""A filtered row counts as resting when its joint rested for more than this share of what the filter saw."""
-ABOVE = 1.5
-"""So many times the cut-off of the parallel filter noise is looked at from: the filter's slope ends there."""
+SHARE = 0.5  # share of the filter's window in which a joint rests, above which its row counts as resting
+ABOVE = 1.5  # lowest frequency of the noise estimate over the parallel cut-off: the filter's slope ends there
 
 
 @dataclass(frozen=True)
@@ -138,8 +128,8 @@ def dynamics_bandwidth(positions: Sequence[FloatArray], rates: Sequence[float]) 
 def lowest_frequencies(x: FloatArray, length: int, count: int) -> ComplexArray:
     """Return the first `count` frequencies of the discrete Fourier transform of signals padded with zeros to `length`.
 
-    As `np.fft.rfft(x, length)[:, :count]`, up to rounding. Where most of the input would be zeros and most of the
-    output unused, shorter transforms are used, with k n = (k² + n² − (k − n)²)/2 (chirp z-transform [Bluestein 1970];
+    As `np.fft.rfft(x, length)[:, :count]`, up to rounding. Shorter transforms are used where most of the
+    input is zero and most of the output unused, with k n = (k² + n² − (k − n)²)/2 (chirp z-transform [Bluestein 1970];
     `scipy.signal.czt` is the same, but takes longer to import than it saves).
 
     Parameters
@@ -155,8 +145,13 @@ def lowest_frequencies(x: FloatArray, length: int, count: int) -> ComplexArray:
     chirp = np.exp(-1j * np.pi * squares / length)
     answer = np.zeros(short, dtype=complex)
     answer[:count], answer[short - samples + 1 :] = chirp[:count].conj(), chirp[samples - 1 : 0 : -1].conj()
-    convolved = np.fft.ifft(np.fft.fft(x * chirp[:samples], short) * np.fft.fft(answer))
-    return convolved[:, :count] * chirp[:count]
+    answer = np.fft.fft(answer)
+    spectrum = np.empty((len(x), count), dtype=complex)
+    # signal by signal, so that a long recording takes little memory
+    for row, result in zip(x, spectrum, strict=True):
+        convolved = np.fft.ifft(np.fft.fft(row * chirp[:samples], short) * answer)
+        result[:] = convolved[:count] * chirp[:count]
+    return spectrum
 
 
 @dataclass(frozen=True)
@@ -173,6 +168,8 @@ class Observation:
         torque, unfiltered; temperature [°C] or None; time [s].
     decimator
         the parallel filter, None when the samples are taken as they are.
+    measured
+        (joints,) bool, whose torque was recorded; the rows of the others are left out.
     """
 
     name: str
@@ -186,6 +183,7 @@ class Observation:
     tau: FloatArray
     temperature: FloatArray | None
     decimator: ParallelDecimator | None
+    measured: BoolArray
 
     @property
     def kept(self) -> IntArray:
@@ -230,6 +228,7 @@ def observe(recording: Recording, plan: FilterPlan, drive_gains: Mapping[str, fl
         tau[keep],
         None if recording.temperature is None else recording.temperature[keep],
         ParallelDecimator(len(q), plan.parallel_cutoff, recording.rate, plan.factor(recording.rate)),
+        ~np.isin(recording.joint_names, recording.without_torque),
     )
 
 
@@ -237,8 +236,8 @@ def torque_noise(observations: Sequence[Observation]) -> FloatArray:
     """Return the noise of each torque behind the parallel filter (rms), (n,) [N·m].
 
     Noise is taken to be white. Its density is the median of the periodogram above the band, which no resonance moves,
-    over that of an exponential law of mean one, ln 2; behind a Hann window, less a straight line. Zero of what has no
-    filter, or nothing above its band.
+    over that of an exponential law of mean one, ln 2; behind a Hann window, less a straight line. Zero without a
+    filter, or with nothing above its band.
     """
     power, samples = np.zeros(observations[0].tau.shape[1]), 0
     for part in observations:

@@ -23,22 +23,23 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.observations import FilterPlan
 from joint_dynamics.recording import Recording, Repetition, average_periods, find_repetition
+from joint_dynamics.recording.inputs import TORQUES
 from joint_dynamics.recording.plausibility import NEEDS_EFFORT, NO_EFFORT
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.signals.filtering import zero_phase_lowpass
 
-TORQUE, WARMTH = 0.1, 2.0
-"""Largest difference between periods: of torque, as a share of its deviation from its mean (rms, per moving joint).
-
-Of temperature, °C.
-"""
-
+TORQUE = 0.1  # largest difference of torque between periods, over its deviation from its mean (rms, per moving joint)
+WARMTH = 2.0  # °C, largest difference of temperature between periods
+LONG = 20_000  # samples up to which a recording is used at its own rate
+OVERSAMPLING = 20.0  # rate over the position cut-off that a long recording keeps at least: means droop by 0.4 % there
 PIECE = re.compile(r' \((before|after|mean of \d+ periods)\)$')
 PIECES = ('before', 'mean', 'after')
 """How the names of the pieces of a recording end, and in which order they come."""
@@ -86,7 +87,7 @@ class PreparedRecordings:
         if not training:
             raise JointDynamicsError('identify: expected at least one recording, found none')
         data = cls(training, validation, payload_runs).each(
-            lambda recording: _with_torques(recording.select(model.joint_names))
+            lambda recording: without_torque_of(model, _with_torques(recording.select(model.joint_names)))
         )
         if any(recording.temperature is None for recording in data.validation):
             data = replace(data, training=[replace(recording, temperature=None) for recording in data.training])
@@ -98,12 +99,16 @@ class PreparedRecordings:
         return PreparedRecordings(*([change(recording) for recording in group] for group in groups))
 
     def averaged(self, period: float | None, plan: FilterPlan) -> PreparedRecordings:
-        """Return the same with repeated motion averaged over its periods, but for the validation."""
+        """Return the same with repeated motion averaged over its periods, without the validation."""
         training, payload_runs = (
             with_mean_periods(group, period, plan.parallel_cutoff, plan.shortest(group))
             for group in (self.training, self.payload_runs)
         )
         return replace(self, training=training, payload_runs=payload_runs)
+
+    def thinned(self, plan: FilterPlan) -> PreparedRecordings:
+        """Return the same with long recordings at a lower rate, still far above that of the motion."""
+        return self.each(lambda recording: thinned(recording, plan.position_cutoff))
 
     @property
     def notes(self) -> list[str]:
@@ -113,6 +118,25 @@ class PreparedRecordings:
             for note in recording.notes:
                 names_by_note.setdefault(note, []).append(recording.name)
         return [f'{", ".join(dict.fromkeys(names))}: {note}' for note, names in names_by_note.items()]
+
+
+def thinned(recording: Recording, cutoff: float) -> Recording:
+    """Return a long recording with means of several samples in place of each, all signals alike.
+
+    cutoff: of the positions [Hz]; the rate stays `OVERSAMPLING` times as high.
+    """
+    factor = min(recording.samples // LONG, int(recording.rate / (OVERSAMPLING * cutoff)))
+    if factor < 2:
+        return recording
+    count = recording.samples // factor
+
+    def means(values: FloatArray) -> FloatArray:
+        return np.asarray(values[: count * factor].reshape(count, factor, -1).mean(axis=1))
+
+    arrays: dict[str, Any] = {name: means(getattr(recording, name)) for name in recording.quantities}
+    time = means(recording.time)[:, 0]
+    note = f'means of {factor} samples in place of the {recording.samples} at {recording.rate:.4g} Hz'
+    return replace(recording, time=time - time[0], notes=(*recording.notes, note), **arrays)
 
 
 def locked_as_recorded(model: RobotModel, recordings: Sequence[Recording]) -> RobotModel:
@@ -141,11 +165,15 @@ def locked_as_recorded(model: RobotModel, recordings: Sequence[Recording]) -> Ro
     return model.locked_at(places)
 
 
-def of_torques(model: RobotModel, recordings: Sequence[Recording]) -> RobotModel:
+def of_torques(model: RobotModel, recordings: Sequence[Recording], training: int = 0) -> RobotModel:
     """Return the robot whose torques were recorded: without gravity where the recordings leave it out.
 
-    Raises JointDynamicsError where some recordings do and some do not.
+    training: number of the first recordings, which determine the parameters; a joint without torque in all of them is
+    one of `without_torque`. Raises JointDynamicsError where some recordings have gravity and some do not.
     """
+    silent = [set(recording.without_torque) for recording in recordings[:training]]
+    if silent and (unknown := set.intersection(*silent)):
+        model = model.standing(without_torque=[name for name in model.joint_names if name in unknown])
     if not any(recording.without_gravity for recording in recordings):
         return model
     for recording in recordings:
@@ -157,10 +185,22 @@ def of_torques(model: RobotModel, recordings: Sequence[Recording]) -> RobotModel
     return model.standing(weightless=True)
 
 
+def without_torque_of(model: RobotModel, recording: Recording) -> Recording:
+    """Return the recording without the torques of the robot's `without_torque`."""
+    if not set(model.without_torque) - set(recording.without_torque):
+        return recording
+    silent = tuple(name for name in recording.joint_names if name in {*model.without_torque, *recording.without_torque})
+    known = ~np.isin(recording.joint_names, silent)
+    efforts: dict[str, Any] = {
+        name: getattr(recording, name) * known for name in TORQUES if name in recording.quantities
+    }
+    return replace(recording, without_torque=silent, **efforts)
+
+
 def _with_torques(recording: Recording) -> Recording:
     """Return the recording; refuse one whose torque of a joint is zero although it moves: it was not measured."""
     measured = [values for values in (recording.tau, recording.current) if values is not None]
-    silent = np.ptp(recording.q, axis=0) > MOVES
+    silent = (np.ptp(recording.q, axis=0) > MOVES) & ~np.isin(recording.joint_names, recording.without_torque)
     for values in measured:
         silent = silent & ~(np.abs(values) > NO_EFFORT).any(axis=0)
     if measured and silent.any():
@@ -243,7 +283,7 @@ def _pieces(recording: Recording, repetition: Repetition, cutoff: float, shortes
 
 
 def _difference(periodic: Recording, repetition: Repetition, cutoff: float) -> str | None:
-    """Say in what the periods differ, None where they do not."""
+    """Return the difference between the periods in words, None where they agree."""
     length = round(repetition.period * periodic.rate)
     periods = [
         slice(k * length, (k + 1) * length) for k in range(repetition.count) if (k + 1) * length <= periodic.samples

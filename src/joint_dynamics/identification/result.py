@@ -60,7 +60,7 @@ class IdentificationResult:
         (p,) a full standard set with the torque of the identified one, as near as possible to the URDF's inertials, or
         to zero, where the method has none of its own.
     description
-        the document: what the torque depends on, and where it comes from.
+        the document: model of the torque, with its provenance.
     training, validation
         one Fit per recording.
     reasons
@@ -70,9 +70,9 @@ class IdentificationResult:
     notes : list of str
         of the recordings and of the method, for the reader.
     rotor
-        what was compensated before, None where nothing was.
+        compensated before, None: nothing.
     details
-        what the steps of the method say of themselves.
+        results of the steps of the method.
     validity
         {joint: {speed, load, temperature}} within which the friction was checked.
     resting

@@ -30,10 +30,9 @@ from joint_dynamics.identification.drive_gains.estimate import with_torque
 from joint_dynamics.identification.drive_gains.payload import payload_changes
 from joint_dynamics.identification.identification_settings import IdentificationSettings
 from joint_dynamics.identification.observations import SHARE, Observation, filter_plan, observe, stays
-from joint_dynamics.identification.recordings import locked_as_recorded
+from joint_dynamics.identification.recordings import locked_as_recorded, without_torque_of
 from joint_dynamics.identification.regression.problem import Problem
-from joint_dynamics.identification.regression.residuals import Fit, FullRate, band_of, overall_residual, relative
-from joint_dynamics.identification.reliability.coverage import Coverage, Training, judge_coverage
+from joint_dynamics.identification.regression.residuals import Fit, FullRate, band_of, relative
 from joint_dynamics.identification.reliability.prediction import judge_prediction
 from joint_dynamics.identification.reliability.signals import faults
 from joint_dynamics.identification.reliability.verdict import Reason, without_duplicates
@@ -66,6 +65,7 @@ def torque_with_rest(arm: Arm, observation: Observation, rest_speed: float) -> t
 def validation_fit(arm: Arm, observation: Observation, settings: IdentificationSettings) -> Fit:
     """Return measured and predicted torque of one observation on the filtered, decimated samples."""
     predicted, band = torque_with_rest(arm, observation, settings.rest_speed)
+    predicted = predicted * observation.measured
     kept = observation.kept
     at_rest = None
     if band is not None:
@@ -88,6 +88,7 @@ def validation_fit(arm: Arm, observation: Observation, settings: IdentificationS
         band_of(observation),
         sliding,
         at_rest,
+        tuple(np.array(arm.joint_names)[~observation.measured].tolist()),
     )
 
 
@@ -130,40 +131,34 @@ def judge_description(
 ) -> Validation:
     """Predict the torque of every recording as `validate_description` does, and judge whether it is reliable.
 
-    The prediction is compared with the residual of the training, and the motion with that of the training, as far as
-    the description states them (`provenance`). Raises JointDynamicsError as `validate_description` does.
+    The prediction is compared with the residual of the training, where the description states it (`provenance`).
+    Raises JointDynamicsError as `validate_description` does.
     """
     settings = settings or IdentificationSettings()
     arm = Arm.from_description(None, description)
     observations, fits = _predicted(description, arm, recordings, settings)
     notes = [f'{part.name}: {text}' for part in observations for text in beyond_validity(arm, part)]
+    if arm.robot.without_torque:
+        notes.append(f'not judged, their torque is not in the description: {", ".join(arm.robot.without_torque)}')
     problem = Problem(arm.robot, observations, rest_speed=settings.rest_speed)
     known = description.document.get('provenance', {})
     percent = known.get('moving_residual_percent')
-    covered = Coverage()
-    base = [parameter.get('name') for parameter in description.document['inertial'].get('base', [])]
-    if percent is not None and known.get('coverage') and base == problem.names:
-        training = Training.from_document(known['coverage'], percent, arm.joint_names)
-        covered = judge_coverage(training, problem, overall_residual(fits, moving=True)[1])
-    explained = covered.summary.get('coverage', {}).get('validation_deviation_percent')
     contradictory = [
         reason for recording in recordings for reason in faults(recording) if reason.code == 'speed_mismatch'
     ]
-    predicted = judge_prediction(fits, percent, payload_changes(problem, fits), explained)
+    predicted = judge_prediction(fits, percent, payload_changes(problem, fits))
     own = []
     if not known.get('believable', True):
         why = known.get('reasons') or ['its identification found reasons against it']
         text = f'the description says of itself that it is not reliable: {"; ".join(map(str, why))}'
         own = [Reason('description', text)]
-    reasons = [*own, *contradictory, *predicted, *covered.reasons]
-    summary = dict(covered.summary)
-    summary['resting'] = resting_summary(fits)
+    reasons = [*own, *contradictory, *predicted]
     names = [recording.name for recording in recordings]
     return Validation(
         fits,
         [replace(reason, text=with_short_names(reason.text, names)) for reason in without_duplicates(reasons)],
-        [with_short_names(note, names) for note in (*notes, *covered.notes)],
-        summary,
+        [with_short_names(note, names) for note in notes],
+        {'resting': resting_summary(fits)},
     )
 
 
@@ -175,7 +170,7 @@ def _predicted(
     for recording in recordings:
         description.check_effort(recording.without_gravity, recording.name)
     model = arm.robot
-    recordings = [recording.select(model.joint_names) for recording in recordings]
+    recordings = [without_torque_of(model, recording.select(model.joint_names)) for recording in recordings]
     recorded = locked_as_recorded(model, recordings).held
     if recorded != model.held:
         raise JointDynamicsError(
@@ -199,7 +194,7 @@ def _places(held: Mapping[str, float]) -> str:
 
 
 def _filters(description: DynamicsDescription) -> dict[str, Any]:
-    """Return the filters with which the description was identified, as far as it says so."""
+    """Return the filters with which the description was identified, {} where it does not say."""
     filters: dict[str, Any] = description.document.get('provenance', {}).get('filters', {})
     return filters
 

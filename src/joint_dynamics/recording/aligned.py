@@ -26,7 +26,7 @@ from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.recording.common_grid import Aligner, make_grid
 from joint_dynamics.recording.conversions import Corrections, MotorSide
-from joint_dynamics.recording.inputs import NOT_OF_THE_ARM, POSITIONS
+from joint_dynamics.recording.inputs import NOT_OF_THE_ARM, POSITIONS, TORQUES
 from joint_dynamics.recording.plausibility import check_signals
 from joint_dynamics.recording.publishers import last_of_each_stamp, refuse_several_publishers
 from joint_dynamics.recording.samples import Samples, Table
@@ -129,7 +129,7 @@ def fields_on(samples: Samples, gathered: Gathered, aligner: Aligner) -> dict[st
     arrays: dict[str, FloatArray] = {}
     duplicates = []
     for quantity, members in gathered.quantities.items():
-        array = np.empty((aligner.grid.size, len(joints)))
+        array = np.full((aligner.grid.size, len(joints)), np.nan)
         for table in members:
             array[:, [joints.index(joint) for joint in table.names]] = aligner.align(table)
             if table.duplicates:
@@ -143,8 +143,11 @@ def fields_on(samples: Samples, gathered: Gathered, aligner: Aligner) -> dict[st
     time = aligner.grid - aligner.grid[0]
     corrections = samples.settings.stated()
     arrays = samples.settings.correct(joints, time, arrays)
-    arrays, odd = check_signals(aligner.name, joints, time, arrays, samples.settings.implausible)
+    unmeasured = _without_torque(arrays, joints, samples.settings.without_torque, aligner.name)
+    arrays, odd = check_signals(aligner.name, joints, time, arrays, samples.settings.implausible, unmeasured)
     notes = [*aligner.report(), *duplicates, *notes, *odd]
+    if unmeasured:
+        notes.append(f'no torque of {", ".join(unmeasured)}: only their motion is used')
     if corrections:
         notes.append(f'corrected: {", ".join(corrections)}')
     if samples.settings.without_gravity:
@@ -155,8 +158,28 @@ def fields_on(samples: Samples, gathered: Gathered, aligner: Aligner) -> dict[st
             )
         corrections['torque_without_gravity'] = True
     by = {'corrections': Corrections(**corrections)}
-    standing = {'others': _extent(gathered, begin, end)}
+    standing = {'others': _extent(gathered, begin, end), 'without_torque': unmeasured}
     return {'name': aligner.name, 'joint_names': joints, 'time': time, **arrays, 'notes': notes, **by, **standing}
+
+
+def _without_torque(
+    arrays: Mapping[str, FloatArray], joints: Sequence[str], stated: Sequence[str], name: str
+) -> tuple[str, ...]:
+    """Return the joints without torque, stated or not measured; set their columns in `arrays` to 0."""
+    strange = [joint for joint in stated if joint not in joints]
+    if strange:
+        raise JointDynamicsError(
+            f'recording.without_torque: expected joints of the recording ({", ".join(joints)}), found {strange[0]!r}'
+        )
+    silent = np.isin(joints, stated)
+    efforts = [arrays[quantity] for quantity in ('tau', 'current') if quantity in arrays]
+    for values in efforts:
+        silent |= np.isnan(values).all(axis=0)
+    for values in efforts:
+        values[:, silent] = 0.0
+    if efforts and silent.all():
+        raise JointDynamicsError(f'{name}: expected the torque of at least one joint, found none (without_torque)')
+    return tuple(np.array(joints)[silent].tolist()) if efforts else ()
 
 
 def _extent(gathered: Gathered, begin: int, end: int) -> dict[str, tuple[float, float]]:
@@ -255,9 +278,11 @@ def _merge(tables: Sequence[Table], joint_names: Sequence[str]) -> list[Table]:
 def _leave_out(merged: dict[str, list[Table]], joints: Sequence[str], name: str) -> list[str]:
     """Drop quantities without any number, and speeds that some joints lack.
 
-    Raise for other quantities that some joints lack.
+    Raise for other quantities that some joints lack, except torques.
     """
     notes = []
+    for quantity in set(TORQUES) & set(merged):
+        merged[quantity] = [one for table in merged[quantity] if (one := _measured(table)).names] or merged[quantity]
     for quantity, members in list(merged.items()):
         source = ', '.join(dict.fromkeys(table.source for table in members))
         if quantity not in POSITIONS and not any(np.isfinite(table.values).any() for table in members):
@@ -268,8 +293,15 @@ def _leave_out(merged: dict[str, list[Table]], joints: Sequence[str], name: str)
         if missing and quantity in OPTIONAL:
             notes.append(f'{quantity} on {source} lacks {", ".join(missing)}: left out')
             del merged[quantity]
-        elif missing:
+        elif missing and quantity not in TORQUES:
             raise JointDynamicsError(
                 f'{name}: expected {quantity} of every joint, found that {source} lacks {", ".join(missing)}'
             )
     return notes
+
+
+def _measured(table: Table) -> Table:
+    """Return the table without the joints whose values are nowhere a number."""
+    known = np.asarray(np.isfinite(table.values).any(axis=0))
+    names = tuple(name for name, there in zip(table.names, known, strict=True) if there)
+    return table if known.all() else replace(table, names=names, values=table.values[:, known])

@@ -225,24 +225,6 @@ class Corrections(Settings):
             time_scale=self.time_scale * later.time_scale,
         )
 
-    def inverse(self, joints: Sequence[str]) -> Corrections:
-        """Return the corrections that undo these, of a recording with these joints; gravity stays out."""
-        order, factor = self.torque_columns(joints)
-        place = np.argsort(order)
-        source, gain, offset = self.position_columns(joints)
-        position = np.argsort(source)
-        return Corrections(
-            torque_order=_moved(joints, place),
-            torque_sign=_not_one(joints, np.sign(factor[place])),
-            torque_scale=_not_one(joints, np.abs(1 / factor[place])),
-            torque_delay=-self.torque_delay / self.time_scale,
-            position_order=_moved(joints, position),
-            position_sign=_not_one(joints, np.sign(gain[position])),
-            position_scale=_not_one(joints, np.abs(1 / gain[position])),
-            zero_offset={name: float(x) for name, x in zip(joints, -(offset / gain)[position], strict=True) if x},
-            time_scale=1 / self.time_scale,
-        )
-
     def correct_stamps(self, stamps: IntArray, first: int) -> IntArray:
         """Return stamps (K,) [ns] scaled about the `first` of all."""
         if self.time_scale == 1.0:

@@ -19,6 +19,7 @@ q<k> dq<k> tau<k> cur<k> theta<k> dtheta<k> temp<k> load<k>.
 
 from __future__ import annotations
 
+import collections
 import csv
 import re
 import warnings
@@ -30,7 +31,7 @@ import numpy as np
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.documents import check_file, number
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.recording.inputs import NOT_OF_THE_ARM, QUANTITIES
+from joint_dynamics.recording.inputs import NOT_OF_THE_ARM, QUANTITIES, TORQUES
 from joint_dynamics.recording.samples import Samples
 
 #: Array of a Recording -> start of its columns' names.
@@ -73,15 +74,19 @@ def read_csv(path: Path, samples: Samples) -> None:
             f'{path}: time: expected seconds, at most {MAX_SECONDS:g} s, found {seconds.min():g} to {seconds.max():g}'
         )
     stamps = np.rint((seconds - seconds[0]) * 1e9).astype(np.int64)
-    for quantity, indices in columns.items():
-        joints = samples.joint_names or tuple(f'joint_{k + 1}' for k in range(len(indices)))
-        samples.add_block(quantity, stamps, joints, data[:, indices], source=path.name)
+    joints = samples.joint_names or tuple(f'joint_{k + 1}' for k in range(len(columns['q'])))
+    for quantity, places in columns.items():
+        names = [joints[j] for j in places]
+        samples.add_block(quantity, stamps, names, data[:, list(places.values())], source=path.name)
     if unused:
         samples.notes.append(f'columns not used: {", ".join(unused)}')
 
 
-def _columns(path: Path, header: list[str], samples: Samples) -> tuple[dict[str, list[int]], tuple[str, ...]]:
-    """Return quantity -> indices of its columns in joint order, and the columns that are no quantity."""
+def _columns(path: Path, header: list[str], samples: Samples) -> tuple[dict[str, dict[int, int]], tuple[str, ...]]:
+    """Return quantity -> {joint: column} in joint order, and the columns that are no quantity.
+
+    Torques and currents may be those of some joints.
+    """
     numbered: dict[str, dict[int, int]] = {}
     unused: list[str] = []
     seen: set[str] = set()
@@ -102,7 +107,7 @@ def _columns(path: Path, header: list[str], samples: Samples) -> tuple[dict[str,
     first = min(1, *numbered['q'])
     numbers = range(first, first + n)
     for quantity, places in numbered.items():
-        if sorted(places) != list(numbers):
+        if sorted(places) != list(numbers) and not (quantity in TORQUES and set(places) <= set(numbers)):
             expected = f'{COLUMNS[quantity]}{numbers[0]} to {COLUMNS[quantity]}{numbers[-1]}'
             joints = f' (joints {", ".join(samples.joint_names)})' if samples.joint_names else ''
             raise JointDynamicsError(
@@ -110,7 +115,10 @@ def _columns(path: Path, header: list[str], samples: Samples) -> tuple[dict[str,
                 f'{", ".join(f"{COLUMNS[quantity]}{k}" for k in sorted(places))}'
                 + (NOT_MEASURED if quantity != 'q' else f' ({NOT_OF_THE_ARM})' * (len(places) < n))
             )
-    return {quantity: [places[k] for k in numbers] for quantity, places in numbered.items()}, tuple(unused)
+    columns = {
+        quantity: {j: places[k] for j, k in enumerate(numbers) if k in places} for quantity, places in numbered.items()
+    }
+    return columns, tuple(unused)
 
 
 def _numbers(path: Path, header: list[str]) -> FloatArray:
@@ -119,7 +127,9 @@ def _numbers(path: Path, header: list[str]) -> FloatArray:
         with warnings.catch_warnings():
             # A file without rows is refused by the caller, in one line.
             warnings.simplefilter('ignore', UserWarning)
-            data = np.loadtxt(_lines(path), delimiter=',', skiprows=1, ndmin=2, comments=None)
+            _refuse_endless_lines(path)
+            name = str(path.absolute())
+            data = np.loadtxt(name, delimiter=',', skiprows=1, ndmin=2, comments=None, encoding='utf-8-sig')
         if data.size == 0 or data.shape[1] == len(header):
             return data
     except JointDynamicsError:
@@ -128,6 +138,15 @@ def _numbers(path: Path, header: list[str]) -> FloatArray:
         pass
     # Slower, but it knows empty fields, rows of another length, and where something else stands.
     return np.array(list(_rows(path, header)), dtype=np.float64).reshape(-1, len(header))
+
+
+def _refuse_endless_lines(path: Path) -> None:
+    """Raise JointDynamicsError for a line longer than any table has, before numpy reads it to its end."""
+    with path.open('rb') as file:
+        while chunk := file.read(MAX_LINE):
+            if b'\0' in chunk or (len(chunk) == MAX_LINE and b'\n' not in chunk):
+                # the text of the error
+                collections.deque(_lines(path), maxlen=0)
 
 
 def _lines(path: Path) -> Iterator[str]:

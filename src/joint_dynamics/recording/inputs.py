@@ -37,6 +37,8 @@ Sample = tuple[str, int, Sequence[str], Any]
 MOTOR_SIDE = ('motor_position', 'motor_velocity', 'motor_torque')
 #: The arrays that a recording may have, in the order in which they are written.
 QUANTITIES = ('q', 'dq', 'tau', 'current', 'theta', 'dtheta', 'temperature', 'load_torque')
+#: The quantities that may be known of some joints only.
+TORQUES = ('tau', 'current', 'motor_torque')
 #: What says where the joints are, of a recording or its inputs; the first that is there gives the joints.
 POSITIONS = ('q', 'motor_position', 'theta')
 #: Remedy where a recording lacks joints of the robot.

@@ -193,7 +193,12 @@ def _distance(values: Array) -> Array:
 
 
 def check_signals(
-    name: str, joints: Sequence[str], time: Array, arrays: Mapping[str, Array], implausible: str = 'refuse'
+    name: str,
+    joints: Sequence[str],
+    time: Array,
+    arrays: Mapping[str, Array],
+    implausible: str = 'refuse',
+    without_torque: Sequence[str] = (),
 ) -> tuple[dict[str, Array], list[str]]:
     """Return the usable arrays of a recording, and notes on oddities in them.
 
@@ -210,6 +215,8 @@ def check_signals(
         (N,) s, uniform.
     arrays
         quantity -> (N, n), on the joint side, `q` among them.
+    without_torque
+        joints whose torque and current are not known, and not checked.
 
     Raises
     ------
@@ -232,8 +239,9 @@ def check_signals(
         if quantity not in arrays:
             continue
         values = arrays[quantity]
-        constant = constant_efforts(values)
-        if constant.all():
+        known = ~np.isin(joints, without_torque)
+        constant = constant_efforts(values) & known
+        if constant[known].all():
             level = ', '.join(f'{value:.6g}' for value in values[0])
             raise JointDynamicsError(
                 f'{name}: expected {quantity} that changes, found it constant in all {len(time)} samples '

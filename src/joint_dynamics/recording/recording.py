@@ -33,7 +33,7 @@ from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.recording.aligned import Window, align
 from joint_dynamics.recording.conversions import NEUTRAL, Corrections
 from joint_dynamics.recording.csv_file import COLUMNS, EXACT
-from joint_dynamics.recording.inputs import NOT_OF_THE_ARM, QUANTITIES
+from joint_dynamics.recording.inputs import NOT_OF_THE_ARM, QUANTITIES, TORQUES
 from joint_dynamics.recording.load import read_samples
 from joint_dynamics.recording.pieces import align_pieces
 from joint_dynamics.recording.recording_settings import RecordingSettings
@@ -42,8 +42,7 @@ from joint_dynamics.robot.limits import JointLimits
 from joint_dynamics.settings.base import per_joint
 
 Array = FloatArray
-#: A spacing may differ from the mean by this share of it (rounding of stamps to nanoseconds, of CSV numbers to
-#: decimals).
+#: A spacing may differ from the mean by this share of it: stamps and numbers are rounded.
 UNIFORM = 1e-3
 
 
@@ -81,6 +80,8 @@ class Recording:
         on the processing of the data (resampling, gaps bridged, alignment error, joints that never move).
     corrections
         applied to the data as requested by the settings.
+    without_torque
+        joints whose torque is not known; their columns of `tau` and `current` are 0.
     others
         {joint: (lowest, highest)} position of the recorded joints that are not among `joint_names`, rad (m).
 
@@ -103,6 +104,7 @@ class Recording:
     name: str = 'recording'
     notes: tuple[str, ...] = ()
     corrections: Corrections = NEUTRAL
+    without_torque: tuple[str, ...] = ()
     others: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -273,9 +275,11 @@ class Recording:
             )
         columns = [self.joint_names.index(name) for name in joint_names]
         arrays: dict[str, Any] = {name: getattr(self, name)[:, columns] for name in self.quantities}
-        left = [j for j in range(self.n) if j not in columns]
-        others = {self.joint_names[j]: (float(self.q[:, j].min()), float(self.q[:, j].max())) for j in left}
-        return replace(self, joint_names=tuple(joint_names), others={**self.others, **others}, **arrays)
+        others = dict(self.others)
+        for j in set(range(self.n)) - set(columns):
+            others[self.joint_names[j]] = (float(self.q[:, j].min()), float(self.q[:, j].max()))
+        silent = tuple(name for name in joint_names if name in self.without_torque)
+        return replace(self, joint_names=tuple(joint_names), others=others, without_torque=silent, **arrays)
 
     def torque(self, drive_gains: Mapping[str, float] | ArrayLike | None = None) -> Array:
         """Return the motor torque on the joint side, (N, n) N·m: K_τ i with drive gains [M2 eq 2.24], else as measured.
@@ -320,8 +324,10 @@ class Recording:
         JointDynamicsError
             When it cannot be written.
         """
-        names = [f'{COLUMNS[quantity]}{k + 1}' for quantity in self.quantities for k in range(self.n)]
-        data = np.hstack([self.time[:, None], *(getattr(self, quantity) for quantity in self.quantities)])
+        measured = np.flatnonzero(~np.isin(self.joint_names, self.without_torque))
+        columns = {name: measured if name in TORQUES else np.arange(self.n) for name in self.quantities}
+        names = [f'{COLUMNS[name]}{k + 1}' for name, joints in columns.items() for k in joints]
+        data = np.hstack([self.time[:, None], *(getattr(self, name)[:, joints] for name, joints in columns.items())])
         try:
             np.savetxt(path, data, fmt=EXACT, delimiter=',', header=','.join(['time', *names]), comments='')
         except OSError as error:
@@ -336,14 +342,11 @@ class RecordingBuilder(Samples):
             builder.add_message(topic, message, received_ns)
         recording = builder.build('live')
 
-    Parameters and attributes are those of `Samples`. It is not thread-safe: a node passes a filled builder to its
-    worker and continues with a new one.
+    Parameters and attributes are those of `Samples`. It is not thread-safe: a node continues with a new one.
     """
 
     def build(self, name: str = 'recording', window: Window = (None, None)) -> Recording:
-        """Return everything added so far, aligned.
-
-        Defects outside the window (gaps, NaN) are ignored.
+        """Return everything added so far, aligned; defects outside the window (gaps, NaN) are ignored.
 
         Parameters
         ----------
@@ -362,12 +365,7 @@ class RecordingBuilder(Samples):
     def build_pieces(self, name: str = 'recording', window: Window = (None, None)) -> list[Recording]:
         """Return it in pieces between gaps that are too long to be bridged; one piece where there is no such gap.
 
-        Parameters
-        ----------
-        name
-            of the recording; of a piece `name@t0:t1`.
-        window
-            as of `build`.
+        name: of the recording, of a piece `name@t0:t1`; window: as of `build`.
 
         Raises
         ------

@@ -207,6 +207,9 @@ class RecordingSettings(Corrections, Settings):
     state_interfaces: StateInterfaces | None = setting(
         None, '`control_msgs/Keys` with `Float64Values` (state_interfaces_broadcaster)', none='none'
     )
+    without_torque: Sequence[str] = setting(
+        (), 'joints whose torque (current) is not used: not measured, or not to be trusted', check=_all_named
+    )
     names: Mapping[str, str] = setting(
         {},
         "name in the messages → joint of the robot, where they differ (also for a motor's or a link's name)",

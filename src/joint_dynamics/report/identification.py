@@ -77,6 +77,7 @@ def torque_figure(fit: Fit, clock: str = '') -> Figure:
             Series('predicted', predicted, 'predicted', resolution=fine, low=low, high=high),
         )
         note = f'residual in motion {share:.1f} %' if np.isfinite(share) else 'at rest'
+        note = 'torque not recorded' if name in fit.without_torque else note
         panels.append(Panel(name, f'[{unit}]', torques, shown.time, note, joined=True))
         residual = Series('residual', measured - predicted, 'residual', difference_of=(0, 1))
         panels.append(Panel('', f'residual [{unit}]', (residual,), shown.time, height=RESIDUAL_HEIGHT))
@@ -117,7 +118,7 @@ def identification_report(result: IdentificationResult) -> Report:
         add_entry(report, title, getattr(result.details, name))
     add_entry(report, 'Drive gains [N·m/A, joint side]', result.drive_gains)
     add_entry(report, 'Payload [kg, kg·m, kg·m²], in the frame of the last joint', result.payload)
-    add_entry(report, 'Checks of the residuals, and leverage of the recordings', result.diagnostics)
+    add_entry(report, 'Leverage of the recordings', result.diagnostics)
     plan = {**vars(result.plan), 'seconds of computation': result.seconds}
     add_entry(report, 'Filters [Hz, samples, s]', plan)
     return report

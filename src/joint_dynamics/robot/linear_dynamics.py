@@ -70,6 +70,8 @@ class LinearDynamics:
         the model, and its constants for the regressor.
     coupling
         DriveCoupling or None.
+    without_torque
+        joints whose torque is not recorded: it determines no base parameter.
 
     Raises
     ------
@@ -102,6 +104,7 @@ class LinearDynamics:
             self.coupling.parameter_names if self.coupling else []
         )
         self.parameters = self._urdf_parameters() if has_inertials else None
+        self.without_torque: tuple[str, ...] = ()
 
     def _urdf_parameters(self) -> FloatArray:
         parameters = self.standard()
@@ -227,7 +230,9 @@ class LinearDynamics:
         JointDynamicsError
             Without either.
         """
-        return RigidBody(self.pinocchio, self.chain.tree, self._parameters(parameters), self.base_parameters(INERTIAL))
+        return RigidBody(
+            self.pinocchio, self.chain.tree, self._parameters(parameters), self.base_parameters(INERTIAL, True)
+        )
 
     def gravity(self, q: ArrayLike, parameters: ArrayLike | None = None) -> FloatArray:
         """Return the gravity torque g(q) [N·m], shaped as q (samples, joints) or (joints,).
@@ -252,16 +257,20 @@ class LinearDynamics:
         shape = (samples, self.n)
         return rng.uniform(-1, 1, shape) * reach, rng.uniform(-3, 3, shape), rng.uniform(-10, 10, shape)
 
-    def base_parameters(self, kinds: Iterable[str] = (*INERTIAL, *JOINT, 'Fs')) -> BaseParameters:
+    def base_parameters(
+        self, kinds: Iterable[str] = (*INERTIAL, *JOINT, 'Fs'), every_joint: bool = False
+    ) -> BaseParameters:
         """Return the base parameters of the standard parameters of these kinds, numerically (Gautier 1991).
 
-        Cached per choice of kinds. The random states are always the same, and so is the result.
+        They are those that the torques determine: of all joints, or without those of `without_torque` unless
+        `every_joint`. Cached per choice. The random states are always the same, and so is the result.
         """
         columns = self.columns(kinds)
-        key = tuple(columns)
+        measured = [every_joint or name not in self.without_torque for name in self.joint_names]
+        key = (tuple(columns), tuple(measured))
         cache = self.__dict__.setdefault('_base_parameters', {})
         if key not in cache:
             states = self.random_states(4 * len(self.parameter_names), np.random.default_rng(1991))
-            W = self.regressor(*states)[:, :, columns].reshape(-1, len(columns))
+            W = self.regressor(*states)[:, measured][:, :, columns].reshape(-1, len(columns))
             cache[key] = find_base_parameters(W, [self.parameter_names[k] for k in columns])
         return cache[key]

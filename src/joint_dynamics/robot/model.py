@@ -248,9 +248,13 @@ class RobotModel(LinearDynamics):
         return cls.from_mdh(source, **options)
 
     def standing(
-        self, mounting: Any = None, coupling: ArrayLike | None = None, weightless: bool | None = None
+        self,
+        mounting: Any = None,
+        coupling: ArrayLike | None = None,
+        weightless: bool | None = None,
+        without_torque: Sequence[str] | None = None,
     ) -> RobotModel:
-        """Return the same arm with another mounting or another coupling of its drives, with or without gravity.
+        """Return the same arm with another mounting, another coupling of its drives, or other recorded torques.
 
         Parameters
         ----------
@@ -260,6 +264,8 @@ class RobotModel(LinearDynamics):
             (n, n) motor angles [rad] from joint angles [rad]; None: unchanged.
         weightless
             whether its torques leave gravity out; None: unchanged.
+        without_torque
+            joints whose torque is not recorded; None: unchanged.
         """
         mounting = self.mounting if mounting is None else mounting
         coupling = (self.coupling.matrix if self.coupling else None) if coupling is None else coupling
@@ -268,7 +274,9 @@ class RobotModel(LinearDynamics):
         }
         same['weightless'] = self.weightless if weightless is None else weightless
         same |= {'dependent': self.chain.tree.dependent, 'has_inertials': self.parameters is not None}
-        return RobotModel(self.pinocchio.copy(), self.limits, mounting=mounting, coupling=coupling, **same)
+        arm = RobotModel(self.pinocchio.copy(), self.limits, mounting=mounting, coupling=coupling, **same)
+        arm.without_torque = self.without_torque if without_torque is None else tuple(without_torque)
+        return arm
 
     def locked_at(self, places: Mapping[str, float]) -> RobotModel:
         """Return the same arm with some of its locked joints elsewhere; itself where none is.
@@ -288,7 +296,7 @@ class RobotModel(LinearDynamics):
             coupling=self.coupling.matrix if self.coupling else None,
             parallelograms=self.parallelograms,
         )
-        return moved.standing(weightless=self.weightless)
+        return moved.standing(weightless=self.weightless, without_torque=self.without_torque)
 
     def kinematics(self) -> dict[str, Any]:
         """Return the data to rebuild this robot from a document, apart from joint names and mounting.

@@ -77,7 +77,9 @@ def test_columns_of_the_payload_are_the_torque_of_a_welded_body(true_robot):
     model = true_robot.model
     q, dq, ddq = model.random_states(40, rng)
     more = with_body(true_robot, BODY).torque(q, dq, ddq) - true_robot.torque(q, dq, ddq)
-    observation = Observation('', np.arange(40) * 0.1, q, dq, ddq, q, dq, ddq, np.zeros((40, model.n)), None, None)
+    observation = Observation(
+        '', np.arange(40) * 0.1, q, dq, ddq, q, dq, ddq, np.zeros((40, model.n)), None, None, np.full(model.n, True)
+    )
     problem = Problem(model, [observation], rows=LoadedRows(model, [observation], model.n - 1))
     columns = [block.rows[:, problem.base.count - 10 : problem.base.count] for block in problem.blocks()]
     torque = np.concatenate([np.einsum('jps,p->sj', rows, parameters(BODY)) for rows in columns])

@@ -54,7 +54,7 @@ def chosen(*terms):
 
 
 def top_speed(problem, j):
-    """Twice the fastest seen: neither joint has a limit of its own here."""
+    """Twice the fastest recorded speed: the joints have no limits here."""
     assert not 0 < problem.model.pinocchio.velocityLimit[j] < 1e3
     return 2 * max(np.abs(part.dtheta[:, j]).max() for part in problem.observations)
 
@@ -74,7 +74,7 @@ def test_the_limit_of_the_joint_bounds_it_where_there_is_one(two_links, observed
     assert checked_speed(still, 0) == pytest.approx(2e-3)
 
 
-def test_rows_are_friction_on_a_grid_of_speeds_loads_and_temperatures(two_links, make):
+def test_rows_are_friction_on_a_grid(two_links, make):
     first, second = two_links.joint_names
     terms = [
         fourier_term(first, [1]), friction_term(first, 'F_V2'), friction_term(second, 'F_Cl'),
@@ -145,7 +145,7 @@ def test_what_was_asked_for_is_not_judged(two_links, make):
 
 @pytest.mark.parametrize(('left', 'named'), [(0.2, False), (0.02, True), (0.0, True), (-0.3, True)])
 def test_friction_that_falls_to_nothing_is_named(two_links, make, left, named):
-    """Friction of joint 1 at its top speed is the share `left` of what it is there without the term."""
+    """Friction of joint 1 at its top speed is the share `left` of that without the term."""
     first, second = two_links.joint_names
     terms = chosen(friction_term(second, 'F_V2'), friction_term(first, 'F_V2'))
     top = top_speed(make([], {})[0], 0)
@@ -154,7 +154,7 @@ def test_friction_that_falls_to_nothing_is_named(two_links, make, left, named):
     assert impossible_terms(problem, solution) == ([terms[1]] if named else [])
 
 
-def test_of_several_terms_the_one_that_takes_most_where_least_is_left_is_named(two_links, make):
+def test_term_that_reduces_friction_most_is_named(two_links, make):
     first, second = two_links.joint_names
     terms = chosen(
         friction_term(first, 'F_T0'),
@@ -168,7 +168,7 @@ def test_of_several_terms_the_one_that_takes_most_where_least_is_left_is_named(t
     power = {'F_T0': 0.5, 'F_V2': 2.0, 'F_V3': 3.0}
     values = {f'{name}_{first}': share * plain / top ** power[name] for name, share in shares.items()}
     assert impossible_terms(*make(terms, values)) == [terms[2]]
-    # coefficients below and above one, what they take counts
+    # coefficients below and above one: the reduction counts
     values = {f'F_V3_{first}': -0.55 * plain / top**3, f'F_V2_{first}': -0.45 * plain / top**2}
     assert impossible_terms(*make(terms, values)) == [terms[2]]
     values = {f'F_V3_{first}': -0.45 * plain / top**3, f'F_V2_{first}': -0.55 * plain / top**2}

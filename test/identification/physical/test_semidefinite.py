@@ -83,7 +83,7 @@ def test_the_result_is_physical_whatever_the_estimate(ur, poor, seed):
     np.testing.assert_allclose(estimate.solution.chi, ur.base_parameters().regroup(estimate.standard), atol=1e-9)
 
 
-def test_an_estimate_that_is_no_robot_becomes_one_at_a_small_price(poor):
+def test_impossible_estimate_becomes_a_robot_at_a_small_price(poor):
     assert inconsistent_links(poor.description)
     estimate = physical(poor.problem, poor.solution)
     free, bound = (
@@ -94,7 +94,7 @@ def test_an_estimate_that_is_no_robot_becomes_one_at_a_small_price(poor):
     assert estimate.price > 0
 
 
-def test_a_good_estimate_hardly_moves_and_comes_nearer_to_the_truth(good, poor, true_robot):
+def test_good_estimate_comes_nearer_to_the_truth(good, poor, true_robot):
     estimate = physical(good.problem, good.solution)
     assert np.abs((estimate.solution.chi - good.solution.chi) / good.deviation).max() < 3
     # constraints that the truth meets can only help in the metric of the information
@@ -124,12 +124,12 @@ def test_the_pull_leads_to_the_prior(ur, good, true_robot):
     assert price[0] < price[1] < price[2]
 
 
-def test_friction_with_further_terms_dissipates_wherever_it_has_been(ur, poor):
+def test_friction_with_further_terms_dissipates(ur, poor):
     problem = poor.problem.with_terms([friction_term(joint, 'F_T0') for joint in ur.joint_names])
     inverse = np.zeros((problem.columns, problem.columns))
     inverse[: poor.problem.columns, : poor.problem.columns] = poor.solution.inverse
     inverse[poor.problem.columns :, poor.problem.columns :] = 0.01 * np.eye(ur.n)
-    # against motion at low speed, with it at high: what no friction does
+    # against motion at low speed, with it at high speed: impossible friction
     solution = replace(poor.solution, chi=np.concatenate([poor.solution.chi, np.full(ur.n, -40.0)]), inverse=inverse)
     estimate = physical(problem, solution)
     extra = estimate.solution.chi[problem.base.count :]
@@ -207,8 +207,8 @@ def prior_file(ur, true_robot, tmp_path_factory):
     return path
 
 
-def test_a_poorly_excited_parameter_goes_to_the_prior_and_a_well_excited_one_does_not(ur, true_robot, prior_file):
-    """The last joint hardly moves: what only it shows is the prior's; what gravity shows all the time stays.
+def test_only_poorly_excited_parameters_go_to_the_prior(ur, true_robot, prior_file):
+    """The last joint hardly moves: its own parameters are the prior's, those of gravity stay.
 
     Half of a squared relative change of a body weighs as much as `pull` squared deviations: as a prior whose own
     deviation is √(2/pull) of its value, 0.45 here. Against it, deviations of more than three times the value leave the
@@ -253,7 +253,7 @@ def test_a_prior_of_another_robot_or_of_no_robot_is_refused(ur, pa10_table, tmp_
             import_inertials(tmp_path / name, ur)
 
 
-def test_drives_take_power_but_for_offsets_and_what_terms_complement(monkeypatch):
+def test_drives_take_power_without_offsets(monkeypatch):
     names = ['M_1', 'Ia_1', 'Fv_1', 'Fc_1', 'off_1', 'Ia_2', 'Fv_2', 'Fc_2', 'off_2']
     problem = SimpleNamespace(base=SimpleNamespace(standard_names=names))
     monkeypatch.setattr(semidefinite, 'dissipation_rows', lambda given: [SimpleNamespace(standard=(6, 7))])

@@ -21,7 +21,9 @@ from joint_dynamics.identification.regression.least_squares import wls
 from joint_dynamics.identification.regression.rows import Block
 from joint_dynamics.identification.regression.triangles import triangulate
 
-N, B, SAMPLES = 3, 6, 240
+N = 3
+B = 6
+SAMPLES = 240
 
 
 @pytest.fixture(params=range(3))

@@ -49,10 +49,11 @@ def observation(model, samples, seed, factor=7):
     tau = rng.normal(size=q.shape)
     decimator = None if factor is None else ParallelDecimator(samples, 5.0, 100.0, factor)
     motor = q + 0.1, dq + 0.2 * np.sign(dq), 1.1 * ddq
-    return Observation('run', np.arange(samples) * 0.01, q, dq, ddq, *motor, tau, None, decimator)
+    every = np.full(model.n, True)
+    return Observation('run', np.arange(samples) * 0.01, q, dq, ddq, *motor, tau, None, decimator, every)
 
 
-def test_rows_of_a_filtered_run_are_those_of_all_its_samples_filtered(model):
+def test_rows_of_a_run_are_its_filtered_samples(model):
     """They are put together from pieces of 2048 samples, in blocks that overlap by the filter's reach."""
     run = observation(model, 5000, 1)
     rows = np.concatenate([block.rows for block in Problem(model, [run]).blocks()], axis=2)
@@ -61,7 +62,7 @@ def test_rows_of_a_filtered_run_are_those_of_all_its_samples_filtered(model):
     np.testing.assert_allclose(rows, expected, rtol=0, atol=1e-12 * np.abs(whole).max())
 
 
-def test_terms_of_no_joint_and_spans_without_a_filter_are_refused(two_links, observed):
+def test_terms_of_no_joint_are_refused(two_links, observed):
     terms = terms_from_config({'elbow': [{'fourier': 1}]})
     with pytest.raises(JointDynamicsError, match="expected a joint of joint_1, joint_2, found 'elbow'"):
         Problem(two_links, [observed(1, 20)], terms)
@@ -79,7 +80,7 @@ def test_the_weight_on_a_sliding_first_joint_is_an_offset(mounting, observed):
     assert Problem(RobotModel.from_mdh({'joints': [turn, slide]}), [observed(1, 300)]).lifts == []
 
 
-def test_how_far_links_may_be_off_is_a_share_of_mass_gyration_and_inertia():
+def test_prior_spread_is_a_share_of_mass_and_inertia():
     rng = np.random.default_rng(4)
     prior = StandardParameters(np.zeros(28), 2)
     prior.links[:] = rng.normal(size=(2, 10))

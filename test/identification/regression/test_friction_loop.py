@@ -57,7 +57,7 @@ def cost_of(powers, part, j, exponent):
 
 
 @pytest.mark.parametrize('factor', [None, 4])
-def test_between_its_nodes_the_table_is_the_filtered_power_of_the_speed(two_links, observed, factor):
+def test_table_interpolates_the_filtered_power_of_speed(two_links, observed, factor):
     run = observed(1, 500, factor=factor)
     table = PowerColumns(Problem(two_links, [run, observed(2, 300)]))
     for exponents in ((0.2, 2.0), (0.5, 1.1), (table.nodes[3], 0.77)):
@@ -76,31 +76,6 @@ def test_everywhere_finds_exponent_and_parameters_from_any_start(powers, exponen
         np.testing.assert_allclose([one.exponent for one in found], exponent, rtol=2e-3)
         np.testing.assert_allclose([one.power for one in found], (3.0, 1.5), rtol=1e-2)
         np.testing.assert_allclose([one.linear for one in found], [[2.0, 0.3], [4.0, -0.7]], atol=0.03)
-
-
-@pytest.mark.parametrize('seed', range(5))
-def test_everywhere_is_as_good_as_a_dense_grid(powers, seed):
-    """With noise and with friction that no exponent makes exact."""
-    rng = np.random.default_rng(seed)
-    rows = rows_of(powers, rng.uniform(0.3, 1.8, 2), noise=0.5, seed=seed)
-    found = fit_friction(powers, rows, [FREE, FREE], np.ones(2), 'everywhere')
-    for j, (part, one) in enumerate(zip(rows, found, strict=True)):
-        best = min(cost_of(powers, part, j, exponent) for exponent in np.linspace(*EXPONENTS, 181))
-        assert cost_of(powers, part, j, one.exponent) <= best * (1 + 1e-5)
-        # and the parameters given are those of that exponent
-        column = powers.at(np.full(2, one.exponent))[j, part.keep]
-        residual = part.target - np.array([*one.linear, one.power]) @ np.concatenate([part.columns, column[None]])
-        assert residual @ residual == pytest.approx(cost_of(powers, part, j, one.exponent), rel=1e-6)
-
-
-def test_near_stays_near_and_gains_what_there_is_within_a_tenth(powers):
-    rows = rows_of(powers, (0.62, 1.5))
-    found = fit_friction(powers, rows, [FREE, FREE], np.array([0.6, 1.0]), 'near')
-    assert found[0].exponent == pytest.approx(0.62, rel=5e-3)
-    # the other's best is out of reach: it goes to the end of its interval
-    assert found[1].exponent == pytest.approx(1.1, rel=1e-2) and found[1].exponent <= 1.1
-    down = fit_friction(powers, rows, [FREE, FREE], np.array([0.6, 2.0]), 'near')
-    assert down[1].exponent == pytest.approx(2.0 / 1.1, rel=1e-2) and down[1].exponent >= 2.0 / 1.1
 
 
 def test_exponents_stay_within_their_bounds(powers):
@@ -126,17 +101,6 @@ def test_no_search_makes_it_worse(powers, search):
         for j, (part, one) in enumerate(zip(rows, found, strict=True)):
             before = cost_of(powers, part, j, exponents[j])
             assert cost_of(powers, part, j, one.exponent) <= before * (1 + 1e-9)
-
-
-def test_nowhere_keeps_the_exponent(powers):
-    exponents = np.array([0.7, 1.3])
-    rows = rows_of(powers, exponents)
-    found = fit_friction(powers, rows, [FREE, FREE], exponents, 'nowhere')
-    assert [one.exponent for one in found] == exponents.tolist()
-    np.testing.assert_allclose([one.power for one in found], (3.0, 1.5), rtol=1e-5)
-    np.testing.assert_allclose([one.linear for one in found], [[2.0, 0.3], [4.0, -0.7]], atol=1e-5)
-    other = fit_friction(powers, rows, [FREE, FREE], np.array([1.0, 1.0]), 'nowhere')
-    assert [one.exponent for one in other] == [1.0, 1.0]
 
 
 def test_without_a_power_the_columns_hold_the_speed(powers):

@@ -137,7 +137,7 @@ def of_residuals(two_links, observed):
 
 
 @pytest.mark.parametrize('gross', [None, 2.0, 3.5])
-def test_what_is_far_from_the_prediction_is_wrong_by_the_scatter_of_all_observations(of_residuals, gross):
+def test_outliers_are_judged_by_the_scatter_of_all_runs(of_residuals, gross):
     rng = np.random.default_rng(3)
     # the second run scatters three times as much, and joint 2 a hundred times
     residuals = [scale * rng.normal(size=(size, 2)) * [0.01, 1.0] for size, scale in zip(SIZES, (1, 3), strict=True)]
@@ -166,8 +166,8 @@ def test_of_data_without_noise_rounding_does_not_stand_out(of_residuals):
             assert not np.delete(mask, 10, axis=0).any()
 
 
-def test_in_their_place_comes_the_prediction_and_what_it_misses_nearby(of_residuals):
-    """The mean of what the good samples within the filter's reach are off; the prediction where there is none."""
+def test_outliers_become_prediction_plus_nearby_residual(of_residuals):
+    """The mean residual of the good samples within the filter's reach; the prediction without any."""
     rng = np.random.default_rng(4)
     residuals = [rng.normal(size=(size, 2)) + np.linspace(-2, 2, size)[:, None] for size in (900, 1200)]
     bad = [np.zeros((900, 2), dtype=bool), np.zeros((1200, 2), dtype=bool)]
@@ -194,14 +194,3 @@ def test_in_their_place_comes_the_prediction_and_what_it_misses_nearby(of_residu
     assert clean.names == problem.names
     for one, other in zip(clean.blocks(), problem.blocks(), strict=True):
         np.testing.assert_array_equal(one.rows, other.rows)
-
-
-def test_without_a_parallel_filter_nothing_is_replaced(of_residuals):
-    residuals = [1e-3 * np.random.default_rng(6).normal(size=(size, 2)) for size in SIZES]
-    residuals[0][7] = 9.0
-    problem, chi, _ = of_residuals(residuals)
-    assert find_outliers(problem, chi)[0][0][7].all()
-    clean, wrong = cleaned(problem, chi)
-    assert clean is problem
-    assert [mask.shape for mask in wrong] == [residual.shape for residual in residuals]
-    assert not any(mask.any() for mask in wrong)

@@ -64,7 +64,7 @@ def test_weighted_rows_and_rows_at_rest(dense, blocks, system):
     np.testing.assert_allclose(triangles.residual_deviations(chi), norms / np.sqrt(moving - own), rtol=1e-9)
 
 
-def test_with_too_few_moving_rows_the_rest_decides_and_the_other_way_round(dense, blocks, system):
+def test_too_few_moving_or_resting_rows_leave_it_to_the_others(dense, blocks, system):
     rows, tau, _, _ = system
     N, _, SAMPLES = rows.shape
     for few in ('moving', 'resting'):
@@ -111,7 +111,7 @@ def test_ridges_hold_columns_back_and_chosen_ones_do_not_count(dense, blocks, sy
     np.testing.assert_allclose(plain.sigma, deviation, rtol=1e-8)
 
 
-def test_directions_that_no_sample_shows_stay_at_zero_and_are_told(dense, blocks, system):
+def test_directions_without_samples_stay_at_zero(dense, blocks, system):
     rows, tau, _, _ = system
     N, _, _ = rows.shape
     rows = rows.copy()
@@ -123,7 +123,7 @@ def test_directions_that_no_sample_shows_stay_at_zero_and_are_told(dense, blocks
     assert found.chi[4] == 0.0 and np.isinf(found.condition_number)
     A, y = dense(rows, tau, np.ones_like(tau))
     np.testing.assert_allclose(A @ found.chi, A @ np.linalg.lstsq(A, y, rcond=None)[0], rtol=1e-7, atol=1e-7)
-    # columns of one length: what is hidden is shared evenly between them
+    # columns of one length share the hidden part evenly
     assert found.chi[2] == pytest.approx(2.0 * found.chi[3], rel=1e-7)
     hidden = np.array([False, False, True, False, True, False])
     without = solve(triangles, np.ones(N), selected=hidden)

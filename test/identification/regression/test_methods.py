@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Every method through `identify` itself: what it leaves in the summary and in the description."""
+"""Every method through `identify` itself: its entries in summary and description."""
 
 import json
 from dataclasses import replace
@@ -47,14 +47,14 @@ def test_every_method_reports(true_robot, settings, keys):
     if 'essential' in keys:
         # where nothing is held back, a recording decides all parameters
         assert sum(summary['diagnostics']['leverage'].values()) == pytest.approx(len(result.names), rel=1e-6)
-        assert 'leverage of the recordings' in identification_report(result).to_html()
+        assert 'Leverage of the recordings' in identification_report(result).to_html()
 
 
 @pytest.mark.parametrize(
     ('still', 'said'),
     [((), 'counts as one\\)'), ((0, 1), 'joint_1, joint_2 never move'), ((1,), 'joint_2 never moves')],
 )
-def test_fewer_rows_than_parameters_are_refused_with_the_joints_that_never_move(two_links, observed, still, said):
+def test_too_few_rows_are_refused_with_the_still_joints(two_links, observed, still, said):
     speed = np.where(np.isin([0, 1], still), 0.0, 1.0)
     problem = Problem(two_links, [replace(observed(1, 5), dtheta=np.ones((5, 2)) * speed)])
     message = f'more rows than the {problem.columns} parameters, found 10 .*{said}: record a longer motion'
@@ -63,8 +63,8 @@ def test_fewer_rows_than_parameters_are_refused_with_the_joints_that_never_move(
             least_squares(problem, method)
 
 
-def test_a_rotor_not_known_to_be_below_zero_is_zero_as_of_bounded_least_squares():
-    """Columns that resemble each other, so that the others take what it had; of a true inertia 0."""
+def test_rotor_within_its_interval_of_zero_is_zero():
+    """Columns resemble each other, so the others compensate; the true inertia is 0."""
     rng = np.random.default_rng(4)
     names, seen = ('ZZ_1', 'Ia_2', 'Ia_3', 'Fv_1'), 0
     for _ in range(20):

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Rotor compensation: what the joints of a description take is off the motor torque before anything is identified."""
+"""Rotor compensation: the motor torque of a description's joints is subtracted before the identification."""
 
 from dataclasses import replace
 
@@ -24,7 +24,9 @@ from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.regression.rotor import RotorSide
 from joint_dynamics.robot import INERTIAL
 
-COULOMB, VISCOUS, INERTIA = np.array([5.0, 2.0]), np.array([3.0, 1.5]), np.array([0.8, 0.3])
+COULOMB = np.array([5.0, 2.0])
+VISCOUS = np.array([3.0, 1.5])
+INERTIA = np.array([0.8, 0.3])
 
 
 def described(model, inertial=True):
@@ -39,7 +41,7 @@ def described(model, inertial=True):
 
 
 @pytest.mark.parametrize('sides', [1, 2])
-def test_friction_and_rotor_of_the_motors_own_motion_are_taken_off(two_links, observed, sides):
+def test_friction_and_rotor_of_the_motor_are_taken_off(two_links, observed, sides):
     observation = observed(3, 200, tau=np.random.default_rng(0).normal(size=(200, 2)))
     if sides == 2:
         other = observed(4, 200)
@@ -65,7 +67,7 @@ def test_what_the_description_lacks_is_named(two_links):
 
 @pytest.mark.parametrize('scale', [None, 0.5])
 def test_what_is_found_beside_a_description_is_added_to_it(two_links, scale):
-    """The friction kept is that before its scale: what was found at the present scale counts for more of it."""
+    """The described friction is that before its scale: an addition at the present scale counts for more."""
     document = described(two_links)
     first = two_links.joint_names[0]
     if scale is not None:

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What the tests of reliability share: a robot with its model, problems of recordings."""
+"""Fixtures of the tests of reliability: a robot with its model, problems of recordings."""
 
 import importlib.util
 import sys
@@ -68,7 +68,7 @@ def resting_problem(two_links, observed):
 
 @pytest.fixture(scope='session')
 def checked(problem_of):
-    """Return what is said of recordings for training, by the default settings."""
+    """Return the check of training recordings by the default settings."""
     return lambda model, recordings: check_training(problem_of(model, recordings), recordings)
 
 

@@ -22,7 +22,8 @@ import numpy as np
 from joint_dynamics.robot import INERTIAL, PER_JOINT, RobotModel
 from joint_dynamics.signals.filtering import central_difference, second_difference, zero_phase_lowpass
 
-POSITIONS, EFFORTS = ('q', 'dq', 'theta', 'dtheta'), ('tau', 'current')
+POSITIONS = ('q', 'dq', 'theta', 'dtheta')
+EFFORTS = ('tau', 'current')
 
 
 @dataclass(frozen=True)

@@ -21,12 +21,7 @@ import pytest
 import yaml
 
 from joint_dynamics.cli.main import main
-from joint_dynamics.identification import IdentificationSettings
-from joint_dynamics.identification.observations import filter_plan, observe
-from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.reliability import causes
-from joint_dynamics.identification.reliability.alternatives import Alternatives
-from joint_dynamics.identification.reliability.filtered_samples import samples_of
 from joint_dynamics.identification.reliability.signals import faults
 from joint_dynamics.recording import Recording
 from joint_dynamics.robot import RobotModel
@@ -39,21 +34,9 @@ def arm(ur_table, true_robot_of):
     return model, replace(recording, dq=np.gradient(recording.q, recording.period, axis=0))
 
 
-def alternatives_of(model, recording):
-    settings = IdentificationSettings()
-    observation = observe(recording, filter_plan([recording], settings))
-    return Alternatives(model, samples_of(Problem(model, [observation], rest_speed=settings.rest_speed))), observation
-
-
 @pytest.fixture
 def check(checked):
     return lambda model, recording: checked(model, [recording])
-
-
-def swapped(tau, i, k):
-    order = np.arange(tau.shape[1])
-    order[[i, k]] = k, i
-    return tau[:, order]
 
 
 def turned(tau, *joints):
@@ -85,7 +68,7 @@ def test_two_signs_and_the_time_are_found_one_after_the_other(arm, measured, che
         assert entry['after'] < 10 and entry['after'] < entry['before']
 
 
-def test_speeds_correct_the_time_of_a_motion_too_slow_for_torques_to_tell(arm, true_robot_of, check):
+def test_speeds_correct_the_time_of_a_slow_motion(arm, true_robot_of, check):
     model, _ = arm
     slow = true_robot_of(model).record(1, duration=60.0, rate=50.0, frequency=0.01, noise=0.02)
     slow = replace(slow, dq=np.gradient(slow.q, slow.period, axis=0), time=3.0 * slow.time)
@@ -98,8 +81,8 @@ def test_speeds_correct_the_time_of_a_motion_too_slow_for_torques_to_tell(arm, t
     ('after', 'proved'),
     [([0.8, 0.7, 0.9, 0.8, 0.8], True), ([0.9, 1.2, 0.1, 1.4, 0.8], False), ([0.9, 0.9, 0.9, 0.9, 0.1], True)],
 )
-def test_a_correction_is_proved_that_is_steadily_better_or_by_half(after, proved):
-    """Power left over in five folds, of 1 (the last: of 20 in one, of which almost nothing is left)."""
+def test_correction_is_proved_if_steadily_or_half_better(after, proved):
+    """Residual power in five folds, of 1 (the last: of 20 in one, with almost no residual)."""
     before = np.where(np.array(after) == min(after), 20.0, 1.0) if after[-1] == 0.1 else np.ones(5)
     assert causes.proves(before[:, None], np.array(after)[:, None]) is proved
 
@@ -113,7 +96,7 @@ def test_encoder_spikes_are_named_before_a_sign_that_is_inferred(arm, check):
     assert list(dict.fromkeys(reason.code for reason in found.reasons)) == ['spikes', 'torque_sign']
 
 
-def test_a_torque_that_is_stuck_is_not_said_to_have_little_to_do_with_the_motion(arm, check):
+def test_stuck_torque_is_not_called_unrelated(arm, check):
     model, recording = arm
     tau, third = recording.tau.copy(), recording.samples // 3
     tau[third : 2 * third, 1] = tau[third, 1]
@@ -122,7 +105,7 @@ def test_a_torque_that_is_stuck_is_not_said_to_have_little_to_do_with_the_motion
     assert not {reason.code for reason in reasons} & {'torque_unrelated', 'residual'}
 
 
-def test_degrees_that_speeds_show_and_torques_correct_are_one_reason(arm, true_robot_of, check):
+def test_degrees_by_speeds_and_by_torques_are_one_reason(arm, true_robot_of, check):
     model, _ = arm
     recording = true_robot_of(model).record(1, duration=20.0, rate=200.0, frequency=0.3)
     degrees = replace(recording, q=np.rad2deg(recording.q))
@@ -141,20 +124,6 @@ def test_an_axis_that_points_the_other_way_is_one_cause(arm, check):
     assert found.reasons[0].mend == {'recording': {'torque_sign': {name: -1.0}, 'position_sign': {name: -1.0}}}
 
 
-def test_corrections_that_make_predictions_worse_are_not_reliable(arm, tmp_path, check):
-    """And those that make them better are; both by what is left over of data that took no part."""
-    model, recording = arm
-    name = model.joint_names[4]
-    path = tmp_path / 'run.csv'
-    Recording(model.joint_names, recording.time, recording.q, tau=turned(recording.tau, 4)).save_csv(path)
-    mended = Recording.load(path, {'torque_sign': {name: -1}}, model.joint_names)
-    assert not check(model, mended).reasons
-    recording.save_csv(path)
-    for settings in ({'torque_sign': {name: -1}}, {'time_scale': 1.5}, {'torque_delay': 0.2}):
-        reason = check(model, Recording.load(path, settings, model.joint_names)).reasons[0]
-        assert reason.code == 'correction' and f'without recording.{next(iter(settings))} less' in reason.text
-
-
 def test_what_unseen_data_do_not_prove_is_noted(arm, monkeypatch, check):
     """Each correction by itself; where none is proved the recording is refused by none."""
     model, recording = arm
@@ -163,7 +132,7 @@ def test_what_unseen_data_do_not_prove_is_noted(arm, monkeypatch, check):
     assert sorted(both) == ['time_scale', 'torque_sign']
     for proved in ({'time_scale'}, set()):
 
-        def shares(given, other, mend, by_file, proved=proved):
+        def shares(given, other, mend, proved=proved):
             better = set(mend.stated()) <= proved
             return np.full((5, model.n), 0.5), np.full((5, model.n), 0.1 if better else 0.9)
 
@@ -174,7 +143,7 @@ def test_what_unseen_data_do_not_prove_is_noted(arm, monkeypatch, check):
 
 
 @pytest.mark.parametrize('hidden', [False, True])
-def test_samples_far_off_count_where_the_rest_is_better_explained_without_them(arm, hidden, check):
+def test_spikes_count_where_their_removal_explains_more(arm, hidden, check):
     """Not beside a tenth of a torque that no motion explains either, which hides them."""
     model, recording = arm
     tau = recording.tau.copy()

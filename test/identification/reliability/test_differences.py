@@ -39,10 +39,8 @@ def test_parts_of_the_same_robot_do_not_differ(model_and_robot, alternatives_of)
         assert not any(one.clear for one in differences(found, ['run']))
 
 
-def test_a_light_payload_is_named_where_it_is_most_of_a_wrist_s_torque(
-    ur_table, true_robot_of, problem_of, corruptions
-):
-    """It makes less than a twentieth of the arm's torque, but more than any friction's details leave over at a wrist.
+def test_light_payload_of_a_wrist_is_named(ur_table, true_robot_of, problem_of, corruptions):
+    """It makes less than a twentieth of the arm's torque, but more than friction details at a wrist.
 
     It was a note beside `residual`, which asked for another mounting.
     """
@@ -56,8 +54,8 @@ def test_a_light_payload_is_named_where_it_is_most_of_a_wrist_s_torque(
     assert not check_training(problem_of(model, [one, two]), [one, two]).reasons
 
 
-def test_a_payload_of_the_validation_is_named_where_it_is_a_tenth_of_the_torque(model_and_robot, corruptions):
-    """8 % left over where training left 1 %: a payload explains nearly all of it, other friction does not.
+def test_payload_of_the_validation_is_named_from_a_tenth(model_and_robot, corruptions):
+    """A residual of 8 %, in training 1 %: a payload explains nearly all of it, other friction does not.
 
     The validation's motion is within the training's: beyond, the described friction is that at the limit of its range.
     """

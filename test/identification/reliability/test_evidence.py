@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Fits of explanations, the samples they count and what they gain, with plain numbers and loops."""
+"""Fits of explanations, their effective samples and gains, with plain numbers and loops."""
 
 import math
 from dataclasses import replace
@@ -38,7 +38,9 @@ from joint_dynamics.identification.reliability.thresholds import RESOLVED
 from joint_dynamics.recording.conversions import Corrections
 from joint_dynamics.robot import RobotModel
 
-N, B, SAMPLES = 3, 5, 400
+N = 3
+B = 5
+SAMPLES = 400
 
 
 @pytest.fixture(params=range(3))
@@ -94,8 +96,8 @@ def test_a_torque_that_is_zero_has_parameters_zero(system):
     assert np.isfinite(found.unexplained).all()
 
 
-def test_friction_that_drives_and_inertias_below_zero_are_left_out(system):
-    """Friction of a joint goes as a whole, by the sign of its power; what is left is fitted anew, until all is well."""
+def test_driving_friction_and_negative_inertias_are_left_out(system):
+    """Friction of a joint goes as a whole, by the sign of its power; the others are fitted anew."""
     rows, weight, tau = system
     chi = fitted(rows, weight, tau, np.ones(B, dtype=bool))[0]
     friction = [np.array([0, 1]), np.array([2]), np.array([], dtype=int)]
@@ -120,25 +122,7 @@ def test_friction_that_drives_and_inertias_below_zero_are_left_out(system):
     check(NormalEquations(rows, weight, positive=np.arange(4)).fit(tau), fitted(rows, weight, tau, use), int(use.sum()))
 
 
-def test_a_fit_that_is_not_worthwhile_is_not_constrained(system):
-    rows, weight, tau = system
-    chi = fitted(rows, weight, tau, np.ones(B, dtype=bool))[0]
-    positive = np.flatnonzero(chi < 0)
-    normal = NormalEquations(rows, weight, positive=positive)
-    asked = []
-
-    def worthwhile(answer):
-        return lambda found: asked.append(found) or answer
-
-    check(normal.fit(tau, worthwhile(False)), fitted(rows, weight, tau, np.ones(B, dtype=bool)), B)
-    constrained = normal.fit(tau, worthwhile(True))
-    check(constrained, (normal.fit(tau).chi, normal.fit(tau).unexplained), normal.fit(tau).rank)
-    assert (constrained.chi[positive] == 0).all() and len(asked) == 2
-    for found in asked:
-        np.testing.assert_allclose(found.chi, chi, rtol=1e-6, atol=1e-9 * np.abs(chi).max())
-
-
-def test_columns_that_say_the_same_share_the_parameter_and_unseen_ones_stay_at_zero(system):
+def test_equal_columns_share_and_unseen_ones_are_zero(system):
     rows, weight, tau = system
     twice = np.concatenate([rows, 2.0 * rows[:, :1], np.zeros((N, 1, SAMPLES))], axis=1)
     found = NormalEquations(twice, weight).fit(tau)
@@ -186,7 +170,7 @@ def test_blocks_of_time_are_stretches_of_one_recording_each():
     assert len(set(time_blocks(part))) == 20
 
 
-def test_gain_is_half_the_logarithm_of_what_is_left_over_less_what_parameters_cost():
+def test_gain_is_log_ratio_less_the_cost_of_parameters():
     given = ExplanationFit(np.zeros(2), np.array([0.04, 0.0]), 7)
     other = ExplanationFit(np.zeros(2), np.array([0.01, 0.5]), 9)
     count = np.array([120.0, 3.0])
@@ -197,7 +181,7 @@ def test_gain_is_half_the_logarithm_of_what_is_left_over_less_what_parameters_co
     assert gain(given, replace(given, rank=8), np.array([0.4, 0.3])) == pytest.approx(-0.5 * math.log(2.0))
 
 
-def test_steadiness_is_the_mean_gain_of_blocks_over_its_standard_error():
+def test_steadiness_is_mean_gain_over_its_standard_error():
     rng = np.random.default_rng(6)
     left, right = rng.normal(size=(2, 2, 60)) * np.array([[[1.0]], [[0.4]]])
     weight, count, blocks = rng.uniform(0.2, 1.0, (2, 60)), np.array([50.0, 20.0]), np.repeat([0, 1, 2, 4], 15)
@@ -271,24 +255,6 @@ def test_columns_of_coupled_drives_take_the_motors_speeds():
     own = model.coupling.regressor_rows(samples.dtheta, samples.ddtheta)
     np.testing.assert_array_equal(found[:, -own.shape[1] :], own)
     assert found.shape == (2, len(every), 30) and np.abs(own).max() > 0
-
-
-def test_normal_equations_know_the_friction_the_power_and_the_rotors_of_each_joint(resting_problem, two_links):
-    samples = samples_of(resting_problem)
-    normal = normal_equations(regressor_columns(samples, two_links), samples, two_links)
-    names = resting_problem.names
-    rows = regressor_columns(samples, two_links)
-    np.testing.assert_allclose(normal.rows, rows * samples.weight[:, None])
-    np.testing.assert_allclose(normal.matrix, np.einsum('jbs,jcs->jbc', normal.rows, normal.rows), rtol=1e-9)
-    for j in range(2):
-        columns = [names.index(f'Fv_{j + 1}'), names.index(f'Fc_{j + 1}')]
-        np.testing.assert_array_equal(normal.friction[j], columns)
-        power = np.zeros(rows.shape[1])
-        for column in columns:
-            power[column] = sum(rows[j, column] * samples.dtheta[j] * samples.weight[j] ** 2)
-        np.testing.assert_allclose(normal.power[j], power, rtol=1e-9)
-        assert (power[columns] > 0).all()
-    assert [names[k] for k in normal.positive] == [name for name in names if name.startswith('Ia_')] != []
 
 
 @pytest.mark.parametrize('samples_per_pass', [1, 100, 4096])

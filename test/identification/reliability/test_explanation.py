@@ -77,9 +77,7 @@ def test_a_gain_that_any_freedom_would_bring_is_not_named(gain, vuong_statistic,
 
 
 @pytest.mark.parametrize('arm', ['two_links', 'ur'])
-def test_all_alternatives_together_refuse_no_more_than_one_good_recording_in_a_hundred(
-    request, true_robot_of, alternatives_of, arm
-):
+def test_false_alarms_of_all_alternatives_are_one_percent(request, true_robot_of, alternatives_of, arm):
     """Of a right model a likelihood ratio exceeds eˣ with probability e⁻ˣ at most: the sum over all that are tried.
 
     A sign or a scale of a torque that no scale at all beats is not yielded, and of zeros, a continuum, one of each

@@ -71,7 +71,7 @@ def test_corrected_samples_are_those_of_corrected_recordings(resting_problem, tw
     np.testing.assert_array_equal(slower.tau, [samples.tau[0], -samples.tau[1]])
 
 
-def test_time_that_runs_backwards_turns_speeds_and_not_accelerations(resting_problem):
+def test_backwards_time_turns_speeds_not_accelerations(resting_problem):
     samples = samples_of(resting_problem)
     back = samples.backwards()
     for name in ('dq', 'dtheta', 'sign'):

@@ -21,6 +21,7 @@ import pytest
 
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.identification.regression.diagnostics import positive_inertia
 from joint_dynamics.identification.regression.residuals import Fit
 from joint_dynamics.identification.reliability.joints import JointVerdict, judge_joints, rated_torques, uses
 from joint_dynamics.identification.reliability.verdict import CODES, Reason
@@ -31,7 +32,7 @@ NAMES = ('j1', 'j2', 'j3', 'j4')
 
 @pytest.fixture(scope='module')
 def fit():
-    """j1 known within 1 % of its torque, j2 at the floor of its sensor, j3 half left over, j4 named by a reason."""
+    """j1 known within 1 % of its torque, j2 at the floor of its sensor, j3 half unexplained, j4 named by a reason."""
     tau = np.random.default_rng(0).normal(size=(400, 4))
     predicted = tau * (1 - np.array([0.01, 0.4, 0.5, 0.01]))
     return Fit('run', NAMES, np.arange(400.0), tau, predicted, np.ones((400, 4)), 0.1, (np.zeros(4), 0.0), None)
@@ -56,7 +57,7 @@ def test_each_joint_has_its_state_and_why(verdicts):
     assert [one.rated for one in verdicts] == [100.0, 100.0, None, 100.0]
 
 
-def test_what_is_wrong_with_the_whole_arm_is_why_little_is_explained(fit):
+def test_fault_of_the_whole_arm_explains_large_residuals(fit):
     mounting = Reason('mounting', 'the base stands otherwise', mend={'robot': {'mounting': [0.0, 1.57, 0.0]}})
     joints = judge_joints([fit], [mounting], ['j2'], np.full(4, 100.0))
     assert [one.state for one in joints] == ['reliable', 'wrong', 'wrong', 'reliable']
@@ -87,14 +88,14 @@ def test_a_sliding_joint_is_known_in_newtons():
     assert 'within 0.1 N;' in lift and 'within 0.1 N·m;' in turn
 
 
-def test_what_has_inertias_below_zero_is_good_for_no_law_and_no_simulator():
+def test_negative_inertias_exclude_laws_and_simulators():
     good = [JointVerdict('turn', 'reliable', 0.1, 10.0, 100.0)]
     assert uses(good, [], True, True) == dict.fromkeys(('feedforward', 'contact', 'payload', 'simulation'), '')
     assert [use for use, why in uses(good, [], True, False).items() if why] == ['feedforward', 'simulation']
 
 
 def test_forces_and_torques_do_not_add_up_to_one_percentage():
-    """A lift of 1000 N known to 1 %, a wrist of 1 N·m of which a third is left over."""
+    """A lift of 1000 N known to 1 %, a wrist of 1 N·m with a residual of a third."""
     joints = [
         JointVerdict('lift', 'reliable', 10.0, 1000.0, None, unit='N'),
         JointVerdict('wrist', 'weak', 0.33, 1.0, None),
@@ -116,14 +117,14 @@ LIFT = """<robot name="lift"><link name="base"/>
 
 
 @pytest.mark.parametrize(('force', 'torque', 'believed'), [(2000, 50, True), (1000, 100, True), (9000, 100, False)])
-def test_limits_are_placeholders_where_they_are_for_forces_and_torques_alike(force, torque, believed):
+def test_placeholder_limits_of_forces_and_torques(force, torque, believed):
     """The weight makes 314 N and 9.8 N·m: against the force, 50 or 100 N·m would be nothing."""
     rated, why = rated_torques(RobotModel.from_urdf(LIFT.format(force=force, torque=torque)))
     assert rated.tolist() == [force, torque] if believed else np.isnan(rated).all()
     assert ('9000 N, ' in why and '100 N·m, ' in why) != believed
 
 
-def test_a_description_says_of_weak_and_wrong_joints_alone_why_and_what_helps(verdicts):
+def test_description_explains_weak_and_wrong_joints(verdicts):
     description = described({one.name: one.summary() for one in verdicts})
     description = DynamicsDescription.from_yaml(description.to_yaml())
     lines = description.doubtful_joints()
@@ -134,14 +135,14 @@ def test_a_description_says_of_weak_and_wrong_joints_alone_why_and_what_helps(ve
     assert description.doubtful_joints(['j1', 'j3']) == lines[1:2]
 
 
-def test_a_joint_that_nothing_is_known_of_in_motion_has_no_figure(verdicts):
+def test_joint_without_motion_has_no_figure(verdicts):
     verdict = verdicts[3].summary() | {'error': None}
     (line,) = described({'j4': verdict}).doubtful_joints()
     assert 'N·m' not in line and verdict['why'] in line
 
 
 @pytest.mark.parametrize('joints', [None, {}, {'j1': {'state': 'reliable'}}])
-def test_nothing_is_said_where_all_are_reliable_or_there_is_no_verdict(joints):
+def test_no_warning_where_all_joints_are_reliable(joints):
     assert described(joints).doubtful_joints() == ()
     document = described(joints).document
     del document['provenance']
@@ -152,3 +153,15 @@ def test_nothing_is_said_where_all_are_reliable_or_there_is_no_verdict(joints):
 def test_what_identify_does_not_write_is_refused_with_its_path(joints):
     with pytest.raises(JointDynamicsError, match=r'provenance\.joints\.j1: expected what `identify` writes there'):
         described(joints).doubtful_joints()
+
+
+def test_inertias_of_rotors_and_of_postures_below_zero_are_seen(model_and_robot, problem_of):
+    model, robot = model_and_robot
+    problem = problem_of(model, [robot.record(1, rate=100.0, noise=0.0)])
+    chi = np.zeros(len(problem.names))
+    chi[: problem.base.count] = problem.base.regroup(robot.standard.ravel())
+    assert positive_inertia(problem, chi)
+    rotor = next(k for k, name in enumerate(problem.names) if name.startswith('Ia_'))
+    first = problem.names.index('ZZR_1')
+    for index, value in ((rotor, -1e-6), (first, -100.0), (rotor, np.nan)):
+        assert not positive_inertia(problem, np.where(np.arange(len(chi)) == index, value, chi))

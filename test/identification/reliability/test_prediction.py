@@ -67,7 +67,7 @@ def motion():
     ],
     ids=['all', 'one', 'swap', 'swap others', 'scale', 'less', 'currents'],
 )
-def test_what_would_explain_a_prediction_is_said_with_what_it_leaves_over(motion, change, code, text):
+def test_explaining_change_is_named_with_its_residual(motion, change, code, text):
     """Samples at rest are off by 30 N·m, and take no part."""
     fits = [fit_of(np.where(dq > 0, change(p + noise), p + noise), p, dq) for p, dq, noise in motion]
     predicted = np.concatenate([np.where(fit.dq > 0, fit.predicted, 0.0) for fit in fits])
@@ -91,7 +91,7 @@ def test_what_would_explain_a_prediction_is_said_with_what_it_leaves_over(motion
     assert f'{overall:.3g} % of the torque in motion is left over: look' in without
 
 
-def test_torques_in_reverse_order_and_other_changes_that_are_given(motion):
+def test_reverse_order_and_given_changes_are_named(motion):
     fits = [fit_of(p[:, ::-1] + np.where(dq > 0, noise, 0.0), p, dq) for p, dq, noise in motion]
     # of three joints, the reverse is the first and the last swapped, which is found before it
     assert pairs(judge_prediction(fits))[0][1].startswith('the torques of a and c are swapped: so corrected, ')
@@ -126,7 +126,7 @@ def test_as_good_as_the_training_needs_no_explanation(motion):
         assert codes == expected, (share, training)
 
 
-def test_a_torque_that_has_nothing_to_do_with_its_prediction_is_named(motion):
+def test_unrelated_torque_is_named(motion):
     rng = np.random.default_rng(3)
     fits = []
     for p, dq, _ in motion:
@@ -136,13 +136,13 @@ def test_a_torque_that_has_nothing_to_do_with_its_prediction_is_named(motion):
     (code, text), *others = pairs(judge_prediction(fits, 2.0))
     assert code == 'torque_unrelated' and 'torque of a has nothing to do with its prediction' in text
     assert 'validation' in [code for code, _ in others]
-    # what the deviations of the parameters let expect is no evidence of that
+    # a residual explained by the deviations of the parameters is no evidence
     assert [reason.code for reason in judge_prediction(fits, 2.0, (), 99.0)] == ['validation']
     few = [fit_of(fit.tau, fit.predicted, (np.arange(len(fit.tau))[:, None] < 9) * np.ones(3)) for fit in fits]
     assert 'torque_unrelated' not in [reason.code for reason in judge_prediction(few, 2.0)]
 
 
-def test_what_the_parameters_may_be_off_by_is_no_evidence_of_a_payload(motion):
+def test_expected_deviation_is_no_evidence_of_a_payload(motion):
     """It has parameters of its own, which take up what a poor training leaves; a sign does not."""
     tau, dq, noise = motion[0]
     predicted = tau + np.where(dq > 0, noise, 0.0)

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Faults that a recording shows by itself: at which size each one begins to count, and what is said of it."""
+"""Faults that a recording shows by itself: from which size each one counts, and its text."""
 
 import re
 from dataclasses import replace
@@ -23,7 +23,8 @@ import pytest
 from joint_dynamics.identification.reliability.signals import confirm_stamps, faults
 from joint_dynamics.recording import Recording
 
-RATE, SAMPLES = 100.0, 2000
+RATE = 100.0
+SAMPLES = 2000
 JOINTS = ('a', 'b')
 
 
@@ -71,7 +72,7 @@ def test_a_sample_that_repeats_at_an_end_is_no_gap(end):
 
 
 def line(samples):
-    """Both joints at constant speeds of other sizes: what is missing is exactly what the jumps hold."""
+    """Both joints at constant speeds: the jumps hold exactly the missing samples."""
     return np.outer(np.arange(samples) / RATE, [1.0, -0.3])
 
 
@@ -86,7 +87,7 @@ def test_as_many_samples_are_missing_as_the_jumps_are_long(pieces, length):
     assert float(percent) == pytest.approx(expected, rel=0.06)
 
 
-def test_a_joint_that_stands_still_says_nothing_about_missing_samples():
+def test_still_joint_does_not_count_for_missing_samples():
     moving = without(smooth(1), 6, 40)
     still = np.zeros(len(moving))
     assert 'missing_samples' in said(recording(moving))
@@ -108,16 +109,6 @@ def test_an_encoder_that_jumps_is_not_missing_samples():
     for moved, at in ((q, SAMPLES // 2), (resting, SAMPLES // 2 + 50)):
         moved[at:, 0] += 0.5
         assert 'missing_samples' not in said(recording(moved))
-
-
-def test_few_missing_samples_and_spikes_are_not_missing_samples():
-    # 2 % of the samples, as the jumps tell them, are the limit
-    assert 'missing_samples' not in said(recording(without(line(SAMPLES), 2, 30)))
-    assert 'missing_samples' in said(recording(without(line(SAMPLES), 3, 40)))
-    spiky = line(SAMPLES)
-    spiky[100:1900:100] += 0.5
-    assert 'missing_samples' not in said(recording(spiky))
-    assert 'spikes' in said(recording(spiky))
 
 
 def test_samples_logged_again_are_neither_gaps_nor_jumps():
@@ -142,7 +133,7 @@ def stuck(start, samples, *, ramp=0, joint=0, seed=2):
 
 
 @pytest.mark.parametrize('joint', [0, 1])
-def test_an_encoder_that_stops_at_once_is_stuck_and_a_joint_that_slows_down_is_not(joint):
+def test_encoder_that_stops_abruptly_is_stuck(joint):
     fastest = int(np.argmax(np.abs(np.diff(smooth(2)[:1500, joint]))))
     text = said(recording(stuck(fastest, 100, joint=joint)))['stuck']
     assert f'the position of {JOINTS[joint]} stands still' in text
@@ -184,7 +175,7 @@ def test_a_joint_that_is_held_creeps_and_sticks(slip, expected):
     assert set(said(made)) == expected
 
 
-def test_a_joint_breaks_loose_from_its_friction_faster_than_it_moves_else():
+def test_joint_that_breaks_loose_is_not_stuck():
     """At rest until its friction lets go, then at 0.024 rad/s at once, at 500 Hz; no faster than 0.12 rad/s later."""
     t = np.arange(2700) / 500.0
     speed = np.where(t < 0.876, 0.0, 0.024 + 0.02 * (t - 0.876))
@@ -193,20 +184,6 @@ def test_a_joint_breaks_loose_from_its_friction_faster_than_it_moves_else():
     # an encoder that begins to work again while its joint goes on at 0.5 rad/s
     q = np.cumsum(np.where(t < 0.876, 0.0, 0.5)) / 500.0
     assert 'stuck' in said(Recording(JOINTS, t, np.column_stack([q, 0.5 * np.sin(t)]), name='run'))
-
-
-def test_how_long_it_has_to_be_stuck():
-    """Two percent of the samples: 40 of 2000."""
-    fastest = int(np.argmax(np.abs(np.diff(smooth(2)[:1500, 0]))))
-    assert 'stuck' not in said(recording(stuck(fastest, 38)))
-    assert 'stuck' in said(recording(stuck(fastest, 41)))
-    # of a short recording at least five
-    short = smooth(2)[fastest - 50 : fastest + 70]
-    for samples, expected in ((4, False), (6, True)):
-        speed = np.diff(short, axis=0)
-        speed[50 : 50 + samples, 0] = 0.0
-        q = np.concatenate([short[:1], short[0] + np.cumsum(speed, axis=0)])
-        assert ('stuck' in said(recording(q))) is expected
 
 
 def test_the_speed_before_or_after_tells_a_stuck_encoder():
@@ -225,20 +202,6 @@ def test_the_speed_before_or_after_tells_a_stuck_encoder():
     # at the ends of a recording there is nothing before or after
     rest = np.where((t < 4) | (t > 16), 0.0, np.minimum(t - 4, 16 - t).clip(0, 1))
     assert 'stuck' not in said(recording(np.outer(np.cumsum(rest) / RATE, [1.0, 0.0]) + smooth(3) * [0, 1]))
-
-
-def test_one_stretch_is_named_of_each_joint():
-    q = smooth(2)
-    speed = np.diff(q, axis=0)
-    fast = [int(np.argmax(np.abs(speed[:1500, j]))) for j in range(2)]
-    for j, start in enumerate(fast):
-        speed[start : start + 100, j] = 0.0
-        again = start + 110 + int(np.argmax(np.abs(speed[start + 110 : start + 300, j])))
-        speed[again : again + 100, j] = 0.0
-    found = faults(recording(np.concatenate([q[:1], q[0] + np.cumsum(speed, axis=0)])))
-    texts = [reason.text for reason in found if reason.code == 'stuck']
-    assert len(texts) == 2
-    assert all(f'position of {name} ' in text for name, text in zip(JOINTS, texts, strict=True))
 
 
 # Speeds.
@@ -299,18 +262,6 @@ def test_speeds_confirm_the_stamps_that_they_agree_with(factor, confirmed):
     assert not confirm_stamps(recording(q))
 
 
-def test_of_two_joints_of_which_one_stands_none_tells_what_is_common():
-    q = smooth(0)
-    dq = np.gradient(q, 1 / RATE, axis=0)
-    assert set(said(recording(q * [1.0, 0.0], dq=dq * [0.5, 0.0]))) == {'speed_mismatch'}
-
-
-def test_a_short_recording_is_looked_at_sample_by_sample():
-    """There and back at every sample: of every other one nothing would be left."""
-    q = np.outer(0.9 * (np.arange(500) % 2), [1.0, 0.5])
-    assert 'a moves at 90 rad/s' in said(recording(q))['time_scale']
-
-
 def test_speeds_of_another_motion_or_none_are_named():
     q, other = smooth(0), np.gradient(smooth(5), 1 / RATE, axis=0)[:, ::-1]
     assert set(said(recording(q, dq=other))) == {'speed_mismatch'}
@@ -361,13 +312,6 @@ def test_a_torque_may_stay_as_long_as_its_joint_rests():
     assert said(recording(stuck(900, 250, ramp=100, joint=1), tau=np.round(values * 4) / 4)) == {}
 
 
-def test_of_several_stretches_the_longest_is_named():
-    q = smooth(0)
-    values = torque(q)
-    values[300:520, 0], values[900:1200, 0] = values[300, 0], values[900, 0]
-    assert 'from 9 to' in said(recording(q, tau=values))['stuck']
-
-
 @pytest.mark.parametrize('sides', [(True, True), (True, False), (False, True)])
 def test_torques_cut_off_are_saturated_with_bounds_and_share(sides):
     q = smooth(0)
@@ -384,30 +328,6 @@ def test_torques_cut_off_are_saturated_with_bounds_and_share(sides):
     assert 'saturated' not in said(recording(q, tau=values))
     # a coarse sensor has many samples at its largest value, and as many next to it
     assert 'saturated' not in said(recording(q, tau=np.round(values * 2) / 2))
-
-
-@pytest.mark.parametrize(('below', 'saturated'), [(0, True), (40, True), (60, False), (200, False)])
-def test_a_pile_at_the_bound_is_one_where_little_lies_just_below(below, saturated):
-    """More than three times as many samples at the bound as within 3 % below it; 150 are at the bound here."""
-    q = line(SAMPLES)
-    rng = np.random.default_rng(8)
-    values = rng.uniform(-1.0, 0.9, SAMPLES)
-    places = rng.permutation(SAMPLES)
-    values[places[:150]] = 1.0
-    values[places[150 : 150 + below]] = rng.uniform(0.98, 0.9999, below)
-    found = said(recording(q, tau=np.column_stack([values, np.zeros(SAMPLES)])))
-    assert ('saturated' in found) is saturated
-    # in other units the same
-    found = said(recording(q, tau=np.column_stack([1e-3 * values, np.zeros(SAMPLES)])))
-    assert ('saturated' in found) is saturated
-
-
-def test_each_joint_moves_by_its_own_speed():
-    """A joint a hundredth as fast as the other one moves, too: its torque may not stay."""
-    q = smooth(0) * [1.0, 0.05]
-    values = torque(smooth(0))
-    values[900:1150, 1] = values[900, 1]
-    assert 'tau of b' in said(recording(q, tau=values))['stuck']
 
 
 def test_spikes_of_a_torque_are_counted():

@@ -84,8 +84,3 @@ def test_headline_says_whose_torque_and_which_recordings(torques):
     assert overall == pytest.approx(overall_residual([fit, rests])[1], rel=0.05)
     assert overall > moving
     assert headline([], [fit]).endswith('not validated: training data only')
-
-
-def test_several_recordings_are_named_up_to_three(torques):
-    fits = [fit_of(*torques, name=f'folder/run{k}') for k in range(5)]
-    assert headline([], fits, validated=True).endswith('validated on run0, run1, run2 and 2 more')

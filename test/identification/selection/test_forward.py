@@ -35,7 +35,9 @@ from joint_dynamics.identification.selection.forward import (
     quarters_of,
 )
 
-SAMPLES, BASE, CANDIDATES = 403, 4, 3
+SAMPLES = 403
+BASE = 4
+CANDIDATES = 3
 
 
 @pytest.fixture(scope='module')

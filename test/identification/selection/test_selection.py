@@ -105,10 +105,7 @@ def test_what_is_there_is_found_and_pays(record, true_robot, extra):
 
 
 def test_laws_are_weighed_by_a_model_that_has_them(record, true_robot, monkeypatch):
-    """The columns of load friction are made of a load torque, and the rows weighed by what is left over.
-
-    Those of a model without load friction are off by what that makes up for, and another law makes up for them in turn.
-    """
+    """Load torque and weights of a model without load friction are wrong, and favour another law."""
     asked = []
     monkeypatch.setattr(methods, 'choose', lambda *given: asked.append(given) or choose(*given))
     recording = record(60, 'load, linear', noise=0.01, frequency=0.07)

@@ -136,7 +136,8 @@ def joint_data(
     smooth = zero_phase_lowpass(theta, cutoff, recording.rate)
     omega = central_difference(smooth, recording.rate)
     tau, gains = None, {joint: drive_gains[joint]} if drive_gains and joint in drive_gains else None
-    if recording.tau is not None or (recording.current is not None and gains is not None):
+    known = recording.tau is not None or (recording.current is not None and gains is not None)
+    if known and joint not in recording.without_torque:
         tau = recording.select([joint]).torque(gains)[:, 0]
     tau_J, source = None, 'none'
     if recording.load_torque is not None:

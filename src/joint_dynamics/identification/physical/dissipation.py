@@ -88,9 +88,8 @@ def dissipation_rows(problem: Problem) -> list[Dissipation]:
 def impossible_terms(problem: Problem, solution: Solution) -> list[Term]:
     """Return the chosen terms that no friction can have.
 
-    These are load terms below zero, a load gain beyond ±1, which doubles or reverses the load (in a joint that bears
-    hardly any, it stands for something else), and, for each joint whose friction drives or vanishes somewhere, the term
-    that reduces it most there.
+    These are load terms below zero, and a load gain beyond ±1: it doubles or reverses the load. If the friction of a
+    joint drives or vanishes somewhere, the term that reduces it most there is one, too.
     """
     extra = solution.chi[problem.base.count :]
     values = dict(zip(problem.names, solution.chi, strict=True))

@@ -14,20 +14,15 @@
 
 r"""The parameters nearest to an estimate of which every link is a body and all friction dissipates.
 
-A link with mass m, first moment h and second moments Σ = ∫ r rᵀ dm is a body of positive density exactly when its
-pseudo-inertia
-
-    P = [ Σ  h ; hᵀ  m ],   Σ = ½ tr(I) 1 − I,
-
-is positive definite (Wensing et al. 2018, [L §2.3]). With the estimate χ̂ and its information AᵀA the standard
-parameters x solve the semidefinite programme
+A link with mass m, first moment h and second moments Σ = ½ tr(I) 1 − I is a body if its pseudo-inertia
+P = [ Σ  h ; hᵀ  m ] is positive definite (Wensing et al. 2018, [L §2.3]). With the estimate χ̂ and its information AᵀA,
+the standard parameters x solve the semidefinite programme
 
     min ‖A (χ(x) − χ̂)‖² + w Σ_k d(P_k ‖ P0_k),
     P_k ⪰ ε,  Ia, Fv, Fc ≥ 0,  f(ω, τ_J, T) sgn ω ≥ 0,  m_min ≤ Σ m_k ≤ m_max,
 
 d(P‖P0) = tr(P0⁻¹P) − log det(P0⁻¹P) − 4: the entropic divergence, whose second order is the metric of the manifold of
-bodies (Lee et al. 2020). It decides what no torque shows, and pulls the rest towards the prior with the weight w in
-squared deviations. (AᵀA comes from the triangles of the regression; no sample is read again.)
+bodies (Lee et al. 2020). It decides the undetermined parameters, and pulls the others to the prior with the weight w.
 
 A payload is moved alike: with its estimate x̂ (10,) and covariance C, the body solves min (x − x̂)ᵀ C⁻¹ (x − x̂) with
 P(x) positive semidefinite; known parameters keep their values. The deviations stay those of the estimate.
@@ -263,7 +258,7 @@ def nonnegative_columns(problem: Problem, others: list[int]) -> FloatArray:
 
 
 def kept_columns(problem: Problem, solution: Solution, others: list[int]) -> tuple[dict[int, float], IntArray]:
-    """Return what no row contains: {place among `others`: value} of drives, and the indices of further terms.
+    """Return the unused entries: {place among `others`: value} of drives, and the indices of further terms.
 
     They keep their values: another column replaces them, as a fitted power of the speed replaces Fv.
     """

@@ -15,17 +15,16 @@
 r"""Standard deviations of least squares by effective samples.
 
 (WᵀW)⁻¹ σ̂² assumes independent rows [G eq 9]. After filtering, neighbouring rows are correlated, and model errors last
-as long as a motion does. One sandwich,
+as long as a motion does. The covariance is one sandwich,
 
-    V = M (Σ_j s_j² A_jᵀ A_j) M,    M = (AᵀA)⁻¹,    s_j² = ‖ρ_j‖² / (N_j/c_j − 2 p_j),
+    V = M (Σ_j s_j² A_jᵀ A_j) M,    M = (AᵀA)⁻¹,    s_j² = ‖ρ_j‖² / (N_j/c_j − 2 p_j).
 
-has the weighted rows A_j of joint j and their residual ρ_j. c_j = 1 + 2 Σ_l ρ_l samples of it are worth one independent
-one, by the autocorrelation of the residual, and p_j = tr(M A_jᵀ A_j) parameters are determined by joint j. They count
-twice: the fit absorbs what is slow in the residual, which is missing in its square and in its autocorrelation.
+A_j are the weighted rows of joint j and ρ_j their residual; c_j = 1 + 2 Σ_l ρ_l samples make an independent one, by its
+autocorrelation. The p_j = tr(M A_jᵀ A_j) parameters of joint j count twice: the fit absorbs the slow part of the
+residual, so both its square and its autocorrelation are too small.
 
-At rest friction is anywhere within ± F_j, and may be the same in every stay, which no scatter shows. The error of a
-value common to the rows of joint j at rest, uniform in ± F_j, is therefore added: Σ_j (F_j²/3) M a_j a_jᵀ M. a_j is the
-sum of those rows, each times its weight.
+At rest friction is anywhere within ± F_j, perhaps alike in every stay. An error common to the rows of joint j at rest,
+uniform in ± F_j, adds Σ_j (F_j²/3) M a_j a_jᵀ M, with a_j the weighted sum of those rows.
 """
 
 from __future__ import annotations
@@ -43,16 +42,8 @@ MIN_FREE = 0.25  # degrees of freedom, of the effective samples, at least
 ROUNDING = 1e-12  # autocorrelation below which there is none
 
 
-def autocorrelation(residual: FloatArray, lags: int) -> FloatArray:
-    """Return the autocorrelation of residuals (K, …) at lags 0…, (lags + 1, …) at most; 0 of constant ones."""
-    centred = residual - residual.mean(axis=0)
-    spectrum = np.fft.rfft(centred, 2 * len(centred), axis=0)
-    correlation = np.fft.irfft(spectrum * np.conj(spectrum), axis=0)[: max(min(lags + 1, len(centred) - 1), 1)]
-    return np.asarray(correlation / np.where(np.any(centred, axis=0), correlation[0], 1.0))
-
-
 def samples_per_independent(residual: FloatArray, part: IntArray | None = None) -> float:
-    """Return how many samples of a residual (N,) are worth one independent one, 1 + 2 Σ ρ_l.
+    """Return the samples of a residual (N,) per independent one, 1 + 2 Σ ρ_l.
 
     ρ_l: the autocorrelation at lag l, within recordings, up to the first lag at which it is not positive, at most N/4.
 

@@ -12,14 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What the residuals say about the model, and the table of residuals that reports and the terminal show.
-
-The five checks of Li, leverage of recordings, and residuals on held-out parts [L §3.2].
-
-1. linear: residuals do not follow the fitted values; 2. independent: autocorrelation below 0.15 beyond lag 0; 3.
-   constant variance: their size does not follow the fitted torque; 4. normal: kurtosis and skewness as of a normal law;
-   5. convergence, in the method's own entry.
-"""
+"""Leverage of the recordings, poorly determined parameters, and the table of residuals of reports and terminal."""
 
 from __future__ import annotations
 
@@ -29,40 +22,16 @@ from typing import Any
 import numpy as np
 
 from joint_dynamics.arrays import FloatArray
-from joint_dynamics.identification.regression.covariance import autocorrelation
 from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.problem import Problem
-from joint_dynamics.identification.regression.residuals import Fit, band_of_all, relative_of_squares
+from joint_dynamics.identification.regression.residuals import Fit, band_of_all
 
-LAGS = 40
-AUTOCORRELATION = 0.15
-"""Above it residuals do not count as independent [correlation]."""
-CORRELATED = 0.2
-"""Rank correlation from which residuals count as following the fitted torque."""
-HEAVY = 3.0
-"""Excess kurtosis from which residuals count as not normal."""
-INFLATED = 30.0
-"""Factor by which a deviation grows because columns resemble each other: such a parameter is not told from others."""
-
-
-def rank_correlation(a: FloatArray, b: FloatArray) -> float:
-    """Return Spearman's rank correlation of a and b (K,); equal values share their mean rank."""
-
-    def ranks(values: FloatArray) -> FloatArray:
-        _, which, counts = np.unique(values, return_inverse=True, return_counts=True)
-        last = np.cumsum(counts)
-        centred: FloatArray = (last - (counts - 1) / 2)[which.ravel()] - (len(values) + 1) / 2
-        return centred
-
-    x, y = ranks(a), ranks(b)
-    return float(x @ y / np.sqrt((x @ x) * (y @ y)))
+POSTURES = 100  # random postures in which the mass matrix is checked
+INFLATED = 30.0  # growth of a deviation by columns that resemble each other, from which a parameter is not determined
 
 
 def leverage(problem: Problem, solution: Solution) -> dict[str, float]:
-    """Return how many of the b parameters each recording decides.
-
-    The trace of the hat matrix over its rows, by name.
-    """
+    """Return how many of the b parameters each recording decides: trace of the hat matrix over its rows, by name."""
     shares = np.zeros(len(problem.observations))
     for block in problem.blocks():
         factor = solution.row_factors(block)
@@ -70,52 +39,6 @@ def leverage(problem: Problem, solution: Solution) -> dict[str, float]:
         shares[block.observation] += np.einsum('jbs,bc,jcs->', weighted, solution.inverse, weighted, optimize=True)
     names = [f'{index + 1}: {observation.name}' for index, observation in enumerate(problem.observations)]
     return dict(zip(names, map(float, shares), strict=True))
-
-
-def moving_rows(fits: Sequence[Fit], j: int) -> tuple[FloatArray, FloatArray]:
-    """Return (fitted, residual) of one joint's moving samples."""
-    fitted, residual = (
-        np.concatenate([getattr(fit, name)[fit.moving[:, j], j] for fit in fits]) for name in ('predicted', 'residual')
-    )
-    return fitted, residual
-
-
-def _joint(fits: Sequence[Fit], j: int) -> dict[str, Any]:
-    fitted, residual = moving_rows(fits, j)
-    if len(residual) < 20 or np.ptp(fitted) == 0 or np.ptp(residual) == 0:
-        return {'samples': len(residual)}
-    series = np.concatenate([np.where(fit.moving[:, j], fit.residual[:, j], 0.0) for fit in fits])
-    largest = float(np.abs(autocorrelation(series, LAGS)[1:]).max())
-    trend = rank_correlation(fitted, residual)
-    spread = rank_correlation(np.abs(fitted), np.abs(residual))
-    centred = residual - residual.mean()
-    variance = float((centred**2).mean())
-    skewness, kurtosis = (float((centred**k).mean()) / variance ** (k / 2) for k in (3, 4))
-    kurtosis -= 3.0
-    return {
-        'samples': len(residual),
-        'mean': float(residual.mean()),
-        'trend': trend,
-        'largest_autocorrelation': largest,
-        'spread': spread,
-        'skewness': skewness,
-        'excess_kurtosis': kurtosis,
-        'linear': abs(trend) < CORRELATED,
-        'independent': largest < AUTOCORRELATION,
-        'constant_variance': abs(spread) < CORRELATED,
-        'normal': abs(kurtosis) < HEAVY and abs(skewness) < 1.0,
-    }
-
-
-def diagnose(problem: Problem, solution: Solution, training: Sequence[Fit]) -> dict[str, Any]:
-    """Return the entry `diagnostics` of summary.json.
-
-    Checks per joint (moving samples), and the leverage of the recordings.
-    """
-    return {
-        'residuals': {name: _joint(training, j) for j, name in enumerate(problem.model.joint_names)},
-        'leverage': leverage(problem, solution),
-    }
 
 
 def poorly_determined_parameters(names: list[str], solution: Solution, limit: float = INFLATED) -> list[str]:
@@ -133,26 +56,22 @@ def relative_deviation_percent(chi: FloatArray, deviation: FloatArray) -> FloatA
         return np.where(chi != 0, 100 * deviation / np.abs(chi), np.inf)
 
 
-def plain_least_squares(problem: Problem) -> FloatArray:
-    """Return the parameters (b,) of ordinary least squares over all rows, without further terms' columns (zero)."""
-    b = problem.base.count
-    matrix, vector = np.zeros((b, b)), np.zeros(b)
-    for block in problem.blocks():
-        rows = block.rows[:, :b]
-        matrix += np.einsum('jbs,jcs->bc', rows, rows, optimize=True)
-        vector += np.einsum('jbs,js->b', rows, block.tau, optimize=True)
-    scale = np.sqrt(np.maximum(np.diag(matrix), np.finfo(float).tiny))
-    return np.asarray(np.linalg.lstsq(matrix / np.outer(scale, scale), vector / scale, rcond=1e-12)[0] / scale)
+def positive_inertia(problem: Problem, chi: FloatArray) -> bool:
+    """Whether parameters chi (b,) have no rotor inertia, and in random postures no mass matrix, below 0.
 
-
-def left_in_motion(problem: Problem, chi: FloatArray) -> float:
-    """Return what the first parameters chi leave over of the torque in motion [%], NaN where nothing moves."""
-    left = size = np.zeros(problem.model.n)
-    for block in problem.blocks():
-        moving = 1.0 if block.resting is None else ~block.resting
-        rest = block.tau - np.einsum('jbs,b->js', block.rows[:, : len(chi)], chi, optimize=True)
-        left, size = left + ((rest * moving) ** 2).sum(axis=1), size + ((block.tau * moving) ** 2).sum(axis=1)
-    return relative_of_squares(left, size, problem.model.mixed)[1]
+    The mass matrix is that of the joints with measured torque. A joint that never moved may have 0, within rounding.
+    """
+    model, base = problem.model, problem.base
+    if not all(value >= 0 for name, value in zip(problem.names, chi, strict=True) if name.startswith('Ia_')):
+        return False
+    q = model.random_states(POSTURES, np.random.default_rng(0))[0]
+    zero, unit = np.zeros_like(q), np.eye(model.n)
+    measured = np.flatnonzero(~np.isin(model.joint_names, model.without_torque))
+    still = model.regressor(q, zero, zero)[:, :, base.independent]
+    columns = [model.regressor(q, zero, zero + unit[k])[:, :, base.independent] - still for k in measured]
+    mass = np.stack([column[:, measured] @ chi[: base.count] for column in columns], axis=2)
+    values = np.linalg.eigvalsh(mass)
+    return bool(values.min() >= -1e-9 * values.max())
 
 
 def band_text(fits: Sequence[Fit]) -> str:

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-r"""Loops 3 and 4 of Li: the friction of each joint, and what its columns take from the solution before [L eq 15-18].
+r"""Loops 3 and 4 of Li: the friction of each joint, and the state of its columns [L eq 15-18].
 
 Friction that depends on load is a product of parameters, and linear for a given load torque. Load torque and share of
 hysteresis are therefore taken from the last solution until it converges (loop 4), for all methods.

@@ -22,15 +22,15 @@ r"""I-IRLS: robust identification with friction that depends on speed, load and 
     4  the load torque τ_l of the new θ_D                                           [L eq 18]
 
 The load is the torque of the links through the transmission; at low accelerations that is [L]'s gravity. f_T is fitted
-where recordings have varying temperatures, otherwise omitted. Decoupled (ID-IRLS, [L eq 19]), loop 1 leaves all
-friction to loop 3. With only the speed term, at the exponent of the plain regressor, loops 3 and 4 change nothing, and
-the method is IRLS.
+where recordings have varying temperatures, otherwise omitted. With only the speed term, at the exponent of the plain
+regressor, loops 3 and 4 change nothing, and the method is IRLS.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -59,10 +59,9 @@ from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.selection.candidate_terms import WARMING, temperature_range
 from joint_dynamics.settings import Settings, setting
 
-OUTER, INNER = 15, 15
-"""Most turns of loops 4 and 3."""
-TOLERANCE = 0.05
-"""Change of an estimate, in its deviations, that ends loops 3 and 4."""
+OUTER = 15  # turns of loop 4 at most
+INNER = 15  # turns of loop 3 at most
+TOLERANCE = 0.05  # change of an estimate, in its deviations, that ends loops 3 and 4
 
 
 @dataclass(frozen=True)
@@ -70,6 +69,7 @@ class FrictionOptions(Settings):
     """Dependence of the friction in I-IRLS; the threshold also applies to IRLS."""
 
     SECTION = 'identification.options'
+    GONE: ClassVar[Mapping[str, str]] = {'decoupled': 'leave it out, the result is the same'}
 
     load: bool = setting(True, 'friction rises with the load, f_L')
     temperature: bool | None = setting(
@@ -82,7 +82,6 @@ class FrictionOptions(Settings):
         upper=EXPONENTS[1],
         none='searched for',
     )
-    decoupled: bool = setting(False, 'ID-IRLS: all friction in loop 3 only (slower, same result)')
     threshold: float = setting(THRESHOLD, 'T, normalised residual beyond which a row is left out', above=0)
 
 
@@ -116,7 +115,7 @@ class _Columns:
     Per joint those of loop 3, the power of speed, and what loop 1 takes as known.
     """
 
-    def __init__(self, problem: Problem, own: list[Term], powered: bool, decoupled: bool):
+    def __init__(self, problem: Problem, own: list[Term], powered: bool):
         names, n = problem.names, problem.model.n
         base = {name: k for k, name in enumerate(names[: problem.base.count])}
         kinds = ('Fc', 'off') if powered else ('Fc', 'Fv', 'off')
@@ -141,8 +140,6 @@ class _Columns:
         self.absent = np.zeros(problem.columns, dtype=bool)
         self.absent[[base[f'Fv_{j + 1}'] for j in range(n) if powered and f'Fv_{j + 1}' in base]] = True
         self.fixed |= self.absent
-        if decoupled:
-            self.fixed[[*linear, *self.power]] = True
 
 
 def iirls(
@@ -159,7 +156,7 @@ def iirls(
     own = friction_terms(problem, options)
     search = options.exponent is None
     powered = options.exponent != 1.0
-    if not own and not powered and not options.decoupled:
+    if not own and not powered:
         return estimate, {
             'exponents': dict.fromkeys(model.joint_names, 1.0),
             'converged': True,
@@ -174,7 +171,7 @@ def iirls(
 
     state = state_from(estimate.problem, estimate.solution, model.parameters)
     trial = estimate.problem.with_terms(terms(), state)
-    columns = _Columns(trial, own, powered, options.decoupled)
+    columns = _Columns(trial, own, powered)
     chi = np.concatenate([estimate.solution.chi, np.zeros(trial.columns - problem.columns)])
     if powered:
         viscous = [trial.names.index(f'Fv_{j + 1}') for j in range(n)]

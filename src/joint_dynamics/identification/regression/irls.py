@@ -42,20 +42,14 @@ from joint_dynamics.identification.regression.residuals import full_rate_torque,
 from joint_dynamics.identification.regression.rows import Block
 from joint_dynamics.identification.regression.triangles import triangulate
 
-GROSS = 5.0
-"""Residual beyond which a sample counts as grossly wrong, in robust deviations."""
-MAD = 1.4826
-"""Standard deviation of a normal distribution over its median absolute deviation."""
-THRESHOLD = 4.0
-"""Hard threshold T on the normalised residual; normal residuals exceed it once in 16000."""
-SWEEPS = 30
-PASSES = 12
-CONVERGED = 1e-2
-"""Change of an estimate, in its deviations, that counts as none."""
-MIN_SAMPLES = 20
-"""Samples per joint below which correlations are not estimated."""
-MIN_EIGENVALUE = 0.05
-"""Smallest eigenvalue of the correlation matrix that is taken as it is."""
+GROSS = 5.0  # residual beyond which a sample counts as grossly wrong, in robust deviations
+MAD = 1.4826  # standard deviation of a normal distribution over its median absolute deviation
+THRESHOLD = 4.0  # hard threshold T on the normalised residual; normal residuals exceed it once in 16000
+SWEEPS = 30  # of weights and covariance, at most
+PASSES = 12  # of replacing gross outliers, at most
+CONVERGED = 1e-2  # change of an estimate, in its deviations, that counts as none
+MIN_SAMPLES = 20  # per joint, below which correlations are not estimated
+MIN_EIGENVALUE = 0.05  # smallest eigenvalue of the correlation matrix that is taken as it is
 
 
 def find_outliers(problem: Problem, chi: FloatArray, gross: float = GROSS) -> tuple[list[BoolArray], list[FloatArray]]:
@@ -64,10 +58,13 @@ def find_outliers(problem: Problem, chi: FloatArray, gross: float = GROSS) -> tu
     The deviation of a joint is that of all observations together, robustly: more than half of the samples have to be
     good.
     """
-    residuals = [observation.tau - full_rate_torque(problem, observation, chi) for observation in problem.observations]
+    residuals = [
+        (observation.tau - full_rate_torque(problem, observation, chi)) * observation.measured
+        for observation in problem.observations
+    ]
     pooled = np.concatenate(residuals)
     deviation = MAD * np.median(np.abs(pooled), axis=0)
-    # data without noise: what is left is rounding, and nothing stands out
+    # data without noise: the residual is rounding, without outliers
     floor = 1e-6 * np.sqrt(
         np.mean([np.mean(observation.tau**2, axis=0) for observation in problem.observations], axis=0)
     )

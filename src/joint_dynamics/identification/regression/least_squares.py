@@ -36,15 +36,10 @@ from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.identification.regression.rows import Block
 from joint_dynamics.identification.regression.triangles import Triangles
 
-RANK = 1e-10
-"""Singular values of the scaled system below this fraction of the largest belong to directions no sample shows."""
-PRIOR_STAYS, PRIOR_RATIO = 2.0, 3.0
-"""A few stays at rest say little about their deviation.
-
-It is drawn towards this many times the moving one, with this many stays' weight.
-"""
-MIN_ROWS = 5
-"""Rows below which a deviation cannot be estimated from them alone."""
+RANK = 1e-10  # singular values of the scaled system below this fraction of the largest: directions without samples
+PRIOR_RATIO = 3.0  # prior of a resting deviation over the moving one: few stays determine it poorly
+PRIOR_STAYS = 2.0  # weight of that prior, in stays
+MIN_ROWS = 5  # rows below which a deviation cannot be estimated from them alone
 
 
 @dataclass(frozen=True)
@@ -131,8 +126,8 @@ def solve(
     Parameters
     ----------
     optional
-        (b,) ridge per column as a share of its norm (True: `RELUCTANCE`), so that other columns take what they explain
-        equally well. It shrinks the independent part of a column by ridge² over the square of that part.
+        (b,) ridge per column as a share of its norm (True: `RELUCTANCE`), so that columns without ridge are preferred
+        among equal ones. It shrinks the independent part of a column by ridge² over the square of that part.
     selected
         (b,) bool, columns left out of the condition number.
     """

@@ -84,7 +84,11 @@ def linear(
     say('weighing further terms on held-out data')
     followers = [name for name, place in problem.model.chain.tree.dependent.items() if len(place.ratios) > 1]
     candidates = menu(
-        problem.model.joint_names, temperature_range(problem.observations), followers, problem.terms, problem.lifts
+        [name for name in problem.model.joint_names if name not in problem.model.without_torque],
+        temperature_range(problem.observations),
+        followers,
+        problem.terms,
+        problem.lifts,
     )
     trial, first = iterate_to_fixed_point(
         problem, first_terms(candidates), solver, solution, prior, sweeps=FIRST_SWEEPS

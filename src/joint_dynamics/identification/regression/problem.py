@@ -79,7 +79,7 @@ class Problem:
 
     @property
     def lifts(self) -> list[str]:
-        """Joints whose weight is the same in every posture: no torque tells it from an offset, nor what the load is."""
+        """Joints whose weight is the same in every posture: it resembles an offset, and the load is not determined."""
         return [name for j, name in enumerate(self.model.joint_names) if f'offR_{j + 1}' in self.base.names]
 
     @property
@@ -200,4 +200,4 @@ class Problem:
                 block = replace(block, rows=rows)
             if self._torque:
                 block = replace(block, tau=self._torque[block.observation][:, block.kept])
-            yield block
+            yield block.of_joints(self.observations[block.observation].measured)

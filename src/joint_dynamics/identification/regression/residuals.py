@@ -87,7 +87,7 @@ class Fit:
     against the unfiltered torque, per joint (joints,) and overall (float). band: of the filtered samples [Hz]; full:
     the same at the recording's rate. sliding: which joints slide, whose torques are forces [N]; empty: none. at_rest
     (K, joints): Coulomb level [N·m] of joints at rest, by which the prediction is uncertain, NaN where they move; None:
-    none rests.
+    none rests. without_torque: joints whose torque was not recorded; measured and predicted torque are 0.
     """
 
     name: str
@@ -102,6 +102,12 @@ class Fit:
     band: float | None = None
     sliding: tuple[bool, ...] = ()
     at_rest: FloatArray | None = None
+    without_torque: tuple[str, ...] = ()
+
+    @property
+    def measured(self) -> BoolArray:
+        """Which joints' torque was recorded, (joints,)."""
+        return ~np.isin(self.joint_names, self.without_torque)
 
     @property
     def units(self) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ r"""Rotor compensation with two encoders and the joint models of a description [
 
     τ_J = K_τ i − B θ̈ − f̂(ω, τ_J, T)
 
-is formed before the filters from what is known of the joints (rotor inertia B, friction with load, temperature and
+is formed before the filters from the known joint models (rotor inertia B, friction with load, temperature and
 Maxwell-slip). The regressor keeps sgn θ̇, θ̇, an offset and θ̈ for what f̂ and B missed; the description gets both
 together.
 """
@@ -84,11 +84,11 @@ class RotorSide:
         return replace(o, tau=self.arm.transmission_torque(o.tau, o.q, o.dq, o.ddq, **o.motor))
 
     def document_of(self, name: str, identified: dict[str, float]) -> dict[str, Any]:
-        """Return rotor inertia, friction and maps of one joint with what was found on top of them: Ia, Fv, Fc, off."""
+        """Return rotor inertia, friction and maps of one joint with the identified additions: Ia, Fv, Fc, off."""
         part = copy.deepcopy(self.document[name])
         part['rotor_inertia'] = {'value': float(part['rotor_inertia']['value'] + identified['Ia'])}
         values = part['friction']['parameters']
-        # What was found is beside the friction at its present scale, of which the description keeps both.
+        # The additions are relative to the friction at its present scale, of which the description keeps both.
         scale = part['friction'].get('scale', [1.0, 0.0])[0]
         level, rise = float(values['F_C0']), float(identified['Fc']) / (scale if scale > 0 else 1.0)
         values.update(

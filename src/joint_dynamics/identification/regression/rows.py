@@ -19,7 +19,7 @@ The load torque is that of the full standard set that a solution of the base par
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -56,6 +56,14 @@ class Block:
     kept: slice = field(default_factory=lambda: slice(None))
     resting: BoolArray | None = None
     scale: FloatArray | None = None
+
+    def of_joints(self, measured: BoolArray) -> Block:
+        """Return the block without the rows of joints whose torque was not measured: zero, and not counted."""
+        if measured.all():
+            return self
+        scale = np.ones_like(self.tau) if self.scale is None else self.scale
+        rows, tau, scale = self.rows * measured[:, None, None], self.tau * measured[:, None], scale * measured[:, None]
+        return replace(self, rows=rows, tau=tau, scale=scale)
 
 
 class ModelRows:
@@ -96,9 +104,8 @@ def standard_set(base: BaseParameters, chi: FloatArray, prior: FloatArray | None
 
     Without one, all else zero.
 
-    Near is meant in what a URDF may be off by: where motion shows only the sum of a link's inertia and its rotor's
-    (ZZR), the link's stays with the URDF's and the rotor, of which that says nothing, takes the rest, but never less
-    than nothing.
+    Distances are relative to the errors of a URDF. If motion shows only the sum of the inertias of link and rotor
+    (ZZR), the link keeps the URDF's, and the rotor takes the rest, at least 0.
     """
     if prior is not None and np.any(prior):
         spread = prior_spread(base, prior)

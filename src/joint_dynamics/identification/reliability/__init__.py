@@ -12,4 +12,4 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Whether what was identified can be relied on: excitation, residuals, diagnostics."""
+"""Reliability of an identification: excitation, faults of recordings, residuals."""

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The alternatives: other ways in which motion and torque could belong together, each with what it would mean.
+"""The alternatives: other relations of motion and torque, each with its meaning.
 
 Every alternative is a change of the samples (or of gravity) that is linear in positions and torques, so that it may
 be made behind the filters.
@@ -79,8 +79,8 @@ class Alternatives:
     def __init__(self, model: RobotModel, samples: FilteredSamples):
         self.model, self.samples = model, samples
         self.names = model.joint_names
-        self.rows = self.columns(samples)
-        self.normal = self.equations(self.rows, samples)
+        self.rows = regressor_columns(samples, model)
+        self.normal = normal_equations(self.rows, samples, model)
         self.given = self.normal.fit(samples.tau)
         self.residuals = self.normal.residuals(samples.tau, self.given.chi)
         self.count = effective_samples(self.residuals, samples.weight, samples.part)
@@ -95,12 +95,12 @@ class Alternatives:
         def back(fit: ExplanationFit) -> ExplanationFit:
             return fit if order is None else by_recorded_columns(fit, order)
 
-        # residuals of a wrong explanation hold signal, which makes samples look worth less than they are: at first, all
-        # joints take the most of any
+        # the residual of a wrong explanation holds signal, and too few samples seem independent: first the largest
+        # number of any joint
         most = np.full(len(self.names), self.count.max())
         fit = normal.fit(target, lambda free: gain(self.given, back(free), most) > 0)
         gained = gain(self.given, back(fit), most)
-        one = Explanation(code, text, self.names, self.given, back(fit), gained, least=self.least(code))
+        one = Explanation(code, text, self.names, self.given, back(fit), gained, least=least_evidence(self.model, code))
         if not gained > 0:
             return one
         left = normal.residuals(target, fit.chi)
@@ -119,11 +119,11 @@ class Alternatives:
         )
 
     def independent_samples(self, left: FloatArray) -> FloatArray:
-        """Return what samples are worth (n,), by what is left over of them (n, samples), weighted, or as given."""
+        """Return the effective samples (n,) of a weighted residual (n, samples), at least those of the given one."""
         return np.maximum(self.count, effective_samples(left, self.samples.weight, self.samples.part))
 
     def vuong_statistic(self, fitted: ExplanationFit, left: FloatArray, count: FloatArray) -> float:
-        """Return `evidence.vuong_statistic` of a fit that leaves so much over, (n, samples), weighted."""
+        """Return `evidence.vuong_statistic` of a fit with its weighted residual, (n, samples)."""
         return vuong_statistic((self.given, self.residuals), (fitted, left), count, self.samples.weight, self.blocks)
 
     @functools.cached_property
@@ -136,31 +136,9 @@ class Alternatives:
         """‖Y_j‖² of each weighted torque, (n,)."""
         return np.asarray(((self.samples.tau * self.samples.weight) ** 2).sum(axis=1))
 
-    @functools.cached_property
-    def information(self) -> FloatArray:
-        """Of the given explanation, (b, b), each joint's samples worth as many as independent ones."""
-        energy = (self.given.unexplained + thresholds.RESOLVED**2) * self.power
-        return np.tensordot(self.count / np.where(energy > 0, energy, 1.0), self.normal.matrix, axes=1)
-
     def share(self, unexplained: FloatArray) -> float:
         """Return the share of all torque (rms) that shares (n,) of each one's power make."""
         return float(np.sqrt(max(unexplained @ self.power / max(self.power.sum(), np.finfo(float).tiny), 0.0)))
-
-    def least(self, code: str) -> float:
-        """Return the evidence that an alternative of a kind needs [nats]."""
-        return least_evidence(self.model, code)
-
-    def columns(self, samples: FilteredSamples, chain: Chain | None = None) -> FloatArray:
-        """Return the columns (joints, columns, samples) that explain the torques, on another chain where given."""
-        return regressor_columns(samples, self.model, chain)
-
-    def equations(self, rows: FloatArray, samples: FilteredSamples) -> NormalEquations:
-        """Return the normal equations of `columns` of samples."""
-        return normal_equations(rows, samples, self.model)
-
-    def normals(self, motions: Sequence[FilteredSamples]) -> Iterator[NormalEquations]:
-        """Yield the normal equations of other motions."""
-        return normals_of(motions, self.model)
 
     def normal_on(self, chain: Chain) -> NormalEquations:
         """Return the normal equations of the motion on another chain."""
@@ -188,13 +166,12 @@ class Alternatives:
         yield from self.orders()
         yield from self.times()
         yield from self.mountings()
-        yield from self.couplings()
 
     def torques(self) -> Iterator[Explanation]:
         """Yield signs and scales of torques.
 
-        A torque of scale 0 or ∞ no longer shares parameters with the others: what that gains, a model that is
-        somewhat wrong gains as well, so that a sign or a scale has to gain more.
+        A torque of scale 0 or ∞ no longer shares parameters with the others. A slightly wrong model gains by that, too,
+        so a sign or a scale has to gain more.
         """
         turned, *signs = (change for change in torque_changes(self.names) if change.code == 'torque_sign')
         yield from self.changed([turned])
@@ -216,9 +193,8 @@ class Alternatives:
     def changed(self, changes: Sequence[Change]) -> Iterator[Explanation]:
         """Yield the alternatives of some changes, in their order."""
         moved = [self.samples.corrected(change.mend, self.names) for change in changes]
-        normals = self.normals(
-            [samples for samples, change in zip(moved, changes, strict=True) if change.mend.moves_positions]
-        )
+        motions = [samples for samples, change in zip(moved, changes, strict=True) if change.mend.moves_positions]
+        normals = normals_of(motions, self.model)
         for change, samples in zip(changes, moved, strict=True):
             normal = next(normals) if change.mend.moves_positions else self.normal
             order = change.mend.torque_columns(self.names)[0] if change.mend.torque_order else None
@@ -227,7 +203,7 @@ class Alternatives:
     def motions(self) -> Iterator[Explanation]:
         """Yield signs and units of positions, and time that runs backwards."""
         yield from self.changed(position_changes(self.names))
-        backwards = next(self.normals([self.samples.backwards()]))
+        backwards = next(normals_of([self.samples.backwards()], self.model))
         yield self.fitted('time_reversed', 'the recordings run backwards in time', backwards, self.samples.tau)
         yield self.fitted(
             'time_reversed',
@@ -249,7 +225,8 @@ class Alternatives:
 
     def orders(self) -> Iterator[Explanation]:
         """Yield columns of any two joints swapped, or of all in reverse: of torques, of positions, of both."""
-        yield from self.changed(order_changes(self.names))
+        measured = tuple(name for name in self.names if name not in self.model.without_torque)
+        yield from self.changed(order_changes(measured))
 
     def times(self) -> Iterator[Explanation]:
         """Yield the other unit of time that explains most; none where measured speeds confirm the stamps."""
@@ -285,14 +262,3 @@ class Alternatives:
                 self.samples.tau,
             )
             yield replace(turned, mounting=angles)
-
-    def couplings(self) -> Iterator[Explanation]:
-        """Yield the torques of coupled motors in place of those of the joints, and the other way."""
-        coupling, tau = self.model.coupling, self.samples.tau
-        if coupling is None or not coupling.coupled:
-            return
-        for text, to_joints in (
-            ('the torques are those of the motors, not of the joints', coupling.matrix.T),
-            ('the torques were turned from motors to joints twice', np.linalg.inv(coupling.matrix).T),
-        ):
-            yield self.fitted('coupling', text, self.normal, to_joints @ tau)

@@ -12,16 +12,14 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What is wrong with the recordings: one cause after the other, each with the correction that mends it.
+"""Causes of a wrong recording, one after the other, each with its correction.
 
-What was measured comes first: speeds that contradict the positions by one factor are a matter of time. Then, greedily:
-the best of all explanations that are clearly better (`alternatives`, by the robot file, a delay, a scale, a payload)
-corrects the samples, and all are tried again, until none is clear or the best has no correction.
+Speeds that contradict the positions by one factor come first: they measure the time. Then the clearly better
+explanation with the largest gain (`alternatives`, a delay, a payload) corrects the samples, and all are tried again.
 
-The proof: parameters learnt from four fifths of each recording, as given and as corrected, predict the other fifth, for
-each fifth. A correction has to lower the residual there steadily, or to less than half. Last steps that do not are left
-out; where the whole is not proved, the path begins anew with steps that are proved each. What speeds show stays unless
-it raises the residual steadily. Corrections that leave a joint worse in the end are not written.
+Proof: parameters learnt from four fifths of each recording predict the other fifth, for each fifth. A correction has to
+lower the residual there steadily, or to less than half. Unproved last steps are left out; if the whole is not proved,
+each step has to be. Corrections that leave a joint worse in the end are not written.
 """
 
 from __future__ import annotations
@@ -36,12 +34,11 @@ from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.identification.observations import Observation
 from joint_dynamics.identification.reliability import thresholds
 from joint_dynamics.identification.reliability.alternatives import Alternatives, by_recorded_columns
-from joint_dynamics.identification.reliability.delay import delay_by_file, estimate_delay, friction_rows
+from joint_dynamics.identification.reliability.delay import estimate_delay, friction_rows
 from joint_dynamics.identification.reliability.differences import differences
 from joint_dynamics.identification.reliability.evidence import ExplanationFit
 from joint_dynamics.identification.reliability.explanation import Explanation, most_samples
 from joint_dynamics.identification.reliability.filtered_samples import FilteredSamples, kept
-from joint_dynamics.identification.reliability.robot_file import FileAlternatives, file_alternatives
 from joint_dynamics.identification.reliability.verdict import Reason
 from joint_dynamics.recording.conversions import Corrections
 
@@ -58,9 +55,7 @@ class State:
 
     alternatives: Alternatives
     observations: Sequence[Observation]
-    by_file: FileAlternatives | None
     better: Sequence[Explanation]
-    better_by_file: Sequence[Explanation]
     late: FloatArray
     delay: Explanation
     differences: Sequence[Explanation]
@@ -68,18 +63,11 @@ class State:
     @staticmethod
     def of(alternatives: Alternatives, observations: Sequence[Observation]) -> State:
         """Try all explanations of some samples; observations: of the same recordings, with the same torques."""
-        better = alternatives.better_alternatives()
-        by_file = file_alternatives(alternatives, better)
         late = friction_rows(alternatives, observations)
-        by_links: list[Explanation] = []
-        if by_file is not None:
-            by_links = [*by_file.better_alternatives(), delay_by_file(by_file, observations, late)]
         return State(
             alternatives,
             observations,
-            by_file,
-            better,
-            by_links,
+            alternatives.better_alternatives(),
             late,
             estimate_delay(alternatives, observations, late),
             differences(alternatives, [observation.name for observation in observations]),
@@ -90,7 +78,7 @@ class State:
 
         Of mirror images, which gain about the same, a torque of the other sign is the likeliest fault.
         """
-        every = (*self.better, self.delay, *self.differences, *self.better_by_file)
+        every = (*self.better, self.delay, *self.differences)
         found = [one for one in every if one.clear and one.matters]
         if not found:
             return []
@@ -112,9 +100,9 @@ class State:
 class Causes:
     """The states as given and as corrected, and one reason per cause, the first step first.
 
-    mend: corrects all causes that a setting can; left: % of each torque left over of data that took no part, {joint:
-    (as given, as corrected)}; step: the last correction alone; by_file: whether the file's links showed it; open: the
-    last cause, where no correction is known; unproved: notes.
+    mend: all corrections that settings can make; left: residual of held-out data in percent of each torque, {joint: (as
+    given, as corrected)}; step: the last correction alone; open: the last cause, where no correction is known;
+    unproved: notes.
     """
 
     first: State
@@ -123,12 +111,11 @@ class Causes:
     mend: Corrections = field(default_factory=Corrections)
     left: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     step: Corrections = field(default_factory=Corrections)
-    by_file: bool = False
     open: Explanation | None = None
     unproved: Sequence[str] = ()
 
     def summary(self) -> dict[str, Any]:
-        """Return the entry `mend` of summary.json: the settings, and what is left over before and after; {} if none."""
+        """Return the entry `mend` of summary.json: settings, residuals before and after; {} without one."""
         mounting = next((reason.mend for reason in self.reasons if 'robot' in reason.mend), {})
         if not self.mend.stated():
             return {'mend': dict(mounting)} if mounting else {}
@@ -151,7 +138,7 @@ def find_causes(alternatives: Alternatives, observations: Sequence[Observation],
         step = Corrections(**reason.mend.get('recording', {}))
         later = path.last.corrected(step)
         # torques of a slow motion cannot prove a time, they may only disprove it
-        disproved = steadily_lower(*held_out(path.last, later, step, False))
+        disproved = steadily_lower(*held_out(path.last, later, step))
         reasons = [*path.reasons, replace(reason, mend={}) if disproved else reason]
         path = replace(path, reasons=reasons)
         if not disproved:
@@ -191,11 +178,9 @@ def _step(path: Causes, unproved: dict[str, str], proved: bool) -> Causes | None
             continue
         if best.mend is None:
             return replace(path, reasons=[*path.reasons, reason], open=best)
-        by_file = any(best is one for one in state.better_by_file)
         mend = path.mend.then(best.mend, names)
         later = replace(
             path, last=state.corrected(best.mend), reasons=[*path.reasons, reason], mend=mend, step=best.mend,
-            by_file=by_file,
         )  # fmt: skip
         if not proved or _proved(state, later, best.mend):
             return later
@@ -205,15 +190,14 @@ def _step(path: Causes, unproved: dict[str, str], proved: bool) -> Causes | None
 
 def _proved(state: State, path: Causes, mend: Corrections) -> bool:
     """Whether data that took no part prove the corrections from a state to the end of a path."""
-    both = [held_out(state, path.last, mend, by_file) for by_file in (False, True)[: 1 + path.by_file]]
-    return any(proves(*one) for one in both) and not any(steadily_lower(*one) for one in both)
+    return proves(*held_out(state, path.last, mend))
 
 
 def _without_harm(path: Causes, unproved: dict[str, str]) -> Causes:
     """Return the path without its corrections where they leave a joint worse of data that took no part."""
     if not path.mend.stated() or path.mend.time_scale != 1.0:
         return path
-    before, after = held_out(path.first, path.last, path.mend, False)
+    before, after = held_out(path.first, path.last, path.mend)
     worse = [
         name
         for j, name in enumerate(path.first.alternatives.names)
@@ -228,10 +212,10 @@ def _without_harm(path: Causes, unproved: dict[str, str]) -> Causes:
 
 
 def _with_proof(path: Causes) -> Causes:
-    """Return the path with what its corrections leave over of data that took no part."""
+    """Return the path with the held-out residuals of its corrections."""
     if not path.mend.stated():
         return path
-    before, after = held_out(path.first, path.last, path.mend, False)
+    before, after = held_out(path.first, path.last, path.mend)
     left = zip(*(100 * np.sqrt(part.mean(axis=0)) for part in (before, after)), strict=True)
     reasons = list(path.reasons)
     # no torque shows one factor of all
@@ -249,63 +233,32 @@ def _corrects(reason: Reason) -> tuple[Any, ...]:
     return reason.joints, *reason.mend.get('recording', {}), reason.code
 
 
-def better_uncorrected(
-    alternatives: Alternatives, observations: Sequence[Observation], corrections: Corrections
-) -> list[Reason]:
-    """Return a reason where recordings without the corrections that they were read with predict better."""
-    undo = corrections.inverse(alternatives.names)
-    if not undo.stated():
-        return []
-    samples, undone = _corrected(alternatives, observations, undo)
-    other = Alternatives(alternatives.model, samples)
-    late = [friction_rows(*side) for side in ((alternatives, observations), (other, undone))]
-    corrected, uncorrected = _held_out(alternatives, other, undo, late)
-    if not steadily_lower(uncorrected, corrected):
-        return []
-    text = (
-        f'without recording.{", recording.".join(corrections.stated())} less is left over of data that took no part, '
-        f'{_rms(uncorrected):.3g} instead of {_rms(corrected):.3g} % (rms over the joints): leave them out'
-    )
-    return [Reason('correction', text)]
+def held_out(given: State, other: State, mend: Corrections) -> tuple[FloatArray, FloatArray]:
+    """Return the held-out residual as a share of each torque's power, as given and as corrected by `mend`, (folds, n).
 
-
-def held_out(given: State, other: State, mend: Corrections, by_file: bool) -> tuple[FloatArray, FloatArray]:
-    """Return `_held_out` of two states, with free parameters or by the file's links."""
-    late = [given.late, other.late]
-    if by_file and given.by_file is not None and other.by_file is not None:
-        return _held_out(given.by_file, other.by_file, mend, late)
-    return _held_out(given.alternatives, other.alternatives, mend, late)
-
-
-def _held_out(
-    given: Alternatives, other: Alternatives, mend: Corrections, late: Sequence[FloatArray]
-) -> tuple[FloatArray, FloatArray]:
-    """Return the share of each torque's power that parameters learnt from other blocks leave over, (folds, n).
-
-    Of the recording as given, and as corrected by `mend`: the torque that is then the joint's, where recorded.
-    late: rows of friction of each beside its own, without or with which a delay is predicted.
+    Columns are those of the torque that is then the joint's. A delay is predicted with and without rows of friction.
     """
-    shown = np.any(other.samples.weight > 0, axis=0)
+    shown = np.any(other.alternatives.samples.weight > 0, axis=0)
 
-    def least(one: Alternatives, rows: FloatArray) -> FloatArray:
+    def least(state: State) -> FloatArray:
+        one = state.alternatives
         normals = [one.normal]
         if mend.torque_delay:
-            normals.append(one.normal.beside(np.concatenate([one.rows, rows], axis=1)))
+            normals.append(one.normal.beside(np.concatenate([one.rows, state.late], axis=1)))
         tau, part = one.samples.tau[:, shown], one.samples.part[shown]
         return min((normal.of_samples(shown).held_out(tau, part) for normal in normals), key=np.mean)
 
-    before, after = map(least, (given, other), late)
-    return before[:, mend.torque_columns(given.names)[0]], after
+    return least(given)[:, mend.torque_columns(given.alternatives.names)[0]], least(other)
 
 
 def steadily_lower(left: FloatArray, other: FloatArray, errors: float = thresholds.MIN_VUONG_STATISTIC) -> bool:
-    """Whether less is left over, by so many standard errors over the folds; (folds, n) each."""
+    """Whether the first residual is smaller, by so many standard errors over the folds; (folds, n) each."""
     gained = (other - left).mean(axis=1)
     return bool(gained.mean() > errors * gained.std(ddof=1) / np.sqrt(len(gained)))
 
 
 def proves(before: FloatArray, after: FloatArray) -> bool:
-    """Whether less is left over after a correction, steadily or by `BETTER` (rms); (folds, n) each."""
+    """Whether a correction lowers the residual, steadily or by `BETTER` (rms); (folds, n) each."""
     return steadily_lower(after, before, thresholds.PROOF) or bool(after.mean() < thresholds.BETTER**2 * before.mean())
 
 

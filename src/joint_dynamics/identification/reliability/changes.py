@@ -42,7 +42,7 @@ UP_DIRECTIONS = {
 
 
 class Change(NamedTuple):
-    """A change of the recordings that an alternative supposes: what it says, and the correction that makes it."""
+    """A change of the recordings that an alternative supposes: its text, and its correction."""
 
     code: str
     text: str

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""All checks of a training: faults of the recordings, better explanations, differences, what is left over."""
+"""All checks of a training: faults of the recordings, better explanations, differences, residuals."""
 
 from __future__ import annotations
 
@@ -26,32 +26,26 @@ from joint_dynamics.arrays import BoolArray, FloatArray, finite
 from joint_dynamics.identification.drive_gains.payload import payload_changes
 from joint_dynamics.identification.identification_settings import IdentificationSettings
 from joint_dynamics.identification.observations import Observation, torque_noise
-from joint_dynamics.identification.regression.diagnostics import (
-    left_in_motion,
-    plain_least_squares,
-    poorly_determined_parameters,
-)
+from joint_dynamics.identification.regression.diagnostics import poorly_determined_parameters, positive_inertia
 from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.residuals import Fit, overall_residual
 from joint_dynamics.identification.reliability import thresholds
 from joint_dynamics.identification.reliability.alternatives import Alternatives
-from joint_dynamics.identification.reliability.bodies import impossible_inertials, positive_inertia
-from joint_dynamics.identification.reliability.causes import better_uncorrected, find_causes
-from joint_dynamics.identification.reliability.coverage import Coverage, Training, excitation_reasons, judge_coverage
+from joint_dynamics.identification.reliability.causes import find_causes
 from joint_dynamics.identification.reliability.differences import parts_summary
 from joint_dynamics.identification.reliability.efforts import spikes, without_spikes
+from joint_dynamics.identification.reliability.excitation import excitation_reasons, predicted_deviation
 from joint_dynamics.identification.reliability.filtered_samples import kept, samples_of
 from joint_dynamics.identification.reliability.joints import NOT_POSITIVE, judge_joints, rated_torques, uses
 from joint_dynamics.identification.reliability.prediction import judge_prediction
 from joint_dynamics.identification.reliability.residual_reasons import at_floor, residual_reasons
-from joint_dynamics.identification.reliability.robot_file import check_units
 from joint_dynamics.identification.reliability.signals import confirm_stamps, faults
+from joint_dynamics.identification.reliability.units import check_units
 from joint_dynamics.identification.reliability.verdict import Reason, without_duplicates
 from joint_dynamics.recording import Recording
 
 MOST_SAMPLES = 1024  # samples looked at; at twice the bandwidth good recordings of a minute keep 400
-MOST_TIMES = 100.0  # ratio of residuals, beyond which plain least squares has no solution worth a figure
 
 
 @dataclass(frozen=True)
@@ -68,7 +62,7 @@ class CheckResult:
 
 
 def _poor(alternatives: Alternatives, floor: BoolArray) -> list[str]:
-    """Return the joints at the floor of their sensors that leave more over than a matter of the model's details."""
+    """Return the joints at the floor of their sensors with a residual above that of model details."""
     left = np.sqrt(alternatives.given.unexplained)
     return [
         name
@@ -99,7 +93,7 @@ def _spikes_matter(alternatives: Alternatives, observations: Sequence[Observatio
 def check_training(problem: Problem, recordings: Sequence[Recording]) -> CheckResult:
     """Check the recordings of a problem, as the settings state it; recordings: as they came, before any averaging."""
     own = [reason for recording in recordings for reason in faults(recording)]
-    # columns formed from a solution would hide from one explanation what they were formed by under another
+    # columns formed from a solution would favour the explanation of that solution
     problem = _thinned(problem.without_state())
     samples = replace(samples_of(problem), timed=all(map(confirm_stamps, recordings)))
     alternatives = Alternatives(problem.model, samples)
@@ -107,27 +101,27 @@ def check_training(problem: Problem, recordings: Sequence[Recording]) -> CheckRe
     units = check_units(alternatives, rated)
     measured = [reason for reason in own if 'recording' in reason.mend][:1]
     causes = find_causes(alternatives, problem.observations, measured)
-    # what has a correction among the causes is said there
-    own = [reason for reason in own if reason.code not in {cause.code for cause in causes.reasons}]
+    # faults with a correction are among the causes
+    said = {cause.code for cause in causes.reasons}
+    if 'time_scale' in said | {reason.code for reason in own}:
+        # wrong stamps contradict the speed of a single moving joint, too
+        said.add('speed_mismatch')
+    own = [reason for reason in own if reason.code not in said]
     floor = at_floor(alternatives, rated)
     # what a sensor resolves is not known in another unit; a signal that is stuck is said to be
-    said = [name for one in own if one.code in ('stuck', 'dead_band') for name in one.joints]
+    silent = [name for one in own if one.code in ('stuck', 'dead_band') for name in one.joints]
     noise = torque_noise(problem.observations)
-    judged = floor | np.isin(alternatives.names, said)
+    judged = floor | np.isin(alternatives.names, silent)
     left = [] if units else residual_reasons(alternatives, causes.fitted(), noise, judged)
     harmless = [reason for recording in recordings for reason in spikes(recording, positions=False)]
     if not harmless or _spikes_matter(alternatives, problem.observations):
         harmless = []
     # what a recording shows by itself comes first: what else explains it may follow from that
     reasons = [reason for reason in own if reason.code != 'spikes']
-    if all(recording.corrections == recordings[0].corrections for recording in recordings):
-        reasons += better_uncorrected(alternatives, problem.observations, recordings[0].corrections)
     reasons += [reason for reason in own if reason.code == 'spikes' and reason not in harmless]
     # a torque that no correction explains is one thing that is wrong; the others were inferred with it
     reasons += sorted([*causes.reasons, *units, *left], key=lambda reason: reason.code != 'torque_unrelated')
-    if not reasons:
-        reasons += impossible_inertials(alternatives)
-    smaller = [*causes.first.better, *causes.first.better_by_file, *causes.first.differences, causes.last.delay]
+    smaller = [*causes.first.better, *causes.first.differences, causes.last.delay]
     notes = [note for cause in smaller if cause.clear and not cause.matters for note in cause.notes]
     notes += [*causes.unproved, *(f'{reason} (it is explained no better without them)' for reason in harmless)]
     if placeholder:
@@ -158,27 +152,19 @@ def check_recordings(
     None without any. covariance (b, b): of the solution's parameters.
     """
     checked = check_training(stated, recordings)
-    covered, compared = Coverage(), dict[str, Any]()
-    predicted, against = list[Reason](), list[str]()
+    predicted, notes, summary = list[Reason](), list[str](), dict[str, Any]()
     if unseen is not None:
-        percent = overall_residual(training, moving=True)[1]
-        covered = judge_coverage(
-            Training.of(problem, covariance, percent), unseen, overall_residual(validation, moving=True)[1]
-        )
-        explained = covered.summary['coverage']['validation_deviation_percent']
-        predicted = judge_prediction(validation, percent, payload_changes(unseen, validation), explained)
+        percent, deviation = overall_residual(training, moving=True)[1], predicted_deviation(unseen, covariance)
+        if not np.isfinite(deviation):
+            notes.append('no joint moves in the validation: it says nothing of the torque in motion')
+        summary['validation_deviation_percent'] = finite(deviation)
+        predicted = judge_prediction(validation, percent, payload_changes(unseen, validation), deviation)
         named = {reason.code for reason in checked.reasons}
         predicted = [reason for reason in predicted if reason.code not in named]
-        own, plain = left_in_motion(unseen, solution.chi), left_in_motion(unseen, plain_least_squares(problem))
-        compared = {'plain_least_squares': {'own_percent': finite(own), 'plain_percent': finite(plain)}}
-        times = f'{plain / own:.3g}' if plain < MOST_TIMES * own else f'more than {MOST_TIMES:g}'
-        text = f'plain least squares leaves {times} times as much of the torque of the validation over'
-        against = [text] if own > 0 else []
     reasons = [
         *excitation_reasons(problem.names, solution, settings.condition_limit, problem.still_joints),
         *checked.reasons,
         *predicted,
-        *covered.reasons,
     ]
     reasons = without_duplicates(reasons)
     seen = validation or training
@@ -186,7 +172,7 @@ def check_recordings(
     positive = positive_inertia(problem, solution.chi)
     determined = not poorly_determined_parameters(problem.names, solution)
     good = uses(joints, reasons, determined, positive, problem.model.weightless)
-    notes = [*checked.notes, *covered.notes, *(str(one) for one in joints if one.state == 'weak'), *against]
-    verdicts = compared | {'joints': {one.name: one.summary() for one in joints}, 'uses': good}
+    notes = [*checked.notes, *notes, *(str(one) for one in joints if one.state == 'weak')]
+    verdicts = {'joints': {one.name: one.summary() for one in joints}, 'uses': good}
     notes += [] if positive else [f'{NOT_POSITIVE}: laws, gains and simulators refuse it']
-    return CheckResult(reasons, notes, checked.summary | covered.summary | verdicts, checked.weak)
+    return CheckResult(reasons, notes, checked.summary | summary | verdicts, checked.weak)

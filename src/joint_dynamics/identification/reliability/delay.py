@@ -29,7 +29,6 @@ from joint_dynamics.identification.reliability.alternatives import Alternatives
 from joint_dynamics.identification.reliability.evidence import NormalEquations, effective_samples, gain, peak
 from joint_dynamics.identification.reliability.explanation import Explanation, overdispersion
 from joint_dynamics.identification.reliability.filtered_samples import kept
-from joint_dynamics.identification.reliability.robot_file import FileAlternatives
 from joint_dynamics.identification.selection.candidate_terms import STRIBECK_SPEEDS
 from joint_dynamics.recording.conversions import Corrections
 from joint_dynamics.robot import INERTIAL
@@ -47,8 +46,7 @@ def estimate_delay(
 
     The torques are filtered once at the full rate and read at the kept samples plus the delay; samples nearer to an end
     than the longest delay are left out. It has to gain over what friction does by itself (friction, `friction_rows`),
-    whatever the clocks do. It matters by its length; one that is clear and does not is noted, with what it costs
-    [share of the torque, rms].
+    whatever the clocks do. It matters by its length; a clear short one is noted with its cost [share of the torque].
     """
     bandwidth = min(_bandwidth(observation) for observation in observations)
     longest, width = longest_delay(observations), 0.02 / bandwidth
@@ -96,23 +94,12 @@ def estimate_delay(
     )
 
 
-def delay_by_file(by_file: FileAlternatives, observations: Sequence[Observation], friction: FloatArray) -> Explanation:
-    """Return `estimate_delay` where the links are those of the robot file, which matters where they are the robot's.
-
-    What comes early or late few parameters make up for less than free ones do.
-    """
-    delay = estimate_delay(by_file, observations, friction)
-    text = f'{delay.text}, by the inertials of the robot file'
-    return replace(delay, text=text, matters=delay.matters and by_file.good(delay.fitted))
-
-
 def friction_rows(alternatives: Alternatives, observations: Sequence[Observation]) -> FloatArray:
     """Return columns (joints, columns, samples) of friction beside the sign of the speed, of each joint.
 
-    Presliding takes a joint some way at every reversal, one Maxwell-slip operator [M6 eq 12]. What slips so is in
-    proportion to the load, by the links of the given explanation, or falls with the speed as Stribeck's law [M3 eq 14],
-    at the speeds that `identify` tries: both are largest at other phases of the motion than Coulomb friction, as what
-    comes late is.
+    Presliding lasts some way at every reversal: one Maxwell-slip operator [M6 eq 12]. This friction is constant, in
+    proportion to the load by the given explanation, or falls with the speed as Stribeck's law [M3 eq 14]. Like a delay,
+    it is largest at other phases of the motion than Coulomb friction.
     """
     model, given = alternatives.model, alternatives.given
     links = np.isin(model.base_parameters().independent, model.columns(INERTIAL))
@@ -133,10 +120,9 @@ def _deviation(
 ) -> float:
     """Return the standard deviation [s] of a delay, by the likelihood at it and `width` to both sides.
 
-    The likelihood is a parabola near its maximum, whose curvature is the information: of noise, as much as `count`
-    independent samples of each joint have. A clock is late for all joints alike, friction at each by its own way: what
-    that makes is told by the delays without one joint each [jackknife, Efron and Stein 1981], whose others know no less
-    than an equal share.
+    The likelihood is a parabola near its maximum, with the information of `count` independent samples of each joint as
+    its curvature. A clock is late for all joints alike, friction at each by its own way: that scatter follows from the
+    delays without one joint each [jackknife, Efron and Stein 1981]. The others know at least an equal share.
     """
     before, here, after = (
         -0.5 * count * np.log(normal.fit(target(at)).unexplained + thresholds.RESOLVED**2)

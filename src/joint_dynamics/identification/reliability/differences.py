@@ -18,8 +18,8 @@ Let a part have parameters of its own, those of a payload at the last link. The 
 for each further parameter, says whether the payload is there; its share of the torque says whether it matters. This is
 Chow's test [Chow 1960] with correlated samples (the effective number is smaller).
 
-A difference matters that makes a twentieth of the torque of times that took no part in its estimate, or more than half
-of the power of the residual: a payload of a wrist carries most of what the wrist feels, and little of all torque.
+A difference matters if it makes a twentieth of the torque of held-out times, or more than half of the power of the
+residual: a payload makes most of the torque of a wrist, and little of all torque.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def parts_summary(differences: Sequence[Explanation]) -> dict[str, Any]:
 
 
 def recordings_or_halves(samples: FilteredSamples, names: Sequence[str]) -> Iterator[tuple[str, BoolArray]]:
-    """Yield (what it is, which samples) of every recording, or of the halves of a single one."""
+    """Yield (name, mask of samples) of every recording, or of the second half of a single one."""
     if len(names) > 1:
         # of two, one is enough: what one has more the other has less
         for index in range(1 if len(names) == 2 else 0, len(names)):

@@ -12,22 +12,17 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-r"""How well one explanation of the recordings does against another, by the likelihood of one and the same torque.
+r"""Likelihood of one explanation of the recordings against another, for the same torque.
 
-An explanation says which motion belongs to which torque: as given, or with the sign of a joint turned, two columns
-swapped, a delay. Each is fitted to the samples and leaves residuals ρ_j of the torque of joint j, with deviations found
-along (maximum likelihood). With N_j samples that are worth as many as independent ones, what explanation A gains over
-the given one G is
+An explanation relates motion and torque: as given, with the sign of a joint turned, two columns swapped, a delay. Its
+maximum-likelihood fit leaves the residual ρ_j of joint j. With N_j effective samples, explanation A gains over the
+given one G
 
-    ΔL = Σ_j N_j/2 · ln( (s_j,G + s_0²) / (s_j,A + s_0²) ),   s_j = ‖ρ_j‖²/‖Y_j‖²,
+    ΔL = Σ_j N_j/2 · ln( (s_j,G + s_0²) / (s_j,A + s_0²) ),   s_j = ‖ρ_j‖²/‖Y_j‖².
 
-the log-likelihood ratio of models with as many parameters each (a difference in number costs ½ ln N per parameter, as
-in BIC). s_0, the share no measurement resolves, keeps data without noise from proving anything. Rows at rest count once
-per stay, with a deviation three times as large.
-
-Motion and torque are low-pass filtered alike and taken at the kept samples; the columns are formed from the filtered
-motion, those of Coulomb friction filtered as columns. So an explanation costs milliseconds; the estimate itself is
-untouched.
+A difference in the number of parameters costs ½ ln N each, as in BIC. s_0, the unresolved share, keeps data without
+noise from proving anything. A stay at rest counts as one row, with three times the deviation. Motion and torque are
+filtered alike, so an explanation costs milliseconds; the estimate itself is untouched.
 """
 
 from __future__ import annotations
@@ -146,10 +141,10 @@ class NormalEquations:
         return equations
 
     def held_out(self, target: FloatArray, part: IntArray) -> FloatArray:
-        """Return the share of each torque's power left over by parameters of other times, (folds, n).
+        """Return the residual with parameters of other times as a share of each torque's power, (folds, n).
 
-        A fold leaves out a piece of each half of every recording, part (samples,): what only one recording shows is
-        learnt from its other pieces. Of a whole recording left out, nothing else may show what it moves.
+        A fold leaves out a piece of each half of every recording, part (samples,): parameters that only one recording
+        determines are learnt from its other pieces.
         """
         lengths = np.unique(part, return_counts=True)[1]
         fold = np.concatenate([np.arange(length) * (2 * FOLDS) // length % FOLDS for length in lengths])
@@ -267,9 +262,9 @@ def _solve(matrix: FloatArray, vector: FloatArray) -> tuple[FloatArray, int]:
 
 @dataclass(frozen=True)
 class ExplanationFit:
-    """chi (b,); unexplained: share of each torque left over, ‖ρ_j‖²/‖Y_j‖², (n,); rank: parameters shown.
+    """chi (b,); unexplained: residual as a share of each torque, ‖ρ_j‖²/‖Y_j‖², (n,); rank: determined parameters.
 
-    count: independent samples those of each joint are worth by what is left over, (n,), None where nobody asked.
+    count: effective samples of each joint by its residual, (n,), None: not computed.
     """
 
     chi: FloatArray
@@ -279,7 +274,7 @@ class ExplanationFit:
 
 
 def effective_samples(residuals: FloatArray, weight: FloatArray, part: IntArray) -> FloatArray:
-    """Return the independent samples each joint's are worth, (n,): Σ w² over `samples_per_independent`."""
+    """Return the effective samples of each joint, (n,): Σ w² over `samples_per_independent`."""
     length = np.array([samples_per_independent(row, part) for row in residuals])
     return np.maximum((weight**2).sum(axis=1) / length, 1.0)
 
@@ -351,10 +346,3 @@ def peak(function: Callable[[float], float], longest: float, steps: int, precisi
     grid = np.linspace(-longest, longest, 2 * steps + 1)
     best = int(np.argmax([function(value) for value in grid]))
     return highest(function, grid[max(best - 1, 0)], grid[min(best + 1, 2 * steps)], precision)
-
-
-def inverse_of(information: FloatArray) -> FloatArray:
-    """Return the pseudo-inverse of an information matrix, of its columns scaled alike."""
-    scale = np.sqrt(np.maximum(np.diag(information), np.finfo(float).tiny))
-    scales = np.outer(scale, scale)
-    return np.asarray(np.linalg.pinv(information / scales, rcond=1e-10, hermitian=True) / scales)

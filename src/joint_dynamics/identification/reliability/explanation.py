@@ -12,23 +12,19 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-r"""One other explanation of motion and torque: what it has to reach to be named, and which of several are.
+r"""One other explanation of motion and torque, and the evidence that it needs.
 
-The joints share parameters. With a set of its own for every joint the likelihood rises by ΔL_own; where the model is
-right that is chance, half a nat for each of the k further parameters. A model that is somewhat wrong rises by more, and
-so it does by any freedom it is given, a wrong explanation among them. The variance factor of the
-quasi-likelihood
+The joints share parameters. With parameters of its own for every joint the likelihood rises by ΔL_own: in a right model
+by half a nat for each of the k further parameters, in a wrong model by more. A log-likelihood is therefore divided by
+the variance factor of the quasi-likelihood [McCullagh and Nelder 1989, ch. 9; Burnham and Anderson 2002, sect. 2.5],
 
-    ĉ = 2 ΔL_own / k
+    ĉ = 2 ΔL_own / k,
 
-says by how much [McCullagh and Nelder 1989, ch. 9; Burnham and Anderson 2002, sect. 2.5]: a log-likelihood gained is
-divided by it, where it is above one, before it is compared with a threshold. It is taken under the other explanation,
-so that a recording that is corrupted, and thereby far from the given one, does not count against its correction.
+if that is above one. ĉ belongs to the other explanation, so that a corrupted recording does not count against its
+correction.
 
-What an explanation gains depends on how many independent samples those of a recording are worth, which is more the less
-signal it leaves over. So each is found clear by its own count, but compared with others by one count for all, the most
-that the samples of a joint are worth under any of them: else of two mirror images that leave the same over the one
-whose residuals look whiter would stand alone.
+The gain grows with the effective number of samples, which is larger for a smaller residual. Each explanation is clear
+by its own number; explanations are compared by one number, the largest of any of them.
 """
 
 from __future__ import annotations
@@ -66,13 +62,12 @@ _REMEDY = {
     'axis_sign': 'correct the axis in the robot file, or both signs',
     'payload_mixed': 'identify them apart, or give those with the payload as --loaded',
     'recordings_differ': 'look whether the robot, its signs and its temperature were the same, or identify them apart',
-    'coupling': 'state which they are (recording.motor_states with torque_coupling reads torques of motors)',
 }
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """Another explanation of motion and torque than the given one: what it says, its fit, and what it gains.
+    """Another explanation of motion and torque than the given one: its text, fit and gain.
 
     Attributes
     ----------
@@ -87,7 +82,7 @@ class Explanation:
     dispersion
         see `overdispersion`; one where the gain is too small to ask.
     least
-        what the gain has to be [nats].
+        smallest gain of a clear one [nats].
     mend
         the correction that makes it so, None where there is none.
     mounting
@@ -95,7 +90,7 @@ class Explanation:
     matters
         whether it is held against recordings where it is clear.
     notes : tuple of str
-        what is said of it anyway.
+        remarks, whether it is clear or not.
     figures
         its entry in summary.json.
     """
@@ -132,7 +127,7 @@ class Explanation:
 
     @property
     def threshold(self) -> float:
-        """What the gain has to be before overdispersion [nats]: a sign is yes or no, and needs its evidence alone."""
+        """Smallest gain before overdispersion [nats]: a sign is yes or no, and needs its evidence alone."""
         return self.least if self.code == 'torque_sign' else thresholds.LOG_LIKELIHOOD_THRESHOLD
 
     @property
@@ -184,7 +179,7 @@ def overdispersion(normal: NormalEquations, target: FloatArray, fit: Explanation
     """Return ĉ of an explanation, at least one.
 
     normal, target: its normal equations, and the torque (joints, samples) that they are to explain; found: its fit;
-    count (joints,): the independent samples those of each joint are worth.
+    count (joints,): effective samples.
     """
     alone = [normal.of_joint(j).fit(target[[j]]) for j in range(len(target))]
     own = np.array([fitted.unexplained[0] for fitted in alone])
@@ -194,5 +189,5 @@ def overdispersion(normal: NormalEquations, target: FloatArray, fit: Explanation
 
 
 def most_samples(fits: Iterable[ExplanationFit]) -> FloatArray:
-    """Return the most that the samples of each joint are worth by any of some fits, (n,)."""
+    """Return the largest effective number of samples of each joint by any of some fits, (n,)."""
     return np.asarray(np.max([fit.count for fit in fits if fit.count is not None], axis=0))

@@ -54,7 +54,7 @@ class FilteredSamples:
     timed: bool = False
 
     def corrected(self, mend: Corrections, joints: Sequence[str]) -> FilteredSamples:
-        """Return the samples of the recordings as corrected, but for a delay, which only whole signals show.
+        """Return the samples of the recordings as corrected, without a delay: that needs whole signals.
 
         Rows keep their weights but where a joint's position and torque move together.
         """
@@ -73,13 +73,6 @@ class FilteredSamples:
             tau=tau,
             weight=self.weight[order] if np.array_equal(order, source) else self.weight,
         )
-
-    def of_recordings(self, which: Sequence[int]) -> FilteredSamples:
-        """Return the samples of some recordings alone."""
-        here = np.isin(self.part, which)
-        arrays = {name: getattr(self, name)[:, here] for name in (*MOTION, 'sign', 'tau', 'weight')}
-        extra = [(joints, values[here]) for joints, values in self.extra]
-        return replace(self, **arrays, part=self.part[here], extra=extra)
 
     def own_rows(self, joint: int) -> FloatArray:
         """Return what only one joint feels, by rotor inertia, viscous and Coulomb friction and offset, (4, samples)."""
@@ -130,8 +123,10 @@ def kept(observation: Observation, array: FloatArray) -> FloatArray:
 
 
 def row_weights(problem: Problem, index: int) -> FloatArray:
-    """Return the weight of each row of one observation, (joints, kept)."""
+    """Return the weight of each row of one observation, (joints, kept): 0 without a measured torque."""
+    observation = problem.observations[index]
+    measured = np.repeat(observation.measured[:, None].astype(float), len(observation.kept), axis=1)
     if problem.rest_speed <= 0:
-        return np.ones((problem.model.n, len(problem.observations[index].kept)))
+        return measured
     rest = problem.rest(index)
-    return np.where(rest.resting, rest.scale / PRIOR_RATIO, 1.0)
+    return measured * np.where(rest.resting, rest.scale / PRIOR_RATIO, 1.0)

@@ -12,15 +12,14 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The verdict joint by joint: how far its torque is known, in N·m and of what it is rated for, and for which uses.
+"""The verdict of each joint, in N·m and of its rated torque, and the uses of a result.
 
-A joint is **wrong** where a reason names it, or one that can be mended holds for the whole arm and little of its torque
-is explained; **weak** where much of its torque is left over, as a reason would say if that were not at the floor of its
-sensor (`FLOOR_SHARE` of what it is rated for), or where it does not move; else **reliable** within what is left over of
-its torque in motion, in the validation or else the training. A weak joint refuses no arm.
+A joint is **wrong** if a fault is named of it or of the whole arm; **weak** if its residual is large but at the floor
+of its sensor (`FLOOR_SHARE` of its rated torque), or if it does not move or has no torque; else **reliable** within its
+residual in motion, in the validation or else the training. A weak joint refuses no arm.
 
-What a joint is rated for is the effort limit of the robot file, unless that is a placeholder: all limits are one round
-number, or far above what any joint of an arm of such masses could need.
+The rated torque is the effort limit of the robot file, unless that is a placeholder: all limits are one round number,
+or far above the weight of the arm.
 """
 
 from __future__ import annotations
@@ -40,6 +39,7 @@ from joint_dynamics.robot.limits import column_unit, joint_unit
 
 POSTURES = 200
 """Random postures in which the weight of an arm is looked at."""
+NO_TORQUE = 'its torque was not recorded'
 HELP = {
     'reliable': '',
     'weak': 'a motion that loads it more, identified anew, would help',
@@ -51,10 +51,10 @@ NOT_POSITIVE = 'a rotor inertia, or the inertia matrix in a posture, is below 0 
 
 @dataclass(frozen=True)
 class JointVerdict:
-    """What is known of one joint's torque.
+    """The verdict of one joint.
 
-    state: a key of `HELP`; error, torque: rms of what is left over of its torque in motion, and of that torque [unit];
-    rated: what it is rated for [unit], None where no limit is believed; why: it is weak or wrong; unit: N·m or N.
+    state: a key of `HELP`; error, torque: rms of residual and torque in motion [unit]; rated: rated torque [unit], None
+    where no limit is believed; why: it is weak or wrong; unit: N·m or N.
     """
 
     name: str
@@ -70,8 +70,13 @@ class JointVerdict:
         """The error in percent of the torque."""
         return 100 * self.error / self.torque if self.torque > 0 else np.nan
 
+    @property
+    def help(self) -> str:
+        """What would improve the verdict, '' where it is reliable."""
+        return 'record its torque, too' if self.why == NO_TORQUE else HELP[self.state]
+
     def __str__(self) -> str:
-        why = f' ({self.why}; {HELP[self.state]})' if self.why else ''
+        why = f' ({self.why}; {self.help})' if self.why else ''
         if not np.isfinite(self.error):
             return f'{self.name}: {self.state}{why}'
         rated = '' if self.rated is None else f', {100 * self.error / self.rated:.2g} % of its rated torque'
@@ -87,12 +92,12 @@ class JointVerdict:
             'rated': self.rated,
             'unit': self.unit,
             'why': self.why,
-            'help': HELP[self.state],
+            'help': self.help,
         }
 
 
 def rated_torques(model: RobotModel) -> tuple[FloatArray, str]:
-    """Return what the joints are rated for (n,) [N·m or N], NaN where not known, and why limits are not believed."""
+    """Return the rated torques (n,) [N·m or N], NaN where not known, and why limits are not believed."""
     limits = np.asarray(model.limits.effort, dtype=float)
     known = np.isfinite(limits) & (limits > 0)
     unknown = np.full(model.n, np.nan)
@@ -152,6 +157,8 @@ def judge_joints(
             state, why = 'wrong', faults[0]
         elif little and whole:
             state, why = 'wrong', whole
+        elif not any(fit.measured[j] for fit in fits):
+            state, why, error = 'weak', NO_TORQUE, np.nan
         elif name in weak:
             state, why = 'weak', 'at the floor of its sensor'
         elif not np.isfinite(error):
@@ -176,8 +183,8 @@ def uses(
     determined: whether every parameter is; positive: whether rotor inertias and mass matrix are; weightless:
     whether the torques leave gravity out.
 
-    feedforward: the torque of a motion, by laws that take no negative rotor inertia; contact: what the torques leave
-    over is a contact; payload: a mass by the torques that it adds; simulation: a forward model, which needs every
+    feedforward: the torque of a motion, by laws that take no negative rotor inertia; contact: the residual is a
+    contact; payload: a mass by the torques that it adds; simulation: a forward model, which needs every
     parameter and a positive mass matrix.
     """
     if reasons:
@@ -190,6 +197,8 @@ def uses(
     if coarse:
         contact = f'{", ".join(coarse)} not within {100 * thresholds.CONTACT_SHARE:g} % of the rated torque'
     feedforward = f'{", ".join(poor)} not within {thresholds.FEEDFORWARD_PERCENT:g} % of torque' if poor else ''
+    silent = [one.name for one in joints if one.why == NO_TORQUE]
+    feedforward = f'no torque of {", ".join(silent)} was recorded' if silent else feedforward
     simulation = '' if determined else 'not every parameter is determined'
     simulation = 'gravity is not in the recorded torques' if weightless else simulation
     simulation = NOT_POSITIVE if not positive else f'weak: {", ".join(weak)}' if weak else simulation

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Whether a prediction of torque holds: what is left over, and whether a simple change of the torques explains it."""
+"""Whether a prediction of torque holds: its residual, and simple changes of the torques that explain it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from joint_dynamics.identification.reliability.changes import torque_changes
 from joint_dynamics.identification.reliability.verdict import Reason
 
 Change = tuple[float, str, str]
-"""What is left over of the torque, Σ (N·m)², with a change of the torques; its code; what it says."""
+"""Residual with a change of the torques, Σ (N·m)²; its code; its text."""
 
 
 def judge_prediction(
@@ -38,9 +38,9 @@ def judge_prediction(
 ) -> list[Reason]:
     """Return why predictions cannot be relied on.
 
-    training_percent: left over in training (moving), where known; others: further changes that would explain the
-    torques; deviation_percent: what the deviations of the parameters make of the torque in motion, where known. What
-    they let expect is no evidence of a change that has a parameter of its own (a payload).
+    training_percent: residual of the training (moving), where known; others: further changes that would explain the
+    torques; deviation_percent: share of the torque in motion by the deviations of the parameters, where known. An
+    expected residual is no evidence of a change with parameters of its own (a payload).
     """
     tau = np.concatenate([fit.tau for fit in fits])
     predicted = np.concatenate([fit.predicted for fit in fits])
@@ -54,10 +54,11 @@ def judge_prediction(
     names = fits[0].joint_names
     tau, predicted = np.where(moving, tau, 0.0), np.where(moving, predicted, 0.0)
     left = float(np.sum((tau - predicted) ** 2))
-    expected = deviation_percent is not None and deviation_percent > thresholds.EXPLAINED_SHARE * overall
+    deviation = deviation_percent or 0.0
+    expected = deviation > thresholds.EXPLAINED_SHARE * overall
     many: Sequence[Change] = () if expected else others
     if overall < 200 * thresholds.MIN_EFFECT:
-        # where little is left over, a change with parameters of its own has to do better than other friction
+        # at a small residual, a change with parameters of its own has to do better than other friction
         least = thresholds.BETTER**2 * _left_by_friction(fits)
         many = [change for change in many if change[0] < least]
     changes = sorted([*_changes(tau, predicted, names), *many], key=lambda change: change[0])
@@ -89,15 +90,20 @@ def judge_prediction(
     reasons.append(
         Reason(
             'validation',
-            f'{overall:.3g} % of the torque in motion is left over{against}: look whether robot, payload, mounting '
-            'and units are those of the training, or train on motions more like this one',
+            f'{overall:.3g} % of the torque in motion is left over{against}: '
+            + (
+                f'deviations of the parameters explain {deviation:.3g} %; train on motions more like this one'
+                if expected
+                else 'look whether robot, payload, mounting and units are those of the training, or train on motions '
+                'more like this one'
+            ),
         )
     )
     return reasons
 
 
 def _left_by_friction(fits: Sequence[Fit]) -> float:
-    """Return what is left over in motion, Σ (N·m)², where every joint has another friction and offset."""
+    """Return the residual in motion, Σ (N·m)², with another friction and offset of every joint."""
     left = 0.0
     residual, dq = (np.concatenate([getattr(fit, name) for fit in fits]) for name in ('residual', 'dq'))
     moving = np.concatenate([fit.moving for fit in fits])
@@ -113,7 +119,7 @@ def _unrelated(tau: FloatArray, predicted: FloatArray, moving: FloatArray) -> bo
 
 
 def _changes(tau: FloatArray, predicted: FloatArray, names: tuple[str, ...]) -> Iterator[Change]:
-    """Yield (what is left over of the measured torques as they came, code, text)."""
+    """Yield (residual of the measured torques, code, text)."""
     for change in torque_changes(names):
         order, factor = change.mend.torque_columns(names)
         yield float(((tau[:, order] * factor - predicted) ** 2).sum()), change.code, change.text

@@ -12,23 +12,23 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What the residuals of the given explanation say: torque that neither motion nor details of friction explain."""
+"""Reasons from the residuals of the given explanation: torque unexplained by motion and by details of friction."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from joint_dynamics.arrays import BoolArray, FloatArray, IntArray
+from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.identification.reliability import thresholds
 from joint_dynamics.identification.reliability.alternatives import Alternatives
-from joint_dynamics.identification.reliability.evidence import RANK, ExplanationFit, gain
+from joint_dynamics.identification.reliability.evidence import ExplanationFit, gain
 from joint_dynamics.identification.reliability.verdict import Reason
 
 RATED_FACTOR = 2.0  # rated torque of the strongest joint over the largest one of a recording, at least
 
 
 def at_floor(alternatives: Alternatives, rated: FloatArray) -> BoolArray:
-    """Return which joints leave no more over than their sensors resolve, (n,).
+    """Return the joints whose residual is at the resolution of their sensors, (n,).
 
     rated (n,) [N·m]; where that is NaN, not known, `RATED_FACTOR` times the largest torque of any joint stands for it.
     """
@@ -45,7 +45,7 @@ def residual_reasons(
     noise: FloatArray | None = None,
     floor: BoolArray | None = None,
 ) -> list[Reason]:
-    """Return what the residuals of the given explanation say.
+    """Return the reasons from the residuals of the given explanation.
 
     better: an explanation that is, if any; noise (n,): of each torque (rms) [N·m], none where not given; floor (n,):
     joints of which nothing is said (`at_floor`).
@@ -56,12 +56,11 @@ def residual_reasons(
     floor = np.zeros(len(names), dtype=bool) if floor is None else floor
     rest = residual if better is None else residual * np.sqrt(better.unexplained / np.maximum(given.unexplained, 1e-12))
     share = np.minimum(residual, rest) / np.where(variation > 0, variation, np.inf)
-    within = _share_within(alternatives) * np.where(residual > 0, np.minimum(rest / residual, 1.0), 1.0)
     looked_at = np.flatnonzero(moves & ~floor).tolist()
-    unrelated = [j for j in looked_at if share[j] > thresholds.UNRELATED_SHARE or within[j] > 1]
+    unrelated = [j for j in looked_at if share[j] > thresholds.UNRELATED_SHARE]
     reasons = []
     if unrelated:
-        listed = ', '.join(f'{names[j]} {100 * max(share[j], within[j]):.0f} %' for j in unrelated)
+        listed = ', '.join(f'{names[j]} {100 * share[j]:.0f} %' for j in unrelated)
         reasons.append(
             Reason(
                 'torque_unrelated',
@@ -120,18 +119,9 @@ def _beyond_friction(alternatives: Alternatives, noise: FloatArray | None) -> li
 
 def _variation(alternatives: Alternatives) -> FloatArray:
     """Return the size of each torque beyond its mean, over the weighted samples, (n,)."""
-    samples = alternatives.samples
-    return np.sqrt(_power_within(samples.tau, samples.weight, np.zeros_like(samples.part)))
-
-
-def _power_within(values: FloatArray, weight: FloatArray, part: IntArray) -> FloatArray:
-    """Return the weighted power of values (joints, samples) beyond their mean in each part, (joints,)."""
-    power = np.zeros(len(values))
-    for index in np.unique(part):
-        x, square = values[:, part == index], weight[:, part == index] ** 2
-        mean = (x * square).sum(axis=1) / np.maximum(square.sum(axis=1), np.finfo(float).tiny)
-        power += ((x - mean[:, None]) ** 2 * square).sum(axis=1)
-    return power
+    tau, square = alternatives.samples.tau, alternatives.samples.weight**2
+    mean = (tau * square).sum(axis=1) / np.maximum(square.sum(axis=1), np.finfo(float).tiny)
+    return np.sqrt(((tau - mean[:, None]) ** 2 * square).sum(axis=1))
 
 
 def _moving(alternatives: Alternatives) -> BoolArray:
@@ -139,46 +129,8 @@ def _moving(alternatives: Alternatives) -> BoolArray:
     return np.asarray((alternatives.samples.weight == 1.0).any(axis=1))
 
 
-def _share_within(alternatives: Alternatives) -> FloatArray:
-    """Return what is left over of each torque's variation within the recordings (rms), (n,).
-
-    Means of a few recordings are explained by as many parameters, whatever moves within them. Above one the motion
-    explains less than none would: it is worse than a constant in each recording. One recording has no other mean.
-    """
-    samples = alternatives.samples
-    if np.ptp(samples.part) == 0:
-        return np.zeros(len(samples.tau))
-    left = samples.tau - np.einsum('jbs,b->js', alternatives.rows, alternatives.given.chi, optimize=True)
-    rest, power = (_power_within(values, samples.weight, samples.part) for values in (left, samples.tau))
-    return np.asarray(np.sqrt(rest / np.where(power > 0, power, np.inf)))
-
-
 def _friction(alternatives: Alternatives) -> FloatArray:
-    """Return the size to expect of each joint's friction torque over the weighted samples, (n,).
-
-    Its square is that of the estimate and the estimate's variance: where a joint moves one way only, nothing but its
-    stays tells Coulomb friction from an offset, and an offset that takes it up leaves the rest no less a matter of
-    friction.
-    """
-    normal, given = alternatives.normal, alternatives.given
-    covariance = covariance_of(alternatives)
-    size = np.zeros(len(normal.friction))
-    for j, columns in enumerate(normal.friction):
-        if len(columns):
-            rows = normal.rows[j][columns]
-            spread = float(np.trace(rows @ rows.T @ covariance[np.ix_(columns, columns)]))
-            size[j] = np.sqrt(np.sum((rows.T @ given.chi[columns]) ** 2) + max(spread, 0.0))
-    return size
-
-
-def covariance_of(alternatives: Alternatives) -> FloatArray:
-    """Return the covariance (b, b) of the given explanation; what no sample shows has a large variance, and not none.
-
-    Samples count as the independent ones they are worth.
-    """
-    information = alternatives.information
-    scale = np.sqrt(np.maximum(np.diag(information), 0.0))
-    scale = np.where(scale > 0, scale, 1.0)
-    values, vectors = np.linalg.eigh(information / np.outer(scale, scale))
-    inverse = 1.0 / np.maximum(values, RANK * max(float(values[-1]), np.finfo(float).tiny))
-    return (vectors * inverse) @ vectors.T / np.outer(scale, scale)
+    """Return the norm of each joint's friction torque over the weighted samples, (n,)."""
+    normal, chi = alternatives.normal, alternatives.given.chi
+    rows = zip(normal.rows, normal.friction, strict=True)
+    return np.array([np.linalg.norm(own[columns].T @ chi[columns]) for own, columns in rows])

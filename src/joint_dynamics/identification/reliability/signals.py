@@ -176,7 +176,7 @@ def _missing(recording: Recording) -> Iterator[Reason]:
     # a jump of one joint alone is its encoder's, where several move
     own = (steps.shape[1] > 1) & ((steps / size).max(axis=1) > ALONE * path)
     quantum = sum(float(np.min(column[column > 0])) / scale for column, scale in zip(steps.T, size, strict=True))
-    # mirrored at the ends: held there, one last sample that repeats would be half of what is around it
+    # mirrored at the ends: held there, one repeated last sample would be half of the window
     half = min(10, len(path) - 1)
     around = running_median(np.pad(path, half, mode='reflect'), 2 * half + 1)[half : half + len(path)]
     # noise and coarse encoders make steps that differ by nature; a jump is beyond those as well

@@ -25,7 +25,6 @@ FREE_SCALE_THRESHOLD = 3.0  # nats that a sign or scale gains over a torque with
 SCALE_PENALTY = 1.5  # evidence of a scale over that of a sign: a free factor can absorb model error
 MIN_EFFECT = 0.05  # share of a torque (rms) that a cause has to make
 RESOLVED = 0.005  # share of a torque (rms) that drives, encoders and clocks do not resolve
-MODEL_DETAILS = 2.0  # residual of the file's links over that of free parameters; good recordings have up to 1
 PROOF = 1.53  # standard errors over the folds that prove a correction: nine in ten, Student's t of four degrees
 BETTER = 0.5  # share of the residual (rms) that a simple change of the torques leaves at most
 WORSE = 1.1  # residual (rms) of a joint on unseen data after a correction over that before, at most
@@ -45,8 +44,6 @@ EQUAL_RATIO_TO_TRAINING = 1.5  # the same, up to which a prediction is as good a
 POOR_PERCENT = 15.0  # % of the torque, below which a prediction is not held against the description
 USELESS_PERCENT = 50.0  # % of the torque, from which a prediction is of no use
 EXPLAINED_SHARE = 0.5  # share of the residual (rms) that parameter deviations make before they are its cause
-DEVIATION_RATIO = 2.0  # predicted deviation of another motion over the training's, from which the training is poor
-RANGE_TOLERANCE = 1.2  # share of the largest training value from which a motion has left it
 
 # Units
 DISAGREEMENT_FACTOR = 3.0  # torques over those of the file's inertials: tools weigh less, A and N·m differ by more

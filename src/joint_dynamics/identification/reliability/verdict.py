@@ -44,10 +44,8 @@ CODES = {
     'position_offset': 'the zero of a position is off',
     'axis_sign': 'an axis points the other way',
     'joint_order': 'joints are in another order',
-    'coupling': 'torques of coupled motors are taken for those of joints, or the other way',
     'gravity': 'gravity is not in the torques, or is in torques stated without it',
     'mounting': 'the base stands otherwise against gravity',
-    'correction': 'a correction in the configuration makes predictions worse',
     'delay': 'torque and motion are apart in time',
     'drive_gain': 'the scale of one torque is off',
     'drive_gain_deviation': 'the loaded recordings do not show a drive gain',
@@ -60,16 +58,15 @@ CODES = {
     'negative_inertia': 'inertias no body has',
     'description': 'the description says of itself that it is not reliable',
     'validation': 'another motion is predicted much worse than the training motion',
-    'coverage': 'the other motion leaves what the training motion shows',
 }
-"""Every code, with what it stands for."""
+"""Every code, with its meaning."""
 
 
 @dataclass(frozen=True)
 class Reason:
     """Why a result cannot be relied on.
 
-    code: one of `CODES`; text: what was found, and what to do; mend: the sections of a configuration that set it right,
+    code: one of `CODES`; text: the finding and the remedy; mend: the sections of a configuration that set it right,
     {} where there are none; joints: those that are wrong, none where it is a matter of the whole arm.
     """
 
@@ -101,7 +98,7 @@ def headline(reasons: Sequence[Reason], fits: Sequence[Fit] = (), validated: boo
     reasons
         why the result is not reliable.
     fits
-        of the validation, else of the training: what the result is reliable within.
+        of the validation, else of the training.
     validated
         whether `fits` took no part in the training.
     """

@@ -82,7 +82,7 @@ def menu(
     given: Sequence[Term] = (),
     lifts: Sequence[str] = (),
 ) -> list[CandidateGroup]:
-    """Return what is tried; temperature: (n, 2) lowest and highest of the recordings [°C], None where not measured.
+    """Return the candidates; temperature: (n, 2) lowest and highest of the recordings [°C], None where not measured.
 
     followers: joints that follow several others, along which springs and cables are tried. given: terms that were asked
     for; a joint has one width of hysteresis. lifts: joints whose load is the same in every posture: friction that
@@ -135,8 +135,8 @@ def temperature_range(observations: Sequence[Observation]) -> FloatArray | None:
 def first_terms(candidates: Sequence[CandidateGroup]) -> list[Term]:
     """Return one law of each kind for all joints, held back.
 
-    A model without further friction weighs the rows by what it leaves over, and has another load torque: terms that
-    only make up for both would be chosen by these, and what they hide would not.
+    Weights and load torque of a model without further friction are biased by the missing laws, and would favour terms
+    that compensate for them.
     """
     laws = [group for group in candidates if not group.single and not group.slow]
     first = {group.kind or group.name: group for group in reversed(laws)}

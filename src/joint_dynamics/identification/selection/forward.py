@@ -19,9 +19,9 @@ far, the loss of block k is
 
     ℓ_k(S) = ‖y_k − A_k χ̂_S‖².
 
-A law is tried in all joints at once, in those where its coefficient has the sign that its physics asks for. Of the laws
-whose gain Σ_k ℓ_k(S) − ℓ_k(S + law) exceeds `MIN_ERRORS` standard errors over the blocks and `MIN_SHARE` of the torque,
-the one with the largest gain is taken, in those joints where it lowers the loss; then the others are tried beside it.
+A law is tried in all joints with the physical sign of its coefficient at once. Its gain Σ_k ℓ_k(S) − ℓ_k(S + law) has
+to exceed `MIN_ERRORS` standard errors over the blocks and `MIN_SHARE` of the torque. The law with the largest gain is
+taken, in the joints where it lowers the loss. Then the others are tried beside it.
 
 Friction drifts with the gear's temperature, and a law of speed would explain the difference between a cold slow and a
 warm fast recording. The loss therefore has Coulomb and viscous friction of every part (a quarter of a recording) taken
@@ -89,7 +89,7 @@ class Selection:
     loss_after: float = 0.0
 
     def summary(self, joint_names: Sequence[str], used: Sequence[Term]) -> dict[str, Any]:
-        """Return the entry `selection` of summary.json; used: the terms of the solution, as far as friction allows."""
+        """Return the entry `selection` of summary.json; used: the terms of the solution."""
         kept = {name for term in used for name in term.names}
         return {
             'chosen': [
