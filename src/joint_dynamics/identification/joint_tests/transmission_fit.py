@@ -17,13 +17,14 @@
 The deformation of a transmission is its elastic part, the kinematic error and the lost motion [M4 eq 29-32],
 
     φ = θ − q = s(τ_J) + θ̃(θ) + Σ_i b_i (1 + u cos θ + v sin θ) x/(1 + (τ/τ_i)²),    T τ̇ + τ = τ_J,
-    s(τ) = c τ + d τ_w w(τ/τ_w),    w(r) = r − r³/3 up to |r| = 1, ±2/3 beyond,
+    s(τ) = c τ + d τ_w w(τ/τ_w),    w′(r) = (1 − r²)ⁿ up to |r| = 1, 0 beyond,
     θ̃(θ) = m + Σ_{h=1..H} a_h cos hθ + b_h sin hθ,
     x ← clip(x + Δθ/𝓑(θ), ±1),    𝓑(θ) = Σ_i b_i (1 + u cos θ + v sin θ)
 
 linear in all coefficients once the width 𝓑(θ) of the play and the shares of its parts, which are solved for in turn,
-the load τ_w and the lag T are known. Of τ_w, and of T, that is taken which leaves least: a joint passes its small loads
-within a tenth of a second, and a play that follows them late looks half as wide where it is taken to follow at once.
+the load τ_w, the power n and the lag T are known. These three are those with the smallest residual. n = 2 is the
+compliance of τ ∝ φ + φ³ that stiffens by a third, n = 1 of one that stiffens by a few percent. T matters because a
+joint passes its small loads within a tenth of a second: a play that follows late looks half as wide without lag.
 
 Fitted one after the other each takes up a part of the other: gravity is periodic in θ as well, and lost motion that is
 not looked for makes the joint look soft. Fitted together, they are distinguished by τ_J, which also changes with
@@ -85,10 +86,17 @@ class TransmissionSettings(Settings):
     min_speed: float = setting(0.01, 'slower samples are left out', 'rad/s', lower=0)
 
 
+class WindUp(NamedTuple):
+    """Shape w of the soft part of a spring."""
+
+    share: float  # load τ_w at which it ends, in units of the largest load
+    power: int  # n
+
+
 class Fit(NamedTuple):
     """W with its first `spring` columns u and `wound`, of loads in units of the largest, and what was solved.
 
-    With 𝓑(θ), b_i/Σ b_i, T, and τ_w as a share of the largest load.
+    With 𝓑(θ), b_i/Σ b_i, T, and the shape of the soft part.
     """
 
     spring: int
@@ -99,7 +107,7 @@ class Fit(NamedTuple):
     play: FourierSeries
     shares: FloatArray
     lag: float
-    wind_up: float
+    wind_up: WindUp
 
 
 def fit(
@@ -109,21 +117,22 @@ def fit(
     theta, phi, tau = np.concatenate(rows).T
     largest = float(np.abs(tau).max())
     u, loads = tau / largest, loads_of(limit)
-    wind_ups = [1.0, *(share * limit / largest for share in WIND_UPS if share * limit < largest)]
+    wind_ups = [WindUp(share * limit / largest, 1) for share in WIND_UPS if share * limit < largest]
+    wind_ups += [WindUp(1.0, power) for power in (1, 2)]
     basis = FourierSeries.basis(theta, settings.harmonics)
     part = np.repeat(np.arange(len(rows)), [len(signals) for signals in rows])
     play, shares = FourierSeries(2.0 * settings.amplitude, [0.0], [0.0]), np.array(LOAD_SHARES)
 
-    def regressor(spring: int, lag: float, wind_up: float) -> FloatArray:
+    def regressor(spring: int, lag: float, wind_up: WindUp) -> FloatArray:
         lost = _lost_motion(recordings, play, shares, loads, lag, settings)
         return np.column_stack([*[u, wound(u, wind_up)][:spring], lost, basis])
 
-    def left(lag: float, wind_up: float) -> float:
+    def left(lag: float, wind_up: WindUp) -> float:
         return float(np.std(_solve(regressor(SPRING, lag, wind_up), phi, part, SPRING, play.mean, settings)[2]))
 
-    wind_up = min(wind_ups, key=lambda share: left(LOAD_LAG, share))
+    wind_up = min(wind_ups, key=lambda shape: left(LOAD_LAG, shape))
     lag = min(LOAD_LAGS, key=lambda lag: left(lag, wind_up))
-    wind_up = min(wind_ups, key=lambda share: left(lag, share))
+    wind_up = min(wind_ups, key=lambda shape: left(lag, shape))
     for spring in (SPRING, 1):
         parts, change = spring + np.arange(len(LOADS)), spring + np.arange(len(LOADS), PLAY)
         for _ in range(ROUNDS):
@@ -141,10 +150,11 @@ def fit(
     return Fit(spring, W, solution, covariance, residual, play, shares, lag, wind_up)
 
 
-def wound(u: FloatArray, share: float) -> FloatArray:
-    """Return the column of d, wound up at the load `share`, same shape; it has d/(STIFFER − 1) of c, u the rest."""
-    r = np.clip(u / share, -1.0, 1.0)
-    return share * (r - r**3 / 3.0) + u / (STIFFER - 1.0)
+def wound(u: FloatArray, wind_up: WindUp) -> FloatArray:
+    """Return the column of d of that shape for the loads u; it has d/(STIFFER − 1) of c, u the rest."""
+    r = np.clip(u / wind_up.share, -1.0, 1.0)
+    w = r - r**3 / 3.0 if wind_up.power == 1 else r - 2.0 * r**3 / 3.0 + r**5 / 5.0
+    return wind_up.share * w + u / (STIFFER - 1.0)
 
 
 def thinned(data: JointData, signals: FloatArray, settings: TransmissionSettings) -> FloatArray:
