@@ -338,7 +338,7 @@ def test_signals_that_go_on_coming_do_not_end_what_is_ending(ros, example_proces
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize(
     ('node', 'kernel', 'parameters'),
-    [('simulator', 'engine.run-', {}), ('estimator', 'sample.sample_entry-', {})],
+    [('simulator', 'engine.run-', {}), ('estimator', 'sample.take_sample-', {})],
     ids=['simulator', 'estimator'],
 )
 def test_a_signal_breaks_off_the_compilation(tmp_path, ros_domain, ur5e_file, number, node, kernel, parameters):
