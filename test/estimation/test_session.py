@@ -29,7 +29,7 @@ START = 1_700_000_000_000_000_000
 class Feed:
     """Plays a run into a session: `sample(k)` sends sample k, its stamp shifted by `shift` ns.
 
-    What was estimated is kept.
+    Returns all estimates.
     """
 
     def __init__(self, run, session):
@@ -87,7 +87,7 @@ def feed(short_run, session):
 
 @pytest.fixture(scope='module')
 def clean(short_run):
-    """What an undisturbed run gives."""
+    """Estimates of an undisturbed run."""
     feed = Feed(
         short_run, EstimationSession(short_run.robot.model, short_run.description, OFFERED, period=short_run.period)
     )
@@ -233,7 +233,7 @@ def test_a_long_silence(feed, bound, short_run):
     feed.play(2000, 3200)
     assert feed.session.timeline.gaps >= 1
     assert feed.level('samples') == 'ok'
-    # It begins anew in motion: which way the joints slipped before is not known, and Coulomb friction neither.
+    # It begins anew in motion: the former direction of slip is unknown, and so is Coulomb friction.
     assert np.all(feed.worst < bound + short_run.robot.truth.coulomb)
 
 
@@ -268,7 +268,7 @@ def test_a_description_without_friction_is_learnt_into(short_run, tools):
     for j, name in enumerate(names):
         part = adapted.joint(name)
         assert part['friction']['parameters']['F_C0'] > 1.0
-        # Unknown kinematic error and lost motion leave their mark, but what counts as reliable is no nonsense.
+        # Unknown kinematic error and lost motion leave their mark, but reliable maps are plausible.
         assert ('stiffness' in part) == reliable[j]
         if reliable[j]:
             torque = np.polyval(

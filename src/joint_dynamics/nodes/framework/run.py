@@ -93,9 +93,8 @@ def run(node_class: type[DynamicsNode], arguments: list[str] | None = None) -> i
     The exit status is 0, or 2: a parameter given at the start is wrong, or ROS 2 refuses (no enclave, no security).
     """
     node, executor = None, None
-    status = 0
+    status, stop = 0, Stop()
     try:
-        stop = Stop()
         sys.setswitchinterval(_SWITCH)
         node = _begin(node_class, arguments)
         executor = StreamExecutor()
@@ -108,6 +107,7 @@ def run(node_class: type[DynamicsNode], arguments: list[str] | None = None) -> i
         print(f'{node_class.NAME}: {one_line(error)}', file=sys.stderr)
         status = 2
     finally:
+        stop.interrupts = False  # an interrupt that comes again would break off the shutdown
         if node is not None:
             node.close()
         if executor is not None:
