@@ -124,6 +124,14 @@ def test_the_initial_covariance_of_a_stiffness(arm, given):
     np.testing.assert_allclose(bare.covariance[:, 0, 0] * unit[0] ** 2, 1e4)
 
 
+def test_no_stiffness_is_learnt_without_described_friction(arm):
+    """The motor side contains the friction of such a joint, which would count as stiffness."""
+    described = np.arange(6) != 2
+    made = make_stiffness(replace(arm, friction_described=described), EstimationSettings(), PERIOD)
+    made.update(np.full(6, 2e-3), np.full(6, 10.0))
+    np.testing.assert_array_equal(made.excited, described)
+
+
 def test_payload_has_the_memory_that_is_set(arm, given):
     made = make_payload(arm.rigid, EstimationSettings(payload_memory=9.0), PERIOD)
     assert given['memory'] == 9.0 and made.body is arm.rigid and made.period == PERIOD

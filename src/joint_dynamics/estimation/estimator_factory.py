@@ -28,6 +28,8 @@ from joint_dynamics.estimation.spring import STIFFNESS_DEVIATION
 from joint_dynamics.estimation.stiffness import StiffnessEstimator
 from joint_dynamics.robot.chain import RigidBody
 
+NEVER = 1e6  # rad, gate of a joint that does not learn: more than any deformation
+
 
 def choose_friction_method(arm: Arm, wanted: EstimationSettings) -> tuple[Arm, EstimationSettings, list[str]]:
     """Return arm, settings and remarks for the friction method that the description permits.
@@ -45,10 +47,7 @@ def choose_friction_method(arm: Arm, wanted: EstimationSettings) -> tuple[Arm, E
     return arm, wanted.replaced(friction='none'), [remark]
 
 
-Array = FloatArray
-
-
-def gain_of(arm: Arm, effort: str | None) -> Array | None:
+def gain_of(arm: Arm, effort: str | None) -> FloatArray | None:
     """Return the factor K_τ (n,) N·m/A of the measured effort, None where it is a torque.
 
     effort: as in the estimator.
@@ -88,7 +87,8 @@ def make_friction(arm: Arm, use: EstimationSettings, period: float) -> FrictionE
 def make_stiffness(arm: Arm, use: EstimationSettings, period: float) -> StiffnessEstimator:
     """Return the stiffness estimator selected by the settings.
 
-    It starts from the described stiffness, where there is one, which stays in force until enough is learnt.
+    It starts from the described stiffness, where there is one, which stays in force until enough is learnt. A joint
+    without described friction does not learn: its friction would count as stiffness.
     """
     n, known, described = arm.n, arm.stiffness, arm.stiffness_described
     order = max(use.stiffness_order, known.order if known is not None else 1)
@@ -106,7 +106,7 @@ def make_stiffness(arm: Arm, use: EstimationSettings, period: float) -> Stiffnes
         memory=use.stiffness_memory,
         initial_coefficients=start,
         initial_covariance=covariance,
-        gate=use.stiffness_gate or 0.2 * use.stiffness_scale,
+        gate=np.where(arm.friction_described, use.stiffness_gate or 0.2 * use.stiffness_scale, NEVER),
         keep=described,
         # A curve with a maximum within its range has no tangent to continue on.
         reach=np.inf if known is None else np.where(described & np.isinf(known.largest[0]), known.reach, np.inf),
