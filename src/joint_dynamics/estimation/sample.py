@@ -129,7 +129,7 @@ class Estimates:
 
 
 class InForce(NamedTuple):
-    """Map of n springs in force, as in `StiffnessMap`."""
+    """Map of n springs in force, as in `StiffnessEstimator`."""
 
     P: FloatArray  # (n, P, P)
     alpha: FloatArray  # (n, P)
