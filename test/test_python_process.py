@@ -248,3 +248,27 @@ def test_an_interrupt_that_is_lost_comes_again(stop):
     with pytest.raises(KeyboardInterrupt):
         work()
     assert signal.getitimer(signal.ITIMER_REAL)[0] == 0.0
+
+
+HANGS = """
+import time
+from joint_dynamics import python_process
+python_process.LONGEST_END = 0.2
+python_process.Stop()
+print('ready', flush=True)
+while True:
+    time.sleep(60.0)
+"""
+
+
+@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
+def test_a_process_that_waits_for_good_ends_after_a_signal(number):
+    process = subprocess.Popen([sys.executable, '-c', HANGS], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout.readline() == 'ready\n'
+        process.send_signal(number)
+        _, stacks = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode == 1
+    assert 'line 8' in stacks

@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import faulthandler
 import importlib.util
 import os
 import pickle
@@ -43,6 +44,7 @@ from typing import Any
 from joint_dynamics.errors import JointDynamicsError
 
 AGAIN = 0.2  # s, between interrupts after a signal
+LONGEST_END = 30.0  # s, after a signal, of an end in good order; launch kills after 10
 NICENESS = 10  # of background processes: the robot's driver may share this machine, at 500 Hz
 ONE_THREAD = {f'{library}_NUM_THREADS': '1' for library in ('OPENBLAS', 'OMP', 'MKL', 'VECLIB_MAXIMUM')}
 """Environment of processes that share the cores among themselves."""
@@ -238,7 +240,8 @@ def terminated_like_interrupted() -> Iterator[None]:
 class Stop:
     """Remembers that SIGINT or SIGTERM came, so that a node can shut down properly; `interruptible` code it breaks off.
 
-    rclpy's own handler would close the context before a node could send its last torque.
+    rclpy's own handler would close the context before a node could send its last torque. A process that has not ended
+    `LONGEST_END` s after the signal writes its stacks to stderr and ends with status 1.
     """
 
     current: Stop | None = None
@@ -252,6 +255,8 @@ class Stop:
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         self.requested = True
+        # A callback or the middleware may wait for good, even with Python's lock: only a thread of C ends that.
+        faulthandler.dump_traceback_later(LONGEST_END, exit=True)
         if self.interrupts:
             # An interrupt in a destructor or a call back from C is lost: it is repeated until it arrives.
             signal.setitimer(signal.ITIMER_REAL, AGAIN, AGAIN)

@@ -126,18 +126,14 @@ def bang_joint():
     return make_joint(seed=0)
 
 
-def recursive_step(psi, y, P, alpha, forgetting, delta, directional):
+def recursive_step(psi, y, P, alpha, forgetting, delta):
     """One step of recursive least squares with matrices: (P, α, ε, ε²/(1 + r))."""
     r = psi @ P @ psi
     error = y - psi @ alpha
-    growth = (1.0 if directional else forgetting) + r
-    alpha = alpha + P @ psi * error / growth
-    if directional:
-        beta = forgetting - (1.0 - forgetting) / r
-        P = P - np.outer(P @ psi, P @ psi) / (1.0 / beta + r)
-    else:
-        P = (P - np.outer(P @ psi, P @ psi) / growth) / forgetting
-    return P + delta * np.eye(len(psi)), alpha, error, error**2 / growth
+    alpha = alpha + P @ psi * error / (1.0 + r)
+    beta = forgetting - (1.0 - forgetting) / r
+    P = P - np.outer(P @ psi, P @ psi) / (1.0 / beta + r)
+    return P + delta * np.eye(len(psi)), alpha, error, error**2 / (1.0 + r)
 
 
 @pytest.fixture(scope='session')

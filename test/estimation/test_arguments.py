@@ -25,7 +25,6 @@ from joint_dynamics.control.friction import ALPHA_BOUNDS, friction_parameters
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.estimation import (
     ContactDetector,
-    CoulombViscousEstimator,
     EstimationSettings,
     FrictionEstimator,
     HealthMonitor,
@@ -33,7 +32,7 @@ from joint_dynamics.estimation import (
     StiffnessEstimator,
 )
 from joint_dynamics.estimation.lost_motion import LostMotion
-from joint_dynamics.estimation.recursive import RecursiveLeastSquares, per_joint, positive
+from joint_dynamics.estimation.recursive import bound, per_joint, positive, rls_step
 from joint_dynamics.estimation.timeline import Timeline
 
 
@@ -49,23 +48,24 @@ from joint_dynamics.estimation.timeline import Timeline
         (lambda: FrictionEstimator(1, rate=-1.0), 'rates'),
         (lambda: FrictionEstimator(1, rate=1.0, lower=2.0, upper=1.0), 'bounds'),
         (lambda: FrictionEstimator(2).update([1.0, 1.0], [1.0], [1.0, 1.0]), '(2,)'),
-        (lambda: CoulombViscousEstimator(1, memory=-1.0), 'memory'),
-        (lambda: CoulombViscousEstimator(2, omega_min=[0.1, -0.1]), 'omega_min'),
         (lambda: StiffnessEstimator(1, scale=0.0), 'scale'),
         (lambda: StiffnessEstimator(1, gate=-1.0), 'gate'),
         (lambda: StiffnessEstimator(1, noise=np.nan), 'noise'),
         (lambda: StiffnessEstimator(1, change_window=0.0), 'change_window'),
         (lambda: StiffnessEstimator(2).update([1.0], [1.0, 2.0]), '(2,)'),
-        (lambda: RecursiveLeastSquares(0, 2, initial_covariance=1.0), 'joints'),
-        (lambda: RecursiveLeastSquares(1, 2, initial_covariance=1.0, forgetting=1.5), 'forgetting'),
-        (lambda: RecursiveLeastSquares(1, 2, initial_covariance=1.0, delta=np.inf), 'delta'),
-        (lambda: RecursiveLeastSquares(1, 2, initial_covariance=0.0), 'initial_covariance'),
+        (lambda: StiffnessEstimator(0), 'joints'),
+        (lambda: StiffnessEstimator(1, mu=1.5), 'mu'),
+        (lambda: StiffnessEstimator(1, delta=np.inf), 'delta'),
+        (lambda: StiffnessEstimator(1, initial_covariance=0.0), 'initial_covariance'),
         (lambda: LostMotion(2, None, [1.0, 0.0], 1.0), 'limit'),
         (lambda: PayloadEstimator(None, 1.0, memory=0.0), 'memory'),
         (lambda: Timeline(('a', 'a'), ('q',)), "('a', 'a')"),
         (lambda: Timeline(('a',), ('q',), max_gap=0.0), 'max_gap'),
         (lambda: EstimationSettings(friction_lower=(3.0, 0.0)), 'friction_lower'),
         (lambda: EstimationSettings(friction_lower=(0.4, 0.1)), 'friction_lower'),
+        (lambda: EstimationSettings(friction='coulomb_viscous'), 'friction'),
+        (lambda: EstimationSettings.from_mapping({'stiffness_source': 'link'}), 'stiffness_source'),
+        (lambda: EstimationSettings.from_mapping({'stiffness_preset': 'thesis'}), 'stiffness_preset'),
     ],
 )
 def test_impossible_arguments_are_refused_by_name(make, name):
@@ -89,15 +89,11 @@ def test_numbers_for_one_and_for_every_joint():
 
 
 def test_everything_is_forgotten_in_its_kind():
-    """States after a reset, without and with what to begin at; masks are masks."""
-    rls = RecursiveLeastSquares(2, 2, initial_covariance=1.0)
-    rls.alpha += 1.0
-    rls.reset()
-    assert not rls.alpha.any()
-    stiffness, friction, least = StiffnessEstimator(2), FrictionEstimator(2), CoulombViscousEstimator(2)
+    """Masks are masks, and none is set."""
+    stiffness, friction = StiffnessEstimator(2), FrictionEstimator(2)
     for mask in (
         stiffness.excited, stiffness.reliable, friction.moving, friction.excited, friction.informative,
-        friction.saturated, least.excited, ContactDetector(2, 1.0, floor=1.0).contact,
+        friction.saturated, ContactDetector(2, 1.0, floor=1.0).contact,
         ContactDetector(2, 1.0, floor=1.0).armed, ContactDetector(2, 1.0, floor=1.0).lasting,
     ):  # fmt: skip
         assert mask.dtype == bool and not mask.any()
@@ -143,36 +139,25 @@ def test_when_a_stiffness_is_reliable():
         assert estimator.reliable[0] == reliable
 
 
-@pytest.mark.parametrize('directional', [True, False])
 @pytest.mark.parametrize(('forgetting', 'delta'), [(1.0, 0.0), (0.97, 0.0), (0.97, 1e-3)])
-def test_recursive_least_squares_is_the_textbooks(textbook, directional, forgetting, delta):
+def test_recursive_least_squares_is_the_textbooks(textbook, forgetting, delta):
     rng = np.random.default_rng(3)
-    diagonal = np.array([[2.0, 5.0, 0.5], [1.0, 3.0, 4.0]])
-    rls = RecursiveLeastSquares(
-        2, 3, initial_covariance=diagonal, forgetting=forgetting, delta=delta, directional=directional
-    )
-    rls.reset(alpha=[0.3, -1.0, 2.0])
-    np.testing.assert_array_equal(rls.P, [np.diag(row) for row in diagonal])
-    P, alpha = list(rls.P.copy()), list(rls.alpha.copy())
+    P, alpha, direction = np.diag([2.0, 5.0, 0.5]), np.array([0.3, -1.0, 2.0]), np.empty(3)
     for _ in range(60):
-        psi, y = rng.normal(size=(2, 3)), rng.normal(size=2)
-        steps = [textbook(psi[j], y[j], P[j], alpha[j], forgetting, delta, directional) for j in range(2)]
-        error, weighed = rls.step(psi, y, np.ones(2, dtype=bool))
-        P, alpha = [step[0] for step in steps], [step[1] for step in steps]
-        np.testing.assert_allclose(error, [step[2] for step in steps], rtol=1e-8, atol=1e-12)
-        np.testing.assert_allclose(weighed, [step[3] for step in steps], rtol=1e-8, atol=1e-12)
-        np.testing.assert_allclose(rls.P, P, rtol=1e-7, atol=1e-12)
-        np.testing.assert_allclose(rls.alpha, alpha, rtol=1e-7, atol=1e-12)
-    # a joint that is held off, and its neighbour, in the same step
-    before = rls.P.copy(), rls.alpha.copy()
-    rls.step(np.array([[0.0, 0.0, 0.0], [1.0, 2.0, 3.0]]), np.array([0.0, 1.0]), np.array([False, True]))
-    np.testing.assert_array_equal(rls.P[0], before[0][0])
-    np.testing.assert_array_equal(rls.alpha[0], before[1][0])
-    assert not np.allclose(rls.P[1], before[0][1]) and not np.allclose(rls.alpha[1], before[1][1])
+        psi, y = rng.normal(size=3), rng.normal()
+        wanted = textbook(psi, y, P.copy(), alpha.copy(), forgetting, delta)
+        error, weighed = rls_step(P, alpha, psi, y, True, (forgetting, delta), direction)
+        np.testing.assert_allclose([error, error * weighed], wanted[2:], rtol=1e-8, atol=1e-12)
+        np.testing.assert_allclose(P, wanted[0], rtol=1e-7, atol=1e-12)
+        np.testing.assert_allclose(alpha, wanted[1], rtol=1e-7, atol=1e-12)
+    before = P.copy(), alpha.copy()
+    rls_step(P, alpha, np.zeros(3), 0.0, False, (forgetting, delta), direction)
+    np.testing.assert_array_equal(P, before[0])
+    np.testing.assert_array_equal(alpha, before[1])
 
 
 def test_the_covariance_is_bounded_relative_to_its_start():
-    """Eigenvalues of P in units of P(0): at most 1, at least 1e-14 of the largest; what is within is left alone."""
+    """Eigenvalues of P in units of P(0): at most 1, at least 1e-14 of the largest; values in between stay."""
     start = np.array([[4.0, 9.0]])
     root = np.sqrt(start[0])
     unit = np.outer(root, root)
@@ -184,16 +169,15 @@ def test_the_covariance_is_bounded_relative_to_its_start():
         ([0.5, 1e-20], [0.5, 0.5e-14]),
         ([1e-30, 1e-30], [1e-24, 1e-24]),
     ):
-        rls = RecursiveLeastSquares(1, 2, initial_covariance=start)
-        rls.P[0] = turn @ np.diag(values) @ turn.T * unit
-        before = rls.P.copy()
-        rls.bound()
+        P = (turn @ np.diag(values) @ turn.T * unit)[None]
+        before = P.copy()
+        bound(P, start)
         if values == bounded:
-            np.testing.assert_array_equal(rls.P, before)
-        # of the smaller one only what rounding of the larger one leaves
+            np.testing.assert_array_equal(P, before)
+        # the smaller one is known to the rounding of the larger one
         expected = turn @ np.diag(bounded) @ turn.T * unit
-        np.testing.assert_allclose(rls.P[0], expected, rtol=1e-9, atol=4e-15 * max(bounded) * unit.max())
-        np.testing.assert_array_equal(rls.P[0], rls.P[0].T)
+        np.testing.assert_allclose(P[0], expected, rtol=1e-9, atol=4e-15 * max(bounded) * unit.max())
+        np.testing.assert_array_equal(P[0], P[0].T)
 
 
 PRESET = Path(__file__).parents[2] / 'config' / 'thesis' / 'estimator.yaml'
@@ -206,7 +190,8 @@ def test_preset_of_the_thesis():
     values = {row.name: row.default for row in PARAMETERS}
     given = yaml.safe_load(PRESET.read_text(encoding='utf-8'))['/**/estimator']['ros__parameters']
     assert set(given) <= set(values)
-    assert settings_of({**values, **given}) == EstimationSettings.thesis()
+    published = {'window': 0.1, 'taper': False, 'information': 0.0, 'friction_upper': (1.5, 0.05), 'viscous_share': 0.0}
+    assert settings_of({**values, **given}) == EstimationSettings(**published)
     assert settings_of(values) == EstimationSettings()
 
 
@@ -219,10 +204,4 @@ def test_estimator_and_feedforward_have_one_region_of_alpha():
 def test_settings_that_are_allowed():
     EstimationSettings(payload_memory=np.inf, stiffness_memory=np.inf, temperature=-20.0, stiffness_order=1)
     EstimationSettings(friction_lower=(0.5, 0.05), friction_upper=(0.5, 0.05))
-    thesis = EstimationSettings(
-        window=0.1, taper=False, information=0.0, friction_upper=(1.5, 0.05), viscous_share=0.0,
-        stiffness_preset='thesis',
-    )  # fmt: skip
-    assert EstimationSettings.thesis() == thesis
-    assert EstimationSettings.thesis(window=0.2, taper=True) == replace(thesis, window=0.2, taper=True)
     assert replace(EstimationSettings(), omega_min=0.5) == EstimationSettings(omega_min=0.5)

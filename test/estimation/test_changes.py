@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What changed: load, stiffness or friction of a simulated UR5e by what is named."""
+"""Named changes of load, stiffness and friction of a simulated UR5e."""
 
 from functools import partial
 from types import SimpleNamespace
@@ -30,14 +30,16 @@ from joint_dynamics.estimation.changes import WINDOW, Change, ChangeDetector
 from joint_dynamics.robot.newton_euler import WORK_PER_LINK, inverse_dynamics
 from joint_dynamics.simulation import Command, FlexibleJointRobot, Payload, TrajectoryPoints
 
-PERIOD, BEFORE, AFTER = 2e-3, 40.0, 8.0
+PERIOD = 2e-3  # s
+BEFORE = 40.0  # s of motion before a change
+AFTER = 8.0  # s of motion after it
 
 
 @pytest.fixture(scope='module')
 def run(tools, true_description):
-    """Return a function: what is estimated while something changes after 40 s of the waypoint cycle.
+    """Return a function for the estimates while something changes after 40 s of the waypoint cycle.
 
-    change(robot); from then on softer: (n,) by what the stiffness is multiplied, rougher: (n,) N·m of friction more.
+    change(robot); from then on softer: (n,) factor of the stiffness, rougher: (n,) N·m of friction more.
     carried: a payload that the estimator has to weigh from the beginning. pushes: (n,) N·m each, 0.6 s every 1.5 s.
     offset: (n,) N·m that the current shows too much all the time. points: time and q of another motion.
     """
@@ -86,7 +88,7 @@ def run(tools, true_description):
 
 
 def test_a_load_that_is_taken_up_is_named_and_weighed(run):
-    """3 kg: named as such, once, and nothing else, within 5 % after 5 s; friction is what it was."""
+    """3 kg: named as such, once, and nothing else, within 5 % after 5 s; friction returns to its old value."""
     out = run(lambda robot: robot.attach_payload(Payload(3.0, (0.02, 0.0, 0.08))), after=5.0)
     assert [one[1:] for one in out.named] == [('load', -1)]
     assert out.estimator.payload.known
@@ -106,7 +108,7 @@ def test_a_named_load_restores_the_friction(run):
 
 
 def test_only_a_load_is_named_while_what_is_carried_is_not_known(tools, true_description):
-    """What is not weighed yet passes for a friction of the wrist, or any other; it is named once the mass is known."""
+    """An unknown load resembles friction of the wrist; it is named once the mass is known."""
     time, q = tools.waypoint_motion(3, speed=2.0)
     trajectory = TrajectoryPoints(time, q, np.gradient(q, time, axis=0))
     robot = FlexibleJointRobot(seed=4, rate=1.0 / PERIOD, temperature=30.0)
@@ -168,7 +170,7 @@ def test_a_push_is_no_load(run):
 
 
 def test_a_series_of_pushes_is_nothing_that_changed(run):
-    """Not even for long: it teaches neither what is usual, nor the payload, nor friction."""
+    """Nor a long one: ordinary errors, payload and friction learn nothing."""
     rng = np.random.default_rng(0)
     pushes = rng.uniform(-1.0, 1.0, (8, 6)) * [12.0, 12.0, 8.0, 4.0, 4.0, 1.0]
     out = run(after=16.0, carried=Payload(2.0, (0.0, 0.0, 0.08)), pushes=pushes)
@@ -181,7 +183,7 @@ def test_a_series_of_pushes_is_nothing_that_changed(run):
 
 
 def test_friction_that_jumps_does_not_spoil_a_load_that_is_known(run):
-    """2 kg weighed beforehand: friction is named, the load neither named nor weighed anew by it."""
+    """2 kg weighed beforehand: friction is named, the load keeps its name and mass."""
     out = run(rougher=np.array([0.0, 0.0, 6.0, 0.0, 0.0, 0.0]), carried=Payload(2.0, (0.0, 0.0, 0.08)))
     assert [one[1:] for one in out.named] == [('friction', 2)]
     assert out.estimator.payload.mass == pytest.approx(2.0, abs=0.05)
@@ -190,7 +192,7 @@ def test_friction_that_jumps_does_not_spoil_a_load_that_is_known(run):
 def found_in(
     blocks, draw, carried=0.0, felt=(), taken=lambda block: np.zeros(3), unknown=lambda block: np.zeros(3), noise=0.2
 ):
-    """Return what is found, block by block, where 3 joints slip, and a spring of 20 N·m/rad is described.
+    """Return the named changes, block by block, of 3 slipping joints with described springs of 20 N·m/rad.
 
     draw(block, rng): of its samples a body more than the one of `carried` kg, deformations rad, and N·m of errors.
     felt: blocks with a contact, in the only postures that tell of the load. taken(block): (3,) N·m, of the lost motion
@@ -327,7 +329,7 @@ def test_a_varying_kinematic_error_is_no_softer_spring():
 
 
 def test_a_daily_lost_motion_error_hides_no_softer_spring():
-    """Half of what a load is assumed to take up is left, now this way and now that; then a joint is at 75 %."""
+    """Half of the assumed lost motion remains, with changing sign; then a joint is at 75 %."""
 
     def taken(block):
         return np.array([0.0, 0.8 if block // 2 % 4 < 2 else -0.8, 0.0])

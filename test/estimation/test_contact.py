@@ -23,14 +23,16 @@ from joint_dynamics.estimation import ContactDetector
 from joint_dynamics.estimation.contact import threshold
 
 PERIOD = 8e-3
-NONE, NOTHING = np.zeros(1), np.zeros((3, 1))
+NONE = np.zeros(1)  # N·m
+NOTHING = np.zeros((3, 1))  # N·m, no lost motion
 
 
-COUNTED = {  # by whether there is a spring: what counts in slip, presliding, rest
+COUNTED = {  # with and without a spring: the sides that count in slip, presliding, rest
     True: {'slip': ('motor',), 'presliding': ('change', 'spring'), 'rest': ('change', 'spring')},
     False: {'slip': ('motor',), 'presliding': ('motor',), 'rest': ('change',)},
 }
-SIDES, REGIMES = ('motor', 'change', 'spring'), ('slip', 'presliding', 'rest')
+SIDES = ('motor', 'change', 'spring')
+REGIMES = ('slip', 'presliding', 'rest')
 
 
 def signals(seconds, seed=0, error=(0.3, 2.0)):
@@ -164,7 +166,7 @@ def test_a_friction_jump_confirms_no_old_spring_error(before, felt):
 
 @pytest.mark.parametrize(('pushed', 'felt'), [(0.0, False), (8.0, True)])
 def test_a_spring_error_of_sliding_is_no_push_at_a_stop(detector, pushed, felt):
-    """Within its limit while it slides, by what is not known of its lost motion, and beyond it at rest."""
+    """Within its limit while it slides, by the uncertainty of its lost motion, and beyond it at rest."""
     t, omega, errors = slide(detector)
     off = 6.0 * np.minimum(t, 1.0) + pushed * (t >= 2.5)
     found = drive(detector, errors[0], errors[1] + off, omega, 2.0 * (t < 2.0))
@@ -181,7 +183,7 @@ def test_ordinary_errors_of_sliding_are_no_push_at_a_stop(detector):
 
 @pytest.mark.parametrize(('motor', 'felt'), [(0.0, False), (1.0, True)])
 def test_a_push_of_sliding_is_a_push_after_the_stop(detector, motor, felt):
-    """A spring that breaks 60 ms before the stop, by no more than what is not known of its lost motion."""
+    """A spring that breaks 60 ms before the stop, by no more than the uncertainty of its lost motion."""
     t, _, errors = slide(detector)
     off = 6.0 * (t >= 1.94)
     found = drive(detector, errors[0] + motor * off, errors[1] + off, np.where(t < 2.0, 0.3, 0.0), 8.0)
@@ -232,7 +234,7 @@ def test_a_spring_in_doubt_tells_no_contact():
 
 @pytest.mark.parametrize(('uncertainty', 'link'), [(0.0, 0.0), (3.0, 0.0), (0.0, 3.0)])
 def test_errors_of_lost_motion_or_load_are_no_push(uncertainty, link):
-    """A change of the spring counts against what is not known of the play, and of a load that changes."""
+    """A change of the spring counts against the uncertainty of play and load."""
     rest = int(2.6 / PERIOD)
     for changed in (False, True):
         held = ContactDetector(1, PERIOD, floor=0.5)
@@ -290,7 +292,7 @@ class Joint:
         self.slow = self.confirm
 
     def threshold(self, side, regime):
-        """What a Rayleigh-distributed error exceeds with a probability of e^(−d²), of N visits."""
+        """Threshold that a Rayleigh-distributed error exceeds with a probability of e^(−d²), for N visits."""
         count = self.visits[regime]
         if count == 0:
             return math.inf

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""How the learning parts are made from what is described and set; health and adapted description, number by number."""
+"""The learning parts made from description and settings; health and adapted description, number by number."""
 
 import inspect
 from dataclasses import replace
@@ -24,7 +24,6 @@ import pytest
 from joint_dynamics.arm import Arm
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.estimation import (
-    CoulombViscousEstimator,
     EstimationSettings,
     FrictionEstimator,
     PayloadEstimator,
@@ -57,7 +56,7 @@ def description(worn_description):
 
 @pytest.fixture
 def given(monkeypatch):
-    """What the estimator that was made last was given, by the name of the argument."""
+    """Arguments of the last estimator made, by name."""
     arguments = {}
 
     def watched(kind):
@@ -69,7 +68,7 @@ def given(monkeypatch):
 
         return Watched
 
-    for kind in (FrictionEstimator, CoulombViscousEstimator, StiffnessEstimator, PayloadEstimator):
+    for kind in (FrictionEstimator, StiffnessEstimator, PayloadEstimator):
         monkeypatch.setattr(estimator_factory, kind.__name__, watched(kind))
     return arguments
 
@@ -93,20 +92,6 @@ def test_the_adaptive_law_begins_at_the_described_scale(arm, given):
     np.testing.assert_allclose(given['floor'], np.stack([coulomb**2, np.full(6, 0.04)], axis=1))
     assert make_friction(arm, replace(use, friction='none'), PERIOD) is None
     assert make_friction(replace(arm, friction=None), use, PERIOD) is None
-
-
-def test_coulomb_and_viscous_friction_begin_at_what_is_described(arm, given):
-    use = EstimationSettings(friction='coulomb_viscous', friction_memory=4.0, omega_min=0.03)
-    for one in (arm, replace(arm, friction=None)):
-        made = make_friction(one, use, PERIOD)
-        assert isinstance(made, CoulombViscousEstimator)
-        start = np.zeros((6, 2))
-        if one.friction is not None:
-            described = one.friction.parameters
-            start = np.stack([0.9 * described['F_C0'], described['F_V1'] + 0.02], axis=1)
-        np.testing.assert_allclose(made.parameters, start)
-        np.testing.assert_array_equal(made.omega_min, 0.03)
-        assert (given['period'], given['memory']) == (PERIOD, 4.0)
 
 
 def test_the_initial_covariance_of_a_stiffness(arm, given):
@@ -137,11 +122,14 @@ def test_the_initial_covariance_of_a_stiffness(arm, given):
     )
     assert bare.order == 1 and not bare.coefficients.any()
     np.testing.assert_allclose(bare.covariance[:, 0, 0] * unit[0] ** 2, 1e4)
-    thesis = make_stiffness(arm, replace(use, stiffness_preset='thesis'), PERIOD)
-    assert (thesis.joints, thesis.mu, thesis.delta, thesis.period) == (6, 0.99995, 0.1, 1e-3)
-    np.testing.assert_array_equal(np.diagonal(thesis.covariance, axis1=1, axis2=2), np.tile([1e9, 1e18], (6, 1)))
-    assert np.isinf(thesis.change_share) and given['gate'] == given['novelty'] == 0.0
-    np.testing.assert_array_equal(thesis.scale, 1.0)
+
+
+def test_no_stiffness_is_learnt_without_described_friction(arm):
+    """The motor side contains the friction of such a joint, which would count as stiffness."""
+    described = np.arange(6) != 2
+    made = make_stiffness(replace(arm, friction_described=described), EstimationSettings(), PERIOD)
+    made.update(np.full(6, 2e-3), np.full(6, 10.0))
+    np.testing.assert_array_equal(made.excited, described)
 
 
 def test_payload_has_the_memory_that_is_set(arm, given):
@@ -190,7 +178,7 @@ def test_the_adapted_description_in_every_field(description, arm):
         name: {'stiffness': row.tolist()} for name, row in zip(arm.joint_names, arm.stiffness.coefficients, strict=True)
     }
     assert notes['reference'] == described
-    # without a reference the first that was learnt is it; what is not known is not written
+    # without a reference the first learnt stiffness is it; unknown values are omitted
     payload.known = False
     again = adapted_description(description, estimator, history=[], **options)
     assert again.document['provenance']['estimator']['reference'] == {
@@ -202,33 +190,9 @@ def test_the_adapted_description_in_every_field(description, arm):
     assert fingerprint(again) != base and len(base) == 16
     assert reference_of(again, arm).coefficients == pytest.approx(arm.stiffness.coefficients)
     assert reference_of(description, replace(arm, stiffness_described=np.arange(6) > 0)) is None
-    estimator.stiffness, estimator.payload, estimator.friction = (
-        None,
-        None,
-        CoulombViscousEstimator(6, initial=[-1.0, 2.0]),
-    )
-    estimator.friction_scale = lambda: (estimator.friction.parameters, None)
-    estimator.friction.seen = np.arange(6) == 3
+    estimator.stiffness = estimator.payload = estimator.friction = None
     third = adapted_description(description, estimator, history=[], **options).document
-    for j, name in enumerate(arm.joint_names):
-        expected = description.document['joints'][name]
-        if j == 3:
-            expected = {**expected, 'friction': {**expected['friction'], 'scale': [-1.0, 2.0]}}
-        assert third['joints'][name] == expected
-
-
-def test_friction_that_was_not_described_is_written_as_learnt(description, arm, tools):
-    friction = CoulombViscousEstimator(6, initial=[-1.0, 2.0])
-    friction.seen = 1
-    estimator = SimpleNamespace(
-        arm=arm, friction=friction, stiffness=None, payload=None, friction_scale=lambda: (friction.parameters, None)
-    )
-    bare = tools.changed(description, friction=None)
-    found = adapted_description(
-        bare, estimator, base='b', date='2024-05-01', health=[JointHealth('ok', 'x')] * 6, history=[]
-    )
-    for part in found.document['joints'].values():
-        assert part['friction'] == {'parameters': {'F_C0': 0.0, 'F_V1': 2.0}, 'method': 'online'}
+    assert third['joints'] == description.document['joints']
 
 
 def test_fields_that_need_the_motor_angle_are_remarked(arm):
@@ -244,8 +208,6 @@ def test_fields_that_need_the_motor_angle_are_remarked(arm):
     assert set(remarks_of(partly, use, False)) == {
         f'joints.({only}).{field}: {why}' for field in ('stiffness', 'damping')
     }
-    thesis = remarks_of(partly, replace(use, stiffness_preset='thesis'), True)
-    assert thesis == [f'joints.({only}).stiffness: not used, the preset thesis begins from none']
 
 
 def test_the_gain_follows_from_the_measured_effort(arm):
@@ -259,28 +221,6 @@ def test_the_gain_follows_from_the_measured_effort(arm):
         with pytest.raises(JointDynamicsError) as refused:
             gain_of(replace(arm, drive_gain=gap), effort)
         assert named in str(refused.value)
-
-
-SIMPLE = EstimationSettings(friction='coulomb_viscous')
-
-
-@pytest.mark.parametrize('name', ['F_S', 'F_Cl', 'F_C1', 'F_V2', 'F_V3', 'F_T0', 'F_T1', 'F_T2', 'offset'])
-def test_unused_friction_terms_are_remarked_by_joint(arm, name):
-    values = {'F_C0': np.full(6, 7.0), 'F_V1': np.full(6, 5.0)}
-    assert remarks_of(Arm(arm.robot, friction=FrictionModel(values)), SIMPLE, True) == []
-    part = np.full(6, 7.0) if name == 'F_S' else np.zeros(6)
-    part[[1, 4]] = 8.0 if name == 'F_S' else 0.1
-    more = Arm(arm.robot, friction=FrictionModel({**values, name: part}))
-    (remark,) = remarks_of(more, SIMPLE, True)
-    assert remark.startswith(f'joints.({arm.joint_names[1]}, {arm.joint_names[4]}).friction:')
-    assert remarks_of(more, EstimationSettings(friction='none'), True) == []
-    assert remarks_of(Arm(arm.robot), SIMPLE, True) == []
-
-
-def test_unused_hysteresis_is_remarked(arm):
-    model = FrictionModel({'F_C0': np.full(6, 7.0)}, MaxwellSlip(6, 5e-4))
-    (remark,) = remarks_of(Arm(arm.robot, friction=model), SIMPLE, True)
-    assert remark.startswith(f'joints.({", ".join(arm.joint_names)}).friction:')
 
 
 def test_a_described_scale_beyond_its_bounds(arm):

@@ -12,7 +12,9 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Health by the change against a reference, and the trend of changes."""
+"""Health by the change against a reference."""
+
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -22,18 +24,37 @@ from joint_dynamics.estimation import HealthMonitor, HealthThresholds
 from joint_dynamics.estimation.health import JointHealth
 from joint_dynamics.joint import TorsionalStiffness
 
-REFERENCE = TorsionalStiffness([[2e4, 3e9], [5e3, 1e8]])
+ENOUGH = 60.0  # s of excited motion
+
+
+def judged(
+    monitor, stiffness=None, stiffness_deviation=0.0, stiffness_excitation=ENOUGH,
+    friction=None, friction_deviation=0.0, friction_excitation=ENOUGH,
+):  # fmt: skip
+    """Return the health by coefficients (n, P) and α₁ (n,), their relative deviations and their excited motion [s]."""
+    n, spring, scale = len(friction if stiffness is None else stiffness), None, None
+    if stiffness is not None:
+        variance = np.full(n, stiffness_deviation) ** 2
+        spring = SimpleNamespace(
+            coefficients=stiffness, excitation=np.full(n, stiffness_excitation), torque=np.ones_like,
+            variance=lambda phi: variance,
+        )  # fmt: skip
+    if friction is not None:
+        covariance = np.full(n, friction_deviation)[:, None, None] ** 2 * np.eye(2)
+        parameters = np.stack([friction, np.zeros(n)], axis=1)
+        scale = SimpleNamespace(
+            parameters=parameters, covariance=covariance, excitation=np.full(n, friction_excitation)
+        )
+    return monitor.of(SimpleNamespace(n=n, stiffness=spring, friction=scale))
 
 
 def test_a_change_about_its_threshold_is_decided_once():
     """Entered beyond 25 % by two deviations, left below 20 % by two: nothing in between is news."""
-    monitor, enough = HealthMonitor(None), np.array([60.0])
+    monitor = HealthMonitor(None)
     rng = np.random.default_rng(7)
 
     def status(change):
-        return monitor.judge(
-            friction=np.array([1.0 + change]), friction_deviation=np.array([0.01]), friction_excitation=enough
-        )[0].status
+        return judged(monitor, friction=np.array([1.0 + change]), friction_deviation=0.01)[0].status
 
     assert [status(0.25 + 0.04 * value) for value in rng.uniform(-1, 0.4, 200)] == ['ok'] * 200
     assert status(0.28) == 'warning'
@@ -67,19 +88,19 @@ def test_health_in_every_word():
         ('error', 'stiffness +25 % against the reference', 1.25, None),
     ]
     factors = np.array([[0.9 - 1e-9], [0.8 - 1e-9], [1.25]])
-    found = monitor.judge(stiffness=reference.coefficients * factors)
+    found = judged(monitor, stiffness=reference.coefficients * factors)
     assert [(item.status, item.reason) for item in found] == [word[:2] for word in words]
     assert [item.friction_ratio for item in found] == [None] * 3
     np.testing.assert_allclose([item.stiffness_ratio for item in found], [0.9, 0.8, 1.25])
     # twice its deviation taken off
-    found = anew().judge(stiffness=reference.coefficients * factors, stiffness_deviation=np.array([0.01, 0.04, 0.08]))
+    found = judged(anew(), stiffness=reference.coefficients * factors, stiffness_deviation=np.array([0.01, 0.04, 0.08]))
     assert [item.status for item in found] == ['ok', 'warning', 'ok']
-    few = anew().judge(stiffness=coefficients, stiffness_excitation=np.zeros(3), friction=np.ones(3),
+    few = judged(anew(), stiffness=coefficients, stiffness_excitation=np.zeros(3), friction=np.ones(3),
                         friction_excitation=np.zeros(3))  # fmt: skip
     assert few[0].reason == 'stiffness not excited yet; Coulomb friction not excited yet'
     assert np.isnan(HealthMonitor(None).stiffness_ratios(np.ones((2, 2)))).tolist() == [True, True]
-    with pytest.raises(JointDynamicsError):
-        monitor.judge()
+    (nothing,) = monitor.of(SimpleNamespace(n=1, stiffness=None, friction=None))
+    assert nothing.status == 'unknown'
 
 
 @pytest.mark.parametrize('name', ['stiffness', 'friction'])
@@ -98,16 +119,16 @@ def test_health_is_that_of_the_worse_of_stiffness_and_friction():
         'stiffness_excitation': np.array([9.0, 5.0]), 'friction': np.array([0.5, 0.375]),
         'friction_deviation': np.array([0.01, 0.005]), 'friction_excitation': np.array([4.9, 9.0]),
     }  # fmt: skip
-    assert monitor.judge(**given) == [
+    assert judged(monitor, **given) == [
         JointHealth('warning', 'stiffness -20 % against the reference', pytest.approx(0.8), np.nan),
         JointHealth('error', 'Coulomb friction +50 % against the reference', 1.0, 1.5),
     ]
-    alone = monitor.judge(friction=np.array([0.5, 0.325]))
+    alone = judged(monitor, friction=np.array([0.5, 0.325]))
     assert alone == [
         JointHealth('ok', 'Coulomb friction +0 % against the reference', None, 1.0),
         JointHealth('warning', 'Coulomb friction +30 % against the reference', None, 1.3),
     ]
-    unseen = monitor.judge(stiffness=given['stiffness'], stiffness_excitation=np.zeros(2))
+    unseen = judged(monitor, stiffness=given['stiffness'], stiffness_excitation=np.zeros(2))
     assert unseen[1] == JointHealth('unknown', 'stiffness not excited yet', np.nan, None)
-    bare = HealthMonitor(None).judge(stiffness=given['stiffness'])
+    bare = judged(HealthMonitor(None), stiffness=given['stiffness'])
     assert bare == [JointHealth('unknown', 'no reference', None, None)] * 2

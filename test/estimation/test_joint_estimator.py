@@ -41,7 +41,7 @@ def estimate(
     keep=('friction_error', 'external', 'torque_spring', 'torque_motor', 'torque'),
     samples=None,
 ):
-    """Feed a run; return the estimator, and arrays (N, n) of what is kept, NaN before there are estimates."""
+    """Feed a run; return the estimator, and arrays (N, n) of the fields in `keep`, NaN before the first estimate."""
     model = Arm.from_description(run.robot.model, description)
     estimator = JointEstimator(model, PERIOD, settings or EstimationSettings(), motor_side=motor_side)
     measured = run.samples if samples is None else samples
@@ -95,7 +95,7 @@ def test_transmission_torques(adaptive, waypoint_run):
         name: np.sqrt(np.mean((getattr(kept, name)[AFTER:] - truth) ** 2, axis=0))
         for name in ('torque_spring', 'torque_motor', 'torque')
     }
-    # The friction of the joint is what the motor side misses: 10 % of it in the mean, motion through standstill
+    # The motor side misses the friction of the joint: 10 % of it in the mean, motion through standstill
     # included.
     assert np.all(error['torque_motor'] < 0.25 * waypoint_run.robot.truth.coulomb)
     assert np.all(error['torque'] <= 1.1 * np.minimum(error['torque_motor'], error['torque_spring']) + 0.05)
@@ -116,7 +116,7 @@ def test_stiffness_of_loaded_joints(adaptive, waypoint_run, nrmse):
 
 @pytest.mark.slow
 def test_a_stiffness_is_within_two_stated_deviations(adaptive, waypoint_run):
-    """Of all joints that were excited, at 1 mrad, to which lost motion and the torque model add what noise does not."""
+    """Of all joints that were excited, at 1 mrad, with the systematic errors of lost motion and torque model."""
     stiffness, phi = adaptive[0].stiffness, np.full(6, 1e-3)
     error = stiffness.torque(phi) - waypoint_run.robot.truth.spring_torque(phi)
     assert stiffness.reliable[:5].all()
@@ -134,7 +134,7 @@ def test_extended_maxwell_slip_beats_sign_at_reversals(adaptive, waypoint_run):
     samples = waypoint_run.samples
     late = round(estimator.delay / PERIOD)
     model = Arm.from_description(waypoint_run.robot.model, waypoint_run.description).friction
-    # The measured friction at the estimator's time, rebuilt from what it predicted and missed.
+    # The measured friction at the estimator's time, rebuilt from its prediction and its error.
     omega = np.gradient(samples.true_theta, PERIOD, axis=0)
     temperature = samples.temperature
     smooth = np.hanning(2 * late + 1)
@@ -170,7 +170,7 @@ def test_a_push_of_ten_newton_at_the_tool(adaptive, waypoint_run, tools):
 
     Nothing is seen without a push, and pushes that some joint feels are, within 100 ms.
 
-    A direction through the axes gives no joint a torque worth telling from friction; `bench_contact.py` has the shares
+    A direction through the axes gives no joint a torque that differs from friction; `bench_contact.py` has the shares
     of all directions.
     """
     estimator, robot = copy.deepcopy(adaptive[0]), copy.deepcopy(waypoint_run.robot)
@@ -217,7 +217,7 @@ def test_payload_of_unknown_mass(waypoint_run, true_description):
     assert estimator.payload.mass == pytest.approx(7.5, rel=0.02)
     centre = estimator.payload.first_moments / estimator.payload.mass
     assert centre == pytest.approx([0.0, 0.0, 0.08], abs=0.02)
-    # What it found is in the link model: the external torque is small again.
+    # The payload is in the link model: the external torque is small again.
     assert np.abs(estimator.external).max() < 8.0
 
 
@@ -226,18 +226,6 @@ def test_without_second_encoders(waypoint_run, worn_start):
     assert estimator.stiffness is None
     assert estimator.friction.parameters[:, 0] == pytest.approx(np.ones(6), abs=0.15)
     assert np.isfinite(kept.external[AFTER:]).all()
-
-
-def test_without_a_friction_model(waypoint_run, tools):
-    """Coulomb and viscous friction by least squares, nothing described.
-
-    They come near the plant's at working speeds.
-    """
-    bare = tools.changed(waypoint_run.description, friction=None, backlash=None, kinematic_error=None)
-    estimator, _ = estimate(waypoint_run, bare, EstimationSettings(friction='coulomb_viscous'), keep=())
-    speed = np.full(6, 1.0)
-    truth = waypoint_run.robot.truth.friction(speed, 0.0)
-    assert estimator.friction.parameters.sum(axis=1) == pytest.approx(truth, rel=0.25)
 
 
 def test_a_copy_goes_on_by_itself(waypoint_run):
@@ -259,7 +247,7 @@ def test_a_copy_goes_on_by_itself(waypoint_run):
 
 
 def test_a_stiffness_that_is_learnt_at_once_is_no_push(waypoint_run):
-    """The elbow's map halved while it slides: what contacts take for the usual error of its spring moves with it."""
+    """The elbow's map halved while it slides: the error level of its spring follows."""
     samples, j = waypoint_run.samples, 2
     one = JointEstimator(Arm.from_description(waypoint_run.robot.model, waypoint_run.description), PERIOD)
     ready = False
@@ -269,7 +257,7 @@ def test_a_stiffness_that_is_learnt_at_once_is_no_push(waypoint_run):
             break
     assert ready
     other = copy.deepcopy(one)
-    # what is learnt is in force at once, and the covariance small: no more is learnt in a few samples
+    # the learnt map is in force at once, and its covariance small: a few samples change nothing
     for estimator in (one, other):
         estimator.stiffness.states['keep'][j] = 0
     other.stiffness.learnt[1][j] *= 0.5
@@ -279,7 +267,7 @@ def test_a_stiffness_that_is_learnt_at_once_is_no_push(waypoint_run):
     base = other.detector.states['base'][j, 0] - one.detector.states['base'][j, 0]
     jump = other.torque_spring[j] - one.torque_spring[j]
     assert abs(jump) > 5.0
-    # within 10 ms a base follows 5 % of what it does not know
+    # within 10 ms a base follows 5 % of a step
     assert base == pytest.approx(jump, rel=0.1)
 
 

@@ -54,7 +54,7 @@ def test_payload_comes_back_beside_wrong_friction(arm, payload):
 
 
 def test_the_payload_is_the_regularised_batch_solution(arm):
-    """A = Σ λ^age w² WᵀW, the prior's inverse variances on its diagonal; deviations by what is left over."""
+    """A = Σ λ^age w² WᵀW, the prior's inverse variances on its diagonal; deviations by the residual."""
     rng = np.random.default_rng(8)
     period, memory, noise, samples = 0.05, 2.0, np.array([2.0, 2.0, 1.0, 0.5, 0.5, 0.25]), 80
     estimator = PayloadEstimator(
@@ -81,7 +81,7 @@ def test_the_payload_is_the_regularised_batch_solution(arm):
     prior = np.diag(1.0 / np.array([*[0.2] * 6, 1.0, 1.0, 1.0, 5.0, *[0.4] * 6, *[2.0] * 6]) ** 2)
     share = period / 0.25
     solution = np.linalg.solve(share * A + prior, share * b)
-    # what the friction beside it costs counts as left over
+    # the share of the friction counts as residual
     friction = np.diag(np.where(np.arange(22) < 10, 0.0, np.diag(prior)))
     rest = share * (yy - 2 * solution @ b) + solution @ (share * A + friction) @ solution
     variance = (rest + 10.0) / (share * weight + 10.0)

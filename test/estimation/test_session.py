@@ -29,7 +29,7 @@ START = 1_700_000_000_000_000_000
 class Feed:
     """Plays a run into a session: `sample(k)` sends sample k, its stamp shifted by `shift` ns.
 
-    What was estimated is kept.
+    Returns all estimates.
     """
 
     def __init__(self, run, session):
@@ -87,7 +87,7 @@ def feed(short_run, session):
 
 @pytest.fixture(scope='module')
 def clean(short_run):
-    """What an undisturbed run gives."""
+    """Estimates of an undisturbed run."""
     feed = Feed(
         short_run, EstimationSession(short_run.robot.model, short_run.description, OFFERED, period=short_run.period)
     )
@@ -233,7 +233,7 @@ def test_a_long_silence(feed, bound, short_run):
     feed.play(2000, 3200)
     assert feed.session.timeline.gaps >= 1
     assert feed.level('samples') == 'ok'
-    # It begins anew in motion: which way the joints slipped before is not known, and Coulomb friction neither.
+    # It begins anew in motion: the former direction of slip is unknown, and so is Coulomb friction.
     assert np.all(feed.worst < bound + short_run.robot.truth.coulomb)
 
 
@@ -255,25 +255,3 @@ def test_worn_joints_are_named(short_run, tools):
     names = short_run.robot.joint_names
     assert names[1] in feed.message('health')
     assert session.health()[1].stiffness_ratio == pytest.approx(1 / 1.6, abs=0.1)
-
-
-def test_a_description_without_friction_is_learnt_into(short_run, tools):
-    bare = tools.changed(short_run.description, friction=None, stiffness=None, backlash=None, kinematic_error=None)
-    session = EstimationSession(short_run.robot.model, bare, OFFERED)
-    assert any('no friction of' in remark for remark in session.remarks)
-    Feed(short_run, session).play(0, 6000)
-    adapted = session.adapted('2024-05-01T12:00:00+00:00')
-    names, reliable = short_run.robot.joint_names, session.estimator.stiffness.reliable
-    assert reliable.any()
-    for j, name in enumerate(names):
-        part = adapted.joint(name)
-        assert part['friction']['parameters']['F_C0'] > 1.0
-        # Unknown kinematic error and lost motion leave their mark, but what counts as reliable is no nonsense.
-        assert ('stiffness' in part) == reliable[j]
-        if reliable[j]:
-            torque = np.polyval(
-                [part['stiffness']['coefficients'][1], 0, part['stiffness']['coefficients'][0], 0], 1.5e-3
-            )
-            assert torque == pytest.approx(short_run.robot.truth.spring_torque(np.full(6, 1.5e-3))[j], rel=0.4)
-    again = EstimationSession(short_run.robot.model, bare, OFFERED, saved=adapted)
-    assert again.arm.friction is not None

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""An estimation session without a simulation: what it makes of inputs, settings and saved descriptions."""
+"""Inputs, settings and saved descriptions of an estimation session, without a simulation."""
 
 import tracemalloc
 from types import SimpleNamespace
@@ -22,17 +22,12 @@ import pytest
 
 from joint_dynamics.arm import Arm
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.estimation import (
-    CoulombViscousEstimator,
-    EstimationSession,
-    EstimationSettings,
-    FrictionEstimator,
-    HealthThresholds,
-)
+from joint_dynamics.estimation import EstimationSession, EstimationSettings, FrictionEstimator, HealthThresholds
 from joint_dynamics.estimation.input_values import ORDERS, MotorReflection
 from joint_dynamics.recording.conversions import MotorSide
 
-PERIOD, MS = 2e-3, 1_000_000
+PERIOD = 2e-3  # s
+MS = 1_000_000  # ns
 BOTH = ('q', 'current', 'theta', 'temperature')
 
 
@@ -93,7 +88,7 @@ def test_without_gains_a_current_is_no_torque(make, worn_description, tools):
 
 def test_friction_that_cannot_adapt_is_said(make, worn_description, worn_arm, tools):
     names = worn_arm.joint_names
-    words = ' in the dynamics description: friction as Coulomb and viscous, begun at the described F_C0 and F_V1'
+    words = ' in the dynamics description: friction is not adapted, identify it'
     none = tools.changed(worn_description, friction=None)
     partly = tools.changed(worn_description)
     for name in names[1:3]:
@@ -104,7 +99,7 @@ def test_friction_that_cannot_adapt_is_said(make, worn_description, worn_arm, to
     ):
         session = make(description=description)
         assert what + words in session.remarks
-        assert session.settings.friction == 'coulomb_viscous'
+        assert session.settings.friction == 'none'
         settings = EstimationSettings(friction='none', omega_min=0.5)
         assert make(description=description, settings=settings).settings == settings
     assert make().settings == EstimationSettings() and make().remarks == list(worn_arm.remarks)
@@ -119,12 +114,12 @@ def test_friction_without_hysteresis_is_used_as_described(make, worn_description
     words = 'no hysteresis in the dynamics description: friction as described, turning over within 0.0001 rad'
     assert words in session.remarks and session.settings == EstimationSettings()
     feed(session, 200)
-    model = session.estimator.friction_model
+    model = session.estimator.arm.friction
     assert {name: value.tolist() for name, value in model.parameters.items()} == {
         name: value.tolist() for name, value in worn_arm.friction.parameters.items()
     }
     assert model.maxwell_slip.operators == 1 and model.maxwell_slip.presliding.minimum == 1e-4
-    assert session.arm.friction.maxwell_slip is None  # what is described stays
+    assert session.arm.friction.maxwell_slip is None  # the description stays
 
     learnt = session.adapted('2024-05-01T12:00:00+00:00')
     assert all('maxwell_slip' not in learnt.joint(name)['friction'] for name in worn_arm.joint_names)
@@ -146,7 +141,7 @@ def test_estimates_belong_to_the_time_of_their_signals(make):
     kinematic = session.arm.kinematic_error(0.1505 * last)
     np.testing.assert_allclose(estimator.theta, 0.1505 * last - kinematic, atol=0.01)
     assert len(session.health()) == 6 and next(iter(session.conditions())) == 'samples'
-    # a gap: the signals begin anew, what was learnt stays
+    # a gap: the signals begin anew, learnt values stay
     session.estimator.friction.reset([1.1, 0.0])
     later = feed(session, 100, start=1000)
     assert session.timeline.gaps > 0 and len(later) == 100 + lead
@@ -243,9 +238,9 @@ def test_other_settings_keep_what_was_learnt(make):
     assert session.estimator.settings.omega_min == 0.2 and isinstance(session.estimator.friction, FrictionEstimator)
     np.testing.assert_allclose(session.estimator.friction.parameters, np.tile([1.2, 0.01], (6, 1)))
     np.testing.assert_allclose(session.estimator.stiffness.coefficients, np.tile([1e4, 5e8], (6, 1)))
-    # another kind of friction, another number of terms: begun at what is described
-    session.retune(EstimationSettings(friction='coulomb_viscous', stiffness_order=4))
-    assert isinstance(session.estimator.friction, CoulombViscousEstimator)
+    # no friction learnt, another number of terms: begun at the description
+    session.retune(EstimationSettings(friction='none', stiffness_order=4))
+    assert session.estimator.friction is None
     np.testing.assert_allclose(session.estimator.stiffness.coefficients[:, :2], session.arm.stiffness.coefficients)
     session.retune(EstimationSettings())
     np.testing.assert_allclose(session.estimator.friction.parameters, session.arm.friction_scale)
@@ -286,22 +281,6 @@ def test_the_reference_of_the_health_is_what_a_description_keeps(make, worn_desc
     new = make(working_range=2e-3, thresholds=HealthThresholds(excitation=7.0)).monitor
     np.testing.assert_array_equal(new.reference.coefficients, worn_arm.stiffness.coefficients)
     assert (new.working_range, new.thresholds) == (2e-3, HealthThresholds(excitation=7.0))
-    # What a running estimation has found goes into the judgement by its name.
-    session = make()
-    feed(session, 200)
-    estimator, monitor = session.estimator, session.monitor
-    reach = np.full(6, monitor.working_range)
-    expected = monitor.judge(
-        stiffness=estimator.stiffness.coefficients,
-        stiffness_deviation=np.sqrt(estimator.stiffness.variance(reach)) / np.abs(estimator.stiffness.torque(reach)),
-        stiffness_excitation=estimator.stiffness.excitation,
-        friction=estimator.friction.parameters[:, 0],
-        friction_deviation=np.sqrt(estimator.friction.covariance[:, 0, 0]),
-        friction_excitation=estimator.friction.excitation,
-    )
-    assert monitor.of(estimator) == expected and expected[0].stiffness_ratio is not None
-    estimator.stiffness, estimator.friction = None, CoulombViscousEstimator(6)
-    assert {item.reason for item in monitor.of(estimator)} == {'neither stiffness nor a described friction'}
 
 
 JOINTS = [f'joint_{k}' for k in range(6)]
@@ -335,7 +314,7 @@ def test_names_without_end_fill_no_memory():
     finally:
         tracemalloc.stop()
     assert before > ORDERS * 8 * 200**2
-    # what is kept of one more at most
+    # at most one more order is kept
     assert after - before < 8 * 200**2
 
 

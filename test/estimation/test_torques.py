@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Lost motion: the play of a backlash, taken up by load; what is not known of it is said."""
+"""Lost motion: the play of a backlash, taken up by load, with its uncertainty."""
 
 from types import SimpleNamespace
 
@@ -96,7 +96,7 @@ def test_lost_motion_by_the_formulas(shares, lag):
             assert lost.slack[j] == pytest.approx(slack, rel=1e-9)
             assert lost.uncertainty[j] == pytest.approx(uncertainty, rel=1e-9)
     assert all(one.known for one in state)
-    # a period longer than what is remembered: the load itself, and nothing kept
+    # a period longer than the memory: the load itself, and nothing kept
     coarse = LostMotion(2, backlash, limit, 1.0, shares=shares, lag=lag)
     for k in range(3):
         coarse.update(theta[200 * k], load[200 * k])
@@ -126,7 +126,7 @@ def test_where_there_is_no_play_it_stays_where_it_was():
     for theta in (1.5, 1.6):
         lost.update(np.full(3, theta), load)
         assert not (lost.motion.any() or lost.slack.any())
-    # to get back the joint turns by more than the play is wide, whatever stood there before
+    # to get back the joint turns by more than the play is wide, from any place before
     lost.update(np.full(3, 1.6 - 1.0), load)
     np.testing.assert_allclose(lost.motion, [-1e-3, -2e-3, -4e-3], rtol=1e-12)
     # and where the step is within the play, from where it was left

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What goes where in the estimation of a whole arm: torques, weights and what every part is given, written out.
+"""Connections within the estimation of a whole arm: torques, weights and the inputs of every part, written out.
 
 On signals without noise that no physics made; the parts are tested by themselves.
 """
@@ -36,7 +36,8 @@ from joint_dynamics.joint import FrictionModel, MaxwellSlip, PeriodicMap
 from joint_dynamics.joint.stiffness import loads_of, lost_motion_share
 from joint_dynamics.signals.state_estimator import StateEstimator
 
-PERIOD, WARM = 2e-3, 41.0
+PERIOD = 2e-3  # s
+WARM = 41.0  # °C
 
 
 @pytest.fixture(scope='module')
@@ -137,7 +138,7 @@ def test_every_torque_is_what_its_equation_says(arm):
             ('torque', measured - state.link * (measured - link)),
         ):
             np.testing.assert_allclose(getattr(estimator, name), wanted, rtol=1e-7, atol=1e-7, err_msg=name)
-        # what the parts found in their turn counts from the next sample on
+        # results of the parts count from the next sample on
         state.torque, state.motion = estimator.torque, estimator.lost_motion.motion
         state.spring, state.link = estimator.spring_weight, estimator.link_weight
         state.seen += 1
@@ -149,13 +150,12 @@ def test_every_torque_is_what_its_equation_says(arm):
     np.testing.assert_array_equal(estimator.temperature, np.full(arm.n, WARM))
 
 
-@pytest.mark.parametrize('source', ['motor', 'link', 'fused'])
-def test_every_part_learns_in_its_turn(arm, source):
+def test_every_part_learns_in_its_turn(arm):
     """Four samples a turn at 500 Hz: stiffness, friction, contact, weights, one after the other.
 
-    Parts by themselves, given what is due, learn the same.
+    Parts by themselves learn the same from the same inputs.
     """
-    settings = EstimationSettings(window=0.04, stiffness_source=source, torque_noise=1e-4)
+    settings = EstimationSettings(window=0.04, torque_noise=1e-4)
     deviation = PeriodicMap.stack([PeriodicMap([0.0, 1e-4, 3e-4])] * arm.n)
     arm = replace(arm, kinematic_error_deviation=deviation)
     estimator, turn, limit = JointEstimator(arm, PERIOD, settings), 4 * PERIOD, arm.robot.limits.effort
@@ -171,7 +171,6 @@ def test_every_part_learns_in_its_turn(arm, source):
         if turn == 0:
             lost.update(e.theta, e.torque_link)
             phi = e.theta - e.q - lost.motion
-            measure = {'motor': e.torque_motor, 'link': e.torque_link, 'fused': e.torque}[source]
             moving = (np.abs(e.omega) >= 0.01) & free
             of_play = 0.3 * lost.slack + lost.uncertainty
             unknown = np.hypot(0.5 * of_play, deviation(e.theta)) / np.abs(phi)
@@ -180,7 +179,7 @@ def test_every_part_learns_in_its_turn(arm, source):
             within.append(moving & clear & (np.abs(phi) < 2.0 * arm.backlash(e.theta)))
             if e.learning:
                 unknown = np.where(moving, unknown, np.inf)
-                measure = measure - arm.damping * (e.omega - e.dq)
+                measure = e.torque_motor - arm.damping * (e.omega - e.dq)
                 stiffness.update(phi, measure, unknown, e.reference_stiffness, e.omega)
         elif turn == 1 and e.learning:
             residual = e.rotor_torque - e.torque_link - e.speed_friction
@@ -201,7 +200,7 @@ def test_every_part_learns_in_its_turn(arm, source):
         np.testing.assert_allclose(e.friction.parameters, friction.parameters, rtol=1e-9)
         np.testing.assert_allclose(e.detector.ratio, detector.ratio, rtol=1e-9)
         np.testing.assert_array_equal(e.contact, detector.contact)
-        # what weighs changes in its turn alone
+        # weights change in their turn alone
         assert turn == 3 or not turns or all(map(np.array_equal, weights, turns[-1][1]))
         turns.append((turn, weights))
 
@@ -209,7 +208,7 @@ def test_every_part_learns_in_its_turn(arm, source):
     assert {turn for turn, _ in turns} == {0, 1, 2, 3} and estimator.elastic.all()
     assert np.any(held_back) and np.any(within)
     assert stiffness.excitation.max() > 0.1 and friction.excitation.max() > 0.1 and detector.ratio.max() >= 0.0
-    # switched off, only the play and what is usual are followed
+    # switched off, only play and error levels are followed
     estimator.learning = False
     before = estimator.friction.parameters, estimator.stiffness.coefficients
     play(estimator, motion(arm, 100, seed=2), watch)
@@ -229,13 +228,13 @@ def test_the_kinematic_error_counts_with_the_reference_stiffness(arm):
         play(estimator, [part[200:] for part in signals])
         of_error.append(estimator.changes.blocks.spring[:2, :, -3, -3].sum(axis=0))
     assert (of_error[0] > 0.0).any()
-    # a hundredth of the way to what is learnt in a quarter of a second
+    # a hundredth of the way to the learnt value in a quarter of a second
     np.testing.assert_allclose(of_error[1], of_error[0], rtol=0.05)
 
 
 @pytest.mark.parametrize('window', [0.04, 0.042, 0.044, 0.046])
 def test_before_the_play_is_followed_the_spring_weighs_nothing(arm, window):
-    """In whatever turn the signals come back after a gap: until θ is seen, it may be anywhere in any play."""
+    """In any turn after a gap: until θ is seen, it may be anywhere in any play."""
     settings, weights = EstimationSettings(window=window), []
     estimator = play(JointEstimator(arm, PERIOD, settings), motion(arm, 300))
     assert estimator.spring_weight.max() > 50 * 1e-3
@@ -342,21 +341,6 @@ def test_weights_are_those_of_the_inverse_variances(arm):
 def test_an_estimator_of_the_motor_side_needs_its_angle(arm):
     with pytest.raises(JointDynamicsError, match='expected θ with every sample, found none'):
         JointEstimator(arm, PERIOD).update(np.zeros(arm.n), np.zeros(arm.n))
-
-
-def test_learnt_coulomb_friction_weighs_the_motor_side(arm):
-    estimator = JointEstimator(arm, PERIOD, EstimationSettings(friction='coulomb_viscous', window=0.04))
-    levels = []
-
-    def watch(k):
-        estimate = estimator.friction_torque, estimator.torque, estimator.external_deviation
-        assert np.isfinite(estimate).all()
-        levels.append(estimator.coulomb_level.copy())
-
-    play(estimator, motion(arm, 120), watch)
-    assert not levels[0].any()
-    np.testing.assert_array_equal(levels[-1], np.abs(estimator.friction.parameters[:, 0]))
-    assert (levels[-1] > 0).all()
 
 
 def test_static_friction_uses_the_previous_load(arm):

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Whole numbers, single precision and lists count as the numbers they are; what comes back is in double precision.
+"""Whole numbers, single precision and lists count as the numbers they are; results are in double precision.
 
 Drivers publish single precision, documents hold whole numbers: a square taken in either would round or overflow.
 """

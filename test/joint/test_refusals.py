@@ -40,7 +40,7 @@ def stiff(curve, working):
     check_range(TorsionalStiffness([[2e4, 3e9], curve]), ('a', 'b'), np.array([np.inf, working]))
 
 
-#: What is built, and the places and values that the error names.
+#: Calls, and the places and values that their error names.
 REFUSED = [
     (lambda: model(F_C0=np.nan), 'F_C0', 'nan'),
     (lambda: model(V_S=0), 'V_S', '0'),

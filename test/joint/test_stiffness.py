@@ -69,7 +69,8 @@ def test_beyond_its_reach_it_is_the_tangent(alpha):
     assert ends.largest[0] == np.inf
 
 
-SOFTENS, HARDENS = [2e4, -3e9], [2e4, 3e9]
+SOFTENS = [2e4, -3e9]
+HARDENS = [2e4, 3e9]
 #: A stiffness that falls to 0.55 of itself and rises again: 1e4 − 3e8·3 φ²… has no real root.
 DIPS = [1e4, -3e8, 9e12]
 CURVES = {

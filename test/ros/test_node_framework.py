@@ -332,7 +332,7 @@ def test_signals_that_go_on_coming_do_not_end_what_is_ending(ros, example_proces
 
 @pytest.mark.parametrize(
     ('node', 'kernel', 'number'),
-    [('simulator', 'engine.run-', signal.SIGINT), ('estimator', 'sample.', signal.SIGTERM)],
+    [('simulator', 'engine.run-', signal.SIGINT), ('estimator', 'sample.take_sample-', signal.SIGTERM)],
     ids=['simulator', 'estimator'],
 )
 def test_a_signal_breaks_off_the_compilation(tmp_path, ros_domain, ur5e_file, number, node, kernel):

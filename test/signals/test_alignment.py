@@ -92,7 +92,7 @@ def test_samples_on_the_grid_come_back_bit_for_bit():
 def test_median_decides_between_two_periods():
     """A third of the time at one and a half times the period.
 
-    No whole samples are missing, and most steps are what they are.
+    No whole samples are missing, and most steps have the sample period.
     """
     time = np.cumsum([0.0, *[1e-3] * 100, *[1.5e-3] * 60])
     assert sample_period(time) == pytest.approx(1e-3, rel=1e-9)

@@ -37,7 +37,7 @@ RATE = 1000.0
 
 @pytest.mark.parametrize('cutoff', [5.0, 100.0, 250.0, 300.0, 350.0, 400.0, 449.0])
 def test_kernel_is_the_impulse_response_up_to_nyquist(cutoff):
-    """scipy's response of a recording long enough to ring out; what is cut off is below 1e-4 of the peak."""
+    """scipy's response of a recording long enough to ring out; the cut-off part is below 1e-4 of the peak."""
     half = 3000
     impulse = np.zeros(2 * half + 1)
     impulse[half] = 1.0

@@ -68,7 +68,7 @@ def test_extremes_are_reached_and_never_exceeded(seed, K, derivative, tolerance)
     rounding = 1e-11 * np.abs(function.bernstein(derivative)).max()
     assert np.all(lowest <= reached.min(axis=1) + rounding)
     assert np.all(highest >= reached.max(axis=1) - rounding)
-    # At those times it is what was said, on one side of a point where the derivative jumps.
+    # At those times it has the stated value, on one side of a point where the derivative jumps.
     for extreme, when in ((lowest, when_lowest), (highest, when_highest)):
         assert np.all((when >= time[0]) & (when <= time[-1]))
         for joint, (wanted, at) in enumerate(zip(extreme, when, strict=True)):

@@ -21,11 +21,10 @@ from joint_dynamics.estimation.conditions import QUANTITIES, Estimate, estimates
 from joint_dynamics.estimation.contact import ContactDetector
 from joint_dynamics.estimation.estimation_settings import EstimationSettings
 from joint_dynamics.estimation.estimator_factory import choose_friction_method
-from joint_dynamics.estimation.friction import CoulombViscousEstimator, FrictionEstimator
+from joint_dynamics.estimation.friction import FrictionEstimator
 from joint_dynamics.estimation.health import HealthMonitor, HealthThresholds, JointHealth
 from joint_dynamics.estimation.joint_estimator import JointEstimator
 from joint_dynamics.estimation.payload import PayloadEstimator
-from joint_dynamics.estimation.recursive import RecursiveLeastSquares
 from joint_dynamics.estimation.session import EstimationSession, TorqueEstimate
 from joint_dynamics.estimation.stiffness import StiffnessEstimator
 from joint_dynamics.estimation.timeline import Timeline
@@ -33,7 +32,6 @@ from joint_dynamics.estimation.timeline import Timeline
 __all__ = [
     'QUANTITIES',
     'ContactDetector',
-    'CoulombViscousEstimator',
     'Estimate',
     'EstimationSession',
     'EstimationSettings',
@@ -43,7 +41,6 @@ __all__ = [
     'JointEstimator',
     'JointHealth',
     'PayloadEstimator',
-    'RecursiveLeastSquares',
     'StiffnessEstimator',
     'Timeline',
     'TorqueEstimate',

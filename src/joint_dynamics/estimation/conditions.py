@@ -26,7 +26,6 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from joint_dynamics.arrays import BoolArray, FloatArray
-from joint_dynamics.estimation.friction import CoulombViscousEstimator
 from joint_dynamics.estimation.health import ERROR, OK, WARNING, JointHealth
 from joint_dynamics.estimation.joint_estimator import JointEstimator
 from joint_dynamics.estimation.payload import PayloadEstimator
@@ -135,22 +134,19 @@ def _friction(estimator: JointEstimator) -> Condition:
     values = _by_joint(names, friction.parameters)
     if not estimator.learning:
         return Condition(WARNING, 'not adapting: switched off', values)
-    if isinstance(friction, CoulombViscousEstimator):
-        reasons = {'not excited yet': friction.seen == 0}
-    else:
-        # A joint that stops changes no condition.
-        begun = friction.excitation >= 1.0
-        reasons = {
-            'saturated, at a bound of its parameters': np.any(friction.saturated, axis=1),
-            'not excited yet': ~begun,
-            'not excited, motion tells Coulomb from viscous friction too little': ~friction.informative & begun,
-        }
+    # A joint that stops changes no condition.
+    begun = friction.excitation >= 1.0
+    reasons = {
+        'saturated, at a bound of its parameters': np.any(friction.saturated, axis=1),
+        'not excited yet': ~begun,
+        'not excited, motion tells Coulomb from viscous friction too little': ~friction.informative & begun,
+    }
     said = _of_joints(names, reasons)
     return _first(values, 'adapting', (said, WARNING, said))
 
 
 def _temperature(estimator: JointEstimator, measured: bool) -> Condition:
-    names, present, model = estimator.arm.joint_names, estimator.temperature, estimator.friction_model
+    names, present, model = estimator.arm.joint_names, estimator.temperature, estimator.arm.friction
     values = _by_joint(names, present, '.1f')
     if model is None or not measured:
         return Condition(OK, 'not used' if measured else 'not measured', values)
@@ -211,10 +207,8 @@ def _health(names: Sequence[str], health: list[JointHealth]) -> Condition:
 
 #: Unit and meaning of each quantity, in the order in which they are shown.
 QUANTITIES: dict[str, tuple[str, str]] = {
-    'friction_scale': ('1', 'α1, which scales Coulomb friction; where friction is described'),
+    'friction_scale': ('1', 'α1, which scales the described Coulomb friction'),
     'viscous_change': ('N·m·s/rad', 'α2, viscous friction beyond the described one'),
-    'coulomb_friction': ('N·m', 'F_C, where no friction is described'),
-    'viscous_friction': ('N·m·s/rad', 'F_V, where no friction is described'),
     'stiffness': ('N·m/rad', 'stiffness of the transmission without load; with two encoders per joint'),
     'stiffness_ratio': ('1', 'torque of the spring over the working range, against the reference'),
     'friction_ratio': ('1', 'Coulomb friction against the reference'),
@@ -244,11 +238,7 @@ def estimates_of(estimator: JointEstimator, health: list[JointHealth]) -> dict[s
     if estimator.friction is not None:
         parameters, covariance = estimator.friction_scale()
         deviation = np.sqrt(np.maximum(np.diagonal(covariance, axis1=1, axis2=2), 0.0))
-        names = 'friction_scale', 'viscous_change'
-        if isinstance(estimator.friction, CoulombViscousEstimator) and estimator.arm.friction is None:
-            names = 'coulomb_friction', 'viscous_friction'
-            parameters = np.where(estimator.friction.seen[:, None] > 0, parameters, np.nan)
-        for k, name in enumerate(names):
+        for k, name in enumerate(('friction_scale', 'viscous_change')):
             by_name[name] = Estimate(parameters[:, k], deviation[:, k])
     if estimator.stiffness is not None:
         spring = estimator.stiffness

@@ -14,9 +14,9 @@
 
 """The adapted dynamics description: a copy of the one that the estimation started from, with the learnt values.
 
-Per joint `friction.scale` (α) and `stiffness.coefficients` are changed, and `payload`; a joint without friction gets
-the learnt one. `provenance.estimator` holds the data to continue after a restart: the fingerprint of the original
-description, the stiffness when new (the reference of the health), and one line of ratios per run.
+Per joint `friction.scale` (α) and `stiffness.coefficients` are changed, and `payload`. `provenance.estimator` holds the
+data to continue after a restart: the fingerprint of the original description, the stiffness when new (the reference of
+the health), and one line of ratios per run.
 """
 
 from __future__ import annotations
@@ -31,7 +31,6 @@ import numpy as np
 from joint_dynamics.arm import Arm
 from joint_dynamics.arrays import finite
 from joint_dynamics.description import DynamicsDescription
-from joint_dynamics.estimation.friction import CoulombViscousEstimator
 from joint_dynamics.estimation.health import JointHealth
 from joint_dynamics.estimation.joint_estimator import JointEstimator
 from joint_dynamics.joint import TorsionalStiffness
@@ -87,7 +86,8 @@ def adapted_description(
     kept: dict[str, Any] = {}
     for j, name in enumerate(names):
         part = document['joints'][name]
-        _write_friction(part, estimator, j)
+        if estimator.friction is not None and 'friction' in part:
+            part['friction'] = {**part['friction'], 'scale': _plain(estimator.friction.parameters[j])}
         if reference is not None:
             kept[name] = {'stiffness': _plain(np.atleast_2d(reference.coefficients)[j])}
         stiffness = estimator.stiffness
@@ -126,7 +126,7 @@ def adapted_description(
 def reference_of(description: DynamicsDescription, arm: Arm) -> TorsionalStiffness | None:
     """Return the stiffness of the joints when new: that kept in an adapted description, otherwise the described one.
 
-    None where a joint has neither.
+    None if a joint lacks both.
     """
     kept, names = notes_of(description).get('reference', {}), arm.joint_names
     if all('stiffness' in kept.get(name, {}) for name in names):
@@ -134,17 +134,6 @@ def reference_of(description: DynamicsDescription, arm: Arm) -> TorsionalStiffne
         new = [TorsionalStiffness(kept[name]['stiffness'], within) for name, within in zip(names, reach, strict=True)]
         return TorsionalStiffness.stack(new)
     return arm.stiffness if arm.stiffness_described.all() else None
-
-
-def _write_friction(part: dict[str, Any], estimator: JointEstimator, j: int) -> None:
-    friction = estimator.friction
-    if friction is None or (isinstance(friction, CoulombViscousEstimator) and friction.seen[j] == 0):
-        return
-    first, second = _plain(estimator.friction_scale()[0][j])
-    if 'friction' in part:
-        part['friction'] = {**part['friction'], 'scale': [first, second]}
-    else:
-        part['friction'] = {'parameters': {'F_C0': max(first, 0.0), 'F_V1': second}, 'method': 'online'}
 
 
 def _plain(values: Any) -> list[float]:

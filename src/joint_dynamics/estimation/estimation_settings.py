@@ -16,14 +16,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import ClassVar
 
 from joint_dynamics.settings import Settings, refusal, setting
 
-FRICTION_METHODS = ('adaptive', 'coulomb_viscous', 'none')
-STIFFNESS_SOURCES = ('motor', 'link', 'fused')
-STIFFNESS_PRESETS = ('default', 'thesis')
+FRICTION_METHODS = ('adaptive', 'none')
 
 
 @dataclass(frozen=True)
@@ -33,12 +32,11 @@ class EstimationSettings(Settings):
     Attributes
     ----------
     friction
-        `adaptive`: gradient law on the Maxwell-slip model; `coulomb_viscous`: F_C sgn ω + F_V ω by least squares;
-        `none`: as described.
+        `adaptive`: gradient law on the Maxwell-slip model; `none`: as described.
     friction_lower, friction_upper
         [M6 eq 27] bounds α₁ by 1.5; a worn joint exceeds it.
     friction_memory
-        of the regressor (`adaptive`) or of the samples (`coulomb_viscous`).
+        of the regressor.
     stiffness_scale
         the deformation at which the terms of the polynomial have similar size.
     deformation_noise
@@ -51,14 +49,18 @@ class EstimationSettings(Settings):
 
     """
 
+    GONE: ClassVar[Mapping[str, str]] = {
+        'stiffness_source': 'the stiffness learns from the torque of the motor side',
+        'stiffness_preset': 'StiffnessEstimator.thesis in Python has the numbers of the thesis',
+    }
+
     window: float = setting(
         0.1, 'length of the smoother of all signals; the estimates are late by half of it', 's', lower=0.01, upper=1
     )
     taper: bool = setting(True, 'Hann-weighted smoother; false: the Savitzky-Golay filter of the thesis')
     friction: str = setting(
         'adaptive',
-        'how friction is followed: adaptive, scale and viscous part of the described friction; '
-        'coulomb_viscous, by least squares without a model; none',
+        'how friction is followed: adaptive, scale and viscous part of the described friction; none',
         choices=FRICTION_METHODS,
     )
     friction_rate: tuple[float, ...] = setting(
@@ -82,14 +84,6 @@ class EstimationSettings(Settings):
     )
     omega_min: float = setting(0.01, 'nothing adapts while the speed stays below', 'rad/s', lower=0, upper=1)
     hold: float = setting(0.05, 'for so long', 's', lower=0.001, upper=10)
-    stiffness_source: str = setting(
-        'motor',
-        'elastic torque is taken from: motor, link (needs a good robot model), or fused by noise',
-        choices=STIFFNESS_SOURCES,
-    )
-    stiffness_preset: str = setting(
-        'default', 'default, or the run of the thesis (for 1 kHz)', choices=STIFFNESS_PRESETS
-    )
     stiffness_order: int = setting(2, 'number of odd terms of the elastic torque', lower=1, upper=5)
     stiffness_memory: float = setting(
         5.0, 'excited motion after which the stiffness has forgotten', 's', lower=0.1, upper=1e6, infinite=True
@@ -138,13 +132,3 @@ class EstimationSettings(Settings):
                 raise refusal(
                     'friction_lower', f'numbers of at most friction_upper, {self.friction_upper}', self.friction_lower
                 )
-
-    @classmethod
-    def thesis(cls, **changes: Any) -> EstimationSettings:
-        """Return the thesis's numbers for 1 kHz.
-
-        101 samples, untapered; RLS-DF* in raw units; the published excitation condition. changes: settings that
-        override these.
-        """
-        preset = {'window': 0.1, 'taper': False, 'information': 0.0, 'friction_upper': (1.5, 0.05)}
-        return cls(**{**preset, 'viscous_share': 0.0, 'stiffness_preset': 'thesis', **changes})

@@ -22,19 +22,20 @@ from joint_dynamics.arm import Arm, with_reversal
 from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.estimation.estimation_settings import EstimationSettings
-from joint_dynamics.estimation.friction import CoulombViscousEstimator, FrictionEstimator
+from joint_dynamics.estimation.friction import FrictionEstimator
 from joint_dynamics.estimation.payload import PayloadEstimator
 from joint_dynamics.estimation.spring import STIFFNESS_DEVIATION
 from joint_dynamics.estimation.stiffness import StiffnessEstimator
 from joint_dynamics.robot.chain import RigidBody
+
+NEVER = 1e6  # rad, gate of a joint that does not learn: more than any deformation
 
 
 def choose_friction_method(arm: Arm, wanted: EstimationSettings) -> tuple[Arm, EstimationSettings, list[str]]:
     """Return arm, settings and remarks for the friction method that the description permits.
 
     The method `adaptive` needs Maxwell-slip hysteresis [M6 eq 12-18]: friction described without it gets a narrow one
-    (`with_reversal`), as in the feedforward. Where a joint has no friction, all joints get Coulomb and viscous
-    friction.
+    (`with_reversal`), as in the feedforward. Where a joint has no friction, none is adapted.
     """
     if wanted.friction != 'adaptive':
         return arm, wanted, []
@@ -42,17 +43,11 @@ def choose_friction_method(arm: Arm, wanted: EstimationSettings) -> tuple[Arm, E
         arm, remarks = with_reversal(arm)
         return arm, wanted, remarks
     missing = [name for name, there in zip(arm.joint_names, arm.friction_described, strict=True) if not there]
-    remark = (
-        f'no friction of {", ".join(missing)} in the dynamics description: friction as Coulomb and viscous, begun at '
-        'the described F_C0 and F_V1'
-    )
-    return arm, wanted.replaced(friction='coulomb_viscous'), [remark]
+    remark = f'no friction of {", ".join(missing)} in the dynamics description: friction is not adapted, identify it'
+    return arm, wanted.replaced(friction='none'), [remark]
 
 
-Array = FloatArray
-
-
-def gain_of(arm: Arm, effort: str | None) -> Array | None:
+def gain_of(arm: Arm, effort: str | None) -> FloatArray | None:
     """Return the factor K_τ (n,) N·m/A of the measured effort, None where it is a torque.
 
     effort: as in the estimator.
@@ -73,19 +68,9 @@ def gain_of(arm: Arm, effort: str | None) -> Array | None:
     return arm.drive_gain if effort == 'current' or (effort is None and known.all()) else None
 
 
-def make_friction(
-    arm: Arm, use: EstimationSettings, period: float
-) -> FrictionEstimator | CoulombViscousEstimator | None:
+def make_friction(arm: Arm, use: EstimationSettings, period: float) -> FrictionEstimator | None:
     """Return the friction estimator selected by the settings, started from the model, or None for `none`."""
     n, model = arm.n, arm.friction
-    if use.friction == 'coulomb_viscous':
-        start = np.zeros((n, 2))
-        if model is not None:
-            described = model.parameters
-            start = np.stack(
-                [described['F_C0'] * arm.friction_scale[:, 0], described['F_V1'] + arm.friction_scale[:, 1]], axis=1
-            )
-        return CoulombViscousEstimator(n, period, memory=use.friction_memory, initial=start, omega_min=use.omega_min)
     if use.friction == 'none' or model is None:
         return None
     lower, upper = (np.tile(bound, (n, 1)) for bound in (use.friction_lower, use.friction_upper))
@@ -102,11 +87,10 @@ def make_friction(
 def make_stiffness(arm: Arm, use: EstimationSettings, period: float) -> StiffnessEstimator:
     """Return the stiffness estimator selected by the settings.
 
-    It starts from the described stiffness, where there is one, which stays in force until enough is learnt.
+    It starts from the described stiffness, where there is one, which stays in force until enough is learnt. A joint
+    without described friction does not learn: its friction would count as stiffness.
     """
     n, known, described = arm.n, arm.stiffness, arm.stiffness_described
-    if use.stiffness_preset == 'thesis':
-        return StiffnessEstimator.thesis(n)
     order = max(use.stiffness_order, known.order if known is not None else 1)
     start = np.zeros((n, order))
     if known is not None:
@@ -122,7 +106,7 @@ def make_stiffness(arm: Arm, use: EstimationSettings, period: float) -> Stiffnes
         memory=use.stiffness_memory,
         initial_coefficients=start,
         initial_covariance=covariance,
-        gate=use.stiffness_gate or 0.2 * use.stiffness_scale,
+        gate=np.where(arm.friction_described, use.stiffness_gate or 0.2 * use.stiffness_scale, NEVER),
         keep=described,
         # A curve with a maximum within its range has no tangent to continue on.
         reach=np.inf if known is None else np.where(described & np.isinf(known.largest[0]), known.reach, np.inf),
@@ -134,15 +118,10 @@ def make_payload(body: RigidBody, use: EstimationSettings, period: float) -> Pay
     return PayloadEstimator(body, period, memory=use.payload_memory)
 
 
-FURTHER_FRICTION = ('F_Cl', 'F_C1', 'F_V2', 'F_V3', 'F_T0', 'F_T1', 'F_T2', 'offset')
-"""Terms of a friction beyond Coulomb and viscous, 0 where they are absent."""
-
-
 def remarks_of(arm: Arm, use: EstimationSettings, motor_side: bool) -> list[str]:
     """Return remarks on fields of the description that are not used; arguments as in `JointEstimator`."""
-    remarks = _simpler_friction(arm) if use.friction == 'coulomb_viscous' else []
-    friction = make_friction(arm, use, 1.0)
-    if isinstance(friction, FrictionEstimator):
+    remarks, friction = [], make_friction(arm, use, 1.0)
+    if friction is not None:
         rows = zip(arm.joint_names, arm.friction_scale, friction.parameters, strict=True)
         remarks += [
             f'joints.{name}.friction.scale: {given.tolist()} is beyond the bounds of α, {used.tolist()} is used'
@@ -157,23 +136,7 @@ def remarks_of(arm: Arm, use: EstimationSettings, motor_side: bool) -> list[str]
         remarks += _said(arm, 'damping', arm.damping > 0, why)
         remarks += [] if arm.kinematic_error is None else _said(arm, 'kinematic_error', everywhere, why)
         remarks += [] if arm.backlash is None else _said(arm, 'backlash', everywhere, why)
-    elif use.stiffness_preset == 'thesis':
-        remarks += _said(arm, 'stiffness', described, 'not used, the preset thesis begins from none')
     return remarks
-
-
-def _simpler_friction(arm: Arm) -> list[str]:
-    """Return a remark where a described friction is more than Coulomb and viscous."""
-    model = arm.friction
-    if model is None:
-        return []
-    p = model.parameters
-    more = np.any([p['F_S'] != p['F_C0'], *(p[name] != 0 for name in FURTHER_FRICTION)], axis=0)
-    if model.maxwell_slip is not None:
-        more |= arm.friction_described
-    if model.quadrants is not None:
-        more |= ~np.isnan(model.quadrants['dq_s'])
-    return _said(arm, 'friction', more, 'only F_C0 and F_V1 are used (friction coulomb_viscous)')
 
 
 def _said(arm: Arm, field: str, where: BoolArray, why: str) -> list[str]:

@@ -12,10 +12,10 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Evaluation of the torques of a sample, compiled: contacts, weights of the three sides, changes.
+"""What follows from the torques of a sample, compiled: learning, contacts, weights of the three sides, changes.
 
-The weights are inverse variances. Their deviations need not be exact; they select the side: the spring at rest, the
-spring and the motor in slip, the motor near φ = 0.
+The functions take a `sample.Sample` e and its settings u. The weights are inverse variances. Their deviations need not
+be exact; they select the side: the spring at rest, the spring and the motor in slip, the motor near φ = 0.
 """
 
 from __future__ import annotations
@@ -27,17 +27,60 @@ import numpy as np
 from joint_dynamics.compilation import compiled
 from joint_dynamics.estimation.change_test import begin_block, last_link_rows, take
 from joint_dynamics.estimation.contact import contact_step
-from joint_dynamics.estimation.learning import ADAPTIVE, AS_DESCRIBED, BEGUN, COMPLETE, COULOMB_VISCOUS, LASTING_SLACK
-from joint_dynamics.estimation.lost_motion import Play
-from joint_dynamics.estimation.spring import Spring, elastic
+from joint_dynamics.estimation.friction import friction_step
+from joint_dynamics.estimation.lost_motion import Play, lost_motion_step
+from joint_dynamics.estimation.spring import Spring, elastic, stiffness_step
 from joint_dynamics.estimation.torques import HYSTERESIS, NO_FRICTION, Estimate
 
+# Flags of a sample, beside JUMPED and DUE of `spring`.
+READY = 4  # there are estimates
+BEGUN = 8  # a block of the change detector has begun
+COMPLETE = 16  # a block of the change detector is complete
+
+LASTING_SLACK = 0.3  # two standard deviations of the lost motion, relative, where a lasting error would be learnt
+SMALLEST = 1e-12  # rad or N·m, avoids a division by zero
 SLACK = 0.1  # standard deviation of the lost motion, relative
 ADAPTED = 15.0  # s of motion after which the friction counts as learnt
 SLOW = 30.0  # s of learning motion, memory of the reference that a change is compared with
 SLIPPING = 5.0  # speed of a joint whose friction is known, in omega_min
 NO_SPRING = 1e12  # (N·m)², variance of a spring torque without information
 SMALL_PLAY = 1e-9  # rad, avoids a division by zero
+
+
+@compiled
+def learn_stiffness(e: Any, u: Any, learning: bool, free: bool) -> int:
+    """Follow the play and let the stiffness learn; return flags. free: whether no joint has a contact."""
+    todo, value = 0, e.smoother.states[0]
+    for j in range(len(e.estimate)):
+        s, lost, theta = e.estimate[j], e.play[j], value[u.theta + j]
+        if u.backlash:
+            lost_motion_step(lost, theta, s.torque_link, s.half_backlash)
+        if not learning:
+            continue
+        phi = theta - value[u.q + j] - lost.motion
+        inertial = s.rotor_inertia_deviation * abs(e.smoother.states[2, u.theta + j])
+        wrong = np.hypot(0.5 * (LASTING_SLACK * lost.slack + lost.uncertainty), s.error_deviation)
+        unknown = np.hypot(wrong / max(abs(phi), SMALLEST), inertial / max(abs(s.torque_motor), SMALLEST))
+        if not free or abs(e.smoother.states[1, u.theta + j]) < u.omega_min:
+            unknown = np.inf
+        state, learnt, spring = e.springs[j], (e.learnt[0][j], e.learnt[1][j]), e.spring
+        in_force = spring.P[j], spring.alpha[j], spring.square[j : j + 1]
+        x = phi * state.per_scale
+        before = elastic(spring.alpha[j], x, state.reach, e.scratch)[0]
+        sample = phi, s.torque_motor - s.damping_torque, unknown, np.sign(e.smoother.states[1, u.theta + j])
+        todo |= stiffness_step(state, learnt, in_force, e.spring_map[j], sample, e.scratch)[1]
+        # A change of the map is no push.
+        e.contacts[j].base[0] += elastic(spring.alpha[j], x, state.reach, e.scratch)[0] - before
+    return todo
+
+
+@compiled
+def learn_friction(e: Any, u: Any, free: bool) -> None:
+    """Let the friction learn. free: whether no joint has a contact."""
+    for j in range(len(e.estimate)):
+        s = e.estimate[j]
+        residual = s.rotor_torque - s.torque_link - e.smoother.states[0, u.F_v + j]
+        friction_step(e.friction[j], e.alpha[j], residual, s.coulomb_friction, s.held_speed, free)
 
 
 @compiled
@@ -64,9 +107,7 @@ def detect_contacts(e: Any, u: Any, may_teach: bool) -> None:
 @compiled
 def adapted(e: Any, u: Any, j: int) -> bool:
     """Return whether the friction of joint j is learnt, or does not learn."""
-    if u.learns == AS_DESCRIBED:
-        return True
-    return (e.friction[j].adapted if u.learns == ADAPTIVE else e.coulomb[j].seen) * u.turn > ADAPTED
+    return not u.adapts or e.friction[j].adapted * u.turn > ADAPTED
 
 
 @compiled
@@ -198,11 +239,8 @@ def watch_changes(e: Any, u: Any, known: bool, disturbed: bool) -> int:
 
 @compiled
 def friction_terms(e: Any, u: Any, j: int) -> tuple[tuple[float, float], tuple[float, float], float]:
-    """Return the regressor of α [N·m, rad/s], α and its number of updates; F_C is in units of `coulomb_unit`."""
+    """Return the regressor of α [N·m, rad/s], α and its number of updates."""
     s, omega, alpha = e.estimate[j], e.smoother.states[1, u.theta + j], e.alpha[j]
-    if u.learns == COULOMB_VISCOUS:
-        unit = s.coulomb_unit
-        return (unit * np.sign(omega), omega), (alpha[0] / unit, alpha[1]), e.coulomb[j].seen
-    if u.learns == ADAPTIVE:
+    if u.adapts:
         return (s.coulomb_friction, s.held_speed), (alpha[0], alpha[1]), float(e.friction[j].adapted)
     return (s.friction_torque, omega), (0.0 if u.method == NO_FRICTION else 1.0, 0.0), 0.0

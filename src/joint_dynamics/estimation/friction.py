@@ -20,8 +20,6 @@
 α₁ follows wear (Coulomb friction), α₂ the error of the temperature model (viscous friction, N·m·s/rad). The normalised
 step never overshoots f = f̂; the plain one is unstable beyond T_s YᵀΓY = 2. The paper's excitation condition accepts
 constant speed, which cannot separate α₁ from α₂; here the correlation of Y decides.
-
-Without a friction model: Coulomb and viscous friction by least squares with forgetting.
 """
 
 from __future__ import annotations
@@ -34,13 +32,12 @@ from numpy.typing import ArrayLike
 from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.compilation import compiled
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.estimation.recursive import RecursiveLeastSquares, per_joint, positive, rls_step
+from joint_dynamics.estimation.recursive import positive
 from joint_dynamics.estimation.spring import LARGEST_TORQUE
 from joint_dynamics.records import Field, KernelRecord
 
 Array = FloatArray
 GAINS_EVERY = 10  # updates between two evaluations of the gains γ
-CHECK = 16  # updates between two bounds of P; P grows at most by (1/λ)^16 between them
 INDEPENDENT = 0.1  # s between independent prediction errors
 TRUSTED_TIME = 0.3  # s of motion before the gains use the measured mean(Y Yᵀ)
 
@@ -65,17 +62,6 @@ class Adaptive(KernelRecord):
     gain: Annotated[FloatArray, 2]  # γ_i T_s
     moving: bool  # whether the joint moves and may adapt
     informative: bool  # whether the motion separates α₁ from α₂
-    excited: bool  # whether the last sample taught
-
-
-class Coulomb(KernelRecord):
-    """Least-squares friction of one joint: settings, then the learnt state beside P and [F_C, F_V]."""
-
-    omega_min: float  # rad/s, slowest speed that teaches: sgn ω is unknown below
-    forgetting: float  # λ
-    seen: float  # updates that taught
-    updates: float  # all updates
-    scratch: Annotated[FloatArray, 2, 2]  # ψ and Pψ
     excited: bool  # whether the last sample taught
 
 
@@ -111,20 +97,6 @@ def friction_step(s: Adaptive, alpha: Array, f: float, Y1: float, Y2: float, all
     if s.excited:
         s.adapted += 1.0
     return error
-
-
-@compiled
-def coulomb_viscous_step(s: Coulomb, P: Array, alpha: Array, f: float, omega: float, allowed: bool) -> float:
-    """Take one sample of one joint: update P (2, 2) and [F_C, F_V] (2,) in place; return F − F̂ before, N·m."""
-    size = abs(omega)
-    s.excited = size > s.omega_min and size < LARGEST_TORQUE and abs(f) < LARGEST_TORQUE and allowed
-    s.updates += 1
-    if not s.excited:
-        return 0.0
-    s.seen += 1.0
-    psi = s.scratch[0]
-    psi[0], psi[1] = np.sign(omega), omega
-    return rls_step(P, alpha, psi, f, True, (s.forgetting, 0.0, False), s.scratch[1])[0]
 
 
 class FrictionEstimator:
@@ -296,114 +268,3 @@ class FrictionEstimator:
         allowed = np.ones(self.joints, dtype=bool) if excited is None else np.array(excited, dtype=bool)
         each = zip(self.states, self.alpha, f, Y1, Y2, allowed, strict=True)
         return np.array([friction_step(*joint) for joint in each])
-
-
-class CoulombViscousEstimator:
-    """The alternative without a friction model.
-
-    F̂ = F_C sgn ω + F_V ω by recursive least squares with forgetting [patent 2, eq 14-20].
-
-    `states` (n,) of `Coulomb`, `P` (n, 2, 2) and `alpha` (n, 2) are the arguments of `coulomb_viscous_step`; `seen` and
-    `excited` (n,) are fields of `states`.
-
-    Parameters
-    ----------
-    joints
-        n.
-    period
-        s.
-    memory
-        s of motion: λ = 1 − period/memory.
-    initial
-        [F_C, F_V], (2,) or (n, 2), N·m and N·m·s/rad.
-    deviation
-        of the initial values per noise of 1 N·m, (2,); P(0), the upper bound of P, is its square.
-    omega_min
-        rad/s: slower samples do not teach, because sgn ω is unknown there.
-    """
-
-    seen, excited = Field(), Field()
-
-    def __init__(
-        self,
-        joints: int,
-        period: float = 1e-3,
-        *,
-        memory: float = 10.0,
-        initial: ArrayLike = 0.0,
-        deviation: ArrayLike = (100.0, 100.0),
-        omega_min: float = 0.01,
-    ) -> None:
-        self.joints, self.period = int(joints), positive('period', period)
-        forgetting = max(1.0 - self.period / positive('memory', memory), 0.1)
-        self._rls = RecursiveLeastSquares(
-            joints, 2, initial_covariance=np.square(deviation), forgetting=forgetting, directional=False
-        )
-        self._initial = initial
-        self.P, self.alpha = self._rls.P, self._rls.alpha
-        self.omega_min = per_joint('omega_min', omega_min, self.joints, zero=True)
-        self.states = Coulomb.filled(self.joints, omega_min=self.omega_min, forgetting=forgetting)
-        self._start, self._initial = self.states.copy(), initial
-        self.reset()
-
-    def reset(self, parameters: ArrayLike | None = None) -> None:
-        """Restart at `parameters`, default the initial ones."""
-        self._rls.reset(np.asarray(self._initial if parameters is None else parameters, dtype=float))
-        self.states[:] = self._start
-
-    def snapshot(self) -> tuple[Array, Array]:
-        """Return copies of P and α, for `restore`."""
-        return self.P.copy(), self.alpha.copy()
-
-    def restore(self, kept: tuple[Array, Array]) -> None:
-        """Go back to P and α as `snapshot` returned them."""
-        self.P[:], self.alpha[:] = kept
-
-    def set_coulomb(self, joint: int, coulomb: float) -> None:
-        """Set F_C of a joint to `coulomb` [N·m]."""
-        self.alpha[joint, 0] = coulomb
-
-    @property
-    def parameters(self) -> Array:
-        """[F_C, F_V] of every joint, (n, 2), N·m and N·m·s/rad."""
-        return self.alpha.copy()
-
-    @property
-    def covariance(self) -> Array:
-        """P, (n, 2, 2), per (N·m)² of noise."""
-        return self.P.copy()
-
-    def against(self, F_C0: Array, F_V1: Array) -> tuple[Array, Array]:
-        """Return α (n, 2) against a described friction, with F_C = α1 F_C0 and F_V = F_V1 + α2.
-
-        Its covariance (n, 2, 2).
-        """
-        unit = np.stack([1.0 / np.maximum(F_C0, 1e-6), np.ones(self.joints)], axis=1)
-        parameters = (self.parameters - np.stack([np.zeros(self.joints), F_V1], axis=1)) * unit
-        return parameters, self.covariance * unit[:, :, None] * unit[:, None, :]
-
-    @property
-    def excitation(self) -> Array:
-        """Adaptation since the reset, (n,) [s]."""
-        return self.seen * self.period
-
-    def predict(self, omega: Array) -> Array:
-        """F̂ = F_C sgn ω + F_V ω, N·m, (n,)."""
-        return self.alpha[:, 0] * np.sign(omega) + self.alpha[:, 1] * omega
-
-    def update(self, friction: ArrayLike, omega: ArrayLike, excited: ArrayLike | None = None) -> Array:
-        """Take the friction residual F = τ_m − B ω̇ − τ_J (n,) N·m and ω (n,) rad/s.
-
-        Return F − F̂ (n,), 0 where there was no update.
-        """
-        f, speed = np.asarray(friction, dtype=float), np.asarray(omega, dtype=float)
-        allowed = np.ones(self.joints, dtype=bool) if excited is None else np.array(excited, dtype=bool)
-        each = zip(self.states, self.P, self.alpha, f, speed, allowed, strict=True)
-        error = np.array([coulomb_viscous_step(*joint) for joint in each])
-        if self.states['updates'][0] % CHECK == 0:
-            self.bound()
-        return error
-
-    def bound(self) -> None:
-        """Bring P back between its bounds."""
-        self._rls.bound()

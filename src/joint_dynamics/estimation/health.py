@@ -23,14 +23,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from joint_dynamics.arrays import FloatArray
-from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.estimation.friction import FrictionEstimator
 from joint_dynamics.joint import TorsionalStiffness
 from joint_dynamics.settings import Settings, setting
 
@@ -38,7 +36,10 @@ if TYPE_CHECKING:
     from joint_dynamics.estimation.joint_estimator import JointEstimator
 
 Array = FloatArray
-OK, WARNING, ERROR, UNKNOWN = 'ok', 'warning', 'error', 'unknown'
+OK = 'ok'
+WARNING = 'warning'
+ERROR = 'error'
+UNKNOWN = 'unknown'
 RETURN = 0.8  # share of a threshold below which a worn joint is healthy again; friction drifts by 5 % with the work
 
 
@@ -121,94 +122,40 @@ class HealthMonitor:
 
     def of(self, estimator: JointEstimator) -> list[JointHealth]:
         """Return the health of every joint of a running estimation."""
-        stiffness, friction = estimator.stiffness, estimator.friction
-        given: dict[str, Any] = {}
-        n = estimator.n
-        if stiffness is not None:
+        spring, friction, n = estimator.stiffness, estimator.friction, estimator.n
+        parts: list[tuple[str, Array, Array, Array, Sequence[float]]] = []
+        if spring is not None:
             reach = np.broadcast_to(np.asarray(self.working_range, dtype=float), (n,))
-            torque = np.maximum(np.abs(stiffness.torque(reach)), 1e-12)
-            given = {
-                'stiffness': stiffness.coefficients,
-                'stiffness_deviation': np.sqrt(stiffness.variance(reach)) / torque,
-                'stiffness_excitation': stiffness.excitation,
-            }
-        if isinstance(friction, FrictionEstimator):
-            given |= {
-                'friction': friction.parameters[:, 0],
-                'friction_deviation': np.sqrt(friction.covariance[:, 0, 0]),
-                'friction_excitation': friction.excitation,
-            }
-        if not given:
+            deviation = np.sqrt(spring.variance(reach)) / np.maximum(np.abs(spring.torque(reach)), 1e-12)
+            ratios = self.stiffness_ratios(spring.coefficients)
+            parts.append(('stiffness', ratios, deviation, spring.excitation, self.thresholds.stiffness))
+        if friction is not None:
+            scale = friction.parameters[:, 0] / np.asarray(self.friction_reference, dtype=float)
+            deviation = np.sqrt(friction.covariance[:, 0, 0])
+            parts.append(('Coulomb friction', scale, deviation, friction.excitation, self.thresholds.friction))
+        if not parts:
             return [JointHealth(UNKNOWN, 'neither stiffness nor a described friction')] * n
-        return self.judge(**given)
+        return [self._joint(j, parts) for j in range(n)]
 
-    def judge(
-        self,
-        *,
-        stiffness: Array | None = None,
-        stiffness_deviation: Array | None = None,
-        stiffness_excitation: Array | None = None,
-        friction: Array | None = None,
-        friction_deviation: Array | None = None,
-        friction_excitation: Array | None = None,
-    ) -> list[JointHealth]:
-        """Return the health of every joint.
-
-        Parameters
-        ----------
-        stiffness
-            coefficients (n, P), N·m/rad^{2p−1}; None: not judged.
-        stiffness_deviation
-            relative standard deviation (n,) of their torque.
-        stiffness_excitation
-            excited motion (n,) s.
-        friction
-            α₁ (n,); None: not judged.
-        friction_deviation
-            its standard deviation (n,).
-        friction_excitation
-            time of adaptation (n,) s.
-
-        """
-        given = stiffness if stiffness is not None else friction
-        if given is None:
-            raise JointDynamicsError('health: expected stiffness or friction, found neither')
-        ratios = self.stiffness_ratios(stiffness) if stiffness is not None else None
-        scale = None if friction is None else friction / np.asarray(self.friction_reference, dtype=float)
-        parts = (
-            ('stiffness', ratios, stiffness_deviation, stiffness_excitation, self.thresholds.stiffness),
-            ('Coulomb friction', scale, friction_deviation, friction_excitation, self.thresholds.friction),
-        )
-        joints = []
-        for j in range(len(given)):
-            findings: list[tuple[str, str]] = []
-            shown: list[float | None] = []
-            for name, ratio, deviation, excitation, limits in parts:
-                if ratio is None or not np.isfinite(ratio[j]):
-                    shown.append(None)
-                    continue
-                findings.append(self._part(name, ratio[j], deviation, excitation, j, limits))
-                shown.append(np.nan if findings[-1][0] == UNKNOWN else float(ratio[j]))
-            order = (ERROR, WARNING, OK, UNKNOWN)
-            status = min((part[0] for part in findings), key=order.index, default=UNKNOWN)
-            reason = '; '.join(part[1] for part in findings if part[0] == status) or 'no reference'
-            joints.append(JointHealth(status, reason, *shown))
-        return joints
+    def _joint(self, j: int, parts: Sequence[tuple[str, Array, Array, Array, Sequence[float]]]) -> JointHealth:
+        findings: list[tuple[str, str]] = []
+        shown: dict[str, float] = {}
+        for name, ratio, deviation, excitation, limits in parts:
+            if np.isfinite(ratio[j]):
+                findings.append(self._part(name, j, ratio[j], deviation[j], excitation[j], limits))
+                shown[name] = np.nan if findings[-1][0] == UNKNOWN else float(ratio[j])
+        order = (ERROR, WARNING, OK, UNKNOWN)
+        status = min((part[0] for part in findings), key=order.index, default=UNKNOWN)
+        reason = '; '.join(part[1] for part in findings if part[0] == status) or 'no reference'
+        return JointHealth(status, reason, shown.get('stiffness'), shown.get('Coulomb friction'))
 
     def _part(
-        self,
-        name: str,
-        ratio: float,
-        deviation: Array | None,
-        excitation: Array | None,
-        j: int,
-        limits: Sequence[float],
+        self, name: str, j: int, ratio: float, deviation: float, excitation: float, limits: Sequence[float]
     ) -> tuple[str, str]:
-        if excitation is not None and excitation[j] < self.thresholds.excitation:
+        if excitation < self.thresholds.excitation:
             self._decided.pop((name, j), None)
             return UNKNOWN, f'{name} not excited yet'
-        change = ratio - 1.0
-        doubt = self.thresholds.deviations * (0.0 if deviation is None else float(deviation[j]))
+        change, doubt = ratio - 1.0, self.thresholds.deviations * deviation
         before, status = self._decided.get((name, j), OK), OK
         for level, limit in zip((WARNING, ERROR), limits, strict=True):
             # A level begins when the change is certainly beyond its limit, and ends when it is certainly below.

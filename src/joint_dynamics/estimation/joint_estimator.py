@@ -34,13 +34,13 @@ from numpy.typing import ArrayLike
 from joint_dynamics.arm import Arm, RangeWatch
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.estimation import learning, sample, torques
+from joint_dynamics.estimation import evaluation, sample, torques
 from joint_dynamics.estimation.change_test import BODY
 from joint_dynamics.estimation.changes import Change, ChangeDetector, is_large_drop
 from joint_dynamics.estimation.contact import ContactDetector
-from joint_dynamics.estimation.estimation_settings import STIFFNESS_SOURCES, EstimationSettings
+from joint_dynamics.estimation.estimation_settings import EstimationSettings
 from joint_dynamics.estimation.estimator_factory import gain_of, make_friction, make_payload, make_stiffness, remarks_of
-from joint_dynamics.estimation.friction import CoulombViscousEstimator, FrictionEstimator
+from joint_dynamics.estimation.friction import FrictionEstimator
 from joint_dynamics.estimation.lost_motion import LostMotion
 from joint_dynamics.estimation.payload import PayloadEstimator
 from joint_dynamics.estimation.stiffness import StiffnessEstimator
@@ -53,8 +53,7 @@ Array = FloatArray
 NAMED = 100  # changes that are kept
 TURN = 0.008  # s between two turns of a learning part
 SPEED_SPAN = 0.003  # s, half the span of the difference that gives the speed for F_v
-VISCOUS_LIMIT = 0.05  # s/rad, bound of a learnt viscous friction, relative to the torque limit
-SMALLEST_COULOMB = 0.02  # unit of a learnt Coulomb friction, relative to the torque limit
+VISCOUS_LIMIT = 0.05  # s/rad, bound of α₂ without described friction, relative to the torque limit
 
 
 class JointEstimator(sample.Estimates):
@@ -79,7 +78,7 @@ class JointEstimator(sample.Estimates):
     gain
         (n,) N·m/A, factor of the current; None where torque is given.
     friction, stiffness
-        FrictionEstimator, CoulombViscousEstimator or None; StiffnessEstimator or None.
+        FrictionEstimator or None; StiffnessEstimator or None.
     filter, lost_motion, watch
         the smoother, the play of the gears, and the range of the motion against the validity of the friction.
     learning
@@ -110,12 +109,11 @@ class JointEstimator(sample.Estimates):
         self.arm, self.settings = arm, settings or EstimationSettings()
         self.n, self.period, self.motor_side = arm.n, float(period), bool(motor_side)
         use, n, self.gain = self.settings, arm.n, gain_of(arm, effort)
-        self.friction_model = model = None if use.friction == 'coulomb_viscous' else arm.friction
-        slip = model.maxwell_slip if model else None
+        slip = arm.friction.maxwell_slip if arm.friction else None
         if use.friction == 'adaptive' and slip is None:
             raise JointDynamicsError(
                 'friction: expected a friction model with a Maxwell-slip part for the method adaptive, found none; '
-                'take coulomb_viscous'
+                'take the method none'
             )
         signals = ['q', 'tau'] + ['theta'] * self.motor_side + ['H', 'F_v'] * (slip is not None)
         self.filter = StateEstimator(len(signals) * n, self.period, window=use.window, taper=use.taper)
@@ -127,8 +125,7 @@ class JointEstimator(sample.Estimates):
         self.estimate['gain'] = 1.0 if self.gain is None else self.gain
         self.numbers = sample.Numbers.filled(
             1, motor_side=self.motor_side, lag=self._lag, stride=self.stride, turn=turn, omega_min=use.omega_min,
-            per_span=0.5 / (max(self._lag, 1) * self.period), source=STIFFNESS_SOURCES.index(use.stiffness_source),
-            method=torques.OWN if use.friction == 'coulomb_viscous' else torques.HYSTERESIS if slip else static,
+            per_span=0.5 / (max(self._lag, 1) * self.period), method=torques.HYSTERESIS if slip else static,
             **{name: signals.index(name) * n if name in signals else -1 for name in ('q', 'tau', 'theta', 'H', 'F_v')},
         )  # fmt: skip
         if not self.motor_side:
@@ -140,7 +137,7 @@ class JointEstimator(sample.Estimates):
         )
         self.friction = make_friction(arm, use, turn)
         self.stiffness = make_stiffness(arm, use, turn) if motor_side else None
-        self.watch = RangeWatch(arm.validity if self.friction_model is not None or arm.terms else None, arm.joint_names)
+        self.watch = RangeWatch(arm.validity if arm.friction is not None or arm.terms else None, arm.joint_names)
         self._temperature, self._known_temperature = np.full(n, np.nan), np.full(n, np.nan)
         self.set_temperature(self._temperature)
         bare = arm.carrying(np.zeros_like(arm.payload)) if arm.payload.any() else arm
@@ -150,7 +147,7 @@ class JointEstimator(sample.Estimates):
             deviations=use.contact_deviations, memory=use.contact_memory, omega_min=use.omega_min,
         )  # fmt: skip
         self.payload: PayloadEstimator | None = None
-        viscous = self.friction.upper[:, 1] if isinstance(self.friction, FrictionEstimator) else VISCOUS_LIMIT * limit
+        viscous = VISCOUS_LIMIT * limit if self.friction is None else self.friction.upper[:, 1]
         self.changes = ChangeDetector(self.n, 1 if self.stiffness is None else self.stiffness.order, turn, viscous)
         self.named: list[Change] = []
         self._before_change = np.zeros(0)
@@ -176,23 +173,17 @@ class JointEstimator(sample.Estimates):
             estimate['deviations'] = arm.kinematic_error_deviation.records(tables)
         bare = constants.joints.copy()
         bare['error']['size'] = 0  # subtracted from θ once, for all uses
-        adaptive = friction if isinstance(friction, FrictionEstimator) else FrictionEstimator(n)
-        coulomb = friction if isinstance(friction, CoulombViscousEstimator) else CoulombViscousEstimator(n)
         spring = StiffnessEstimator(n, 1) if self.stiffness is None else self.stiffness
-        numbers['learns'] = learning.ADAPTIVE if friction is adaptive else learning.AS_DESCRIBED
-        if friction is coulomb:
-            described = 0.0 if arm.friction is None else arm.friction.parameters['F_C0']
-            unit = np.maximum(described, SMALLEST_COULOMB * self.effort_limit)
-            numbers['learns'], estimate['coulomb_unit'] = learning.COULOMB_VISCOUS, unit
-        numbers['spring'], numbers['backlash'] = self.stiffness is not None, arm.backlash is not None
+        numbers['adapts'], numbers['spring'] = friction is not None, self.stiffness is not None
+        numbers['backlash'] = arm.backlash is not None
         numbers['per_block'], order = changes.per_block, spring.order
         return sample.Sample(
             arm=constants._replace(tables=tables.array(), links=constants.links.copy()), numbers=numbers,
             status=self.status, estimate=estimate, given=zeros((3, n)), bare=bare, sliders=arm.begin(),
             line=zeros((2 * self._lag + 1, self.filter.channels)), smoother=self.filter.smoother,
             temperature=self._known_temperature, work=zeros((len(constants.links), WORK_PER_LINK)), rows=zeros((5, n)),
-            alpha=arm.friction_scale.copy() if friction is None else friction.alpha, friction=adaptive.states,
-            coulomb=coulomb.states, coulomb_P=coulomb.P, play=self.lost_motion.states, springs=spring.states,
+            alpha=arm.friction_scale.copy() if friction is None else friction.alpha,
+            friction=(friction or FrictionEstimator(n)).states, play=self.lost_motion.states, springs=spring.states,
             learnt=spring.learnt, spring=sample.InForce(*spring.in_force), contacts=self.detector.states,
             seen=self.watch.seen, blocks=changes.blocks, doubted=changes.spring_doubted, scale=zeros((n, 2)),
             carried=zeros(BODY), spring_map=zeros((n, order)), link_rows=zeros((n, BODY)),
@@ -200,16 +191,10 @@ class JointEstimator(sample.Estimates):
         )  # fmt: skip
 
     def friction_scale(self) -> tuple[Array, Array]:
-        """Return α (n, 2) relative to the described friction and its covariance (n, 2, 2).
-
-        Without a described friction, [F_C, F_V] and their covariance.
-        """
-        friction, described = self.friction, self.arm.friction
-        if friction is None:
+        """Return α (n, 2) relative to the described friction and its covariance (n, 2, 2)."""
+        if self.friction is None:
             return self.arm.friction_scale.copy(), np.zeros((self.n, 2, 2))
-        if isinstance(friction, CoulombViscousEstimator) and described is not None:
-            return friction.against(described.parameters['F_C0'], described.parameters['F_V1'])
-        return friction.parameters, friction.covariance
+        return self.friction.parameters, self.friction.covariance
 
     def reset_signals(self) -> None:
         """Restart the signals and the hysteresis, as after a gap or a jump of time; keep the learnt values."""
@@ -292,7 +277,7 @@ class JointEstimator(sample.Estimates):
         if self.payload is not None:
             payload = sample.KNOWN if self.payload.known else sample.UNKNOWN
         todo = sample.take_sample(self._sample, bool(self.learning), payload, self.changes.load_suspected)
-        if todo > learning.READY:
+        if todo > evaluation.READY:
             self._finish(todo)
         return todo != 0
 
@@ -300,11 +285,9 @@ class JointEstimator(sample.Estimates):
         """Do the rare work that the flags of a sample ask for."""
         if self.stiffness is not None:
             self.stiffness.finish(todo)
-        if todo & learning.BOUND and isinstance(self.friction, CoulombViscousEstimator):
-            self.friction.bound()
-        if todo & learning.BEGUN:
+        if todo & evaluation.BEGUN:
             self._kept[self.changes.open] = [part.snapshot() for part in self._learners]
-        if not todo & learning.COMPLETE:
+        if not todo & evaluation.COMPLETE:
             return
         self.changes.complete()
         change, newest = self.changes.find(), self.changes.newest
@@ -336,8 +319,7 @@ class JointEstimator(sample.Estimates):
             self.detector.reset_signals()
             return
         elif self.friction is not None:
-            unit = float(self.estimate['coulomb_unit'][change.joint])
-            self.friction.set_coulomb(change.joint, change.value * unit)
+            self.friction.set_coulomb(change.joint, change.value)
             self._sample.scale[change.joint, 0] = change.value
         self.changes.begin_anew()
 
@@ -376,7 +358,7 @@ class JointEstimator(sample.Estimates):
         given = np.asarray(temperature, dtype=float)
         self._temperature[:] = np.where(np.isfinite(given), given, self._temperature)
         self.watch.update_temperature(given)
-        model = self.friction_model
+        model = self.arm.friction
         # NaN is the temperature without effect of further terms, each of which has its own.
         fallback = np.full(self.n, np.nan) if model is None else model.parameters['T_0']
         if self.settings.temperature is not None:

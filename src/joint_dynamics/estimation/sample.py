@@ -30,8 +30,14 @@ from joint_dynamics.arm.sample import ArmConstants
 from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.compilation import compiled
 from joint_dynamics.estimation.change_test import Blocks
-from joint_dynamics.estimation.evaluation import detect_contacts, watch_changes, weigh_torques
-from joint_dynamics.estimation.learning import READY, learn_friction, learn_stiffness
+from joint_dynamics.estimation.evaluation import (
+    READY,
+    detect_contacts,
+    learn_friction,
+    learn_stiffness,
+    watch_changes,
+    weigh_torques,
+)
 from joint_dynamics.estimation.torques import torques
 from joint_dynamics.records import Field, KernelRecord, Record
 from joint_dynamics.signals.state_estimator import Smoother
@@ -56,9 +62,8 @@ class Numbers(KernelRecord):
     theta: int
     H: int
     F_v: int
-    method: int  # friction: NO_FRICTION, OWN, HYSTERESIS or STATIC
-    learns: int  # friction: AS_DESCRIBED, ADAPTIVE or COULOMB_VISCOUS
-    source: int  # of the stiffness: BY_MOTOR, BY_LINK or BY_ALL
+    method: int  # friction: NO_FRICTION, HYSTERESIS or STATIC
+    adapts: bool  # whether friction adapts
     lag: int  # samples d of the speed for F_v
     stride: int  # samples between two turns of a part
     per_block: int  # samples of a block of the change detector
@@ -124,7 +129,7 @@ class Estimates:
 
 
 class InForce(NamedTuple):
-    """Map of n springs in force, as in `StiffnessMap`."""
+    """Map of n springs in force, as in `StiffnessEstimator`."""
 
     P: FloatArray  # (n, P, P)
     alpha: FloatArray  # (n, P)
@@ -148,8 +153,6 @@ class Sample(NamedTuple):
     rows: FloatArray  # (5, n), written
     alpha: FloatArray  # (n, 2), α of the friction
     friction: Record  # (n,) of `friction.Adaptive`
-    coulomb: Record  # (n,) of `friction.Coulomb`
-    coulomb_P: FloatArray  # (n, 2, 2)
     play: Record  # (n,) of `Play`
     springs: Record  # (n,) of `Spring`
     learnt: tuple[FloatArray, FloatArray]  # P (n, P, P) and α (n, P) of the learnt map
@@ -169,7 +172,7 @@ class Sample(NamedTuple):
 
 @compiled
 def take_sample(e: Any, learning: bool, payload: int, suspected: bool) -> int:
-    """Take the sample in `given` of a `Sample`; return flags of `learning` and `spring`, 0 without estimates.
+    """Take the sample in `given` of a `Sample`; return flags of `evaluation` and `spring`, 0 without estimates.
 
     learning: whether α, stiffness and payload adapt. payload: NOT_ESTIMATED, UNKNOWN or KNOWN. suspected: whether a
     change of the load is suspected (`changes`).
@@ -185,9 +188,9 @@ def take_sample(e: Any, learning: bool, payload: int, suspected: bool) -> int:
                 free = False
         if turn == 0 and u.spring:
             todo |= learn_stiffness(e, u, learning, free)
-        elif turn == 1 and learning:
+        elif turn == 1 and learning and u.adapts:
             # A push that only some joints detect would be learnt as friction.
-            todo |= learn_friction(e, u, free and not suspected)
+            learn_friction(e, u, free and not suspected)
         elif turn == 2:
             detect_contacts(e, u, payload == NOT_ESTIMATED or free)
         elif turn == 3:

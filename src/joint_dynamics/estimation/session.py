@@ -41,7 +41,6 @@ from joint_dynamics.estimation.description_update import (
 )
 from joint_dynamics.estimation.estimation_settings import EstimationSettings
 from joint_dynamics.estimation.estimator_factory import choose_friction_method, remarks_of
-from joint_dynamics.estimation.friction import FrictionEstimator
 from joint_dynamics.estimation.health import HealthMonitor, HealthThresholds, JointHealth
 from joint_dynamics.estimation.input_values import MotorReflection, plausible_samples
 from joint_dynamics.estimation.joint_estimator import JointEstimator
@@ -203,7 +202,7 @@ class EstimationSession:
         if old is None:
             return
         new = self._begin()
-        if isinstance(old.friction, FrictionEstimator) and isinstance(new.friction, FrictionEstimator):
+        if old.friction is not None and new.friction is not None:
             new.friction.reset(old.friction.parameters)
         if old.stiffness is not None and new.stiffness is not None and old.stiffness.order == new.stiffness.order:
             new.stiffness.reset(old.stiffness.coefficients)

@@ -138,7 +138,7 @@ def stiffness_step(
     s.excited = s.gate <= abs(phi) < s.top and abs(y) < LARGEST_TORQUE and s.fresh and unknown <= STIFFNESS_DEVIATION
     value, torque = (phi * s.per_scale, y) if s.excited else (0.0, 0.0)
     elastic(alpha, value, s.reach, scratch)
-    numbers, expected = (s.mu, s.delta, True), 0.0
+    numbers, expected = (s.mu, s.delta), 0.0
     for p in range(len(psi)):
         expected += in_force[1][p] * psi[p]
     error, share = rls_step(P, alpha, psi, torque, s.excited, numbers, scratch[1])

@@ -30,7 +30,7 @@ from numpy.typing import ArrayLike
 
 from joint_dynamics.arrays import FloatArray, IntArray
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.estimation.recursive import RecursiveLeastSquares, per_joint, positive
+from joint_dynamics.estimation.recursive import bound, per_joint, positive
 from joint_dynamics.estimation.spring import CONFIRMING, DUE, JUMPED, Spring, stiffness_step
 from joint_dynamics.records import Field
 
@@ -41,105 +41,65 @@ EVERY_SAMPLE = {'gate': 0.0, 'novelty': 0.0, 'change_share': np.inf}
 """Settings by which every sample teaches and no jump is detected."""
 
 
-class StiffnessMap:
-    """The map in force of n joints: torque, stiffness and their uncertainty.
+class StiffnessEstimator:
+    """Coefficients α_p of the elastic torque of n joints, updated with one (φ, τ_E) per joint and sample.
 
     Parameters
     ----------
     joints, order
         n, and P, number of odd terms.
+    period
+        sample period, s; only the times below refer to it.
     scale
-        φ_ref, rad, number or (n,): deformation at which the directions φ, φ³, … have similar size.
+        φ_ref, rad, number or (n,): deformation at which the directions φ, φ³, … are of like size. 1: raw units.
+    memory
+        s of excited motion after which a sample has lost 1/e of its weight: μ = 1 − period/memory; inf is μ = 1.
+    mu
+        μ itself, instead of `memory`.
+    delta
+        δ ≥ 0, added to every scaled direction of P per update.
+    initial_coefficients
+        α(0), (P,) or (n, P), N·m/rad^{2p−1}; default 0.
+    initial_covariance
+        diagonal of P(0) in scaled directions, number, (P,) or (n, P); also the bound of P.
+    gate
+        rad: no update while |φ| is below; None: 0.2 φ_ref; 0: none.
+    novelty
+        rad: no update when φ has moved by less than this for `hold` s; None: 0.02 φ_ref; 0: none.
+    change_share
+        a jump is detected when, over `change_window` s of excited motion, the root mean square of ε/√(1 + r) exceeds
+        this share of that of the torque and three times its own long-term level. P is then opened for a curve scaled as
+        a whole (100 %) and, less, for one of another shape (30 %). inf: no detection.
+    noise
+        N·m, number or (n,): smallest deviation that a torque is taken to have.
+    keep
+        bool or (n,): joints with a described map α(0), in force until a learnt map explains the torque as for
+        `reliable`; one stretch of motion may change the torque by 10 %, a larger change needs a second stretch that
+        shows it too. Of the other joints the learnt map is in force at once.
     reach
-        rad, number or (n,), up to which they are such powers; beyond, their tangents.
+        rad, number or (n,): beyond, the curve goes on along its tangent.
 
     Attributes
     ----------
-    joints, order, scale, reach
-        as given; scale and reach (n,).
-    P, alpha
-        (n, P, P) and (n, P), scaled: α_p φ_ref^{2p−1}, the torque of each term at φ_ref, N·m.
-    square
-        (n,) (N·m)², mean square of the prediction error.
-    """
+    P, alpha, square
+        of the map in force: (n, P, P) and (n, P), scaled: α_p φ_ref^{2p−1}, the torque of each term at φ_ref, N·m; mean
+        square of the prediction error, (n,) (N·m)².
+    learnt, in_force
+        (P, α) of the learnt map, and (P, α, square), as `stiffness_step` takes them.
+    changes
+        (n,) number of changes named.
+    reopened
+        (n,) number of jumps of the error.
+    excited, reliable
+        (n,) bool: whether the last sample taught; whether the learnt map can be relied on: excited for 2 s, explaining
+        80 % of the torque, and increasing with the deformation.
+    states
+        (n,) of `Spring`.
 
-    def __init__(self, joints: int, order: int, scale: ArrayLike, reach: ArrayLike = np.inf) -> None:
-        self.joints, self.order = joints, order
-        self.reach = np.broadcast_to(np.asarray(reach, dtype=float), joints)
-        self.scale = per_joint('scale', scale, self.joints)
-        self._powers = 2 * np.arange(self.order) + 1
-        self._unit = self.scale[:, None] ** self._powers
-        self._per_scale = 1.0 / self.scale
-        self.P, self.alpha = np.zeros((self.joints, self.order, self.order)), np.zeros((self.joints, self.order))
-        self.square = np.zeros(self.joints)
-
-    @property
-    def coefficients(self) -> Array:
-        """α of the map in force, (n, P), N·m/rad^{2p−1}."""
-        return self.alpha / self._unit
-
-    @property
-    def covariance(self) -> Array:
-        """P of the map in force, (n, P, P), in the units of α per (N·m)².
-
-        Times the variance of the torque's noise it is the covariance of α.
-        """
-        return self.P / (self._unit[:, :, None] * self._unit[:, None, :])
-
-    @property
-    def noise(self) -> Array:
-        """Deviation of the prediction error, N·m, (n,)."""
-        return np.sqrt(self.square)
-
-    def torque(self, deformation: ArrayLike) -> Array:
-        """τ_E(φ), N·m, at φ (…, n) rad."""
-        return np.asarray(np.sum(self.alpha * self._terms(deformation)[0], axis=-1))
-
-    def stiffness(self, deformation: ArrayLike) -> Array:
-        """Return k(φ) = dτ_E/dφ, N·m/rad, at φ (…, n) rad."""
-        return np.asarray(self._per_scale * np.sum(self.alpha * self._terms(deformation)[1], axis=-1))
-
-    def _terms(self, deformation: ArrayLike) -> tuple[Array, Array]:
-        """Return ψ(φ) and dψ/dx (…, n, P), x = φ/φ_ref."""
-        phi = np.asarray(deformation, dtype=float)
-        inside = np.clip(phi, -self.reach, self.reach)
-        at, beyond = (inside * self._per_scale)[..., None], ((phi - inside) * self._per_scale)[..., None]
-        slope = self._powers * at ** (self._powers - 1)
-        return at**self._powers + slope * beyond, slope
-
-
-class StiffnessEstimator(StiffnessMap):
-    """Coefficients α_p of the elastic torque of n joints, updated with one (φ, τ_E) per joint and sample.
-
-    joints               n.
-    order                P, number of odd terms.
-    period               sample period, s; only the times below refer to it.
-    scale                φ_ref, rad, number or (n,): deformation at which the directions φ, φ³, … are of like size. 1:
-                         raw units.
-    reach                rad, number or (n,): beyond, the curve goes on along its tangent.
-    memory               s of excited motion after which a sample has lost 1/e of its weight: μ = 1 − period/memory; inf
-                         is μ = 1.
-    mu                   μ itself, instead of `memory`.
-    delta                δ ≥ 0, added to every scaled direction of P per update.
-    initial_coefficients α(0), (P,) or (n, P), N·m/rad^{2p−1}; default 0.
-    initial_covariance   diagonal of P(0) in scaled directions, number, (P,) or (n, P); also the bound of P.
-    gate                 rad: no update while |φ| is below; None: 0.2 φ_ref; 0: none.
-    novelty              rad: no update when φ has moved by less than this for `hold` s; None: 0.02 φ_ref; 0: none.
-    change_share         a jump is detected when, over `change_window` s of excited motion, the root mean square of
-                         ε/√(1 + r) exceeds this share of that of the torque and three times its own long-term level.
-                         P is then opened for a curve scaled as a whole (100 %) and, less, for one of another shape
-                         (30 %). inf: no detection.
-    noise                N·m, number or (n,): smallest deviation that a torque is taken to have.
-    keep                 bool or (n,): joints with a described map α(0), in force until a learnt map explains the
-                         torque as for `reliable`; one stretch of motion may change the torque by 10 %, a
-                         larger change needs a second stretch that shows it too. Of the other joints the learnt map is
-                         in force at once.
-
-    Coefficients, covariance, torque and stiffness are those of the map in force, `P` and `alpha`. (n,) each:
-    `changes` (number of changes named), `reopened` (number of jumps of the error), `excited` (bool, of the last
-    update), `reliable` (bool, whether the learnt map can be relied on: excited for 2 s, explaining 80 % of the torque,
-    and increasing with the deformation), `states` of `Spring`, `learnt`
-    (P, α) and `in_force` (P, α, mean square of the error), as `stiffness_step` takes them of each joint.
+    Raises
+    ------
+    JointDynamicsError
+        For shapes that do not fit and values outside these bounds.
     """
 
     excited, reliable = Field(), Field()
@@ -165,20 +125,25 @@ class StiffnessEstimator(StiffnessMap):
         keep: ArrayLike = False,
         reach: ArrayLike = np.inf,
     ) -> None:
-        self.period = positive('period', period)
-        mu = max(1.0 - self.period / positive('memory', memory), 0.1) if mu is None else float(mu)
-        self._rls = RecursiveLeastSquares(
-            joints, order, initial_covariance=initial_covariance, forgetting=mu, delta=delta
-        )
-        super().__init__(self._rls.joints, self._rls.order, scale, reach)
-        self.mu, self.delta = mu, self._rls.delta
-        self._alpha0 = (
-            np.broadcast_to(np.asarray(initial_coefficients, dtype=float), (self.joints, self.order)) * self._unit
-        )
+        if joints < 1 or order < 1:
+            raise JointDynamicsError(f'stiffness: expected joints >= 1 and order >= 1, found {joints} and {order}')
+        self.joints, self.order, self.period = int(joints), int(order), positive('period', period)
+        self.mu = max(1.0 - self.period / positive('memory', memory), 0.1) if mu is None else float(mu)
+        if not 0 < self.mu <= 1 or not (np.isfinite(delta) and delta >= 0):
+            raise JointDynamicsError(f'stiffness: expected 0 < mu <= 1 and delta >= 0, found {self.mu} and {delta}')
+        shape = (self.joints, self.order)
+        self._covariance0 = np.broadcast_to(np.asarray(initial_covariance, dtype=float), shape).copy()
+        if not (np.isfinite(self._covariance0) & (self._covariance0 > 0)).all():
+            raise JointDynamicsError(f'initial_covariance: expected finite numbers > 0, found {initial_covariance!r}')
+        self.reach = np.broadcast_to(np.asarray(reach, dtype=float), self.joints)
+        self.scale, self.delta = per_joint('scale', scale, self.joints), float(delta)
+        self._powers = 2 * np.arange(self.order) + 1
+        self._unit, self._per_scale = self.scale[:, None] ** self._powers, 1.0 / self.scale
+        self._alpha0 = np.broadcast_to(np.asarray(initial_coefficients, dtype=float), shape) * self._unit
         self.change_share, self._floor = positive('change_share', change_share), per_joint('noise', noise, joints) ** 2
         wait = max(int(round(hold / self.period)), 1)
         self.states = Spring.filled(
-            self.joints, top=LARGEST * self.scale, per_scale=self._per_scale, floor=self._floor, mu=mu,
+            self.joints, top=LARGEST * self.scale, per_scale=self._per_scale, floor=self._floor, mu=self.mu,
             reach=self.reach * self._per_scale,
             gate=0.2 * self.scale if gate is None else per_joint('gate', gate, self.joints, zero=True),
             novelty=0.02 * self.scale if novelty is None else per_joint('novelty', novelty, self.joints, zero=True),
@@ -189,7 +154,8 @@ class StiffnessEstimator(StiffnessMap):
         )  # fmt: skip
         self.states['levels']['long'] = self._floor
         self._start = self.states.copy()
-        self.learnt, self.in_force = (self._rls.P, self._rls.alpha), (self.P, self.alpha, self.square)
+        self.P, self.alpha, self.square = np.zeros((*shape, self.order)), np.zeros(shape), np.zeros(self.joints)
+        self.learnt, self.in_force = (self.P.copy(), self.alpha.copy()), (self.P, self.alpha, self.square)
         self.reset()
 
     @classmethod
@@ -212,10 +178,11 @@ class StiffnessEstimator(StiffnessMap):
 
     def reset(self, coefficients: ArrayLike | None = None) -> None:
         """Restart with P(0) and α(0), or with the given coefficients (P,) or (n, P), N·m/rad^{2p−1}."""
-        self._rls.reset(self._alpha0 if coefficients is None else np.asarray(coefficients, dtype=float) * self._unit)
-        self.states[:], self.square[:] = self._start, self._floor
+        self.learnt[0][:] = self._covariance0[:, :, None] * np.eye(self.order)
+        self.learnt[1][:] = self._alpha0 if coefficients is None else np.asarray(coefficients, dtype=float) * self._unit
+        self.P[:], self.alpha[:], self.square[:] = *self.learnt, self._floor
+        self.states[:] = self._start
         self.changes, self.reopened = np.zeros((2, self.joints), dtype=int)
-        self.P[:], self.alpha[:] = self._rls.P, self._rls.alpha
         self._begin_stretch()
 
     def snapshot(self) -> tuple[Array, ...]:
@@ -230,13 +197,33 @@ class StiffnessEstimator(StiffnessMap):
 
     def reopen(self, joint: int, scaled: Array) -> None:
         """Set the map of a joint to `scaled` (P,) [N·m per (φ/φ_ref)^{2p−1}], with 5 % uncertainty."""
-        rls = self._rls
-        rls.alpha[joint] = scaled
-        rls.P[joint] = (np.outer(scaled, scaled) + np.diag(scaled**2)) * (REOPENED**2 / self._floor[joint])
-        rls.bound(np.array([joint]))
-        self.P[joint], self.alpha[joint] = rls.P[joint], rls.alpha[joint]
+        P, alpha = self.learnt
+        alpha[joint] = scaled
+        P[joint] = (np.outer(scaled, scaled) + np.diag(scaled**2)) * (REOPENED**2 / self._floor[joint])
+        bound(P, self._covariance0, np.array([joint]))
+        self.P[joint], self.alpha[joint] = P[joint], alpha[joint]
         self._forget(np.array([joint]))
         self._begin_stretch()
+
+    def finish(self, todo: int) -> None:
+        """Open or bound the covariance, as the flags `todo` of `stiffness_step` ask for."""
+        P, alphas = self.learnt
+        if todo & JUMPED:
+            # for a curve scaled by any factor and for another shape
+            joints = np.flatnonzero(self.states['jumped'])
+            for joint in joints:
+                alpha = alphas[joint]
+                P[joint] += (np.outer(alpha, alpha) + np.diag((0.3 * alpha) ** 2)) / self._floor[joint]
+            bound(P, self._covariance0, joints)
+            self._forget(joints)
+            self.reopened[joints] += 1
+        if todo & DUE:
+            bound(P, self._covariance0)
+
+    def _forget(self, joints: IntArray) -> None:
+        """Restart the short-term levels: with P open, any map explains the next few samples."""
+        for name in ('short', 'level', 'seen'):
+            self.states['levels'][name][joints] = 0.0
 
     def _begin_stretch(self) -> None:
         """Begin a stretch of motion with the map in force."""
@@ -244,10 +231,23 @@ class StiffnessEstimator(StiffnessMap):
         for name in ('pending', 'shown', 'stretch', 'stretch_error', 'force_error'):
             self.states[name] = 0.0
 
-    def _forget(self, joints: IntArray) -> None:
-        """Restart the short-term levels: with P open, any map explains the next few samples."""
-        for name in ('short', 'level', 'seen'):
-            self.states['levels'][name][joints] = 0.0
+    @property
+    def coefficients(self) -> Array:
+        """α of the map in force, (n, P), N·m/rad^{2p−1}."""
+        return self.alpha / self._unit
+
+    @property
+    def covariance(self) -> Array:
+        """P of the map in force, (n, P, P), in the units of α per (N·m)².
+
+        Times the variance of the torque's noise it is the covariance of α.
+        """
+        return self.P / (self._unit[:, :, None] * self._unit[:, None, :])
+
+    @property
+    def noise(self) -> Array:
+        """Deviation of the prediction error, N·m, (n,)."""
+        return np.sqrt(self.square)
 
     @property
     def unknown(self) -> Array:
@@ -263,12 +263,6 @@ class StiffnessEstimator(StiffnessMap):
         of_noise = np.sqrt(np.diagonal(self.P, axis1=1, axis2=2) * self.square[:, None])
         return np.asarray(np.hypot(of_noise, self.unknown[:, None] * self.alpha) / self._unit)
 
-    def variance(self, deformation: Array) -> Array:
-        """Return the variance of τ_E(φ), (N·m)², by prediction error and lasting errors, at φ (n,) rad."""
-        psi = self._terms(deformation)[0]
-        of_noise = np.einsum('np,npq,nq->n', psi, self.P, psi) * self.square
-        return np.asarray(of_noise + (self.unknown * self.torque(deformation)) ** 2)
-
     @property
     def excitation(self) -> Array:
         """Excited motion since the reset, s, (n,)."""
@@ -276,8 +270,30 @@ class StiffnessEstimator(StiffnessMap):
 
     @property
     def known(self) -> Array:
-        """`coefficients` (n, P), N·m/rad^(2p−1); NaN for a joint whose map is neither described nor reliable yet."""
+        """`coefficients` (n, P), N·m/rad^(2p−1); NaN for a joint without a described or reliable map."""
         return np.where((self.states['keep'] | self.reliable)[:, None], self.coefficients, np.nan)
+
+    def torque(self, deformation: ArrayLike) -> Array:
+        """τ_E(φ), N·m, at φ (…, n) rad."""
+        return np.asarray(np.sum(self.alpha * self._terms(deformation)[0], axis=-1))
+
+    def stiffness(self, deformation: ArrayLike) -> Array:
+        """Return k(φ) = dτ_E/dφ, N·m/rad, at φ (…, n) rad."""
+        return np.asarray(self._per_scale * np.sum(self.alpha * self._terms(deformation)[1], axis=-1))
+
+    def variance(self, deformation: Array) -> Array:
+        """Return the variance of τ_E(φ), (N·m)², by prediction error and lasting errors, at φ (n,) rad."""
+        psi = self._terms(deformation)[0]
+        of_noise = np.einsum('np,npq,nq->n', psi, self.P, psi) * self.square
+        return np.asarray(of_noise + (self.unknown * self.torque(deformation)) ** 2)
+
+    def _terms(self, deformation: ArrayLike) -> tuple[Array, Array]:
+        """Return ψ(φ) and dψ/dx (…, n, P), x = φ/φ_ref."""
+        phi = np.asarray(deformation, dtype=float)
+        inside = np.clip(phi, -self.reach, self.reach)
+        at, beyond = (inside * self._per_scale)[..., None], ((phi - inside) * self._per_scale)[..., None]
+        slope = self._powers * at ** (self._powers - 1)
+        return at**self._powers + slope * beyond, slope
 
     def update(
         self,
@@ -300,7 +316,6 @@ class StiffnessEstimator(StiffnessMap):
         reference
             (n, P), scaled as `alpha`, or None: a curve whose shape is observed beside the samples of the joints of
             `keep`. A narrow range of deformations shows the factor of a curve, not its shape.
-
         direction
             (n,) sign of the motion; a change of it ends a stretch of motion. None: the sign of the deformation.
 
@@ -315,31 +330,16 @@ class StiffnessEstimator(StiffnessMap):
                 f'stiffness: expected deformation and torque of shape ({self.joints},), found {phi.shape} and {y.shape}'
             )
         shares = np.broadcast_to(np.asarray(unknown, dtype=float), self.joints)
-        error, scratch, todo = np.empty(self.joints), np.empty((2, self.order)), 0
         signs = np.broadcast_to(np.sign(phi if direction is None else direction), self.joints)
         curve = np.zeros_like(self.alpha) if reference is None else np.array(reference, dtype=float)
         if curve.shape != self.alpha.shape:
             raise JointDynamicsError(f'stiffness: expected reference of shape {self.alpha.shape}, found {curve.shape}')
+        error, scratch, todo = np.empty(self.joints), np.empty((2, self.order)), 0
         for j in range(self.joints):
-            learnt, in_force = (self._rls.P[j], self._rls.alpha[j]), (self.P[j], self.alpha[j], self.square[j : j + 1])
+            learnt = self.learnt[0][j], self.learnt[1][j]
+            in_force = self.P[j], self.alpha[j], self.square[j : j + 1]
             sample = phi[j], y[j], shares[j], signs[j]
-            error[j], left = stiffness_step(self.states[j], learnt, in_force, curve[j], sample, scratch)
-            todo |= left
+            error[j], flags = stiffness_step(self.states[j], learnt, in_force, curve[j], sample, scratch)
+            todo |= flags
         self.finish(todo)
         return error
-
-    def finish(self, todo: int) -> None:
-        """Open or bound the covariance, as the flags `todo` of `stiffness_step` ask for."""
-        if todo & JUMPED:
-            self._open(np.flatnonzero(self.states['jumped']))
-        if todo & DUE:
-            self._rls.bound()
-
-    def _open(self, joints: IntArray) -> None:
-        """Open P of these joints for a curve scaled by any factor and for another shape; restart the levels."""
-        for joint in joints:
-            alpha = self._rls.alpha[joint]
-            self._rls.P[joint] += (np.outer(alpha, alpha) + np.diag((0.3 * alpha) ** 2)) / self._floor[joint]
-        self._rls.bound(joints)
-        self._forget(joints)
-        self.reopened[joints] += 1

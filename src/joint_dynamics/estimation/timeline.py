@@ -15,10 +15,10 @@
 """Samples of several topics, in any order of joints and arrival, as whole samples on one grid, one after the other.
 
 A filter needs equally spaced samples of all signals of one instant; topics give stamped values of some joints, late,
-twice, out of order or not at all. Each source (one quantity of one set of joints, in whatever order a message names
-them) keeps a short history; a grid point is returned as soon as every needed source has reached it, interpolated
-linearly between neighbours where no sample lies within a twentieth of a period. A gap longer than `max_gap` is not
-bridged, and time that goes back is a restart. `restarts` counts both; the caller then resets its filters.
+twice, out of order or not at all. A source is one quantity of one set of joints, in any order of names; it keeps a
+short history. A grid point is returned as soon as every needed source has reached it, interpolated linearly between
+neighbours where no sample lies within a twentieth of a period. A gap longer than `max_gap` is not bridged, and time
+that goes back is a restart. `restarts` counts both; the caller then resets its filters.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class _Source:
         self.past = 0
 
     def trim(self, time: float) -> None:
-        """Forget what lies before the last sample at or before `time` (ns)."""
+        """Forget all samples before the last one at or before `time` (ns)."""
         stamps = self.stamps
         while len(stamps) > 1 and stamps[1] <= time:
             stamps.popleft()
@@ -78,7 +78,7 @@ class Timeline:
 
     A sample with the preceding stamp (of a clock that stands still) is dropped and counted in `repeated`.
 
-    `add` takes a sample, `samples()` yields what is complete. `restarts`: number of gaps and jumps; when it has
+    `add` takes a sample, `samples()` yields complete samples. `restarts`: number of gaps and jumps; when it has
     changed, the next sample does not follow the last one. Counters: `given` samples; `bridged`, those interpolated over
     a lost one; `late` (out of order, dropped), `broken` (not finite, or beyond what a joint can do: dropped, the last
     of them in `beyond`), `gaps`, `jumps` (time back). `error` s: largest distance of a given sample from a measured

@@ -41,8 +41,8 @@ UNKNOWN = 1e6  # N·m, deviation before the first estimate
 NO_LIMIT = 100.0  # N·m, torque limit of a joint without a stated one
 SLIP_SPEED = 0.2  # 1/omega_min: a joint slips fully at five times that speed
 
-NO_FRICTION, OWN, HYSTERESIS, STATIC = range(4)
-"""Friction: none; learnt Coulomb and viscous; described, on the smoothed hysteresis; described, in steady slip."""
+NO_FRICTION, HYSTERESIS, STATIC = range(3)
+"""Friction: none; described, on the smoothed hysteresis; described, in steady slip."""
 
 
 class Estimate(KernelRecord):
@@ -56,7 +56,6 @@ class Estimate(KernelRecord):
     deformation_noise: float  # rad², variance of the smoothed deformation
     hint: float  # rad, presliding length, a guess of the lost motion; NaN: backlash is described
     gain: float  # N·m/A, or 1: torque per effort
-    coulomb_unit: float  # N·m, size of a learnt Coulomb friction
     described: bool  # whether the stiffness is described
     backlash: Annotated[Any, MAP]  # 𝓑(θ), rad
     deviations: Annotated[Any, MAP]  # standard deviation of the kinematic error, rad
@@ -101,7 +100,6 @@ def estimate_of(arm: Arm, settings: EstimationSettings) -> Record:
         deformation_noise=settings.deformation_noise**2,
         hint=np.nan if arm.backlash is not None else np.maximum(hint, 1e-9),
         gain=1.0,
-        coulomb_unit=1.0,
         external_deviation=UNKNOWN,
         motor_deviation=UNKNOWN,
     )
@@ -162,9 +160,7 @@ def torques(e: Any, u: Any) -> bool:
         dry = dry_friction(c, H[j], speed, load)
         s.torque_link, s.rotor_torque, s.held_speed = link[j], value[u.tau + j] - drives[j], speed
         s.friction_torque = 0.0
-        if u.method == OWN:
-            s.friction_torque = alpha[0] * np.sign(omega[j]) + alpha[1] * omega[j]
-        elif u.method == HYSTERESIS:
+        if u.method == HYSTERESIS:
             s.coulomb_level, s.coulomb_friction = coulomb_level(c, load), dry
             s.friction_torque = value[u.F_v + j] + (alpha[0] * dry + alpha[1] * speed)
         elif u.method == STATIC:

@@ -21,47 +21,78 @@ coefficients) stand one after the other in `Tables`; each record holds the indic
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Annotated, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from joint_dynamics.arrays import FloatArray
+from joint_dynamics.records import KernelRecord
+from joint_dynamics.records import Record as Record
 
-Record = NDArray[np.void]
-"""An array of records, such as of `JOINT`."""
 
-MAP = np.dtype([('start', 'i8'), ('size', 'i8'), ('per_turn', 'f8')], align=True)
-"""A periodic map [of an angle in rad]: first of its points in the tables, their number, turns per rad; no points: 0."""
+class Map(KernelRecord):
+    """A periodic map of an angle in rad; no points: 0."""
 
-FRICTION_FIELDS = (
-    'F_C0', 'F_Cl', 'F_C1', 'tau_max', 'F_S', 'V_S', 'mu', 'F_V1', 'F_V2', 'F_V3',
-    'F_T0', 'F_T1', 'F_T2', 'T_0', 'T_min', 'T_max', 'offset',
-)  # fmt: skip
-"""Parameters of `FrictionModel`, see there."""
-QUADRANT_FIELDS = ('a_m', 'b_m', 'a_g', 'b_g', 'c_m', 'd_m', 'c_g', 'd_g', 'F_V', 'tau_off', 'dq_s')
-"""Parameters of its quadrants, see there."""
+    start: int  # first of its points in the tables
+    size: int  # number of its points
+    per_turn: float  # turns per rad
 
-JOINT = np.dtype(
-    [
-        *((name, 'f8') for name in FRICTION_FIELDS),
-        ('quadrants', 'i8'),  # 1: Hamon's friction in the place of the others' dry and viscous part
-        *((name, 'f8') for name in QUADRANT_FIELDS),
-        ('speed_limit', 'f8'),  # rad/s and N·m: beyond, friction is what it is there
-        ('load_limit', 'f8'),
-        ('operators', 'i8'),  # Maxwell-slip: M, 0 for none; M limits Δ_i and then M shares k_i Δ_i in the tables
-        ('slip', 'i8'),
-        ('presliding', MAP),  # 𝓑(θ), rad
-        ('error', MAP),  # θ̃(θ), rad
-        ('order', 'i8'),  # stiffness: P, 0 for rigid; P coefficients α_p in the tables
-        ('elastic', 'i8'),
-        ('phi_max', 'f8'),  # rad, where the stiffness polynomial bends over
-        ('elastic_range', 'f8'),  # rad, beyond which the stiffness stays what it is there
-        ('rotor_inertia', 'f8'),  # B, kg·m²
-        ('damping', 'f8'),  # D, N·m·s/rad
-    ],
-    align=True,
-)
-"""Constants of one joint, SI, joint side; the fields of friction and quadrants as their classes have them."""
+
+MAP = Map.dtype
+
+
+class Joint(KernelRecord):
+    """Constants of one joint, SI, joint side; friction and quadrants as in `FrictionModel`."""
+
+    F_C0: float  # N·m, Coulomb friction
+    F_Cl: float  # of the load |τ_J|
+    F_C1: float  # 1/(N·m), of the load τ_J²
+    tau_max: float  # N·m, bound of the load
+    F_S: float  # N·m, static friction
+    V_S: float  # rad/s, Stribeck speed
+    mu: float  # Stribeck exponent
+    F_V1: float  # N·m·s/rad
+    F_V2: float  # N·m·s²/rad²
+    F_V3: float  # N·m·s³/rad³
+    F_T0: float  # N·m·√(s/rad)
+    F_T1: float  # N·m·√(s/rad)/°C
+    F_T2: float  # N·m·√(s/rad)·°C³
+    T_0: float  # °C, reference temperature
+    T_min: float  # °C, bounds of the temperature
+    T_max: float
+    offset: float  # N·m
+    quadrants: int  # 1: Hamon's friction in the place of the others' dry and viscous part
+    a_m: float  # motor quadrants: factors of the load, without unit
+    b_m: float
+    a_g: float  # generator quadrants
+    b_g: float
+    c_m: float  # N·m, motor quadrants: levels
+    d_m: float
+    c_g: float  # N·m, generator quadrants
+    d_g: float
+    F_V: float  # N·m·s/rad
+    tau_off: float  # N·m
+    dq_s: float  # rad/s
+    speed_limit: float  # rad/s; beyond, friction is constant
+    load_limit: float  # N·m; beyond, friction is constant
+    operators: int  # Maxwell-slip: M, 0 for none; M limits Δ_i and then M shares k_i Δ_i in the tables
+    slip: int  # first of these in the tables
+    presliding: Annotated[Any, MAP]  # 𝓑(θ), rad
+    error: Annotated[Any, MAP]  # θ̃(θ), rad
+    order: int  # stiffness: P, 0 for rigid; P coefficients α_p in the tables
+    elastic: int  # first of these in the tables
+    phi_max: float  # rad, where the stiffness polynomial bends over
+    elastic_range: float  # rad, beyond which the stiffness is constant
+    rotor_inertia: float  # B, kg·m²
+    damping: float  # D, N·m·s/rad
+
+
+JOINT = Joint.dtype
+_FIELDS = list(Joint.__annotations__)
+FRICTION_FIELDS = tuple(_FIELDS[: _FIELDS.index('quadrants')])
+"""Parameters of `FrictionModel`."""
+QUADRANT_FIELDS = tuple(_FIELDS[_FIELDS.index('a_m') : _FIELDS.index('speed_limit')])
+"""Parameters of its quadrants."""
 
 NEUTRAL = {'tau_max': np.inf, 'V_S': 1.0, 'mu': 1.0, 'T_0': 25.0, 'T_min': 5.0, 'T_max': 80.0, 'a_m': 1.0, 'a_g': 1.0,
            'dq_s': 1.0, 'speed_limit': np.inf, 'load_limit': np.inf, 'phi_max': np.inf,

@@ -30,8 +30,8 @@ from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.joint.constants import FRICTION_FIELDS, QUADRANT_FIELDS
 from joint_dynamics.joint.maps import PeriodicMap
 
-T_MIN, T_MAX = 5.0, 80.0
-"""°C, to which T is bounded where nothing else is described: T⁻³ diverges at 0 °C."""
+T_MIN = 5.0  # °C, default lower bound of T: T⁻³ diverges at 0 °C
+T_MAX = 80.0  # °C, default upper bound of T
 PARAMETERS: dict[str, float | None] = dict.fromkeys(FRICTION_FIELDS, 0.0)
 PARAMETERS |= {'F_C0': None, 'F_S': None, 'V_S': 0.1, 'mu': 1.0, 'tau_max': np.inf}
 PARAMETERS |= {'T_0': 25.0, 'T_min': T_MIN, 'T_max': T_MAX}

@@ -18,17 +18,12 @@
     F_v = H (F_S − F_C0) exp(−(|ω|/V_S)^μ) + F_V1 ω + F_V2 |ω|ω + F_V3 ω³
           + sgn(ω)√|ω| (F_T0 + F_T1 (T − T0) + F_T2 (T⁻³ − T0⁻³)) + offset
 
-[M6 eq 11] multiplies the Stribeck term by sgn ω, which leaves a jump of 2(F_S − F(0)) at ω = 0; here it is multiplied
-by H, and the friction is continuous. In steady slip H = sgn ω = ±1, and the model is the static map [M3 eq 14] with the
-load and temperature parts added.
+The Stribeck term has H in place of sgn ω [M6 eq 11], so that nothing jumps at ω = 0. In steady slip H = sgn ω.
 
-For a joint with `quadrants`, Hamon's dry friction replaces F(τ_J) H, the Stribeck term, the terms of F_V1, F_V2 and
-F_V3, and the offset [H eq 30]; a and b have no unit, c, d and τ_off N·m, F_V N·m·s/rad, q̇_s rad/s:
+For a joint with `quadrants`, Hamon's dry friction replaces F(τ_J) H and all terms of F_v but the temperature's
+[H eq 30; H eq 22 is printed wrong], with E = exp(−|ω|/q̇_s), P⁺ = (1 + H sgn τ_J)/2 and P⁻ = 1 − P⁺:
 
     (P⁺(a_m + b_m E) + P⁻(a_g − b_g E) − 1) τ_J + (P⁺(c_m + d_m E) + P⁻(c_g + d_g E)) H + F_V ω + τ_off
-
-with E = exp(−|ω|/q̇_s), P⁺ = (1 + H sgn τ_J)/2 the motor and P⁻ = 1 − P⁺ the generator quadrants. [H eq 22] is printed
-wrong; it should read F_sl + (F_st − F_sl) E.
 """
 
 from __future__ import annotations

@@ -32,17 +32,18 @@ from numpy.typing import ArrayLike
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.compilation import compiled
-from joint_dynamics.joint.constants import Record
+from joint_dynamics.joint.constants import Joint, Map
+from joint_dynamics.records import Record
 
 
 @compiled
-def held(value, limit):  # type: ignore[no-untyped-def]
+def held(value: float, limit: float) -> float:
     """Return a value clipped to ±limit; NaN stays NaN."""
     return -limit if value < -limit else limit if value > limit else value
 
 
 @compiled
-def map_value(m, tables, theta):  # type: ignore[no-untyped-def]
+def map_value(m: Map, tables: FloatArray, theta: float) -> float:
     """Return a periodic map `m` (of `constants.MAP`) at θ [rad], linear between its points; 0 without points."""
     if m.size == 0:
         return 0.0
@@ -57,33 +58,33 @@ def map_value(m, tables, theta):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def coulomb_level(c, load):  # type: ignore[no-untyped-def]
+def coulomb_level(c: Joint, load: float) -> float:
     """F(τ_J) = F_C0 + F_Cl |τ_J| + F_C1 τ_J², |τ_J| bounded to tau_max [M6 eq 20; linear: M4 eq 27], N·m."""
     size = min(abs(load), c.tau_max) if load == load else load
     return c.F_C0 + size * (c.F_Cl + size * c.F_C1)
 
 
 @compiled
-def stribeck(c, omega):  # type: ignore[no-untyped-def]
+def stribeck(c: Joint, omega: float) -> float:
     """(F_S − F_C0) exp(−(|ω|/V_S)^μ), without a sign [M3 eq 14], N·m."""
     level = c.F_S - c.F_C0
     return level * np.exp(-((abs(omega) / c.V_S) ** c.mu)) if level else 0.0
 
 
 @compiled
-def viscous(c, omega):  # type: ignore[no-untyped-def]
+def viscous(c: Joint, omega: float) -> float:
     """F_V1 ω + F_V2 |ω|ω + F_V3 ω³ [M3 eq 14, with + for F_V2], N·m."""
     return omega * (c.F_V1 + abs(omega) * c.F_V2 + omega * omega * c.F_V3)
 
 
 @compiled
-def root_speed(omega):  # type: ignore[no-untyped-def]
+def root_speed(omega: float) -> float:
     """sgn(ω)√|ω|, continuous through zero."""
     return np.sign(omega) * np.sqrt(abs(omega))
 
 
 @compiled
-def warmth(c, temperature):  # type: ignore[no-untyped-def]
+def warmth(c: Joint, temperature: float) -> float:
     """Factor of sgn(ω)√|ω|: F_T0 + F_T1 (T − T0) + F_T2 (T⁻³ − T0⁻³), T within [T_min, T_max] [M6 eq 11, corrected].
 
     [M6 eq 11] prints (T − T0)⁻³, which diverges where its text says the term is zero.
@@ -93,13 +94,13 @@ def warmth(c, temperature):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def motor_share(H, load):  # type: ignore[no-untyped-def]
+def motor_share(H: float, load: float) -> float:
     """P⁺ = (1 + H sgn τ_J)/2: in steady slip 1 where the joint drives its load, 0 where it is driven [H eq 25]."""
     return 0.5 * (1.0 + H * np.sign(load))
 
 
 @compiled
-def quadrant_friction(c, H, omega, load):  # type: ignore[no-untyped-def]
+def quadrant_friction(c: Joint, H: float, omega: float, load: float) -> float:
     """Hamon's dry friction on the hysteresis [H eq 30], N·m.
 
     (P⁺(a_m + b_m E) + P⁻(a_g − b_g E) − 1) τ_J + (P⁺(c_m + d_m E) + P⁻(c_g + d_g E)) H, E = exp(−|ω|/q̇_s).
@@ -113,13 +114,13 @@ def quadrant_friction(c, H, omega, load):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def dry_friction(c, H, omega, load):  # type: ignore[no-untyped-def]
+def dry_friction(c: Joint, H: float, omega: float, load: float) -> float:
     """F(τ_J) H, or Hamon's where the joint has quadrants: what α₁ of the adaptive law scales [M6 eq 24], N·m."""
     return quadrant_friction(c, H, omega, load) if c.quadrants else coulomb_level(c, load) * H
 
 
 @compiled
-def speed_friction(c, H, omega, warm):  # type: ignore[no-untyped-def]
+def speed_friction(c: Joint, H: float, omega: float, warm: float) -> float:
     """F_v(ω, T) with its Stribeck term on H, so that nothing jumps at ω = 0 [M6 eq 11, M3 eq 14], N·m.
 
     warm: `warmth` at the temperature.
@@ -130,7 +131,7 @@ def speed_friction(c, H, omega, warm):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def slide(at, angle, reach):  # type: ignore[no-untyped-def]
+def slide(at: float, angle: float, reach: float) -> tuple[float, float]:
     """Return where one Maxwell-slip operator's slider goes from `at`, and δ/(𝓑Δ), both for the angle θ [rad].
 
     δ ← clip(δ + Δθ, ±𝓑Δ) [M6 eq 12] for the slider s = θ − δ reads s ← clip(s, θ − 𝓑Δ, θ + 𝓑Δ), without rounding.
@@ -146,7 +147,7 @@ def slide(at, angle, reach):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def presliding(c, tables, theta, sliders):  # type: ignore[no-untyped-def]
+def presliding(c: Joint, tables: FloatArray, theta: float, sliders: FloatArray) -> tuple[float, float]:
     """Return the angle that deforms the Maxwell-slip operators at θ [rad], and 𝓑 there.
 
     sliders: (M,) rad; NaN where unknown: undeformed from here on.
@@ -159,7 +160,7 @@ def presliding(c, tables, theta, sliders):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def slip(c, tables, theta, sliders):  # type: ignore[no-untyped-def]
+def slip(c: Joint, tables: FloatArray, theta: float, sliders: FloatArray) -> float:
     """Advance the Maxwell-slip operators to θ [rad] and return H = 𝓑⁻¹ Σ k_i δ_i [M6 eq 13-16].
 
     sliders: (M,) rad, written, see `presliding`.
@@ -173,7 +174,7 @@ def slip(c, tables, theta, sliders):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def elastic_polynomial(c, tables, phi):  # type: ignore[no-untyped-def]
+def elastic_polynomial(c: Joint, tables: FloatArray, phi: float) -> tuple[float, float]:
     """Σ α_p φ^{2p−1} and its slope Σ (2p−1) α_p φ^{2p−2} [M3 eq 4-10, the slope printed as φ⁻¹Ψ, 0/0 at φ = 0]."""
     square, torque, slope = phi * phi, 0.0, 0.0
     for p in range(c.order - 1, -1, -1):
@@ -184,7 +185,7 @@ def elastic_polynomial(c, tables, phi):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def elastic_torque(c, tables, phi):  # type: ignore[no-untyped-def]
+def elastic_torque(c: Joint, tables: FloatArray, phi: float) -> float:
     """τ_E(φ) [N·m] of the deformation φ [rad]: the polynomial, and beyond `elastic_range` its tangent there."""
     inside = held(phi, c.elastic_range)
     torque, slope = elastic_polynomial(c, tables, inside)
@@ -192,13 +193,13 @@ def elastic_torque(c, tables, phi):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def stiffness(c, tables, phi):  # type: ignore[no-untyped-def]
+def stiffness(c: Joint, tables: FloatArray, phi: float) -> float:
     """k(φ) = dτ_E/dφ, N·m/rad."""
     return elastic_polynomial(c, tables, held(phi, c.elastic_range))[1]
 
 
 @compiled
-def stiffness_slope(c, tables, phi):  # type: ignore[no-untyped-def]
+def stiffness_slope(c: Joint, tables: FloatArray, phi: float) -> float:
     """dk/dφ = Σ (2p−1)(2p−2) α_p φ^{2p−3}, 0 beyond `elastic_range`, N·m/rad²."""
     if abs(phi) > c.elastic_range:
         return 0.0
@@ -209,12 +210,12 @@ def stiffness_slope(c, tables, phi):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def deformation(c, tables, load):  # type: ignore[no-untyped-def]
+def deformation(c: Joint, tables: FloatArray, load: float) -> float:
     """φ with τ_E(φ) = τ_J, rad; ±φ_max beyond the largest torque that the polynomial has; 0 for a rigid joint.
 
-    α₁ φ + α₃ φ³ has with s = √(α₁/(3 |α₃|)) and x = 3 τ/(2 α₁ s) the root 2 s sinh(asinh(x)/3) where it hardens, and
-    2 s sin(asin(x)/3) where it softens; neither has a difference of large numbers, unlike Cardano's. Other orders:
-    Newton's steps, bisected where they leave the interval.
+    With s = √(α₁/(3 |α₃|)) and x = 3 τ/(2 α₁ s), α₁ φ + α₃ φ³ has the root 2 s sinh(asinh(x)/3) if it hardens, and
+    2 s sin(asin(x)/3) if it softens. Cardano's formula would subtract large numbers. Other orders: Newton's steps,
+    bisected outside the interval.
     """
     if c.order == 0:
         return 0.0
@@ -235,7 +236,7 @@ def deformation(c, tables, load):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _root(c, tables, load):  # type: ignore[no-untyped-def]
+def _root(c: Joint, tables: FloatArray, load: float) -> float:
     target = abs(load)
     if target == 0.0 or not np.isfinite(target):
         return load
@@ -265,7 +266,7 @@ def _root(c, tables, load):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def encoder(c, tables, theta):  # type: ignore[no-untyped-def]
+def encoder(c: Joint, tables: FloatArray, theta: float) -> float:
     """Return the reading of the motor's encoder [rad] whose angle less the kinematic error is θ [rad].
 
     One fixed-point step; the error that remains, θ̃ θ̃', is below 1e-7 rad.
@@ -279,7 +280,7 @@ def encoder(c, tables, theta):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def value(law, c, tables, x, y, z):  # type: ignore[no-untyped-def]
+def value(law: int, c: Joint, tables: FloatArray, x: float, y: float, z: float) -> float:
     """Return the value of a law, by its name above, at up to three quantities in the order of its arguments."""
     if law == ERROR:
         return map_value(c.error, tables, x)
@@ -303,7 +304,9 @@ def value(law, c, tables, x, y, z):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def values(law, joints, tables, x, y, z, out):  # type: ignore[no-untyped-def]
+def values(
+    law: int, joints: Any, tables: FloatArray, x: FloatArray, y: FloatArray, z: FloatArray, out: FloatArray
+) -> None:
     """`value` of joints (n,) at x, y and z (N, n), into out."""
     for j in range(out.shape[1]):
         for s in range(len(out)):
@@ -311,7 +314,7 @@ def values(law, joints, tables, x, y, z, out):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def slips(joints, tables, theta, sliders, out):  # type: ignore[no-untyped-def]
+def slips(joints: Any, tables: FloatArray, theta: FloatArray, sliders: FloatArray, out: FloatArray) -> None:
     """`slip` of joints (n,) along theta (N, n), one sample after the other, from `sliders` (n, M) on."""
     for s in range(len(theta)):
         for j in range(theta.shape[1]):
@@ -319,7 +322,9 @@ def slips(joints, tables, theta, sliders, out):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def relative_deformations(joints, tables, theta, sliders, out):  # type: ignore[no-untyped-def]
+def relative_deformations(
+    joints: Any, tables: FloatArray, theta: FloatArray, sliders: FloatArray, out: FloatArray
+) -> None:
     """δ_i/(𝓑 Δ_i) of joints (n,) along theta (N, n), into out (N, n, M), from `sliders` (n, M) on."""
     for s in range(len(theta)):
         for j in range(theta.shape[1]):

@@ -39,8 +39,7 @@ NO_PRESLIDING = 1e-9
 REVERSAL = 1e-4
 """Angle [rad] within which such friction reverses online: the narrowest that identification tries.
 
-Friction that turned within nanometres would, fed forward, be thrown from one side to the other by what of a resting
-motor's angle nobody knows.
+Friction that reversed within nanometres would switch sign on encoder noise at standstill when it is fed forward.
 """
 
 

@@ -12,25 +12,18 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Torsional stiffness of a transmission: an odd polynomial of any order in its deformation [M3 eq 4-10, M4 eq 12-22].
+"""Torsional stiffness of a transmission, an odd polynomial of its deformation [M3 eq 4-10, M4 eq 12-22].
 
     τ_E(φ) = Σ_{p=1..P} α_p φ^{2p−1},   k(φ) = dτ_E/dφ = Σ (2p−1) α_p φ^{2p−2}
 
-with the deformation φ = θ − q − θ̃(θ) in rad (motor minus link, after the kinematic error) and τ_E in N·m on the joint
-side. With α_p ≥ 0 it has an inverse everywhere. A measured joint may have α_2 < 0: a joint that softens, or a curve
-that bends over within the noise. It has an inverse for torques below τ_max = τ_E(φ_max), k(φ_max) = 0, and is useful
-as long as the stiffness stays well above zero. Beyond `reach`, where measurements end or a soft part of the spring is
-wound up, the polynomial is not extrapolated: the stiffness stays constant there.
+φ = θ − q − θ̃(θ) is the deformation [rad]: motor minus link, after the kinematic error. With α_p ≥ 0 the polynomial has
+an inverse everywhere; with α_2 < 0 below τ_max = τ_E(φ_max), k(φ_max) = 0. Beyond `reach` the stiffness is constant.
 
-Lost motion: deformation within the backlash that no torque causes, and how a load reduces it.
+Lost motion is deformation within the backlash without torque. A load reduces it [without load: M4 eq 30-32]:
 
-    φ = θ − q = s(τ_J) + θ̃(θ) + b(τ) x,    x ← clip(x + Δθ/𝓑, ±1),    b(τ) = Σ_i b_i / (1 + (τ/τ_i)²),    b(0) = 𝓑,
-    T τ̇ + τ = τ_J
+    φ = θ − q = s(τ_J) + θ̃(θ) + b(τ) x,   x ← clip(x + Δθ/𝓑, ±1),   b(τ) = Σ_i b_i/(1 + (τ/τ_i)²),   T τ̇ + τ = τ_J
 
-Without load that is the backlash of [M4 eq 30-32]: ±𝓑 with the direction of the last motion. How fast a load takes it
-up follows no published law and differs from gear to gear. So b is fitted, as a sum of two functions that fall with the
-load: it is linear in the b_i, and falls for any b_i ≥ 0. The loads τ_i are fixed, far enough apart to distinguish the
-two parts, and not specific to a gear. The load may take the play up, and leave it, with a lag T, which is fitted too.
+No published law describes b; it is fitted with b_i ≥ 0, Σ b_i = 𝓑, for fixed loads τ_i.
 """
 
 from __future__ import annotations
@@ -224,8 +217,10 @@ def check_range(stiffness: TorsionalStiffness, joint_names: Sequence[str], worki
 
 #: Loads τ_i that halve the parts of the lost motion, as shares of the joint's torque limit.
 LOADS = (0.01, 0.04)
-#: Shares b_i/𝓑 of the lost motion, and s by which that load lags, where they are not described.
-LOAD_SHARES, LOAD_LAG = (0.5, 0.5), 0.1
+#: Shares b_i/𝓑 of the lost motion, where they are not described.
+LOAD_SHARES = (0.5, 0.5)
+#: Time constant [s] of the load that takes the lost motion up, where it is not described.
+LOAD_LAG = 0.1
 
 
 def loads_of(limit: Any) -> FloatArray:

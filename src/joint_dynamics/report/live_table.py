@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 COLUMNS: tuple[tuple[str, str], ...] = (
     ('α1', 'friction_scale'),
     ('α2, N·m·s/rad', 'viscous_change'),
-    ('F_C, N·m', 'coulomb_friction'),
-    ('F_V, N·m·s/rad', 'viscous_friction'),
     ('stiffness, N·m/rad', 'stiffness'),
     ('°C', 'temperature'),
 )

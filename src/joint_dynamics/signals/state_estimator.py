@@ -27,7 +27,7 @@ smoothly.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -87,7 +87,7 @@ class Smoother(NamedTuple):
 
 
 @compiled
-def smooth(s, x):  # type: ignore[no-untyped-def]
+def smooth(s: Any, x: FloatArray) -> bool:
     """Take one sample (C,) into a `Smoother`; return whether all of its K samples are there.
 
     Before, the past is assumed to equal the first sample.

@@ -227,6 +227,18 @@ def test_a_joint_that_is_hardly_loaded_or_deforms_the_wrong_way(signals, refused
     assert good.quality['torque_range'] == pytest.approx([-60.0, 60.0], rel=0.02)
 
 
+@pytest.mark.parametrize('stiffening', [0.03, 0.13, 0.25])
+def test_a_hardening_spring_bends_no_kinematic_error(signals, stiffening):
+    """τ = k φ + k₃ φ³ by so much stiffer at the largest load, of one sign mostly as that of a lifted arm."""
+    u, theta = 0.45 - 0.55 * np.cos(2.3 * T), np.sin(0.8 * T) * 2.0
+    phi = 3e-3 * u
+    for _ in range(30):
+        phi -= (phi + stiffening * phi**3 / 9e-6 - 3e-3 * u) / (1.0 + 3.0 * stiffening * phi**2 / 9e-6)
+    found = identify_transmission([signals(theta - phi, theta, tau_J=60.0 * u)])
+    assert found.parameters['alpha_1'].value == pytest.approx(2e4, rel=0.01)
+    assert np.abs(PeriodicMap.from_dict(found.document['kinematic_error'])(theta)).max() < 1e-5
+
+
 def test_a_stiffening_spring_inverts_the_deformation(signals):
     """φ = c₁ u − c₃ u³ of the load's share u; τ = α₁ φ + α₂ φ³ nearest to it over the loads that were there."""
     theta, u = np.sin(0.8 * T) * 2.0, np.sin(2.3 * T)

@@ -34,6 +34,7 @@ from joint_dynamics.identification.joint_tests.transmission_fit import (
     SPRING,
     STIFFER,
     TransmissionSettings,
+    WindUp,
     bounded,
     fit,
     thinned,
@@ -136,16 +137,16 @@ def identify_transmission(
     return result
 
 
-def _invert(compliance: FloatArray, wind_up: float, largest: float) -> tuple[FloatArray, float]:
+def _invert(compliance: FloatArray, wind_up: WindUp, largest: float) -> tuple[FloatArray, float]:
     """Return α ≥ 0 of τ_E(φ) = α₁ φ (+ α₂ φ³), nearest to the inverse of s over the loads that were there.
 
     And the φ beyond which τ_E goes on along its tangent: where the soft part is wound up, or the largest load ends.
-    compliance: of u, and of `wound` where there is a soft part, loads in units of the largest; wind_up: τ_w likewise.
+    compliance: of u, and of `wound` where there is a soft part, loads in units of the largest; wind_up: its shape.
     """
     soft = compliance[1] if len(compliance) == SPRING else 0.0
     u = np.linspace(0.0, 1.0, 201)
     phi = compliance[0] * u + soft * wound(u, wind_up)
-    reach = float(np.interp(wind_up if soft > 0.0 else 1.0, u, phi))
+    reach = float(np.interp(wind_up.share if soft > 0.0 else 1.0, u, phi))
     inside = np.minimum(phi, reach)[:, None]
     powers = 2 * np.arange(len(compliance)) + 1
     basis = inside**powers + powers * inside ** (powers - 1) * (phi[:, None] - inside)
@@ -153,7 +154,7 @@ def _invert(compliance: FloatArray, wind_up: float, largest: float) -> tuple[Flo
     return bounded(basis / scale, u * largest, 0.0) / scale, reach
 
 
-def _deviations(compliance: FloatArray, covariance: FloatArray, wind_up: float, largest: float) -> list[float]:
+def _deviations(compliance: FloatArray, covariance: FloatArray, wind_up: WindUp, largest: float) -> list[float]:
     """Return those of α by the changes that one deviation of each compliance makes."""
     alpha = _invert(compliance, wind_up, largest)[0]
     steps = np.diag(np.sqrt(np.diag(covariance)))

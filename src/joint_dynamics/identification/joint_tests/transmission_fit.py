@@ -18,7 +18,8 @@ The deformation of a transmission is elastic, kinematic error and lost motion [M
 
     φ = θ − q = s(τ_J) + θ̃(θ) + Σ_i b_i (1 + u cos θ + v sin θ) x/(1 + (τ/τ_i)²),    T τ̇ + τ = τ_J.
 
-It is linear in all coefficients for a known width 𝓑(θ) of the play, shares b_i/Σ b_i, wind-up load τ_w and lag T.
+It is linear in all coefficients for a known width 𝓑(θ) of the play, shares b_i/Σ b_i, wind-up load τ_w, its power n,
+and lag T. Those three are chosen by the residual.
 docs/reference/commands/identify-joint.md has the other equations and the priors.
 """
 
@@ -49,7 +50,7 @@ LOAD_LAGS = (0.0, *(0.025 * 2.0 ** (0.5 * np.arange(9))).round(3).tolist())
 # and above two torques [Harmonic Drive, CSF and CSG series, torsional stiffness].
 WIND_UPS = (0.1, 0.2, 0.4)
 STIFFER = 4.0  # largest stiffness of a wound-up spring over that at rest
-SHOWN = 4.0  # smallest significant d, in standard deviations: the best of four τ_w is taken
+SHOWN = 4.0  # smallest significant d, in standard deviations: the best of five shapes is taken
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,13 @@ class TransmissionSettings(Settings):
     min_speed: float = setting(0.01, 'slower samples are left out', 'rad/s', lower=0)
 
 
+class WindUp(NamedTuple):
+    """Shape w of the soft part of a spring."""
+
+    share: float  # load τ_w at which it ends, in units of the largest load
+    power: int  # n
+
+
 class Fit(NamedTuple):
     """Solution of the deformation; loads in units of the largest."""
 
@@ -79,7 +87,7 @@ class Fit(NamedTuple):
     play: FourierSeries  # 𝓑(θ), rad
     shares: FloatArray  # b_i/Σ b_i
     lag: float  # T, s
-    wind_up: float  # τ_w, share of the largest load
+    wind_up: WindUp  # shape of the soft part
 
 
 def fit(
@@ -89,21 +97,22 @@ def fit(
     theta, phi, tau = np.concatenate(rows).T
     largest = float(np.abs(tau).max())
     u, loads = tau / largest, loads_of(limit)
-    wind_ups = [1.0, *(share * limit / largest for share in WIND_UPS if share * limit < largest)]
+    wind_ups = [WindUp(share * limit / largest, 1) for share in WIND_UPS if share * limit < largest]
+    wind_ups += [WindUp(1.0, power) for power in (1, 2)]
     basis = FourierSeries.basis(theta, settings.harmonics)
     part = np.repeat(np.arange(len(rows)), [len(signals) for signals in rows])
     play, shares = FourierSeries(2.0 * settings.amplitude, [0.0], [0.0]), np.array(LOAD_SHARES)
 
-    def regressor(spring: int, lag: float, wind_up: float) -> FloatArray:
+    def regressor(spring: int, lag: float, wind_up: WindUp) -> FloatArray:
         lost = _lost_motion(recordings, play, shares, loads, lag, settings)
         return np.column_stack([*[u, wound(u, wind_up)][:spring], lost, basis])
 
-    def left(lag: float, wind_up: float) -> float:
+    def left(lag: float, wind_up: WindUp) -> float:
         return float(np.std(_solve(regressor(SPRING, lag, wind_up), phi, part, SPRING, play.mean, settings)[2]))
 
-    wind_up = min(wind_ups, key=lambda share: left(LOAD_LAG, share))
+    wind_up = min(wind_ups, key=lambda shape: left(LOAD_LAG, shape))
     lag = min(LOAD_LAGS, key=lambda lag: left(lag, wind_up))
-    wind_up = min(wind_ups, key=lambda share: left(lag, share))
+    wind_up = min(wind_ups, key=lambda shape: left(lag, shape))
     for spring in (SPRING, 1):
         parts, change = spring + np.arange(len(LOADS)), spring + np.arange(len(LOADS), PLAY)
         for _ in range(ROUNDS):
@@ -121,10 +130,11 @@ def fit(
     return Fit(spring, W, solution, covariance, residual, play, shares, lag, wind_up)
 
 
-def wound(u: FloatArray, share: float) -> FloatArray:
-    """Return the column of d, wound up at the load `share`, same shape; it has d/(STIFFER − 1) of c, u the rest."""
-    r = np.clip(u / share, -1.0, 1.0)
-    return share * (r - r**3 / 3.0) + u / (STIFFER - 1.0)
+def wound(u: FloatArray, wind_up: WindUp) -> FloatArray:
+    """Return the column of d of that shape for the loads u; it has d/(STIFFER − 1) of c, u the rest."""
+    r = np.clip(u / wind_up.share, -1.0, 1.0)
+    w = r - r**3 / 3.0 if wind_up.power == 1 else r - 2.0 * r**3 / 3.0 + r**5 / 5.0
+    return wind_up.share * w + u / (STIFFER - 1.0)
 
 
 def thinned(data: JointData, signals: FloatArray, settings: TransmissionSettings) -> FloatArray:

@@ -32,7 +32,7 @@ from std_msgs.msg import Float64MultiArray, MultiArrayDimension, String
 from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.errors import JointDynamicsError, one_line
-from joint_dynamics.estimation import EstimationSession, HealthThresholds, TorqueEstimate, estimates
+from joint_dynamics.estimation import EstimationSession, EstimationSettings, HealthThresholds, TorqueEstimate, estimates
 from joint_dynamics.estimation.conditions import contact_condition
 from joint_dynamics.nodes.estimator.parameters import PARAMETERS, TOPICS, TUNED, settings_of
 from joint_dynamics.nodes.framework.diagnostics import ERROR, OK, WARN
@@ -67,6 +67,7 @@ class EstimatorNode(DynamicsNode):
     def configure(self) -> None:
         """Build the estimation from the description, or from what an earlier run saved; subscribe, advertise."""
         values = self.parameters
+        EstimationSettings.from_mapping(dict.fromkeys(set(values.unknown()) & set(EstimationSettings.GONE)))
         assert self.description is not None
         inputs = recording_settings(values, self.robot.joint_names)
         check_described_effort(self.description, inputs)
@@ -133,11 +134,11 @@ class EstimatorNode(DynamicsNode):
         return self._session
 
     def activate(self) -> None:
-        """Begin to listen; what was sent before does not count."""
+        """Begin to listen; earlier messages do not count."""
         self.session.forget_time()
 
     def deactivate(self) -> None:
-        """Write what was learnt."""
+        """Write the learnt values."""
         self._write()
 
     def cleanup(self) -> None:
@@ -155,7 +156,7 @@ class EstimatorNode(DynamicsNode):
             self.session.check(settings_of(values))
 
     def parameters_changed(self, changed: dict[str, Any]) -> None:
-        """Apply what takes effect at once."""
+        """Apply parameters that take effect at once."""
         self.session.learning = self.parameters['learn']
         if TUNED & set(changed):
             self.session.retune(settings_of(self.parameters))

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What the estimator node takes and gives: its parameters, and its topics."""
+"""Parameters and topics of the estimator node."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from joint_dynamics.settings import declarations
 
 _NO_TEMPERATURE = -273.15
 # Parameters that are fields of EstimationSettings by the same name; `tuple` fields are lists here.
-CONFIGURED = ('window', 'taper', 'friction', 'stiffness_preset', 'stiffness_order', 'stiffness_scale', 'payload')
+CONFIGURED = ('window', 'taper', 'friction', 'stiffness_order', 'stiffness_scale', 'payload')
 """Those that take effect when the node is configured next."""
 TUNING = tuple(
     ParameterRow.of(EstimationSettings, name, applies='configure' if name in CONFIGURED else 'at once')
@@ -92,11 +92,7 @@ TOPICS = (
         'effort: torque that the links give to their surroundings, N·m; a push in the direction of q is negative',
     ),
     publishes('~/friction_torques', 'sensor_msgs/JointState', 'effort: friction torque on the motor coordinate, N·m'),
-    publishes(
-        '~/friction_parameters',
-        'std_msgs/Float64MultiArray',
-        f'{_TABLE}, columns α1 and α2 in N·m·s/rad; F_C in N·m and F_V in N·m·s/rad where no friction is described',
-    ),
+    publishes('~/friction_parameters', 'std_msgs/Float64MultiArray', f'{_TABLE}, columns α1 and α2 in N·m·s/rad'),
     publishes('~/friction_covariance', 'std_msgs/Float64MultiArray', 'their covariance, joints × 2 × 2'),
     publishes(
         '~/stiffness_parameters',

@@ -34,10 +34,13 @@ from rclpy.signals import SignalHandlerOptions
 from joint_dynamics.errors import JointDynamicsError, one_line
 from joint_dynamics.nodes.framework.executor import StreamExecutor
 from joint_dynamics.nodes.framework.lifecycle import DynamicsNode
-from joint_dynamics.python_process import Stop
+from joint_dynamics.python_process import Stop, leave
 
 SIGNALS = signal.SIGINT, signal.SIGTERM
-_SWITCH = 0.0005  # s, longest time for which a thread keeps the interpreter while the executor waits (Python: 0.005)
+LOOK = 0.2
+"""Longest time [s] until the executor notices a signal."""
+_SWITCH = 0.0005
+"""Longest time [s] for which a thread of a node keeps the interpreter while the executor waits (Python: 0.005)."""
 RANGE = 'ROS_AUTOMATIC_DISCOVERY_RANGE'
 LOCALHOST_ONLY = 'ROS_LOCALHOST_ONLY'
 PEERS = 'ROS_STATIC_PEERS'
@@ -86,27 +89,26 @@ def _begin(node_class: type[DynamicsNode], arguments: list[str] | None) -> Dynam
 
 
 def run(node_class: type[DynamicsNode], arguments: list[str] | None = None) -> int:
-    """Create the node, spin it until a signal, shut it down.
+    """Create the node, spin it until a signal, shut it down, and end the process.
 
-    Return the exit status (2: a parameter given at the start is wrong, or ROS 2 refuses: no enclave, no security).
+    The exit status is 0, or 2: a parameter given at the start is wrong, or ROS 2 refuses (no enclave, no security).
     """
     node, executor = None, None
-    status = 0
+    status, stop = 0, Stop()
     try:
-        stop = Stop()
         sys.setswitchinterval(_SWITCH)
         node = _begin(node_class, arguments)
         executor = StreamExecutor()
         executor.add_node(node)
-        # The diagnostics timer wakes the executor every tenth of a second.
         while not stop.requested:
-            executor.spin_once()
+            executor.spin_once(LOOK)
     except (KeyboardInterrupt, ExternalShutdownException):
         pass
     except (JointDynamicsError, ParameterException) as error:
         print(f'{node_class.NAME}: {one_line(error)}', file=sys.stderr)
         status = 2
     finally:
+        stop.interrupts = False  # an interrupt that comes again would break off the shutdown
         if node is not None:
             node.close()
         if executor is not None:
@@ -116,4 +118,6 @@ def run(node_class: type[DynamicsNode], arguments: list[str] | None = None) -> i
         # A terminal and launch both send theirs: while the interpreter ends, a second one would end it by the signal.
         for number in SIGNALS:
             signal.signal(number, signal.SIG_IGN)
+    # The interpreter's own end waits for threads and destructors of C++ without a bound.
+    leave(status)
     return status

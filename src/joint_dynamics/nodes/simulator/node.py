@@ -39,7 +39,6 @@ from joint_dynamics.nodes.framework.tables import LATCHED, RELIABLE_SENSOR, SENS
 from joint_dynamics.nodes.interfaces.messages import JointStateWriter, stamp, temperature
 from joint_dynamics.nodes.simulator.parameters import PARAMETERS, TOPICS
 from joint_dynamics.nodes.simulator.plant import build_robot, plant_change, trajectory_points
-from joint_dynamics.python_process import leave
 from joint_dynamics.recording.inputs import stamp_of
 from joint_dynamics.settings import ParameterValues
 from joint_dynamics.simulation import Controllers, Pace, Samples
@@ -308,10 +307,8 @@ class SimulatorNode(DynamicsNode):
 
 
 def main() -> int:
-    """Run the node and end the process with its exit status."""
-    status = run(SimulatorNode)
-    leave(status)
-    return status
+    """Run the node as a process."""
+    return run(SimulatorNode)
 
 
 if __name__ == '__main__':
